@@ -1,6 +1,7 @@
 """Special functions in machine code: an evaluator that writes what the algorithms of ``ir/special`` compute.
 
-Each function becomes one internal function of the module, on vectors of f64, whatever calls it. What only
+Each function becomes one internal function of the module, on vectors of f64, or of f32 where its algorithm
+serves that. What only
 some elements need is skipped where no lane needs it; loops end when all lanes have, and lanes that are done
 keep what they have, so that no result depends on its neighbours.
 """
@@ -12,9 +13,11 @@ from typing import Any
 
 from ...ir.special.evaluator import Evaluator
 from ...ir.special.jets import Index
+from ...ir.special.polynomials import Polynomial, single
 from ...ir.special.table import compute_checked
-from ..llvm.emitter import Reg, constant, llvm_type
-from .support import BlockEmitter, any_lane, polynomial, two_product
+from ...ir.special.table import special as definition
+from ..llvm.emitter import Reg, constant, llvm_type, suffix
+from .support import BlockEmitter, any_lane, muladd, polynomial, two_product
 
 
 class Lanes:
@@ -97,15 +100,16 @@ def _is_operand(value: Any) -> bool:
 class LaneEvaluator(Evaluator):
     """Writes the code of one function on vectors of `lanes`."""
 
-    def __init__(self, b: BlockEmitter, lanes: int) -> None:
+    def __init__(self, b: BlockEmitter, dtype: str, lanes: int) -> None:
         self.b: Any = b
-        self.lanes = lanes
+        self.dtype, self.lanes = dtype, lanes
+        self.is_single = dtype == "f32"
         #: The lanes whose results matter here, or None for all.
         self.active: Reg | None = None
 
     def reg(self, value: Any) -> Reg:
         """`value` as a register of vectors of its width."""
-        return value.reg if isinstance(value, Lanes) else constant(float(value), "f64", self.lanes)
+        return value.reg if isinstance(value, Lanes) else constant(float(value), self.dtype, self.lanes)
 
     def lanes_of(self, reg: Reg) -> Lanes:
         return Lanes(self.b, reg)
@@ -132,7 +136,11 @@ class LaneEvaluator(Evaluator):
         return Lanes(self.b, high), Lanes(self.b, low)
 
     def polynomial_of_value(self, x: Any, coefficients: Sequence[float]) -> Any:
-        return Lanes(self.b, polynomial(self.b, self.reg(x), coefficients))
+        if self.is_single and isinstance(coefficients, Polynomial):
+            coefficients = single(coefficients)
+        # the constant term comes last, as it is the largest
+        rest = polynomial(self.b, self.reg(x), coefficients[1:])
+        return Lanes(self.b, muladd(self.b, rest, self.reg(x), coefficients[0]))
 
     # -- control ---------------------------------------------------------------------------------------
 
@@ -188,34 +196,36 @@ class LaneEvaluator(Evaluator):
             parts = [self.reg(x) for x in function(*operands)]
             self.active = outer
             if not others:  # how many there are is known here
-                others.extend([constant(0.0, "f64", self.lanes)] * len(parts))
+                others.extend([constant(0.0, self.dtype, self.lanes)] * len(parts))
             return [b.select(needed, part, other) for part, other in zip(parts, others, strict=True)]
 
         selections: list[Reg] = b.when(any_lane(b, needed), selected, others)
         return selections
 
     def call_values(self, name: str, orders: Index, operands: Sequence[Any]) -> Any:
-        return Lanes(self.b, _call(self.b, name, orders, [self.reg(x) for x in operands]))
+        return Lanes(self.b, special(self.b, name, orders, *map(self.reg, operands)))
 
 
 def special(b: BlockEmitter, name: str, orders: Index, *operands: Reg) -> Reg:
-    """The derivative `orders` of the special function `name`, computed in f64."""
-    wide = [b.cast(operand, "f64") for operand in operands]
-    return b.cast(_call(b, name, orders, wide), operands[0].dtype)
+    """The derivative `orders` of the special function `name`."""
+    dtype = operands[0].dtype
+    within = dtype if definition(name).single and not any(orders) else "f64"
+    wide = [b.cast(operand, within) for operand in operands]
+    return b.cast(_call(b, name, orders, wide), dtype)
 
 
 def _call(b: BlockEmitter, name: str, orders: Index, operands: Sequence[Reg]) -> Reg:
-    lanes = operands[0].lanes
-    kind = llvm_type("f64", lanes)
-    full = f"tracejit.special.{name}.{'_'.join(map(str, orders))}.v{lanes}"
+    dtype, lanes = operands[0].dtype, operands[0].lanes
+    kind = llvm_type(dtype, lanes)
+    full = f"tracejit.special.{name}.{'_'.join(map(str, orders))}.{suffix(dtype, lanes)}"
     if full not in b.declarations:
         b.declarations[full] = ""  # taken, while it is written
         inner = type(b).__mro__[0](b.declarations)
-        parameters = [Reg(f"%p{i}", "f64", lanes) for i in range(len(operands))]
-        evaluator = LaneEvaluator(inner, lanes)
+        parameters = [Reg(f"%p{i}", dtype, lanes) for i in range(len(operands))]
+        evaluator = LaneEvaluator(inner, dtype, lanes)
         values = [Lanes(inner, parameter) for parameter in parameters]
         result = evaluator.reg(compute_checked(evaluator, name, orders, values))
         inner.ret(result)
         signature = f"internal {kind} @{full}({', '.join(map(str, parameters))})"
         b.declarations[full] = inner.function(signature, "noinline nounwind")
-    return b.result_of(full, "f64", lanes, *operands)
+    return b.result_of(full, dtype, lanes, *operands)

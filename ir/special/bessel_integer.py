@@ -25,6 +25,8 @@ _K: Final = {
     0: (tables.K0_LOW, tables.K0_MIDDLE, tables.K0_HIGH),
     1: (tables.K1_LOW, tables.K1_MIDDLE, tables.K1_HIGH),
 }  # fmt: skip
+#: J1 x / x in x^2, for x < 0.7, near its zero (10.2.2).
+_J1_SERIES: Final = tuple(0.5 * (-0.25) ** k / math.factorial(k) / math.factorial(k + 1) for k in range(8))
 _TWO_OVER_PI: Final = 2.0 / math.pi
 
 
@@ -51,10 +53,7 @@ def _j(m: Evaluator, order: int, x: Any) -> Any:
         value = m.polynomial(x - _LOW * 0.5, low)
         if order == 0:
             return value
-        # near its zero J1 is x / 2 - x^3 / 16 + x^5 / 384 - x^7 / 18432
-        square = x * x
-        small = x * m.polynomial(square, (0.5, -1.0 / 16, 1.0 / 384, -1.0 / 18432, 1.0 / 1474560))
-        return m.where(x < 0.1, small, value)
+        return m.where(x < 0.7, m.polynomial(x * x, _J1_SERIES) * x, value)
 
     value = m.choose(
         (size,), (size < _LOW, near), (size < _END, lambda x: m.polynomial(x - _LOW * 1.5, high)),
@@ -121,8 +120,10 @@ def _k(m: Evaluator, order: int, x: Any, scaled: bool) -> Any:
     return m.where(x > 0.0, value, m.where(m.eq(x, 0.0), math.inf, math.nan))
 
 
-def _define(name: str, function: Callable[[Evaluator, Any], Any], slope: Callable[..., Any]) -> None:
-    define(name, "x", lambda m, orders, x: function(m, x), slope)
+def _define(
+    name: str, function: Callable[[Evaluator, Any], Any], slope: Callable[..., Any], single: bool = False
+) -> None:
+    define(name, "x", lambda m, orders, x: function(m, x), slope, single=single)
 
 
 def _over_x(b: Any, value: Any, x: Any, at_zero: float) -> Any:
@@ -161,10 +162,12 @@ _define("j0", lambda m, x: _j(m, 0, x), _slope((-1.0, "j1")))
 _define("j1", lambda m, x: _j(m, 1, x), _slope((1.0, "j0"), over="j1", sign=-1.0, at_zero=0.5))
 _define("y0", lambda m, x: _y(m, 0, x), _slope((-1.0, "y1")))
 _define("y1", lambda m, x: _y(m, 1, x), _slope((1.0, "y0"), over="y1", sign=-1.0, at_zero=-math.inf))
-_define("i0", lambda m, x: _i(m, 0, x, False), _slope((1.0, "i1")))
-_define("i1", lambda m, x: _i(m, 1, x, False), _slope((1.0, "i0"), over="i1", sign=-1.0, at_zero=0.5))
-_define("i0e", lambda m, x: _i(m, 0, x, True), _scaled_slope("i0e", "i1e", False))
-_define("i1e", lambda m, x: _i(m, 1, x, True), _scaled_slope("i1e", "i0e", True))
+_define("i0", lambda m, x: _i(m, 0, x, False), _slope((1.0, "i1")), single=True)
+_define(
+    "i1", lambda m, x: _i(m, 1, x, False), _slope((1.0, "i0"), over="i1", sign=-1.0, at_zero=0.5), single=True
+)
+_define("i0e", lambda m, x: _i(m, 0, x, True), _scaled_slope("i0e", "i1e", False), single=True)
+_define("i1e", lambda m, x: _i(m, 1, x, True), _scaled_slope("i1e", "i0e", True), single=True)
 _define("k0", lambda m, x: _k(m, 0, x, False), _slope((-1.0, "k1")))
 _define("k1", lambda m, x: _k(m, 1, x, False), _slope((-1.0, "k0"), over="k1", sign=-1.0, at_zero=math.inf))
 _define("k0e", lambda m, x: _k(m, 0, x, True), _slope((1.0, "k0e"), (-1.0, "k1e")))

@@ -1,8 +1,8 @@
 """The functions around erf: scaled, inverse, and of the normal distribution.
 
-exp(x^2) erfc x is P(q) / (x + 4) with q = (x - 4) / (x + 4) (Shepherd and Laframboise 1981); the inverse of
-erfc z is a
-polynomial of sqrt(-log z) on five intervals.
+exp(x^2) erfc x is P(q) / (1 + 2 x) with q = (x - 4) / (x + 4) and P near 1 (Shepherd and Laframboise 1981). The
+inverse of erf y is y times a polynomial of -log(1 - y^2) (Giles 2010), but near 1, where that of erfc z is a
+polynomial of sqrt(-log z) on four intervals.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from .writing import write
 
 _ROOT_2: Final = math.sqrt(2.0)
 _ROOT_HALF: Final = math.sqrt(0.5)
+#: Where -log(1 - y^2) is up to this, `tables.ERFINV` serves.
+_CENTRAL: Final = 6.25
 #: Upper ends and middles of the intervals of sqrt(-log z).
 _TAILS: Final = (
-    (2.25, 1.625, tables.ERFCINV_A), (4.0, 3.125, tables.ERFCINV_B), (8.0, 6.0, tables.ERFCINV_C),
-    (15.0, 11.5, tables.ERFCINV_D), (28.0, 21.5, tables.ERFCINV_E),
+    (4.0, 3.3, tables.ERFCINV_A), (8.0, 6.0, tables.ERFCINV_B), (15.0, 11.5, tables.ERFCINV_C),
+    (28.0, 21.5, tables.ERFCINV_D),
 )  # fmt: skip
 
 
@@ -37,19 +39,44 @@ def exp_of_square(m: Evaluator, x: Any, factor: float) -> Any:
 
 
 def erfcx_positive(m: Evaluator, x: Any) -> Any:
-    """exp(x^2) erfc x, for x >= 0."""
-    size = m.min(x, 1e300)
-    inverse = 1.0 / (size + 4.0)
-    return m.polynomial((size - 4.0) * inverse, tables.ERFCX) * inverse
+    """exp(x^2) erfc x, for 0 <= x < 1e15."""
+    size = m.min(x, 1e15)
+    above, below = size + 4.0, size * 2.0 + 1.0
+    inverse = 1.0 / (above * below)
+    q = (size * 2.0) * (below * inverse) - 1.0
+    if not isinstance(x, Jet):
+        return m.polynomial(q, tables.ERFCX) * (above * inverse)
+    far = m.polynomial(q, tables.ERFCX_DERIVATIVES) * (above * inverse)
+    return m.where(x < 0.5, _erfcx_near_zero(m, x), far)
+
+
+def _erfcx_near_zero(m: Evaluator, x: Jet) -> Jet:
+    """The same of jets, by f' = 2 x f - 2 / sqrt(pi) and its derivatives."""
+    values = [erfcx_positive(m, x.value)]
+
+    def coefficient(k: int) -> Any:
+        while len(values) <= k:
+            order = len(values) - 1
+            before = values[order - 1] * (2.0 * order) if order else -2.0 / math.sqrt(math.pi)
+            values.append(x.value * values[order] * 2.0 + before)
+        return values[k] * (1.0 / math.factorial(k))
+
+    return compose(x, coefficient)
 
 
 def _erfcx(m: Evaluator, x: Any) -> Any:
-    def negative(x: Any) -> Any:
-        near = m.max(x, -26.7)
-        value = exp_of_square(m, near, 1.0) * 2.0 - erfcx_positive(m, -near)
-        return m.where(value_of(x) < -26.65, math.inf, value)
+    mirrored = erfcx_positive(m, m.abs(x))
+    # where twice exp(x^2) is infinite, and that itself is not
+    least = -9.4 if m.is_single else -26.64
 
-    return m.choose((x,), (x < 0.0, negative), lambda x: m.where(x < math.inf, erfcx_positive(m, x), 0.0))
+    def negative(x: Any, mirrored: Any) -> Any:
+        value = exp_of_square(m, m.max(x, least), 1.0) * 2.0 - mirrored
+        return m.where(value_of(x) < least, math.inf, value)
+
+    return m.choose(
+        (x, mirrored), (x < 0.0, negative), (x > 1e15, lambda x, mirrored: math.sqrt(1.0 / math.pi) / x),
+        lambda x, mirrored: mirrored,
+    )  # fmt: skip
 
 
 def _tail(m: Evaluator, z: Any) -> Any:
@@ -63,85 +90,56 @@ def _tail(m: Evaluator, z: Any) -> Any:
     return m.where(m.eq(z, 0.0), math.inf, value)
 
 
-def _central(m: Evaluator, y: Any) -> Any:
-    return m.polynomial(y * y, tables.ERFINV) * y
+def _inverse(m: Evaluator, y: Any, z: Any) -> Any:
+    """The inverse of erf at y > 0, where z = 1 - y is at least as exact as `y`; minus that at -y < 0, where z
+    = 1 + y."""
+    w = -m.log(z * (2.0 - z))
 
-
-def _erfinv(m: Evaluator, y: Any) -> Any:
-    def far(y: Any) -> Any:
-        size = m.abs(y)
-        value = m.copysign(_tail(m, 1.0 - size), y)
-        return m.where(size <= 1.0, value, math.nan)
-
-    return m.choose((y,), (m.abs(y) <= 0.7, lambda y: _central(m, y)), far)
-
-
-def _erfcinv(m: Evaluator, z: Any) -> Any:
-    def far(z: Any) -> Any:
+    def far(w: Any, y: Any, z: Any) -> Any:
         low = z < 1.0
         value = _tail(m, m.where(low, z, 2.0 - z))
         value = m.where(low, value, -value)
         return m.where((z >= 0.0) & (z <= 2.0), value, math.nan)
 
-    return m.choose((z,), (m.abs(z - 1.0) <= 0.7, lambda z: _central(m, 1.0 - z)), far)
+    return m.choose(
+        (w, y, z), (w < _CENTRAL, lambda w, y, z: m.polynomial(w - _CENTRAL * 0.5, tables.ERFINV) * y), far
+    )
+
+
+def _erfinv(m: Evaluator, y: Any) -> Any:
+    size = m.abs(y)
+    return m.copysign(_inverse(m, size, 1.0 - size), y)
+
+
+def _erfcinv(m: Evaluator, z: Any) -> Any:
+    return _inverse(m, 1.0 - z, z)
 
 
 def _ndtri(m: Evaluator, p: Any) -> Any:
-    def far(p: Any) -> Any:
-        low = p < 0.5
-        value = _tail(m, m.where(low, p, 1.0 - p) * 2.0) * _ROOT_2
-        value = m.where(low, -value, value)
-        return m.where((p >= 0.0) & (p <= 1.0), value, math.nan)
-
-    return m.choose((p,), (m.abs(p - 0.5) <= 0.35, lambda p: _central(m, p * 2.0 - 1.0) * _ROOT_2), far)
+    z = p * 2.0
+    return _inverse(m, 1.0 - z, z) * -_ROOT_2
 
 
-def _upper(m: Evaluator, x: Any) -> Any:
-    """The normal distribution's upper tail at x >= 1."""
-    return exp_of_square(m, m.min(x, 40.0), -0.5) * erfcx_positive(m, x * _ROOT_HALF) * 0.5
+def _upper(m: Evaluator, x: Any, scaled: Any) -> Any:
+    """The normal distribution's upper tail at x >= 0, where `scaled` is erfcx(x / sqrt(2))."""
+    return exp_of_square(m, m.min(x, 40.0), -0.5) * scaled * 0.5
 
 
 def _ndtr(m: Evaluator, x: Any) -> Any:
-    return m.choose(
-        (x,), (x < -1.0, lambda x: _upper(m, -x)), (x > 1.0, lambda x: 1.0 - _upper(m, x)),
-        lambda x: m.elementary("erf", x * _ROOT_HALF) * 0.5 + 0.5,
-    )  # fmt: skip
+    size = m.abs(x)
+    tail = _upper(m, size, erfcx_positive(m, size * _ROOT_HALF))
+    return m.where(x < 0.0, tail, 1.0 - tail)
 
 
 def _log_ndtr(m: Evaluator, x: Any) -> Any:
-    def low(x: Any) -> Any:
-        scaled = m.log(erfcx_positive(m, -x * _ROOT_HALF) * 0.5)
-        return m.where(value_of(x) < -1e160, -math.inf, scaled - x * x * 0.5)
-
-    def middle(x: Any) -> Any:
-        return m.log(_normal_middle(m, x))
+    def low(x: Any, scaled: Any) -> Any:
+        value = m.log(scaled * 0.5) - x * x * 0.5
+        return m.where(value_of(x) < -math.sqrt(m.large), -math.inf, value)
 
     return m.choose(
-        (x,), (x < -1.0, low), (x > 1.0, lambda x: m.log1p(-_upper(m, x))), middle,
+        (x, erfcx_positive(m, m.abs(x) * _ROOT_HALF)),
+        (x < 0.0, low), lambda x, scaled: m.log1p(-_upper(m, x, scaled)),
     )  # fmt: skip
-
-
-def _normal_middle(m: Evaluator, x: Any) -> Any:
-    """The normal distribution of numbers or jets near 0."""
-    if not isinstance(x, Jet):
-        return m.elementary("erf", x * _ROOT_HALF) * 0.5 + 0.5
-    density = m.exp(x * x * -0.5) * (1.0 / math.sqrt(2.0 * math.pi))
-    slope = _hermite(m, x.value, density)
-    return compose(x, lambda k: slope(k) if k else _normal_middle(m, x.value))
-
-
-def _hermite(m: Evaluator, x: Any, density: Any) -> Any:
-    """The k-th derivative of the normal distribution over k!, by the polynomials of Hermite."""
-    value = value_of(density)
-
-    def coefficient(k: int) -> Any:
-        before, now = None, value
-        for n in range(k - 1):
-            following = x * now if before is None else x * now - before * float(n)
-            before, now = now, following
-        return now * ((-1.0) ** (k - 1) / math.factorial(k))
-
-    return coefficient
 
 
 def _log_sigmoid(m: Evaluator, x: Any) -> Any:
@@ -149,10 +147,13 @@ def _log_sigmoid(m: Evaluator, x: Any) -> Any:
 
 
 def _logit(m: Evaluator, x: Any) -> Any:
-    def middle(x: Any) -> Any:
-        return m.log1p((x * 2.0 - 1.0) / (1.0 - x))
-
-    return m.choose((x,), (m.abs(x - 0.5) < 0.2, middle), lambda x: m.log(x / (1.0 - x)))
+    high = x > 0.5
+    rest = m.where(high, 1.0 - x, x)
+    tiny = rest < 1.0 / m.large
+    quotient = (1.0 - rest * 2.0) / m.where(tiny, 1.0, rest)
+    value = m.choose((rest, quotient), (tiny, lambda rest, quotient: -m.log(rest)),
+                     lambda rest, quotient: m.log1p(quotient))  # fmt: skip
+    return m.where(high, value, -value)
 
 
 def _erfinv_slope(b: Any, orders: Index, y: Any) -> Any:
@@ -176,11 +177,11 @@ def _logit_slope(b: Any, orders: Index, x: Any) -> Any:
     return b.div(1.0, b.mul(x, b.sub(1.0, x)))
 
 
-define_by_jets("erfcx", "x", _erfcx, True)
-define("erfinv", "y", lambda m, orders, y: _erfinv(m, y), _erfinv_slope)
-define("erfcinv", "y", lambda m, orders, y: _erfcinv(m, y), _erfcinv_slope)
-define("ndtri", "p", lambda m, orders, p: _ndtri(m, p), _ndtri_slope)
-define("ndtr", "x", lambda m, orders, x: _ndtr(m, x), _ndtr_slope)
-define_by_jets("log_ndtr", "x", _log_ndtr, True)
-define_by_jets("log_expit", "x", _log_sigmoid, True)
-define("logit", "x", lambda m, orders, x: _logit(m, x), _logit_slope)
+define_by_jets("erfcx", "x", _erfcx, True, single=True)
+define("erfinv", "y", lambda m, orders, y: _erfinv(m, y), _erfinv_slope, single=True)
+define("erfcinv", "y", lambda m, orders, y: _erfcinv(m, y), _erfcinv_slope, single=True)
+define("ndtri", "p", lambda m, orders, p: _ndtri(m, p), _ndtri_slope, single=True)
+define("ndtr", "x", lambda m, orders, x: _ndtr(m, x), _ndtr_slope, single=True)
+define_by_jets("log_ndtr", "x", _log_ndtr, True, single=True)
+define_by_jets("log_expit", "x", _log_sigmoid, True, single=True)
+define("logit", "x", lambda m, orders, x: _logit(m, x), _logit_slope, single=True)

@@ -29,6 +29,14 @@ TURNS: Final = 100_000
 class Evaluator(abc.ABC):
     """Mathematics on values or jets of them."""
 
+    #: Whether values are float32, and not float64.
+    is_single: bool = False
+
+    @property
+    def large(self) -> float:
+        """A number that has a reciprocal, and is too large for anything to be added to it."""
+        return 1e37 if self.is_single else 1e300
+
     # -- what an evaluator has to have -----------------------------------------------------------------
 
     @abc.abstractmethod

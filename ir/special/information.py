@@ -36,16 +36,15 @@ def _entr(m: Evaluator, x: Any) -> Any:
 
 def _log_of_quotient(m: Evaluator, x: Any, y: Any) -> Any:
     """log(x / y), right where both are near each other."""
+    down = x < y
+    high, low = m.where(down, y, x), m.where(down, x, y)
+    apart = high > low * m.large
 
-    def near(x: Any, y: Any) -> Any:
-        return m.log1p((x - y) / y)
+    def far(high: Any, low: Any) -> Any:
+        return m.log(high) - m.log(low)
 
-    def far(x: Any, y: Any) -> Any:
-        ratio = x / y
-        outside = (ratio < 1e-300) | (ratio > 1e300)
-        return m.where(outside, m.log(x) - m.log(y), m.log(ratio))
-
-    return m.choose((x, y), ((x > y * 0.5) & (x < y * 2.0), near), far)
+    value = m.choose((high, low), (apart, far), lambda high, low: m.log1p((high - low) / low))
+    return m.where(down, -value, value)
 
 
 def _edges(m: Evaluator, x: Any, y: Any, value: Any, at_zero: Any) -> Any:
@@ -80,18 +79,20 @@ def _quotient_slope(b: Any, orders: Index, x: Any, y: Any) -> Any:
 
 
 define("xlogy", "x y", lambda m, orders, x, y: _xlogy(m, x, y),
-       lambda b, orders, x, y: b.log(y), lambda b, orders, x, y: _log_or_zero(b, x, y))  # fmt: skip
+       lambda b, orders, x, y: b.log(y), lambda b, orders, x, y: _log_or_zero(b, x, y),
+       single=True)  # fmt: skip
 define("xlog1py", "x y",
        lambda m, orders, x, y: m.where(m.eq(x, 0.0), 0.0, x * m.log1p(y)),
        lambda b, orders, x, y: b.log1p(y),
-       lambda b, orders, x, y: _log_or_zero(b, x, b.add(y, 1.0)))  # fmt: skip
+       lambda b, orders, x, y: _log_or_zero(b, x, b.add(y, 1.0)), single=True)  # fmt: skip
 define("entr", "x", lambda m, orders, x: _entr(m, x),
-       lambda b, orders, x: b.sub(-1.0, b.log(x)))  # fmt: skip
+       lambda b, orders, x: b.sub(-1.0, b.log(x)), single=True)  # fmt: skip
 define("rel_entr", "x y", lambda m, orders, x, y: _rel_entr(m, x, y),
        lambda b, orders, x, y: b.add(1.0, b.special2(x, y, function="log_ratio", orders=orders)),
-       _quotient_slope)  # fmt: skip
+       _quotient_slope, single=True)  # fmt: skip
 define("kl_div", "x y", lambda m, orders, x, y: _kl_div(m, x, y),
        lambda b, orders, x, y: b.special2(x, y, function="log_ratio", orders=orders),
-       lambda b, orders, x, y: b.div(b.sub(y, x), y))  # fmt: skip
+       lambda b, orders, x, y: b.div(b.sub(y, x), y), single=True)  # fmt: skip
 define("log_ratio", "x y", lambda m, orders, x, y: _log_of_quotient(m, x, y),
-       lambda b, orders, x, y: b.reciprocal(x), lambda b, orders, x, y: b.neg(b.reciprocal(y)))  # fmt: skip
+       lambda b, orders, x, y: b.reciprocal(x), lambda b, orders, x, y: b.neg(b.reciprocal(y)),
+       single=True)  # fmt: skip

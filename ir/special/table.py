@@ -32,6 +32,8 @@ class Special:
     params: tuple[str, ...]
     compute: Compute
     slopes: tuple[Slope | bool | None, ...]
+    #: Whether compiled code computes it of float32 in that, within some ulps, and not in float64.
+    single: bool = False
 
 
 _FUNCTIONS: Final[dict[str, Special]] = {}
@@ -64,20 +66,26 @@ def special(name: str) -> Special:
     return _FUNCTIONS[name]
 
 
-def define(name: str, params: str, compute: Compute, *slopes: Slope | bool | None) -> None:
+def define(
+    name: str, params: str, compute: Compute, *slopes: Slope | bool | None, single: bool = False
+) -> None:
     """Register the function `name`, whose `compute` gives derivatives, too."""
-    _FUNCTIONS[name] = Special(name, tuple(params.split()), compute, slopes)
+    _FUNCTIONS[name] = Special(name, tuple(params.split()), compute, slopes, single)
 
 
 def define_by_jets(
-    name: str, params: str, algorithm: Callable[..., Any], *slopes: Slope | bool | None
+    name: str,
+    params: str,
+    algorithm: Callable[..., Any],
+    *slopes: Slope | bool | None,
+    single: bool = False,
 ) -> None:
     """Register ``algorithm(evaluator, *operands)``, whose derivatives are what it computes of jets."""
 
     def compute(m: Evaluator, orders: Index, *operands: Any) -> Any:
         return derivative(algorithm(m, *variables(orders, operands)), orders)
 
-    define(name, params, compute, *slopes)
+    define(name, params, compute, *slopes, single=single)
 
 
 def compute_checked(m: Evaluator, name: str, orders: Index, operands: Sequence[Any]) -> Any:

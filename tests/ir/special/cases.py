@@ -21,6 +21,14 @@ STEP = mp.mpf(10) ** -14
 DIGITS = 60
 
 
+#: Bounds of the functions that compiled code computes in float32 itself.
+SINGLE: dict[str, float] = {
+    "entr": 3, "erfcinv": 4, "erfcx": 8, "erfinv": 4, "i0": 8, "i0e": 5, "i1": 8, "i1e": 5, "kl_div": 14,
+    "log_expit": 3, "log_ndtr": 8, "log_ratio": 3, "logit": 3, "ndtr": 8, "ndtri": 5, "rel_entr": 4,
+    "xlog1py": 3, "xlogy": 3,
+}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Case:
     """A function: its truth, its arguments as ``sample(rng, count)``, and bounds in ulps by derivative.
@@ -39,6 +47,11 @@ class Case:
     digits: int = 40
     #: The truth of derivatives that mpmath's differences are not good at.
     exact: Mapping[tuple[int, ...], Callable[..., Any]] = field(default_factory=dict)
+
+    @property
+    def single(self) -> float:
+        """The bound in float32, in its ulps: half of one where float64 is rounded."""
+        return SINGLE.get(self.name, 0.5)
 
 
 def log_uniform(rng: Rng, low: float, high: float, count: int) -> Array:

@@ -55,16 +55,16 @@ def tables() -> Iterator[Table]:
 
 
 def erfcx(t: Any) -> Any:
-    """(x + 4) exp(x^2) erfc x, x = 4 (1 + t) / (1 - t)."""
+    """(1 + 2 x) exp(x^2) erfc x, x = 4 (1 + t) / (1 - t)."""
     x = 4 * (1 + t) / (1 - t) if t < 1 else mp.inf
     if x > 100:
         return (
             sum((-1) ** k * mp.fac2(2 * k - 1) / (2 * x * x) ** k for k in range(12))
-            * (1 + 4 / x)
+            * (2 + 1 / x)
             / mp.sqrt(mp.pi)
         )
     with mp.workdps(60 + int(x * x / 2)):
-        return (x + 4) * mp.exp(x * x) * mp.erfc(x)
+        return (1 + 2 * x) * mp.exp(x * x) * mp.erfc(x)
 
 
 def erfcinv(z: Any) -> Any:
@@ -81,18 +81,20 @@ def erfcinv(z: Any) -> Any:
     return x
 
 
-def central(t: Any) -> Any:
-    """erfinv(y) / y at t = y^2."""
-    y = mp.sqrt(t)
+def central(w: Any) -> Any:
+    """erfinv(y) / y at w = -log(1 - y^2)."""
+    y = mp.sqrt(-mp.expm1(-w))
     return mp.erfinv(y) / y
 
 
 def error_tables() -> Iterator[Table]:
-    half = mp.mpf("0.5")
-    yield Table("ERFCX", "(x + 4) exp(x^2) erfc x, x = 4 (1 + t) / (1 - t)", erfcx, -1, 1, 28)
-    yield Table("ERFINV", "erfinv(y) / y, y^2 = t", near(central), 0, half, 22)
-    for name, low, high, degree in (("A", "1", "2.25", 20), ("B", "2.25", "4", 20), ("C", "4", "8", 22),
-                                    ("D", "8", "15", 20), ("E", "15", "28", 20)):  # fmt: skip
+    for name, degree in (("ERFCX", 24), ("ERFCX_DERIVATIVES", 32)):
+        yield Table(name, "(1 + 2 x) exp(x^2) erfc x, x = 4 (1 + t) / (1 - t)", erfcx, -1, 1, degree)
+    middle = mp.mpf("3.125")
+    yield Table("ERFINV", "erfinv(y) / y, -log(1 - y^2) = 3.125 + t",
+                lambda t: central(max(t + middle, mp.mpf(10) ** -30)), -middle, middle, 24)  # fmt: skip
+    for name, low, high, degree in (("A", "2.6", "4", 16), ("B", "4", "8", 22), ("C", "8", "15", 20),
+                                    ("D", "15", "28", 20)):  # fmt: skip
         middle = (mp.mpf(low) + mp.mpf(high)) / 2
         yield Table(
             f"ERFCINV_{name}", f"w - erfcinv(exp(-w^2)), w = {mp.nstr(middle, 6)} + t",

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from tracejit.ir.special.table import names
 
-from .cases import Case, all_cases
+from .cases import SINGLE, Case, all_cases
 
 HEAD = """\
 # Special functions
 
 `tj.scipy.special` has SciPy's names. The functions broadcast, take tensors, arrays and numbers, work
 eagerly, under `jit`, `grad` and `vmap`, and load at their first use. Integers are computed in floating
-point. float32 is computed in float64 and rounded; erf, erfc, expit, softmax and logsumexp are composed of
-float32 ops.
+point. float32 is computed in float64 and rounded, but for the functions whose bound in float32 the table
+below has: they are computed in float32. erf, erfc, expit, softmax and logsumexp are composed of float32 ops.
 
-Each function is one algorithm (`ir/special/`), which NumPy runs eagerly and which compiled code has as one
-vector function. Derivatives in parameters, such as the a of `gammainc` or the order of `iv`, are what the
+Each function is one algorithm (`ir/special/`), of which compiled code has one vector function. Eager calls are
+ufuncs of that function, compiled at its first use (some 10 ms; the disk cache keeps it); where there can be no
+native code, NumPy runs the algorithm. Derivatives in parameters, such as the a of `gammainc` or the order of `iv`, are what the
 algorithm computes on truncated Taylor polynomials: series, recurrences and continued fractions are
 differentiated term by term, to fourth order in each parameter.
 
@@ -28,14 +29,15 @@ values; SciPy has NaN for some.
 
 ## Accuracy
 
-The largest error that the tests admit in float64, in units in the last place, where arguments are sampled;
-and that of derivatives in the operands, by orders: (1, 0) is the first derivative in the first operand.
+The largest error that the tests admit in float64, in units in the last place, where arguments are sampled; in
+float32, in its units, where that is not half of one; and in float64 that of derivatives in the operands, by
+orders: (1, 0) is the first derivative in the first operand.
 `tests/ir/special/test_special_accuracy.py` checks both against mpmath, eagerly and compiled; this page is
 generated from its table, `python -m tests.ir.special.page > docs/special.md`. All other derivatives are
 rules of these functions and of ops (`tests/ir/special/test_special_gradients.py`, to second order).
 
-| function | where | ulps | derivatives |
-|---|---|---|---|
+| function | where | ulps | float32 | derivatives |
+|---|---|---|---|---|
 """
 TAIL = """
 `gammaincinv`, `gammainccinv` and `betaincinv` are Newton's rule on these functions, and as exact as these
@@ -48,7 +50,8 @@ branches of `lambertw`.
 def row(case: Case) -> str:
     slopes = ", ".join(f"{orders}: {bound:g}" for orders, bound in case.slopes.items())
     where = case.where.replace("|", "\\|")
-    return f"| `{case.name}` | {where} | {case.bound:g} | {slopes.replace(',)', ')')} |\n"
+    single = f"{case.single:g}" if case.name in SINGLE else ""
+    return f"| `{case.name}` | {where} | {case.bound:g} | {single} | {slopes.replace(',)', ')')} |\n"
 
 
 def page() -> str:

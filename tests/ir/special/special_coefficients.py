@@ -96,6 +96,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from .polynomials import Polynomial
+
 # fmt: off
 '''
 
@@ -110,9 +112,10 @@ def text(table: Table) -> str:
             line = "   "
         line += number
     body = "\n".join([*lines, line])
+    low, high = (mp.nstr(mp.mpf(end), 6) for end in (table.low, table.high))
     return (
-        f"#: {table.doc}, {mp.nstr(mp.mpf(table.low), 6)} <= t <= {mp.nstr(mp.mpf(table.high), 6)}: "
-        f"2^{error:.1f}.\n{table.name}: Final = (\n{body}\n)\n"
+        f"#: {table.doc}, {low} <= t <= {high}: 2^{error:.1f}.\n"
+        f"{table.name}: Final = Polynomial({low}, {high}, (\n{body}\n))\n"
     )
 
 

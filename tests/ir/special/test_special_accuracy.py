@@ -13,7 +13,7 @@ from tracejit.ir.special.table import evaluate, names, special
 from tracejit.runtime.executable import Executable
 
 from ...support import function_of
-from .cases import Array, Case, all_cases, truth_of, ulp_error
+from .cases import SINGLE, Array, Case, all_cases, truth_of, ulp_error
 
 CASES = all_cases()
 #: Arguments for each function, and for each derivative, whose truth takes mpmath longer.
@@ -95,17 +95,46 @@ def test_inverses_undo_the_function(name: str) -> None:
         assert np.all((np.abs(back - p) <= change + 400 * 2.0**-52 * p)[inside])
 
 
+def test_which_functions_are_computed_in_float32() -> None:
+    assert set(SINGLE) == {name for name in names() if special(name).single}
+
+
 @pytest.mark.parametrize("name", [*CASES, *INVERSES])
-def test_float32_is_rounded_from_float64(name: str) -> None:
+def test_float32(name: str) -> None:
+    """float64 rounded, or within the bound of it."""
     case = CASES.get(name) or CASES[INVERSES[name]]
+    count = 2000 if name in SINGLE else POINTS
     with np.errstate(all="ignore"):
-        values = [value.astype(np.float32) for value in arguments(case, POINTS)]
+        values = [value.astype(np.float32) for value in arguments(case, count)]
     if name in INVERSES:
-        values[-1] = np.linspace(0.01, 0.99, POINTS, dtype=np.float32)
+        values[-1] = np.linspace(0.01, 0.99, count, dtype=np.float32)
     orders = (0,) * len(values)
     wide = compiled(name, orders, [value.astype(np.float64) for value in values])
+    narrow = compiled(name, orders, values)
     with np.errstate(all="ignore"):
-        assert np.array_equal(compiled(name, orders, values), wide.astype(np.float32), equal_nan=True)
+        rounded = wide.astype(np.float32)
+        if name not in SINGLE:
+            assert np.array_equal(narrow, rounded, equal_nan=True)
+            return
+        ulps = np.abs(narrow - wide) / np.spacing(np.maximum(np.abs(rounded), np.float32(2.0**-126)))
+    ulps[(narrow == rounded) | (np.isnan(narrow) & np.isnan(rounded))] = 0.0
+    worst = int(np.argmax(ulps))
+    assert ulps[worst] <= case.single, [float(value[worst]) for value in values]
+
+
+@pytest.mark.parametrize("name", sorted(SINGLE))
+def test_float32_at_the_ends(name: str) -> None:
+    """Infinities, NaN, zeros, and the smallest and largest numbers give what float64 rounds to."""
+    ends = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, np.inf, -np.inf, np.nan, 1e-38, -1e-38, 3e38, -3e38, 1e-45, 1e20]
+    grid = np.meshgrid(*[np.array(ends, np.float32)] * len(special(name).params))
+    values, orders = [axis.ravel() for axis in grid], (0,) * len(grid)
+    narrow = compiled(name, orders, values)
+    with np.errstate(all="ignore"):
+        wide = compiled(name, orders, [value.astype(np.float64) for value in values]).astype(np.float32)
+    different = ~np.isclose(narrow, wide, rtol=2e-6, atol=1e-37, equal_nan=True)
+    assert not different.any(), [
+        (*[x[different][0] for x in values], narrow[different][0], wide[different][0])
+    ]
 
 
 @pytest.mark.parametrize("name", [*CASES, *INVERSES])

@@ -1,0 +1,40 @@
+"""Polynomials on an interval, and shorter ones that serve fewer digits."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import numpy as np
+
+#: Polynomials for float32 are this near to the longer ones, relative to their smallest value.
+_SINGLE: Final = 2.0**-27
+
+
+class Polynomial(tuple[float, ...]):
+    """Coefficients, lowest power first, that serve from `low` to `high`."""
+
+    low: float
+    high: float
+
+    def __new__(cls, low: float, high: float, coefficients: Iterable[float]) -> Polynomial:
+        self = super().__new__(cls, coefficients)
+        self.low, self.high = low, high
+        return self
+
+
+@functools.cache
+def single(polynomial: Polynomial) -> Sequence[float]:
+    """A polynomial of a lower degree that serves float32: terms of high degree in Chebyshev's polynomials are
+    left out."""
+    low, high, degree = polynomial.low, polynomial.high, len(polynomial) - 1
+    chebyshev, powers = np.polynomial.Chebyshev, np.polynomial.Polynomial  # which numpy loads at first use
+    whole = powers(list(polynomial))
+    series = chebyshev.interpolate(whole, degree, [low, high])
+    # what is left out has no larger sum than this
+    rest = np.cumsum(np.abs(series.coef[::-1]))[::-1]
+    bound = _SINGLE * np.abs(whole(np.linspace(low, high, 101))).min()
+    count = max(int(np.count_nonzero(rest > bound)), 2)
+    short = series.truncate(count).convert(kind=powers)
+    return tuple(map(float, short.coef))
