@@ -10,6 +10,7 @@ Nothing here knows about ops, loops or buffers. Maths functions are in ``codegen
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from .control_writer import ControlFlowWriter
@@ -303,6 +304,12 @@ class Emitter(ControlFlowWriter):
         scalar = LLVM_SCALAR[dtype]
         items = ", ".join(f"{scalar} {literal(i, dtype)}" for i in range(lanes))
         return Reg(f"<{items}>", dtype, lanes)
+
+    def shuffle(self, x: Reg, y: Reg | None, lanes: Sequence[int]) -> Reg:
+        """Lanes of `x` (from 0) and of `y`, where there is one (behind those of `x`)."""
+        picks = Reg(f"<{', '.join([f'i32 {lane}' for lane in lanes])}>", "i32", len(lanes))
+        other = Reg("poison", x.dtype, x.lanes) if y is None else y
+        return self.arrange("shufflevector", x.dtype, len(lanes), x, other, picks)
 
     def extract(self, x: Reg, lane: int) -> Reg:
         """One lane as a scalar."""

@@ -305,12 +305,6 @@ class FunctionWriter(MathsEmitter):
 
         return self.loop(1, total.lanes, 1, fold, [self.load(kept, total.dtype)])[0]
 
-    def shuffle(self, x: Reg, y: Reg | None, lanes: Sequence[int]) -> Reg:
-        """Lanes of `x` (from 0) and of `y`, where there is one (behind those of `x`)."""
-        picks = Reg(f"<{', '.join([f'i32 {lane}' for lane in lanes])}>", "i32", len(lanes))
-        other = Reg("poison", x.dtype, x.lanes) if y is None else y
-        return self.arrange("shufflevector", x.dtype, len(lanes), x, other, picks)
-
     def mask_bits(self, mask: Reg) -> Reg:
         """Up to 64 lanes of bools as the bits of an i64, the first one lowest."""
         packed = mask

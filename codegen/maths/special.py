@@ -209,9 +209,23 @@ class LaneEvaluator(Evaluator):
 def special(b: BlockEmitter, name: str, orders: Index, *operands: Reg) -> Reg:
     """The derivative `orders` of the special function `name`."""
     dtype = operands[0].dtype
-    within = dtype if definition(name).single and not any(orders) else "f64"
-    wide = [b.cast(operand, within) for operand in operands]
-    return b.cast(_call(b, name, orders, wide), dtype)
+    if dtype == "f64" or (definition(name).single and not any(orders)):
+        return _call(b, name, orders, operands)
+    # a vector of f32 takes two registers of f64: each by itself, which keeps values in registers
+    lanes, widest = operands[0].lanes, 8 if b.declarations.wide_tables else 4
+    if lanes <= widest:
+        return b.cast(_call(b, name, orders, [b.cast(operand, "f64") for operand in operands]), dtype)
+    halves = [
+        _call(
+            b,
+            name,
+            orders,
+            [b.cast(b.shuffle(x, None, range(first, first + widest)), "f64") for x in operands],
+        )
+        for first in range(0, lanes, widest)
+    ]
+    low, high = [b.cast(half, dtype) for half in halves]
+    return b.shuffle(low, high, range(lanes))
 
 
 def _call(b: BlockEmitter, name: str, orders: Index, operands: Sequence[Reg]) -> Reg:

@@ -1,8 +1,8 @@
 """The functions around erf: scaled, inverse, and of the normal distribution.
 
-exp(x^2) erfc x is P(q) / (1 + 2 x) with q = (x - 4) / (x + 4) and P near 1 (Shepherd and Laframboise 1981). The
-inverse of erf y is y times a polynomial of -log(1 - y^2) (Giles 2010), but near 1, where that of erfc z is a
-polynomial of sqrt(-log z) on four intervals.
+exp(x^2) erfc x is P(q) / (1 + 2 x) with q = (x - 4) / (x + 4) and P near 1 (Shepherd and Laframboise 1981).
+The inverse of erf y is y times a polynomial of -log(1 - y^2) (Giles 2010), but near 1, where that of erfc z
+is a polynomial of sqrt(-log z) on four intervals.
 """
 
 from __future__ import annotations

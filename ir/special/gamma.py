@@ -2,8 +2,7 @@
 
 Small arguments go by recurrence to an interval around 1.5 or 2, where a polynomial serves; large ones have
 Stirling's series (Abramowitz and Stegun, 6.1.40, 6.3.18), negative ones the reflections 6.1.17 and 6.3.7.
-zeta is
-Euler and Maclaurin's sum (23.2.5).
+zeta is Euler and Maclaurin's sum (23.2.5).
 """
 
 from __future__ import annotations
@@ -251,17 +250,19 @@ def beta_log(m: Evaluator, a: Any, b: Any, factor: Any = None) -> Any:
     a, b = m.where(swapped, b, a), m.where(swapped, a, b)
 
     def least(a: Any) -> Any:
-        """log gamma(a), or log gamma(a + 1)."""
         return log_gamma_of(m, a) if factor is None else log_gamma_1p(m, a)
 
     def small(a: Any, b: Any) -> Any:
         return least(a) + (log_gamma_of(m, b) - log_gamma_of(m, a + b))
 
     def tiny(a: Any, b: Any) -> Any:
-        # gamma(b) / gamma(a + b), lifted to gamma(b + 8) / gamma(a + b + 8)
-        lifted = m.constant(0.0, a, b)
-        for n in range(8):
-            lifted = lifted + m.log1p(a / (b + float(n)))
+        # gamma(b) / gamma(a + b), lifted by 8: above / below, whose difference is `excess`, is a product
+        above, below, excess = a + b, b, a
+        for n in range(1, 8):
+            step = b + float(n)
+            excess = excess * step + above * a
+            above, below = above * (a + step), below * step
+        lifted = m.log1p(excess / below)
         large = b + 8.0
         total = a + large
         rest = stirling_rest(m, large) - stirling_rest(m, total)
@@ -307,16 +308,17 @@ def _beta(m: Evaluator, a: Any, b: Any) -> Any:
         # at the poles of gamma(a + b) beta is 0; at those of the others it is infinite
         zero = (total <= 0.0) & m.eq(m.floor(total), total)
         pole_a, pole_b = (a <= 0.0) & m.eq(m.floor(a), a), (b <= 0.0) & m.eq(m.floor(b), b)
-        pole = pole_a | pole_b
-        # both poles of integers cancel: (-1)^b beta(1 - a - b, b) for a < 0 < b
         other = m.where(pole_a, b, a)
+        value = m.where(zero, 0.0, ratio)
+        return m.choose((other, total, value), (pole_a | pole_b, at_pole), lambda other, total, value: value)
+
+    def at_pole(other: Any, total: Any, value: Any) -> Any:
+        # both poles of integers cancel: (-1)^b beta(1 - a - b, b) for a < 0 < b
         rest = 1.0 - total
         odd = ~m.eq(m.floor(other * 0.5) * 2.0, other)
-        finite = pole & m.eq(m.floor(other), other) & (rest > 0.0) & (other > 0.0)
+        finite = m.eq(m.floor(other), other) & (rest > 0.0) & (other > 0.0)
         lifted = m.call("gamma", rest) * m.call("gamma", other) / m.call("gamma", rest + other)
-        return m.where(
-            pole, m.where(finite, m.where(odd, -lifted, lifted), math.inf), m.where(zero, 0.0, ratio)
-        )
+        return m.where(finite, m.where(odd, -lifted, lifted), math.inf)
 
     def by_logarithm(a: Any, b: Any) -> Any:
         return m.exp(_betaln(m, a, b))
