@@ -52,7 +52,7 @@ _DIFFERS: Final = {
     **dict.fromkeys(("convolve", "correlate", "dot", "einsum", "inner", "matmul", "tensordot"), _OPTIONS),
     **dict.fromkeys(("vdot", "vecdot"), _OPTIONS),
     "bool": "NumPy's scalar type; `bool_` is the dtype",
-    "load": "gives a dict of tensors for `.npz` files; no memory maps",
+    "load": "gives a dict of tensors for `.npz` files",
     "sum": "no `promote_integers=`: integers become int64, as NumPy's do",
     "mask_indices": "no `size=`: the mask is known while tracing",
     "polydiv": "no `trim_leading_zeros=`: they are left out where values are known",

@@ -98,12 +98,6 @@ _BY_REASON = {
         "ascontiguousarray",
         "asfortranarray",
     ],
-    "out by place": [
-        "degrees",
-        "isneginf",
-        "isposinf",
-        "radians",
-    ],
     "einsum_path": [
         "einsum",
     ],

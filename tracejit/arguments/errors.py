@@ -57,11 +57,13 @@ def checked(name: str, function: F) -> F:
         try:
             return function(*args, **kwargs)
         except Exception as error:
-            respelled = _respelled(name, function, kwargs) if type(error) is TypeError and kwargs else None
-            if respelled is None:
+            instead = None
+            if type(error) is TypeError:
+                instead = _with_other_parameters(name, function, call, args, kwargs)
+            if instead is None:
                 explain(name, function, args, kwargs, error)
                 raise
-        return call(*args, **respelled)
+        return instead()
 
     functools.update_wrapper(call, function)
     if name in _MAKERS:
@@ -87,6 +89,26 @@ _MAKERS: Final = (
     "arange", "asarray", "astype", "empty", "empty_like", "eye", "full", "full_like", "linspace", "ones",
     "ones_like", "tensor", "zeros", "zeros_like",
 )  # fmt: skip
+
+
+def _with_other_parameters(
+    name: str,
+    function: Callable[..., Any],
+    call: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Callable[[], Any] | None:
+    """The call of `function`, which is `checked` as `call`, where `args` and `kwargs` are not of its own
+    parameters but of PyTorch's or NumPy's; None where they are neither."""
+    respelled = _respelled(name, function, kwargs)
+    if respelled is not None:
+        return functools.partial(call, *args, **respelled)
+    try:
+        inspect.signature(function).bind(*args, **kwargs)
+    except TypeError:
+        signatures: Any = import_module("tracejit.array.numpy_calls.signatures")
+        return signatures.as_numpy_call(name, call, args, kwargs)  # type: ignore[no-any-return]
+    return None
 
 
 def _respelled(name: str, function: Callable[..., Any], keywords: dict[str, Any]) -> dict[str, Any] | None:

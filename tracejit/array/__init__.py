@@ -23,14 +23,13 @@ from .counting import (
     bincount,
 )
 from .creation import (
-    array, asarray, empty, empty_like, eye, full, full_like, identity, ones, ones_like, tri, zeros,
-    zeros_like,
+    array, asarray, empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like,
 )
 from .cumulative import (
     cummax, cummin, cumprod, cumsum,
 )
 from .diagonals import (
-    diag, diagonal, tril, triu,
+    diag, diagonal, eye, identity, tri, tril, triu,
 )
 from .einsum import (
     einsum,
@@ -74,7 +73,6 @@ from .reductions import (
     sum,
 )
 from .indexing.searching import argwhere, diff, nonzero, take, take_along_axis
-from .out_argument import takes_out
 from .sorting import (
     argpartition, argsort, lexsort, partition, searchsorted, sort, unique,
 )
@@ -335,31 +333,6 @@ for _name in [
 ]:
     checks_itself(globals()[_name])
 bind()
-# the functions take NumPy's ``out=``, which the methods of Tensor do not
-_of_one: dict[Any, Any] = {}
-for _name in [
-    "argmax",
-    "argmin",
-    "around",
-    "clip",
-    "cumprod",
-    "cumsum",
-    "deg2rad",
-    "degrees",
-    "dot",
-    "fix",
-    "isneginf",
-    "isposinf",
-    "ptp",
-    "rad2deg",
-    "radians",
-    "round",
-    "std",
-    "take",
-    "var",
-]:
-    _function = globals()[_name]
-    globals()[_name] = _of_one.setdefault(_function, takes_out(_function))
 check_public(globals(), __all__)
 
 

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import math
 import operator
+from importlib import import_module
 from typing import Any, Final
 
-from ..arguments.errors import named
+import numpy as np
+
+from ..arguments.errors import checked, named
 from ..eager.native_ops import NativeCall
 from ..eager.tensor import Tensor
 from ..ir.errors import AxisError, ShapeError
@@ -17,6 +20,7 @@ from ..ir.registry import OPS
 from ..ir.types import Shape, broadcast_shapes, normalize_axis
 from .manipulation import moveaxis, ravel
 from .operands import broadcast, permuted, promoted, promoted_arrays, reshaped, run
+from .out_argument import write_out
 
 __all__ = ["dot", "inner", "kron", "matmul", "outer", "tensordot", "vdot", "vecdot"]
 
@@ -50,10 +54,22 @@ def _matmul(x: Any, y: Any) -> Tensor:
 _MATMUL: Final = NativeCall(OPS["matmul"], _matmul)
 
 
-def matmul(x: Any, y: Any, /) -> Tensor:
+def matmul(
+    x: Any,
+    y: Any,
+    /,
+    out: Any = None,
+    dtype: Any = None,
+    casting: Any = None,
+    axes: Any = None,
+    order: Any = "K",
+    subok: Any = True,
+) -> Tensor:
     """The matrix product over the last axis of `x` and the last but one of `y`; other axes broadcast.
 
-    A vector on the left counts as a row, on the right as a column, and its axis goes from the result.
+    A vector on the left counts as a row, on the right as a column, and its axis goes from the result. `axes`
+    are those of the matrices in `x`, `y` and the result, where they are not the last ones; `out` takes the
+    result, and `dtype` is what it is computed in, to which `casting` must lead.
 
     Example:
         >>> import tracejit as tj
@@ -62,10 +78,29 @@ def matmul(x: Any, y: Any, /) -> Tensor:
 
     Raises ShapeError where the sizes differ, and for rank 0. Semantics: ``numpy.matmul``.
     """
+    if out is None and dtype is None and casting is None and axes is None:
+        return _MATMUL.run(x, y)  # type: ignore[no-any-return]
+    options = {"out": out, "dtype": dtype, "casting": casting or "same_kind", "axes": axes}
+    return _with_options("matmul", (x, y), options)
+
+
+def _product(x: Any, y: Any, /) -> Tensor:
+    """``matmul`` without options, for operators and methods."""
     return _MATMUL.run(x, y)  # type: ignore[no-any-return]
 
 
-def dot(x: Any, y: Any) -> Tensor:
+_product.__name__ = "matmul"
+matmul.lean = _product  # type: ignore[attr-defined]
+
+
+def _with_options(name: str, operands: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
+    """The product `name` with the options of NumPy's ufuncs, whose module loads at first use."""
+    module: Any = import_module(".numpy_calls.options", __package__)
+    call = checked(name, module.call_with_options)
+    return call(_product, getattr(np, name), operands, options)  # type: ignore[no-any-return]
+
+
+def dot(x: Any, y: Any, out: Any = None) -> Tensor:
     """The sum over the last axis of `x` and the last but one of `y` (the only one of a vector).
 
     Unlike ``matmul``, the other axes of both follow one another, and rank 0 scales.
@@ -77,6 +112,8 @@ def dot(x: Any, y: Any) -> Tensor:
 
     Raises ShapeError. Semantics: ``numpy.dot``.
     """
+    if out is not None:
+        return write_out("dot", out, dot(x, y))
     x, y = promoted_arrays(x, y)
     if x.ndim == 0 or y.ndim == 0:
         return run("mul", x, y)
@@ -141,7 +178,7 @@ def inner(x: Any, y: Any) -> Tensor:
     return tensordot(x, y, ((x.ndim - 1,), (y.ndim - 1,)))
 
 
-def outer(x: Any, y: Any) -> Tensor:
+def outer(x: Any, y: Any, out: Any = None) -> Tensor:
     """All products of an element of `x` and one of `y`, both raveled.
 
     Example:
@@ -153,7 +190,8 @@ def outer(x: Any, y: Any) -> Tensor:
     Semantics: ``numpy.outer``.
     """
     x, y = promoted_arrays(x, y)
-    return run("mul", reshaped(x, (x.size, 1)), reshaped(y, (1, y.size)))
+    result = run("mul", reshaped(x, (x.size, 1)), reshaped(y, (1, y.size)))
+    return result if out is None else write_out("outer", out, result)
 
 
 def tensordot(x: Any, y: Any, axes: Any = 2) -> Tensor:

@@ -18,8 +18,10 @@ from .manipulation import copy
 from .operands import run
 
 
-def copy_in_order(x: Tensor) -> Tensor:
-    """A copy of `x` that lies in C order, as ``numpy.ndarray.copy`` makes it."""
+def copy_in_order(x: Tensor, order: str = "C") -> Tensor:
+    """A copy of `x` that lies in C order, as ``numpy.ndarray.copy`` makes it, or in `order`."""
+    if type(order) is not str or order != "C":
+        return copy(x, order)
     return copy(x) if lies_in_order(x) else run("contiguous", x)
 
 

@@ -27,7 +27,6 @@ from .operands import (
     holds_tensors,
     is_tracing,
     reshaped,
-    run,
     strong,
 )
 from .operands import array_of_traced as array_of_traced
@@ -38,14 +37,11 @@ __all__ = [
     "asarray",
     "empty",
     "empty_like",
-    "eye",
     "full",
     "full_like",
-    "identity",
     "ones",
     "ones_like",
     "tensor",
-    "tri",
     "zeros",
     "zeros_like",
 ]
@@ -93,6 +89,7 @@ def _leaf(x: Tensor) -> Tensor:
 
 #: NumPy's limit of the rank.
 _MOST_AXES: Final = 64
+_AS_IT_LIES: Final = "K"
 
 
 def array(
@@ -100,7 +97,7 @@ def array(
     dtype: Any = None,
     *,
     copy: bool | None = True,
-    order: str = "K",
+    order: str = _AS_IT_LIES,
     ndmin: int = 0,
     requires_grad: bool = False,
 ) -> Tensor:
@@ -117,6 +114,8 @@ def array(
 
     Raises what ``tensor`` raises. Semantics: ``numpy.array``.
     """
+    if copy is True and order is _AS_IT_LIES and ndmin == 0 and type(data) in (list, tuple):
+        return tensor(data, dtype, requires_grad=requires_grad)
     result = tensor(data, dtype) if copy else asarray(data, dtype, copy=copy)
     if operator.index(ndmin) > _MOST_AXES:
         raise ShapeError(f"array: ndmin must be at most {_MOST_AXES}, got {ndmin}")
@@ -128,18 +127,19 @@ def array(
     return _leaf(result) if requires_grad else result
 
 
-def asarray(data: Any, dtype: Any = None, *, copy: bool | None = None) -> Tensor:
+def asarray(data: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None) -> Tensor:
     """`data` (numbers, nested lists, an ndarray or a Tensor) as a tensor, copied only where needed.
 
     An ndarray of a supported dtype shares its memory with the result. ``copy=True`` always copies,
-    ``copy=False`` raises DTypeError where a copy would be needed.
+    ``copy=False`` raises DTypeError where a copy would be needed. `order` is that of the elements in memory:
+    ``C``, ``F``, or as they lie (``K``, and ``A`` unless that is neither of them); traced tensors have none.
 
     Example:
         >>> import tracejit as tj
         >>> tj.asarray([1, 2, 3])
         tensor([1, 2, 3])
 
-    Semantics: the Array API's ``asarray``.
+    Semantics: the Array API's ``asarray``, and ``numpy.asarray``.
     """
     result_dtype = None if dtype is None else as_dtype(dtype)
     if isinstance(data, (list, tuple)) and holds_tensors(data):
@@ -153,8 +153,21 @@ def asarray(data: Any, dtype: Any = None, *, copy: bool | None = None) -> Tensor
             raise DTypeError(
                 f"asarray: a copy is needed to convert {result.dtype.name} to {result_dtype.name}"
             )
-        return cast(result, result_dtype)
-    return cast(result, result.dtype, copy=True) if copy else result
+        result = cast(result, result_dtype)
+    elif copy:
+        result = cast(result, result.dtype, copy=True)
+    return result if order is None else _ordered("asarray", result, order, copy)
+
+
+def _ordered(name: str, result: Tensor, order: str, copy: bool | None) -> Tensor:
+    """`result` in memory as `order` says. Raises DTypeError for a copy that `copy` forbids."""
+    axes = axes_in_memory(name, order, result.ndim, result)
+    if order == "K":
+        return result
+    ordered = in_memory_order(result, axes)
+    if copy is False and ordered is not result:
+        raise DTypeError(f"{name}: a copy is needed for order={order!r}")
+    return ordered
 
 
 def tracked(result: Tensor, requires_grad: bool) -> Tensor:
@@ -337,62 +350,3 @@ def empty_like(
     Semantics: ``numpy.empty_like``, but defined.
     """
     return tracked(_like("empty_like", x, 0, dtype, order, shape), requires_grad)
-
-
-def tri(rows: int, columns: int | None = None, k: int = 0, dtype: Any = None) -> Tensor:
-    """Ones on and below the `k`-th diagonal of a matrix, zeros above.
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.tri(3, dtype=int)
-        tensor([[1, 0, 0],
-                [1, 1, 0],
-                [1, 1, 1]])
-
-    Semantics: ``numpy.tri``.
-    """
-    result_dtype = default_dtype() if dtype is None else as_dtype(dtype)
-    return cast(compare_positions("le", rows, columns, k), result_dtype)
-
-
-def eye(
-    rows: int, columns: int | None = None, k: int = 0, dtype: Any = None, *, requires_grad: bool = False
-) -> Tensor:
-    """A matrix with ones on its `k`-th diagonal and zeros elsewhere.
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.eye(2)
-        tensor([[1., 0.],
-                [0., 1.]])
-
-    Semantics: ``numpy.eye``.
-    """
-    result_dtype = default_dtype() if dtype is None else as_dtype(dtype)
-    return tracked(cast(compare_positions("eq", rows, columns, k), result_dtype), requires_grad)
-
-
-def identity(n: int, dtype: Any = None) -> Tensor:
-    """The identity matrix of order `n`.
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.identity(2, dtype=int)
-        tensor([[1, 0],
-                [0, 1]])
-
-    Semantics: ``numpy.identity``.
-    """
-    return eye(n, dtype=dtype)
-
-
-def compare_positions(comparison: str, rows: int, columns: int | None, k: int) -> Tensor:
-    """Where the column number compares so with the row number plus `k`: a matrix of bools."""
-    shape = as_shape("eye", (rows, rows if columns is None else columns))
-    offset = operator.index(k)
-    if is_tracing():
-        column = run("iota", shape=shape, axis=1, dtype=INT64)
-        row = run("iota", shape=shape, axis=0, dtype=INT64)
-    else:
-        column, row = wrap(np.arange(shape[1])), wrap(np.arange(shape[0])[:, None])
-    return run(comparison, column, run("add", row, offset))

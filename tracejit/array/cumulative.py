@@ -7,6 +7,7 @@ from typing import Any
 from ..eager.tensor import Tensor
 from ..ir.types import normalize_axis
 from .operands import as_tensor, reshaped, run, with_an_axis
+from .out_argument import write_out
 from .reductions import accumulated
 
 __all__ = ["cummax", "cummin", "cumprod", "cumsum"]
@@ -19,7 +20,7 @@ def _running(name: str, x: Tensor, axis: Any, reverse: bool) -> Tensor:
     return run(name, x, axis=normalize_axis(name, axis, x.ndim), reverse=reverse)
 
 
-def cumsum(x: Any, axis: Any = None, dtype: Any = None, *, reverse: bool = False) -> Tensor:
+def cumsum(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, *, reverse: bool = False) -> Tensor:
     """Running sums along `axis`, or of the raveled array if `axis` is None; from the end if `reverse`.
 
     Example:
@@ -29,10 +30,11 @@ def cumsum(x: Any, axis: Any = None, dtype: Any = None, *, reverse: bool = False
 
     Raises AxisError. Semantics: ``numpy.cumsum``; `reverse` as in ``jax.lax.cumsum``.
     """
-    return _running("cumsum", accumulated(as_tensor(x), dtype), axis, reverse)
+    result = _running("cumsum", accumulated(as_tensor(x), dtype), axis, reverse)
+    return result if out is None else write_out("cumsum", out, result)
 
 
-def cumprod(x: Any, axis: Any = None, dtype: Any = None, *, reverse: bool = False) -> Tensor:
+def cumprod(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, *, reverse: bool = False) -> Tensor:
     """Running products along `axis`, or of the raveled array if `axis` is None; from the end if `reverse`.
 
     Its gradient is right where there are zeros, to any order.
@@ -44,7 +46,8 @@ def cumprod(x: Any, axis: Any = None, dtype: Any = None, *, reverse: bool = Fals
 
     Raises AxisError. Semantics: ``numpy.cumprod``; `reverse` as in ``jax.lax.cumprod``.
     """
-    return _running("cumprod", accumulated(as_tensor(x), dtype), axis, reverse)
+    result = _running("cumprod", accumulated(as_tensor(x), dtype), axis, reverse)
+    return result if out is None else write_out("cumprod", out, result)
 
 
 def cummax(x: Any, axis: Any = None, *, reverse: bool = False) -> Tensor:

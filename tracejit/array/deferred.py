@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..arguments.errors import check_public
-from .out_argument import takes_out
 
 if TYPE_CHECKING:
     from .aggregates.covariance import *  # noqa: F403
@@ -153,29 +152,11 @@ def load_function(name: str) -> Any:
     function = getattr(import_module(f".{MODULES[name]}", __package__), name)
     if function in _LOADED:  # two names of one function are one object
         return _LOADED[function]
-    if name in _TAKES_OUT:
-        loaded: Any = takes_out(function)
-        loaded.__module__ = "tracejit.array"
-    else:
-        label = getattr(function, "__name__", name)
-        namespace = {"__name__": "tracejit.array", label: function}
-        check_public(namespace, [label])
-        loaded = namespace[label]
-    return _LOADED.setdefault(function, loaded)
+    label = getattr(function, "__name__", name)
+    namespace = {"__name__": "tracejit.array", label: function}
+    check_public(namespace, [label])
+    return _LOADED.setdefault(function, namespace[label])
 
 
 #: Functions as they are offered, by what their modules define.
 _LOADED: Final[dict[Any, Any]] = {}
-_TAKES_OUT: Final = frozenset(
-    [
-        "compress",
-        "cumulative_prod",
-        "cumulative_sum",
-        "nanargmax",
-        "nanargmin",
-        "nancumprod",
-        "nancumsum",
-        "nanstd",
-        "nanvar",
-    ]
-)

@@ -1,22 +1,94 @@
-"""Triangles and diagonals of matrices, and stacks of matrices."""
+"""Matrices that are made by the positions of elements; triangles and diagonals of matrices and of stacks of
+them."""
 
 from __future__ import annotations
 
 import operator
 from typing import Any
 
-from ..eager.tensor import Tensor
+import numpy as np
+
+from ..eager.tensor import Tensor, wrap
 from ..eager.views import DiagonalStep, are_views, share
-from ..ir.dtypes import BOOL
+from ..ir.dtypes import BOOL, INT64, as_dtype, default_dtype
 from ..ir.errors import ShapeError
 from ..ir.graph import Value
 from ..ir.registry import Attrs
-from ..ir.types import normalize_axis
-from .creation import compare_positions
-from .operands import as_tensor, filled, permuted, reshaped, run
+from ..ir.types import as_shape, normalize_axis
+from .creation import tracked
+from .memory_order import axes_in_memory, in_memory_order
+from .operands import as_tensor, cast, filled, is_tracing, permuted, reshaped, run
 from .reductions import sum
 
-__all__ = ["diag", "diagonal", "tril", "triu"]
+__all__ = ["diag", "diagonal", "eye", "identity", "tri", "tril", "triu"]
+
+
+def tri(rows: int, columns: int | None = None, k: int = 0, dtype: Any = None) -> Tensor:
+    """Ones on and below the `k`-th diagonal of a matrix, zeros above.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.tri(3, dtype=int)
+        tensor([[1, 0, 0],
+                [1, 1, 0],
+                [1, 1, 1]])
+
+    Semantics: ``numpy.tri``.
+    """
+    result_dtype = default_dtype() if dtype is None else as_dtype(dtype)
+    return cast(compare_positions("le", rows, columns, k), result_dtype)
+
+
+def eye(
+    rows: int,
+    columns: int | None = None,
+    k: int = 0,
+    dtype: Any = None,
+    order: str = "C",
+    *,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A matrix with ones on its `k`-th diagonal and zeros elsewhere; `order` as in ``zeros``.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.eye(2)
+        tensor([[1., 0.],
+                [0., 1.]])
+
+    Semantics: ``numpy.eye``.
+    """
+    result_dtype = default_dtype() if dtype is None else as_dtype(dtype)
+    result = cast(compare_positions("eq", rows, columns, k), result_dtype)
+    if type(order) is not str or order != "C":
+        result = in_memory_order(result, axes_in_memory("eye", order, 2))
+    return tracked(result, requires_grad)
+
+
+def identity(n: int, dtype: Any = None) -> Tensor:
+    """The identity matrix of order `n`.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.identity(2, dtype=int)
+        tensor([[1, 0],
+                [0, 1]])
+
+    Semantics: ``numpy.identity``.
+    """
+    return eye(n, dtype=dtype)
+
+
+def compare_positions(comparison: str, rows: int, columns: int | None, k: int) -> Tensor:
+    """Where the column number compares so with the row number plus `k`: a matrix of bools."""
+    shape = as_shape("eye", (rows, rows if columns is None else columns))
+    offset = operator.index(k)
+    if is_tracing():
+        column = run("iota", shape=shape, axis=1, dtype=INT64)
+        row = run("iota", shape=shape, axis=0, dtype=INT64)
+    else:
+        column, row = wrap(np.arange(shape[1])), wrap(np.arange(shape[0])[:, None])
+    return run(comparison, column, run("add", row, offset))
 
 
 def tril(x: Any, k: int = 0) -> Tensor:
@@ -117,7 +189,9 @@ def diag(x: Any, k: int = 0) -> Tensor:
     return reshaped(run("update", flat, x, start=(start,), step=(order + 1,)), (order, order))
 
 
-def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Tensor:
+def trace(
+    x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+) -> Tensor:
     """The sum along the diagonal of the planes of `axis1` and `axis2`.
 
     A method, ``x.trace()``: the name ``tj.trace`` belongs to the tracing of functions.
@@ -129,4 +203,4 @@ def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
 
     Raises AxisError, and ShapeError below rank 2. Semantics: ``numpy.trace``.
     """
-    return sum(diagonal(x, offset, axis1, axis2), -1, dtype)
+    return sum(diagonal(x, offset, axis1, axis2), -1, dtype, out)

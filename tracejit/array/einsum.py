@@ -11,20 +11,30 @@ from typing import Any, Final
 import numpy as np
 
 from ..eager.tensor import Tensor
+from ..ir.dtypes import as_dtype
 from ..ir.errors import ShapeError
 from .diagonals import diagonal
-from .operands import broadcast, permuted, promoted_arrays, reshaped, run
+from .operands import broadcast, cast_by, permuted, promoted_arrays, reshaped, run
+from .out_argument import write_out
 
 __all__ = ["einsum"]
 
 
-def einsum(subscripts: Any, *operands: Any, optimize: Any = "greedy") -> Tensor:
+def einsum(
+    subscripts: Any,
+    *operands: Any,
+    out: Any = None,
+    optimize: Any = "greedy",
+    dtype: Any = None,
+    casting: str = "safe",
+) -> Tensor:
     """The sum of products that `subscripts` describe, such as ``"ij,jk->ik"``.
 
     Each letter labels an axis; labels missing from the output are summed over. Without ``->`` the output has
     the labels that occur once, in alphabetical order. A label repeated in one operand takes its diagonal;
     ``...`` stands for further axes, which broadcast. Three and more operands are contracted in the order of
-    ``numpy.einsum_path``, which `optimize` is passed to; with ``False``, from left to right.
+    ``numpy.einsum_path``, which `optimize` is passed to; with ``False``, from left to right. `dtype` is that
+    of the products and sums, to which `casting` must lead; `out` takes the result.
     The labels may also be lists of numbers from 0 to 51, one behind each operand and, if wanted, one for the
     output: ``einsum(a, [0, 1], b, [1, 2], [0, 2])``.
 
@@ -38,6 +48,8 @@ def einsum(subscripts: Any, *operands: Any, optimize: Any = "greedy") -> Tensor:
     if not isinstance(subscripts, str):
         subscripts, operands = _from_lists((subscripts, *operands))
     tensors = promoted_arrays(*operands)
+    if dtype is not None:
+        tensors = [cast_by("einsum", tensor, as_dtype(dtype), casting) for tensor in tensors]
     inputs, output = _parse(subscripts, tensors)
     sizes = _sizes(subscripts, inputs, tensors)
     terms = [_prepared(tensor, labels, sizes) for tensor, labels in zip(tensors, inputs, strict=True)]
@@ -51,7 +63,8 @@ def einsum(subscripts: Any, *operands: Any, optimize: Any = "greedy") -> Tensor:
     result = permuted(result, [labels.index(text) for text in output if text in labels])
     shape = tuple(sizes[text] for text in output)
     present = tuple(sizes[text] if text in labels else 1 for text in output)
-    return broadcast(reshaped(result, present), shape)
+    result = broadcast(reshaped(result, present), shape)
+    return result if out is None else write_out("einsum", out, result)
 
 
 Term = tuple[Tensor, str]

@@ -5,23 +5,21 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any, Final
-
-import numpy as np
 
 from ..arguments.errors import named
 from ..eager.native_ops import NativeCall, NativeJoin
 from ..eager.tensor import Tensor
 from ..ir.dtypes import as_dtype
-from ..ir.errors import DomainError, DTypeError, ShapeError
+from ..ir.errors import ShapeError
 from ..ir.ops.shape import concatenated
 from ..ir.registry import OPS, Attrs, Builtin
 from ..ir.types import normalize_axis
 from ..tape.plans import Composite, Written
 from .least_ranks import atleast_1d, atleast_2d
 from .manipulation import expand_dims, ravel
-from .operands import as_tensor, cast, new_axis, promoted_arrays, run, sliced
+from .operands import as_tensor, cast, cast_by, new_axis, promoted_arrays, run, sliced
+from .out_argument import write_out
 
 __all__ = [
     "array_split",
@@ -40,9 +38,6 @@ def _parts(name: str, arrays: Any) -> list[Tensor]:
     if not parts:
         raise ShapeError(f"{name}: expected at least one array")
     return promoted_arrays(*parts)
-
-
-_CASTINGS: Final = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 
 def _written_stack(types: Sequence[Any], attrs: Attrs) -> Written:
@@ -72,12 +67,7 @@ def _concatenate(arrays: Any, axis: Any, dtype: Any, casting: str = "same_kind")
     parts = _parts("concatenate", arrays)
     if dtype is not None:
         result_dtype = as_dtype(dtype)
-        if casting not in _CASTINGS:
-            raise DomainError(f"concatenate: casting must be one of {', '.join(_CASTINGS)}, got {casting!r}")
-        if not np.can_cast(parts[0].dtype, result_dtype, casting):  # type: ignore[arg-type]
-            dtypes = f"{parts[0].dtype.name} does not become {result_dtype.name}"
-            raise DTypeError(f"concatenate: dtype {dtypes} with casting={casting!r}")
-        parts = [cast(part, result_dtype) for part in parts]
+        parts = [cast_by("concatenate", part, result_dtype, casting) for part in parts]
     if axis is None:
         parts, axis = [ravel(part) for part in parts], 0
     rank = parts[0].ndim
@@ -104,11 +94,17 @@ _CONCAT: Final = NativeJoin(_CONCAT_OP, _concatenate_any)
 
 
 def concatenate(
-    arrays: Any, axis: int | None = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+    arrays: Any,
+    axis: int | None = 0,
+    out: Any = None,
+    dtype: Any = None,
+    casting: str = "same_kind",
+    dim: int | None = None,
 ) -> Tensor:
     """`arrays` joined along the existing `axis`, or raveled and joined if that is None.
 
-    The dtype is their common one unless given, to which `casting` must lead. `out` takes the result.
+    The dtype is their common one unless given, to which `casting` must lead. `out` takes the result. `dim` is
+    PyTorch's name of `axis`.
 
     Example:
         >>> import tracejit as tj
@@ -117,8 +113,9 @@ def concatenate(
 
     Raises ShapeError where other sizes differ. Semantics: ``numpy.concatenate``.
     """
-    if dtype is None and out is None:
+    if dtype is None and out is None and dim is None:
         return _CONCAT.run(arrays, axis)  # type: ignore[no-any-return]
+    axis = axis if dim is None else dim
     return _written("concatenate", out, _concatenate(arrays, axis, dtype, casting), casting)
 
 
@@ -128,12 +125,16 @@ def _written(name: str, out: Any, result: Tensor, casting: str) -> Tensor:
         return result
     if casting == "unsafe":
         result = cast(result, as_dtype(out.dtype))
-    options: Any = import_module(".numpy_calls.options", __package__)
-    return options.write_out(name, out, result)  # type: ignore[no-any-return]
+    return write_out(name, out, result)
 
 
 def stack(
-    arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+    arrays: Any,
+    axis: int = 0,
+    out: Any = None,
+    dtype: Any = None,
+    casting: str = "same_kind",
+    dim: int | None = None,
 ) -> Tensor:
     """`arrays` of one shape joined along the new `axis`; other arguments as ``concatenate``'s.
 
@@ -145,8 +146,9 @@ def stack(
 
     Raises ShapeError where shapes differ. Semantics: ``numpy.stack``.
     """
-    if dtype is None and out is None:
+    if dtype is None and out is None and dim is None:
         return _STACK.run(arrays, axis)  # type: ignore[no-any-return]
+    axis = axis if dim is None else dim
     return _written("stack", out, _stack(arrays, axis, dtype, casting), casting)
 
 

@@ -14,7 +14,7 @@ from ..eager.native_ops import NativeCall
 from ..eager.tensor import Tensor
 from ..eager.views import lies_in_order
 from ..ir.dtypes import as_dtype
-from ..ir.errors import AxisError, ShapeError
+from ..ir.errors import ArgumentError, AxisError, ShapeError
 from ..ir.registry import OPS
 from ..ir.types import (
     Shape,
@@ -27,6 +27,7 @@ from ..ir.types import (
     resolve_reshape,
 )
 from .indexing.access import getitem
+from .memory_order import axes_in_memory, in_memory_order
 from .operands import as_tensor, broadcast, cast, new_axis, permuted, run, tensor_argument
 
 __all__ = [
@@ -154,7 +155,7 @@ def transpose(x: Any, axes: Any = None) -> Tensor:
     return _transpose(x, axes)
 
 
-def permute_dims(x: Any, axes: Any) -> Tensor:
+def permute_dims(x: Any, axes: Any = None) -> Tensor:
     """``transpose`` under the Array API's name.
 
     Example:
@@ -233,8 +234,8 @@ def _axis_list(axes: Any, rank: int) -> list[int]:
     return [normalize_axis("moveaxis", axis, rank) for axis in entries]
 
 
-def squeeze(x: Any, axis: Any = None) -> Tensor:
-    """Without the axes of size 1: all of them, or those named by `axis`.
+def squeeze(x: Any, axis: Any = None, dim: Any = None) -> Tensor:
+    """Without the axes of size 1: all of them, or those named by `axis`, which PyTorch calls `dim`.
 
     Example:
         >>> import tracejit as tj
@@ -244,6 +245,7 @@ def squeeze(x: Any, axis: Any = None) -> Tensor:
     Raises ShapeError where a named axis has another size. Semantics: ``numpy.squeeze``.
     """
     x = tensor_argument("squeeze", x)
+    axis = axis if dim is None else dim
     if axis is None:
         return _RESHAPE.run(x, tuple([size for size in x.shape if size != 1]))  # type: ignore[no-any-return]
     if type(axis) is int and -x.ndim <= axis < x.ndim and x.shape[axis] == 1:
@@ -256,7 +258,7 @@ def squeeze(x: Any, axis: Any = None) -> Tensor:
     return _RESHAPE.run(x, remove_axes(x.shape, axes))  # type: ignore[no-any-return]
 
 
-def expand_dims(x: Any, axis: Any) -> Tensor:
+def expand_dims(x: Any, axis: Any = None, dim: Any = None) -> Tensor:
     """With new axes of size 1 at the places `axis` (an int or a tuple) of the result.
 
     Example:
@@ -269,8 +271,9 @@ def expand_dims(x: Any, axis: Any) -> Tensor:
     if type(axis) is int and type(x) is Tensor and -x.ndim - 1 <= axis <= x.ndim:
         return getitem(x, new_axis(axis % (x.ndim + 1)))
     x = tensor_argument("expand_dims", x)
+    axis = axis if dim is None else dim
     if axis is None:
-        raise AxisError("expand_dims: axis must be an integer or a tuple of integers, got None")
+        raise ArgumentError("expand_dims: axis must be an integer or a tuple of integers, got None")
     count = len(axis) if isinstance(axis, (tuple, list)) else 1
     axes = normalize_axes("expand_dims", axis, x.ndim + count)
     sizes = iter(x.shape)
@@ -331,8 +334,11 @@ def astype(x: Any, dtype: Any, *, copy: bool = True) -> Tensor:
     return cast(as_tensor(x), dtype, copy=copy)
 
 
-def copy(x: Any) -> Tensor:
-    """A copy of `x`, through which gradients flow.
+_AS_IT_LIES: Final = "K"
+
+
+def copy(x: Any, order: str = _AS_IT_LIES) -> Tensor:
+    """A copy of `x`, through which gradients flow; `order` is that of its elements in memory.
 
     Example:
         >>> import tracejit as tj
@@ -341,4 +347,8 @@ def copy(x: Any) -> Tensor:
 
     Semantics: ``numpy.copy``.
     """
-    return _COPY.run(x)  # type: ignore[no-any-return]
+    if order is _AS_IT_LIES:
+        return _COPY.run(x)  # type: ignore[no-any-return]
+    x = as_tensor(x)
+    ordered = in_memory_order(x, axes_in_memory("copy", order, x.ndim, x))
+    return _COPY.run(x) if ordered is x else ordered

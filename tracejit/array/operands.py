@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from ..eager.dispatch import apply
 from ..eager.tensor import Array, Tensor, as_array, wrap
 from ..ir.dtypes import DType, Operand, as_dtype, default_dtype, is_inexact, result_type, ufunc_types
-from ..ir.errors import DTypeError, NestingError, ShapeError, TracejitError
+from ..ir.errors import DomainError, DTypeError, NestingError, ShapeError, TracejitError
 from ..ir.graph import Value
 from ..ir.registry import OPS
 from ..ir.types import Shape
@@ -143,6 +143,20 @@ def cast(x: Tensor, dtype: DType, *, copy: bool = False) -> Tensor:
     if x.dtype is dtype:
         return run("copy", x) if copy else x
     return run("cast", x, dtype=dtype)
+
+
+_CASTINGS: Final = ("no", "equiv", "safe", "same_kind", "unsafe")
+
+
+def cast_by(name: str, x: Tensor, dtype: DType, casting: Any) -> Tensor:
+    """`x` in `dtype`, to which NumPy's rule `casting` must lead; the function is `name`."""
+    if not isinstance(casting, str) or casting not in _CASTINGS:
+        raise DomainError(f"{name}: casting must be one of {', '.join(_CASTINGS)}, got {casting!r}")
+    if not np.can_cast(x.dtype, dtype, casting):  # type: ignore[arg-type]
+        raise DTypeError(
+            f"{name}: dtype {x.dtype.name} does not become {dtype.name} with casting={casting!r}"
+        )
+    return cast(x, dtype)
 
 
 def promoted(*operands: Any) -> list[Tensor]:

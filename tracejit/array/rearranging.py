@@ -222,10 +222,13 @@ def _repeated(x: Tensor, count: int, axis: int) -> Tensor:
     return copied_from(x, run("reshape", wide, shape=(*before[:-1], before[-1] * count, *after)))
 
 
-def meshgrid(*vectors: Any, indexing: str = "xy", sparse: bool = False) -> tuple[Tensor, ...]:
+def meshgrid(
+    *vectors: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
+) -> tuple[Tensor, ...]:
     """The coordinates of the grid that `vectors` span: one array each, varying along its own axis.
 
     With ``indexing="xy"`` the first two axes are exchanged; with `sparse` other axes have size 1.
+    Without `copy` they are views that repeat their elements, and are read-only.
 
     Example:
         >>> import tracejit as tj
@@ -252,4 +255,4 @@ def meshgrid(*vectors: Any, indexing: str = "xy", sparse: bool = False) -> tuple
     sizes = [0] * count
     for vector, place in zip(tensors, places, strict=True):
         sizes[place] = vector.size
-    return tuple(cast(broadcast(column, tuple(sizes)), column.dtype, copy=True) for column in columns)
+    return tuple(cast(broadcast(column, tuple(sizes)), column.dtype, copy=bool(copy)) for column in columns)

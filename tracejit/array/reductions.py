@@ -18,6 +18,7 @@ from ..ir.dtypes import BOOL, INT64, as_dtype, default_dtype, is_inexact
 from ..ir.registry import OPS
 from ..ir.types import Shape, normalize_axes, normalize_axis, remove_axes
 from .operands import as_tensor, cast, reshaped, run, with_an_axis
+from .out_argument import write_out
 
 __all__ = [
     "all",
@@ -283,7 +284,7 @@ _ARGMAX: Final = _native_index("argmax")
 _ARGMIN: Final = _native_index("argmin")
 
 
-def argmax(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+def argmax(x: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Tensor:
     """The index along `axis` of the first largest element or NaN; of the raveled array if `axis` is None.
 
     Example:
@@ -293,12 +294,13 @@ def argmax(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
 
     Raises AxisError, and ShapeError for no elements. Semantics: ``numpy.argmax``.
     """
-    if keepdims is False:
+    if keepdims is False and out is None:
         return _ARGMAX.run(x, axis)  # type: ignore[no-any-return]
-    return _ARGMAX.slow(x, axis, keepdims)  # type: ignore[no-any-return]
+    result: Tensor = _ARGMAX.slow(x, axis, keepdims)
+    return result if out is None else write_out("argmax", out, result)
 
 
-def argmin(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+def argmin(x: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Tensor:
     """The index along `axis` of the first smallest element or NaN; of the raveled array if `axis` is None.
 
     Example:
@@ -308,12 +310,13 @@ def argmin(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
 
     Raises AxisError, and ShapeError for no elements. Semantics: ``numpy.argmin``.
     """
-    if keepdims is False:
+    if keepdims is False and out is None:
         return _ARGMIN.run(x, axis)  # type: ignore[no-any-return]
-    return _ARGMIN.slow(x, axis, keepdims)  # type: ignore[no-any-return]
+    result: Tensor = _ARGMIN.slow(x, axis, keepdims)
+    return result if out is None else write_out("argmin", out, result)
 
 
-def ptp(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+def ptp(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Tensor:
     """The largest minus the smallest element along `axis`.
 
     Example:
@@ -324,7 +327,8 @@ def ptp(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
     Raises AxisError, and ShapeError for no elements. Semantics: ``numpy.ptp``.
     """
     x = as_tensor(x)
-    return run("sub", max(x, axis, keepdims=keepdims), min(x, axis, keepdims=keepdims))
+    result = run("sub", max(x, axis, keepdims=keepdims), min(x, axis, keepdims=keepdims))
+    return result if out is None else write_out("ptp", out, result)
 
 
 def count_nonzero(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:

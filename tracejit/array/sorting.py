@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..eager.tensor import Tensor, wrap
-from ..ir.errors import DTypeError, ShapeError
+from ..ir.errors import ArgumentError, DTypeError, ShapeError
 from ..ir.types import normalize_axis
 from .copying import in_order
 from .indexing.searching import take_along_axis
@@ -32,7 +32,9 @@ __all__ = [
     "unique",
 ]
 
+#: NumPy's kinds of sorting and of partitioning; here there is one of each.
 _KINDS: Final = (None, "quicksort", "heapsort", "mergesort", "stable")
+_PARTITION_KINDS: Final = ("introselect",)
 
 
 def _line(name: str, x: Any, axis: int | None) -> tuple[Tensor, int]:
@@ -43,11 +45,13 @@ def _line(name: str, x: Any, axis: int | None) -> tuple[Tensor, int]:
     return x, normalize_axis(name, axis, x.ndim)
 
 
-def _check_kind(name: str, kind: Any) -> None:
-    if kind not in _KINDS:
-        raise DTypeError(
-            f"{name}: kind must be 'quicksort', 'heapsort', 'mergesort' or 'stable', got {kind!r}"
-        )
+def check_options(name: str, kind: Any, order: Any, kinds: tuple[str | None, ...] = _KINDS) -> None:
+    """Raise for a `kind` of sorting that NumPy does not have, and for `order`, the names of fields."""
+    if not (kind is None or isinstance(kind, str)) or kind not in kinds:
+        names = ", ".join(repr(name) for name in kinds if name)
+        raise DTypeError(f"{name}: kind must be one of {names}, got {kind!r}")
+    if order is not None:
+        raise ArgumentError(f"{name}: order must be None: tensors have no fields, got {order!r}")
 
 
 def _along(x: Tensor, axis: int, function: Callable[[Tensor], Tensor]) -> Tensor:
@@ -61,6 +65,7 @@ def sort(
     x: Any,
     axis: int | None = -1,
     kind: str | None = None,
+    order: None = None,
     *,
     descending: bool = False,
     stable: bool | None = None,
@@ -79,7 +84,7 @@ def sort(
 
     Raises AxisError. Semantics: ``numpy.sort``, and the Array API's for `descending`.
     """
-    _check_kind("sort", kind)
+    check_options("sort", kind, order)
     x, place = _line("sort", x, axis)
     result = _along(x, place, lambda tensor: run("sort", tensor))
     return flip(result, place) if descending else result
@@ -89,6 +94,7 @@ def argsort(
     x: Any,
     axis: int | None = -1,
     kind: str | None = None,
+    order: None = None,
     *,
     descending: bool = False,
     stable: bool | None = None,
@@ -106,13 +112,13 @@ def argsort(
 
     Raises AxisError. Semantics: ``numpy.argsort`` with ``stable=True``, and the Array API's.
     """
-    _check_kind("argsort", kind)
+    check_options("argsort", kind, order)
     x, place = _line("argsort", with_an_axis(as_tensor(x), axis), axis)
     if not descending:
         return in_order(_along(x, place, lambda tensor: run("argsort", tensor)))
     # sorted from the other end, equal elements are the other way round, and then again
-    order = flip(_along(flip(x, place), place, lambda tensor: run("argsort", tensor)), place)
-    return run("sub", x.shape[place] - 1, order)
+    reversed_indices = flip(_along(flip(x, place), place, lambda tensor: run("argsort", tensor)), place)
+    return run("sub", x.shape[place] - 1, reversed_indices)
 
 
 def lexsort(keys: Any, axis: int = -1) -> Tensor:
@@ -140,7 +146,9 @@ def lexsort(keys: Any, axis: int = -1) -> Tensor:
     return order
 
 
-def partition(x: Any, kth: Any, axis: int | None = -1) -> Tensor:
+def partition(
+    x: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None
+) -> Tensor:
     """`x` rearranged along `axis` so that element `kth` is where sorting puts it, smaller ones before it.
 
     It is sorted all the way, which is one of the orders that NumPy may give.
@@ -152,11 +160,14 @@ def partition(x: Any, kth: Any, axis: int | None = -1) -> Tensor:
 
     Raises AxisError, and ShapeError for `kth` outside. Semantics: ``numpy.partition``.
     """
+    check_options("partition", kind, order, _PARTITION_KINDS)
     x, place = _partitioned("partition", x, kth, axis)
     return sort(x, place)
 
 
-def argpartition(x: Any, kth: Any, axis: int | None = -1) -> Tensor:
+def argpartition(
+    x: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None
+) -> Tensor:
     """The indices that partition `x`: those of `argsort`.
 
     Example:
@@ -166,6 +177,7 @@ def argpartition(x: Any, kth: Any, axis: int | None = -1) -> Tensor:
 
     Raises AxisError, and ShapeError for `kth` outside. Semantics: ``numpy.argpartition``.
     """
+    check_options("argpartition", kind, order, _PARTITION_KINDS)
     x, place = _partitioned("argpartition", with_an_axis(as_tensor(x), axis), kth, axis)
     return argsort(x, place)
 

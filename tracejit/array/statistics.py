@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..eager.tensor import Tensor
-from ..ir.errors import ShapeError
+from ..ir.errors import DomainError, ShapeError
 from ..ir.types import Shape, normalize_axes, normalize_axis
 from . import reductions
 from .operands import as_tensor, broadcast, filled, floating, permuted, promoted, reshaped, run
+from .out_argument import write_out
 from .reductions import averaged, kept, mean, sum
 
 __all__ = ["average", "logsumexp", "std", "var"]
@@ -22,12 +23,13 @@ def var(
     x: Any,
     axis: Any = None,
     dtype: Any = None,
-    *,
+    out: Any = None,
     ddof: float = 0,
-    correction: float | None = None,
     keepdims: bool = False,
+    *,
     where: Any = True,
     mean: Any = None,
+    correction: float | None = None,
 ) -> Tensor:
     """The variance along `axis`: the squared distances from the mean, summed, over (count - `ddof`).
 
@@ -41,15 +43,27 @@ def var(
 
     Raises AxisError. Semantics: ``numpy.var``.
     """
-    x = averaged(x, dtype)
+    result = _variance(averaged(x, dtype), axis, freedom_of("var", ddof, correction), keepdims, where, mean)
+    return result if out is None else write_out("var", out, result)
+
+
+def freedom_of(name: str, ddof: float, correction: float | None) -> float:
+    """`ddof`, or `correction`, its other name. Raises DomainError where both are there."""
+    if correction is None:
+        return ddof
+    if ddof:
+        raise DomainError(f"{name}: ddof={ddof!r} and correction={correction!r} are one argument")
+    return correction
+
+
+def _variance(x: Tensor, axis: Any, ddof: float, keepdims: bool, where: Any, mean: Any) -> Tensor:
     if where is not True or mean is not None:
         options = import_module(".aggregates.options", __package__)
-        free = ddof if correction is None else correction
-        return options.variance_of_selected(x, axis, free, keepdims, where, mean)  # type: ignore[no-any-return]
+        return options.variance_of_selected(x, axis, ddof, keepdims, where, mean)  # type: ignore[no-any-return]
     axes = normalize_axes("var", axis, x.ndim)
     centred = run("sub", x, reductions.mean(x, axes, keepdims=True))
     total = run("sum", run("square", centred), axes=axes)
-    count = math.prod(x.shape[axis] for axis in axes) - (ddof if correction is None else correction)
+    count = math.prod(x.shape[axis] for axis in axes) - ddof
     return kept(run("div", total, float(max(count, 0))), x.shape, axes, keepdims)
 
 
@@ -57,12 +71,13 @@ def std(
     x: Any,
     axis: Any = None,
     dtype: Any = None,
-    *,
+    out: Any = None,
     ddof: float = 0,
-    correction: float | None = None,
     keepdims: bool = False,
+    *,
     where: Any = True,
     mean: Any = None,
+    correction: float | None = None,
 ) -> Tensor:
     """The standard deviation along `axis`, the square root of ``var``.
 
@@ -75,9 +90,10 @@ def std(
 
     Raises AxisError. Semantics: ``numpy.std``.
     """
-    return root(
-        var(x, axis, dtype, ddof=ddof, correction=correction, keepdims=keepdims, where=where, mean=mean)
+    result = root(
+        _variance(averaged(x, dtype), axis, freedom_of("std", ddof, correction), keepdims, where, mean)
     )
+    return result if out is None else write_out("std", out, result)
 
 
 def root(x: Tensor) -> Tensor:
@@ -92,7 +108,7 @@ def euclidean_norm(x: Any) -> Tensor:
 
 
 def average(
-    x: Any, axis: Any = None, weights: Any = None, *, returned: bool = False, keepdims: bool = False
+    x: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
 ) -> Any:
     """The mean along `axis`, weighted by `weights` of the shape of `x`, or of the axes that `axis` names.
 

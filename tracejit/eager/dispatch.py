@@ -160,13 +160,16 @@ def _traced(tracer: Tracer, op: Op, operands: Sequence[Any], attrs: Attrs) -> An
 _NO_ATTRS: dict[str, Any] = {}
 
 
-def _with_options(call: Any, operands: tuple[Any, ...], out: Any, where: Any, dtype: Any) -> Any:
+def _with_options(
+    call: Any, operands: tuple[Any, ...], out: Any, where: Any, dtype: Any, casting: Any
+) -> Any:
     """An elementwise function with the options of NumPy's ufuncs, whose module loads at first use."""
     try:
         options = import_module("tracejit.array.numpy_calls.options")
-        return options.call_elementwise(call, operands, out, where, dtype)
+        return options.call_elementwise(call, operands, out, where, dtype, casting)
     except Exception as error:
-        explain(call.__name__, call, operands, {"out": out, "where": where, "dtype": dtype}, error)
+        keywords = {"out": out, "where": where, "dtype": dtype, "casting": casting}
+        explain(call.__name__, call, operands, keywords, error)
         raise
 
 
@@ -227,10 +230,11 @@ def plain({operands}/):
 def lean({operands}/):
     return run({operands})
 
-def call({declared}/, out: Any = None, where: Any = True, dtype: Any = None) -> Any:
-    if out is None and where is True and dtype is None:
+def call({declared}/, out: Any = None, where: Any = True, dtype: Any = None, casting: Any = None,
+         order: Any = "K", subok: Any = True) -> Any:
+    if out is None and where is True and dtype is None and casting is None:
         return run({operands})
-    return with_options(call, ({operands}), out, where, dtype)
+    return with_options(call, ({operands}), out, where, dtype, casting)
 """
     code: CodeType = compile(source, GENERATED, "exec", _STRING_ANNOTATIONS)
     return code

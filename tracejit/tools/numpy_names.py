@@ -31,7 +31,7 @@ DIFFERS: Final = {
     "flatnonzero": "jitted with `size=`",
     "iinfo": "takes tensors, too",
     "intersect1d": "jitted with `size=`",
-    "load": "gives a dict of tensors for `.npz` files; no memory maps",
+    "load": "gives a dict of tensors for `.npz` files",
     "nanargmax": "traced, all NaN gives 0 in place of an error",
     "nanargmin": "traced, all NaN gives 0 in place of an error",
     "nanmax": "all NaN gives NaN without a warning",
@@ -92,6 +92,22 @@ ABSENT: Final = {
 }
 
 
+#: Parameters of functions that both have, and that are not taken, with the reason.
+OTHER_PARAMETERS: Final = {
+    ("array", "ndmax"): "deeper lists would be objects",
+}
+#: What parameters do here that have no meaning for tensors, or another one.
+_PARAMETERS: Final = {
+    "`order` of ufuncs": "results are in C order; of `array`, `asarray`, `astype`, `copy`, `eye`, `full`, "
+    "`zeros` and their like it is NumPy's, but traced tensors have no order",
+    "`order` of sorts": "the names of fields, which there are not: an error",
+    "`kind`, `stable`, `assume_unique`": "the algorithm is the same for all; sorts are stable",
+    "`subok`, `like`, `device`": "there are no subclasses, no other kinds of arrays, no devices but the CPU",
+    "`overwrite_input`": "the input stays",
+    "`signature` of ufuncs": "not taken: `dtype` is",
+    "`a`, `arr`, `m`, `x1`, ...": "NumPy's names of first arguments are taken as ours are, but by `copy`, "
+    "`expand_dims`, `reshape`, `squeeze`, `swapaxes` and `transpose`, which take them by place",
+}
 #: Attributes of ndarray that Tensor has not, by the reason.
 ABSENT_ATTRIBUTES: Final = {
     "about memory: tensors share it as views do, and traced ones have none (`x.numpy().flags`, ...)": """base
@@ -147,6 +163,7 @@ def table() -> Iterator[str]:
     yield f"Of the {len(names)} public names of `numpy`, {counts}"
     yield ""
     yield from sections(same, {name: DIFFERS[name] for name in different}, ABSENT, level=2)
+    yield from _parameters()
     yield from _attributes()
 
 
@@ -171,6 +188,19 @@ def sections(
     yield "| names | why |"
     yield "|---|---|"
     yield from _rows(absent)
+
+
+def _parameters() -> Iterator[str]:
+    yield ""
+    yield "## Parameters"
+    yield ""
+    yield "Functions and methods take NumPy's parameters, at its places and by its names; what of them does"
+    yield "something else here:"
+    yield ""
+    yield "| parameters | what they do |"
+    yield "|---|---|"
+    yield from (f"| {names} | {meaning} |" for names, meaning in _PARAMETERS.items())
+    yield from (f"| `{name}` of `{of}` | not taken: {why} |" for (of, name), why in OTHER_PARAMETERS.items())
 
 
 def _attributes() -> Iterator[str]:

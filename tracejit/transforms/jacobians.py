@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..array.creation import eye
+from ..array.diagonals import eye
 from ..array.operands import as_tensor, reshaped, sliced
 from ..eager.tensor import Tensor
 from ..ir.dtypes import is_differentiable

@@ -136,7 +136,7 @@ OF_DEFERRED: dict[str, Any] = {
         for key in ["nanpercentile", "nanquantile", "percentile", "quantile"]
     },
     **{
-        key: {**_REDUCTION, "dtype": "float64", "ddof": 1, "correction": 1, "where": B, "mean": None}
+        key: {**_REDUCTION, "dtype": "float64", "correction": 1, "where": B, "mean": F[:1]}
         for key in ["nanstd", "nanvar"]
     },
     "packbits": {"x": I, "axis": 0, "bitorder": "big"},

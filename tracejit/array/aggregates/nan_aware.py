@@ -18,7 +18,7 @@ from .. import cumulative, reductions
 from ..numpy_calls.options import write_out
 from ..operands import as_tensor, cast, filled, run
 from ..reductions import averaged
-from ..statistics import root
+from ..statistics import freedom_of, root
 from .options import mask_of, masked, variance_of_selected
 
 __all__ = [
@@ -150,7 +150,7 @@ def nanmean(
     return value if out is None else write_out("nanmean", out, value)
 
 
-def _index(name: str, x: Any, axis: Any, keepdims: bool) -> Tensor:
+def _index(name: str, x: Any, axis: Any, out: Any, keepdims: bool) -> Tensor:
     x = as_tensor(x)
     missing = run("isnan", x)
     if not x.is_traced:
@@ -158,10 +158,10 @@ def _index(name: str, x: Any, axis: Any, keepdims: bool) -> Tensor:
         if np.any(none.detach().numpy()):
             raise DomainError(f"nan{name}: all elements along axis {axis} are NaN")
     chosen = _replaced(x, -math.inf if name == "argmax" else math.inf)
-    return getattr(reductions, name)(chosen, axis, keepdims=keepdims)  # type: ignore[no-any-return]
+    return getattr(reductions, name)(chosen, axis, out, keepdims=keepdims)  # type: ignore[no-any-return]
 
 
-def nanargmax(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+def nanargmax(x: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Tensor:
     """The index along `axis` of the first largest element that is not NaN.
 
     Example:
@@ -172,10 +172,10 @@ def nanargmax(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
     Raises AxisError, and DomainError where all are NaN; under a trace that gives 0. Semantics:
     ``numpy.nanargmax``.
     """
-    return _index("argmax", x, axis, keepdims)
+    return _index("argmax", x, axis, out, keepdims)
 
 
-def nanargmin(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+def nanargmin(x: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Tensor:
     """The index along `axis` of the first smallest element that is not NaN.
 
     Example:
@@ -186,10 +186,10 @@ def nanargmin(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
     Raises AxisError, and DomainError where all are NaN; under a trace that gives 0. Semantics:
     ``numpy.nanargmin``.
     """
-    return _index("argmin", x, axis, keepdims)
+    return _index("argmin", x, axis, out, keepdims)
 
 
-def nancumsum(x: Any, axis: Any = None, dtype: Any = None) -> Tensor:
+def nancumsum(x: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Tensor:
     """Running sums along `axis` with NaN as 0.
 
     Example:
@@ -199,10 +199,10 @@ def nancumsum(x: Any, axis: Any = None, dtype: Any = None) -> Tensor:
 
     Raises AxisError. Semantics: ``numpy.nancumsum``.
     """
-    return cumulative.cumsum(_replaced(x, 0.0), axis, dtype)
+    return cumulative.cumsum(_replaced(x, 0.0), axis, dtype, out)
 
 
-def nancumprod(x: Any, axis: Any = None, dtype: Any = None) -> Tensor:
+def nancumprod(x: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Tensor:
     """Running products along `axis` with NaN as 1.
 
     Example:
@@ -212,19 +212,20 @@ def nancumprod(x: Any, axis: Any = None, dtype: Any = None) -> Tensor:
 
     Raises AxisError. Semantics: ``numpy.nancumprod``.
     """
-    return cumulative.cumprod(_replaced(x, 1.0), axis, dtype)
+    return cumulative.cumprod(_replaced(x, 1.0), axis, dtype, out)
 
 
 def nanvar(
     x: Any,
     axis: Any = None,
     dtype: Any = None,
-    *,
+    out: Any = None,
     ddof: float = 0,
-    correction: float | None = None,
     keepdims: bool = False,
+    *,
     where: Any = True,
     mean: Any = None,
+    correction: float | None = None,
 ) -> Tensor:
     """The variance along `axis` of the elements that are not NaN; NaN where there are `ddof` or fewer.
 
@@ -235,11 +236,17 @@ def nanvar(
 
     Raises AxisError. Semantics: ``numpy.nanvar``.
     """
-    x = averaged(x, dtype)
+    freedom = freedom_of("nanvar", ddof, correction)
+    result = _variance("nanvar", averaged(x, dtype), axis, freedom, keepdims, where, mean)
+    return result if out is None else write_out("nanvar", out, result)  # type: ignore[no-any-return]
+
+
+def _variance(
+    name: str, x: Tensor, axis: Any, freedom: float, keepdims: bool, where: Any, mean: Any
+) -> Tensor:
     chosen = run("logical_not", run("isnan", x))
     if where is not True:
-        chosen = run("logical_and", chosen, mask_of("nanvar", where, x))
-    freedom = ddof if correction is None else correction
+        chosen = run("logical_and", chosen, mask_of(name, where, x))
     value = variance_of_selected(masked(x, chosen, 0.0), axis, freedom, keepdims, chosen, mean)
     count = cast(reductions.sum(chosen, axis, keepdims=keepdims), x.dtype)
     return run("where", run("le", count, float(freedom)), filled(math.nan, (), x.dtype), value)
@@ -249,12 +256,13 @@ def nanstd(
     x: Any,
     axis: Any = None,
     dtype: Any = None,
-    *,
+    out: Any = None,
     ddof: float = 0,
-    correction: float | None = None,
     keepdims: bool = False,
+    *,
     where: Any = True,
     mean: Any = None,
+    correction: float | None = None,
 ) -> Tensor:
     """The standard deviation along `axis` of the elements that are not NaN.
 
@@ -265,6 +273,6 @@ def nanstd(
 
     Raises AxisError. Semantics: ``numpy.nanstd``.
     """
-    return root(
-        nanvar(x, axis, dtype, ddof=ddof, correction=correction, keepdims=keepdims, where=where, mean=mean)
-    )
+    freedom = freedom_of("nanstd", ddof, correction)
+    result = root(_variance("nanstd", averaged(x, dtype), axis, freedom, keepdims, where, mean))
+    return result if out is None else write_out("nanstd", out, result)  # type: ignore[no-any-return]

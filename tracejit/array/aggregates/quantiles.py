@@ -126,7 +126,7 @@ def quantile(
     integers. Semantics: ``numpy.quantile``.
     """
     value = _quantiles("quantile", x, _shares("quantile", q), axis, method, weights, keepdims)
-    return value if out is None else _written("quantile", out, value)
+    return value if out is None else write_out("quantile", out, value)
 
 
 def percentile(
@@ -150,7 +150,7 @@ def percentile(
     Raises what ``quantile`` raises. Semantics: ``numpy.percentile``.
     """
     value = _quantiles("percentile", x, _percents("percentile", q), axis, method, weights, keepdims)
-    return value if out is None else _written("percentile", out, value)
+    return value if out is None else write_out("percentile", out, value)
 
 
 def nanquantile(
@@ -174,7 +174,7 @@ def nanquantile(
     Raises what ``quantile`` raises. Semantics: ``numpy.nanquantile``.
     """
     value = _quantiles("nanquantile", x, _shares("nanquantile", q), axis, method, weights, keepdims)
-    return value if out is None else _written("nanquantile", out, value)
+    return value if out is None else write_out("nanquantile", out, value)
 
 
 def nanpercentile(
@@ -198,11 +198,7 @@ def nanpercentile(
     Raises what ``quantile`` raises. Semantics: ``numpy.nanpercentile``.
     """
     value = _quantiles("nanpercentile", x, _percents("nanpercentile", q), axis, method, weights, keepdims)
-    return value if out is None else _written("nanpercentile", out, value)
-
-
-def _written(name: str, out: Any, value: Tensor) -> Tensor:
-    return write_out(name, out, value)  # type: ignore[no-any-return]
+    return value if out is None else write_out("nanpercentile", out, value)
 
 
 def _shares(name: str, q: Any) -> tuple[Tensor, bool]:
@@ -371,7 +367,7 @@ def _of_each_line(lines: Tensor, places: Tensor) -> Tensor:
 
 def _result(name: str, value: Tensor, out: Any, shape: Shape, axes: Shape, keepdims: bool) -> Tensor:
     value = _kept(value, shape, axes, keepdims)
-    return value if out is None else _written(name, out, value)
+    return value if out is None else write_out(name, out, value)
 
 
 def _kept(value: Tensor, shape: Shape, axes: Shape, keepdims: bool, front: Shape = ()) -> Tensor:

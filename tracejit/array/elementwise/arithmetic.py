@@ -184,7 +184,17 @@ def _raised(x: Any, y: Any, /) -> Tensor:
     return _pow(x, y)
 
 
-def power(x: Any, y: Any, /, out: Any = None, where: Any = True, dtype: Any = None) -> Any:
+def power(
+    x: Any,
+    y: Any,
+    /,
+    out: Any = None,
+    where: Any = True,
+    dtype: Any = None,
+    casting: Any = None,
+    order: Any = "K",
+    subok: Any = True,
+) -> Any:
     """x to the power y. Integers to negative integer powers raise TracejitError.
 
     The slope in x at y = 0 is 0; the slope in y at x = 0 is 0 for y >= 0.
@@ -196,13 +206,14 @@ def power(x: Any, y: Any, /, out: Any = None, where: Any = True, dtype: Any = No
 
     Semantics: ``numpy.power``.
     """
-    if out is None and where is True and dtype is None:
+    if out is None and where is True and dtype is None and casting is None:
         return _raised(x, y)
     try:
         options = import_module("..numpy_calls.options", __package__)
-        return options.call_elementwise(power, (x, y), out, where, dtype)
+        return options.call_elementwise(power, (x, y), out, where, dtype, casting)
     except Exception as error:
-        explain("power", power, (x, y), {"out": out, "where": where, "dtype": dtype}, error)
+        keywords = {"out": out, "where": where, "dtype": dtype, "casting": casting}
+        explain("power", power, (x, y), keywords, error)
         raise
 
 

@@ -53,7 +53,7 @@ def _document(
 
     {shapes} DTypeError for dtypes without a meaning. `out` is a tensor that takes the result, `where`
     selects the places that are computed (the others keep the value of `out`, or are 0), and `dtype` is what
-    it is computed in.
+    it is computed in, to which `casting` must lead. `order` and `subok` make no difference.
 
     Example:
         >>> import tracejit as tj

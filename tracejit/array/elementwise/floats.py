@@ -19,6 +19,7 @@ from ...ir.registry import OPS
 from ..indexing.searching import indices_of_nonzero
 from ..memory_order import as_in_memory
 from ..operands import SCALARS, as_tensor, cast, filled, floating, is_tracing, kind_of, run, tensor_argument
+from ..out_argument import write_out
 from .arithmetic import power
 
 __all__ = [
@@ -100,7 +101,7 @@ def where(
     return _WHERE.run(condition, x, y)
 
 
-def clip(x: Any, min: Any = None, max: Any = None) -> Tensor:
+def clip(x: Any, min: Any = None, max: Any = None, out: Any = None) -> Tensor:
     """`x` limited to the range from `min` to `max`, either of which may be None.
 
     Slope 1 inside and on the bounds; the bounds have gradients too where they limit.
@@ -112,6 +113,8 @@ def clip(x: Any, min: Any = None, max: Any = None) -> Tensor:
 
     Semantics: ``numpy.clip``.
     """
+    if out is not None:
+        return write_out("clip", out, clip(x, min, max))
     x = as_tensor(x)
     if x.dtype.kind in "iu":
         # NumPy: a Python int beyond the dtype's range does not limit
@@ -193,7 +196,7 @@ def fabs(x: Any) -> Tensor:
     return run("abs", floating(x))
 
 
-def fix(x: Any) -> Tensor:
+def fix(x: Any, out: Any = None) -> Tensor:
     """`x` rounded towards zero: another name of ``trunc``.
 
     Example:
@@ -203,10 +206,11 @@ def fix(x: Any) -> Tensor:
 
     Semantics: ``numpy.fix``.
     """
-    return run("trunc", as_tensor(x))
+    result = run("trunc", as_tensor(x))
+    return result if out is None else write_out("fix", out, result)
 
 
-def round(x: Any, decimals: int = 0) -> Tensor:
+def round(x: Any, decimals: int = 0, out: Any = None) -> Tensor:
     """`x` rounded to `decimals` decimals, ties to even; negative counts round tens, hundreds and so on.
 
     Integers stay integers; bools become floats, and have no decimals. Slope 0.
@@ -218,6 +222,8 @@ def round(x: Any, decimals: int = 0) -> Tensor:
 
     Semantics: ``numpy.round``.
     """
+    if out is not None:
+        return write_out("round", out, round(x, decimals))
     x = as_tensor(x)
     if type(decimals) is not int or not -_MOST_DECIMALS <= decimals <= _MOST_DECIMALS:
         decimals = max(operator.index(decimals), -_MOST_DECIMALS)

@@ -10,6 +10,7 @@ from typing import Any
 from ...eager.tensor import Tensor
 from ...ir.dtypes import BOOL, is_inexact
 from ..operands import as_tensor, filled, run
+from ..out_argument import write_out
 from .documented import documented
 
 __all__ = [
@@ -159,7 +160,7 @@ bitwise_left_shift = left_shift
 bitwise_right_shift = right_shift
 
 
-def isposinf(x: Any) -> Tensor:
+def isposinf(x: Any, out: Any = None) -> Tensor:
     """Whether x is positive infinity.
 
     Example:
@@ -170,10 +171,11 @@ def isposinf(x: Any) -> Tensor:
     Semantics: ``numpy.isposinf``.
     """
     x = as_tensor(x)
-    return logical_and(isinf(x), greater(x, 0))
+    result = logical_and(isinf(x), greater(x, 0))
+    return result if out is None else write_out("isposinf", out, result)
 
 
-def isneginf(x: Any) -> Tensor:
+def isneginf(x: Any, out: Any = None) -> Tensor:
     """Whether x is negative infinity.
 
     Example:
@@ -184,7 +186,8 @@ def isneginf(x: Any) -> Tensor:
     Semantics: ``numpy.isneginf``.
     """
     x = as_tensor(x)
-    return logical_and(isinf(x), less(x, 0))
+    result = logical_and(isinf(x), less(x, 0))
+    return result if out is None else write_out("isneginf", out, result)
 
 
 def isclose(x: Any, y: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:

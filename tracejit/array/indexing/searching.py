@@ -28,12 +28,13 @@ from ..operands import (
     sliced,
     with_an_axis,
 )
+from ..out_argument import write_out
 from .access import getitem
 
 __all__ = ["argwhere", "diff", "nonzero", "take", "take_along_axis"]
 
 
-def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Tensor:
+def take(x: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> Tensor:
     """The slices of `x` at `indices` along `axis`, or elements of the raveled array if that is None.
 
     The shape of `indices` takes the place of the axis. `mode` for indices outside: ``raise``
@@ -60,7 +61,8 @@ def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
             run("remainder", positions, extent) if mode == "wrap" else run("clip", positions, 0, extent - 1)
         )
         indices = bounded
-    return in_order(copied_from(x, getitem(x, (slice(None),) * place + (indices,))))
+    result = in_order(copied_from(x, getitem(x, (slice(None),) * place + (indices,))))
+    return result if out is None else write_out("take", out, result)
 
 
 def _places(indices: Any) -> Any:

@@ -79,8 +79,18 @@ def savez_compressed(file: Any, /, *arrays: Any, **named: Any) -> None:
     np.savez_compressed(file, *map(_values, arrays), **values)
 
 
-def load(file: Any, allow_pickle: bool = False) -> Any:
+def load(
+    file: Any,
+    mmap_mode: str | None = None,
+    allow_pickle: bool = False,
+    fix_imports: bool = True,
+    encoding: str = "ASCII",
+    *,
+    max_header_size: int = 10000,
+) -> Any:
     """What ``save`` wrote to `file`, as a tensor; of an ``.npz`` file, a dict of tensors.
+
+    The other arguments are NumPy's; with `mmap_mode` the tensor shares the memory of the mapped file.
 
     Example:
         >>> import io, tracejit as tj
@@ -91,7 +101,14 @@ def load(file: Any, allow_pickle: bool = False) -> Any:
 
     Semantics: ``numpy.load``, whose ``.npz`` files are read when an array is asked for.
     """
-    content = np.load(file, allow_pickle=allow_pickle)
+    content = np.load(
+        file,
+        mmap_mode,
+        allow_pickle,
+        fix_imports,
+        encoding,
+        max_header_size=max_header_size,  # type: ignore[arg-type]
+    )
     if isinstance(content, np.ndarray):
         return wrap(as_array(content))
     with content:

@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 
-def asanyarray(data: Any, dtype: Any = None) -> Tensor:
+def asanyarray(data: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None) -> Tensor:
     """As ``asarray``: there are no subclasses.
 
     Example:
@@ -34,10 +34,10 @@ def asanyarray(data: Any, dtype: Any = None) -> Tensor:
 
     Semantics: ``numpy.asanyarray``.
     """
-    return asarray(data, dtype)
+    return asarray(data, dtype, order, copy=copy)
 
 
-def asarray_chkfinite(data: Any, dtype: Any = None) -> Tensor:
+def asarray_chkfinite(data: Any, dtype: Any = None, order: str | None = None) -> Tensor:
     """As ``asarray``, without NaN and infinities: ValueError. Eager only.
 
     Example:
@@ -47,7 +47,7 @@ def asarray_chkfinite(data: Any, dtype: Any = None) -> Tensor:
 
     Semantics: ``numpy.asarray_chkfinite``.
     """
-    result = asarray(data, dtype)
+    result = asarray(data, dtype, order)
     np.asarray_chkfinite(result._concrete("asarray_chkfinite", "tj.isfinite(x)"))
     return result
 
@@ -110,8 +110,10 @@ def require(data: Any, dtype: Any = None, requirements: Any = None) -> Tensor:
     return copy(x) if writes and not x.is_traced and not x._data.flags.owndata else x
 
 
-def shares_memory(x: Any, y: Any) -> bool:
+def shares_memory(x: Any, y: Any, /, max_work: int = -1) -> bool:
     """Whether an element of `x` and one of `y` are the same memory. Of traced tensors: whether they are one.
+
+    `max_work` bounds the search for it, as NumPy's does.
 
     Example:
         >>> import tracejit as tj
@@ -124,11 +126,11 @@ def shares_memory(x: Any, y: Any) -> bool:
     first, second = as_tensor(x), as_tensor(y)
     if first.is_traced or second.is_traced:
         return first._data is second._data
-    return bool(np.shares_memory(first._data, second._data))
+    return bool(np.shares_memory(first._data, second._data, max_work))
 
 
-def may_share_memory(x: Any, y: Any) -> bool:
-    """As ``shares_memory``, by the bounds of the memory alone.
+def may_share_memory(x: Any, y: Any, /, max_work: int = 0) -> bool:
+    """As ``shares_memory``, by the bounds of the memory alone unless `max_work` asks for more.
 
     Example:
         >>> import tracejit as tj
@@ -141,4 +143,4 @@ def may_share_memory(x: Any, y: Any) -> bool:
     first, second = as_tensor(x), as_tensor(y)
     if first.is_traced or second.is_traced:
         return first._data is second._data
-    return bool(np.may_share_memory(first._data, second._data))
+    return bool(np.may_share_memory(first._data, second._data, max_work))

@@ -12,6 +12,7 @@ from typing import Any
 
 from ...arguments.errors import checked, checks_itself
 from ...eager.tensor import Tensor
+from ...ir.dtypes import as_dtype
 from ...ir.errors import DTypeError, ShapeError
 from .. import (
     contraction,
@@ -28,7 +29,9 @@ from ..elementwise import arithmetic, floats, logic, transcendental
 from ..indexing import access, inplace
 from ..indexing.functional import IndexedAt
 from ..indexing.searching import take
+from ..memory_order import axes_in_memory, in_memory_order
 from ..numpy_calls import protocol
+from ..operands import cast_by
 from . import array_api, ndarray, torch
 
 __all__ = ["bind"]
@@ -114,22 +117,30 @@ def _round(x: Tensor, decimals: int | None = None) -> Tensor:
     return floats.round(x, 0 if decimals is None else operator.index(decimals))
 
 
-def _astype(x: Tensor, dtype: Any, *, copy: bool = True) -> Tensor:
-    return manipulation.astype(x, dtype, copy=copy)
+def _astype(
+    x: Tensor, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+) -> Tensor:
+    """The elements in `dtype`, to which `casting` must allow to go; `order` is that in memory."""
+    if type(casting) is not str or casting != "unsafe":
+        x = cast_by("astype", x, as_dtype(dtype), casting)
+    result = manipulation.astype(x, dtype, copy=copy)
+    if type(order) is str and order == "K":
+        return result
+    return in_memory_order(result, axes_in_memory("astype", order, x.ndim, x))
 
 
 def _sort(
     x: Tensor,
     axis: int = -1,
     kind: str | None = None,
+    order: None = None,
     *,
     descending: bool = False,
     stable: bool | None = None,
 ) -> None:
     """``sort`` in place, as NumPy's method; ``tj.sort(x)`` leaves `x` what it is."""
-    inplace.write(
-        x, "sort", (), lambda old: sorting.sort(old, axis, kind, descending=descending, stable=stable)
-    )
+    options = {"descending": descending, "stable": stable}
+    inplace.write(x, "sort", (), lambda old: sorting.sort(old, axis, kind, order, **options))
 
 
 _OPERATORS: dict[str, _Binary] = {

@@ -63,7 +63,7 @@ def _put(x: Tensor, indices: Any, values: Any, mode: str = "raise") -> None:
 
 def _partition(x: Tensor, kth: Any, axis: int = -1, kind: str = "introselect", order: None = None) -> None:
     """``partition`` in place, as NumPy's method; ``tj.partition(x, kth)`` leaves `x` what it is."""
-    inplace.write(x, "partition", (), lambda old: sorting.partition(old, kth, axis))
+    inplace.write(x, "partition", (), lambda old: sorting.partition(old, kth, axis, kind, order))
 
 
 def _tobytes(x: Tensor, order: str = "C") -> bytes:

@@ -14,6 +14,7 @@ from ..indexing.searching import diff
 from ..joining import concatenate
 from ..manipulation import ravel
 from ..operands import as_tensor, cast, filled, reshaped, run, sliced
+from ..out_argument import write_out
 from ..reductions import averaged, sum
 
 __all__ = ["cumulative_prod", "cumulative_sum", "ediff1d", "gradient", "trapezoid", "unwrap"]
@@ -210,7 +211,7 @@ def _cumulative(name: str, x: Any, axis: Any, dtype: Any, include_initial: bool)
 
 
 def cumulative_sum(
-    x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
+    x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
 ) -> Tensor:
     """Running sums along `axis`, behind a 0 with `include_initial`.
 
@@ -221,11 +222,12 @@ def cumulative_sum(
 
     Raises AxisError. Semantics: ``numpy.cumulative_sum``, the Array API.
     """
-    return _cumulative("sum", x, axis, dtype, include_initial)
+    result = _cumulative("sum", x, axis, dtype, include_initial)
+    return result if out is None else write_out("cumulative_sum", out, result)
 
 
 def cumulative_prod(
-    x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
+    x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
 ) -> Tensor:
     """Running products along `axis`, behind a 1 with `include_initial`.
 
@@ -236,4 +238,5 @@ def cumulative_prod(
 
     Raises AxisError. Semantics: ``numpy.cumulative_prod``, the Array API.
     """
-    return _cumulative("prod", x, axis, dtype, include_initial)
+    result = _cumulative("prod", x, axis, dtype, include_initial)
+    return result if out is None else write_out("cumulative_prod", out, result)

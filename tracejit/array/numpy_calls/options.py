@@ -13,6 +13,7 @@ from ...ir.errors import ArgumentError, ConcretizationError, DTypeError, ShapeEr
 from ...ir.types import broadcast_shapes
 from ..indexing import inplace
 from ..operands import as_tensor, broadcast, cast, filled, kind_of, run
+from .core_axes import along_axes
 
 __all__ = ["call_elementwise", "call_with_options", "write_out"]
 
@@ -37,6 +38,8 @@ def call_with_options(
     options.pop("order", None)  # of the memory of the result, which is in C order
     options.pop("subok", None)
     signature = options.pop("signature", options.pop("sig", None))
+    if ufunc.signature is not None:
+        function = along_axes(function, ufunc, options)
     if options or signature is not None:
         parameter = next(iter(options), "signature")
         raise ArgumentError(f"{name}: argument {parameter} is not supported for tensors")
@@ -52,14 +55,14 @@ def call_with_options(
 
 
 def call_elementwise(
-    function: Callable[..., Any], inputs: tuple[Any, ...], out: Any, where: Any, dtype: Any
+    function: Callable[..., Any], inputs: tuple[Any, ...], out: Any, where: Any, dtype: Any, casting: Any
 ) -> Any:
-    """``function(*inputs, out=out, where=where, dtype=dtype)``; see ``call_with_options``."""
+    """`function` of `inputs` with the options of NumPy's ufuncs; see ``call_with_options``."""
     name = function.__name__
     ufunc = getattr(np, name, None)
     function = getattr(function, "lean", function)
     if isinstance(ufunc, np.ufunc):
-        options = {"out": out, "where": where, "dtype": dtype}
+        options = {"out": out, "where": where, "dtype": dtype, "casting": casting or "same_kind"}
         return call_with_options(function, ufunc, inputs, options)
     if dtype is not None:
         inputs = tuple(cast(as_tensor(value), as_dtype(dtype)) for value in inputs)
@@ -90,10 +93,10 @@ def _cast_operands(
 ) -> tuple[tuple[Any, ...], Any]:
     """`inputs` in the dtypes that NumPy's loop for a result of `dtype` takes, and its result's dtype."""
     kinds: list[Any] = [kind_of(value) for value in inputs]
-    signature = None if dtype is None else (*[None] * ufunc.nin, *[as_dtype(dtype)] * ufunc.nout)
+    options = {} if dtype is None else {"signature": (*[None] * ufunc.nin, *[as_dtype(dtype)] * ufunc.nout)}
     try:
         operands_and_results: Any = (*kinds, *[None] * ufunc.nout)
-        loop = ufunc.resolve_dtypes(operands_and_results, signature=signature, casting=casting)
+        loop = ufunc.resolve_dtypes(operands_and_results, casting=casting, **options)
     except TypeError as error:
         raise DTypeError(f"{ufunc.__name__}: dtype={dtype!r}, casting={casting!r}: {error}") from error
     operands = tuple(

@@ -20,7 +20,7 @@ from ...ir.errors import ArgumentError, TracejitError
 from .. import diagonals
 from . import ufunc_methods
 from .options import call_with_options
-from .signatures import Adapter, adapter_of
+from .signatures import argument_map
 
 __all__ = ["array_function", "array_ufunc"]
 
@@ -100,12 +100,15 @@ def _is_foreign(value: Any) -> bool:
 
 
 @functools.cache
-def _adapter(function: Callable[..., Any]) -> Adapter | None:
+def _adapter(function: Callable[..., Any]) -> Callable[[tuple[Any, ...], dict[str, Any]], Any] | None:
+    """How `function` of NumPy's main namespace is called here; None where it is missing."""
     name, module = function.__name__, function.__module__
     if module != "numpy" or getattr(np, name, None) is not function:
         return None
     own = public_function(name)
-    return None if own is None else adapter_of(function, own)
+    if own is None:
+        return None
+    return argument_map(function, own) or (lambda args, options: own(*args, **options))
 
 
 def array_function(

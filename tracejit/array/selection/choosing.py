@@ -137,7 +137,13 @@ _MOST_CASES = 16
 
 
 def compress(
-    condition: Any, x: Any, axis: int | None = None, *, size: int | None = None, fill_value: Any = 0
+    condition: Any,
+    x: Any,
+    axis: int | None = None,
+    out: Any = None,
+    *,
+    size: int | None = None,
+    fill_value: Any = 0,
 ) -> Tensor:
     """The slices of `x` along `axis` for which the line `condition` is true; of the raveled array by default.
 
@@ -157,21 +163,27 @@ def compress(
     mask = as_tensor(condition)
     if mask.ndim != 1:
         raise ShapeError(f"compress: condition must be a line of rank 1, got shape {mask.shape}")
-    x = as_tensor(x)
+    result = _compressed("compress", condition, mask, as_tensor(x), axis, size, fill_value)
+    return result if out is None else write_out("compress", out, result)
+
+
+def _compressed(
+    name: str, condition: Any, mask: Tensor, x: Tensor, axis: int | None, size: Any, fill_value: Any
+) -> Tensor:
+    """``compress`` by `mask`, the tensor of `condition`, on behalf of the function `name`."""
     if axis is None:
         x, axis = ravel(x), 0
-    place = normalize_axis("compress", axis, x.ndim)
-    mask = cast(mask, BOOL)
+    place = normalize_axis(name, axis, x.ndim)
     if size is None:
-        data = (
-            as_array(condition) if not (isinstance(condition, Tensor) or holds_tensors(condition)) else None
-        )
-        if data is None:
-            data = mask._concrete("compress", "compress(..., size=n), whose shape is known")
+        if isinstance(condition, Tensor) or holds_tensors(condition):
+            data = mask._concrete(name, f"{name}(..., size=n), whose shape is known")
+        else:
+            data = as_array(condition)
         return take(x, np.flatnonzero(data), place)
+    mask = cast(mask, BOOL)
     if mask.shape[0] > x.shape[place]:
         mask = sliced(mask, 0, 0, x.shape[place])
-    return sized.kept("compress", x, mask, place, size, fill_value)
+    return sized.kept(name, x, mask, place, size, fill_value)
 
 
 def extract(condition: Any, x: Any, *, size: int | None = None, fill_value: Any = 0) -> Tensor:
@@ -184,7 +196,8 @@ def extract(condition: Any, x: Any, *, size: int | None = None, fill_value: Any 
 
     Raises ConcretizationError under a trace without `size`. Semantics: ``numpy.extract``.
     """
-    return compress(ravel(as_tensor(condition)), ravel(as_tensor(x)), size=size, fill_value=fill_value)
+    mask = ravel(as_tensor(condition))
+    return _compressed("extract", condition, mask, ravel(as_tensor(x)), 0, size, fill_value)
 
 
 def flatnonzero(x: Any, *, size: int | None = None, fill_value: Any = 0) -> Tensor:

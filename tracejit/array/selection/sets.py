@@ -15,6 +15,7 @@ from ..indexing.access import getitem
 from ..indexing.searching import take
 from ..manipulation import ravel
 from ..operands import as_tensor, filled, promoted_arrays, reshaped, run
+from ..sorting import check_options
 from . import sized
 
 __all__ = [
@@ -30,7 +31,14 @@ __all__ = [
 ]
 
 
-def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False) -> Tensor:
+def isin(
+    element: Any,
+    test_elements: Any,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: str | None = None,
+) -> Tensor:
     """Whether each element of `element` is among those of `test_elements`, or with `invert` is not.
 
     Example:
@@ -39,8 +47,9 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
         tensor([[False,  True],
                 [ True, False]])
 
-    Semantics: ``numpy.isin``; `assume_unique` makes no difference.
+    Semantics: ``numpy.isin``; `assume_unique` and `kind`, the algorithm, make no difference.
     """
+    check_options("isin", kind, None, (None, "sort", "table"))
     values, others = promoted_arrays(element, test_elements)
     line = ravel(others)
     if line.size == 0:
