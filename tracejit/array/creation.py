@@ -156,6 +156,8 @@ def asarray(data: Any, dtype: Any = None, order: str | None = None, *, copy: boo
         result = cast(result, result_dtype)
     elif copy:
         result = cast(result, result.dtype, copy=True)
+    elif order == "A":  # any order is right where nothing is copied
+        return result
     return result if order is None else _ordered("asarray", result, order, copy)
 
 

@@ -91,7 +91,10 @@ def _in_order(x: Any, shape: Any, order: str, copy: bool | None = None) -> Tenso
     return module.reshape_in_order(x, shape, order, copy)  # type: ignore[no-any-return]
 
 
-def reshape(x: Any, shape: Any, order: str = "C", copy: bool | None = None) -> Tensor:
+_ROWS: Final = "C"
+
+
+def reshape(x: Any, shape: Any, order: str = _ROWS, copy: bool | None = None) -> Tensor:
     """The same elements in row-major order in `shape`, of which one size may be -1.
 
     With `order` ``F`` the first axis is the fastest one, in `x` and in the result. The result is a view where
@@ -104,7 +107,7 @@ def reshape(x: Any, shape: Any, order: str = "C", copy: bool | None = None) -> T
 
     Raises ShapeError. Semantics: ``numpy.reshape``.
     """
-    if order == "C" and copy is None:
+    if order is _ROWS and copy is None:
         return _RESHAPE.run(x, shape)  # type: ignore[no-any-return]
     return _in_order(x, shape, order, copy)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import Any
 
 import numpy as np
 
 from ...arguments.errors import named
 from ...eager.tensor import Tensor
-from ...ir.errors import DomainError
+from ...ir.errors import ArgumentError, DomainError
 from ...ir.types import resolve_reshape
 from ..manipulation import reshape, transpose
 from ..operands import as_tensor, run
@@ -30,6 +31,8 @@ def _is_column_major(x: Tensor, order: Any) -> bool:
 def reshape_in_order(x: Any, shape: Any, order: Any, copy: bool | None) -> Tensor:
     """`x` in `shape`, the first axis the fastest one with `order` ``F``; see ``reshape`` for `copy`."""
     x = as_tensor(x)
+    if not isinstance(order, str):
+        raise ArgumentError(f"reshape: order must be 'C', 'F', 'A' or 'K', got {reprlib.repr(order)}")
     if order == "K" and isinstance(x._data, np.ndarray):
         strides = x._data.strides
         nearest_last = sorted(range(x.ndim), key=lambda axis: -abs(strides[axis]))

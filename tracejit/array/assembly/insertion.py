@@ -14,6 +14,7 @@ from ...ir.types import normalize_axis
 from ..indexing.access import index_update
 from ..indexing.searching import take
 from ..manipulation import moveaxis, ravel
+from ..memory_order import as_in_memory
 from ..operands import as_tensor, cast, filled, sliced
 
 __all__ = ["delete", "insert", "trim_zeros"]
@@ -55,7 +56,7 @@ def delete(x: Any, obj: Any, axis: int | None = None) -> Tensor:
     else:
         _check("delete", indices, extent, extent - 1)
         keep[indices.astype(np.int64)] = False
-    return take(x, np.flatnonzero(keep), place)
+    return as_in_memory("delete", take(x, np.flatnonzero(keep), place), "A", x)
 
 
 def _check(name: str, indices: Any, extent: int, last: int) -> None:
@@ -108,7 +109,7 @@ def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
     shape = (*x.shape[:place], extent + count, *x.shape[place + 1 :])
     before = (slice(None),) * place
     whole = index_update(filled(0, shape, x.dtype), (*before, np.flatnonzero(rest)), x)
-    return index_update(whole, (*before, targets), new)
+    return as_in_memory("insert", index_update(whole, (*before, targets), new), "A", x)
 
 
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Tensor:

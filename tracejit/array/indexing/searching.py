@@ -16,6 +16,7 @@ from ...state import STATE
 from ..copying import in_order
 from ..joining import concatenate
 from ..manipulation import broadcast_to, ravel
+from ..memory_order import as_in_memory
 from ..operands import (
     as_tensor,
     broadcast,
@@ -114,7 +115,7 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Tensor:
                 if size
                 else constant_of(np.zeros(shape, int))
             )
-    return getitem(x, tuple(key))
+    return as_in_memory("take_along_axis", getitem(x, tuple(key)), "K", places)
 
 
 def nonzero(x: Any, *, size: int | None = None, fill_value: Any = 0) -> tuple[Tensor, ...]:

@@ -13,6 +13,7 @@ from .. import cumulative
 from ..indexing.searching import diff
 from ..joining import concatenate
 from ..manipulation import ravel
+from ..memory_order import as_in_memory
 from ..operands import as_tensor, cast, filled, reshaped, run, sliced
 from ..out_argument import write_out
 from ..reductions import averaged, sum
@@ -45,7 +46,8 @@ def gradient(x: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     if len(spacings) != len(axes):
         raise ShapeError(f"gradient: expected spacings for {len(axes)} axes, got {len(varargs)}")
     slopes = tuple(
-        _slope(x, place, spacing, edge_order) for place, spacing in zip(axes, spacings, strict=True)
+        as_in_memory("gradient", _slope(x, place, spacing, edge_order), "K", x)
+        for place, spacing in zip(axes, spacings, strict=True)
     )
     return slopes[0] if len(slopes) == 1 else slopes
 

@@ -11,6 +11,7 @@ from ...eager.tensor import Tensor
 from ...ir.dtypes import FLOAT64
 from ...ir.errors import DomainError, ShapeError
 from ..contraction import matmul
+from ..creation import zeros_like
 from ..indexing.access import getitem
 from ..joining import concatenate, stack
 from ..least_ranks import atleast_1d
@@ -56,7 +57,7 @@ def polyval(p: Any, x: Any) -> Tensor:
     Semantics: ``numpy.polyval``.
     """
     coefficients, x = promoted_arrays(_line("polyval", p), x)
-    value = filled(0, x.shape, x.dtype)
+    value = zeros_like(x)
     for place in range(coefficients.shape[0]):
         value = run("add", run("mul", value, x), getitem(coefficients, place))
     return value
