@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ...eager.tensor import Tensor
 from ...ir.dtypes import BOOL, BY_NAME, INT64, DType, is_inexact
 from ...ir.errors import DTypeError, ShapeError
-from ..indexing.searching import take
+from ..indexing.searching import take, take_along_axis
 from ..manipulation import moveaxis, ravel
-from ..operands import as_tensor, broadcast, cast, filled, reshaped, run, sliced
+from ..operands import as_tensor, broadcast, cast, filled, permuted, reshaped, run, sliced
 from ..reductions import any as any_of
 from ..sorting import lexsort
 
@@ -168,17 +168,54 @@ def _order_of_slices(x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
     lines = reshaped(moveaxis(x.detach(), axis, 0), (extent, x.size // max(extent, 1)))
     if lines.dtype is BOOL:
         lines = cast(lines, BY_NAME["u8"])
-    width = lines.shape[1]
-    if width == 0 or extent == 0:
+    if lines.size == 0:
         order = run("iota", shape=(extent,), axis=0, dtype=INT64)
     else:
-        order = lexsort(
-            [reshaped(sliced(lines, 1, column, 1), (extent,)) for column in reversed(range(width))]
-        )
+        order = _lexicographic_order(permuted(lines, (1, 0)))
     count = max(extent - 1, 0)
     ordered = take(lines, order, 0)
     before, after = sliced(ordered, 0, 0, count), sliced(ordered, 0, min(1, extent), count)
     return order, _with_a_first(any_of(run("ne", before, after), 1), extent)
+
+
+#: So many columns at most are sorted one after the other.
+_FEW: Final = 8
+
+
+def _lexicographic_order(columns: Tensor) -> Tensor:
+    """The indices that sort by the rows of `columns`, the first one first.
+
+    Many are first replaced by their elements' ranks, and then two of them by one, until few are left: a
+    number of sorts that grows with the logarithm of theirs.
+    """
+    count, extent = columns.shape
+    if count > _FEW:
+        columns = _ranks(columns)
+    while columns.shape[0] > _FEW:
+        count = columns.shape[0]
+        if count % 2:
+            columns = run("concat", columns, filled(0, (1, extent), INT64), axis=0)
+        pairs = reshaped(columns, (-(-count // 2), 2, extent))
+        first, second = (reshaped(sliced(pairs, 1, side, 1), (pairs.shape[0], extent)) for side in (0, 1))
+        columns = _ranks(run("add", run("mul", first, extent), second))
+    return lexsort([reshaped(sliced(columns, 0, row, 1), (extent,)) for row in reversed(range(len(columns)))])
+
+
+def _ranks(columns: Tensor) -> Tensor:
+    """The number of different smaller elements in its row, for each element of `columns`; NaNs are equal."""
+    count, extent = columns.shape
+    order = run("argsort", columns)
+    ordered = take_along_axis(columns, order, 1)
+    before, after = sliced(ordered, 1, 0, extent - 1), sliced(ordered, 1, 1, extent - 1)
+    differs = run("ne", before, after)
+    if is_float(columns.dtype):
+        differs = run("logical_and", differs, run("logical_not", run("isnan", before)))
+    steps = run("concat", filled(0, (count, 1), INT64), cast(differs, INT64), axis=1)
+    numbers = run("cumsum", steps, axis=1, reverse=False)
+    rows = run("iota", shape=(count, extent), axis=0, dtype=INT64)
+    places = run("add", run("mul", rows, extent), order)
+    line = run("scatter", filled(0, (count * extent,), INT64), ravel(numbers), ravel(places), mode="set")
+    return reshaped(line, (count, extent))
 
 
 def repeat(x: Tensor, repeats: Tensor, axis: int, total: Any) -> Tensor:
