@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ def axes_in_memory(name: str, order: Any, rank: int, like: Any = None) -> Shape 
     Fortran order alone.
     """
     if not isinstance(order, str) or order not in ("C", "F", "A", "K"):
-        raise DomainError(f"{name}: order must be 'C', 'F', 'A' or 'K', got {order!r}")
+        raise DomainError(f"{name}: order must be 'C', 'F', 'A' or 'K', got {reprlib.repr(order)}")
     if order == "F" and rank > 1:
         return tuple(reversed(range(rank)))
     data = like._data if isinstance(like, Tensor) else like

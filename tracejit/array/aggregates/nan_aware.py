@@ -1,7 +1,7 @@
 """Reductions that leave out NaN: extremes, products, running sums and variances. Order statistics are in
 ``quantiles``.
 
-Of lines that hold nothing else the result is NaN, without NumPy's warning.
+Of lines that hold nothing else the result is NaN, with NumPy's warning where values are known.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..numpy_calls.options import write_out
 from ..operands import as_tensor, cast, filled, run
 from ..reductions import averaged
 from ..statistics import freedom_of, root
-from .options import mask_of, masked, variance_of_selected
+from .options import mask_of, masked, variance_of_selected, warn_of_nothing
 
 __all__ = [
     "nanargmax",
@@ -45,6 +45,7 @@ def _extreme(name: str, x: Any, axis: Any, out: Any, keepdims: bool, initial: An
     result = getattr(reductions, name)(chosen, axis, None, keepdims, initial, where)
     if initial is None:
         none = reductions.all(missing, axis, None, keepdims, where)
+        warn_of_nothing(none, "All-NaN slice encountered")
         result = run("where", none, filled(math.nan, (), x.dtype), result)
     return result if out is None else write_out(f"nan{name}", out, result)  # type: ignore[no-any-return]
 
@@ -145,6 +146,7 @@ def nanmean(
     count = cast(reductions.sum(chosen, axis, keepdims=keepdims), x.dtype)
     total = reductions.sum(masked(x, chosen, 0.0), axis, keepdims=keepdims)
     none = run("eq", count, 0.0)
+    warn_of_nothing(none, "Mean of empty slice")
     safe = run("div", total, run("where", none, 1.0, count))
     value = run("where", none, filled(math.nan, (), x.dtype), safe)
     return value if out is None else write_out("nanmean", out, value)
@@ -247,9 +249,12 @@ def _variance(
     chosen = run("logical_not", run("isnan", x))
     if where is not True:
         chosen = run("logical_and", chosen, mask_of(name, where, x))
-    value = variance_of_selected(masked(x, chosen, 0.0), axis, freedom, keepdims, chosen, mean)
+    with np.errstate(divide="ignore", invalid="ignore"):  # what is divided by 0 is NaN below
+        value = variance_of_selected(masked(x, chosen, 0.0), axis, freedom, keepdims, chosen, mean)
     count = cast(reductions.sum(chosen, axis, keepdims=keepdims), x.dtype)
-    return run("where", run("le", count, float(freedom)), filled(math.nan, (), x.dtype), value)
+    too_few = run("le", count, float(freedom))
+    warn_of_nothing(too_few, "Degrees of freedom <= 0 for slice.")
+    return run("where", too_few, filled(math.nan, (), x.dtype), value)
 
 
 def nanstd(

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any, Final
+
+import numpy as np
 
 from ...eager.tensor import Tensor
 from ...ir.dtypes import BOOL, as_dtype, is_inexact
 from ...ir.errors import DTypeError, ShapeError
 from ...ir.types import broadcast_shapes, normalize_axes
+from ...location import user_stacklevel
 from .. import reductions
 from ..numpy_calls.options import write_out
 from ..operands import as_tensor, broadcast, cast, filled, reshaped, run, scalar_of
 
-__all__ = ["mask_of", "masked", "reduce_with_options"]
+__all__ = ["mask_of", "masked", "reduce_with_options", "warn_of_nothing"]
 
 #: What elements that ``where=`` leaves out count as.
 _IDENTITIES: Final[dict[str, Any]] = {"sum": 0, "prod": 1, "all": True, "any": False}
@@ -34,6 +38,12 @@ def mask_of(name: str, where: Any, x: Tensor) -> Tensor:
 def masked(x: Tensor, mask: Tensor, value: Any) -> Tensor:
     """`x` where `mask` holds, else `value` in the dtype of `x`."""
     return run("where", mask, x, filled(value, (), x.dtype))
+
+
+def warn_of_nothing(nothing: Tensor, message: str) -> None:
+    """Warn with NumPy's `message` where an element of `nothing` is true, if its values are known."""
+    if not nothing.is_traced and np.any(nothing.detach().numpy()):
+        warnings.warn(message, RuntimeWarning, stacklevel=user_stacklevel())
 
 
 def reduce_with_options(

@@ -33,6 +33,7 @@ from ..operands import (
     sliced,
 )
 from ..reductions import averaged
+from .options import warn_of_nothing
 from .quantile_methods import SELECTING, check_method, places, selects
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
@@ -87,7 +88,9 @@ def nanmedian(
         first, second = _of_each_line(lines, low), _of_each_line(lines, high)
         middle = run("add", run("mul", first, 0.5), run("mul", second, 0.5))
         value = run("where", run("eq", run("remainder", count, 2), 1), first, middle)
-        value = run("where", run("eq", count, 0), filled(math.nan, (), lines.dtype), value)
+        nothing = run("eq", count, 0)
+        warn_of_nothing(nothing, "All-NaN slice encountered")
+        value = run("where", nothing, filled(math.nan, (), lines.dtype), value)
     return _result("nanmedian", value, out, shape, axes, keepdims)
 
 
@@ -258,6 +261,7 @@ def _quantiles(
     if is_real_floating(lines.dtype):
         if skips:
             nan = run("isnan", _element(ordered, 0))
+            warn_of_nothing(nan, "All-NaN slice encountered")
         else:
             nan = run("isnan", _element(ordered, extent - 1))
         if isinstance(q._data, Value):

@@ -56,6 +56,7 @@ def test_gradients(arguments):
     gradients(*arguments)
 
 
+@pytest.mark.filterwarnings("ignore:All-NaN slice:RuntimeWarning")
 def test_batches():
     batched(lambda x: tj.nanmedian(x), HOLES)
 
@@ -69,3 +70,20 @@ def test_batches():
 def test_errors(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    "name", ["nanmax", "nanmin", "nanmean", "nanvar", "nanstd", "nanmedian", "nanquantile", "nanpercentile"]
+)
+def test_all_nan_warns_as_numpy_does(name: str) -> None:
+    rows = np.array([[np.nan, np.nan], [1.0, 2.0]])
+    rest = (0.5,) if name in ("nanquantile", "nanpercentile") else ()
+    with pytest.warns(RuntimeWarning) as theirs:
+        expected = getattr(np, name)(rows, *rest, axis=1)
+    with pytest.warns(RuntimeWarning) as ours:
+        result = getattr(tj, name)(tj.asarray(rows), *rest, axis=1)
+    np.testing.assert_allclose(result.numpy(), expected)
+    assert str(ours[0].message) == str(theirs[0].message)
+    assert ours[0].filename == __file__
+    jitted = tj.jit(lambda x: getattr(tj, name)(x, *rest, axis=1))(tj.asarray(rows))  # no warning: an error
+    np.testing.assert_allclose(jitted.numpy(), expected)

@@ -71,6 +71,7 @@ def test_out():
     assert tj.nanmedian(HOLES, 0, out=tj.zeros(3)).tolist() == [1.0, 0.5, 0.75]
 
 
+@pytest.mark.filterwarnings("ignore:All-NaN slice:RuntimeWarning")
 def test_lines_of_nan():
     with warnings.catch_warnings(action="error"):
         assert np.isnan(tj.nanquantile([np.nan, np.nan], 0.5, method="hazen").item())
