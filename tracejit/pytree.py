@@ -115,11 +115,16 @@ def register_pytree_node(
     _REGISTERED[cls] = _Registered(flatten, unflatten)
 
 
-def flatten(tree: Any, *, static_strings: bool = False) -> tuple[list[Any], TreeDef]:
-    """The leaves of `tree` in order, and its structure, to which strings belong if `static_strings`."""
+def flatten(
+    tree: Any, *, static_strings: bool = False, is_leaf: Callable[[Any], bool] | None = None
+) -> tuple[list[Any], TreeDef]:
+    """The leaves of `tree` in order, and its structure, to which strings belong if `static_strings`.
+
+    Of what `is_leaf` is true, that is a leaf as it is.
+    """
     leaves: list[Any] = []
     try:
-        shape = _walk(tree, leaves, static_strings)
+        shape = _walk(tree, leaves, static_strings, is_leaf)
         return leaves, TreeDef(shape, len(leaves))
     except RecursionError as error:
         raise _endless("flatten", tree) from error
@@ -129,17 +134,26 @@ def _endless(name: str, tree: Any) -> NestingError:
     return NestingError(f"{name}: a {type(tree).__name__} is nested too deep, or contains itself")
 
 
-def _walk(tree: Any, leaves: list[Any], static: bool = False) -> Any:
+def _walk(
+    tree: Any, leaves: list[Any], static: bool = False, is_leaf: Callable[[Any], bool] | None = None
+) -> Any:
     """Append leaves; return the structure: None for a leaf, else (kind, meta, children)."""
+    if is_leaf is not None and is_leaf(tree):
+        leaves.append(tree)
+        return None
     cls = type(tree)
     if cls is tuple:
-        return ("tuple", None, tuple([_walk(child, leaves, static) for child in tree]))
+        return ("tuple", None, tuple([_walk(child, leaves, static, is_leaf) for child in tree]))
     if cls is list:
-        return ("list", None, tuple([_walk(child, leaves, static) for child in tree]))
+        return ("list", None, tuple([_walk(child, leaves, static, is_leaf) for child in tree]))
     if cls is dict or cls is OrderedDict or cls is defaultdict:
         keys = tuple(tree) if cls is OrderedDict else _ordered_keys(tree)
         factory = tree.default_factory if cls is defaultdict else None
-        return ("dict", (cls, keys, factory), tuple([_walk(tree[key], leaves, static) for key in keys]))
+        return (
+            "dict",
+            (cls, keys, factory),
+            tuple([_walk(tree[key], leaves, static, is_leaf) for key in keys]),
+        )
     if tree is None:
         return ("none", None, ())
     if cls is str and static:
@@ -147,13 +161,13 @@ def _walk(tree: Any, leaves: list[Any], static: bool = False) -> Any:
     registered = _REGISTERED.get(cls)
     if registered is not None:
         children, aux = registered.flatten(tree)
-        return ("node", (cls, aux), tuple([_walk(child, leaves, static) for child in children]))
+        return ("node", (cls, aux), tuple([_walk(child, leaves, static, is_leaf) for child in children]))
     if isinstance(tree, tuple) and hasattr(cls, "_fields"):
-        return ("namedtuple", cls, tuple([_walk(child, leaves, static) for child in tree]))
+        return ("namedtuple", cls, tuple([_walk(child, leaves, static, is_leaf) for child in tree]))
     if hasattr(cls, "__dataclass_fields__") or hasattr(cls, "__attrs_attrs__"):
         names, constant = _field_names(cls)
         values = tuple([(name, _Constant(getattr(tree, name))) for name in constant])
-        children = tuple([_walk(getattr(tree, name), leaves, static) for name in names])
+        children = tuple([_walk(getattr(tree, name), leaves, static, is_leaf) for name in names])
         return ("dataclass", (cls, names, values), children)
     leaves.append(tree)
     return None
@@ -233,19 +247,23 @@ def _build(shape: Any, leaves: Any) -> Any:
     return result
 
 
-def tree_leaves(tree: Any) -> list[Any]:
-    """The leaves of `tree` in order.
+def tree_leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
+    """The leaves of `tree` in order, among them what `is_leaf` is true of.
 
     Example:
         >>> import tracejit as tj
         >>> tj.tree_leaves({"b": [1, 2], "a": (3, None)})
         [3, 1, 2]
     """
-    return flatten(tree)[0]
+    return flatten(tree, is_leaf=is_leaf)[0]
 
 
-def tree_map(f: Callable[..., Any], tree: Any, *others: Any) -> Any:
+def tree_map(
+    f: Callable[..., Any], tree: Any, *others: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> Any:
     """`f` of each leaf of `tree` (and of the leaves at the same places of `others`), in the same structure.
+
+    What `is_leaf` is true of is a leaf.
 
     Example:
         >>> import tracejit as tj
@@ -254,10 +272,10 @@ def tree_map(f: Callable[..., Any], tree: Any, *others: Any) -> Any:
 
     Raises ShapeError where the structures differ. Semantics: ``jax.tree.map``.
     """
-    leaves, structure = flatten(tree)
+    leaves, structure = flatten(tree, is_leaf=is_leaf)
     columns = [leaves]
     for other in others:
-        more, theirs = flatten(other)
+        more, theirs = flatten(other, is_leaf=is_leaf)
         if theirs != structure:
             raise ShapeError(f"tree_map: structures differ: {structure} and {theirs}")
         columns.append(more)

@@ -16,8 +16,8 @@ __all__ = ["flatten", "leaves", "map", "map_with_path", "reduce", "structure", "
 _NONE: Final = object()
 
 
-def flatten(tree: Any) -> tuple[list[Any], TreeDef]:
-    """The leaves of `tree` in order, and its structure.
+def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeDef]:
+    """The leaves of `tree` in order, among them what `is_leaf` is true of, and its structure.
 
     Example:
         >>> import tracejit as tj
@@ -26,7 +26,7 @@ def flatten(tree: Any) -> tuple[list[Any], TreeDef]:
 
     Semantics: ``jax.tree.flatten``.
     """
-    return pytree.flatten(tree)
+    return pytree.flatten(tree, is_leaf=is_leaf)
 
 
 def unflatten(structure: TreeDef, leaves: Iterable[Any]) -> Any:
@@ -50,7 +50,7 @@ def unflatten(structure: TreeDef, leaves: Iterable[Any]) -> Any:
     return structure.unflatten(values)
 
 
-def structure(tree: Any) -> TreeDef:
+def structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> TreeDef:
     """The structure of `tree`, without its leaves.
 
     Example:
@@ -60,11 +60,11 @@ def structure(tree: Any) -> TreeDef:
 
     Semantics: ``jax.tree.structure``.
     """
-    return pytree.flatten(tree)[1]
+    return pytree.flatten(tree, is_leaf=is_leaf)[1]
 
 
-def leaves(tree: Any) -> list[Any]:
-    """The leaves of `tree` in order.
+def leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
+    """The leaves of `tree` in order, among them what `is_leaf` is true of.
 
     Example:
         >>> import tracejit as tj
@@ -73,11 +73,13 @@ def leaves(tree: Any) -> list[Any]:
 
     Semantics: ``jax.tree.leaves``.
     """
-    return pytree.tree_leaves(tree)
+    return pytree.tree_leaves(tree, is_leaf)
 
 
-def map(f: Callable[..., Any], tree: Any, *others: Any) -> Any:
+def map(f: Callable[..., Any], tree: Any, *others: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
     """`f` of each leaf of `tree` (and of the leaves at the same places of `others`), in the same structure.
+
+    What `is_leaf` is true of is a leaf.
 
     Example:
         >>> import tracejit as tj
@@ -86,7 +88,7 @@ def map(f: Callable[..., Any], tree: Any, *others: Any) -> Any:
 
     Raises ShapeError where the structures differ. Semantics: ``jax.tree.map``.
     """
-    return pytree.tree_map(f, tree, *others)
+    return pytree.tree_map(f, tree, *others, is_leaf=is_leaf)
 
 
 def map_with_path(f: Callable[..., Any], tree: Any, *others: Any) -> Any:

@@ -123,3 +123,16 @@ def test_strings_beside_what_is_differentiated() -> None:
     gradient = tj.jit(tj.grad(lambda x, mode: tj.sum(x**2) if mode == "square" else tj.sum(x)))
     assert gradient(np.ones(2), "square").tolist() == [2.0, 2.0]
     assert gradient(np.ones(2), "sum").tolist() == [1.0, 1.0]
+
+
+def test_leaves_that_a_function_names():
+    def is_pair(node):
+        return isinstance(node, tuple)
+
+    tree = {"a": (1, 2), "b": [(3, 4), 5]}
+    assert tj.tree.leaves(tree, is_leaf=is_pair) == [(1, 2), (3, 4), 5]
+    leaves, structure = tj.tree.flatten(tree, is_pair)
+    assert structure == tj.tree.structure(tree, is_leaf=is_pair)
+    assert tj.tree.unflatten(structure, leaves) == tree
+    doubled = tj.tree.map(lambda leaf, other: (leaf, other), tree, tree, is_leaf=is_pair)
+    assert doubled["b"][0] == ((3, 4), (3, 4))

@@ -80,7 +80,8 @@ def _with_device(function: Callable[..., Any]) -> inspect.Signature:
 
 #: PyTorch's names of NumPy's parameters, and HIPS autograd's of JAX's; a function's own come first.
 _SPELLINGS: Final = {
-    "dim": "axis", "keepdim": "keepdims", "dims": "axes", "input": "x", "other": "y", "argnum": "argnums",
+    "dim": ("axis",), "keepdim": ("keepdims",), "dims": ("axes", "axis"), "input": ("x",), "other": ("y",),
+    "argnum": ("argnums",),
 }  # fmt: skip
 
 
@@ -123,10 +124,11 @@ def _respelled(name: str, function: Callable[..., Any], keywords: dict[str, Any]
                 f"{name}: device must be 'cpu', the only one there is; got {reprlib.repr(device)}"
             )
         return {key: value for key, value in keywords.items() if key != "device"}
+    free = parameters.keys() - keywords.keys()
     respelled = {
-        name: _SPELLINGS[name]
+        name: next(own for own in _SPELLINGS[name] if own in free)
         for name in keywords
-        if name not in parameters and _SPELLINGS.get(name) in parameters.keys() - keywords.keys()
+        if name not in parameters and not free.isdisjoint(_SPELLINGS.get(name, ()))
     }
     return {respelled.get(name, name): value for name, value in keywords.items()} if respelled else None
 

@@ -35,7 +35,7 @@ _WITHOUT_SLOPE = frozenset(["nextafter", "spacing", "nn.embedding"])
 _SHIFTS = {"acosh": 1.0, "arccosh": 1.0}
 
 
-def _is_floating(value: Any) -> bool:
+def _is_real_floatinging(value: Any) -> bool:
     return isinstance(value, (np.ndarray, tj.Tensor)) and value.dtype.kind == "f"
 
 
@@ -47,14 +47,14 @@ def _calls() -> list[Call]:
         if call.name not in _LEFT_OUT
         and not call.name.startswith("Tensor._")
         and call.name.removeprefix("Tensor.") not in _OF_THE_GRAPH
-        and any(_is_floating(value) for value in call.arguments().values())
+        and any(_is_real_floatinging(value) for value in call.arguments().values())
     ]
 
 
 def _function(call: Call) -> tuple[Callable[..., Any], list[Any]]:
     """A function of the floating arrays of `call`, and those, made different from one another."""
     arguments = call.arguments()
-    names = [name for name, value in arguments.items() if _is_floating(value)]
+    names = [name for name, value in arguments.items() if _is_real_floatinging(value)]
     rng = np.random.default_rng(len(call.name))
     shift = _SHIFTS.get(call.name, 0.0)
     arrays = [

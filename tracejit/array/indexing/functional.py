@@ -86,6 +86,8 @@ class ElementsAt:
         ones = run("full", value=1, shape=x.shape, dtype=result_type(x.dtype, divisor.dtype))
         return divide(x, folded_at("at[...].divide", ones, self._key, divisor, "mul"))
 
+    mul, div = multiply, divide
+
     @named("at[...].max")
     def max(self, value: Any) -> Tensor:
         """The larger of them and `value`; NaN if either is NaN."""

@@ -208,7 +208,7 @@ def _ranks(columns: Tensor) -> Tensor:
     ordered = take_along_axis(columns, order, 1)
     before, after = sliced(ordered, 1, 0, extent - 1), sliced(ordered, 1, 1, extent - 1)
     differs = run("ne", before, after)
-    if is_float(columns.dtype):
+    if is_inexact(columns.dtype):
         differs = run("logical_and", differs, run("logical_not", run("isnan", before)))
     steps = run("concat", filled(0, (count, 1), INT64), cast(differs, INT64), axis=1)
     numbers = run("cumsum", steps, axis=1, reverse=False)
