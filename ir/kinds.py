@@ -72,6 +72,7 @@ class Kind(enum.Enum):
     ARG_SORT = "arg-sort", Traits()
     SEARCH = "search", Traits()
     HISTOGRAM = "histogram", Traits(can_fail=True)
+    COMPACTION = "compaction", Traits()
     CONTRACTION = "contraction", Traits(movable=True, reads_views=ViewReads.MATRICES)
     CONVOLUTION = "convolution", Traits(movable=True, reads_views=ViewReads.ANY)
     CREATION = "creation", Traits(has_kernel=False, movable=True)

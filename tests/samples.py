@@ -307,6 +307,12 @@ def _bincounts(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
         yield Sample([x, *weights], {"length": length})
 
 
+def _positions(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
+    for shape, size in itertools.product(((0,), (1,), (33,), (300,), (4, 17), (2, 0)), (0, 1, 5, 200)):
+        for share in (0.0, 0.5, 1.0):
+            yield Sample([rng.random(shape) < share], {"size": size})
+
+
 def _fulls(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
     for dtype in DTYPES:
         for value in specials(dtype)[:: 5 if dtype.kind != "b" else 1]:
@@ -350,6 +356,7 @@ BY_NAME_OF_OP: dict[str, Maker] = {
     "full": _fulls, "iota": _iotas, "constant": _constants,
     "sort": _lines, "argsort": _lines, "searchsorted": _searches,
     "bincount": _bincounts,
+    "true_positions": _positions,
 }  # fmt: skip
 #: Ops that the walk leaves to other tests, and why.
 ELSEWHERE = {
@@ -490,6 +497,15 @@ def _np_bincount(x: Any, weights: Any = None, *, length: int) -> Array:
     return counts
 
 
+def _np_true_positions(x: Any, *, size: int) -> Array:
+    """Each row's list, cut off or filled up."""
+    rows = [
+        ([place for place, truth in enumerate(row) if truth] + [x.shape[-1]] * size)[:size]
+        for row in x.reshape(math.prod(x.shape[:-1]), x.shape[-1]).tolist()
+    ]
+    return np.array(rows, np.int64).reshape(*x.shape[:-1], size)
+
+
 def _threefry(key: Any, counter: Any) -> Array:
     for one in (key, counter):
         if type(one) is not int and getattr(one, "dtype", None) != np.uint64:
@@ -502,6 +518,7 @@ _RENAMED = {
     "threefry": _threefry,
     "argsort": lambda x: np.argsort(x, axis=-1, kind="stable"),
     "bincount": _np_bincount,
+    "true_positions": _np_true_positions,
     "sub": np.subtract, "mul": np.multiply, "div": np.true_divide, "neg": np.negative, "pow": np.power,
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
     "ge": np.greater_equal, "bitwise_not": np.invert, "shift_left": np.left_shift,

@@ -319,7 +319,9 @@ def test_codegen_switches_on_kind_not_on_name() -> None:
 
 
 #: Kinds of structured ops, which only the files beside their kernels and gradients have to know.
-STRUCTURED = ("SORT", "ARG_SORT", "SEARCH", "HISTOGRAM", "CONVOLUTION", "CUMULATIVE", "ARG_REDUCTION")
+STRUCTURED = (
+    "SORT", "ARG_SORT", "SEARCH", "HISTOGRAM", "COMPACTION", "CONVOLUTION", "CUMULATIVE", "ARG_REDUCTION",
+)  # fmt: skip
 
 
 def test_structured_kinds_are_known_in_one_place_each() -> None:

@@ -118,6 +118,7 @@ CASES: dict[str, Callable[[int, int, int], Iterator[Case]]] = {
     "rewritten": lambda a, b, c: iter([([(a, b, c)] * 2, {})]),
     "undifferentiable": lambda a, b, c: iter([([(a, b, c)], {"message": "there is none"})]),
     "searchsorted": lambda a, b, c: iter([([(a,), (b, c)], {"side": "left"})]),
+    "true_positions": lambda a, b, c: iter([([(a, b)], {"size": c}), ([(a,)], {"size": b})]),
     "bincount": lambda a, b, c: iter([([(a,)], {"length": b}), ([(a,)], {"length": c})]),
     **dict.fromkeys(("sort", "argsort", "stop_gradient", "copy", "contiguous", "barrier"), _one_operand),
 }  # fmt: skip

@@ -11,6 +11,7 @@ from .conv.convolution import CONVOLUTION
 from .external import EXTERNAL
 from .gemm.contraction import CONTRACTION
 from .indexing.bincount import BINCOUNT
+from .indexing.compaction import COMPACTION
 from .indexing.gather import GATHER
 from .indexing.movement import CONCATENATION, UPDATE
 from .indexing.scatter import SCATTER
@@ -24,7 +25,7 @@ LOWERINGS: Final[dict[Kind, Lowering]] = {
     kind: lowering
     for lowering in (
         FUSION, CONTRACTION, CONVOLUTION, CONCATENATION, UPDATE, GATHER, SCATTER, CUMULATIVE, ARG_REDUCTION,
-        SORTING, SEARCHING, BINCOUNT, CONTROL_FLOW, SCAN, EXTERNAL,
+        SORTING, SEARCHING, BINCOUNT, COMPACTION, CONTROL_FLOW, SCAN, EXTERNAL,
     )
     for kind in lowering.kinds
 }  # fmt: skip

@@ -6,6 +6,7 @@ from ..registry import OPS
 from . import (
     arithmetic,
     callbacks,
+    compaction,
     convolution,
     counting,
     cumulative,
@@ -25,6 +26,7 @@ from .control_flow import definitions, rewinding
 __all__ = [
     "arithmetic",
     "callbacks",
+    "compaction",
     "convolution",
     "counting",
     "cumulative",

@@ -187,6 +187,8 @@ def test_users_errors_stay_what_they_are() -> None:
         (tj.grad(lambda x: (x[tj.asarray([0, 0, 1])] ** 2).sum()), [np.ones(50)]),
         (lambda x: tj.gcd(x, 12), [np.arange(9)]),
         (lambda i: tj.bincount(i, length=50), [np.arange(100_000) % 50]),  # tasks choose where to add
+        (lambda x: tj.nonzero(x, size=50), [np.ones(100)]),  # what does not fit goes elsewhere
+        (tj.vmap(lambda x: tj.nonzero(x, size=7)), [np.eye(30)]),
         (lambda x, i: tj.index_add(x, i, 1.0), [np.zeros(50), np.arange(100_000) % 50]),
         (lambda x: (x - x.mean()).std(), [np.arange(500_000.0)]),  # split over tasks, with workspaces
         (lambda x: x.sum(axis=0), [np.arange(400_000.0).reshape(-1, 8)]),

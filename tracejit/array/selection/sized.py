@@ -1,8 +1,8 @@
 """Selections of a size that is an argument, for functions whose result's shape depends on values.
 
 With ``size=n`` a result has n elements: the first ones, and behind them a fill value. So compiled code knows
-its shape before it runs. Everything is composed of sorts, running sums, gathers and scatters, which compile
-to native code, batch, and have gradients. Semantics of `size` and `fill_value`: ``jax.numpy``.
+its shape before it runs. Everything is composed of sorts, positions of true elements, gathers and scatters,
+which compile to native code, batch, and have gradients. Semantics of `size` and `fill_value`: ``jax.numpy``.
 """
 
 from __future__ import annotations
@@ -49,14 +49,7 @@ def fill_of(name: str, fill_value: Any, dtype: DType) -> Tensor:
 
 def places_of(mask: Tensor, size: int) -> Tensor:
     """The first `size` places where the line `mask` is true; behind them the length of the line."""
-    extent = mask.shape[0]
-    if extent == 0 or size == 0:
-        return filled(extent, (size,), INT64)
-    number = run("sub", run("cumsum", cast(mask, INT64), axis=0, reverse=False), 1)
-    slot = run("where", mask, run("minimum", number, size), size)  # the last slot takes what is left out
-    line = run("iota", shape=(extent,), axis=0, dtype=INT64)
-    slots = run("scatter", filled(extent, (size + 1,), INT64), line, slot, mode="set", axes=())
-    return sliced(slots, 0, 0, size)
+    return run("true_positions", mask, size=size)
 
 
 def taken(x: Tensor, places: Tensor, axis: int, fill: Tensor) -> Tensor:
@@ -214,7 +207,9 @@ def _ranks(columns: Tensor) -> Tensor:
     numbers = run("cumsum", steps, axis=1, reverse=False)
     rows = run("iota", shape=(count, extent), axis=0, dtype=INT64)
     places = run("add", run("mul", rows, extent), order)
-    line = run("scatter", filled(0, (count * extent,), INT64), ravel(numbers), ravel(places), mode="set")
+    line = run(
+        "scatter", filled(0, (count * extent,), INT64), ravel(numbers), ravel(places), mode="set", axes=()
+    )
     return reshaped(line, (count, extent))
 
 
