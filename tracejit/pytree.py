@@ -124,7 +124,7 @@ def flatten(
     """
     leaves: list[Any] = []
     try:
-        shape = _walk(tree, leaves, static_strings, is_leaf)
+        shape = _walk(tree, leaves, static_strings or is_leaf or False)
         return leaves, TreeDef(shape, len(leaves))
     except RecursionError as error:
         raise _endless("flatten", tree) from error
@@ -134,40 +134,41 @@ def _endless(name: str, tree: Any) -> NestingError:
     return NestingError(f"{name}: a {type(tree).__name__} is nested too deep, or contains itself")
 
 
-def _walk(
-    tree: Any, leaves: list[Any], static: bool = False, is_leaf: Callable[[Any], bool] | None = None
-) -> Any:
-    """Append leaves; return the structure: None for a leaf, else (kind, meta, children)."""
-    if is_leaf is not None and is_leaf(tree):
+def _walk(tree: Any, leaves: list[Any], rule: bool | Callable[[Any], bool] = False) -> Any:
+    """Append leaves; return the structure: None for a leaf, else (kind, meta, children).
+
+    With the `rule` True strings belong to the structure; what another one is true of is a leaf.
+    """
+    if rule and rule is not True and rule(tree):
         leaves.append(tree)
         return None
     cls = type(tree)
     if cls is tuple:
-        return ("tuple", None, tuple([_walk(child, leaves, static, is_leaf) for child in tree]))
+        return ("tuple", None, tuple([_walk(child, leaves, rule) for child in tree]))
     if cls is list:
-        return ("list", None, tuple([_walk(child, leaves, static, is_leaf) for child in tree]))
+        return ("list", None, tuple([_walk(child, leaves, rule) for child in tree]))
     if cls is dict or cls is OrderedDict or cls is defaultdict:
         keys = tuple(tree) if cls is OrderedDict else _ordered_keys(tree)
         factory = tree.default_factory if cls is defaultdict else None
         return (
             "dict",
             (cls, keys, factory),
-            tuple([_walk(tree[key], leaves, static, is_leaf) for key in keys]),
+            tuple([_walk(tree[key], leaves, rule) for key in keys]),
         )
     if tree is None:
         return ("none", None, ())
-    if cls is str and static:
+    if cls is str and rule is True:
         return ("static", tree, ())
     registered = _REGISTERED.get(cls)
     if registered is not None:
         children, aux = registered.flatten(tree)
-        return ("node", (cls, aux), tuple([_walk(child, leaves, static, is_leaf) for child in children]))
+        return ("node", (cls, aux), tuple([_walk(child, leaves, rule) for child in children]))
     if isinstance(tree, tuple) and hasattr(cls, "_fields"):
-        return ("namedtuple", cls, tuple([_walk(child, leaves, static, is_leaf) for child in tree]))
+        return ("namedtuple", cls, tuple([_walk(child, leaves, rule) for child in tree]))
     if hasattr(cls, "__dataclass_fields__") or hasattr(cls, "__attrs_attrs__"):
         names, constant = _field_names(cls)
         values = tuple([(name, _Constant(getattr(tree, name))) for name in constant])
-        children = tuple([_walk(getattr(tree, name), leaves, static, is_leaf) for name in names])
+        children = tuple([_walk(getattr(tree, name), leaves, rule) for name in names])
         return ("dataclass", (cls, names, values), children)
     leaves.append(tree)
     return None

@@ -6,7 +6,7 @@ flow through it. Else it is PyTorch's: a leaf of its own.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -17,10 +17,12 @@ from ..state import STATE
 from .manipulation import copy
 from .operands import run
 
+_ROWS: Final = "C"
 
-def copy_in_order(x: Tensor, order: str = "C") -> Tensor:
+
+def copy_in_order(x: Tensor, order: str = _ROWS) -> Tensor:
     """A copy of `x` that lies in C order, as ``numpy.ndarray.copy`` makes it, or in `order`."""
-    if type(order) is not str or order != "C":
+    if order is not _ROWS:
         return copy(x, order)
     return copy(x) if lies_in_order(x) else run("contiguous", x)
 
