@@ -149,7 +149,7 @@ ENTRY_FUNCTIONS: Final = (
 #: Objects whose addresses it compares with, as symbols ``object_Tensor`` and so on.
 ENTRY_OBJECTS: Final = (
     "None", "False", "True", "Tensor", "ndarray", "float", "int", "tuple", "list", "dict", "str",
-    "slice", "Ellipsis", "Exception", "generic", "float32", "float64", "function",
+    "slice", "Ellipsis", "Exception", "generic", "float16", "float32", "float64", "function",
 )  # fmt: skip
 #: Offsets in CPython's objects; `runtime.native.capi` probes them.
 TYPE, SIZE, TUPLE_ITEMS, LIST_ITEMS, CELL_REF, BYTES_DATA = 8, 16, 24, 24, 16, 32
@@ -188,7 +188,7 @@ EAGER_LOOP: Final = (
 #: the first operand and how many there are (0: all that follow), what the second argument is (`SECOND`), the
 #: callables, what makes the step of a view, and the name "pop".
 CALL_TABLE: Final = ("on", "first", "operands", "second", "kernel", "slow", "remember", "step", "pop")
-SECOND: Final = {"any": 0, "key": 1, "axis": 2, "matrix": 3, "shape": 4}
+SECOND: Final = {"any": 0, "key": 1, "axis": 2, "matrix": 3, "shape": 4, "terms": 5}
 #: It takes fewer arguments.
 MOST_ARGUMENTS: Final = 8
 #: The words of the table of what joins arrays: whether it is in use, whether the axis is a new one, the

@@ -2,9 +2,12 @@
 
 A dtype is a plain ``numpy.dtype``; in text it has a short name (``f64``, ``i32``, ``bool``). Python
 scalars are *weak*: in promotion they stand as the Python types ``bool``, ``int`` and ``float``, which
-adopt the dtype of what they meet. NumPy itself is asked for every rule, with two adjustments: float16,
-which tracejit lacks, becomes float32; and with ``set_default_dtype(float32)`` an operation that only
-meets integers gives float32 where NumPy gives float64 (as PyTorch does).
+adopt the dtype of what they meet. NumPy itself is asked for every rule, with one adjustment: with
+``set_default_dtype(float32)`` an operation that only meets integers gives float32 where NumPy gives float64
+(as PyTorch does).
+
+float16 is a dtype of memory: each op computes in float32 and rounds its result (`accumulated_in`,
+`ir.passes.dtypes.widen_float16`).
 """
 
 from __future__ import annotations
@@ -30,21 +33,20 @@ BY_NAME: Final[dict[str, DType]] = {
     "u16": np.dtype(np.uint16),
     "u32": np.dtype(np.uint32),
     "u64": np.dtype(np.uint64),
+    "f16": np.dtype(np.float16),
     "f32": np.dtype(np.float32),
     "f64": np.dtype(np.float64),
 }
 #: Names with a number of bits that is no number of bytes of NumPy's.
-_IN_BITS: Final = frozenset(BY_NAME) - {"bool", "i8", "u8"}
+_IN_BITS: Final = frozenset(BY_NAME) - {"bool", "i8", "u8", "f16"}
 SHORT_NAME: Final[dict[DType, str]] = {dtype: name for name, dtype in BY_NAME.items()}
 
 BOOL: Final = BY_NAME["bool"]
 INT64: Final = BY_NAME["i64"]
+FLOAT16: Final = BY_NAME["f16"]
 FLOAT32: Final = BY_NAME["f32"]
 FLOAT64: Final = BY_NAME["f64"]
-FLOATS: Final = (FLOAT32, FLOAT64)
-_FLOAT16: Final = np.dtype(np.float16)
-#: Integer types narrow enough that NumPy computes their floating functions in float16.
-_NARROW: Final = (BOOL, BY_NAME["i8"], BY_NAME["u8"])
+FLOATS: Final = (FLOAT16, FLOAT32, FLOAT64)
 
 _default_float: DType = FLOAT64
 
@@ -68,7 +70,7 @@ def set_default_dtype(dtype: Any) -> None:
     """
     global _default_float
     chosen = as_dtype(dtype)
-    if chosen not in FLOATS:
+    if chosen not in (FLOAT32, FLOAT64):
         raise DTypeError(f"set_default_dtype: dtype must be float32 or float64, got {chosen.name}")
     _default_float = chosen
 
@@ -77,7 +79,7 @@ def as_dtype(dtype: Any) -> DType:
     """`dtype` as one of the supported dtypes in native byte order.
 
     Accepts what ``numpy.dtype`` accepts, and the short names of the IR where they mean nothing in NumPy:
-    ``i32`` and ``f64``, but ``i8`` has eight bytes. Raises DTypeError.
+    ``i32`` and ``f64``, but ``i8`` has eight bytes and ``f16`` sixteen. Raises DTypeError.
     """
     if isinstance(dtype, str) and dtype in _IN_BITS:
         return BY_NAME[dtype]
@@ -114,6 +116,11 @@ def is_inexact(dtype: DType) -> bool:
 def is_differentiable(dtype: DType) -> bool:
     """Whether values of `dtype` carry gradients."""
     return dtype.kind == "f"
+
+
+def accumulated_in(dtype: DType) -> DType:
+    """The dtype in which sums and products of `dtype` are added up: float32 for float16, else `dtype`."""
+    return FLOAT32 if dtype is FLOAT16 else dtype
 
 
 def result_type(*operands: Operand) -> DType:
@@ -164,9 +171,6 @@ def _ufunc_types(ufunc: np.ufunc, operands: tuple[Operand, ...]) -> tuple[DType,
         operands = (INT64,) * len(operands)
     try:
         dtypes = ufunc.resolve_dtypes((*operands, *[None] * ufunc.nout))
-        if _FLOAT16 in dtypes:
-            widened = tuple(FLOAT32 if operand in _NARROW else operand for operand in operands)
-            dtypes = ufunc.resolve_dtypes((*widened, *[None] * ufunc.nout))
     except TypeError as error:
         described = ", ".join(describe(operand) for operand in operands)
         raise DTypeError(f"{ufunc.__name__}: no meaning for operands of type ({described})") from error

@@ -30,6 +30,8 @@ class Traits:
 
     #: Whether there is something to run: not for constants, and for views, which are index arithmetic.
     has_kernel: bool = True
+    #: Whether results are computed from operands' elements; other ops create or move elements of any dtype.
+    computes: bool = True
     #: Whether ops may be members of a loop nest, computed element by element or folded.
     fusable: bool = False
     #: Whether ops may run although nothing needs them yet: loop-invariant motion computes them before a loop
@@ -62,10 +64,10 @@ class Kind(enum.Enum):
     ELEMENTWISE = "elementwise", Traits(fusable=True, movable=True)
     REDUCTION = "reduction", Traits(fusable=True, movable=True)
     ARG_REDUCTION = "arg-reduction", Traits()
-    VIEW = "view", Traits(has_kernel=False, movable=True)
-    CONCAT = "concat", Traits(reads_views=ViewReads.STRETCHES)
-    UPDATE = "update", Traits(updates_operand=True)
-    GATHER = "gather", Traits(indexes_operand=True, can_fail=True)
+    VIEW = "view", Traits(has_kernel=False, computes=False, movable=True)
+    CONCAT = "concat", Traits(computes=False, reads_views=ViewReads.STRETCHES)
+    UPDATE = "update", Traits(computes=False, updates_operand=True)
+    GATHER = "gather", Traits(computes=False, indexes_operand=True, can_fail=True)
     SCATTER = "scatter", Traits(updates_operand=True, indexes_operand=True, can_fail=True)
     CUMULATIVE = "cumulative", Traits(movable=True)
     SORT = "sort", Traits()
@@ -75,14 +77,14 @@ class Kind(enum.Enum):
     COMPACTION = "compaction", Traits()
     CONTRACTION = "contraction", Traits(movable=True, reads_views=ViewReads.MATRICES)
     CONVOLUTION = "convolution", Traits(movable=True, reads_views=ViewReads.ANY)
-    CREATION = "creation", Traits(has_kernel=False, movable=True)
-    COMPOSITE = "composite", Traits(can_fail=True)
-    REGION = "region", Traits(can_fail=True)
-    SWITCH = "switch", Traits(control=True, can_fail=True, label="branch")
-    WHILE = "while", Traits(control=True, can_fail=True, step_regions=(1,), label="loop")
-    SCAN = "scan", Traits(control=True, can_fail=True, step_regions=(0,), label="loop")
-    REWIND = "rewind", Traits(control=True, can_fail=True, step_regions=(1, 2), label="loop")
-    HOST = "host", Traits(can_fail=True)
+    CREATION = "creation", Traits(has_kernel=False, computes=False, movable=True)
+    COMPOSITE = "composite", Traits(computes=False, can_fail=True)
+    REGION = "region", Traits(computes=False, can_fail=True)
+    SWITCH = "switch", Traits(computes=False, control=True, can_fail=True, label="branch")
+    WHILE = "while", Traits(computes=False, control=True, can_fail=True, step_regions=(1,), label="loop")
+    SCAN = "scan", Traits(computes=False, control=True, can_fail=True, step_regions=(0,), label="loop")
+    REWIND = "rewind", Traits(computes=False, control=True, can_fail=True, step_regions=(1, 2), label="loop")
+    HOST = "host", Traits(computes=False, can_fail=True)
 
     def __new__(cls, value: str, traits: Traits) -> Kind:
         """A member whose value is its name in text, with its traits beside it."""

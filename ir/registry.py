@@ -137,7 +137,7 @@ class Builtin:
     #: arguments.
     attrs: Callable[[Shape, Any], Attrs] | None = None
     #: What the second argument of all must be, so that NumPy means by it what the op does: "any", "axis",
-    #: "key", "matrix" or "shape". See `codegen.native.eager.arguments`.
+    #: "key", "matrix", "shape" or "terms". See `codegen.native.eager.arguments`.
     second: str = "any"
 
 
@@ -166,6 +166,8 @@ class Op:
     emit: Callable[..., Any] | None = None
     #: The kinds of dtype (NumPy's letters) that `emit` serves; others run by the NumPy kernel.
     emit_kinds: str = "biuf"
+    #: Whether `emit` serves float16 as it lies in memory; other ops on it are computed in float32.
+    takes_float16: bool = False
     reduction: Reduction | None = None
     access: Callable[[TensorType, TensorType, Attrs], Access | None] | None = None
     #: For views that can be written: the operand with `new` where the view reads,

@@ -46,7 +46,7 @@ def function_of(name: str, operands: list[Array], build: Any) -> Function:
 
 def ulps(got: Array, want: Array) -> Array:
     """Distance in representable floats; 0 where both are NaN, infinite where one is."""
-    kind = {4: np.int32, 8: np.int64}[got.dtype.itemsize]
+    kind = {2: np.int16, 4: np.int32, 8: np.int64}[got.dtype.itemsize]
     keys = []
     for one in (got, want):
         bits = np.ascontiguousarray(one).view(kind).astype(np.int64)

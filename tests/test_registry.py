@@ -55,7 +55,8 @@ def tolerance(op: Op, sample: Sample, want: Array) -> dict[str, Any]:
     eps = float(np.finfo(want.dtype).eps)
     with np.errstate(all="ignore"):
         if op.name in ULP_BOUND:
-            allowed["bound"] = ULP_BOUND[op.name][SHORT_NAME[want.dtype]] + NUMPY_ULP
+            # float16 is float32 rounded
+            allowed["bound"] = ULP_BOUND[op.name].get(SHORT_NAME[want.dtype], 1.0) + NUMPY_ULP
             if op.name.startswith("logaddexp"):  # its unit is that of the largest operand
                 largest = np.fmax(*np.abs(np.array(sample.operands, np.float64)))
                 allowed["atol"] = allowed["bound"] * eps * np.where(np.isfinite(largest), largest, 0.0)
@@ -186,7 +187,7 @@ ELEMENTWISE = [
 def test_promotion_is_numpys(name: str) -> None:
     """The builder gives every combination of dtypes and weak scalars the dtype that NumPy gives it.
 
-    Two differences are documented in ir/dtypes.py: float16 becomes float32, and nothing becomes object.
+    One difference: nothing becomes object.
     """
     op = OPS[name]
     ufunc = np._core.umath.clip if name == "clip" else numpy_meaning(op)
@@ -215,8 +216,6 @@ def test_promotion_is_numpys(name: str) -> None:
                 got = b.apply(op, tuple(values), {}).dtype
             except DTypeError:
                 got = None
-            if want == np.float16:
-                want = np.dtype(np.float32)
             assert got == want, f"{name}({', '.join(map(str, operands))})"
 
 
@@ -232,7 +231,7 @@ def test_gradient_rules_name_operands(name: str) -> None:
                 assert op.rule_for(position) is not None, f"{name}: operand {position}"
 
 
-@pytest.mark.parametrize("source", ["f32", "f64"])
+@pytest.mark.parametrize("source", ["f16", "f32", "f64"])
 @pytest.mark.parametrize("target", ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"])
 def test_out_of_range_cast_is_defined(source: str, target: str) -> None:
     """A float beyond the integer type gives some value, the same in a vector's body, its tail and alone.
@@ -241,7 +240,8 @@ def test_out_of_range_cast_is_defined(source: str, target: str) -> None:
     its scalar and its vector loops.
     """
     odd = [np.nan, np.inf, -np.inf, 1e10, -1e10, 300.0, -300.0, 1e20, -1e20, 2.0**31, 2.0**63, 2.0**64]
-    x = np.tile(np.array(odd, BY_NAME[source]), 9)[:-1]
+    with np.errstate(over="ignore"):
+        x = np.tile(np.array(odd, BY_NAME[source]), 9)[:-1]
     function = function_of("cast", [x], lambda b, v: b.cast(v, dtype=BY_NAME[target]))
     (got,) = native(function, [x])
     alone = function_of("cast", [x[:1]], lambda b, v: b.cast(v, dtype=BY_NAME[target]))

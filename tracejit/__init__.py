@@ -74,7 +74,7 @@ __array_api_version__ = "2024.12"
 bool_ = _DTYPES["bool"]
 int8, int16, int32, int64 = (_DTYPES[f"i{bits}"] for bits in (8, 16, 32, 64))
 uint8, uint16, uint32, uint64 = (_DTYPES[f"u{bits}"] for bits in (8, 16, 32, 64))
-float32, float64 = _DTYPES["f32"], _DTYPES["f64"]
+float16, float32, float64 = (_DTYPES[f"f{bits}"] for bits in (16, 32, 64))
 
 from math import e, inf, nan, pi  # noqa: E402
 
@@ -190,6 +190,7 @@ __all__ = [
     "e",
     "enable_grad",
     "extend",
+    "float16",
     "float32",
     "float64",
     "get_backend",

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from .control_writer import ControlFlowWriter
+from .half_conversions import double_to_half, float_to_half, half_to_float
 from .literals import folded, literal
 from .operations import Convert
 from .registers import BITS as BITS
@@ -26,7 +27,7 @@ from .registers import pointer as pointer
 from .registers import suffix as suffix
 
 #: The signed integer type as wide as a float, for work on its bits.
-INT_OF: Final = {"f32": "i32", "f64": "i64"}
+INT_OF: Final = {"f16": "i16", "f32": "i32", "f64": "i64"}
 
 
 class Emitter(ControlFlowWriter):
@@ -251,6 +252,10 @@ class Emitter(ControlFlowWriter):
         """
         if x.dtype == dtype:
             return x
+        if x.dtype == "f16":
+            return self.cast(half_to_float(self, x), dtype)
+        if dtype == "f16":
+            return double_to_half(self, x) if x.dtype == "f64" else float_to_half(self, self.cast(x, "f32"))
         if dtype == "bool":
             return self.ne(x, 0)
         if x.is_float:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import struct
 
+import numpy as np
+
 _LIMIT = 1 << 63
 
 
@@ -11,6 +13,8 @@ def literal(value: float | int | bool, dtype: str) -> str:
     """A scalar constant's text, exact for floats."""
     if dtype == "bool":
         return "true" if value else "false"
+    if dtype == "f16":
+        return str(int(np.asarray(value, np.float16).view(np.int16)))
     if dtype[0] != "f":
         bits = int(dtype[1:])
         wrapped = int(value) & ((1 << bits) - 1)

@@ -17,6 +17,7 @@ LLVM_SCALAR: Final = {
     "u16": "i16",
     "u32": "i32",
     "u64": "i64",
+    "f16": "i16",  # its bits: see `half_conversions`
     "f32": "float",
     "f64": "double",
 }

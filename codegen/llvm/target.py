@@ -36,6 +36,11 @@ class Target:
         # one who has avx512bw has avx512f, whether it is named or not
         return self.vector_bits >= 512 and ("+avx512f" in self.features or "+avx512bw" in self.features)
 
+    @property
+    def half_conversions(self) -> bool:
+        """Whether one instruction converts between float16 and float32."""
+        return "+f16c" in self.features or self.triple.startswith(("aarch64", "arm64"))
+
 
 @functools.lru_cache(maxsize=1)
 def host() -> Target:

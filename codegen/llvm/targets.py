@@ -35,6 +35,14 @@ define void @probe(ptr %p, ptr %q) nounwind {{
   ret void
 }}
 """
+_HALF_PROBE: Final = """\
+define void @probe(ptr %p, ptr %q) nounwind {
+  %a = load <4 x half>, ptr %p
+  %b = fpext <4 x half> %a to <4 x float>
+  store <4 x float> %b, ptr %q
+  ret void
+}
+"""
 
 
 def named_target(name: str) -> Target:
@@ -81,6 +89,8 @@ def _examined(name: str, triple: str, cpu: str, features: list[str], architectur
         raise _unknown(name, warnings.split(" (")[0])
     if not is_x86:
         return plain
+    if "vcvtph2ps" in assembly(_HALF_PROBE, plain):
+        asked = f"+f16c,{asked}"
     if "zmm" not in floats:
         return Target(triple, cpu, asked, 256 if "ymm" in floats else 128)
     masks = "+avx512bw,+avx512vl," if "zmm" in _probe(plain, 64, "i8", "add") else ""

@@ -100,20 +100,41 @@ def heaviside(b: Emitter, x: Reg, at_zero: Reg) -> Reg:
 
 def nextafter(b: Emitter, x: Reg, y: Reg) -> Reg:
     """The next float after x towards y; y where they are equal."""
-    bits = b.bits(x)
-    away = b.not_(b.xor(b.lt(x, y), b.gt(x, 0.0)))
+    bits, half = b.bits(x), x.dtype == "f16"
+    u, v = (b.cast(x, "f32"), b.cast(y, "f32")) if half else (x, y)
+    away = b.not_(b.xor(b.lt(u, v), b.gt(u, 0.0)))
     moved = b.bitcast(b.add(bits, b.select(away, b.const(1, bits), -1)), x.dtype)
-    smallest = 2.0**-149 if x.dtype == "f32" else 2.0**-1074
-    moved = b.select(b.eq(x, 0.0), b.copysign(smallest, y), moved)
-    moved = b.select(b.eq(x, y), y, moved)
-    unordered = b.unordered(x, y)
+    if half:
+        step = b.cast(b.copysign(2.0**-24, v), "f16")
+    else:
+        step = b.copysign(2.0**-149 if x.dtype == "f32" else 2.0**-1074, y)
+    moved = b.select(b.eq(u, 0.0), step, moved)
+    moved = b.select(b.eq(u, v), x if half else y, moved)  # of zeros with two signs NumPy's half is the first
+    unordered = b.unordered(u, v)
     return b.select(unordered, b.const(NAN, x), moved)
 
 
 def spacing(b: Emitter, x: Reg) -> Reg:
     """The distance to the next float away from 0, negative for negative x; NaN of infinities."""
+    if x.dtype == "f16":
+        return _spacing_of_half(b, x)
     away = b.select(b.lt(x, 0.0), b.const(-INFINITY, x), INFINITY)
     return b.sub(nextafter(b, x, away), x)
+
+
+def _spacing_of_half(b: Emitter, x: Reg) -> Reg:
+    """The distance to the next float16 above x, as NumPy has it: never negative, of the largest infinity."""
+    bits = b.bits(x)
+    exponent = b.and_(bits, 0x7C00)
+    # below the magnitude of a negative power of 2 floats are twice as dense
+    power = b.and_(b.lt(bits, 0), b.eq(b.and_(bits, 0x3FF), 0))
+    down = b.select(power, b.const(11, bits), 10)
+    normal = b.sub(exponent, b.shl(down, 10))
+    places = b.max(b.sub(b.sub(b.lshr(exponent, 10), 1), b.sub(down, 10)), 0)
+    subnormal = b.shl(b.const(1, bits), b.min(places, 10))
+    result = b.select(b.gt(normal, 0), normal, subnormal)
+    result = b.select(b.eq(bits, 0x7BFF), b.const(0x7C00, bits), result)
+    return b.bitcast(b.select(b.eq(exponent, 0x7C00), b.const(0x7E00, bits), result), "f16")
 
 
 #: Exponents below the first go down by the second (a step that cannot lose bits that the result keeps),

@@ -88,7 +88,7 @@ class _ModuleWriter(ExitWriter):
         self.memory = KernelMemory(fusions)
         self.plan: BufferPlan = plan_buffers(function, self.memory, donated=donated)
         self.cycles, self.slower = 0.0, 0.0
-        self.declarations = Declarations(fusions.target.wide_tables)
+        self.declarations = Declarations(fusions.target.wide_tables, fusions.target.half_conversions)
         self.functions: Code = []
         self.globals: list[str] = []
         self.kernels: list[Kernel] = []

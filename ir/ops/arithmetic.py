@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import BOOL, SHORT_NAME, is_differentiable, result_type
+from ..dtypes import BOOL, SHORT_NAME, accumulated_in, is_differentiable, result_type
 from ..errors import DTypeError
 from ..registry import Builtin, Kind
 from ..transforms.batching import batch_pointwise
 from ..types import TensorType
-from .define import define, elementwise, floating_function, same_shape
+from .define import define, elementwise, floating_function, in_float32, same_shape
 
 ADD = elementwise(
     "add", "x y", np.add, doc="x + y; logical or of bools", commutative=True,
@@ -88,7 +88,7 @@ SQRT = elementwise(
 )  # fmt: skip
 RSQRT = floating_function(
     "rsqrt",
-    lambda x, dtype: 1.0 / np.sqrt(x, dtype=dtype),
+    lambda x, dtype: (1.0 / np.sqrt(x, dtype=accumulated_in(dtype))).astype(dtype, copy=False),
     doc="1 / sqrt(x)",
     # -1/2 x^(-3/2)
     rule=lambda b, ct, x, out: b.mul(ct, b.mul(b.div(out, x), -0.5)),
@@ -249,7 +249,7 @@ WHERE = define(
         "x": lambda b, ct, condition: b.where(condition, ct, 0.0),
         "y": lambda b, ct, condition: b.where(condition, 0.0, ct),
     },
-    emit=lambda b, condition, x, y: b.select(condition, x, y), builtin=Builtin(np.where),
+    emit=lambda b, condition, x, y: b.select(condition, x, y), takes_float16=True, builtin=Builtin(np.where),
 )  # fmt: skip
 
 
@@ -265,7 +265,7 @@ def _fma_emit(b: Any, x: Any, y: Any, z: Any) -> Any:
 
 FMA = define(
     "fma", Kind.ELEMENTWISE, "x y z", doc="x y + z; of floats rounded once, where the machine can",
-    infer=_fma_infer, eval=lambda x, y, z: x * y + z, promote=lambda operands: (result_type(*operands),) * 3,
+    infer=_fma_infer, eval=in_float32(lambda x, y, z: x * y + z), promote=lambda operands: (result_type(*operands),) * 3,
     vjp={
         "x": lambda b, ct, y: b.mul(ct, y),
         "y": lambda b, ct, x: b.mul(ct, x),
@@ -299,5 +299,5 @@ def _converted(x: Any, dtype: Any) -> Any:
 CAST = define(
     "cast", Kind.ELEMENTWISE, "x", doc="x converted to `dtype`, as astype does",
     infer=_cast_infer, eval=_cast_eval, vjp={"x": _cast_vjp}, attrs={"dtype": (np.dtype,)},
-    emit=lambda b, x, dtype: b.cast(x, SHORT_NAME[dtype]), builtin=Builtin(_converted, ("dtype",)),
+    emit=lambda b, x, dtype: b.cast(x, SHORT_NAME[dtype]), takes_float16=True, builtin=Builtin(_converted, ("dtype",)),
 )  # fmt: skip

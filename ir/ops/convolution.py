@@ -23,7 +23,7 @@ import numpy as np
 from ..errors import ShapeError
 from ..registry import Attrs, Kind
 from ..types import TensorType
-from .define import define
+from .define import define, in_float32
 
 Types: TypeAlias = tuple[TensorType, ...]
 Pair: TypeAlias = tuple[int, int]
@@ -80,6 +80,7 @@ def _padded(x: Any, padding: tuple[int, ...]) -> Any:
     return result
 
 
+@in_float32
 def _convolve_eval(x: Any, w: Any, stride: Pair, padding: tuple[int, ...], dilation: Pair) -> Any:
     """A matrix product for each element of the kernels or, where these are large, for each of the result."""
     if x.ndim == 4:

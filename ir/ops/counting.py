@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import FLOAT64, INT64, is_real_floating
+from ..dtypes import FLOAT64, INT64, accumulated_in, is_real_floating
 from ..errors import DTypeError, OutOfBoundsError, ShapeError
 from ..registry import Attrs, Kind
 from ..transforms.batching import all_mapped
@@ -36,9 +36,9 @@ def _eval(x: Any, *weights: Any, length: int) -> Any:
     if not weights or weights[0].dtype == FLOAT64:
         counts = np.bincount(x, weights[0] if weights else None, length)
         return counts.astype(FLOAT64 if weights else INT64, copy=False)  # of nothing it gives integers
-    sums = np.zeros(length, weights[0].dtype)  # not in float64, as it would
+    sums = np.zeros(length, accumulated_in(weights[0].dtype))  # not in float64, as it would
     np.add.at(sums, x, weights[0])
-    return sums
+    return sums.astype(weights[0].dtype, copy=False)
 
 
 def _weights_rule(b: Any, ct: Any, x: Any, length: int) -> Any:

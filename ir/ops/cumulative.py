@@ -16,12 +16,14 @@ from ..dtypes import INT64
 from ..registry import Attrs, Kind, Op, Reduction
 from ..transforms.batching import batch_axes
 from ..types import TensorType, normalize_axis
-from .define import define
+from .define import define, in_float32
 from .reductions import MAX, MIN, PROD, SUM
 
 
 def _running(name: str, ufunc: np.ufunc, of: Op, doc: str, rule: Callable[..., Any]) -> Op:
     """The running fold with what the reduction `of` folds with, which NumPy has as `ufunc`."""
+
+    assert isinstance(of.reduction, Reduction)
 
     def infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...]:
         normalize_axis(name, attrs["axis"], types[0].ndim)
@@ -32,7 +34,8 @@ def _running(name: str, ufunc: np.ufunc, of: Op, doc: str, rule: Callable[..., A
             return np.flip(ufunc.accumulate(np.flip(x, axis), axis=axis, dtype=x.dtype), axis)
         return ufunc.accumulate(x, axis=axis, dtype=x.dtype)
 
-    assert isinstance(of.reduction, Reduction)
+    if not of.reduction.idempotent:
+        evaluate = in_float32(evaluate)
     identity, combine, idempotent = of.reduction.identity, of.reduction.combine, of.reduction.idempotent
     if of is SUM:  # a sum begins with 0, a running one with its first element, which may be -0.0
         identity = lambda dtype: -0.0 if dtype[0] == "f" else 0  # noqa: E731

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import (
+    FLOAT16,
     FLOAT32,
     FLOAT64,
+    FLOATS,
     DType,
     Operand,
     default_dtype,
@@ -112,7 +114,7 @@ def elementwise(
 ) -> Op:
     """An op that NumPy has as a ufunc: its dtype rule is the ufunc's.
 
-    `floating` marks ops that turn integers into floats; their kernel guards against NumPy's float16.
+    `floating` marks ops that turn integers into floats, as `ufunc_types` says.
     """
 
     def promote(operands: tuple[Operand, ...]) -> tuple[DType, ...]:
@@ -151,11 +153,11 @@ def same_shape(name: str, types: tuple[TensorType, ...]) -> tuple[int, ...]:
 
 
 def floating_kernel(ufunc: np.ufunc) -> Callable[..., Any]:
-    """`ufunc`, computing integers in float32 or float64 as `ufunc_types` says, never in float16."""
+    """`ufunc`, computing integers in the floating dtype that `ufunc_types` says."""
 
     def kernel(*operands: Any) -> Any:
         for operand in operands:
-            if getattr(operand, "dtype", None) not in _FLOAT_DTYPES:
+            if getattr(operand, "dtype", None) not in FLOATS:
                 types = ufunc_types(ufunc, tuple(map(_operand_of, operands)))
                 return ufunc(*(np.asarray(operand, t) for operand, t in zip(operands, types, strict=False)))
         return ufunc(*operands)
@@ -168,7 +170,7 @@ def floating_function(
     name: str, function: Callable[[Any, DType], Any], *, doc: str, rule: Callable[..., Any], cost: float
 ) -> Op:
     """A unary op on floats that NumPy lacks: `function` of an array and the dtype of the result, and the
-    emitter's function of the same name. Integers become floats as NumPy's do, but never float16."""
+    emitter's function of the same name. Integers become floats as NumPy's do."""
 
     def kernel(x: Any) -> Any:
         x = np.asarray(x)
@@ -192,8 +194,19 @@ def floating_function(
 
 
 def _float_for(dtype: DType) -> DType:
-    wide = FLOAT64 if dtype.itemsize > 2 else FLOAT32
-    return FLOAT32 if default_dtype() is FLOAT32 else wide
+    return ufunc_types(np.sqrt, (dtype,))[-1]
+
+
+def in_float32(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """`kernel`, which adds up or multiplies what may be float16: in float32, whose result is rounded once."""
+
+    def widened(*operands: Any, **attrs: Any) -> Any:
+        if not any(getattr(operand, "dtype", None) is FLOAT16 for operand in operands):
+            return kernel(*operands, **attrs)
+        wide = [x.astype(FLOAT32) if getattr(x, "dtype", None) is FLOAT16 else x for x in operands]
+        return kernel(*wide, **attrs).astype(FLOAT16)
+
+    return widened
 
 
 def ufunc_behind(kernel: Callable[..., Any]) -> tuple[np.ufunc, bool] | None:
@@ -203,9 +216,6 @@ def ufunc_behind(kernel: Callable[..., Any]) -> tuple[np.ufunc, bool] | None:
         return kernel, False
     ufunc = getattr(kernel, "ufunc", None)
     return None if ufunc is None else (ufunc, True)
-
-
-_FLOAT_DTYPES = frozenset((np.dtype(np.float32), np.dtype(np.float64)))
 
 
 def _operand_of(value: Any) -> Operand:

@@ -191,6 +191,6 @@ CUSTOM_RULE = define_with_regions(
 
 BARRIER = define(
     "barrier", Kind.ELEMENTWISE, "x", infer=_same, eval=np.copy, vjp={"x": lambda b, ct: ct},
-    emit=lambda b, x: x,
+    emit=lambda b, x: x, takes_float16=True,
     doc="x, but no pass knows that: what is computed of it is not shared with what is computed of x",
 )  # fmt: skip

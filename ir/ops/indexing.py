@@ -18,7 +18,7 @@ from ..registry import Attrs, Builtin, Kind, Op
 from ..transforms.batching import batch_gather, batch_scatter
 from ..types import TensorType
 from .arithmetic import ADD, MAXIMUM, MINIMUM, MUL
-from .define import define
+from .define import define, in_float32
 
 Types = tuple[TensorType, ...]
 
@@ -96,12 +96,17 @@ def _scatter_infer(types: Types, attrs: Attrs) -> Types:
 
 
 def _scatter_eval(x: Any, v: Any, *indices: Any, mode: str, axes: tuple[int, ...]) -> Any:
-    result = np.array(x)
-    front = _in_front(result, axes)
     if mode == "add":
-        np.add.at(front, indices, v)
-    else:
-        front[indices] = v
+        return _added(x, v, *indices, axes=axes)
+    result = np.array(x)
+    _in_front(result, axes)[indices] = v
+    return result
+
+
+@in_float32
+def _added(x: Any, v: Any, *indices: Any, axes: tuple[int, ...]) -> Any:
+    result = np.array(x)
+    np.add.at(_in_front(result, axes), indices, v)
     return result
 
 
@@ -146,6 +151,7 @@ def _reduce_infer(types: Types, attrs: Attrs) -> Types:
     return types[:1]
 
 
+@in_float32
 def _reduce_eval(x: Any, v: Any, *indices: Any, mode: str, axes: tuple[int, ...]) -> Any:
     result = np.array(x)
     _UFUNCS[mode].at(_in_front(result, axes), indices, v)

@@ -90,11 +90,11 @@ COPYSIGN = elementwise(
 )  # fmt: skip
 NEXTAFTER = elementwise(
     "nextafter", "x y", np.nextafter, doc="the float after x towards y", floating=True, vjp=NONDIFF,
-    emit=lambda b, x, y: b.nextafter(x, y),
+    emit=lambda b, x, y: b.nextafter(x, y), takes_float16=True,
 )  # fmt: skip
 SPACING = elementwise(
     "spacing", "x", np.spacing, doc="the distance to the next float", floating=True, vjp=NONDIFF,
-    emit=lambda b, x: b.spacing(x),
+    emit=lambda b, x: b.spacing(x), takes_float16=True,
 )  # fmt: skip
 HEAVISIDE = elementwise(
     "heaviside", "x y", np.heaviside, doc="0 below zero, y at zero, 1 above", floating=True,

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import BOOL, INT64, is_inexact
+from ..dtypes import BOOL, FLOAT16, FLOAT32, INT64, accumulated_in, is_inexact
 from ..errors import DTypeError, ShapeError
 from ..registry import NONDIFF, Attrs, Builtin, Kind, Nondiff, Op, Reduction
 from ..transforms.batching import batch_axes
 from ..types import TensorType, normalize_axes, normalize_axis, remove_axes
-from .define import define
+from .define import define, in_float32
 
 _AXES = {"axes": (tuple,)}
 
@@ -51,22 +51,24 @@ def _reduction(
         return (_reduced(name, types[0], attrs, needs_elements=needs_elements),)
 
     def evaluate(x: Any, axes: tuple[int, ...]) -> Any:
+        if typed and x.dtype is FLOAT16:
+            return ufunc.reduce(x, axis=axes, dtype=FLOAT32).astype(FLOAT16)
         return ufunc.reduce(x, axis=axes, dtype=x.dtype if typed else None)
 
     return define(
         name, Kind.REDUCTION, "x", infer=infer, eval=evaluate, vjp=vjp, doc=doc, attrs=_AXES,
-        reduction=fold, builtin=_reducing(name, ufunc.reduce),
+        reduction=fold, builtin=_reducing(name, ufunc.reduce, second="terms" if typed else "axis"),
     )  # fmt: skip
 
 
-def _reducing(name: str, function: Callable[..., Any]) -> Builtin:
+def _reducing(name: str, function: Callable[..., Any], second: str = "axis") -> Builtin:
     """`function` with the arguments of ``numpy.ufunc.reduce``."""
 
     @functools.lru_cache(maxsize=4096)
     def attrs(shape: tuple[int, ...], axis: Any) -> Attrs:
         return {"axes": normalize_axes(name, axis, len(shape))}
 
-    return Builtin(function, ("axis", "dtype", "out", "keepdims"), attrs, second="axis")
+    return Builtin(function, ("axis", "dtype", "out", "keepdims"), attrs, second)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -193,9 +195,13 @@ def _mean_rule(b: Any, ct: Any, x_type: TensorType, axes: tuple[int, ...]) -> An
 
 
 def _mean_by_sum(b: Any, x: Any, axes: tuple[int, ...]) -> Any:
+    wide = accumulated_in(x.dtype)  # the sum may be beyond what float16 holds, where the mean is not
+    if wide is not x.dtype:
+        return b.cast(_mean_by_sum(b, b.cast(x, dtype=wide), axes), dtype=x.dtype)
     return b.div(b.sum(x, axes=axes), float(_count(x.shape, axes)))
 
 
+@in_float32
 def _mean_eval(x: Any, axes: tuple[int, ...]) -> Any:
     return np.true_divide(np.add.reduce(x, axis=axes), x.dtype.type(_count(x.shape, axes)))
 
@@ -204,9 +210,9 @@ _sum: Callable[..., Any] = np.add.reduce
 
 
 def _means(x: Any, axis: Any, dtype: None, out: None, keepdims: bool) -> Any:
-    """The mean of floats, None of other numbers and of nothing."""
+    """The mean of floats, None of float16, other numbers and of nothing."""
     kind = x.dtype.type
-    if not issubclass(kind, np.floating) or x.size == 0:
+    if not issubclass(kind, np.floating) or x.size == 0 or kind is np.float16:
         return None
     total = _sum(x, axis, None, None, keepdims)
     return total / kind(x.size // total.size)

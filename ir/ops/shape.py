@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import SHORT_NAME, is_inexact
+from ..dtypes import FLOAT16, FLOAT32, SHORT_NAME, is_inexact
 from ..errors import AxisError, DTypeError, ShapeError
 from ..registry import NONDIFF, Access, Attrs, Builtin, Kind
 from ..transforms.batching import (
@@ -286,7 +286,10 @@ def swap_last(b: Any, x: Any) -> Any:
 
 
 def _matmul_eval(x: Any, y: Any) -> Any:
-    """NumPy adds up repeated elements one by one, so that the error grows with their number: not copies."""
+    """NumPy adds up repeated elements one by one, so that the error grows with their number: not copies; and
+    float16 without BLAS."""
+    if x.dtype is FLOAT16:
+        return _matmul_eval(x.astype(FLOAT32), y.astype(FLOAT32)).astype(FLOAT16)
     return np.matmul(*[np.array(z, order="C") if 0 in z.strides[-2:] else z for z in (x, y)])
 
 

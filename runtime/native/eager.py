@@ -25,7 +25,7 @@ from ...codegen.interface import (
     Library,
 )
 from ...codegen.native.entry.table import EntryLayout
-from ...ir.dtypes import BOOL, BY_NAME, FLOATS, SHORT_NAME
+from ...ir.dtypes import BOOL, BY_NAME, FLOAT16, FLOATS, SHORT_NAME
 from ...ir.records import record
 from ..bypass import BYPASS_ADDRESS
 from ..cache.objects import load_support
@@ -121,7 +121,7 @@ class NativeOps:
             "kinds": len(SHORT_NAME),
         }  # fmt: skip
         words = [header[name] for name in JOIN_TABLE]
-        for dtype in sorted(SHORT_NAME, key=FLOATS.__contains__, reverse=True):
+        for dtype in sorted(SHORT_NAME, key=lambda dtype: (dtype not in FLOATS, dtype is FLOAT16)):
             kind = {"descr": id(dtype), "bytes": dtype.itemsize, "floating": int(dtype in FLOATS)}
             words += [kind[name] for name in JOIN_KIND]
         return _bound(self._joining, words, slow, remember)
@@ -142,6 +142,7 @@ class NativeOps:
 
     def _made(self, ufunc: np.ufunc, slow: Any, remember: Any, *, floats: bool) -> NativeOp:
         loops = list(loops_of(ufunc, FLOATS if floats else FLOATS + _INTEGERS))
+        loops.sort(key=lambda loop: loop.operand is FLOAT16)  # which is asked for least
         header = {
             "on": 0, "tensors": int(remember is not None), "operands": ufunc.nin, "slow": id(slow),
             "remember": id(remember), "loops": len(loops),

@@ -2,8 +2,9 @@
 mean. See `calls`.
 
 "key" is an index of ints, slices between ints, None and Ellipsis; "axis" is None, an int or a tuple of ints,
-of an array that has axes; "shape" an int or ints that are sizes or -1; "matrix" a matrix of the dtype of the
-first argument, which is one too.
+of an array that has axes, and "terms" the same of an array that is not float16, whose terms NumPy may add up
+as such; "shape" an int or ints that are sizes or -1; "matrix" a matrix of the dtype of the
+first argument, which is one too, but not of float16.
 """
 
 from __future__ import annotations
@@ -62,10 +63,19 @@ def is_axis(f: NativeWriter, axis: Object, array: Object) -> None:
 
 
 @native("bool")
+def is_axis_of_terms(f: NativeWriter, axis: Object, array: Object) -> None:
+    """Whether `axis` says which axes of `array` to reduce, which is not float16."""
+    with f.if_(f.is_type(array, "ndarray")):
+        f.returning(False).when(f.is_object(array.as_(ARRAY)["descr"], "float16"))
+    f.ret(is_axis(f, axis, array))
+
+
+@native("bool")
 def are_matrices(f: NativeWriter, a: Object, b: Object) -> None:
-    """Whether both are arrays of rank 2 and of one dtype."""
+    """Whether both are arrays of rank 2 and of one dtype other than float16."""
     f.returning(False).unless(f.and_(f.is_type(a, "ndarray"), f.is_type(b, "ndarray")))
     x, y = a.as_(ARRAY), b.as_(ARRAY)
+    f.returning(False).when(f.is_object(x["descr"], "float16"))
     f.ret(f.all_(f.eq(x["rank"], 2), f.eq(y["rank"], 2), f.eq(x["descr"], y["descr"])))
 
 

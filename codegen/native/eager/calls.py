@@ -33,7 +33,7 @@ from ..python_api import (
 )
 from ..structs import ARRAY, OBJECT, TENSOR, bytes_of, words
 from ..writer import NativeWriter, Pointer
-from .arguments import are_matrices, is_axis, is_key, is_shape
+from .arguments import are_matrices, is_axis, is_axis_of_terms, is_key, is_shape
 from .views import in_memory_of, share
 
 CALL: Final = words(
@@ -55,7 +55,7 @@ def eager_call(f: NativeWriter, self: Annotated[Pointer, bytes_of(CALL)], args: 
         with f.if_(f.not_(f.is_null(table["step"]))), f.if_(in_memory_of(f, array, args[0])):
             raised.unless(share(f, args[0], result, table["step"], args[1], table["pop"]))
         descr = array["descr"]
-        floating = f.or_(f.is_object(descr, "float32"), f.is_object(descr, "float64"))
+        floating = f.any_(*[f.is_object(descr, name) for name in ("float32", "float64", "float16")])
         with f.if_(f.all_(tracked, floating, f.not_(f.is_null(table["remember"])))):
             values[0] = result
             with f.for_(nargs) as i:
@@ -102,6 +102,7 @@ def _take_operands(
     f.switch(
         second,
         {
+            SECOND["terms"]: lambda: slow.unless(is_axis_of_terms(f, args[1], values[0])),
             SECOND["axis"]: lambda: slow.unless(is_axis(f, args[1], values[0])),
             SECOND["matrix"]: lambda: slow.unless(are_matrices(f, values[0], values[1])),
         },

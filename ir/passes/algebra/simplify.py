@@ -128,8 +128,15 @@ def _square(b: Builder, instruction: Instruction, defs: Definitions) -> Value | 
 
 
 def _cast(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
-    (x,) = instruction.operands
-    return x if x.dtype is instruction.result.dtype else None
+    (x,), dtype = instruction.operands, instruction.result.dtype
+    if x.dtype is dtype:
+        return x
+    inner = defined_by(x, "cast", defs)
+    if inner and dtype.kind == "f":
+        (source,) = inner.operands
+        if source.dtype.kind == "f" and source.dtype.itemsize < x.dtype.itemsize:
+            return b.cast(source, dtype=dtype)  # type: ignore[no-any-return]  # after a conversion that loses nothing
+    return None
 
 
 def _same_type(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
