@@ -170,7 +170,7 @@ def floating_function(
     name: str, function: Callable[[Any, DType], Any], *, doc: str, rule: Callable[..., Any], cost: float
 ) -> Op:
     """A unary op on floats that NumPy lacks: `function` of an array and the dtype of the result, and the
-    emitter's function of the same name. Integers become floats as NumPy's do."""
+    emitter's function of the same name. Integers of up to 16 bits become float32, as SciPy's do."""
 
     def kernel(x: Any) -> Any:
         x = np.asarray(x)
@@ -194,7 +194,8 @@ def floating_function(
 
 
 def _float_for(dtype: DType) -> DType:
-    return ufunc_types(np.sqrt, (dtype,))[-1]
+    wide = FLOAT64 if dtype.itemsize > 2 else FLOAT32
+    return FLOAT32 if default_dtype() is FLOAT32 else wide
 
 
 def in_float32(kernel: Callable[..., Any]) -> Callable[..., Any]:

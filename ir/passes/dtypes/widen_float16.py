@@ -21,11 +21,11 @@ from ...dtypes import FLOAT16, FLOAT32
 from ...graph import Function, Instruction, Substitution, Value
 from ...registry import Kind
 
-#: Elementwise ops whose result on float16 values is a float16 value.
+#: Ops beside extrema whose result on float16 values is a float16 value.
 _EXACT: Final = frozenset(
     (
         "neg", "abs", "sign", "copysign", "floor", "ceil", "trunc", "rint",
-        "maximum", "minimum", "fmax", "fmin", "clip", "heaviside",
+        "maximum", "minimum", "fmax", "fmin", "clip", "heaviside", "sort",
     )
 )  # fmt: skip
 
@@ -119,6 +119,4 @@ def _computes_float16(instruction: Instruction) -> bool:
 def _is_exact(instruction: Instruction) -> bool:
     """Whether the results on float16 values are float16 values."""
     op = instruction.op
-    if op.kind is Kind.SORT or op.name in _EXACT:
-        return True
-    return op.reduction is not None and op.reduction.idempotent
+    return op.name in _EXACT or (op.reduction is not None and op.reduction.idempotent)

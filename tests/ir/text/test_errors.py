@@ -21,7 +21,7 @@ WRONG = {
     "defined twice": (HEAD + '%"x": f64[3] = sin(%x)\n return %x }', "is defined twice", '%"x":'),
     "results": (HEAD + "return\n}", r"the signature returns (f64[3]), the body ()", "return"),
     "comma": (HEAD + "return %x,\n}", "expected a value such as %x, found '}'", "}"),
-    "dtype": ("func @f(%x: f16[3]) -> () { return }", "unknown dtype 'f16'; expected one of bool, i8", "f16"),
+    "dtype": ("func @f(%x: f24[3]) -> () { return }", "unknown dtype 'f24'; expected one of bool, i8", "f24"),
     "size": ("func @f(%x: f64[1e3]) -> () { return }", "non-negative integer, found 1e3", "1e3"),
     "huge size": (f"func @f(%x: f64[{'9' * 30}]) -> () {{ return }}", "non-negative integer", "999"),
     "attribute": (HEAD + "%0: f64[3] = sum(%x) {axes=%x}\nreturn %0 }", "expected an attribute value", "%x}"),
