@@ -566,7 +566,9 @@ def _in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
     def meaning(*operands: Array, **attrs: Any) -> Any:
         if not any(operand.dtype == np.float16 for operand in operands):
             return function(*operands, **attrs)
-        wide = [operand.astype(np.float32) if operand.dtype == np.float16 else operand for operand in operands]
+        wide = [
+            operand.astype(np.float32) if operand.dtype == np.float16 else operand for operand in operands
+        ]
         return function(*wide, **attrs).astype(np.float16)
 
     return meaning

@@ -68,8 +68,8 @@ _ABSENT: Final = {
         ComplexWarning cdouble complex128 complex64 complex_ complexfloating csingle roots
         sort_complex
     """,
-    "dtypes: tensors have bool, integers of 8 to 64 bits, float32 and float64": """
-        bfloat16 character flexible float16 float4_e2m1fn float6_e2m3fn float6_e3m2fn float8_e3m4
+    "dtypes: tensors have bool, integers of 8 to 64 bits and floats of 16 to 64": """
+        bfloat16 character flexible float4_e2m1fn float6_e2m3fn float6_e3m2fn float8_e3m4
         float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz
         float8_e8m0fnu int1 int2 int4 object_ uint1 uint2 uint4
     """,

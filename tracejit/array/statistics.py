@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..eager.tensor import Tensor
+from ..ir.dtypes import accumulated_in
 from ..ir.errors import DomainError, ShapeError
 from ..ir.types import Shape, normalize_axes, normalize_axis
 from . import reductions
-from .operands import as_tensor, broadcast, filled, floating, permuted, promoted, reshaped, run
+from .operands import as_tensor, broadcast, cast, filled, floating, permuted, promoted, reshaped, run
 from .out_argument import write_out
 from .reductions import averaged, kept, mean, sum
 
@@ -43,7 +44,10 @@ def var(
 
     Raises AxisError. Semantics: ``numpy.var``.
     """
-    result = _variance(averaged(x, dtype), axis, freedom_of("var", ddof, correction), keepdims, where, mean)
+    x = averaged(x, dtype)
+    wide = cast(x, accumulated_in(x.dtype))
+    variance = _variance(wide, axis, freedom_of("var", ddof, correction), keepdims, where, mean)
+    result = cast(variance, x.dtype)
     return result if out is None else write_out("var", out, result)
 
 
@@ -90,9 +94,10 @@ def std(
 
     Raises AxisError. Semantics: ``numpy.std``.
     """
-    result = root(
-        _variance(averaged(x, dtype), axis, freedom_of("std", ddof, correction), keepdims, where, mean)
-    )
+    x = averaged(x, dtype)
+    wide = cast(x, accumulated_in(x.dtype))
+    variance = _variance(wide, axis, freedom_of("std", ddof, correction), keepdims, where, mean)
+    result = cast(root(variance), x.dtype)
     return result if out is None else write_out("std", out, result)
 
 

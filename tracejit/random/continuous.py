@@ -10,11 +10,20 @@ from ..array.reductions import sum as sum_of
 from ..eager.tensor import Tensor
 from ..ir.errors import ShapeError
 from ..ir.types import as_shape
-from .distributions import exponential, inside_unit, normal, parameter, parameters, request
+from .distributions import (
+    drawn_in_float32,
+    exponential,
+    inside_unit,
+    normal,
+    parameter,
+    parameters,
+    request,
+)
 from .gammas import gamma
 from .keys import bits, split
 
 
+@drawn_in_float32
 def logistic(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
     """Numbers of the standard logistic distribution: log(u / (1 - u)), with u strictly inside (0, 1).
 
@@ -30,6 +39,7 @@ def logistic(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
     return run("log", u) - run("log1p", -u)
 
 
+@drawn_in_float32
 def cauchy(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
     """Numbers of the standard Cauchy distribution: tan(pi (u - 1/2)).
 
@@ -44,6 +54,7 @@ def cauchy(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
     return run("tan", (inside_unit(key, sizes, floating) - 0.5) * math.pi)
 
 
+@drawn_in_float32
 def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None) -> Tensor:
     """Numbers whose logarithm is normal, with mean 0 and standard deviation `sigma`.
 
@@ -60,6 +71,7 @@ def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None) 
     return run("exp", normal(key, sizes, floating) * deviation)
 
 
+@drawn_in_float32
 def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     """Numbers of the Weibull distribution: scale e^(1/concentration), with e exponential.
 
@@ -77,6 +89,7 @@ def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = None, dty
     return size * run("pow", exponential(key, sizes, floating), 1.0 / power)
 
 
+@drawn_in_float32
 def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     """Numbers of the Pareto distribution above 1 with exponent `b`: exp(e / b), with e exponential.
 
@@ -91,6 +104,7 @@ def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     return run("exp", exponential(key, sizes, floating) / exponent)
 
 
+@drawn_in_float32
 def rayleigh(key: Any, scale: Any = 1.0, shape: Any = None, dtype: Any = None) -> Tensor:
     """Numbers of the Rayleigh distribution: scale sqrt(2 e), with e exponential.
 
@@ -106,6 +120,7 @@ def rayleigh(key: Any, scale: Any = 1.0, shape: Any = None, dtype: Any = None) -
     return size * run("sqrt", 2.0 * exponential(key, sizes, floating))
 
 
+@drawn_in_float32
 def maxwell(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
     """Numbers of the Maxwell distribution: the length of a vector of three normal numbers.
 
@@ -121,6 +136,7 @@ def maxwell(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
     return run("sqrt", sum_of(vectors * vectors, axis=-1))
 
 
+@drawn_in_float32
 def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     """``loc + scale * m``, where m is a Maxwell number with a random sign.
 
@@ -140,6 +156,7 @@ def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = None, dtyp
     return centre + size * maxwell(first, sizes, floating)
 
 
+@drawn_in_float32
 def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     """Numbers of the triangular distribution from `left` over its peak at `mode` to `right`.
 
@@ -165,6 +182,7 @@ def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dt
     return run("where", rising, low + step, high - step)
 
 
+@drawn_in_float32
 def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     """Numbers of the Wald (inverse Gaussian) distribution with the given mean and scale 1.
 
@@ -188,6 +206,7 @@ def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     return run("where", near, x, mu * mu / x)
 
 
+@drawn_in_float32
 def generalized_normal(key: Any, p: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     """Numbers with a density proportional to exp(-|x|^p): gamma(1 / p)^(1 / p), with a random sign.
 
@@ -205,6 +224,7 @@ def generalized_normal(key: Any, p: Any, shape: Any = None, dtype: Any = None) -
     return run("where", run("lt", bits(second, sizes), 1 << 63), -size, size)
 
 
+@drawn_in_float32
 def ball(key: Any, d: int, p: Any = 2.0, shape: Any = (), dtype: Any = None) -> Tensor:
     """Points inside the unit ball of the p-norm in `d` dimensions, along a last axis; all are equally likely.
 

@@ -2,26 +2,54 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, ParamSpec
 
 import numpy as np
 
 from ..array.operands import SCALARS, as_tensor, broadcast, cast, run
 from ..eager.tensor import Tensor
-from ..ir.dtypes import BY_NAME, FLOAT32, FLOAT64, DType, as_dtype, default_dtype, is_real_floating
+from ..ir.dtypes import BY_NAME, FLOAT16, FLOAT32, FLOAT64, DType, as_dtype, default_dtype, is_real_floating
 from ..ir.errors import DTypeError, ShapeError
 from ..ir.types import Shape, as_shape
 from .keys import as_key, bits, more_bits
 
 #: Significand bits, which a uniform number in [0, 1) has of randomness.
-_DIGITS: Final = {FLOAT32: 24, FLOAT64: 53}
+_DIGITS: Final = {FLOAT16: 11, FLOAT32: 24, FLOAT64: 53}
 _INT64: Final = BY_NAME["i64"]
 _INT32: Final = BY_NAME["i32"]
+_Parameters = ParamSpec("_Parameters")
+
+
+def drawn_in_float32(draw: Callable[_Parameters, Tensor]) -> Callable[_Parameters, Tensor]:
+    """`draw`, whose numbers of dtype float16 are drawn in float32 and rounded."""
+    place = draw.__code__.co_varnames.index("dtype")
+
+    @functools.wraps(draw)
+    def drawn(*args: _Parameters.args, **keywords: _Parameters.kwargs) -> Tensor:
+        dtype = args[place] if len(args) > place else keywords.get("dtype")
+        if dtype is None or dtype is FLOAT32 or dtype is FLOAT64 or not _is_float16(dtype):
+            return draw(*args, **keywords)
+        if len(args) > place:
+            args = (*args[:place], FLOAT32, *args[place + 1 :])  # type: ignore[assignment]
+        else:
+            keywords["dtype"] = FLOAT32
+        return cast(draw(*args, **keywords), FLOAT16)
+
+    return drawn
+
+
+def _is_float16(dtype: Any) -> bool:
+    try:
+        return as_dtype(dtype) is FLOAT16
+    except DTypeError:
+        return False  # which `request` says in the function's name
 
 
 def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0) -> Tensor:
-    """Uniform numbers in [minval, maxval), multiples of 2**-53 (float32: 2**-24) of the range.
+    """Uniform numbers in [minval, maxval), multiples of 2**-53 (float32: 2**-24, float16: 2**-11) of the range.
 
     `minval` and `maxval` broadcast to `shape`, and gradients flow to them. The product with a range that is
     not 1 is rounded, which may give `maxval` itself.
@@ -44,6 +72,7 @@ def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, max
     return run("add", run("mul", unit, run("sub", high, low)), low)
 
 
+@drawn_in_float32
 def normal(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
     """Numbers of the normal distribution with mean 0 and variance 1.
 
@@ -70,6 +99,7 @@ def normal(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
     return run("mul", run("sqrt", run("mul", run("log", u), -2.0)), run("cos", turn))
 
 
+@drawn_in_float32
 def exponential(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
     """Numbers of the exponential distribution with mean 1: -log(1 - u).
 
@@ -84,6 +114,7 @@ def exponential(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
     return run("neg", run("log1p", run("neg", uniform(key, sizes, floating))))
 
 
+@drawn_in_float32
 def gumbel(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
     """Numbers of the standard Gumbel distribution: -log(-log u), with u strictly inside (0, 1).
 
@@ -99,6 +130,7 @@ def gumbel(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
     return run("neg", run("log", run("neg", run("log", u))))
 
 
+@drawn_in_float32
 def laplace(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
     """Numbers of the Laplace distribution with mean 0 and scale 1: sign(v) log(1 - |v|), with v in (-1, 1).
 
@@ -114,6 +146,7 @@ def laplace(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
     return run("mul", run("sign", v), run("log1p", run("neg", run("abs", v))))
 
 
+@drawn_in_float32
 def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     """Standard normal numbers that lie in [lower, upper], by the inverse of the distribution function.
 

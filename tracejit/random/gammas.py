@@ -17,13 +17,14 @@ from ..ir.dtypes import BY_NAME, FLOAT64, DType
 from ..ir.errors import ShapeError
 from ..ir.types import Shape, as_shape
 from ..transforms.custom.vjp import custom_vjp
-from .distributions import inside_unit, normal, parameter, parameters
+from .distributions import drawn_in_float32, inside_unit, normal, parameter, parameters
 from .keys import fold_in, split
 from .special import digamma
 
 _INT64: Final = BY_NAME["i64"]
 
 
+@drawn_in_float32
 def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     """Numbers of the gamma distribution with shape parameter `a` and scale 1.
 
@@ -46,6 +47,7 @@ def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     return numbers
 
 
+@drawn_in_float32
 def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     """The logarithms of numbers of the gamma distribution, exact where the numbers would be rounded to 0.
 
@@ -62,6 +64,7 @@ def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     return logarithms
 
 
+@drawn_in_float32
 def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     """Numbers of the chi-squared distribution with `df` degrees of freedom: 2 gamma(df / 2).
 
@@ -76,6 +79,7 @@ def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Tensor
     return 2.0 * gamma(key, 0.5 * freedom, sizes, floating)
 
 
+@drawn_in_float32
 def t(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     """Numbers of Student's t distribution with `df` degrees of freedom: normal / sqrt(chisquare / df).
 
@@ -94,6 +98,7 @@ def t(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     return normal(first, sizes, floating) * run("sqrt", half / gamma(second, half, sizes, floating))
 
 
+@drawn_in_float32
 def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     """Numbers of the F distribution: the ratio of two chi-squared numbers, each by its degrees of freedom.
 
@@ -110,6 +115,7 @@ def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None) ->
     return ratio * (below / above)
 
 
+@drawn_in_float32
 def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     """Numbers of the beta distribution: x / (x + y) with x, y gamma numbers of shapes `a` and `b`.
 
@@ -128,6 +134,7 @@ def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None) -> Tens
     return run("exp", x - run("logaddexp", x, y))  # no 0 / 0 where both are tiny
 
 
+@drawn_in_float32
 def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     """Vectors of the Dirichlet distribution: gamma numbers of shapes `alpha`, divided by their sum.
 

@@ -19,7 +19,7 @@ from ..ir.dtypes import BY_NAME
 from ..ir.errors import AttributeValueError, DomainError, ShapeError
 from ..ir.types import as_shape, normalize_axis
 from .discrete import permutation, randint
-from .distributions import gumbel, normal, parameter, request, uniform
+from .distributions import drawn_in_float32, gumbel, normal, parameter, request, uniform
 from .keys import as_key
 
 _INT64: Final = BY_NAME["i64"]
@@ -76,6 +76,7 @@ def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = Non
     return reshaped(slices, (*slices.shape[:place], *sizes, *slices.shape[place + 1 :]))
 
 
+@drawn_in_float32
 def multivariate_normal(
     key: Any, mean: Any, cov: Any, shape: Any = None, dtype: Any = None, method: str = "cholesky"
 ) -> Tensor:
@@ -121,6 +122,7 @@ def multivariate_normal(
     return centre + matmul(factor, x[..., None])[..., 0]
 
 
+@drawn_in_float32
 def orthogonal(key: Any, n: int, shape: Any = (), dtype: Any = None, m: int | None = None) -> Tensor:
     """Matrices of shape (n, m) whose columns (rows, where m > n) are orthonormal, all equally likely.
 

@@ -43,6 +43,10 @@ class Sample:
         return f"({types})" + "".join(f" {name}={value!r}" for name, value in self.attrs.items())
 
 
+#: What float16 results may be apart, relatively: two units in the last place.
+_F16: Final = 2.0**-9
+
+
 @record
 class Tolerance:
     """How far results may be apart: relative to the largest of a result's elements, by dtype."""
@@ -63,7 +67,8 @@ def compare(got: Any, want: Any, tolerance: Tolerance, what: str) -> None:
         if a.dtype != b.dtype or a.shape != b.shape:
             computed, expected = TensorType(a.dtype, a.shape), TensorType(b.dtype, b.shape)
             raise Wrong(f"{where}: got {computed}, expected {expected}")
-        relative = {"float32": tolerance.f32, "float64": tolerance.f64}.get(a.dtype.name, 0.0)
+        allowed = {"float16": _F16, "float32": tolerance.f32, "float64": tolerance.f64}
+        relative = allowed.get(a.dtype.name, 0.0)
         differ(a, b, relative, where)
 
 

@@ -65,7 +65,14 @@ def test_values_and_gradients(name: str) -> None:
     assert x.grad.any() != (name in (*FLAT, "sub"))
 
 
-DTYPES = {"float": "float32", "double": "float64", "int": "int32", "long": "int64", "bool": "bool"}
+DTYPES = {
+    "float": "float32",
+    "double": "float64",
+    "half": "float16",
+    "int": "int32",
+    "long": "int64",
+    "bool": "bool",
+}
 
 
 @pytest.mark.parametrize("method", DTYPES)

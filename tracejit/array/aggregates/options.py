@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...eager.tensor import Tensor
-from ...ir.dtypes import BOOL, as_dtype, is_inexact
+from ...ir.dtypes import BOOL, accumulated_in, as_dtype, is_inexact
 from ...ir.errors import DTypeError, ShapeError
 from ...ir.types import broadcast_shapes, normalize_axes
 from ...location import user_stacklevel
@@ -93,6 +93,9 @@ def _reduced(name: str, x: Tensor, axis: Any, keepdims: bool, initial: Any, wher
 
 
 def _mean(x: Tensor, axis: Any, keepdims: bool, where: Any) -> Tensor:
+    wide = accumulated_in(x.dtype)
+    if wide is not x.dtype:
+        return cast(_mean(cast(x, wide), axis, keepdims, where), x.dtype)
     mask = mask_of("mean", where, x)
     total = reductions.sum(masked(x, mask, 0), axis, keepdims=keepdims)
     count = reductions.sum(mask, axis, keepdims=keepdims)

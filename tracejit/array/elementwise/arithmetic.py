@@ -1,7 +1,7 @@
 """Elementwise arithmetic, powers, roots and rounding under NumPy's names.
 
 Each function is the callable that ``dispatch`` makes of its op, so calling it costs one Python frame. Dtypes
-follow NumPy 2 (NEP 50: Python numbers adopt the dtype of what they meet), except that float16 is float32.
+follow NumPy 2 (NEP 50: Python numbers adopt the dtype of what they meet).
 The tables below give each function its meaning and example.
 """
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...eager.tensor import Tensor
-from ...ir.dtypes import FLOAT32, FLOAT64, as_dtype
+from ...ir.dtypes import FLOAT64, as_dtype
 from ...ir.errors import DTypeError
 from ..operands import as_tensor, cast, floating, run
 
@@ -48,10 +48,10 @@ def ldexp(x: Any, exponent: Any) -> Tensor:
     if exponent.dtype.kind not in "iub" or exponent.dtype == np.uint64:
         raise DTypeError(f"ldexp: the exponent must be of integers that fit int64, got {exponent.dtype.name}")
     power = run("clip", cast(exponent, FLOAT64), -2200.0, 2200.0)
-    if x.dtype is FLOAT32:
+    if x.dtype is not FLOAT64:
         # in float64 the product is exact, and the conversion rounds once
         wide = run("mul", cast(x, FLOAT64), run("exp2", run("clip", power, -500.0, 500.0)))
-        return cast(wide, FLOAT32)
+        return cast(wide, x.dtype)
     # After musl's scalbn: at most three factors, the last of them at least 2^-1022. The first two of a
     # negative power are 2^-969 = 2^(-1022 + 53), so that nothing is rounded before the last.
     for step, beyond in ((1023.0, "gt"), (-969.0, "lt")):

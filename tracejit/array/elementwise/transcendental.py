@@ -1,6 +1,6 @@
 """Exponentials, logarithms, trigonometric and hyperbolic functions, and the error function, by NumPy's names.
 
-Integers are computed in float64, or in float32 where their type has 16 bits or fewer.
+Integers are computed in float64, those of 16 bits in float32, and bools and those of 8 bits in float16.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...eager.tensor import Tensor
 from ...eager.views import lies_in_order
-from ...ir.dtypes import FLOAT32, FLOAT64, DType, as_dtype, is_real_floating
+from ...ir.dtypes import FLOAT16, FLOAT32, FLOAT64, DType, as_dtype, is_real_floating
 from ...ir.errors import ArgumentError, DomainError, DTypeError, ShapeError
 from ...ir.types import normalize_axis
 from .. import contraction, creation, joining, manipulation, rearranging, sorting
@@ -233,7 +233,7 @@ METHODS: Final[dict[str, Callable[..., Any]]] = {
     "tile": rearranging.tile, "roll": rearranging.roll, "moveaxis": manipulation.moveaxis,
     "unbind": joining.unstack, "expand": _expand, "gather": _gather, "index_select": _index_select,
     "narrow": _narrow, "chunk": _chunk, "split": _split,
-    "to": _to, "float": _as(FLOAT32), "double": _as(FLOAT64), "int": _as(as_dtype("int32")),
+    "to": _to, "float": _as(FLOAT32), "double": _as(FLOAT64), "half": _as(FLOAT16), "int": _as(as_dtype("int32")),
     "long": _as(as_dtype("int64")), "bool": _as(as_dtype("bool")), "cpu": _same, "type_as": _type_as,
     "contiguous": _contiguous, "is_contiguous": _is_contiguous, "element_size": _element_size,
     "is_floating_point": _is_floating_point,
