@@ -36,6 +36,7 @@ from tracejit.ir.passes.algebra.gemv_pairs import fuse_gemv_pairs
 from tracejit.ir.passes.algebra.multiply_adds import multiply_adds
 from tracejit.ir.passes.algebra.narrow_axes import split_narrow_axes
 from tracejit.ir.passes.algebra.simplify import simplify
+from tracejit.ir.passes.dtypes.widen_float16 import widen_float16
 from tracejit.ir.passes.fusion.fuse import fuse
 from tracejit.ir.passes.fusion.rematerialization_before import rematerialize
 from tracejit.ir.passes.layout.joins import read_joins
@@ -99,6 +100,7 @@ MODES: dict[str, Callable[[Function], Function]] = {
     "parse": lambda function: function,
     "verify": lambda function: function,
     "simplify": _twice,
+    "widen-float16": lambda function: dce(widen_float16(function)),
     "cse": cse,
     "dce": dce,
     "fold": lambda function: dce(fold(function)),

@@ -54,7 +54,7 @@ def float_to_half(w: Emitter, x: Reg) -> Reg:
         return w.convert("bitcast", half, "f16")
     bits = w.bits(x)
     magnitude = w.and_(bits, 0x7FFFFFFF)
-    # a subnormal: added to 1/2, whose last place is that of the smallest float16, it is rounded by the machine
+    # subnormal: added to 1/2, whose last place is that of the smallest float16, it is rounded by the machine
     small = w.sub(w.bits(w.exact("fadd", w.bitcast(magnitude, "f32"), 0.5)), 0x3F000000)
     odd = w.and_(w.lshr(magnitude, _DROPPED_OF_32), 1)
     rounded = w.add(w.add(magnitude, _BIASES + (1 << (_DROPPED_OF_32 - 1)) - 1), odd)

@@ -265,7 +265,8 @@ def _fma_emit(b: Any, x: Any, y: Any, z: Any) -> Any:
 
 FMA = define(
     "fma", Kind.ELEMENTWISE, "x y z", doc="x y + z; of floats rounded once, where the machine can",
-    infer=_fma_infer, eval=in_float32(lambda x, y, z: x * y + z), promote=lambda operands: (result_type(*operands),) * 3,
+    infer=_fma_infer, eval=in_float32(lambda x, y, z: x * y + z),
+    promote=lambda operands: (result_type(*operands),) * 3,
     vjp={
         "x": lambda b, ct, y: b.mul(ct, y),
         "y": lambda b, ct, x: b.mul(ct, x),
@@ -299,5 +300,6 @@ def _converted(x: Any, dtype: Any) -> Any:
 CAST = define(
     "cast", Kind.ELEMENTWISE, "x", doc="x converted to `dtype`, as astype does",
     infer=_cast_infer, eval=_cast_eval, vjp={"x": _cast_vjp}, attrs={"dtype": (np.dtype,)},
-    emit=lambda b, x, dtype: b.cast(x, SHORT_NAME[dtype]), takes_float16=True, builtin=Builtin(_converted, ("dtype",)),
+    emit=lambda b, x, dtype: b.cast(x, SHORT_NAME[dtype]), takes_float16=True,
+    builtin=Builtin(_converted, ("dtype",)),
 )  # fmt: skip

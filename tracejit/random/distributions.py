@@ -49,7 +49,8 @@ def _is_float16(dtype: Any) -> bool:
 
 
 def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0) -> Tensor:
-    """Uniform numbers in [minval, maxval), multiples of 2**-53 (float32: 2**-24, float16: 2**-11) of the range.
+    """Uniform numbers in [minval, maxval), multiples of 2**-53 (float32: 2**-24, float16: 2**-11) of the
+    range.
 
     `minval` and `maxval` broadcast to `shape`, and gradients flow to them. The product with a range that is
     not 1 is rounded, which may give `maxval` itself.

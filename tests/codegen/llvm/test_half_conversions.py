@@ -1,4 +1,4 @@
-"""Conversions of float16 against NumPy's: every float16, and what lies around every tie between two of them."""
+"""Conversions of float16 against NumPy's: every float16, and what lies around every tie between two."""
 
 from __future__ import annotations
 
