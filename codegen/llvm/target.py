@@ -52,7 +52,7 @@ def host() -> Target:
     flags = dict(binding.get_host_cpu_features())
     for change in filter(None, os.environ.get("TRACEJIT_CPU_FEATURES", "").split(",")):
         flags[change[1:]] = change[0] == "+"
-    if not flags.get("avx512f", False):
+    if not flags.get("avx512f", False) or not flags.get("f16c", False):  # which to LLVM is a part of AVX-512
         flags = {name: on and not name.startswith("avx512") for name, on in flags.items()}
     features = ",".join(("+" if on else "-") + name for name, on in sorted(flags.items()))
     return Target(binding.get_process_triple(), binding.get_host_cpu_name(), features, _vector_bits(flags))
