@@ -91,6 +91,7 @@ ROUNDED: dict[str, Callable[[Any, Any, Any], Any]] = {
     "neighbours": lambda xp, x, y: xp.nextafter(x, y) + xp.spacing(y),
     "constants": lambda xp, x, y: (x * 1 + 0.1) / 1024 * 3.3 - 1e-7,
     "wider": lambda xp, x, y: (x.astype("float32") * y + x).astype("float16") + x,
+    "integers between": lambda xp, x, y: xp.clip(x * 9, -99, 99).astype("int32").astype("float16") + y,
     "narrower": lambda xp, x, y: (x.astype("float64") * 1e3).astype("float16") / 7,
 }
 

@@ -132,7 +132,7 @@ def _cast(b: Builder, instruction: Instruction, defs: Definitions) -> Value | No
     if x.dtype is dtype:
         return x
     inner = defined_by(x, "cast", defs)
-    if inner and dtype.kind == "f":
+    if inner and x.dtype.kind == dtype.kind == "f":
         (source,) = inner.operands
         if source.dtype.kind == "f" and source.dtype.itemsize < x.dtype.itemsize:
             return b.cast(source, dtype=dtype)  # type: ignore[no-any-return]  # after a conversion that loses nothing
