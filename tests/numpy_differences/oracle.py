@@ -177,20 +177,18 @@ def _largest(array: Array) -> float:
 
 def _array_difference(actual: Array, expected: Array, scale: float, zero_signs: bool) -> str:
     both = f"{actual!r} in place of NumPy's {expected!r}"
-    narrow = expected.dtype == np.float16 and actual.dtype == np.float32
     if actual.shape != expected.shape:
         return f"shape {actual.shape}, NumPy's is {expected.shape}: {both}"
-    if actual.dtype != expected.dtype and not narrow:
+    if actual.dtype != expected.dtype:
         return f"dtype {actual.dtype}, NumPy's is {expected.dtype}: {both}"
     if actual.dtype.kind != "f":
         return "" if np.array_equal(actual, expected) else both
-    if narrow:
-        with np.errstate(all="ignore"):
-            actual = actual.astype(np.float16)
     limits = np.finfo(expected.dtype)
     with np.errstate(all="ignore"):
         gap = np.abs(actual.astype(np.float64) - expected.astype(np.float64))
-        near = gap <= 128 * float(limits.eps) * np.maximum(np.abs(expected.astype(np.float64)), scale)
+        near = gap <= (8 if expected.dtype == np.float16 else 128) * float(limits.eps) * np.maximum(
+            np.abs(expected.astype(np.float64)), scale
+        )
     same = (actual == expected) | (np.isnan(actual) & np.isnan(expected)) | near
     if zero_signs:
         same &= ~((actual == 0) & (expected == 0) & (np.signbit(actual) != np.signbit(expected)))

@@ -104,7 +104,7 @@ _BY_REASON = {
     "sets are no arrays": [
         "isin",
     ],
-    "there is no float16": [
+    "a Python number has the default dtype": [
         "ldexp",
     ],
     "a dict of tensors, without files and memory maps": [

@@ -124,7 +124,7 @@ def test_keyword_arguments() -> None:
         np.array(["a"]),
         np.array([None]),
         np.array([1j]),
-        np.float16(1),
+        np.longdouble(1),
         b"x",
         2**70,
         np.datetime64("2020"),

@@ -110,7 +110,7 @@ DTYPES_OF_OPS = {
     "dtype": (lambda x: x.astype("complex128"), [1.0]),
     "dtype name": (lambda x: x.astype("nonsense"), [1.0]),
     "dtype object": (lambda x: tj.zeros(2, dtype=object), [1.0]),
-    "dtype half": (lambda x: tj.zeros(2, dtype="float16"), [1.0]),
+    "dtype of 16 bytes": (lambda x: tj.zeros(2, dtype="longdouble"), [1.0]),
 }
 
 

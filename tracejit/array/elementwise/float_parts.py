@@ -7,13 +7,21 @@ from typing import Any
 import numpy as np
 
 from ...eager.tensor import Tensor
-from ...ir.dtypes import FLOAT64, as_dtype
+from ...ir.dtypes import FLOAT64, as_dtype, is_inexact, ufunc_types
 from ...ir.errors import DTypeError
-from ..operands import as_tensor, cast, floating, run
+from ..operands import as_tensor, cast, run
 
 __all__ = ["frexp", "ldexp", "modf"]
 
 _INT32 = as_dtype("i32")
+
+
+def _floating(x: Any) -> Tensor:
+    """`x` in the floating dtype that NumPy computes its parts in."""
+    tensor = as_tensor(x)
+    if is_inexact(tensor.dtype):
+        return tensor
+    return cast(tensor, ufunc_types(np.modf, (tensor.dtype,))[-1])
 
 
 def modf(x: Any) -> tuple[Tensor, Tensor]:
@@ -26,7 +34,7 @@ def modf(x: Any) -> tuple[Tensor, Tensor]:
 
     Semantics: ``numpy.modf``.
     """
-    x = floating(x)
+    x = _floating(x)
     finite = run("where", run("isinf", x), run("copysign", 0.0, x.detach()), x)  # inf - inf would be NaN
     whole = run("trunc", finite)
     below = run("neg", run("sub", whole, finite))
@@ -44,7 +52,7 @@ def ldexp(x: Any, exponent: Any) -> Tensor:
     Raises DTypeError unless `exponent` is of integers. Semantics: ``numpy.ldexp``; relies on ``exp2`` being
     exact at integers.
     """
-    x, exponent = floating(x), as_tensor(exponent)
+    x, exponent = _floating(x), as_tensor(exponent)
     if exponent.dtype.kind not in "iub" or exponent.dtype == np.uint64:
         raise DTypeError(f"ldexp: the exponent must be of integers that fit int64, got {exponent.dtype.name}")
     power = run("clip", cast(exponent, FLOAT64), -2200.0, 2200.0)
@@ -75,7 +83,7 @@ def frexp(x: Any) -> tuple[Tensor, Tensor]:
 
     Semantics: ``numpy.frexp``; the gradient of the mantissa is 2 to the power minus exponent.
     """
-    x = floating(x)
+    x = _floating(x)
     wide = cast(x, FLOAT64)
     size = run("abs", wide.detach())
     special = run("logical_or", run("eq", size, 0.0), run("logical_not", run("isfinite", size)))
