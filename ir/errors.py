@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 
 class TracejitError(Exception):
     """Base of every error that tracejit raises on purpose."""
@@ -40,6 +42,10 @@ class NestingError(TracejitError, RecursionError):
 
 class DomainError(TracejitError, ValueError, RuntimeError):
     """A value for which the operation has no meaning, such as an integer to a negative power."""
+
+
+class LinAlgError(DomainError, np.linalg.LinAlgError):
+    """A matrix for which the operation has no result, such as a singular one to solve with."""
 
 
 class OutOfBoundsError(TracejitError, IndexError, RuntimeError):

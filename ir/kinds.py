@@ -84,6 +84,7 @@ class Kind(enum.Enum):
     WHILE = "while", Traits(computes=False, control=True, can_fail=True, step_regions=(1,), label="loop")
     SCAN = "scan", Traits(computes=False, control=True, can_fail=True, step_regions=(0,), label="loop")
     REWIND = "rewind", Traits(computes=False, control=True, can_fail=True, step_regions=(1, 2), label="loop")
+    LINALG = "linear-algebra", Traits(can_fail=True)
     HOST = "host", Traits(computes=False, can_fail=True)
 
     def __new__(cls, value: str, traits: Traits) -> Kind:

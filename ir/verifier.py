@@ -79,7 +79,10 @@ def _check_instruction(function: Function, instruction: Instruction, checked: se
 def _check_regions(function: Function, instruction: Instruction, checked: set[Instruction]) -> None:
     regions = instruction.op.regions
     assert regions is not None
-    if not instruction.regions and instruction.op.kind is not Kind.HOST:  # whose results may be several
+    if not instruction.regions and instruction.op.kind not in (
+        Kind.HOST,
+        Kind.LINALG,
+    ):  # whose results may be several
         raise _failure(function, instruction, "the op needs a region")
     for region in instruction.regions:
         verify(region, checked)

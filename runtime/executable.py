@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..codegen.interface import FAILED, REPORT, Library
-from ..ir.errors import CompileError, DomainError, OutOfBoundsError
+from ..ir.errors import CompileError, DomainError, LinAlgError, OutOfBoundsError
 from ..ir.graph import Function
 from ..ir.process.locks import ForkLock
 from .cache.code import Code
@@ -206,6 +206,8 @@ class Executable:
         raised = getattr(self._raised, "error", None)
         if raised is not None:
             self._raised.error = None
+            if isinstance(raised, LinAlgError):
+                raise raised.with_traceback(None)
             if isinstance(raised, ValueError) and not self._raised.users:
                 raise DomainError(f"{message.split(':')[0]}: {raised}") from raised
             if isinstance(raised, IndexError) and not self._raised.users:

@@ -375,6 +375,24 @@ ELSEWHERE = {
         "their meaning is their regions: tests/ir/test_control.py",
     ),
     "custom_vjp": "its meaning is its regions: tests/ir/test_custom_vjp.py",
+    **dict.fromkeys(
+        (
+            "cholesky",
+            "triangular_solve",
+            "lu",
+            "lu_solve",
+            "det",
+            "adjugate",
+            "logabsdet",
+            "qr",
+            "svd",
+            "svdvals",
+            "eigh",
+            "eigvalsh",
+            "pinv",
+        ),
+        "they take matrices of some properties, and have several results: tests/ir/test_linalg.py",
+    ),
 }
 
 

@@ -63,7 +63,7 @@ def _any(b: Any, flags: Value) -> Value:
 
 def _can_fail(region: Function) -> bool:
     """Whether an op of `region` can be an error for some values of its operands."""
-    kinds = (Kind.GATHER, Kind.SCATTER, Kind.HOST)
+    kinds = (Kind.GATHER, Kind.SCATTER, Kind.LINALG, Kind.HOST)
     return any(
         instruction.op.kind in kinds
         or (instruction.op.name == "pow" and instruction.result.dtype.kind == "i")

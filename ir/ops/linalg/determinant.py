@@ -1,0 +1,221 @@
+"""Determinants by the LU factorization, and adjugates, which are their gradients at singular matrices too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import BY_NAME, INT64
+from ...errors import ShapeError
+from ...registry import Attrs, Kind
+from ...transforms.batching import batch_pointwise
+from ...types import TensorType
+from ..define import define
+from .common import (
+    Types,
+    as_diagonal,
+    column_of,
+    conjugate,
+    diagonal,
+    each_matrix,
+    identity,
+    product,
+    row_of,
+    scaled_columns,
+    several,
+    square_type,
+    stack_of,
+    transposed,
+    zeros_like,
+)
+from .lu import LU_SOLVE
+
+
+def _factors(name: str, types: Types) -> TensorType:
+    a, lu, order = types
+    square_type(name, a)
+    if lu != a or order != TensorType(INT64, a.shape[:-1]):
+        raise ShapeError(f"{name}: {lu} and {order} are no factors of {a}")
+    return a
+
+
+def _det_infer(types: Types, attrs: Attrs) -> Types:
+    a = _factors("det", (types[0], types[1], types[2]))
+    if types[3] != types[2]:
+        raise ShapeError(f"det: the permutation must be {types[2]}, got {types[3]}")
+    return (a.with_shape(a.shape[:-2]),)
+
+
+def _parity(pivots: Any) -> Any:
+    swaps = np.count_nonzero(pivots != np.arange(pivots.shape[-1]), axis=-1)
+    return 1 - 2 * (swaps % 2)
+
+
+def _det_eval(a: Any, lu: Any, pivots: Any, permutation: Any) -> Any:
+    product_of_pivots = np.prod(np.diagonal(lu, axis1=-2, axis2=-1), axis=-1, dtype=a.dtype)
+    return np.asarray(product_of_pivots * _parity(pivots)).astype(a.dtype)
+
+
+def _det(b: Any, a: Any, lu: Any, pivots: Any, permutation: Any) -> Any:
+    pivot_product = b.prod(diagonal(b, lu), axes=(len(lu.shape) - 2,))
+    return b.mul(pivot_product, parity(b, pivots, a.dtype))
+
+
+def parity(b: Any, pivots: Any, dtype: Any) -> Any:
+    """1 or -1: the determinant of the permutation that `pivots` are."""
+    shape = tuple(pivots.shape)
+    own = b.iota(shape=shape, axis=len(shape) - 1, dtype=INT64)
+    swaps = b.sum(b.cast(b.ne(pivots, own), dtype=INT64), axes=(len(shape) - 1,))
+    odd = b.bitwise_and(swaps, b.full(value=1, shape=shape[:-1], dtype=INT64))
+    return b.cast(b.sub(1, b.mul(odd, 2)), dtype=dtype)
+
+
+def _det_rule(b: Any, ct: Any, a: Any, lu: Any, permutation: Any) -> Any:
+    """``d det(a) = tr(adj(a) da)``"""
+    adjugates = transposed(b, b.adjugate(a, lu, permutation))
+    return b.mul(b.broadcast(column_of(b, column_of(b, ct)), shape=tuple(a.shape)), adjugates)
+
+
+DET = define(
+    "det", Kind.COMPOSITE, "a lu pivots permutation", infer=_det_infer, eval=_det_eval, decompose=_det,
+    vjp={"a": _det_rule}, doc="the determinant of a, by its factors from `lu`", batch=batch_pointwise,
+)  # fmt: skip
+
+
+# -- the adjugate ---------------------------------------------------------------------------------
+
+
+def _adjugate_infer(types: Types, attrs: Attrs) -> Types:
+    return (_factors("adjugate", types),)
+
+
+def _adjugate_eval(a: Any, lu: Any, permutation: Any) -> Any:
+    pivots = np.abs(np.diagonal(lu, axis1=-2, axis2=-1))
+    # a small pivot makes the inverse inaccurate, and the determinant small by as much
+    tolerance = a.shape[-1] * np.finfo(a.dtype).eps * pivots.max(axis=-1, initial=0.0)
+    regular = np.all(pivots > tolerance[..., None], axis=-1)
+    if np.all(regular):
+        return _by_inverse(a, lu, permutation)
+    result = np.empty_like(stack_of(a))
+    flat = [stack_of(a), stack_of(lu), stack_of(permutation, 1)]
+    for place, is_regular in enumerate(regular.reshape(-1)):
+        arrays = [array[place] for array in flat]
+        result[place] = _by_inverse(*arrays) if is_regular else _by_singular_values(arrays[0])
+    return result.reshape(a.shape)
+
+
+def _by_inverse(a: Any, lu: Any, permutation: Any) -> Any:
+    """``det(a) a^-1``"""
+    unit = np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape)
+    inverse = LU_SOLVE.eval(a, lu, permutation, unit, False, False, "ignore")
+    sign = np.reshape(each_matrix(_sign_of, permutation[..., None]), a.shape[:-2])
+    value = np.prod(np.diagonal(lu, axis1=-2, axis2=-1), axis=-1, dtype=a.dtype) * sign
+    return (inverse * np.asarray(value)[..., None, None]).astype(a.dtype, copy=False)
+
+
+def _sign_of(permutation: Any) -> int:
+    """The sign of a permutation: 1 for an even number of cycles of even length."""
+    order, sign = permutation[:, 0].tolist(), 1
+    for start in range(len(order)):
+        while order[start] != start:
+            follow = order[start]
+            order[start], order[follow] = order[follow], follow
+            sign = -sign
+    return sign
+
+
+def _by_singular_values(a: Any) -> Any:
+    """``adj(u s vh) = adj(vh) adj(s) adj(u)``, where adj(u) = det(u) u^H."""
+    if not np.isfinite(a).all():
+        return np.full_like(a, np.nan)
+    u, s, vh = np.linalg.svd(a)
+    factor = np.linalg.det(u) * np.linalg.det(vh)
+    return (factor * (np.conj(vh.T) * _others(s)) @ np.conj(u.T)).astype(a.dtype, copy=False)
+
+
+def _others(s: Any) -> Any:
+    """For each element the product of the others."""
+    before = np.concatenate([np.ones(1, s.dtype), np.cumprod(s)[:-1]])
+    return before * np.concatenate([np.cumprod(s[::-1])[::-1][1:], np.ones(1, s.dtype)])
+
+
+def _adjugate_pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: Attrs) -> Any:
+    """By the singular values, about which the adjugate of ``diag(s) + f`` is
+
+        (i, i): sum over k != i of f[k, k] pairs[i, k]       (i, j): -f[i, j] pairs[i, j]
+
+    to first order, where ``pairs[i, j]`` is the product of all singular values but the two.
+    """
+    a = operands[0]
+    ct = conjugate(b, cotangents[0])
+    count = a.shape[-1]
+    if count == 1:
+        return [zeros_like(b, a), None, None]
+    u, s, vh = b.svd(a, full_matrices=False)
+    factor = b.mul(_determinant(b, u), _determinant(b, vh))
+    pairs = b.cast(_pairs(b, s), dtype=a.dtype)
+    # adj(a) = factor vh^H adj(s) u^H
+    inner = product(b, vh, ct, u)
+    inner = b.mul(inner, b.broadcast(column_of(b, column_of(b, conjugate(b, factor))), shape=tuple(a.shape)))
+    own = b.sum(scaled_columns(b, pairs, diagonal(b, inner)), axes=(len(a.shape) - 1,))
+    middle = b.sub(as_diagonal(b, own), b.mul(inner, pairs))
+    return [conjugate(b, product(b, u, middle, vh)), None, None]
+
+
+def _pairs(b: Any, s: Any) -> Any:
+    """For each two different elements the product of the others; 0 on the diagonal."""
+    count, shape = s.shape[-1], tuple(s.shape)
+    cube = (*shape, count, count)
+    rank = len(cube)
+    factors = b.broadcast(row_of(b, row_of(b, s)), shape=cube)
+    place = [b.iota(shape=cube, axis=rank - axis, dtype=INT64) for axis in (3, 2, 1)]
+    left_out = b.logical_or(b.eq(place[2], place[0]), b.eq(place[2], place[1]))
+    products = b.prod(b.where(left_out, 1.0, factors), axes=(rank - 1,))
+    square = (*shape, count)
+    row, column = (b.iota(shape=square, axis=len(square) - axis, dtype=INT64) for axis in (2, 1))
+    return b.where(b.eq(row, column), 0.0, products)
+
+
+def _determinant(b: Any, a: Any) -> Any:
+    lu, pivots, permutation = b.lu(b.stop_gradient(a))
+    return b.det(a, lu, pivots, permutation)
+
+
+ADJUGATE = several(
+    "adjugate", "a lu permutation", infer=_adjugate_infer, eval=_adjugate_eval, pull=_adjugate_pull,
+    doc="the transposed matrix of cofactors of a, by its factors from `lu`: det(a) a^-1, and its limit at "
+    "singular matrices",
+)  # fmt: skip
+
+
+# -- its logarithm --------------------------------------------------------------------------------
+
+
+def _log_infer(types: Types, attrs: Attrs) -> Types:
+    a = _factors("logabsdet", types)
+    dtype = BY_NAME["f32"] if a.dtype.itemsize == (8 if a.dtype.kind == "c" else 4) else BY_NAME["f64"]
+    return (TensorType(dtype, a.shape[:-2]),)
+
+
+def _log_eval(a: Any, lu: Any, permutation: Any) -> Any:
+    with np.errstate(divide="ignore"):
+        return np.sum(np.log(np.abs(np.diagonal(lu, axis1=-2, axis2=-1))), axis=-1)
+
+
+def _log(b: Any, a: Any, lu: Any, permutation: Any) -> Any:
+    return b.sum(b.log(b.abs(diagonal(b, lu))), axes=(len(lu.shape) - 2,))
+
+
+def _log_rule(b: Any, ct: Any, a: Any, lu: Any, permutation: Any) -> Any:
+    """``d log|det(a)| = Re tr(a^-1 da)``; a cotangent of 0 gives 0, at singular matrices too."""
+    inverse = b.lu_solve(a, lu, permutation, identity(b, a, a.shape[-1]))
+    cotangent = b.broadcast(column_of(b, column_of(b, ct)), shape=tuple(a.shape))
+    weighted = b.mul(b.cast(cotangent, dtype=a.dtype), transposed(b, inverse))
+    return b.where(b.eq(cotangent, 0.0), 0.0, weighted)
+
+
+LOGABSDET = define(
+    "logabsdet", Kind.COMPOSITE, "a lu permutation", infer=_log_infer, eval=_log_eval, decompose=_log,
+    vjp={"a": _log_rule}, doc="the logarithm of |det(a)|, by a's factors from `lu`", batch=batch_pointwise,
+)  # fmt: skip

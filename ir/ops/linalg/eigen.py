@@ -1,0 +1,92 @@
+"""Eigenvalues and eigenvectors of Hermitian matrices.
+
+Just the lower triangle is read; the gradient is that of the function of ``(a + a^H) / 2``. Equal eigenvalues
+are treated as equal singular values are: see `svd`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...errors import LinAlgError
+from ...registry import Attrs
+from ...types import TensorType
+from .common import (
+    Types,
+    adjoint,
+    as_diagonal,
+    column_of,
+    conjugate,
+    hermitian,
+    product,
+    row_of,
+    scaled_columns,
+    several,
+    square_type,
+    unit_roundoff,
+    zeros_like,
+)
+from .svd import real_of
+
+
+def _infer(types: Types, attrs: Attrs) -> Types:
+    operand = square_type("eigh", types[0])
+    return TensorType(real_of(operand.dtype), operand.shape[:-1]), operand
+
+
+def _eval(a: Any) -> tuple[Any, Any]:
+    try:
+        values, vectors = np.linalg.eigh(a)
+    except np.linalg.LinAlgError as error:
+        raise LinAlgError(f"eigh: {error}") from error
+    return values, vectors
+
+
+def _pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: Attrs) -> Any:
+    """``v (diag(g_w) + (v^H g_v) / (w_j - w_i)) v^H``"""
+    a, (w, v) = operands[0], results
+    if 0 in a.shape:
+        return [zeros_like(b, a)]
+    ct_w, ct_v = cotangents[0], cotangents[1]
+    middle = None if ct_w is None else b.cast(as_diagonal(b, ct_w), dtype=a.dtype)
+    if ct_v is not None:
+        inner = product(b, adjoint(b, v), conjugate(b, ct_v))
+        shape = tuple(inner.shape)
+        difference = b.sub(b.broadcast(row_of(b, w), shape=shape), b.broadcast(column_of(b, w), shape=shape))
+        largest = b.max(b.abs(w), axes=(len(w.shape) - 1,))
+        rounding = b.mul(largest, 4 * w.shape[-1] * unit_roundoff(w.dtype))
+        equal = b.le(b.abs(difference), b.broadcast(column_of(b, column_of(b, rounding)), shape=shape))
+        inverse = b.where(equal, 0.0, b.div(1.0, b.where(equal, 1.0, difference)))
+        turning = b.mul(inner, b.cast(inverse, dtype=a.dtype))
+        middle = turning if middle is None else b.add(middle, turning)
+    return [conjugate(b, hermitian(b, product(b, v, middle, adjoint(b, v))))]
+
+
+EIGH = several(
+    "eigh", "a", infer=_infer, eval=_eval, pull=_pull,
+    doc="the eigenvalues of a Hermitian matrix in ascending order, and eigenvectors as columns",
+)  # fmt: skip
+
+
+def _values_eval(a: Any) -> Any:
+    try:
+        return np.linalg.eigvalsh(a)
+    except np.linalg.LinAlgError as error:
+        raise LinAlgError(f"eigvalsh: {error}") from error
+
+
+def _values_pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: Attrs) -> Any:
+    a = operands[0]
+    if 0 in a.shape:
+        return [zeros_like(b, a)]
+    _, v = b.eigh(a)
+    weighted = scaled_columns(b, v, b.cast(cotangents[0], dtype=a.dtype))
+    return [conjugate(b, hermitian(b, product(b, weighted, adjoint(b, v))))]
+
+
+EIGVALSH = several(
+    "eigvalsh", "a", infer=lambda types, attrs: (_infer(types, attrs)[0],), eval=_values_eval,
+    pull=_values_pull, doc="the eigenvalues of a Hermitian matrix in ascending order",
+)  # fmt: skip

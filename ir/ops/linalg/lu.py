@@ -1,0 +1,201 @@
+"""The LU factorization with partial pivoting, and solutions by it.
+
+What is solved by a factorization is differentiated by the matrix itself: ``lu_solve(a, lu, permutation, b)``
+takes `a` beside its factors, which are constants to it, and so its gradient uses the same factors again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import INT64
+from ...errors import LinAlgError, ShapeError
+from ...registry import Attrs, Kind
+from ...transforms.batching import all_mapped
+from ...types import TensorType
+from ..define import define
+from .common import (
+    Types,
+    adjoint,
+    conjugate,
+    lower,
+    matrix_type,
+    part,
+    product,
+    right_side_type,
+    rows_at,
+    several,
+    square_type,
+    stack_of,
+    transposed,
+    upper,
+    with_shared_matrix,
+)
+from .triangular import TRIANGULAR_SOLVE
+
+
+def _infer(types: Types, attrs: Attrs) -> Types:
+    (operand,) = types
+    *batch, rows, columns = matrix_type("lu", operand).shape
+    return (
+        operand,
+        TensorType(INT64, (*batch, min(rows, columns))),
+        TensorType(INT64, (*batch, rows)),
+    )
+
+
+def _eval(a: Any) -> tuple[Any, Any, Any]:
+    """Right-looking elimination, of all matrices at once."""
+    rows, columns = a.shape[-2:]
+    lu = np.array(stack_of(a))
+    matrix = np.arange(len(lu))
+    pivots = np.zeros((len(lu), min(rows, columns)), INT64)
+    permutation = np.tile(np.arange(rows, dtype=INT64), (len(lu), 1))
+    for step in range(min(rows, columns)):
+        # LAPACK's measure of a complex number's size; the first of the largest, and the first NaN of all
+        size = np.abs(lu[:, step:, step].real) + np.abs(lu[:, step:, step].imag)
+        pivot = pivots[:, step] = step + np.argmax(size, axis=-1)
+        for array in (lu, permutation):
+            array[matrix, step], array[matrix, pivot] = array[matrix, pivot], array[matrix, step]
+        divisor = lu[:, step, step]
+        below = lu[:, step + 1 :, step]
+        below[...] = np.where(
+            divisor[:, None] == 0, below, below / np.where(divisor == 0, 1, divisor)[:, None]
+        )
+        lu[:, step + 1 :, step + 1 :] -= below[:, :, None] * lu[:, step, None, step + 1 :]
+    batch = a.shape[:-2]
+    return lu.reshape(a.shape), pivots.reshape(*batch, pivots.shape[1]), permutation.reshape(*batch, rows)
+
+
+def _pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: Attrs) -> Any:
+    """With ``F = L^-1 P^T dA U^-1``: ``dL = L tril(F, -1)`` and ``dU = triu(F) U`` for square matrices. The
+    columns beyond are ``L^-1`` times those of ``P^T a``, the rows beyond those of ``P^T a`` times ``U^-1``.
+    """
+    ct, (lu, _, permutation) = cotangents[0], results
+    if ct is None:
+        return [None]
+    ct = conjugate(b, ct)
+    rows, columns = lu.shape[-2:]
+    square, beside, below = lu, None, None
+    ct_l, ct_u = lower(b, ct, strict=True), upper(b, ct)
+    if columns > rows:
+        square = part(b, lu, -1, 0, rows)
+        beside = _solved_left(b, square, part(b, ct, -1, rows, columns))
+        l_part = product(b, beside, adjoint(b, part(b, lu, -1, rows, columns)))
+        ct_l = b.sub(part(b, ct_l, -1, 0, rows), lower(b, l_part, strict=True))
+        ct_u = part(b, ct_u, -1, 0, rows)
+    elif rows > columns:
+        square = part(b, lu, -2, 0, columns)
+        below = _solved_right(b, square, part(b, ct, -2, columns, rows))
+        u_part = product(b, adjoint(b, part(b, lu, -2, columns, rows)), below)
+        ct_u = b.sub(part(b, ct_u, -2, 0, columns), upper(b, u_part))
+        ct_l = part(b, ct_l, -2, 0, columns)
+    unit = lower(b, square, strict=True)
+    # L^H ct_l, of the unit lower triangle; the diagonal counts in the upper part alone
+    inner = b.add(
+        lower(b, b.add(product(b, adjoint(b, unit), ct_l), ct_l), strict=True),
+        upper(b, product(b, ct_u, adjoint(b, upper(b, square)))),
+    )
+    gradient = _solved_right(b, square, _solved_left(b, square, inner))
+    if beside is not None:
+        gradient = b.concat(gradient, beside, axis=len(lu.shape) - 1)
+    if below is not None:
+        gradient = b.concat(gradient, below, axis=len(lu.shape) - 2)
+    return [conjugate(b, rows_at(b, gradient, b.argsort(permutation)))]
+
+
+def _solved_left(b: Any, lu: Any, x: Any) -> Any:
+    """``L^-H x``"""
+    return b.triangular_solve(
+        lu, x, lower=True, transpose=True, conjugate=lu.dtype.kind == "c", unit_diagonal=True
+    )
+
+
+def _solved_right(b: Any, lu: Any, x: Any) -> Any:
+    """``x U^-H``: the adjoint of ``U^-1 x^H``."""
+    return adjoint(b, b.triangular_solve(lu, adjoint(b, x), lower=False))
+
+
+LU = several(
+    "lu", "a", infer=_infer, eval=_eval, pull=_pull,
+    doc="the factors of P^T a = L U by rows in one matrix, without the ones on L's diagonal; the row that "
+    "each step exchanged with its own; and a's row in each row of L U. Of a singular matrix U has a zero",
+)  # fmt: skip
+
+
+# -- solutions ------------------------------------------------------------------------------------
+
+
+def _solve_infer(types: Types, attrs: Attrs) -> Types:
+    a, lu, permutation, right = types
+    square_type("lu_solve", a)
+    if lu != a or permutation != TensorType(INT64, a.shape[:-1]):
+        raise ShapeError(f"lu_solve: {lu} and {permutation} are no factors of {a}")
+    if attrs["on_singular"] not in ("raise", "ignore"):
+        raise ShapeError(f"lu_solve: on_singular must be 'raise' or 'ignore', got {attrs['on_singular']!r}")
+    return (right_side_type("lu_solve", a, right),)
+
+
+def _solve(
+    b: Any, a: Any, lu: Any, permutation: Any, right: Any, transpose: bool, conjugate: bool, on_singular: str
+) -> Any:
+    """``a = P L U``, so that ``x = U^-1 L^-1 P^T b``; of the transpose ``x = P L^-T U^-T b``."""
+    below = {"lower": True, "unit_diagonal": True, "transpose": transpose, "conjugate": conjugate}
+    above = {"lower": False, "transpose": transpose, "conjugate": conjugate, "on_singular": on_singular}
+    if transpose:
+        solved = b.triangular_solve(lu, b.triangular_solve(lu, right, **above), **below)
+        return rows_at(b, solved, b.argsort(permutation))
+    return b.triangular_solve(lu, b.triangular_solve(lu, rows_at(b, right, permutation), **below), **above)
+
+
+def _solve_eval(
+    a: Any, lu: Any, permutation: Any, b: Any, transpose: bool, conjugate: bool, on_singular: str
+) -> Any:
+    if on_singular == "raise" and not np.diagonal(lu, axis1=-2, axis2=-1).all():
+        raise LinAlgError("lu_solve: singular matrix")
+    solve = TRIANGULAR_SOLVE.eval
+    if transpose:
+        x = solve(
+            lu, solve(lu, b, False, True, conjugate, False, "ignore"), True, True, conjugate, True, "ignore"
+        )
+        return np.take_along_axis(x, np.argsort(permutation, axis=-1)[..., None], axis=-2)
+    b = np.take_along_axis(b, permutation[..., None], axis=-2)
+    return solve(
+        lu, solve(lu, b, True, False, conjugate, True, "ignore"), False, False, conjugate, False, "ignore"
+    )
+
+
+def _right_rule(b: Any, ct: Any, a: Any, lu: Any, permutation: Any, transpose: bool, conjugate: bool) -> Any:
+    return b.lu_solve(
+        a, lu, permutation, ct, transpose=not transpose, conjugate=conjugate, on_singular="ignore"
+    )
+
+
+def _matrix_rule(
+    b: Any, ct: Any, out: Any, a: Any, lu: Any, permutation: Any, transpose: bool, conjugate: bool
+) -> Any:
+    """``d x = -op(a)^-1 d op(a) x``"""
+    turned = _right_rule(b, ct, a, lu, permutation, transpose, conjugate)
+    gradient = b.neg(
+        product(b, out, transposed(b, turned)) if transpose else product(b, turned, transposed(b, out))
+    )
+    return b.conj(gradient) if conjugate and gradient.dtype.kind == "c" else gradient
+
+
+def _solve_batch(b: Any, instruction: Any, operands: Any, mapped: Any, size: int) -> Any:
+    """Factors that all examples share have the right sides of all as more columns."""
+    if any(mapped[:3]):
+        return b.append(instruction.op, tuple(all_mapped(b, operands, mapped, size)), instruction.attrs)
+    return with_shared_matrix(b, instruction, operands, size)
+
+
+LU_SOLVE = define(
+    "lu_solve", Kind.LINALG, "a lu permutation b", infer=_solve_infer, eval=_solve_eval,
+    vjp={"a": _matrix_rule, "b": _right_rule}, decompose=_solve, batch=_solve_batch,
+    doc="x with op(a) x = b, by a's factors from `lu`; op transposes and conjugates as said; zeros on U's "
+    "diagonal `raise` or divide",
+    attrs={"transpose": (bool,), "conjugate": (bool,), "on_singular": (str,)},
+    defaults={"transpose": False, "conjugate": False, "on_singular": "ignore"},
+)  # fmt: skip

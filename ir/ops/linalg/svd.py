@@ -1,0 +1,169 @@
+"""The singular value decomposition.
+
+Where singular values are equal, their vectors are not determined. What depends on the choice has no gradient;
+for all else, the part of the cotangents that would be divided by the difference of equal values is 0, and is
+left out where values differ by no more than rounding.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import BY_NAME, DType
+from ...errors import LinAlgError
+from ...registry import Attrs
+from ...types import TensorType
+from .common import (
+    Types,
+    adjoint,
+    as_diagonal,
+    column_of,
+    conjugate,
+    matrix_type,
+    part,
+    product,
+    row_of,
+    scaled_columns,
+    scaled_rows,
+    several,
+    unit_roundoff,
+    zeros_like,
+)
+
+
+def real_of(dtype: DType) -> DType:
+    """The dtype of the real part of `dtype`."""
+    return BY_NAME["f32"] if dtype.itemsize == (8 if dtype.kind == "c" else 4) else BY_NAME["f64"]
+
+
+def _infer(types: Types, attrs: Attrs) -> Types:
+    operand = matrix_type("svd", types[0])
+    *batch, rows, columns = operand.shape
+    inner = min(rows, columns)
+    left, right = (rows, columns) if attrs["full_matrices"] else (inner, inner)
+    return (
+        TensorType(operand.dtype, (*batch, rows, left)),
+        TensorType(real_of(operand.dtype), (*batch, inner)),
+        TensorType(operand.dtype, (*batch, right, columns)),
+    )
+
+
+def _eval(a: Any, full_matrices: bool) -> tuple[Any, Any, Any]:
+    try:
+        u, s, vh = np.linalg.svd(a, full_matrices=full_matrices)
+    except np.linalg.LinAlgError as error:
+        raise LinAlgError(f"svd: {error}") from error
+    return u, s, vh
+
+
+def _pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: Attrs) -> Any:
+    a, (u, s, vh) = operands[0], results
+    if 0 in a.shape:
+        return [zeros_like(b, a)]
+    inner = s.shape[-1]
+    ct_s = cotangents[1]
+    ct_u, ct_vh = (None if ct is None else conjugate(b, ct) for ct in (cotangents[0], cotangents[2]))
+    ct_v = None if ct_vh is None else adjoint(b, ct_vh)
+    u, ct_u = _determined(b, u, ct_u, inner)
+    v, ct_v = _determined(b, adjoint(b, vh), ct_v, inner)
+    middle = zeros_like(b, product(b, adjoint(b, u), u)) if ct_s is None else None
+    if ct_s is not None:
+        middle = b.cast(as_diagonal(b, ct_s), dtype=a.dtype)
+    if ct_u is not None or ct_v is not None:
+        middle = b.add(middle, _turning(b, u, s, v, ct_u, ct_v))
+    gradient = product(b, u, middle, adjoint(b, v))
+    inverse = b.cast(_inverse(b, s, s), dtype=a.dtype)
+    if ct_u is not None and u.shape[-2] > inner:
+        outside = scaled_columns(b, _outside(b, u, ct_u), inverse)
+        gradient = b.add(gradient, product(b, outside, adjoint(b, v)))
+    if ct_v is not None and v.shape[-2] > inner:
+        outside = scaled_columns(b, _outside(b, v, ct_v), inverse)
+        gradient = b.add(gradient, product(b, u, adjoint(b, outside)))
+    return [conjugate(b, gradient)]
+
+
+def _determined(b: Any, vectors: Any, ct: Any, inner: int) -> Any:
+    """The vectors that belong to singular values, and their cotangent, to which the others' contributes."""
+    count = vectors.shape[-1]
+    if count == inner:
+        return vectors, ct
+    beyond, vectors = part(b, vectors, -1, inner, count), part(b, vectors, -1, 0, inner)
+    if ct is None:
+        return vectors, None
+    ct_beyond, ct = part(b, ct, -1, inner, count), part(b, ct, -1, 0, inner)
+    return vectors, b.sub(ct, product(b, beyond, product(b, adjoint(b, ct_beyond), vectors)))
+
+
+def _outside(b: Any, vectors: Any, ct: Any) -> Any:
+    """The part of `ct` that is orthogonal to `vectors`."""
+    return b.sub(ct, product(b, vectors, product(b, adjoint(b, vectors), ct)))
+
+
+def _turning(b: Any, u: Any, s: Any, v: Any, ct_u: Any, ct_v: Any) -> Any:
+    """The part by which singular vectors turn into each other: with the skew parts p of ``u^H g_u`` and q of
+    ``v^H g_v``,
+
+        (p s_j + s_i q) / (s_j^2 - s_i^2) = ((p + q) / (s_j - s_i) + (p - q) / (s_j + s_i)) / 2
+
+    of which just the first term has the difference of equal values.
+    """
+    p, q = (None if ct is None else _skew(b, x, ct) for x, ct in ((u, ct_u), (v, ct_v)))
+    shape = tuple((q if p is None else p).shape)
+    dtype = u.dtype
+    above, left = b.broadcast(row_of(b, s), shape=shape), b.broadcast(column_of(b, s), shape=shape)
+    largest = b.broadcast(column_of(b, column_of(b, b.max(s, axes=(len(s.shape) - 1,)))), shape=shape)
+    by_difference = b.cast(_inverse(b, b.sub(above, left), largest), dtype=dtype)
+    by_sum = b.cast(_inverse(b, b.add(above, left), largest), dtype=dtype)
+    if p is None or q is None:
+        total, difference = (q, b.neg(q)) if p is None else (p, p)
+    else:
+        total, difference = b.add(p, q), b.sub(p, q)
+    return b.mul(b.add(b.mul(total, by_difference), b.mul(difference, by_sum)), 0.5)
+
+
+def _skew(b: Any, vectors: Any, ct: Any) -> Any:
+    inner = product(b, adjoint(b, vectors), ct)
+    return b.sub(inner, adjoint(b, inner))
+
+
+def _inverse(b: Any, x: Any, scale: Any) -> Any:
+    """1 / x, and 0 where x is no more than rounding of `scale`."""
+    if scale is x:
+        shape = tuple(x.shape)
+        scale = b.broadcast(column_of(b, b.max(b.abs(x), axes=(len(shape) - 1,))), shape=shape)
+    is_zero = b.le(b.abs(x), b.mul(scale, 4 * x.shape[-1] * unit_roundoff(x.dtype)))
+    return b.where(is_zero, 0.0, b.div(1.0, b.where(is_zero, 1.0, x)))
+
+
+SVD = several(
+    "svd", "a", infer=_infer, eval=_eval, pull=_pull, attrs={"full_matrices": (bool,)},
+    defaults={"full_matrices": True},
+    doc="u, s, vh with a = u diag(s) vh and s in descending order; with `full_matrices`, u and vh are square",
+)  # fmt: skip
+
+
+def _values_eval(a: Any) -> Any:
+    try:
+        return np.linalg.svd(a, compute_uv=False)
+    except np.linalg.LinAlgError as error:
+        raise LinAlgError(f"svdvals: {error}") from error
+
+
+def _values_infer(types: Types, attrs: Attrs) -> Types:
+    return (_infer(types, {"full_matrices": False})[1],)
+
+
+def _values_pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: Attrs) -> Any:
+    a = operands[0]
+    if 0 in a.shape:
+        return [zeros_like(b, a)]
+    u, _, vh = b.svd(a, full_matrices=False)
+    return [conjugate(b, product(b, u, scaled_rows(b, vh, b.cast(cotangents[0], dtype=a.dtype))))]
+
+
+SVDVALS = several(
+    "svdvals", "a", infer=_values_infer, eval=_values_eval, pull=_values_pull,
+    doc="the singular values of a in descending order",
+)  # fmt: skip
