@@ -44,6 +44,7 @@ from .ir.errors import (
     FrozenResultWarning,
     GradientError,
     KernelError,
+    LinAlgError,
     LostGradientWarning,
     NestingError,
     NonFiniteError,
@@ -84,11 +85,11 @@ ndarray = Tensor
 
 
 #: Submodules that load at their first use: they would cost import time to all.
-_LAZY = frozenset({"extend", "nn", "optim", "scipy", "testing"})
+_LAZY = frozenset({"extend", "linalg", "nn", "optim", "scipy", "testing"})
 #: Functions of ``tracejit.tools.profiling``, which loads when the first of them is used.
 _PROFILING = frozenset({"memory", "profile"})
 if _TYPE_CHECKING:
-    from . import extend, nn, optim, scipy, testing
+    from . import extend, linalg, nn, optim, scipy, testing
     from .array.deferred import *  # noqa: F403
     from .array.information.array_api import NamespaceInfo
     from .extend import (
@@ -162,6 +163,7 @@ __all__ = [
     "Function",
     "GradientError",
     "KernelError",
+    "LinAlgError",
     "LostGradientWarning",
     "NestingError",
     "NonFiniteError",
@@ -215,6 +217,7 @@ __all__ = [
     "kernels_for_backend",
     "memory",
     "jvp",
+    "linalg",
     "linearize",
     "map",
     "nan",

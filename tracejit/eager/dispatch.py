@@ -34,7 +34,7 @@ _ndarray = np.ndarray
 _new = object.__new__
 _SCALARS = frozenset((bool, int, float))
 # globals, as looking up the member of an enumeration costs more than the comparison
-_ELEMENTWISE, _VIEW = Kind.ELEMENTWISE, Kind.VIEW
+_ELEMENTWISE, _VIEW, _LINALG = Kind.ELEMENTWISE, Kind.VIEW, Kind.LINALG
 
 
 def operand(value: Any) -> Any:
@@ -44,6 +44,10 @@ def operand(value: Any) -> Any:
 
 def apply(op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
     """`op` on Tensors, arrays and (for elementwise ops) Python numbers; a Tensor, or a tuple of them."""
+    if (
+        op.kind is _LINALG and op.regions is not None
+    ):  # one rule for all operands, and perhaps several results
+        return import_module("tracejit.tracing.regions").apply_to_tensors(op, operands, attrs)
     tracer = STATE.tracer
     if tracer is not None:
         return _traced(tracer, op, operands, attrs)

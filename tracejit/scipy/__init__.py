@@ -6,13 +6,13 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 if _TYPE_CHECKING:
-    from . import special
+    from . import linalg, special
 else:
 
     def __getattr__(name: str) -> object:
-        if name == "special":
-            return _import_module(".special", __name__)
+        if name in __all__:
+            return _import_module(f".{name}", __name__)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = ["special"]
+__all__ = ["linalg", "special"]

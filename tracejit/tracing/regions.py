@@ -15,7 +15,7 @@ from ..ir.dtypes import is_differentiable
 from ..ir.errors import GradientError, TraceError
 from ..ir.graph import Function, Instruction, Value
 from ..ir.interpreter import interpret
-from ..ir.registry import OPS, Attrs, Op
+from ..ir.registry import OPS, Attrs, Op, check_attrs
 from ..ir.types import TensorType
 from ..location import user_location
 from ..state import STATE
@@ -215,6 +215,16 @@ def apply_with_regions(
             if is_differentiable(result.dtype):
                 result._node, result._requires_grad = Output(node, index), True
     return results
+
+
+def apply_to_tensors(op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
+    """`op`, which owns no regions now, on tensors and arrays: its result, or a list of several."""
+    tensors = [operand if isinstance(operand, Tensor) else wrap(as_array(operand)) for operand in operands]
+    if STATE.tracer is None:
+        check_attrs(op, attrs)
+        op.infer(tuple([TensorType(tensor.dtype, tensor.shape) for tensor in tensors]), attrs)
+    results = apply_with_regions(op, tensors, attrs, ())
+    return results if len(results) > 1 else results[0]
 
 
 def replay(function: Function, arguments: Sequence[Tensor], *, located: bool = False) -> list[Tensor]:

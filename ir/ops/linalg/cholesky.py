@@ -33,7 +33,7 @@ def _infer(types: Types, attrs: Attrs) -> Types:
     return (square_type("cholesky", types[0]),)
 
 
-def _eval(a: Any, on_error: str) -> Any:
+def _eval(a: Any, on_error: str = "raise") -> Any:
     try:
         return np.linalg.cholesky(a)
     except np.linalg.LinAlgError as error:

@@ -208,11 +208,15 @@ def _log(b: Any, a: Any, lu: Any, permutation: Any) -> Any:
 
 
 def _log_rule(b: Any, ct: Any, a: Any, lu: Any, permutation: Any) -> Any:
-    """``d log|det(a)| = Re tr(a^-1 da)``; a cotangent of 0 gives 0, at singular matrices too."""
-    inverse = b.lu_solve(a, lu, permutation, identity(b, a, a.shape[-1]))
+    """``d log|det(a)| = Re tr(a^-1 da)``; 0 at singular matrices, where there is no derivative."""
+    shape = tuple(a.shape)
+    singular = b.any(b.eq(diagonal(b, lu), 0.0), axes=(len(shape) - 2,))
+    singular = b.broadcast(column_of(b, column_of(b, singular)), shape=shape)
+    unit = identity(b, a, shape[-1])
+    inverse = b.lu_solve(a, lu, permutation, unit)
+    inverse = b.where(singular, 0.0, inverse)
     cotangent = b.broadcast(column_of(b, column_of(b, ct)), shape=tuple(a.shape))
-    weighted = b.mul(b.cast(cotangent, dtype=a.dtype), transposed(b, inverse))
-    return b.where(b.eq(cotangent, 0.0), 0.0, weighted)
+    return b.mul(b.cast(cotangent, dtype=a.dtype), transposed(b, inverse))
 
 
 LOGABSDET = define(

@@ -6,14 +6,15 @@ takes `a` beside its factors, which are constants to it, and so its gradient use
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from ...dtypes import INT64
-from ...errors import LinAlgError, ShapeError
-from ...registry import Attrs, Kind
-from ...transforms.batching import all_mapped
+from ...errors import LinAlgError, OutOfBoundsError, ShapeError
+from ...lapack import calls
+from ...registry import NONDIFF, Attrs, Kind
+from ...transforms.batching import all_mapped, batch_pointwise
 from ...types import TensorType
 from ..define import define
 from .common import (
@@ -35,6 +36,9 @@ from .common import (
 )
 from .triangular import TRIANGULAR_SOLVE
 
+#: Elements of a matrix from which LAPACK is quicker than elimination of all matrices at once.
+_AT_ONCE: Final = 64
+
 
 def _infer(types: Types, attrs: Attrs) -> Types:
     (operand,) = types
@@ -47,8 +51,13 @@ def _infer(types: Types, attrs: Attrs) -> Types:
 
 
 def _eval(a: Any) -> tuple[Any, Any, Any]:
-    """Right-looking elimination, of all matrices at once."""
+    """LAPACK's, of one matrix after the other; many small ones are eliminated all at once."""
     rows, columns = a.shape[-2:]
+    batch = a.shape[:-2]
+    if rows * columns > _AT_ONCE and calls.has(a.dtype, "getrf"):
+        lu, pivots = calls.lu(stack_of(a))
+        order = permutation_of(pivots, rows)
+        return lu.reshape(a.shape), pivots.reshape(*batch, pivots.shape[1]), order.reshape(*batch, rows)
     lu = np.array(stack_of(a))
     matrix = np.arange(len(lu))
     pivots = np.zeros((len(lu), min(rows, columns)), INT64)
@@ -65,8 +74,17 @@ def _eval(a: Any) -> tuple[Any, Any, Any]:
             divisor[:, None] == 0, below, below / np.where(divisor == 0, 1, divisor)[:, None]
         )
         lu[:, step + 1 :, step + 1 :] -= below[:, :, None] * lu[:, step, None, step + 1 :]
-    batch = a.shape[:-2]
     return lu.reshape(a.shape), pivots.reshape(*batch, pivots.shape[1]), permutation.reshape(*batch, rows)
+
+
+def permutation_of(pivots: Any, rows: int) -> Any:
+    """The order of `rows` after the exchanges `pivots`, for each of a stack."""
+    order = np.tile(np.arange(rows, dtype=INT64), (len(pivots), 1))
+    matrix = np.arange(len(pivots))
+    for step in range(pivots.shape[1]):
+        pivot = pivots[:, step]
+        order[matrix, step], order[matrix, pivot] = order[matrix, pivot], order[matrix, step]
+    return order
 
 
 def _pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: Attrs) -> Any:
@@ -125,6 +143,27 @@ LU = several(
 )  # fmt: skip
 
 
+def _order_infer(types: Types, attrs: Attrs) -> Types:
+    (pivots,) = types
+    if pivots.dtype is not INT64 or pivots.ndim == 0:
+        raise ShapeError(f"permutation_of_pivots: expected int64 of rank 1 or more, got {pivots}")
+    return (pivots,)
+
+
+def _order_eval(pivots: Any) -> Any:
+    rows = pivots.shape[-1]
+    if ((pivots < 0) | (pivots >= rows)).any():
+        raise OutOfBoundsError(f"permutation_of_pivots: pivots must be between 0 and {rows - 1}")
+    return permutation_of(stack_of(pivots, 1), rows).reshape(pivots.shape)
+
+
+PERMUTATION_OF_PIVOTS = define(
+    "permutation_of_pivots", Kind.LINALG, "pivots", infer=_order_infer, eval=_order_eval, vjp=NONDIFF,
+    doc="the order of rows after each in turn was exchanged with the one that `pivots` say",
+    batch=batch_pointwise,
+)  # fmt: skip
+
+
 # -- solutions ------------------------------------------------------------------------------------
 
 
@@ -151,7 +190,13 @@ def _solve(
 
 
 def _solve_eval(
-    a: Any, lu: Any, permutation: Any, b: Any, transpose: bool, conjugate: bool, on_singular: str
+    a: Any,
+    lu: Any,
+    permutation: Any,
+    b: Any,
+    transpose: bool = False,
+    conjugate: bool = False,
+    on_singular: str = "ignore",
 ) -> Any:
     if on_singular == "raise" and not np.diagonal(lu, axis1=-2, axis2=-1).all():
         raise LinAlgError("lu_solve: singular matrix")

@@ -39,7 +39,7 @@ def _infer(types: Types, attrs: Attrs) -> Types:
     )
 
 
-def _eval(a: Any, mode: Any) -> tuple[Any, Any]:
+def _eval(a: Any, mode: Any = "reduced") -> tuple[Any, Any]:
     if a.shape[-1] == 0 or a.shape[-2] == 0:  # NumPy refuses stacks of empty matrices
         inner = a.shape[-2] if mode == "complete" else 0
         unit = np.eye(a.shape[-2], inner, dtype=a.dtype)

@@ -50,7 +50,7 @@ def _infer(types: Types, attrs: Attrs) -> Types:
     )
 
 
-def _eval(a: Any, full_matrices: bool) -> tuple[Any, Any, Any]:
+def _eval(a: Any, full_matrices: bool = True) -> tuple[Any, Any, Any]:
     try:
         u, s, vh = np.linalg.svd(a, full_matrices=full_matrices)
     except np.linalg.LinAlgError as error:

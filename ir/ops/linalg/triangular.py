@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from ...errors import LinAlgError, ShapeError
+from ...lapack import calls
 from ...registry import Attrs, Kind
 from ...transforms.batching import all_mapped
 from ..define import define
@@ -17,10 +18,14 @@ from .common import (
     product,
     right_side_type,
     square_type,
+    stack_of,
     transposed,
     upper,
     with_shared_matrix,
 )
+
+#: Elements of a matrix from which BLAS is quicker than substitution in all matrices at once.
+_AT_ONCE: Final = 64
 
 
 def _infer(types: Types, attrs: Attrs) -> Types:
@@ -34,10 +39,19 @@ def _infer(types: Types, attrs: Attrs) -> Types:
 
 
 def _eval(
-    a: Any, b: Any, lower: bool, transpose: bool, conjugate: bool, unit_diagonal: bool, on_singular: str
+    a: Any,
+    b: Any,
+    lower: bool = True,
+    transpose: bool = False,
+    conjugate: bool = False,
+    unit_diagonal: bool = False,
+    on_singular: str = "ignore",
 ) -> Any:
     if on_singular == "raise" and not unit_diagonal and not np.diagonal(a, axis1=-2, axis2=-1).all():
         raise LinAlgError("triangular_solve: singular matrix: a zero on the diagonal")
+    if a.shape[-1] ** 2 > _AT_ONCE and calls.has(a.dtype, "trsm"):
+        solved = calls.triangular_solve(stack_of(a), stack_of(b), lower, transpose, unit_diagonal)
+        return solved.reshape(b.shape)
     triangle = np.tril(a) if lower else np.triu(a)
     if conjugate:
         triangle = np.conj(triangle)

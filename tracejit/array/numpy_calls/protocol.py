@@ -101,11 +101,14 @@ def _is_foreign(value: Any) -> bool:
 
 @functools.cache
 def _adapter(function: Callable[..., Any]) -> Callable[[tuple[Any, ...], dict[str, Any]], Any] | None:
-    """How `function` of NumPy's main namespace is called here; None where it is missing."""
+    """How `function` of NumPy's main namespace or of `numpy.linalg` is called here; None where it is missing."""
     name, module = function.__name__, function.__module__
-    if module != "numpy" or getattr(np, name, None) is not function:
+    if module == "numpy.linalg" and getattr(np.linalg, name, None) is function:
+        own = getattr(import_module("tracejit.linalg"), name, None)
+    elif module == "numpy" and getattr(np, name, None) is function:
+        own = public_function(name)
+    else:
         return None
-    own = public_function(name)
     if own is None:
         return None
     return argument_map(function, own) or (lambda args, options: own(*args, **options))

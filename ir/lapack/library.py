@@ -1,0 +1,120 @@
+"""Where LAPACK's functions are in this process, and how wide their integers are.
+
+NumPy's wheels export the OpenBLAS that they bring, under names with a prefix and a suffix; other builds link
+the system's library. SciPy's Cython interface is asked where NumPy has none (as on Windows, where a module's
+symbols are its own). The width of integers is not believed from names: a probe factors a matrix of one
+element, with an `info` whose bits are all set, and looks how many were cleared.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..records import record
+
+#: Prefix and suffix of the names of LAPACK's functions: NumPy's and SciPy's OpenBLAS with integers of 64 bits
+#: and of 32, others' OpenBLAS and MKL, Apple's Accelerate.
+_SPELLINGS = (
+    ("scipy_", "_64_"), ("", "_64_"), ("scipy_", "_"), ("", "$NEWLAPACK$ILP64"), ("", "$NEWLAPACK"),
+    ("", "_"),
+)  # fmt: skip
+#: What sets the number of threads of the library, which is one for the whole process.
+_SET_THREADS = (
+    "scipy_openblas_set_num_threads64_", "openblas_set_num_threads64_", "scipy_openblas_set_num_threads",
+    "openblas_set_num_threads",
+)  # fmt: skip
+
+
+@record(eq=False)
+class Library:
+    """LAPACK as it was found.
+
+    Attributes:
+        source: whose it is, for `tracejit doctor`.
+        integer_bits: the width of its integers, 32 or 64.
+        find: gives the address of a function by its name in LAPACK's documents, 0 where it has none.
+        set_threads: the address of what sets the number of its threads, 0 where it has none.
+    """
+
+    source: str
+    integer_bits: int
+    find: Callable[[str], int]
+    set_threads: int
+
+
+@functools.lru_cache(maxsize=1)
+def library() -> Library | None:
+    """The LAPACK of this process; None where there is none that can be called."""
+    for source, find, set_threads in _candidates():
+        address = find("dpotrf")
+        bits = _integer_bits(address) if address else 0
+        if bits:
+            return Library(source, bits, functools.lru_cache(maxsize=None)(find), set_threads)
+    return None
+
+
+def _candidates() -> Iterator[tuple[str, Callable[[str], int], int]]:
+    module = importlib.import_module("numpy.linalg._umath_linalg")
+    try:
+        handle = ctypes.CDLL(module.__file__ or "")
+    except (OSError, TypeError):
+        handle = None
+    if handle is not None:
+        for prefix, suffix in _SPELLINGS:
+            if _address(handle, f"{prefix}dpotrf{suffix}"):
+                set_threads = next(filter(None, (_address(handle, name) for name in _SET_THREADS)), 0)
+                yield (
+                    f"NumPy's, as {prefix}dpotrf{suffix}",
+                    lambda name, prefix=prefix, suffix=suffix: _address(handle, f"{prefix}{name}{suffix}"),  # type: ignore[misc]
+                    set_threads,
+                )
+    if importlib.util.find_spec("scipy") is not None:
+        yield "SciPy's, by its Cython interface", _of_scipy, 0
+
+
+def _address(handle: Any, name: str) -> int:
+    try:
+        return ctypes.cast(getattr(handle, name), ctypes.c_void_p).value or 0
+    except AttributeError:
+        return 0
+
+
+def _of_scipy(name: str) -> int:
+    """The address of a function in SciPy's Cython interfaces to LAPACK and BLAS."""
+    for module in ("scipy.linalg.cython_lapack", "scipy.linalg.cython_blas"):
+        try:
+            capsule = importlib.import_module(module).__pyx_capi__.get(name)
+        except (ImportError, AttributeError):
+            return 0
+        if capsule is not None:
+            signature = ctypes.pythonapi.PyCapsule_GetName
+            signature.restype, signature.argtypes = ctypes.c_char_p, [ctypes.py_object]
+            pointer = ctypes.pythonapi.PyCapsule_GetPointer
+            pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+            return int(pointer(capsule, signature(capsule)) or 0)
+    return 0
+
+
+def _integer_bits(address: int) -> int:
+    """32 or 64, as `dpotrf` at `address` shows; 0 where it gives no right result."""
+    if sys.byteorder != "little":
+        return 0
+    function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5, ctypes.c_size_t)(address)
+    matrix = np.array([4.0])
+    size, info = ctypes.c_int64(1), ctypes.c_int64(-1)
+    uplo = ctypes.c_char(b"U")
+    function(
+        ctypes.addressof(uplo), ctypes.addressof(size), matrix.ctypes.data, ctypes.addressof(size),
+        ctypes.addressof(info), 1,
+    )  # fmt: skip
+    if matrix[0] != 2.0:
+        return 0
+    return {0: 64, -(1 << 32): 32}.get(info.value, 0)

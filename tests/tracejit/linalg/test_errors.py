@@ -1,0 +1,120 @@
+"""What is no matrix, and what has no result, raises NumPy's LinAlgError, eagerly and from compiled code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+
+SINGULAR = np.array([[1.0, 2.0], [2.0, 4.0]])
+EITHER = pytest.mark.parametrize("wrap", [lambda f: f, tj.jit], ids=["eager", "jit"])
+
+
+@EITHER
+@pytest.mark.parametrize("batch", [(), (3,)], ids=str)
+def test_singular_matrices(wrap: Any, batch: tuple[int, ...]) -> None:
+    matrices = np.broadcast_to(np.zeros((2, 2)), (*batch, 2, 2))
+    for function in (
+        tj.linalg.inv,
+        lambda x: tj.linalg.solve(x, tj.ones(2)),
+        lambda x: tj.linalg.matrix_power(x, -1),
+        lambda x: tj.scipy.linalg.solve_triangular(x, tj.ones(2)),
+    ):
+        with pytest.raises(np.linalg.LinAlgError, match="singular"):
+            wrap(function)(matrices)
+
+
+@EITHER
+def test_one_singular_matrix_among_others(wrap: Any) -> None:
+    matrices = np.stack([np.eye(20), np.eye(20), np.eye(20)])
+    matrices[1, 7] = 0
+    with pytest.raises(tj.LinAlgError, match="singular"):
+        wrap(tj.linalg.inv)(matrices)
+
+
+@EITHER
+@pytest.mark.parametrize("size", [2, 40])
+def test_matrices_that_are_not_positive_definite(wrap: Any, size: int) -> None:
+    matrices = np.stack([np.eye(size), -np.eye(size)])
+    with pytest.raises(np.linalg.LinAlgError, match="positive definite"):
+        wrap(tj.linalg.cholesky)(matrices)
+    factors = wrap(lambda x: tj.linalg.cholesky(x, on_error="nan"))(matrices).numpy()
+    assert np.array_equal(factors[0], np.eye(size))
+    assert np.isnan(factors[1]).any()
+
+
+@EITHER
+@pytest.mark.parametrize("size", [2, 3, 30])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")
+def test_what_is_not_finite_is_answered(wrap: Any, size: int, bad: float) -> None:
+    """An error or NaN, as NumPy says it; no hang, no crash."""
+    matrix = np.eye(size)
+    matrix[-1, 0] = matrix[0, -1] = bad
+    for name in ("svd", "svdvals", "eigh", "eigvalsh", "cholesky", "qr", "inv", "det", "slogdet", "pinv"):
+        try:
+            expected = getattr(np.linalg, name)(matrix)
+        except np.linalg.LinAlgError:
+            with pytest.raises(np.linalg.LinAlgError):
+                wrap(getattr(tj.linalg, name))(matrix)
+        else:
+            results = wrap(getattr(tj.linalg, name))(matrix)
+            for value, result in zip(
+                expected if isinstance(expected, tuple) else (expected,),
+                results if isinstance(results, tuple) else (results,),
+                strict=True,
+            ):
+                assert np.shape(value) == result.shape
+
+
+@EITHER
+def test_determinants_of_singular_matrices_are_zero(wrap: Any) -> None:
+    assert wrap(tj.linalg.det)(SINGULAR).item() == 0
+    sign, size = wrap(tj.linalg.slogdet)(SINGULAR)
+    assert (sign.item(), size.item()) == (0.0, -np.inf)
+    assert wrap(tj.linalg.cond)(np.zeros((2, 2))).item() == np.inf
+
+
+@EITHER
+@pytest.mark.parametrize(
+    "name", ["cholesky", "inv", "det", "slogdet", "eigh", "eigvalsh", "svd", "svdvals", "qr", "pinv", "cond"]
+)
+def test_operands_that_are_no_matrices(wrap: Any, name: str) -> None:
+    with pytest.raises(np.linalg.LinAlgError, match=f"linalg.{name}: argument (a|x)"):
+        wrap(getattr(tj.linalg, name))(tj.ones(3))
+
+
+@EITHER
+@pytest.mark.parametrize("name", ["cholesky", "inv", "det", "slogdet", "eigh", "eigvalsh", "matrix_power"])
+def test_matrices_that_are_not_square(wrap: Any, name: str) -> None:
+    arguments = (2,) if name == "matrix_power" else ()
+    with pytest.raises(np.linalg.LinAlgError, match=rf"linalg.{name}: .*\(2, 3\)"):
+        wrap(lambda x: getattr(tj.linalg, name)(x, *arguments))(tj.ones((2, 3)))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: tj.linalg.solve(tj.eye(3), tj.ones(2)), r"linalg.solve: argument b must have 3 rows"),
+        (lambda: tj.linalg.solve(tj.eye(3), tj.ones((2, 2))), r"linalg.solve: argument b must have 3 rows"),
+        (lambda: tj.linalg.qr(tj.eye(2), "raw"), "mode must be 'reduced', 'complete' or 'r', got 'raw'"),
+        (lambda: tj.linalg.eigh(tj.eye(2), "X"), "UPLO must be 'L' or 'U', got 'X'"),
+        (lambda: tj.linalg.norm(tj.eye(2), "spectral"), "ord must be"),
+        (lambda: tj.linalg.norm(tj.ones((2, 2, 2)), 1), "expected one axis"),
+        (lambda: tj.linalg.norm(tj.ones((2, 2)), 1, (0, 0)), "axes of matrices must be different"),
+        (lambda: tj.linalg.matrix_power(tj.eye(2), 0.5), "n must be an integer, got 0.5"),
+        (lambda: tj.linalg.multi_dot([tj.eye(2)]), "two or more"),
+        (lambda: tj.linalg.cholesky(tj.eye(2), on_error="zero"), "on_error must be 'raise' or 'nan'"),
+        (lambda: tj.linalg.tensorinv(tj.ones((2, 3)), 1), "linalg.tensorinv"),
+        (lambda: tj.linalg.inv("matrix"), "linalg.inv"),
+        (lambda: tj.scipy.linalg.solve_triangular(tj.eye(2), tj.ones(2), trans=3), "trans must be"),
+        (lambda: tj.scipy.linalg.lu_solve((tj.eye(2), [5, 7]), tj.ones(2)), "pivots must be between 0 and 1"),
+        (lambda: tj.scipy.linalg.solve_sylvester(tj.eye(2), tj.eye(3), tj.eye(2)), "argument q"),
+    ],
+)
+def test_messages(call: Any, message: str) -> None:
+    with pytest.raises(tj.TracejitError, match=message):
+        call()

@@ -1,0 +1,252 @@
+"""Gradients of linear algebra: against differences to second order, and where matrices are degenerate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+
+RNG = np.random.default_rng(11)
+SQUARE, OTHER = RNG.standard_normal((4, 4)), RNG.standard_normal((4, 4))
+WIDE, TALL = RNG.standard_normal((3, 5)), RNG.standard_normal((5, 3))
+VECTOR = RNG.standard_normal(4)
+Function = Callable[[Any], Any]
+
+
+def positive(x: Any) -> Any:
+    """A symmetric positive definite matrix that depends on all of `x`."""
+    return x @ x.mT + tj.eye(x.shape[-1])
+
+
+def weighted(results: Any) -> Any:
+    """The sum of all elements of `results`, each times a number of its own."""
+    total: Any = 0.0
+    for number, result in enumerate(results if isinstance(results, tuple) else (results,)):
+        weights = np.random.default_rng(number).standard_normal(result.shape)
+        total = total + (result * weights).sum()
+    return total
+
+
+def check(function: Function, at: Any, tolerance: float = 1e-6) -> None:
+    """Reverse and forward mode, and the derivative of the gradient, eagerly and compiled."""
+
+    def loss(x: Any) -> Any:
+        return weighted(function(x))
+
+    direction, step = np.random.default_rng(5).standard_normal(at.shape), 1e-6
+    slope = (loss(tj.tensor(at + step * direction)) - loss(tj.tensor(at - step * direction))).item() / (
+        2 * step
+    )
+    gradient = tj.grad(loss)
+    above, below = (gradient(at + sign * step * direction).numpy() for sign in (1, -1))
+    curvature = (above - below) / (2 * step)
+    size, most = max(1.0, abs(slope)), max(1.0, np.abs(curvature).max())
+    for wrap in (lambda f: f, tj.jit):
+        assert abs((wrap(gradient)(at).numpy() * direction).sum() - slope) < tolerance * size
+        pushed = wrap(lambda x: tj.jvp(loss, (x,), (tj.tensor(direction),))[1])(tj.tensor(at))
+        assert abs(pushed.item() - slope) < tolerance * size
+        twice = wrap(lambda x: tj.jvp(gradient, (x,), (tj.tensor(direction),))[1])(tj.tensor(at))
+        np.testing.assert_allclose(twice, curvature, atol=10 * tolerance * most)
+
+
+CASES: list[tuple[str, Function, Any]] = [
+    ("cholesky", lambda x: tj.linalg.cholesky(positive(x)), SQUARE),
+    ("cholesky upper", lambda x: tj.linalg.cholesky(positive(x), upper=True), SQUARE),
+    ("inv", tj.linalg.inv, SQUARE),
+    ("det", tj.linalg.det, SQUARE),
+    ("slogdet", lambda x: tj.linalg.slogdet(x).logabsdet, SQUARE),
+    ("solve", lambda x: tj.linalg.solve(x, OTHER @ x), SQUARE),
+    ("solve of a vector", lambda x: tj.linalg.solve(x, x @ VECTOR + VECTOR), SQUARE),
+    ("solve with what broadcasts", lambda x: tj.linalg.solve(x, tj.stack([x @ x, x])), SQUARE),
+    ("qr", lambda x: tuple(tj.linalg.qr(x)), SQUARE),
+    ("qr wide", lambda x: tuple(tj.linalg.qr(x)), WIDE),
+    ("qr tall", lambda x: tuple(tj.linalg.qr(x)), TALL),
+    ("qr r", lambda x: tj.linalg.qr(x, "r"), TALL),
+    ("qr complete of a wide one", lambda x: tuple(tj.linalg.qr(x, "complete")), WIDE),
+    ("qr complete, by what is determined", lambda x: projector(tj.linalg.qr(x, "complete").Q, 3), TALL),
+    ("svdvals", tj.linalg.svdvals, WIDE),
+    ("svd", lambda x: tuple(tj.linalg.svd(x, full_matrices=False)), SQUARE),
+    ("svd wide", lambda x: tuple(tj.linalg.svd(x, full_matrices=False)), WIDE),
+    ("svd tall", lambda x: tuple(tj.linalg.svd(x, full_matrices=False)), TALL),
+    ("svd full, by what is determined", lambda x: projector(tj.linalg.svd(x).U, 3), TALL),
+    ("eigvalsh", lambda x: tj.linalg.eigvalsh(positive(x)), SQUARE),
+    ("eigh", lambda x: tuple(tj.linalg.eigh(positive(x))), SQUARE),
+    ("eigh of the upper triangle", lambda x: tuple(tj.linalg.eigh(positive(x), "U")), SQUARE),
+    ("pinv", tj.linalg.pinv, TALL),
+    ("lstsq", lambda x: tj.linalg.lstsq(x, VECTOR[:3]).x, WIDE),
+    ("lstsq residuals", lambda x: tj.linalg.lstsq(x, OTHER[:, 0].repeat(2)[:5]).residuals, TALL),
+    ("cond", tj.linalg.cond, SQUARE),
+    ("cond 1", lambda x: tj.linalg.cond(x, 1), SQUARE),
+    ("norm nuc", lambda x: tj.linalg.norm(x, "nuc"), WIDE),
+    ("norm 2", lambda x: tj.linalg.norm(x, 2), WIDE),
+    ("norm 3", lambda x: tj.linalg.norm(x, 3, axis=0), WIDE),
+    ("matrix_power", lambda x: tj.linalg.matrix_power(x, -3), SQUARE),
+    ("multi_dot", lambda x: tj.linalg.multi_dot([x, x.mT, x]), WIDE),
+    ("tensorinv", lambda x: tj.linalg.tensorinv(x.reshape(2, 2, 4)), SQUARE),
+    ("tensorsolve", lambda x: tj.linalg.tensorsolve(x.reshape(2, 2, 4), tj.ones((2, 2))), SQUARE),
+]  # fmt: skip
+
+
+def projector(q: Any, count: int) -> Any:
+    """The projection to the columns of `q` behind the first `count`."""
+    beyond = q[..., :, count:]
+    return beyond @ beyond.mT
+
+
+@pytest.mark.parametrize(("function", "at"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_gradients(function: Function, at: Any) -> None:
+    check(function, at, 1e-5)
+
+
+@pytest.mark.parametrize("name", ["inv", "det", "svdvals", "pinv"])
+def test_gradients_of_batches_are_those_of_single_matrices(name: str) -> None:
+    batch = RNG.standard_normal((3, 4, 4))
+    gradient = tj.grad(lambda x: (getattr(tj.linalg, name)(x) ** 2).sum())
+    single = np.stack([np.asarray(gradient(matrix)) for matrix in batch])
+    assert np.array_equal(np.asarray(gradient(batch)), single)
+
+
+# -- degenerate matrices --------------------------------------------------------------------------
+
+
+def turned(values: Any) -> Any:
+    """A symmetric matrix with the eigenvalues `values`."""
+    q = np.linalg.qr(np.random.default_rng(2).standard_normal((len(values),) * 2))[0]
+    matrix = q * np.asarray(values) @ q.T
+    return (matrix + matrix.T) / 2
+
+
+def first_order(function: Function, at: Any, symmetric: bool = False, tolerance: float = 1e-6) -> None:
+    direction, step = np.random.default_rng(5).standard_normal(at.shape), 1e-5
+    if symmetric:
+        direction = direction + direction.T
+    values = [np.asarray(weighted(function(tj.tensor(at + sign * step * direction)))) for sign in (1, -1)]
+    slope = (values[0] - values[1]) / (2 * step)
+    for wrap in (lambda f: f, tj.jit):
+        gradient = wrap(tj.grad(lambda x: weighted(function(x))))(at).numpy()
+        assert abs((gradient * direction).sum() - slope) < tolerance * max(1.0, abs(slope))
+
+
+@pytest.mark.parametrize(
+    "values", [(1.0, 1.0, 2.0), (2.0, 2.0, 2.0), (0.0, 0.0, 0.0), (-1.0, 0.0, -1.0)], ids=str
+)
+def test_eigh_of_equal_eigenvalues(values: Any) -> None:
+    first_order(lambda x: tj.linalg.eigvalsh(x).sum(), turned(values), True)
+
+    def function_of_matrix(x: Any) -> Any:  # v f(w) v^T with f the square, which no choice of v changes
+        w, v = tj.linalg.eigh(x)
+        return (v * w[None, :] ** 2) @ v.mT
+
+    for wrap in (lambda f: f, tj.jit):
+        gradient = wrap(tj.grad(lambda x: weighted(function_of_matrix(x))))(turned(values))
+        assert np.isfinite(gradient.numpy()).all()
+
+
+@pytest.mark.parametrize("values", [(1.0, 1.0, 1.0), (2.0, 1.0, 1.0), (3.0, 3.0, 1.0)], ids=str)
+def test_svd_of_equal_singular_values(values: Any) -> None:
+    rng = np.random.default_rng(4)
+    u, v = (np.linalg.qr(rng.standard_normal((3, 3)))[0] for _ in range(2))
+    at = u * np.asarray(values) @ v
+
+    def orthogonal_factor(x: Any) -> Any:
+        u, _, vh = tj.linalg.svd(x)
+        return u @ vh
+
+    first_order(orthogonal_factor, at)
+    first_order(lambda x: tj.linalg.norm(x, "nuc"), at)
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2, 3])
+def test_det_of_singular_matrices(rank: int) -> None:
+    at = RNG.standard_normal((4, rank)) @ RNG.standard_normal((rank, 4))
+    check(tj.linalg.det, at, 1e-5)
+
+
+def test_slogdet_of_singular_matrices_where_nothing_depends_on_it() -> None:
+    matrices = np.stack([np.zeros((2, 2)), 2 * np.eye(2)])
+
+    def loss(x: Any) -> Any:
+        sign, size = tj.linalg.slogdet(x)
+        return tj.where(sign == 0, 0.0, size).sum()
+
+    for wrap in (lambda f: f, tj.jit):
+        gradient = wrap(tj.grad(loss))(matrices)
+        np.testing.assert_allclose(gradient, [np.zeros((2, 2)), np.eye(2) / 2])
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (3, 4), (4, 4)], ids=str)
+def test_pinv_and_lstsq_without_full_rank(shape: tuple[int, int]) -> None:
+    left, right = RNG.standard_normal((shape[0], 2)), RNG.standard_normal((2, shape[1]))
+    side = RNG.standard_normal(shape[0])
+    # products of two factors stay of rank 2
+    for function in (
+        lambda x: tj.linalg.pinv(x @ right, rtol=1e-9),
+        lambda x: tj.linalg.lstsq(x @ right, side, rcond=1e-9).x,
+    ):
+        first_order(function, left)
+
+
+def test_the_gradient_of_cholesky_is_symmetric() -> None:
+    at = SQUARE @ SQUARE.T + np.eye(4)
+    for upper in (False, True):
+        gradient = tj.grad(lambda x, upper=upper: weighted(tj.linalg.cholesky(x, upper=upper)))(at).numpy()
+        np.testing.assert_allclose(gradient, gradient.T, atol=1e-14)
+
+
+def test_norms_have_gradient_zero_at_zero() -> None:
+    zeros = np.zeros((2, 3))
+    for options in ({}, {"axis": 1}, {"ord": "nuc"}, {"ord": 1}):
+        gradient = tj.grad(lambda x, options=options: tj.linalg.norm(x, **options).sum())(zeros)
+        assert np.isfinite(gradient.numpy()).all()
+
+
+# -- programs -------------------------------------------------------------------------------------
+
+
+def test_in_a_scan() -> None:
+    """A filter step: solve, inverse and determinant in the body of a scan, forward and backward."""
+
+    def loss(x: Any) -> Any:
+        def step(state: Any, row: Any) -> Any:
+            gain = tj.linalg.solve(positive(state), x)
+            state = 0.5 * gain + state * 0.1 + row
+            return state, tj.linalg.slogdet(positive(state)).logabsdet
+
+        return tj.scan(step, x, np.linspace(0, 1, 6))[1].sum()
+
+    def unrolled(x: Any) -> Any:
+        state, total = x, 0.0
+        for row in np.linspace(0, 1, 6):
+            state = 0.5 * tj.linalg.solve(positive(state), x) + state * 0.1 + row
+            total = total + tj.linalg.slogdet(positive(state)).logabsdet
+        return total
+
+    expected = tj.grad(unrolled)(SQUARE)
+    for wrap in (lambda f: f, tj.jit):
+        np.testing.assert_allclose(wrap(tj.grad(loss))(SQUARE), expected, rtol=1e-8)
+
+
+def test_what_is_solved_with_one_matrix_shares_its_factorization() -> None:
+    def loss(x: Any) -> Any:
+        size = tj.linalg.slogdet(x).logabsdet
+        return tj.linalg.det(x) + size + (tj.linalg.inv(x) @ VECTOR).sum() + tj.linalg.solve(x, VECTOR).sum()
+
+    text = tj.jit(tj.grad(loss)).lower(SQUARE).as_text("optimized")
+    assert text.count("= lu(") == 1
+
+
+def test_eager_graphs_and_higher_orders() -> None:
+    x = tj.tensor(SQUARE, requires_grad=True)
+    value = tj.linalg.det(x) + tj.linalg.svd(x).S.sum() + tj.linalg.eigh(positive(x)).eigenvalues[0]
+    (gradient,) = tj.autograd.grad(value, x, create_graph=True)
+    (gradient**2).sum().backward()
+
+    def loss(x: Any) -> Any:
+        return tj.linalg.det(x) + tj.linalg.svd(x).S.sum() + tj.linalg.eigh(positive(x)).eigenvalues[0]
+
+    expected = tj.grad(lambda x: (tj.grad(loss)(x) ** 2).sum())(SQUARE)
+    np.testing.assert_allclose(x.grad, expected, rtol=1e-8)

@@ -1,0 +1,29 @@
+"""Linear algebra under NumPy's names, on stacks of matrices, with derivatives.
+
+Matrices lie on the last two axes; leading axes are batches. Integers are computed in floating point. What has
+no result raises LinAlgError, eagerly and from compiled code. ``docs/linalg.md`` says how gradients are meant.
+"""
+
+from __future__ import annotations
+
+from ..arguments.errors import check_public as _check_public
+from ..array import deferred as _deferred
+from ..array.contraction import matmul, outer, tensordot, vecdot
+from ..array.manipulation import matrix_transpose
+from ..ir.errors import LinAlgError
+from .decompositions import cholesky, eigh, eigvalsh, qr, svd, svdvals
+from .determinants import det, slogdet
+from .norms import cond, matrix_norm, matrix_rank, norm, vector_norm
+from .products import diagonal, matrix_power, multi_dot, trace
+from .solutions import inv, lstsq, pinv, solve, tensorinv, tensorsolve
+
+cross = _deferred.load_function("cross")
+
+__all__ = [
+    "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "lstsq",
+    "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer",
+    "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot", "tensorinv", "tensorsolve", "trace",
+    "vecdot", "vector_norm",
+]  # fmt: skip
+
+_check_public(globals(), __all__, "linalg.")

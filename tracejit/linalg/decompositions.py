@@ -1,0 +1,147 @@
+"""Factorizations: Cholesky, QR, singular values, eigenvalues of symmetric matrices."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..array.operands import run
+from ..eager.tensor import Tensor
+from ..ir.errors import AttributeValueError
+from .operands import adjoint, matrices, several, square_matrices
+
+
+class QRResult(NamedTuple):
+    """What `qr` gives."""
+
+    Q: Tensor
+    R: Tensor
+
+
+class SVDResult(NamedTuple):
+    """What `svd` gives."""
+
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
+
+class EighResult(NamedTuple):
+    """What `eigh` gives."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+
+def cholesky(a: Any, /, *, upper: bool = False, on_error: str = "raise") -> Tensor:
+    """The lower triangular L with L Lᴴ = a, or with `upper` the upper triangular U with Uᴴ U = a.
+
+    Just that triangle of `a` is read; the gradient is symmetric, as if (a + aᴴ) / 2 were factored. With
+    ``on_error="nan"`` a matrix that is not positive definite gives NaN, without an error and for it alone.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.linalg.cholesky([[4.0, 2.0], [2.0, 5.0]])
+        tensor([[2., 0.],
+                [1., 2.]])
+
+    Raises LinAlgError where a matrix is not positive definite. Semantics: ``numpy.linalg.cholesky``.
+    """
+    name = "linalg.cholesky"
+    if on_error not in ("raise", "nan"):
+        raise AttributeValueError(f"{name}: on_error must be 'raise' or 'nan', got {on_error!r}")
+    x = square_matrices(name, a)
+    factor = run("cholesky", adjoint(x) if upper else x, on_error=on_error)
+    return adjoint(factor) if upper else factor
+
+
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """Q with orthonormal columns and upper triangular R, with Q R = a.
+
+    `mode` is "reduced", "complete" (Q is square) or "r" (R alone). The gradient needs independent columns (of
+    wide matrices, independent leading ones). "raw", LAPACK's own form, is not there.
+
+    Example:
+        >>> import tracejit as tj
+        >>> q, r = tj.linalg.qr([[3.0, 1.0], [4.0, 2.0]])
+        >>> abs(r)
+        tensor([[5. , 2.2],
+                [0. , 0.4]])
+
+    Raises LinAlgError for rank 0 and 1. Semantics: ``numpy.linalg.qr``.
+    """
+    name = "linalg.qr"
+    if mode not in ("reduced", "complete", "r"):
+        raise AttributeValueError(f"{name}: mode must be 'reduced', 'complete' or 'r', got {mode!r}")
+    q, r = several("qr", matrices(name, a), mode="complete" if mode == "complete" else "reduced")
+    return r if mode == "r" else QRResult(q, r)
+
+
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    """U, S and Vh with a = U diag(S) Vh; S is in descending order.
+
+    With `full_matrices`, U and Vh are square. Without `compute_uv` it is `svdvals`. `hermitian` promises
+    that `a` is, which is not made use of. Vectors of equal singular values are not determined: gradients
+    are right for results that do not depend on the choice.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.linalg.svd([[3.0, 0.0], [0.0, 4.0]]).S
+        tensor([4., 3.])
+
+    Raises LinAlgError where it does not converge, as with NaN. Semantics: ``numpy.linalg.svd``.
+    """
+    x = matrices("linalg.svd", a)
+    if not compute_uv:
+        return run("svdvals", x)
+    return SVDResult(*several("svd", x, full_matrices=bool(full_matrices)))
+
+
+def svdvals(x: Any, /) -> Tensor:
+    """The singular values in descending order; no vectors are computed, but for gradients.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.linalg.svdvals([[3.0, 0.0], [0.0, 4.0]])
+        tensor([4., 3.])
+
+    Raises LinAlgError where it does not converge, as with NaN. Semantics: ``numpy.linalg.svdvals``.
+    """
+    return run("svdvals", matrices("linalg.svdvals", x, "x"))
+
+
+def eigh(a: Any, UPLO: str = "L") -> EighResult:
+    """The eigenvalues of symmetric matrices in ascending order, and eigenvectors as columns.
+
+    Just the triangle `UPLO` is read, lower or upper; the gradient is symmetric, as if (a + aᴴ) / 2 were
+    decomposed. Vectors of equal eigenvalues are not determined: gradients are right for results that do not
+    depend on the choice.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.linalg.eigh([[2.0, 1.0], [1.0, 2.0]]).eigenvalues
+        tensor([1., 3.])
+
+    Raises LinAlgError where it does not converge, as with NaN. Semantics: ``numpy.linalg.eigh``.
+    """
+    return EighResult(*several("eigh", _lower("linalg.eigh", a, UPLO)))
+
+
+def eigvalsh(a: Any, UPLO: str = "L") -> Tensor:
+    """The eigenvalues of symmetric matrices in ascending order; no vectors are computed, but for gradients.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.linalg.eigvalsh([[2.0, 1.0], [1.0, 2.0]])
+        tensor([1., 3.])
+
+    Raises LinAlgError where it does not converge, as with NaN. Semantics: ``numpy.linalg.eigvalsh``.
+    """
+    return run("eigvalsh", _lower("linalg.eigvalsh", a, UPLO))
+
+
+def _lower(name: str, a: Any, triangle: str) -> Tensor:
+    """`a` with the triangle that is to be read below."""
+    x = square_matrices(name, a)
+    if not isinstance(triangle, str) or triangle.upper() not in ("L", "U"):
+        raise AttributeValueError(f"{name}: UPLO must be 'L' or 'U', got {triangle!r}")
+    return adjoint(x) if triangle.upper() == "U" else x

@@ -1,0 +1,328 @@
+"""Functions of square matrices: exponential, logarithm and square root."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from ...array.contraction import matmul
+from ...array.joining import concatenate
+from ...array.operands import is_tracing, reshaped, run
+from ...control.loops import fori_loop, while_loop
+from ...eager.tensor import Tensor
+from ...ir.dtypes import INT64
+from ...linalg.operands import identity, square_matrices
+from ...linalg.solutions import solve
+from ...transforms.custom.vjp import custom_vjp
+from .sylvester import solve_sylvester
+
+#: The largest norm for which a diagonal Pade approximant of exp is as exact as the dtype, and its numerator's
+#: coefficients. Source: Higham 2005, The scaling and squaring method for the matrix exponential, table 2.3.
+_PADE: Final = {
+    "float64": (
+        5.371920351148152,
+        (
+            64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0,
+            129060195264000.0, 10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0,
+            960960.0, 16380.0, 182.0, 1.0,
+        ),
+    ),
+    "float32": (
+        3.925724783138660,
+        (17297280.0, 8648640.0, 1995840.0, 277200.0, 25200.0, 1512.0, 56.0, 1.0),
+    ),
+}  # fmt: skip
+#: Squarings beyond which every entry overflows or is exact.
+_MOST_SQUARINGS: Final = 1100
+
+
+@custom_vjp
+def _expm(a: Any) -> Any:
+    return _scaled_and_squared((a,))[0]
+
+
+def _expm_forward(a: Any) -> Any:
+    return _expm(a), a
+
+
+def _expm_backward(a: Any, ct: Any) -> Any:
+    """The adjoint of the Frechet derivative at a is that at its transpose."""
+    rank = a.ndim
+    turned = run("transpose", a, perm=(*range(rank - 2), rank - 1, rank - 2))
+    return (_scaled_and_squared((turned, ct))[1],)
+
+
+_expm.defvjp(_expm_forward, _expm_backward)
+
+#: A matrix, or one with its direction: a product follows the product rule.
+_Pair = tuple[Any, ...]
+
+
+def _product(x: _Pair, y: _Pair) -> _Pair:
+    if len(x) == 1:
+        return (matmul(x[0], y[0]),)
+    return matmul(x[0], y[0]), matmul(x[0], y[1]) + matmul(x[1], y[0])
+
+
+def _combined(terms: list[tuple[float, _Pair]]) -> _Pair:
+    """The sum of multiples."""
+    length = len(terms[0][1])
+    return tuple(
+        [sum((factor * x[i] for factor, x in terms[1:]), terms[0][0] * terms[0][1][i]) for i in range(length)]
+    )
+
+
+def _scaled_and_squared(x: _Pair) -> _Pair:
+    """exp of a matrix and, of a pair, its derivative in a direction, by scaling and squaring.
+
+    Source: Al-Mohy and Higham 2009, Computing the Frechet derivative of the matrix exponential.
+    """
+    a = x[0]
+    if a.shape[-1] == 0:
+        return x
+    real = np.dtype(np.finfo(a.dtype).dtype)
+    limit, coefficients = _PADE[real.name]
+    norm = run("max", run("sum", run("abs", a.detach()), axes=(a.ndim - 2,)), axes=(a.ndim - 2,))
+    finite = run("where", run("isfinite", norm), norm, 0.0)
+    raw = run("ceil", run("log2", run("maximum", finite / limit, 1.0)))
+    squarings = run("cast", run("minimum", raw, float(_MOST_SQUARINGS)), dtype=INT64)
+    scale = reshaped(run("exp2", -run("cast", squarings, dtype=real)), (*squarings.shape, 1, 1))
+    scaled = tuple([part * scale for part in x])
+    exponential = _pade(scaled, coefficients)
+    counts = reshaped(squarings, (*squarings.shape, 1, 1))
+    most = run("max", reshaped(squarings, (squarings.size,)), axes=(0,)) if squarings.size else None
+
+    def square(step: Any, value: Any) -> Any:
+        squared = _product(value, value)
+        more = run("gt", counts, step)
+        return tuple([run("where", more, new, old) for new, old in zip(squared, value, strict=True)])
+
+    if most is None:
+        return exponential
+    if is_tracing():
+        result: _Pair = fori_loop(0, most, square, exponential)
+        return result
+    for step in range(int(most)):
+        exponential = square(step, exponential)
+    return exponential
+
+
+def _pade(x: _Pair, c: tuple[float, ...]) -> _Pair:
+    """The diagonal approximant: (v - u)^-1 (v + u), with the odd terms u and the even ones v."""
+    unit = identity(x[0], x[0].shape[-1])
+    one = (unit,) if len(x) == 1 else (unit, 0.0 * x[1])
+    x2 = _product(x, x)
+    x4 = _product(x2, x2)
+    x6 = _product(x4, x2)
+    if len(c) == 8:
+        u = _product(x, _combined([(c[7], x6), (c[5], x4), (c[3], x2), (c[1], one)]))
+        v = _combined([(c[6], x6), (c[4], x4), (c[2], x2), (c[0], one)])
+    else:
+        high = _product(x6, _combined([(c[13], x6), (c[11], x4), (c[9], x2)]))
+        u = _product(x, _combined([(1.0, high), (c[7], x6), (c[5], x4), (c[3], x2), (c[1], one)]))
+        high = _product(x6, _combined([(c[12], x6), (c[10], x4), (c[8], x2)]))
+        v = _combined([(1.0, high), (c[6], x6), (c[4], x4), (c[2], x2), (c[0], one)])
+    below, above = _combined([(1.0, v), (-1.0, u)]), _combined([(1.0, v), (1.0, u)])
+    quotient = solve(below[0], above[0])
+    if len(x) == 1:
+        return (quotient,)
+    return quotient, solve(below[0], above[1] - matmul(below[1], quotient))
+
+
+def expm(A: Any) -> Tensor:
+    """The exponentials of square matrices, by scaling and squaring.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.scipy.linalg.expm([[0.0, 1.0], [0.0, 0.0]])
+        tensor([[1., 1.],
+                [0., 1.]])
+
+    Raises LinAlgError unless the last two axes are of one size. Semantics: ``scipy.linalg.expm``.
+    """
+    result: Tensor = _expm(square_matrices("scipy.linalg.expm", A, "A"))
+    return result
+
+
+def expm_frechet(A: Any, E: Any, compute_expm: bool = True) -> Any:
+    """The exponential of `A`, and its derivative at `A` in the direction `E`.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.scipy.linalg.expm_frechet(tj.zeros((2, 2)), tj.eye(2), compute_expm=False)
+        tensor([[1., 0.],
+                [0., 1.]])
+
+    Raises LinAlgError unless the last two axes are of one size. Semantics: ``scipy.linalg.expm_frechet``,
+    without its choice of methods.
+    """
+    name = "scipy.linalg.expm_frechet"
+    value, slope = _scaled_and_squared((square_matrices(name, A, "A"), square_matrices(name, E, "E")))
+    return (value, slope) if compute_expm else slope
+
+
+# -- square roots ---------------------------------------------------------------------------------
+
+#: Steps of Newton's method, which converges quadratically once it is near.
+_STEPS: Final = 30
+
+
+@custom_vjp
+def _sqrtm(a: Any) -> Any:
+    return _root(a)
+
+
+def _sqrtm_forward(a: Any) -> Any:
+    root = _sqrtm(a)
+    return root, root
+
+
+def _sqrtm_backward(root: Any, ct: Any) -> Any:
+    """x dx + dx x = da, transposed."""
+    rank = root.ndim
+    turned = run("transpose", root, perm=(*range(rank - 2), rank - 1, rank - 2))
+    return (solve_sylvester(turned, turned, ct),)
+
+
+_sqrtm.defvjp(_sqrtm_forward, _sqrtm_backward)
+
+
+def _root(a: Any) -> Any:
+    """The principal square root by the product form of the Denman-Beavers iteration.
+
+        m = (1 + (m + m^-1) / 2) / 2,    x = x (1 + m^-1) / 2
+
+    Source: Cheng, Higham, Kenney and Laub 2001, Approximating the logarithm of a matrix.
+    """
+    size = a.shape[-1]
+    unit = identity(a, size)
+    # of norm near 1, where the iteration begins to converge
+    norm = run("max", run("sum", run("abs", a.detach()), axes=(a.ndim - 2,)), axes=(a.ndim - 2,))
+    norm = run("where", run("gt", norm, 0.0), norm, 1.0)
+    scale = reshaped(norm, (*norm.shape, 1, 1))
+
+    def step(_: Any, state: Any) -> Any:
+        m, x = state
+        inverse = run(
+            "lu_solve", m, *_factors(m), unit, transpose=False, conjugate=False, on_singular="ignore"
+        )
+        new = 0.5 * (unit + 0.5 * (m + inverse))
+        return new, matmul(x, 0.5 * (unit + inverse))
+
+    state = (a / scale, a / scale)
+    if is_tracing():
+        state = fori_loop(0, _STEPS, step, state)
+    else:
+        for number in range(_STEPS):
+            state = step(number, state)
+    return state[1] * run("sqrt", scale)
+
+
+def _factors(m: Any) -> tuple[Any, Any]:
+    lu, _, permutation = run("lu", m.detach())
+    return lu, permutation
+
+
+def sqrtm(A: Any) -> Tensor:
+    """The principal square roots of matrices without eigenvalues on the negative real axis.
+
+    Other real matrices have no real root: NaN, or what does not square to them. Gradients solve a Sylvester
+    equation.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.scipy.linalg.sqrtm([[4.0, 0.0], [0.0, 9.0]])
+        tensor([[2., 0.],
+                [0., 3.]])
+
+    Raises LinAlgError unless the last two axes are of one size. Semantics: ``scipy.linalg.sqrtm``, for real
+    roots.
+    """
+    result: Tensor = _sqrtm(square_matrices("scipy.linalg.sqrtm", A, "A"))
+    return result
+
+
+# -- logarithms -----------------------------------------------------------------------------------
+
+#: The norm of a - 1 up to which the approximant of `_NODES` nodes is as exact as the dtype. Source: Higham,
+#: Functions of Matrices (2008), table 11.1.
+_NEAR: Final = 0.749
+#: Square roots that are taken at most.
+_ROOTS: Final = 64
+_NODES: Final = 16
+
+
+@custom_vjp
+def _logm(a: Any) -> Any:
+    return _by_roots(a)
+
+
+def _logm_forward(a: Any) -> Any:
+    return _logm(a), a
+
+
+def _logm_backward(a: Any, ct: Any) -> Any:
+    """The adjoint of the Frechet derivative at a: the upper right block of log [[a^T, ct], [0, a^T]].
+
+    Source: Higham 2008, Functions of Matrices, equation 3.16.
+    """
+    size, rank = a.shape[-1], a.ndim
+    turned = run("transpose", a, perm=(*range(rank - 2), rank - 1, rank - 2))
+    above = concatenate([turned, ct], axis=-1)
+    below = concatenate([0.0 * ct, turned], axis=-1)
+    return (_logm(concatenate([above, below], axis=-2))[..., :size, size:],)
+
+
+_logm.defvjp(_logm_forward, _logm_backward)
+
+
+def _by_roots(a: Any) -> Any:
+    """Inverse scaling and squaring: log(a) = 2^k log(a^(1/2^k)), by Gauss-Legendre quadrature of
+
+    log(1 + e) = integral over t from 0 to 1 of (1 + t e)^-1 e
+
+    which is the diagonal Pade approximant. Source: Higham 2008, Functions of Matrices, section 11.5.
+    """
+    unit = identity(a, a.shape[-1])
+
+    def is_far(state: Any) -> Any:
+        root, count = state
+        far = run("gt", run("max", run("abs", root - unit), axes=tuple(range(a.ndim))) * a.shape[-1], _NEAR)
+        return run("logical_and", far, run("lt", count, _ROOTS))
+
+    def halve(state: Any) -> Any:
+        root, count = state
+        return _root(root), count + 1
+
+    if a.size == 0:
+        return a
+    state = (a, run("full", value=0, shape=(), dtype=INT64))
+    if is_tracing():
+        state = while_loop(is_far, halve, state)
+    else:
+        while is_far(state):
+            state = halve(state)
+    root, count = state
+    e = root - unit
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    total = 0.0 * e
+    for node, weight in zip(nodes.tolist(), weights.tolist(), strict=True):
+        total = total + (0.5 * weight) * solve(unit + (0.5 * (node + 1.0)) * e, e)
+    return total * run("exp2", run("cast", count, dtype=a.dtype))
+
+
+def logm(A: Any) -> Tensor:
+    """The principal logarithms of matrices without eigenvalues on the negative real axis.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.scipy.linalg.logm(tj.eye(2)).round(12)
+        tensor([[0., 0.],
+                [0., 0.]])
+
+    Raises LinAlgError unless the last two axes are of one size. Semantics: ``scipy.linalg.logm``, for real
+    logarithms.
+    """
+    result: Tensor = _logm(square_matrices("scipy.linalg.logm", A, "A"))
+    return result
