@@ -94,6 +94,22 @@ def out_of_memory(nbytes: int) -> str:
 REPORT: Final = "check_report"
 #: What messages of failed checks begin with.
 FAILED: Final = "checked code"
+#: What messages begin with for which LinAlgError is raised.
+LINALG_ERROR: Final = "LinAlgError: "
+
+# -- LAPACK --------------------------------------------------------------------------------------------
+
+
+def lapack_symbol(name: str, bits: int) -> str:
+    """The symbol by which generated code calls a function of LAPACK with integers of so many bits."""
+    return f"lapack{bits}_{name}"
+
+
+def lapack_name(symbol: str) -> tuple[str, int]:
+    """The function's name, and the bits of its integers."""
+    bits, _, name = symbol.removeprefix("lapack").partition("_")
+    return name, int(bits)
+
 
 # -- signals -------------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from ..ir.records import record
 from .cache.code import Code, instruction_text, load_code, read_instruction, store_code
 from .cache.keys import function_key
 from .cache.store import CACHE
+from .native.lapack import lapack_key
 from .native.single_gemm import single_gemm_code
 from .tiers import BACKGROUND, saves_time, tiers_are_on
 
@@ -98,7 +99,7 @@ class Compilation:
         if CACHE.problem or self.instrument is not None:
             return None
         try:
-            return function_key(self.source, repr(self.donated), repr(self.machine))
+            return function_key(self.source, repr(self.donated), repr(self.machine), lapack_key(self.source))
         except NoContent:
             return None
 

@@ -83,7 +83,7 @@ def machine_code(
         image, list(module.errors), module.parallel, f"@{POLL}(" in text, list(module.products),
         [(call.symbol, "") for call in module.host_calls],
         exports, module.cycles, len(module.kernels), module.arena_bytes,
-        reuses(module.recovery.function, module.plan, donated),
+        reuses(module.recovery.function, module.plan, donated), lapack=list(module.lapack),
     )  # fmt: skip
     return module, code, {"generate": spent, **milliseconds}
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..codegen.interface import FAILED, REPORT, Library
+from ..codegen.interface import FAILED, LINALG_ERROR, REPORT, Library
 from ..ir.errors import CompileError, DomainError, LinAlgError, OutOfBoundsError
 from ..ir.graph import Function
 from ..ir.process.locks import ForkLock
@@ -24,6 +24,7 @@ from .host_calls import callback_of
 from .interrupts import interruptible, poll_imports
 from .native.allocator import empty
 from .native.gemm import product_addresses
+from .native.lapack import lapack_addresses
 from .native.single_gemm import link_single_gemm
 from .observing import OBSERVER
 from .threads import POOL
@@ -145,6 +146,8 @@ class Executable:
         imports: dict[str, int] = {}
         for dtype in code.products:
             imports.update(product_addresses(dtype))
+        if code.lapack:
+            imports.update(lapack_addresses(code.lapack))
         if code.parallel:
             imports.update(POOL.imports())
         if code.polls:
@@ -221,6 +224,8 @@ class Executable:
         if message.startswith(FAILED):
             first = ctypes.c_int64.from_address(self.library.addresses[REPORT] + 8).value
             raise CompileError(f"{message}: it begins at byte {first}. A bug in tracejit: please report it")
+        if message.startswith(LINALG_ERROR):
+            raise LinAlgError(message.removeprefix(LINALG_ERROR))
         raise OutOfBoundsError(message)
 
 

@@ -41,6 +41,10 @@ class Kernel:
     grain: float = field(default_factory=lambda: machine().task_cycles)
     #: The dtype whose product function it calls; see `codegen.products`.
     product: str = ""
+    #: The symbols of LAPACK's functions that it calls.
+    lapack: tuple[str, ...] = ()
+    #: Why its tasks run one after the other, in the user's words, where nothing else says so.
+    serial: str = ""
     #: Whether it hands tasks to the pool itself.
     pooled: bool = False
     #: What it computes, and of a fusion the loops that do.
@@ -75,6 +79,8 @@ class Kernel:
             return ""
         if self.tasks <= 1:
             return "its work is one task: there is no outer loop to share among threads"
+        if self.serial:
+            return self.serial
         if self.errors:
             return "it checks indices and may fail, and what may fail runs on one thread"
         least = machine().least_tasks * self.grain

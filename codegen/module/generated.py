@@ -41,6 +41,8 @@ class Module:
     parameters: ScheduleParameters = OPTIMIZED.parameters
     #: Of what `generate` made, the Function, with what was simplified in it.
     recovery: Recovery | None = None
+    #: The symbols of LAPACK's functions that it calls.
+    lapack: list[str] = field(default_factory=list)
 
     @property
     def text(self) -> str:

@@ -126,6 +126,7 @@ class _ModuleWriter(ExitWriter):
         return Module(
             head, functions, self.kernels, self.host_calls, self.errors, self.parallel, products,
             self.plan.arena_bytes, self.cycles + 1e5 * len(self.host_calls), self.slower, self.descriptions,
+            lapack=sorted({symbol for kernel in self.kernels for symbol in kernel.lapack}),
             plan=self.plan, reduce_loops=2 * sum(unrolled.values()) < code_length([*head, *functions]),
         )  # fmt: skip
 

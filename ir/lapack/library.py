@@ -26,11 +26,8 @@ _SPELLINGS = (
     ("scipy_", "_64_"), ("", "_64_"), ("scipy_", "_"), ("", "$NEWLAPACK$ILP64"), ("", "$NEWLAPACK"),
     ("", "_"),
 )  # fmt: skip
-#: What sets the number of threads of the library, which is one for the whole process.
-_SET_THREADS = (
-    "scipy_openblas_set_num_threads64_", "openblas_set_num_threads64_", "scipy_openblas_set_num_threads",
-    "openblas_set_num_threads",
-)  # fmt: skip
+#: What sets and tells the number of OpenBLAS's threads, which is one for the whole process.
+_THREADS = ("scipy_openblas_{}64_", "openblas_{}64_", "scipy_openblas_{}", "openblas_{}")
 
 
 @record(eq=False)
@@ -41,27 +38,29 @@ class Library:
         source: whose it is, for `tracejit doctor`.
         integer_bits: the width of its integers, 32 or 64.
         find: gives the address of a function by its name in LAPACK's documents, 0 where it has none.
-        set_threads: the address of what sets the number of its threads, 0 where it has none.
+        get_threads: the address of what tells the number of its threads, 0 where it has none.
+        set_threads: the same of what sets it.
     """
 
     source: str
     integer_bits: int
     find: Callable[[str], int]
-    set_threads: int
+    get_threads: int = 0
+    set_threads: int = 0
 
 
 @functools.lru_cache(maxsize=1)
 def library() -> Library | None:
     """The LAPACK of this process; None where there is none that can be called."""
-    for source, find, set_threads in _candidates():
+    for source, find, get_threads, set_threads in _candidates():
         address = find("dpotrf")
         bits = _integer_bits(address) if address else 0
         if bits:
-            return Library(source, bits, functools.lru_cache(maxsize=None)(find), set_threads)
+            return Library(source, bits, functools.lru_cache(maxsize=None)(find), get_threads, set_threads)
     return None
 
 
-def _candidates() -> Iterator[tuple[str, Callable[[str], int], int]]:
+def _candidates() -> Iterator[tuple[str, Callable[[str], int], int, int]]:
     module = importlib.import_module("numpy.linalg._umath_linalg")
     try:
         handle = ctypes.CDLL(module.__file__ or "")
@@ -70,14 +69,13 @@ def _candidates() -> Iterator[tuple[str, Callable[[str], int], int]]:
     if handle is not None:
         for prefix, suffix in _SPELLINGS:
             if _address(handle, f"{prefix}dpotrf{suffix}"):
-                set_threads = next(filter(None, (_address(handle, name) for name in _SET_THREADS)), 0)
-                yield (
-                    f"NumPy's, as {prefix}dpotrf{suffix}",
-                    lambda name, prefix=prefix, suffix=suffix: _address(handle, f"{prefix}{name}{suffix}"),  # type: ignore[misc]
-                    set_threads,
+                find = functools.partial(_of_handle, handle, prefix, suffix)
+                get, put = (
+                    _threads_function(handle, name) for name in ("get_num_threads", "set_num_threads")
                 )
+                yield f"NumPy's, as {prefix}dpotrf{suffix}", find, get, put
     if importlib.util.find_spec("scipy") is not None:
-        yield "SciPy's, by its Cython interface", _of_scipy, 0
+        yield "SciPy's, by its Cython interface", _of_scipy, 0, 0
 
 
 def _address(handle: Any, name: str) -> int:
@@ -85,6 +83,14 @@ def _address(handle: Any, name: str) -> int:
         return ctypes.cast(getattr(handle, name), ctypes.c_void_p).value or 0
     except AttributeError:
         return 0
+
+
+def _of_handle(handle: Any, prefix: str, suffix: str, name: str) -> int:
+    return _address(handle, f"{prefix}{name}{suffix}")
+
+
+def _threads_function(handle: Any, name: str) -> int:
+    return next(filter(None, (_address(handle, spelling.format(name)) for spelling in _THREADS)), 0)
 
 
 def _of_scipy(name: str) -> int:

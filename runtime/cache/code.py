@@ -29,6 +29,7 @@ class Code:
         kernels: how many kernels it has.
         arena_bytes: bytes for intermediate values.
         reuses: by result, the donated parameter that it may be written over.
+        lapack: the symbols of LAPACK's functions that it calls.
         numbers: what code for any product finds its own by, see `single_gemm`; such code is not kept on disk.
     """
 
@@ -44,6 +45,7 @@ class Code:
     arena_bytes: int
     reuses: dict[int, int]
     numbers: tuple[int, ...] = ()
+    lapack: Sequence[str] = ()
 
     def answers_like(self, other: Code) -> bool:
         """Whether callers can have this in place of `other`: it has the same errors, or the first of them,
@@ -54,7 +56,7 @@ class Code:
 
 _FIELDS: Final[tuple[str, ...]] = (
     "errors", "parallel", "polls", "products", "host_calls", "exports", "cycles", "kernels", "arena_bytes",
-    "reuses",
+    "reuses", "lapack",
 )  # fmt: skip
 
 

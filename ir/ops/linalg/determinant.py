@@ -20,6 +20,7 @@ from .common import (
     diagonal,
     each_matrix,
     identity,
+    part,
     product,
     row_of,
     scaled_columns,
@@ -58,8 +59,22 @@ def _det_eval(a: Any, lu: Any, pivots: Any, permutation: Any) -> Any:
 
 
 def _det(b: Any, a: Any, lu: Any, pivots: Any, permutation: Any) -> Any:
-    pivot_product = b.prod(diagonal(b, lu), axes=(len(lu.shape) - 2,))
+    pivot_product = folded(b, b.mul, diagonal(b, lu), 1.0)
     return b.mul(pivot_product, parity(b, pivots, a.dtype))
+
+
+def folded(b: Any, combine: Any, vectors: Any, empty: float) -> Any:
+    """The elements of each vector combined by halves: to the same bits in batches as for single vectors."""
+    count = vectors.shape[-1]
+    if count == 0:
+        return b.full(value=empty, shape=tuple(vectors.shape[:-1]), dtype=vectors.dtype)
+    while count > 1:
+        half = count // 2
+        pairs = combine(part(b, vectors, -1, 0, half), part(b, vectors, -1, half, 2 * half))
+        rest = [part(b, vectors, -1, 2 * half, count)] if count % 2 else []
+        vectors = b.concat(pairs, *rest, axis=len(vectors.shape) - 1) if rest else pairs
+        count = vectors.shape[-1]
+    return b.reshape(vectors, shape=tuple(vectors.shape[:-1]))
 
 
 def parity(b: Any, pivots: Any, dtype: Any) -> Any:
@@ -204,7 +219,7 @@ def _log_eval(a: Any, lu: Any, permutation: Any) -> Any:
 
 
 def _log(b: Any, a: Any, lu: Any, permutation: Any) -> Any:
-    return b.sum(b.log(b.abs(diagonal(b, lu))), axes=(len(lu.shape) - 2,))
+    return folded(b, b.add, b.log(b.abs(diagonal(b, lu))), 0.0)
 
 
 def _log_rule(b: Any, ct: Any, a: Any, lu: Any, permutation: Any) -> Any:

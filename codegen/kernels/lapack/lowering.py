@@ -1,0 +1,147 @@
+"""Kernels of linear algebra by LAPACK, where the process has one; else ops are host calls."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from ....ir.dtypes import SHORT_NAME
+from ....ir.graph import Instruction, Value
+from ....ir.lapack.library import Library, library
+from ....ir.registry import Kind
+from ...interface import LINALG_ERROR
+from ...llvm.emitter import BITS, Reg, constant
+from ...llvm.loops import FunctionWriter
+from ..kernel import Kernel, empty_kernel, signature
+from ..lowering import Lowering, LoweringContext
+from .calls import LETTERS, Caller, one_thread
+from .factorizations import FACTORIZATIONS, Factorization, Problem, dtype_of
+
+#: Cycles of a call for a matrix, and floating operations in a cycle.
+_CALL: Final = 1000.0
+_FLOPS: Final = 8.0
+
+
+def lapack_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel | None:
+    """One matrix of the batch after the other; None where the op or LAPACK is not there."""
+    chosen = _factorization(instruction)
+    if chosen is None:
+        return None
+    factorization, lapack = chosen
+    values = [*instruction.operands, *instruction.results]
+    a = instruction.operands[0]
+    batch = math.prod(a.shape[:-2])
+    description = f"{instruction.op.name} {name}: {batch} x {a.type} by LAPACK"
+    if any(value.type.size == 0 for value in instruction.results) or a.type.size == 0:
+        return (
+            None
+            if any(value.type.size for value in instruction.results)
+            else empty_kernel(name, len(values), description)
+        )
+    dtype = dtype_of(instruction)
+    workspace = factorization.workspace(instruction, BITS[dtype] // 8)
+    w = FunctionWriter(context.declarations)
+    caller = Caller(w, lapack, dtype)
+    problem = Problem(
+        w,
+        caller,
+        instruction,
+        dtype,
+        context.target.lanes(dtype),
+        [],
+        [],
+        f"%b{len(values)}",
+        _Constants(caller),
+    )
+
+    def one_matrix(index: Reg, seen: list[Reg]) -> Sequence[Reg]:
+        places = [_matrix_at(w, i, value, len(a.shape) - 2, index) for i, value in enumerate(values)]
+        problem.operands = places[: len(instruction.operands)]
+        problem.results = places[len(instruction.operands) :]
+        failed = factorization.write(problem)
+        return [seen[0] if failed is None else w.or_(seen[0], failed)]
+
+    begin, end = Reg("%begin", "i64"), Reg("%end", "i64")
+    with one_thread(w, lapack) as thread_symbols:
+        (failed,) = w.loop(begin, end, 1, one_matrix, [constant(False, "bool")])
+    message = _message(instruction, factorization)
+    buffers = len(values) + bool(workspace)
+    if message:
+        w.ret(w.cast(failed, "i32"))
+    else:
+        w.ret()
+    code = w.function(signature(name, buffers, result="i32" if message else "void"), "nounwind")
+    cycles = batch * (_CALL + factorization.flops(instruction) / _FLOPS)
+    return Kernel(
+        name, [code], description, tasks=batch, cycles=cycles, errors=(message,) if message else (),
+        slowdown=0.0, lapack=(*thread_symbols, *caller.symbols), serial="LAPACK is called for one matrix after the other",
+    )  # fmt: skip
+
+
+class _Constants(dict[object, str]):
+    """Pointers to constants by value, written in the entry block when first asked for."""
+
+    def __init__(self, caller: Caller) -> None:
+        super().__init__()
+        self.caller = caller
+
+    def __missing__(self, value: object) -> str:
+        caller, w = self.caller, self.caller.w
+        # slots are in the entry block, and so is what is stored in them first
+        operations, w.operations = w.operations, w.slots
+        if isinstance(value, str):
+            place = caller.text(value)
+        elif isinstance(value, float):
+            place = caller.real(value)
+        else:
+            assert isinstance(value, int)
+            place = caller.number(value)
+        w.operations = operations
+        self[value] = place
+        return place
+
+
+def _matrix_at(w: FunctionWriter, number: int, value: Value, batch_rank: int, index: Reg) -> str:
+    """The pointer to matrix `index` of the batch in buffer `number`."""
+    return w.offset(f"%b{number}", SHORT_NAME[value.dtype], w.mul(index, math.prod(value.shape[batch_rank:])))
+
+
+def _factorization(instruction: Instruction) -> tuple[Factorization, Library] | None:
+    factorization, dtype = FACTORIZATIONS.get(instruction.op.name), instruction.operands[0].dtype
+    lapack = library() if factorization is not None and dtype.char in "fd" else None
+    if factorization is None or lapack is None:
+        return None
+    letter = LETTERS[dtype_of(instruction)]
+    if not all(lapack.find(letter + name) for name in factorization.names):
+        return None
+    return factorization, lapack
+
+
+def _message(instruction: Instruction, factorization: Factorization) -> str:
+    """What the instruction raises; empty where it cannot fail."""
+    attrs = instruction.attrs
+    if not factorization.error or "raise" not in (
+        attrs.get("on_error", "raise"),
+        attrs.get("on_singular", ""),
+    ):
+        return ""
+    if attrs.get("on_singular", "raise") != "raise" or attrs.get("unit_diagonal"):
+        return ""
+    if attrs.get("on_error", "raise") != "raise":
+        return ""
+    where = f" ({instruction.location.file}:{instruction.location.line})" if instruction.location else ""
+    return f"{LINALG_ERROR}{instruction.op.name}: {factorization.error}{where}"
+
+
+def lapack_workspace(instruction: Instruction, context: LoweringContext) -> int:
+    """Bytes that the kernel works in."""
+    chosen = _factorization(instruction)
+    if chosen is None or instruction.operands[0].type.size == 0:
+        return 0
+    return chosen[0].workspace(instruction, BITS[dtype_of(instruction)] // 8)
+
+
+LAPACK: Final = Lowering(
+    (Kind.LINALG,), lapack_kernel, workspace=lapack_workspace, arithmetic="linear algebra"
+)
