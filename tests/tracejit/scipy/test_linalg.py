@@ -122,7 +122,7 @@ def test_lu_gives_the_matrix_back(wrap: Any, matrix: Any) -> None:
     ("name", "matrix", "units"),
     [
         ("expm", SQUARE[:3, :3], 100), ("expm", 20 * SQUARE[:3, :3], 2000),
-        ("expm", np.array([[0.0, 1e6], [0, 0]]), 1000),
+        ("expm", np.array([[0.0, 1e3], [0, 0]]), 1000),
         ("sqrtm", POSITIVE[:3, :3], 100), ("logm", POSITIVE[:3, :3], 500),
         ("logm", np.eye(3) + 1e-3 * SQUARE[:3, :3], 1000),
     ],
