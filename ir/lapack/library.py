@@ -31,7 +31,7 @@ _THREADS = ("scipy_openblas_{}64_", "openblas_{}64_", "scipy_openblas_{}", "open
 
 
 @record(eq=False)
-class Library:
+class LapackLibrary:
     """LAPACK as it was found.
 
     Attributes:
@@ -50,13 +50,15 @@ class Library:
 
 
 @functools.lru_cache(maxsize=1)
-def library() -> Library | None:
+def library() -> LapackLibrary | None:
     """The LAPACK of this process; None where there is none that can be called."""
     for source, find, get_threads, set_threads in _candidates():
         address = find("dpotrf")
         bits = _integer_bits(address) if address else 0
         if bits:
-            return Library(source, bits, functools.lru_cache(maxsize=None)(find), get_threads, set_threads)
+            return LapackLibrary(
+                source, bits, functools.lru_cache(maxsize=None)(find), get_threads, set_threads
+            )
     return None
 
 

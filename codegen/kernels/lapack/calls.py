@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from ....ir.lapack.library import Library
+from ....ir.lapack.library import LapackLibrary
 from ...interface import lapack_symbol
 from ...llvm.emitter import Reg, constant, pointer
 from ...llvm.loops import FunctionWriter
@@ -21,7 +21,7 @@ class Caller:
     *Requires*: numbers and texts are asked for outside of loops.
     """
 
-    def __init__(self, w: FunctionWriter, library: Library, dtype: str) -> None:
+    def __init__(self, w: FunctionWriter, library: LapackLibrary, dtype: str) -> None:
         self.w, self.dtype = w, dtype
         self.bits = library.integer_bits
         self.integer = f"i{self.bits}"
@@ -62,7 +62,7 @@ class Caller:
 
 
 @contextmanager
-def one_thread(w: FunctionWriter, library: Library) -> Iterator[list[str]]:
+def one_thread(w: FunctionWriter, library: LapackLibrary) -> Iterator[list[str]]:
     """Hold the library to one thread in what is written within; gives the symbols that are called for that.
 
     Who finds one thread there, as a call that another thread makes meanwhile does, leaves the number as it

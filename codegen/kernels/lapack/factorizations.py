@@ -1,107 +1,24 @@
-"""What each op does with LAPACK for one matrix after the other.
+"""Cholesky, LU and QR factors and triangular systems by LAPACK and BLAS, for one matrix.
 
-A `Problem` has the pointers to one matrix of each buffer. A function of this module writes the code for it,
-and gives the condition of failure, or None where there is none.
+Each function writes the code, and gives the condition of failure, or None where there is none.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Sequence
 
-from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Instruction
-from ....ir.records import record
-from ...llvm.emitter import BITS, Reg, constant
-from ...llvm.loops import FunctionWriter
-from .calls import Caller, transpose
-
-#: Columns that LAPACK's blocked functions work on at a time, at most.
-_BLOCK: Final = 64
-
-
-@record(eq=False, frozen=False)
-class Problem:
-    """One matrix of each operand and result of an instruction, and the workspace."""
-
-    w: FunctionWriter
-    caller: Caller
-    instruction: Instruction
-    dtype: str
-    lanes: int
-    #: Pointers to the matrices of the operands, and of the results.
-    operands: Sequence[str]
-    results: Sequence[str]
-    workspace: str
-    #: The pointers to numbers and texts, by value.
-    constants: dict[object, str]
-
-    def number(self, value: int) -> str:
-        """A pointer to `value` as LAPACK's integer."""
-        return self.constants[value]
-
-    def text(self, letter: str) -> str:
-        """A pointer to a character."""
-        return self.constants[letter]
-
-    @property
-    def bytes(self) -> int:
-        """Of an element."""
-        return BITS[self.dtype] // 8
-
-    def place(self, offset: int) -> str:
-        """The pointer to byte `offset` of the workspace."""
-        return self.w.offset(self.workspace, "u8", offset)
-
-    def call(self, name: str, arguments: Sequence[str | int], info: bool = True) -> None:
-        """Call LAPACK: pointers as they are, ``"'U"`` for a character, integers by reference."""
-        texts = sum(isinstance(argument, str) and argument.startswith("'") for argument in arguments)
-        places = [
-            self.number(argument)
-            if isinstance(argument, int)
-            else self.text(argument[1])
-            if argument.startswith("'")
-            else argument
-            for argument in arguments
-        ]
-        self.caller.call(name, [*places, *([self.caller.info] if info else [])], texts)
-
-
-Sizes = tuple[int, ...]
-
-
-@record(eq=False)
-class Factorization:
-    """An op by LAPACK: what it writes, what it asks of the workspace in bytes, LAPACK's names, the floating
-    operations, and what its failure is called."""
-
-    write: Callable[[Problem], Reg | None]
-    workspace: Callable[[Instruction, int], int]
-    names: tuple[str, ...]
-    flops: Callable[[Instruction], float]
-    error: str = ""
-
-
-def _size(instruction: Instruction) -> tuple[int, int]:
-    rows, columns = instruction.operands[0].shape[-2:]
-    return rows, columns
-
-
-def _aligned(nbytes: int) -> int:
-    return -(-nbytes // 64) * 64
-
-
-def _no_workspace(instruction: Instruction, nbytes: int) -> int:
-    return 0
-
+from ...llvm.emitter import Reg, constant
+from .calls import transpose
+from .problem import BLOCK, Problem, Sizes, aligned, size_of
 
 # -- Cholesky -------------------------------------------------------------------------------------
 
 
-def _cholesky(p: Problem) -> Reg | None:
+def cholesky(p: Problem) -> Reg | None:
     """The lower triangle by rows is the upper one by columns."""
-    w, (size, _), result = p.w, _size(p.instruction), p.results[0]
+    w, (size, _), result = p.w, size_of(p.instruction), p.results[0]
     w.copy(result, p.operands[0], size * size * p.bytes)
     p.call("potrf", ["'U", size, result, size])
 
@@ -160,7 +77,8 @@ def _zero_on_diagonal(p: Problem, matrix: str, size: int) -> Reg:
     return zero
 
 
-def _triangular_solve(p: Problem) -> Reg | None:
+def triangular_solve(p: Problem) -> Reg | None:
+    """A triangular system, solved in the memory of the result."""
     attrs, right = p.instruction.attrs, p.instruction.operands[1]
     rows, columns = right.shape[-2:]
     p.w.copy(p.results[0], p.operands[1], rows * columns * p.bytes)
@@ -176,12 +94,13 @@ def _triangular_solve(p: Problem) -> Reg | None:
 # -- LU -------------------------------------------------------------------------------------------
 
 
-def _lu(p: Problem) -> Reg | None:
-    w, (rows, columns) = p.w, _size(p.instruction)
+def lu(p: Problem) -> Reg | None:
+    """The factors, transposed to LAPACK's columns and back; its pivots count from 1."""
+    w, (rows, columns) = p.w, size_of(p.instruction)
     least = min(rows, columns)
     factors, pivots, permutation = p.results
     by_columns = p.workspace
-    own = p.place(_aligned(rows * columns * p.bytes))
+    own = p.place(aligned(rows * columns * p.bytes))
     transpose(w, p.dtype, (rows, columns), p.operands[0], by_columns, p.lanes)
     p.call("getrf", [rows, columns, by_columns, rows, own])
     transpose(w, p.dtype, (columns, rows), by_columns, factors, p.lanes)
@@ -206,12 +125,14 @@ def _lu(p: Problem) -> Reg | None:
     return None  # a zero among the pivots is a result
 
 
-def _lu_workspace(instruction: Instruction, nbytes: int) -> int:
-    rows, columns = _size(instruction)
-    return _aligned(rows * columns * nbytes) + _aligned(8 * min(rows, columns))
+def lu_workspace(instruction: Instruction, nbytes: int) -> int:
+    """Bytes for the transposed matrix and the pivots."""
+    rows, columns = size_of(instruction)
+    return aligned(rows * columns * nbytes) + aligned(8 * min(rows, columns))
 
 
-def _lu_solve(p: Problem) -> Reg | None:
+def lu_solve(p: Problem) -> Reg | None:
+    """Rows in the order of the permutation, and two triangular systems."""
     w, attrs = p.w, p.instruction.attrs
     size, columns = p.instruction.operands[3].shape[-2:]
     _, lu, permutation, right = p.operands
@@ -240,7 +161,8 @@ def _lu_solve(p: Problem) -> Reg | None:
     return None
 
 
-def _lu_solve_workspace(instruction: Instruction, nbytes: int) -> int:
+def lu_solve_workspace(instruction: Instruction, nbytes: int) -> int:
+    """Bytes for the solution before its rows are exchanged."""
     size, columns = instruction.operands[3].shape[-2:]
     return size * columns * nbytes if instruction.attrs["transpose"] else 0
 
@@ -248,9 +170,9 @@ def _lu_solve_workspace(instruction: Instruction, nbytes: int) -> int:
 # -- QR -------------------------------------------------------------------------------------------
 
 
-def _qr(p: Problem) -> Reg | None:
+def qr(p: Problem) -> Reg | None:
     """``a = q r`` by rows is ``a^T = l q`` by columns."""
-    w, (rows, columns) = p.w, _size(p.instruction)
+    w, (rows, columns) = p.w, size_of(p.instruction)
     q, r = p.results
     least, inner = min(rows, columns), p.instruction.results[0].shape[-1]
     factors, tau, work, length = _qr_places(p.instruction, p.bytes)
@@ -282,139 +204,13 @@ def _qr(p: Problem) -> Reg | None:
 
 def _qr_places(instruction: Instruction, nbytes: int) -> Sizes:
     """Bytes where the factors, tau and LAPACK's workspace begin, and the number of elements of that."""
-    rows, columns = _size(instruction)
-    tau = _aligned(rows * columns * nbytes)
-    work = tau + _aligned(min(rows, columns) * nbytes)
-    return 0, tau, work, _BLOCK * max(rows, columns)
+    rows, columns = size_of(instruction)
+    tau = aligned(rows * columns * nbytes)
+    work = tau + aligned(min(rows, columns) * nbytes)
+    return 0, tau, work, BLOCK * max(rows, columns)
 
 
-def _qr_workspace(instruction: Instruction, nbytes: int) -> int:
+def qr_workspace(instruction: Instruction, nbytes: int) -> int:
+    """Bytes for the factors, the reflectors' scales and LAPACK's own workspace."""
     _, _, work, length = _qr_places(instruction, nbytes)
     return work + length * nbytes
-
-
-# -- eigenvalues and singular values --------------------------------------------------------------
-
-
-def _eigh(p: Problem) -> Reg | None:
-    """Called as NumPy calls it, so that vectors have the same signs."""
-    w, (size, _) = p.w, _size(p.instruction)
-    vectors = len(p.results) == 2
-    work, numbers, length, count = _eigh_places(p.instruction, p.bytes)
-    transpose(w, p.dtype, (size, size), p.operands[0], p.workspace, p.lanes)
-    job = "'V" if vectors else "'N"
-    p.call(
-        "syevd",
-        [job, "'L", size, p.workspace, size, p.results[0], p.place(work), length, p.place(numbers), count],
-    )
-    failed = p.caller.failed()
-    if vectors:
-        transpose(w, p.dtype, (size, size), p.workspace, p.results[1], p.lanes)
-    return failed
-
-
-def _eigh_places(instruction: Instruction, nbytes: int) -> Sizes:
-    size, _ = _size(instruction)
-    vectors = len(instruction.results) == 2
-    length = (1 + 6 * size + 2 * size * size if vectors else 2 * size + 1) + _BLOCK * size
-    count = 3 + 5 * size if vectors else 1
-    work = _aligned(size * size * nbytes)
-    return work, work + _aligned(length * nbytes), length, count
-
-
-def _eigh_workspace(instruction: Instruction, nbytes: int) -> int:
-    _, numbers, _, count = _eigh_places(instruction, nbytes)
-    return numbers + 8 * count
-
-
-def _svd(p: Problem) -> Reg | None:
-    """Called as NumPy calls it, so that vectors have the same signs."""
-    w, (rows, columns) = p.w, _size(p.instruction)
-    left, right = _svd_sides(p.instruction)
-    at_left, at_right, work, numbers, length = _svd_places(p.instruction, p.bytes)
-    transpose(w, p.dtype, (rows, columns), p.operands[0], p.workspace, p.lanes)
-    if not left:
-        job, s = "'N", p.results[0]
-    else:
-        job, s = "'A" if p.instruction.attrs["full_matrices"] else "'S", p.results[1]
-    p.call(
-        "gesdd",
-        [
-            job, rows, columns, p.workspace, rows, s, p.place(at_left), rows, p.place(at_right),
-            max(right, 1), p.place(work), length, p.place(numbers),
-        ],
-    )  # fmt: skip
-    failed = p.caller.failed()
-    if left:
-        transpose(w, p.dtype, (left, rows), p.place(at_left), p.results[0], p.lanes)
-        transpose(w, p.dtype, (columns, right), p.place(at_right), p.results[2], p.lanes)
-    return failed
-
-
-def _svd_sides(instruction: Instruction) -> tuple[int, int]:
-    """How many left and right vectors there are, 0 where just values are computed."""
-    if len(instruction.results) == 1:
-        return 0, 0
-    return instruction.results[0].shape[-1], instruction.results[2].shape[-2]
-
-
-def _svd_places(instruction: Instruction, nbytes: int) -> Sizes:
-    """Bytes where the left and right vectors and LAPACK's workspaces begin, and the elements of the first."""
-    rows, columns = _size(instruction)
-    left, right = _svd_sides(instruction)
-    least, most = min(rows, columns), max(rows, columns)
-    length = 4 * least * least + 8 * least + most + max(most, 7 * least) + _BLOCK * (least + most)
-    at_left = _aligned(rows * columns * nbytes)
-    at_right = at_left + _aligned(rows * left * nbytes)
-    work = at_right + _aligned(columns * right * nbytes)
-    return at_left, at_right, work, work + _aligned(length * nbytes), length
-
-
-def _svd_workspace(instruction: Instruction, nbytes: int) -> int:
-    numbers = _svd_places(instruction, nbytes)[3]
-    return numbers + 8 * 8 * min(_size(instruction))
-
-
-def _cube(factor: float) -> Callable[[Instruction], float]:
-    """Floating operations: `factor` times the larger side and the square of the smaller one."""
-
-    def flops(instruction: Instruction) -> float:
-        rows, columns = _size(instruction)
-        return factor * max(rows, columns) * min(rows, columns) ** 2
-
-    return flops
-
-
-def _of_right_sides(factor: float) -> Callable[[Instruction], float]:
-    def flops(instruction: Instruction) -> float:
-        size, columns = instruction.operands[-1].shape[-2:]
-        return factor * size * size * columns
-
-    return flops
-
-
-#: By the names of the ops.
-FACTORIZATIONS: Final[dict[str, Factorization]] = {
-    "cholesky": Factorization(
-        _cholesky, _no_workspace, ("potrf",), _cube(1 / 3), "Matrix is not positive definite"
-    ),
-    "triangular_solve": Factorization(
-        _triangular_solve, _no_workspace, ("trsm", "trsv"), _of_right_sides(1.0), "singular matrix"
-    ),
-    "lu": Factorization(_lu, _lu_workspace, ("getrf",), _cube(2 / 3)),
-    "lu_solve": Factorization(
-        _lu_solve, _lu_solve_workspace, ("trsm", "trsv"), _of_right_sides(2.0), "singular matrix"
-    ),
-    "qr": Factorization(_qr, _qr_workspace, ("gelqf", "orglq"), _cube(4.0)),
-    "eigh": Factorization(_eigh, _eigh_workspace, ("syevd",), _cube(9.0), "Eigenvalues did not converge"),
-    "eigvalsh": Factorization(
-        _eigh, _eigh_workspace, ("syevd",), _cube(4 / 3), "Eigenvalues did not converge"
-    ),
-    "svd": Factorization(_svd, _svd_workspace, ("gesdd",), _cube(20.0), "SVD did not converge"),
-    "svdvals": Factorization(_svd, _svd_workspace, ("gesdd",), _cube(8 / 3), "SVD did not converge"),
-}
-
-
-def dtype_of(instruction: Instruction) -> str:
-    """The short name of the dtype of the matrices."""
-    return SHORT_NAME[instruction.operands[0].dtype]

@@ -8,7 +8,7 @@ from typing import Final
 
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Instruction, Value
-from ....ir.lapack.library import Library, library
+from ....ir.lapack.library import LapackLibrary, library
 from ....ir.registry import Kind
 from ...interface import LINALG_ERROR
 from ...llvm.emitter import BITS, Reg, constant
@@ -16,7 +16,8 @@ from ...llvm.loops import FunctionWriter
 from ..kernel import Kernel, empty_kernel, signature
 from ..lowering import Lowering, LoweringContext
 from .calls import LETTERS, Caller, one_thread
-from .factorizations import FACTORIZATIONS, Factorization, Problem, dtype_of
+from .problem import Factorization, Problem, dtype_of
+from .table import FACTORIZATIONS
 
 #: Cycles of a call for a matrix, and floating operations in a cycle.
 _CALL: Final = 1000.0
@@ -108,7 +109,7 @@ def _matrix_at(w: FunctionWriter, number: int, value: Value, batch_rank: int, in
     return w.offset(f"%b{number}", SHORT_NAME[value.dtype], w.mul(index, math.prod(value.shape[batch_rank:])))
 
 
-def _factorization(instruction: Instruction) -> tuple[Factorization, Library] | None:
+def _factorization(instruction: Instruction) -> tuple[Factorization, LapackLibrary] | None:
     factorization, dtype = FACTORIZATIONS.get(instruction.op.name), instruction.operands[0].dtype
     lapack = library() if factorization is not None and dtype.char in "fd" else None
     if factorization is None or lapack is None:
@@ -122,14 +123,8 @@ def _factorization(instruction: Instruction) -> tuple[Factorization, Library] | 
 def _message(instruction: Instruction, factorization: Factorization) -> str:
     """What the instruction raises; empty where it cannot fail."""
     attrs = instruction.attrs
-    if not factorization.error or "raise" not in (
-        attrs.get("on_error", "raise"),
-        attrs.get("on_singular", ""),
-    ):
-        return ""
-    if attrs.get("on_singular", "raise") != "raise" or attrs.get("unit_diagonal"):
-        return ""
-    if attrs.get("on_error", "raise") != "raise":
+    asked = attrs.get("on_error", attrs.get("on_singular", "raise"))
+    if not factorization.error or asked != "raise" or attrs.get("unit_diagonal"):
         return ""
     where = f" ({instruction.location.file}:{instruction.location.line})" if instruction.location else ""
     return f"{LINALG_ERROR}{instruction.op.name}: {factorization.error}{where}"

@@ -1,0 +1,62 @@
+"""The ops that LAPACK computes, by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from ....ir.graph import Instruction
+from . import factorizations, spectra
+from .problem import Factorization, no_workspace, size_of
+
+
+def _cube(factor: float) -> Callable[[Instruction], float]:
+    """Floating operations: `factor` times the larger side and the square of the smaller one."""
+
+    def flops(instruction: Instruction) -> float:
+        rows, columns = size_of(instruction)
+        return factor * max(rows, columns) * min(rows, columns) ** 2
+
+    return flops
+
+
+def _of_right_sides(factor: float) -> Callable[[Instruction], float]:
+    def flops(instruction: Instruction) -> float:
+        size, columns = instruction.operands[-1].shape[-2:]
+        return factor * size * size * columns
+
+    return flops
+
+
+#: By the names of the ops.
+FACTORIZATIONS: Final[dict[str, Factorization]] = {
+    "cholesky": Factorization(
+        factorizations.cholesky, no_workspace, ("potrf",), _cube(1 / 3), "Matrix is not positive definite"
+    ),
+    "triangular_solve": Factorization(
+        factorizations.triangular_solve,
+        no_workspace,
+        ("trsm", "trsv"),
+        _of_right_sides(1.0),
+        "singular matrix",
+    ),
+    "lu": Factorization(factorizations.lu, factorizations.lu_workspace, ("getrf",), _cube(2 / 3)),
+    "lu_solve": Factorization(
+        factorizations.lu_solve,
+        factorizations.lu_solve_workspace,
+        ("trsm", "trsv"),
+        _of_right_sides(2.0),
+        "singular matrix",
+    ),
+    "qr": Factorization(factorizations.qr, factorizations.qr_workspace, ("gelqf", "orglq"), _cube(4.0)),
+    "eigh": Factorization(
+        spectra.eigh, spectra.eigh_workspace, ("syevd",), _cube(9.0), "Eigenvalues did not converge"
+    ),
+    "eigvalsh": Factorization(
+        spectra.eigh, spectra.eigh_workspace, ("syevd",), _cube(4 / 3), "Eigenvalues did not converge"
+    ),
+    "svd": Factorization(spectra.svd, spectra.svd_workspace, ("gesdd",), _cube(20.0), "SVD did not converge"),
+    "svdvals": Factorization(
+        spectra.svd, spectra.svd_workspace, ("gesdd",), _cube(8 / 3), "SVD did not converge"
+    ),
+}
