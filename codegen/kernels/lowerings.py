@@ -15,7 +15,7 @@ from .indexing.compaction import COMPACTION
 from .indexing.gather import GATHER
 from .indexing.movement import CONCATENATION, UPDATE
 from .indexing.scatter import SCATTER
-from .lapack.lowering import LAPACK
+from .linalg.lowering import LINALG
 from .lowering import Lowering
 from .scan.arg_reduction import ARG_REDUCTION
 from .scan.cumulative import CUMULATIVE
@@ -26,7 +26,7 @@ LOWERINGS: Final[dict[Kind, Lowering]] = {
     kind: lowering
     for lowering in (
         FUSION, CONTRACTION, CONVOLUTION, CONCATENATION, UPDATE, GATHER, SCATTER, CUMULATIVE, ARG_REDUCTION,
-        SORTING, SEARCHING, BINCOUNT, COMPACTION, LAPACK, CONTROL_FLOW, SCAN, EXTERNAL,
+        SORTING, SEARCHING, BINCOUNT, COMPACTION, LINALG, CONTROL_FLOW, SCAN, EXTERNAL,
     )
     for kind in lowering.kinds
 }  # fmt: skip

@@ -9,12 +9,11 @@ from typing import Final
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Instruction, Value
 from ....ir.lapack.library import LapackLibrary, library
-from ....ir.registry import Kind
 from ...interface import LINALG_ERROR
 from ...llvm.emitter import BITS, Reg, constant
 from ...llvm.loops import FunctionWriter
 from ..kernel import Kernel, empty_kernel, signature
-from ..lowering import Lowering, LoweringContext
+from ..lowering import LoweringContext
 from .calls import LETTERS, Caller, one_thread
 from .problem import Factorization, Problem, dtype_of
 from .table import FACTORIZATIONS
@@ -136,8 +135,3 @@ def lapack_workspace(instruction: Instruction, context: LoweringContext) -> int:
     if chosen is None or instruction.operands[0].type.size == 0:
         return 0
     return chosen[0].workspace(instruction, BITS[dtype_of(instruction)] // 8)
-
-
-LAPACK: Final = Lowering(
-    (Kind.LINALG,), lapack_kernel, workspace=lapack_workspace, arithmetic="linear algebra"
-)

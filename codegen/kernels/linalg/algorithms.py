@@ -1,0 +1,157 @@
+"""Cholesky and LU factorisations and triangular solves, in place, over `Matrix`.
+
+They are stated once, for matrices in registers and in scratch memory, for one lane and for many. Rounding is
+the same in all of them: each step is one multiply-add, in one order.
+
+Sources: Golub and Van Loan, Matrix Computations, 4th edition: 3.4.1 (outer-product LU with partial pivoting),
+4.2 (outer-product Cholesky), 3.1 (triangular systems).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...llvm.emitter import INT_OF, Reg, constant
+from ...llvm.loops import FunctionWriter
+from .matrices import Index, Matrix, moved
+
+#: Divisors below the first number or above the second one are scaled by a power of two before their reciprocal
+#: is taken, which would be infinite or not normal.
+_RANGE: Final = {"f32": (2.0**-120, 2.0**120), "f64": (2.0**-1000, 2.0**1000)}
+_SCALE: Final = {"f32": 2.0**64, "f64": 2.0**512}
+
+
+class Quotients:
+    """Divides many numbers by `divisor` with one division."""
+
+    def __init__(self, w: FunctionWriter, divisor: Reg) -> None:
+        self.w = w
+        low, high = _RANGE[divisor.dtype]
+        scale, size = _SCALE[divisor.dtype], w.abs(divisor)
+        small = w.select(w.lt(size, low), w.const(scale, divisor), 1.0)
+        self.scale = w.select(w.gt(size, high), 1.0 / scale, small)
+        self.reciprocal = w.div(1.0, w.mul(divisor, self.scale))
+
+    def of(self, x: Reg) -> Reg:
+        """`x` divided by it."""
+        return self.w.mul(self.w.mul(x, self.scale), self.reciprocal)
+
+
+def cholesky(a: Matrix) -> Reg:
+    """The lower factor in place of `a`, of which the lower triangle is read, and zeros above it; in which lanes
+    it is not positive definite."""
+    w, size = a.w, a.rows
+
+    def column(k: Index, carried: list[Reg]) -> list[Reg]:
+        diagonal = a[k, k]
+        failed = w.or_(carried[0], w.not_(w.gt(diagonal, 0.0)))
+        root = w.sqrt(diagonal)
+        a[k, k] = root
+        divide = Quotients(w, root)
+        after = moved(w, k, 1)
+
+        def scale(i: Index) -> None:
+            a[i, k] = divide.of(a[i, k])
+            a[k, i] = constant(0.0, a.dtype, a.lanes)
+
+        def update(i: Index) -> None:
+            factor = w.neg(a[i, k])
+
+            def element(j: Index) -> None:
+                a[i, j] = w.fma(factor, a[j, k], a[i, j])
+
+            a.each(after, moved(w, i, 1), element)
+
+        a.each(after, size, scale)
+        a.each(after, size, update)
+        return [failed]
+
+    return a.fold(0, size, [constant(False, "bool", a.lanes)], column)[0]
+
+
+def lu(a: Matrix, pivots: Matrix, order: Matrix) -> None:
+    """Both factors in place of `a`, the lower one without its diagonal of ones. `pivots` (a column of integers)
+    becomes the row that each row was swapped with, `order` (a column) the rows of `a` as they stand in the
+    product of the factors."""
+    w, size = a.w, min(a.rows, a.columns)
+
+    def step(k: Index) -> None:
+        after = moved(w, k, 1)
+
+        def search(i: Index, carried: list[Reg]) -> list[Reg]:
+            best, row = carried
+            value = w.abs(a[i, k])
+            # a NaN is larger than all numbers, and the first one stays
+            larger = w.and_(w.not_(w.le(value, best)), w.eq(best, best))
+            here = number_of(a, i)
+            return [w.select(larger, value, best), w.select(larger, here, row)]
+
+        _, row = a.fold(after, a.rows, [w.abs(a[k, k]), number_of(a, k)], search)
+        pivots[k, 0] = row
+        a.swap_rows(k, row)
+        order.swap_rows(k, row)
+        pivot = a[k, k]
+        # where a pivot is zero, so is all below it, and stays
+        divide = Quotients(w, w.select(w.eq(pivot, 0.0), 1.0, pivot))
+
+        def eliminate(i: Index) -> None:
+            factor = divide.of(a[i, k])
+            a[i, k] = factor
+            negative = w.neg(factor)
+
+            def element(j: Index) -> None:
+                a[i, j] = w.fma(negative, a[k, j], a[i, j])
+
+            a.each(after, a.columns, element)
+
+        a.each(after, a.rows, eliminate)
+
+    a.each(0, size, step)
+
+
+def number_of(a: Matrix, index: Index) -> Reg:
+    """`index` in every lane, as an integer as wide as the elements of `a`."""
+    dtype = INT_OF[a.dtype]
+    if isinstance(index, int):
+        return constant(index, dtype, a.lanes)
+    return a.w.splat(a.w.cast(index, dtype), a.lanes)
+
+
+def solve_triangular(a: Matrix, b: Matrix, *, lower: bool, transposed: bool, unit: bool) -> None:
+    """The solution x of ``a @ x = b``, or with `transposed` of ``a.T @ x = b``, in place of `b`. Of `a` the
+    `lower` or the upper triangle is read, with `unit` without its diagonal, which counts as ones."""
+    w, size = a.w, a.rows
+
+    def eliminate(k: Index, rows: tuple[Index, Index]) -> None:
+        """Solve for row k of `b`, and take it out of `rows`."""
+        if not unit:
+            divide = Quotients(w, a[k, k])
+
+            def scale(j: Index) -> None:
+                b[k, j] = divide.of(b[k, j])
+
+            b.each(0, b.columns, scale)
+
+        def row(i: Index) -> None:
+            factor = w.neg(a[k, i] if transposed else a[i, k])
+
+            def element(j: Index) -> None:
+                b[i, j] = w.fma(factor, b[k, j], b[i, j])
+
+            b.each(0, b.columns, element)
+
+        b.each(*rows, row)
+
+    if lower != transposed:
+        b.each(0, size, lambda k: eliminate(k, (moved(w, k, 1), size)))
+    else:
+        b.downward(size, lambda k: eliminate(k, (0, k)))
+
+
+def zero_on_diagonal(a: Matrix) -> Reg:
+    """In which lanes an element on the diagonal is zero."""
+
+    def step(k: Index, state: list[Reg]) -> list[Reg]:
+        return [a.w.or_(state[0], a.w.eq(a[k, k], 0.0))]
+
+    return a.fold(0, a.rows, [constant(False, "bool", a.lanes)], step)[0]

@@ -1,0 +1,212 @@
+"""Kernels that work on a group of matrices at a time, one a lane: loops over groups, tasks, and failures.
+
+The last group of a batch may have fewer matrices than lanes: it is copied to a place on the stack where zeros
+follow, and its results are copied back. So no code is there twice, and a matrix has the same bits wherever in
+a batch it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from ....ir.machine import machine
+from ....ir.records import record
+from ...llvm.declarations import Declarations
+from ...llvm.emitter import BITS, Reg, constant
+from ...llvm.function import Code
+from ...llvm.loops import FunctionWriter
+from ...llvm.target import Target
+from ..indexing.blocks import STATUS_BYTES, note
+from ..kernel import Kernel, signature
+from ..parallel_for import context_of, run_tasks, task_function, tasks_at_a_time
+from .batches import load_group, registers_of_group, store_group, store_registers
+from .matrices import Matrix, RegisterMatrix, ScratchMatrix, Storage
+
+
+@record
+class BatchPart:
+    """What an operand or a result has of each matrix of the batch: `rows` x `columns` elements."""
+
+    rows: int
+    columns: int
+    dtype: str
+    #: Whether the computation reads it.
+    read: bool = True
+
+    @property
+    def size(self) -> int:
+        """Elements of a matrix."""
+        return self.rows * self.columns
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of a matrix."""
+        return self.size * BITS[self.dtype] // 8
+
+
+#: From the matrices of the operands to those of the results, and in which lanes it failed, if it can.
+Compute: TypeAlias = Callable[[Storage, list[Matrix]], tuple[Sequence[Matrix], Reg | None]]
+
+
+@record(eq=False)
+class GroupKernel:
+    """A computation over a batch of matrices: what `GroupWriter` writes."""
+
+    name: str
+    batch: int
+    operands: Sequence[BatchPart]
+    results: Sequence[BatchPart]
+    compute: Compute
+    #: Whether elements are registers, and loops are unrolled.
+    in_registers: bool
+    #: About the cycles for one matrix, on one lane.
+    cycles: float
+    description: str
+    #: The message where lanes fail.
+    error: str = ""
+
+    def lanes(self, target: Target) -> int:
+        """Matrices of a group: as many as a vector of their elements has lanes."""
+        lanes = min(target.lanes(part.dtype) for part in self.operands if part.dtype[0] == "f")
+        while lanes > 1 and lanes // 2 >= self.batch:
+            lanes //= 2
+        return lanes
+
+    def groups(self, target: Target) -> int:
+        """How many groups there are."""
+        return -(-self.batch // self.lanes(target))
+
+    def total_cycles(self, target: Target) -> float:
+        """About the cycles of them all."""
+        return self.cycles * self.groups(target)
+
+    def pooled(self, target: Target) -> bool:
+        """Whether it hands its tasks to the threads itself: what can fail does, where there is much."""
+        return bool(self.error) and self.total_cycles(target) > machine().parallel_cycles
+
+    def workspace(self, target: Target) -> int:
+        """Bytes where tasks note that they failed."""
+        return STATUS_BYTES if self.pooled(target) else 0
+
+    def kernel(self, target: Target, declarations: Declarations) -> Kernel:
+        """The native function."""
+        code = GroupWriter(self, target, declarations).write()
+        errors = (self.error,) if self.error else ()
+        return Kernel(
+            self.name, code, f"{self.description}, {self.lanes(target)} at a time", self.groups(target),
+            self.total_cycles(target), errors=errors, pooled=self.pooled(target),
+        )  # fmt: skip
+
+
+class GroupWriter:
+    """Writes a `GroupKernel`, whose tasks are groups."""
+
+    def __init__(self, plan: GroupKernel, target: Target, declarations: Declarations) -> None:
+        self.plan, self.declarations = plan, declarations
+        self.w = FunctionWriter(declarations)
+        self.lanes, self.groups = plan.lanes(target), plan.groups(target)
+        self.parts = [*plan.operands, *plan.results]
+        self.pooled, self.total = plan.pooled(target), plan.total_cycles(target)
+
+    def write(self) -> Code:
+        """The code of ``@name(ptr %b0, ..., i64 %begin, i64 %end)``, and of its tasks."""
+        name, buffers = self.plan.name, len(self.parts)
+        bad = self._all(Reg("%begin", "i64"), Reg("%end", "i64"))
+        if bad is None:
+            self.w.ret()
+            return [self.w.function(signature(name, buffers), "nounwind")]
+        if not self.pooled:
+            self.w.ret(bad)
+            return [self.w.function(signature(name, buffers, result="i32"), "nounwind")]
+        part, status = f"{name}_g", f"%b{buffers}"
+        note(self.w, bad, status)
+        self.w.ret()
+        code: Code = [self.w.function(signature(part, buffers + 1), "nounwind")]
+        code.append(task_function(part, buffers + 1))
+        self.w = w = FunctionWriter(self.declarations)
+        w.store(constant(0, "i32"), status)
+        context_of(w, buffers + 1)
+        together = tasks_at_a_time(self.groups, self.total, machine().task_cycles)
+        run_tasks(w, part, self.groups, together)
+        w.ret(w.load(status, "i32"))
+        return [*code, w.function(signature(name, buffers + 1, result="i32"), "nounwind")]
+
+    def _all(self, begin: Reg, end: Reg) -> Reg | None:
+        """The groups from `begin` to `end`; an i32, 1 where one failed, None of what cannot fail."""
+        w = self.w
+        places = [self._place(part) for part in self.parts]
+        start = [constant(0, "i32")] if self.plan.error else []
+
+        def group(number: Reg, state: list[Reg]) -> Sequence[Reg]:
+            failed = self._group(number, places)
+            return [w.or_(state[0], failed)] if failed is not None else []
+
+        bad = w.loop(begin, end, 1, group, start)
+        return bad[0] if bad else None
+
+    def _place(self, part: BatchPart) -> str:
+        """Where a group that is not whole is put; empty where all are."""
+        if self.plan.batch % self.lanes == 0 or not part.read:
+            return ""
+        return self.w.slot(part.dtype, part.size * self.lanes)
+
+    def _group(self, number: Reg, places: list[str]) -> Reg | None:
+        """Work on one group; an i32, 1 where it failed."""
+        w, plan, lanes = self.w, self.plan, self.lanes
+        first = w.mul(number, lanes)
+        direct = [
+            w.offset(f"%b{i}", part.dtype, w.mul(first, part.size)) if part.read else ""
+            for i, part in enumerate(self.parts)
+        ]
+        used, rest = list(direct), plan.batch % lanes
+        partial = w.eq(number, plan.batch // lanes)
+        read = len(plan.operands)
+        if rest:
+
+            def bring() -> None:
+                for part, source, place in zip(plan.operands, direct, places, strict=False):
+                    if place:
+                        copied = part.nbytes * rest
+                        w.copy(place, source, copied)
+                        w.clear(w.offset(place, "u8", copied), part.nbytes * (lanes - rest))
+
+            w.when(partial, bring)
+            used = [
+                w.choose(partial, place, pointer) if place else pointer
+                for place, pointer in zip(places, direct, strict=True)
+            ]
+        operands = zip(used, plan.operands, strict=False)
+        matrices = [self._load(pointer, part) for pointer, part in operands if part.read]
+        storage = Storage(w, lanes, in_registers=plan.in_registers)
+        results, failed = plan.compute(storage, matrices)
+        for pointer, matrix in zip(used[read:], results, strict=True):
+            self._store(matrix, pointer)
+        if rest:
+
+            def take() -> None:
+                for part, target, place in zip(plan.results, direct[read:], places[read:], strict=True):
+                    w.copy(target, place, part.nbytes * rest)
+
+            w.when(partial, take)
+        if failed is None:
+            return None
+        bits = w.mask_bits(failed)
+        if rest:
+            bits = w.select(partial, w.and_(bits, (1 << rest) - 1), bits)
+        return w.cast(w.ne(bits, 0), "i32")
+
+    def _load(self, pointer: str, part: BatchPart) -> Matrix:
+        w = self.w
+        if self.plan.in_registers:
+            return registers_of_group(w, pointer, part.rows, part.columns, part.dtype, self.lanes)
+        matrix = ScratchMatrix(w, part.rows, part.columns, part.dtype, self.lanes)
+        load_group(w, pointer, matrix)
+        return matrix
+
+    def _store(self, matrix: Matrix, pointer: str) -> None:
+        if isinstance(matrix, RegisterMatrix):
+            store_registers(self.w, matrix, pointer)
+        else:
+            assert isinstance(matrix, ScratchMatrix)
+            store_group(self.w, matrix, pointer)

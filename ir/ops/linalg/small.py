@@ -1,0 +1,59 @@
+"""Which matrices are small: those that compiled code keeps in registers, or near them, with a lane for each.
+
+Passes and codegen both ask this; the code itself is in ``codegen.kernels.linalg``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from ...dtypes import FLOAT32, FLOAT64
+from ...graph import Instruction
+from ...registry import Op
+from .cholesky import CHOLESKY
+from .lu import LU, LU_SOLVE
+from .triangular import TRIANGULAR_SOLVE
+
+#: Rows and columns that matrices have at most.
+MAX_SIZE: Final = 32
+#: Elements of right sides, which are on the stack.
+MAX_RIGHT: Final = MAX_SIZE**2
+#: Elements of a matrix and its right sides in registers. Measured on Zen 5: loops over memory take twice as
+#: long for 3x3 matrices, 1.6 times as long for 6x6 ones, and less than code that spills from 8x8 on; and
+#: unrolled code takes three times as long to compile then.
+MAX_IN_REGISTERS: Final = 48
+
+#: About the cycles of each op that has such code: ``cycles(rows, columns of right sides)``.
+CYCLES: Final[dict[Op, Callable[[int, int], float]]] = {
+    CHOLESKY: lambda n, _: n**3 / 2 + 2 * n**2 + 30 * n,
+    LU: lambda n, _: n**3 + 16 * n**2 + 30 * n,
+    LU_SOLVE: lambda n, k: 2 * n * k * (n + 8) + 30 * n,
+    TRIANGULAR_SOLVE: lambda n, k: n * k * (n + 2) + 30 * n,
+}
+
+
+def sizes(instruction: Instruction) -> tuple[int, int, int]:
+    """The rows and columns of the matrices of `instruction`, and the columns of their right sides."""
+    rows, columns = instruction.operands[0].shape[-2:]
+    return rows, columns, instruction.operands[-1].shape[-1] if len(instruction.operands) > 1 else 0
+
+
+def is_small(instruction: Instruction) -> bool:
+    """Whether `instruction` has code for small matrices."""
+    if instruction.op not in CYCLES or instruction.operands[0].dtype not in (FLOAT32, FLOAT64):
+        return False
+    rows, columns, right = sizes(instruction)
+    return max(rows, columns) <= MAX_SIZE and rows * right <= MAX_RIGHT
+
+
+def fits_registers(instruction: Instruction) -> bool:
+    """Whether one matrix of `instruction`, with its right sides, is kept in registers."""
+    rows, columns, right = sizes(instruction)
+    return is_small(instruction) and rows * (columns + right) <= MAX_IN_REGISTERS
+
+
+def cycles(instruction: Instruction) -> float:
+    """About the cycles for a matrix in each lane, of what `is_small`."""
+    rows, _, right = sizes(instruction)
+    return CYCLES[instruction.op](rows, right)
