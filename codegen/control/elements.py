@@ -15,6 +15,7 @@ from ...ir.passes.loops.register_state import MAX_ELEMENTS
 from ...ir.records import record
 from ...ir.registry import Kind
 from ..kernels.indexing.movement import index_messages, slices_of
+from ..kernels.linalg.operations import elementwise_results, message
 from ..llvm.emitter import Reg, constant
 from ..llvm.loops import FunctionWriter
 from ..llvm.target import Target
@@ -130,7 +131,22 @@ class ElementWriter(PackingWriter, abc.ABC):
         kind = instruction.op.kind
         if kind.traits.control:
             return self.control(instruction, operands)
+        if kind is Kind.LINALG:
+            return self._linear_algebra(instruction, operands)
         return [_WRITERS[kind](self, instruction, operands)]
+
+    def _linear_algebra(self, instruction: Instruction, operands: list[Elements]) -> Sequence[Elements]:
+        """Factorizations and solutions, each matrix as unrolled code."""
+        matrices: list[list[Reg]] = []
+        for elements in operands:
+            assert isinstance(elements, list)
+            matrices.append(elements)
+        results, failed = elementwise_results(self.w, instruction, matrices)
+        if failed is not None:
+            self.errors.append(message(instruction))
+            self.failed.append(self.w.label("bad"))
+            self.w.exit_if(failed, self.failed[-1])
+        return results
 
     def _elementwise(self, group: Sequence[Instruction], values: dict[Value, Elements]) -> None:
         """Instructions with one op, of all of whose elements none depends on another."""

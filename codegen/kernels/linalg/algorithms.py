@@ -15,8 +15,8 @@ from ...llvm.emitter import INT_OF, Reg, constant
 from ...llvm.loops import FunctionWriter
 from .matrices import Index, Matrix, moved
 
-#: Divisors below the first number or above the second one are scaled by a power of two before their reciprocal
-#: is taken, which would be infinite or not normal.
+#: Divisors below the first number or above the second one are scaled by a power of two before their
+#: reciprocal is taken, which would be infinite or not normal.
 _RANGE: Final = {"f32": (2.0**-120, 2.0**120), "f64": (2.0**-1000, 2.0**1000)}
 _SCALE: Final = {"f32": 2.0**64, "f64": 2.0**512}
 
@@ -38,8 +38,8 @@ class Quotients:
 
 
 def cholesky(a: Matrix) -> Reg:
-    """The lower factor in place of `a`, of which the lower triangle is read, and zeros above it; in which lanes
-    it is not positive definite."""
+    """The lower factor in place of `a`, of which the lower triangle is read, and zeros above it; in which
+    lanes it is not positive definite."""
     w, size = a.w, a.rows
 
     def column(k: Index, carried: list[Reg]) -> list[Reg]:
@@ -70,9 +70,9 @@ def cholesky(a: Matrix) -> Reg:
 
 
 def lu(a: Matrix, pivots: Matrix, order: Matrix) -> None:
-    """Both factors in place of `a`, the lower one without its diagonal of ones. `pivots` (a column of integers)
-    becomes the row that each row was swapped with, `order` (a column) the rows of `a` as they stand in the
-    product of the factors."""
+    """Both factors in place of `a`, the lower one without its diagonal of ones. `pivots` (a column of
+    integers) becomes the row that each row was swapped with, `order` (a column) the rows of `a` as they stand
+    in the product of the factors."""
     w, size = a.w, min(a.rows, a.columns)
 
     def step(k: Index) -> None:
@@ -92,7 +92,7 @@ def lu(a: Matrix, pivots: Matrix, order: Matrix) -> None:
         order.swap_rows(k, row)
         pivot = a[k, k]
         # where a pivot is zero, so is all below it, and stays
-        divide = Quotients(w, w.select(w.eq(pivot, 0.0), 1.0, pivot))
+        divide = Quotients(w, _nonzero(w, pivot))
 
         def eliminate(i: Index) -> None:
             factor = divide.of(a[i, k])
@@ -107,6 +107,89 @@ def lu(a: Matrix, pivots: Matrix, order: Matrix) -> None:
         a.each(after, a.rows, eliminate)
 
     a.each(0, size, step)
+
+
+def adjugate(a: Matrix, rows: Matrix, columns: Matrix, x: Matrix) -> Matrix:
+    """The adjugate of `a`, which it overwrites, with the numbers of `rows` and of `columns`; `x` is room.
+
+    By complete pivoting ``P a Q = L U`` and ``adj(a) = det(P) det(Q) Q adj(U) L^-1 P``. Of
+    ``U = [V v; 0 d]`` it is ``adj(U) = det(V) [d V^-1, -V^-1 v; 0, 1]``, where no division is by the last
+    pivot d. Where the one before is zero, the rank is n - 2 or less, and the adjugate zero.
+    """
+    w, size = a.w, a.rows
+    factor = _factor_completely(a, rows, columns)
+
+    def start(i: Index, j: Index) -> None:
+        x[i, j] = w.select(w.eq(rows[i, 0], number_of(a, j)), constant(1.0, a.dtype, a.lanes), 0.0)
+
+    a.each(0, size, lambda i: a.each(0, size, lambda j: start(i, j)))
+    solve_triangular(a, x, lower=True, transposed=False, unit=True)
+    last = a[size - 1, size - 1]
+
+    def scale(i: Index, j: Index) -> None:
+        x[i, j] = w.mul(x[i, j], last)
+
+    a.each(0, size - 1, lambda i: a.each(0, size, lambda j: scale(i, j)))
+    a[size - 1, size - 1] = constant(1.0, a.dtype, a.lanes)
+    solve_triangular(a, x, lower=False, transposed=False, unit=False)
+
+    def whole(i: Index, j: Index) -> None:
+        x[i, j] = w.mul(x[i, j], factor)
+
+    a.each(0, size, lambda i: a.each(0, size, lambda j: whole(i, j)))
+    return x.reordered(columns, inverse=True)
+
+
+def _factor_completely(a: Matrix, rows: Matrix, columns: Matrix) -> Reg:
+    """Both factors in place of `a`, whose row ``rows[i]`` and column ``columns[i]`` is the i-th one there;
+    the product of all pivots but the last, with the sign of the permutations. A pivot of zero becomes 1."""
+    w, size = a.w, a.rows
+
+    def step(k: Index, carried: list[Reg]) -> list[Reg]:
+        (product,), after = carried, moved(w, k, 1)
+
+        def search(i: Index, state: list[Reg]) -> list[Reg]:
+            def along(j: Index, state: list[Reg]) -> list[Reg]:
+                best, row, column = state
+                value = w.abs(a[i, j])
+                larger = w.gt(value, best)
+                places = [
+                    w.select(larger, number_of(a, place), old) for place, old in ((i, row), (j, column))
+                ]
+                return [w.select(larger, value, best), *places]
+
+            return a.fold(k, size, state, along)
+
+        own = number_of(a, k)
+        _, row, column = a.fold(k, size, [w.abs(a[k, k]), own, own], search)
+        a.swap_rows(k, row)
+        rows.swap_rows(k, row)
+        a.swap_columns(k, column)
+        columns.swap_rows(k, column)
+        odd = w.xor(w.ne(row, own), w.ne(column, own))
+        pivot = a[k, k]
+        divide = Quotients(w, _nonzero(w, pivot))
+
+        def eliminate(i: Index) -> None:
+            a[i, k] = divide.of(a[i, k])
+            negative = w.neg(a[i, k])
+
+            def element(j: Index) -> None:
+                a[i, j] = w.fma(negative, a[k, j], a[i, j])
+
+            a.each(after, size, element)
+
+        a.each(after, size, eliminate)
+        a[k, k] = _nonzero(w, pivot)
+        signed = w.select(odd, w.neg(pivot), pivot)
+        return [w.mul(product, signed)]
+
+    return a.fold(0, size - 1, [constant(1.0, a.dtype, a.lanes)], step)[0]
+
+
+def _nonzero(w: FunctionWriter, pivot: Reg) -> Reg:
+    """1 in place of a zero: all that is divided by it is zero."""
+    return w.select(w.eq(pivot, 0.0), 1.0, pivot)
 
 
 def number_of(a: Matrix, index: Index) -> Reg:

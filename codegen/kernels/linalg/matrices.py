@@ -48,12 +48,16 @@ class Matrix(abc.ABC):
 
     @abc.abstractmethod
     def reordered(self, order: Matrix, *, inverse: bool) -> Matrix:
-        """The matrix whose row i is the row ``order[i]`` of this one, or with `inverse` whose row ``order[i]``
-        is the row i of this one. `order` is a column of integers."""
+        """The matrix whose row i is the row ``order[i]`` of this one, or with `inverse` whose row
+        ``order[i]`` is the row i of this one. `order` is a column of integers."""
 
     @abc.abstractmethod
     def swap_rows(self, row: Index, other: Reg) -> None:
         """Swap `row` with the row `other` (an integer for each lane), which is not above it."""
+
+    @abc.abstractmethod
+    def swap_columns(self, column: Index, other: Reg) -> None:
+        """The same with columns."""
 
     def each(self, first: Index, stop: Index, body: Callable[[Index], None]) -> None:
         """``body(index)`` for the indices from `first` to `stop`."""
@@ -130,6 +134,11 @@ class RegisterMatrix(Matrix):
                 self.elements[row][column] = w.select(here, value, self.elements[row][column])
                 self.elements[below][column] = w.select(here, old[column], value)
 
+    def swap_columns(self, column: Index, other: Reg) -> None:
+        turned = RegisterMatrix(self.w, [list(line) for line in zip(*self.elements, strict=True)])
+        turned.swap_rows(column, other)
+        self.elements = [list(line) for line in zip(*turned.elements, strict=True)]
+
 
 class ScratchMatrix(Matrix):
     """A matrix in memory on the stack."""
@@ -191,26 +200,34 @@ class ScratchMatrix(Matrix):
         return self.w.offset(self.pointer, self.dtype, self.w.mul(row, self.columns * self.lanes))
 
     def swap_rows(self, row: Index, other: Reg) -> None:
-        """Lane by lane: one element of each of two rows."""
-        w, size = self.w, self.columns * self.lanes
-        top = self._row(_register(row))
-        below = [
+        self._swap(row, other, self.columns, (self.columns, 1))
+
+    def swap_columns(self, column: Index, other: Reg) -> None:
+        self._swap(column, other, self.rows, (1, self.columns))
+
+    def _swap(self, line: Index, other: Reg, count: int, strides: tuple[int, int]) -> None:
+        """Swap two lines of `count` elements lane by lane; `strides` are those of lines, and of elements."""
+        w, between, along = self.w, strides[0] * self.lanes, strides[1] * self.lanes
+        first = w.offset(self.pointer, self.dtype, w.mul(_register(line), between))
+        others = [
             w.offset(
-                self.pointer, self.dtype, w.add(w.mul(w.cast(w.extract(other, lane), "i64"), size), lane)
+                self.pointer,
+                self.dtype,
+                w.add(w.mul(w.cast(w.extract(other, lane), "i64"), between), lane),
             )
             for lane in range(self.lanes)
         ]
 
-        def swap(column: Reg, _: list[Reg]) -> Sequence[Reg]:
-            at = w.mul(column, self.lanes)
-            for lane, pointer in enumerate(below):
-                places = [w.offset(top, self.dtype, w.add(at, lane)), w.offset(pointer, self.dtype, at)]
+        def swap(number: Reg, _: list[Reg]) -> Sequence[Reg]:
+            at = w.mul(number, along)
+            for lane, pointer in enumerate(others):
+                places = [w.offset(first, self.dtype, w.add(at, lane)), w.offset(pointer, self.dtype, at)]
                 values = [w.load(place, self.dtype) for place in places]
                 for place, value in zip(places, reversed(values), strict=True):
                     w.store(value, place)
             return ()
 
-        w.loop(0, self.columns, 1, swap)
+        w.loop(0, count, 1, swap)
 
 
 class Storage:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from ....ir.graph import Instruction
 from ....ir.ops.linalg.cholesky import CHOLESKY
+from ....ir.ops.linalg.determinant import ADJUGATE
 from ....ir.ops.linalg.lu import LU, LU_SOLVE
 from ....ir.ops.linalg.triangular import TRIANGULAR_SOLVE
 from ....ir.records import record
 from ....ir.registry import Attrs, Op
 from ...interface import LINALG_ERROR
 from ...llvm.emitter import INT_OF, Reg
+from ...llvm.loops import FunctionWriter
 from . import algorithms
-from .matrices import Index, Matrix, Storage
+from .matrices import Index, Matrix, RegisterMatrix, Storage
 
 #: The matrices of the results, and in which lanes the op failed, if it can.
 Outcome: TypeAlias = tuple[Sequence[Matrix], Reg | None]
@@ -32,6 +35,37 @@ class MatrixOperation:
     error: str = ""
     #: Operands that are not read.
     ignored: tuple[int, ...] = ()
+
+
+def elementwise_results(
+    w: FunctionWriter, instruction: Instruction, operands: list[list[Reg]]
+) -> tuple[list[list[Reg]], Reg | None]:
+    """The elements of the results of `instruction`, row by row, from those of its operands; whether it
+    failed, if it can."""
+    operation, batch = OPERATIONS[instruction.op], math.prod(instruction.operands[0].shape[:-2])
+    storage = Storage(w, 1, in_registers=True)
+    results: list[list[Reg]] = [[] for _ in instruction.results]
+    failures: list[Reg] = []
+    for number in range(batch):
+        matrices: list[Matrix] = []
+        for place, (operand, elements) in enumerate(zip(instruction.operands, operands, strict=True)):
+            if place in operation.ignored:
+                continue
+            size = len(elements) // batch
+            columns = operand.shape[-1] if operand.dtype.kind == "f" else 1
+            mine = elements[number * size : (number + 1) * size]
+            matrices.append(
+                RegisterMatrix(w, [mine[start : start + columns] for start in range(0, size, columns)])
+            )
+        computed, failed = operation.compute(storage, instruction.attrs, matrices)
+        for result, matrix in zip(results, computed, strict=True):
+            assert isinstance(matrix, RegisterMatrix)
+            result += [element for row in matrix.elements for element in row]
+        if failed is not None:
+            failures.append(failed)
+    if not failures:
+        return results, None
+    return results, functools.reduce(w.or_, failures)
 
 
 def message(instruction: Instruction) -> str:
@@ -53,14 +87,7 @@ def _cholesky(storage: Storage, attrs: Attrs, matrices: list[Matrix]) -> Outcome
 
 def _lu(storage: Storage, attrs: Attrs, matrices: list[Matrix]) -> Outcome:
     (a,) = matrices
-    numbers = INT_OF[a.dtype]
-    pivots = storage.matrix(min(a.rows, a.columns), 1, numbers)
-    order = storage.matrix(a.rows, 1, numbers)
-
-    def number(i: Index) -> None:
-        order[i, 0] = algorithms.number_of(a, i)
-
-    a.each(0, a.rows, number)
+    pivots, order = storage.matrix(min(a.rows, a.columns), 1, INT_OF[a.dtype]), _numbers(storage, a)
     algorithms.lu(a, pivots, order)
     return [a, storage.cast(pivots, "i64"), storage.cast(order, "i64")], None
 
@@ -79,6 +106,23 @@ def _lu_solve(storage: Storage, attrs: Attrs, matrices: list[Matrix]) -> Outcome
     return [right], failed
 
 
+def _adjugate(storage: Storage, attrs: Attrs, matrices: list[Matrix]) -> Outcome:
+    (a,) = matrices
+    rows, columns, x = _numbers(storage, a), _numbers(storage, a), storage.matrix(a.rows, a.rows, a.dtype)
+    return [algorithms.adjugate(a, rows, columns, x)], None
+
+
+def _numbers(storage: Storage, a: Matrix) -> Matrix:
+    """The numbers of the rows of `a`, as a column."""
+    numbers = storage.matrix(a.rows, 1, INT_OF[a.dtype])
+
+    def number(i: Index) -> None:
+        numbers[i, 0] = algorithms.number_of(a, i)
+
+    a.each(0, a.rows, number)
+    return numbers
+
+
 def _triangular_solve(storage: Storage, attrs: Attrs, matrices: list[Matrix]) -> Outcome:
     a, right = matrices
     unit = attrs["unit_diagonal"]
@@ -91,6 +135,7 @@ def _triangular_solve(storage: Storage, attrs: Attrs, matrices: list[Matrix]) ->
 OPERATIONS: Final[Mapping[Op, MatrixOperation]] = {
     CHOLESKY: MatrixOperation(_cholesky, ("on_error", "raise"), "Matrix is not positive definite"),
     LU: MatrixOperation(_lu),
+    ADJUGATE: MatrixOperation(_adjugate, ignored=(1, 2)),
     LU_SOLVE: MatrixOperation(_lu_solve, ("on_singular", "raise"), "singular matrix", ignored=(0,)),
     TRIANGULAR_SOLVE: MatrixOperation(
         _triangular_solve, ("on_singular", "raise"), "singular matrix: a zero on the diagonal"

@@ -12,6 +12,7 @@ from ...dtypes import FLOAT32, FLOAT64
 from ...graph import Instruction
 from ...registry import Op
 from .cholesky import CHOLESKY
+from .determinant import ADJUGATE
 from .lu import LU, LU_SOLVE
 from .triangular import TRIANGULAR_SOLVE
 
@@ -28,6 +29,7 @@ MAX_IN_REGISTERS: Final = 48
 CYCLES: Final[dict[Op, Callable[[int, int], float]]] = {
     CHOLESKY: lambda n, _: n**3 / 2 + 2 * n**2 + 30 * n,
     LU: lambda n, _: n**3 + 16 * n**2 + 30 * n,
+    ADJUGATE: lambda n, _: 6 * n**3 + 32 * n**2 + 30 * n,
     LU_SOLVE: lambda n, k: 2 * n * k * (n + 8) + 30 * n,
     TRIANGULAR_SOLVE: lambda n, k: n * k * (n + 2) + 30 * n,
 }
@@ -36,7 +38,8 @@ CYCLES: Final[dict[Op, Callable[[int, int], float]]] = {
 def sizes(instruction: Instruction) -> tuple[int, int, int]:
     """The rows and columns of the matrices of `instruction`, and the columns of their right sides."""
     rows, columns = instruction.operands[0].shape[-2:]
-    return rows, columns, instruction.operands[-1].shape[-1] if len(instruction.operands) > 1 else 0
+    solves = instruction.op in (LU_SOLVE, TRIANGULAR_SOLVE)
+    return rows, columns, instruction.operands[-1].shape[-1] if solves else 0
 
 
 def is_small(instruction: Instruction) -> bool:
@@ -50,6 +53,8 @@ def is_small(instruction: Instruction) -> bool:
 def fits_registers(instruction: Instruction) -> bool:
     """Whether one matrix of `instruction`, with its right sides, is kept in registers."""
     rows, columns, right = sizes(instruction)
+    if instruction.op is ADJUGATE:  # in two matrices
+        right = columns
     return is_small(instruction) and rows * (columns + right) <= MAX_IN_REGISTERS
 
 

@@ -3,9 +3,11 @@ are written element by element, and so are not fused."""
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from ...graph import Function, Instruction, Value
+from ...ops.linalg.small import cycles, fits_registers
 from ...records import record
 from ...registry import Kind
 
@@ -101,6 +103,10 @@ def _instruction_operations(instruction: Instruction, stored: set[Value]) -> flo
             x.dtype.kind in instruction.op.emit_kinds for x in instruction.operands
         )
         return instruction.op.cost * size if fits else None
+    if kind is Kind.LINALG:
+        largest = max(value.type.size for value in (*instruction.operands, *instruction.results))
+        small = largest <= MAX_ELEMENTS and fits_registers(instruction)
+        return cycles(instruction) * math.prod(instruction.operands[0].shape[:-2]) if small else None
     if kind is Kind.REDUCTION:
         return (
             float(instruction.operands[0].type.size)

@@ -14,6 +14,7 @@ from tracejit.ir.errors import LinAlgError
 from tracejit.ir.graph import Function
 from tracejit.ir.interpreter import interpret
 from tracejit.ir.ops.linalg.small import CYCLES, MAX_SIZE
+from tracejit.ir.text.parser import parse_function
 from tracejit.runtime.executable import Executable
 
 from ...runtime.programs import python
@@ -39,6 +40,7 @@ def everything(b: Any, a: Any, s: Any, right: Any) -> list[Any]:
     """Every op that has such kernels, in every variant."""
     lu, pivots, permutation = b.lu(a)
     results = [b.cholesky(s), b.cholesky(s, on_error="nan"), lu, pivots, permutation]
+    results.append(b.adjugate(a, lu, permutation))
     for transpose in (False, True):
         results.append(b.lu_solve(a, lu, permutation, right, transpose=transpose, on_singular="raise"))
     for lower, transpose, unit in itertools.product((False, True), repeat=3):
@@ -160,6 +162,30 @@ def test_divisors_at_the_ends_of_the_range(size: int, scale: float) -> None:
     np.testing.assert_allclose(lu_solved, expected, rtol=1e-5 if scale == 1e-310 else 1e-10)
 
 
+@pytest.mark.parametrize("size", [2, 3, 5, 12])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_adjugates_of_singular_matrices(size: int, dtype: str) -> None:
+    """Of rank n - 1, n - 2 and 0, and nearly so, against products of singular values."""
+    a = matrices((19,), size, size, "f8")
+    a[0] = 0
+    a[1, :, -1] = a[1, :, 0]
+    a[2, 0] = 0
+    a[3, :, 0] = 0
+    a[4] = np.outer(a[4, 0], a[4, 1])
+    a[5, -1] = a[5, :-1].sum(0)
+    for place, least in ((6, 1e-14), (7, 1e-9)):
+        u, s, vh = np.linalg.svd(a[place])
+        s[-1] = least
+        a[place] = u * s @ vh
+    a = a.astype(dtype)
+    function = function_of("f", [a], lambda b, a: b.adjugate(a, (f := b.lu(a))[0], f[2]))
+    compiled_without_numpy(function)
+    (got,), (expected,) = native(function, [a]), interpret(function, [a])
+    scale = np.maximum(np.abs(expected).max((1, 2)), 1e-3 * np.abs(a).max((1, 2)) ** (size - 1))
+    error = np.abs(got - expected).max((1, 2))
+    assert (error <= (1e-12 if dtype == "f8" else 1e-4) * scale).all()
+
+
 # -- failures -------------------------------------------------------------------------------------
 
 
@@ -278,6 +304,38 @@ def test_any_number_of_threads_gives_the_same_bits() -> None:
             np.testing.assert_array_equal(got, want)
     finally:
         tj.set_num_threads(threads)
+
+
+# -- loops in registers ---------------------------------------------------------------------------
+
+SCAN = """
+func @f(%as: f64[50, 2, 2]) -> (f64[], f64[50, 2, 2]) {
+  %zero: f64[] = full() {value=0.0, shape=[], dtype=f64}
+  %0: f64[], %1: f64[50, 2, 2] = scan(%zero, %as) {carries=1, slices=1, length=50, reverse=false}
+    @body(%x: f64[], %a: f64[2, 2]) -> (f64[], f64[2, 2]) {
+    %0: f64[2, 2] = cholesky(%a) {on_error="raise"}
+    %1: f64[1, 1] = slice(%0) {start=[1, 0], size=[1, 1], step=[1, 1]}
+    %2: f64[] = reshape(%1) {shape=[]}
+    %3: f64[] = add(%x, %2)
+    return %3, %0
+  }
+  return %0, %1
+}
+"""
+
+
+def test_a_scan_of_small_systems_is_in_registers() -> None:
+    function = parse_function(SCAN)
+    run = compiled_without_numpy(function)
+    assert any(text.startswith("registers") for text in run.module.descriptions)
+    a = positive(matrices((50,), 2, 2, "f8"))
+    total, factors = run([a])
+    batch = native(function_of("cholesky", [a], lambda b, a: b.cholesky(a)), [a])[0]
+    np.testing.assert_array_equal(factors, batch)
+    np.testing.assert_allclose(total, batch[:, 1, 0].sum(), rtol=1e-12)
+    a[49, 1, 1] = -1
+    with pytest.raises(LinAlgError, match="cholesky: Matrix is not positive definite"):
+        run([a])
 
 
 # -- the table ------------------------------------------------------------------------------------
