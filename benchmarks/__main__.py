@@ -20,7 +20,10 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="tracejit beside its peers")
     only_option(parser)
     parser.add_argument(
-        "--group", choices=tuple(GROUPS), default="suite", help="the suite, or each maths function alone"
+        "--group",
+        choices=tuple(GROUPS),
+        default="suite",
+        help="the suite, each maths function alone, or batches of small matrices",
     )
     parser.add_argument(
         "--quick", action="store_true", help="few repetitions, and torch.compile only where --peers names it"

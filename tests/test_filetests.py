@@ -45,6 +45,7 @@ from tracejit.ir.passes.layout.updates import place_updates
 from tracejit.ir.passes.loops.deferred_products import defer_products
 from tracejit.ir.passes.loops.loop_invariant_motion import hoist_invariants
 from tracejit.ir.passes.loops.loop_merging import merge_scans, merge_whiles
+from tracejit.ir.passes.loops.matrix_maps import map_matrices
 from tracejit.ir.passes.loops.stacked_results import reuse_stacks
 from tracejit.ir.passes.loops.unchanged_carries import free_unchanged_carries
 from tracejit.ir.text.formatter import format_text
@@ -119,6 +120,7 @@ MODES: dict[str, Callable[[Function], Function]] = {
     "read-joins": read_joins,
     "rematerialize": rematerialize,
     "place-updates": place_updates,
+    "map-matrices": map_matrices,
     "gradient": _gradient,
     "vmap": _mapped,
 }

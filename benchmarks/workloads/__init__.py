@@ -7,7 +7,7 @@ import argparse
 from typing import Final
 
 from ..workload import Workload
-from . import calls, elementwise, learning, loops, maths, movement, products, reductions, simulation
+from . import calls, elementwise, learning, linalg, loops, maths, movement, products, reductions, simulation
 
 WORKLOADS: Final[tuple[Workload, ...]] = (
     *calls.WORKLOADS,
@@ -21,7 +21,7 @@ WORKLOADS: Final[tuple[Workload, ...]] = (
 )
 
 #: What ``--group`` chooses between. Numbers of the whole suite leave out those with a group of their own.
-GROUPS: Final = {"suite": WORKLOADS, "maths": maths.WORKLOADS}
+GROUPS: Final = {"suite": WORKLOADS, "maths": maths.WORKLOADS, "linalg": linalg.WORKLOADS}
 
 
 def only_option(parser: argparse.ArgumentParser) -> None:

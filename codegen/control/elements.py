@@ -143,10 +143,14 @@ class ElementWriter(PackingWriter, abc.ABC):
             matrices.append(elements)
         results, failed = elementwise_results(self.w, instruction, matrices)
         if failed is not None:
-            self.errors.append(message(instruction))
-            self.failed.append(self.w.label("bad"))
-            self.w.exit_if(failed, self.failed[-1])
+            self.fail_where(failed, message(instruction))
         return results
+
+    def fail_where(self, failed: Reg, message: str) -> None:
+        """Leave with `message` where `failed` holds."""
+        self.errors.append(message)
+        self.failed.append(self.w.label("bad"))
+        self.w.exit_if(failed, self.failed[-1])
 
     def _elementwise(self, group: Sequence[Instruction], values: dict[Value, Elements]) -> None:
         """Instructions with one op, of all of whose elements none depends on another."""

@@ -29,6 +29,7 @@ from .loops.control_flow import map_regions
 from .loops.deferred_products import defer_products
 from .loops.loop_invariant_motion import hoist_invariants
 from .loops.loop_merging import merge_scans, merge_whiles
+from .loops.matrix_maps import map_matrices
 from .loops.register_state import is_small
 from .loops.stacked_results import reuse_stacks
 from .loops.unchanged_carries import free_unchanged_carries
@@ -62,6 +63,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     Pass("licm", hoist_invariants),  # loop-invariant code motion
     Pass("defer-products", defer_products),  # one matrix product after a loop that adds up many
     Pass("dce", dce),  # what the rewrites left behind
+    Pass("map-matrices", map_matrices, is_small),  # one map over a batch of small matrices
     Pass("place-updates", place_updates, is_small),  # writes to few elements, so that they work in place
     Pass("move-pads", move_pads, is_small),  # padding outside of arithmetic, so that both are one nest
     Pass("split-narrow-axes", split_narrow_axes, is_small),  # few columns one by one, lanes along rows

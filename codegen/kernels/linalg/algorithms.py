@@ -44,7 +44,7 @@ def cholesky(a: Matrix) -> Reg:
 
     def column(k: Index, carried: list[Reg]) -> list[Reg]:
         diagonal = a[k, k]
-        failed = w.or_(carried[0], w.not_(w.gt(diagonal, 0.0)))
+        failed = w.or_(carried[0], w.le(diagonal, 0.0))  # NaN is no failure, as in NumPy
         root = w.sqrt(diagonal)
         a[k, k] = root
         divide = Quotients(w, root)

@@ -17,7 +17,7 @@ from ...llvm.emitter import BITS, Reg, constant
 from ...llvm.function import Code
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
-from ..indexing.blocks import STATUS_BYTES, note
+from ..indexing.blocks import STATUS_BYTES, note, status_of
 from ..kernel import Kernel, signature
 from ..parallel_for import context_of, run_tasks, task_function, tasks_at_a_time
 from .batches import load_group, registers_of_group, store_group, store_registers
@@ -33,6 +33,8 @@ class BatchPart:
     dtype: str
     #: Whether the computation reads it.
     read: bool = True
+    #: Whether all matrices of the batch have the same one, which is there once.
+    shared: bool = False
 
     @property
     def size(self) -> int:
@@ -45,8 +47,9 @@ class BatchPart:
         return self.size * BITS[self.dtype] // 8
 
 
-#: From the matrices of the operands to those of the results, and in which lanes it failed, if it can.
-Compute: TypeAlias = Callable[[Storage, list[Matrix]], tuple[Sequence[Matrix], Reg | None]]
+#: From the matrices of the operands to those of the results, and in which lanes it failed: a mask for each
+#: of the errors.
+Compute: TypeAlias = Callable[[Storage, list[Matrix]], tuple[Sequence[Matrix], Sequence[Reg]]]
 
 
 @record(eq=False)
@@ -63,12 +66,13 @@ class GroupKernel:
     #: About the cycles for one matrix, on one lane.
     cycles: float
     description: str
-    #: The message where lanes fail.
-    error: str = ""
+    #: The messages where lanes fail.
+    errors: tuple[str, ...] = ()
 
     def lanes(self, target: Target) -> int:
         """Matrices of a group: as many as a vector of their elements has lanes."""
-        lanes = min(target.lanes(part.dtype) for part in self.operands if part.dtype[0] == "f")
+        parts = [part for part in (*self.operands, *self.results) if part.dtype[0] == "f"]
+        lanes = min(target.lanes(part.dtype) for part in parts)
         while lanes > 1 and lanes // 2 >= self.batch:
             lanes //= 2
         return lanes
@@ -83,7 +87,7 @@ class GroupKernel:
 
     def pooled(self, target: Target) -> bool:
         """Whether it hands its tasks to the threads itself: what can fail does, where there is much."""
-        return bool(self.error) and self.total_cycles(target) > machine().parallel_cycles
+        return bool(self.errors) and self.total_cycles(target) > machine().parallel_cycles
 
     def workspace(self, target: Target) -> int:
         """Bytes where tasks note that they failed."""
@@ -92,10 +96,9 @@ class GroupKernel:
     def kernel(self, target: Target, declarations: Declarations) -> Kernel:
         """The native function."""
         code = GroupWriter(self, target, declarations).write()
-        errors = (self.error,) if self.error else ()
         return Kernel(
             self.name, code, f"{self.description}, {self.lanes(target)} at a time", self.groups(target),
-            self.total_cycles(target), errors=errors, pooled=self.pooled(target),
+            self.total_cycles(target), errors=self.errors, pooled=self.pooled(target),
         )  # fmt: skip
 
 
@@ -117,7 +120,7 @@ class GroupWriter:
             self.w.ret()
             return [self.w.function(signature(name, buffers), "nounwind")]
         if not self.pooled:
-            self.w.ret(bad)
+            self.w.ret(status_of(self.w, bad))
             return [self.w.function(signature(name, buffers, result="i32"), "nounwind")]
         part, status = f"{name}_g", f"%b{buffers}"
         note(self.w, bad, status)
@@ -129,34 +132,36 @@ class GroupWriter:
         context_of(w, buffers + 1)
         together = tasks_at_a_time(self.groups, self.total, machine().task_cycles)
         run_tasks(w, part, self.groups, together)
-        w.ret(w.load(status, "i32"))
+        w.ret(status_of(w, w.load(status, "i32")))
         return [*code, w.function(signature(name, buffers + 1, result="i32"), "nounwind")]
 
     def _all(self, begin: Reg, end: Reg) -> Reg | None:
-        """The groups from `begin` to `end`; an i32, 1 where one failed, None of what cannot fail."""
+        """The groups from `begin` to `end`; the errors that there were as bits, None of what cannot fail."""
         w = self.w
         places = [self._place(part) for part in self.parts]
-        start = [constant(0, "i32")] if self.plan.error else []
+        start = [constant(0, "i32")] if self.plan.errors else []
 
         def group(number: Reg, state: list[Reg]) -> Sequence[Reg]:
             failed = self._group(number, places)
-            return [w.or_(state[0], failed)] if failed is not None else []
+            return [w.or_(bits, failed) for bits in state]
 
         bad = w.loop(begin, end, 1, group, start)
         return bad[0] if bad else None
 
     def _place(self, part: BatchPart) -> str:
         """Where a group that is not whole is put; empty where all are."""
-        if self.plan.batch % self.lanes == 0 or not part.read:
+        if self.plan.batch % self.lanes == 0 or part.shared or not part.read:
             return ""
         return self.w.slot(part.dtype, part.size * self.lanes)
 
-    def _group(self, number: Reg, places: list[str]) -> Reg | None:
-        """Work on one group; an i32, 1 where it failed."""
+    def _group(self, number: Reg, places: list[str]) -> Reg:
+        """Work on one group; the errors that there were as bits."""
         w, plan, lanes = self.w, self.plan, self.lanes
         first = w.mul(number, lanes)
         direct = [
-            w.offset(f"%b{i}", part.dtype, w.mul(first, part.size)) if part.read else ""
+            f"%b{i}"
+            if part.shared or not part.read
+            else w.offset(f"%b{i}", part.dtype, w.mul(first, part.size))
             for i, part in enumerate(self.parts)
         ]
         used, rest = list(direct), plan.batch % lanes
@@ -189,15 +194,20 @@ class GroupWriter:
                     w.copy(target, place, part.nbytes * rest)
 
             w.when(partial, take)
-        if failed is None:
-            return None
-        bits = w.mask_bits(failed)
-        if rest:
-            bits = w.select(partial, w.and_(bits, (1 << rest) - 1), bits)
-        return w.cast(w.ne(bits, 0), "i32")
+        errors = constant(0, "i32")
+        for i, mask in enumerate(failed):
+            bits = w.mask_bits(w.splat(mask, lanes))
+            if rest:
+                bits = w.select(partial, w.and_(bits, (1 << rest) - 1), bits)
+            errors = w.or_(errors, w.shl(w.cast(w.ne(bits, 0), "i32"), i))
+        return errors
 
     def _load(self, pointer: str, part: BatchPart) -> Matrix:
         w = self.w
+        if part.shared:
+            loads = [w.load(w.offset(pointer, part.dtype, i), part.dtype) for i in range(part.size)]
+            columns = part.columns
+            return RegisterMatrix(w, [loads[at : at + columns] for at in range(0, part.size, columns)])
         if self.plan.in_registers:
             return registers_of_group(w, pointer, part.rows, part.columns, part.dtype, self.lanes)
         matrix = ScratchMatrix(w, part.rows, part.columns, part.dtype, self.lanes)

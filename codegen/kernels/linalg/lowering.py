@@ -54,7 +54,7 @@ def plan_of(name: str, instruction: Instruction) -> GroupKernel | None:
     return GroupKernel(
         name, batch, operands, [part_of(result, rank) for result in instruction.results], compute,
         fits_registers(instruction), cycles(instruction), f"{instruction.op.name} {name}: {of}",
-        message(instruction),
+        tuple(filter(None, [message(instruction)])),
     )  # fmt: skip
 
 

@@ -15,13 +15,13 @@ from ....ir.ops.linalg.triangular import TRIANGULAR_SOLVE
 from ....ir.records import record
 from ....ir.registry import Attrs, Op
 from ...interface import LINALG_ERROR
-from ...llvm.emitter import INT_OF, Reg
+from ...llvm.emitter import INT_OF, Reg, constant
 from ...llvm.loops import FunctionWriter
 from . import algorithms
 from .matrices import Index, Matrix, RegisterMatrix, Storage
 
-#: The matrices of the results, and in which lanes the op failed, if it can.
-Outcome: TypeAlias = tuple[Sequence[Matrix], Reg | None]
+#: The matrices of the results, and in which lanes the op failed, if it can: at most one mask.
+Outcome: TypeAlias = tuple[Sequence[Matrix], list[Reg]]
 
 
 @record(eq=False)
@@ -61,8 +61,7 @@ def elementwise_results(
         for result, matrix in zip(results, computed, strict=True):
             assert isinstance(matrix, RegisterMatrix)
             result += [element for row in matrix.elements for element in row]
-        if failed is not None:
-            failures.append(failed)
+        failures += failed
     if not failures:
         return results, None
     return results, functools.reduce(w.or_, failures)
@@ -81,20 +80,20 @@ def _cholesky(storage: Storage, attrs: Attrs, matrices: list[Matrix]) -> Outcome
     (a,), w = matrices, storage.w
     failed = algorithms.cholesky(a)
     if attrs["on_error"] == "raise":
-        return [a], failed
-    return [storage.mapped(a, a.dtype, lambda x: w.select(failed, math.nan, x))], None
+        return [a], [failed]
+    return [storage.mapped(a, a.dtype, lambda x: w.select(failed, math.nan, x))], []
 
 
 def _lu(storage: Storage, attrs: Attrs, matrices: list[Matrix]) -> Outcome:
     (a,) = matrices
     pivots, order = storage.matrix(min(a.rows, a.columns), 1, INT_OF[a.dtype]), _numbers(storage, a)
     algorithms.lu(a, pivots, order)
-    return [a, storage.cast(pivots, "i64"), storage.cast(order, "i64")], None
+    return [a, storage.cast(pivots, "i64"), storage.cast(order, "i64")], []
 
 
 def _lu_solve(storage: Storage, attrs: Attrs, matrices: list[Matrix]) -> Outcome:
     factors, order, right = matrices
-    failed = algorithms.zero_on_diagonal(factors) if attrs["on_singular"] == "raise" else None
+    failed = [algorithms.zero_on_diagonal(factors)] if attrs["on_singular"] == "raise" else []
     order = storage.cast(order, INT_OF[factors.dtype])
     transposed = attrs["transpose"]
     if not transposed:
@@ -109,7 +108,7 @@ def _lu_solve(storage: Storage, attrs: Attrs, matrices: list[Matrix]) -> Outcome
 def _adjugate(storage: Storage, attrs: Attrs, matrices: list[Matrix]) -> Outcome:
     (a,) = matrices
     rows, columns, x = _numbers(storage, a), _numbers(storage, a), storage.matrix(a.rows, a.rows, a.dtype)
-    return [algorithms.adjugate(a, rows, columns, x)], None
+    return [algorithms.adjugate(a, rows, columns, x)], []
 
 
 def _numbers(storage: Storage, a: Matrix) -> Matrix:
@@ -126,8 +125,10 @@ def _numbers(storage: Storage, a: Matrix) -> Matrix:
 def _triangular_solve(storage: Storage, attrs: Attrs, matrices: list[Matrix]) -> Outcome:
     a, right = matrices
     unit = attrs["unit_diagonal"]
-    raises = attrs["on_singular"] == "raise" and not unit
-    failed = algorithms.zero_on_diagonal(a) if raises else None
+    failed = []
+    if attrs["on_singular"] == "raise":
+        unread = constant(False, "bool", storage.lanes)
+        failed = [unread if unit else algorithms.zero_on_diagonal(a)]
     algorithms.solve_triangular(a, right, lower=attrs["lower"], transposed=attrs["transpose"], unit=unit)
     return [right], failed
 

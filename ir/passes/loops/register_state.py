@@ -6,8 +6,9 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from ...dtypes import BOOL, is_real_floating
 from ...graph import Function, Instruction, Value
-from ...ops.linalg.small import cycles, fits_registers
+from ...ops.linalg import small
 from ...records import record
 from ...registry import Kind
 
@@ -31,7 +32,41 @@ class Work:
 
 def is_small(instruction: Instruction) -> bool:
     """Whether a control flow instruction is written element by element."""
-    return operations(instruction) is not None
+    return operations(instruction) is not None or is_lane_map(instruction)
+
+
+def is_lane_map(instruction: Instruction) -> bool:
+    """Whether `instruction` is a scan whose steps are lanes."""
+    return lane_cycles(instruction) is not None
+
+
+def lane_cycles(instruction: Instruction) -> float | None:
+    """About the cycles of a step in each lane; None of what is no scan without carries whose steps factor or
+    solve. A step of those has more elements in registers than others: as vectors in memory, it would be a
+    kernel for each op and each step."""
+    if instruction.op.kind is not Kind.SCAN or instruction.attrs["carries"]:
+        return None
+    (body,) = instruction.regions
+    invariants = len(body.params) - instruction.attrs["slices"]
+    stored = [*body.params[invariants:], *body.results]
+    if (
+        all(step.op.kind is not Kind.LINALG for step in body.body)
+        or any(value.dtype is BOOL or not 0 < value.type.size <= small.MAX_IN_REGISTERS for value in stored)
+        or not any(is_real_floating(value.dtype) for value in stored)
+        or any(param.type.size > small.MAX_IN_REGISTERS for param in body.params)
+    ):
+        return None
+    cycles = code = 0.0
+    for step in body.body:
+        work = (
+            _instruction_operations(step, set(), small.MAX_IN_REGISTERS)
+            if step.op.kind in _IN_LANES
+            else None
+        )
+        if work is None or step.op.effect:
+            return None
+        cycles, code = cycles + work, code + _code_of(step, work)
+    return cycles if code <= MAX_OPERATIONS else None
 
 
 def operations(instruction: Instruction) -> Work | None:
@@ -76,20 +111,31 @@ def _region_operations(region: Function) -> Work | None:
         count = _instruction_operations(instruction, stored)
         if count is None:
             return None
-        cycles += count
-        called = instruction.op.kind is Kind.ELEMENTWISE and instruction.op.cost > CALLED
-        code += CALLED * instruction.result.type.size if called else count
+        cycles, code = cycles + count, code + _code_of(instruction, count)
     if any(result in stored for result in region.results):
         return None
     return Work(cycles, code)
 
 
+def _code_of(instruction: Instruction, cycles: float) -> float:
+    """How much code an instruction of so many cycles is."""
+    called = instruction.op.kind is Kind.ELEMENTWISE and instruction.op.cost > CALLED
+    return CALLED * instruction.result.type.size if called else cycles
+
+
 _MOVES: Final = frozenset((Kind.CONCAT, Kind.UPDATE, Kind.VIEW, Kind.CREATION))
 
 
-def _instruction_operations(instruction: Instruction, stored: set[Value]) -> float | None:
+#: What steps in lanes may do.
+_IN_LANES: Final = _MOVES | {Kind.ELEMENTWISE, Kind.REDUCTION, Kind.CONTRACTION, Kind.LINALG}
+
+
+def _instruction_operations(
+    instruction: Instruction, stored: set[Value], limit: int = MAX_ELEMENTS
+) -> float | None:
+    """The operations of an instruction on values of at most `limit` elements; None where it has no code."""
     kind, size = instruction.op.kind, max([result.type.size for result in instruction.results], default=0)
-    if size > MAX_ELEMENTS:
+    if size > limit:
         return None
     read = [operand for operand in instruction.operands if operand in stored]
     if kind is Kind.GATHER:
@@ -105,18 +151,18 @@ def _instruction_operations(instruction: Instruction, stored: set[Value]) -> flo
         return instruction.op.cost * size if fits else None
     if kind is Kind.LINALG:
         largest = max(value.type.size for value in (*instruction.operands, *instruction.results))
-        small = largest <= MAX_ELEMENTS and fits_registers(instruction)
-        return cycles(instruction) * math.prod(instruction.operands[0].shape[:-2]) if small else None
+        fits = largest <= limit and small.fits_registers(instruction)
+        return small.cycles(instruction) * math.prod(instruction.operands[0].shape[:-2]) if fits else None
     if kind is Kind.REDUCTION:
         return (
             float(instruction.operands[0].type.size)
-            if instruction.operands[0].type.size <= 4 * MAX_ELEMENTS
+            if instruction.operands[0].type.size <= 4 * limit
             else None
         )
     if kind is Kind.CONTRACTION:
         return (
             float(size * instruction.operands[0].shape[-1])
-            if instruction.operands[0].shape[-1] <= MAX_ELEMENTS
+            if instruction.operands[0].shape[-1] <= limit
             else None
         )
     return None
