@@ -158,10 +158,11 @@ def _both(m: Evaluator, a: Any, x: Any, upper: bool) -> Any:
     value = m.choose((m.where(usual, a, 1.0), m.where(usual, x, 1.0)), *branches, by_fraction)
     empty, full = (1.0, 0.0) if upper else (0.0, 1.0)
     value = m.where(m.eq(value_x, 0.0), empty, value)
-    value = m.where(m.eq(value_x, math.inf) | (m.eq(value_a, 0.0) & (value_x > 0.0)), full, value)
-    value = m.where(m.eq(value_a, math.inf) & (value_x < math.inf), empty, value)
+    beyond = ~usual & (value_x > value_a)
+    value = m.where(beyond | (m.eq(value_a, 0.0) & (value_x > 0.0)), full, value)
+    value = m.where(~usual & (value_x < value_a), empty, value)
     undefined = (value_a < 0.0) | (value_x < 0.0) | (m.eq(value_a, 0.0) & m.eq(value_x, 0.0))
-    return m.where(undefined | (m.eq(value_a, math.inf) & m.eq(value_x, math.inf)), math.nan, value)
+    return m.where(undefined | (~usual & m.eq(value_a, value_x)), math.nan, value)
 
 
 def _density(m: Evaluator, a: Any, x: Any) -> Any:

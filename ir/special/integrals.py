@@ -181,7 +181,7 @@ def _means(m: Evaluator, parameter: Any, rest: Any) -> tuple[Any, Any]:
     b = m.sqrt(rest)
     total = parameter * 0.5
     factor = 0.5
-    for _ in range(8):
+    for _ in range(11):
         difference = (a - b) * 0.5
         a, b = (a + b) * 0.5, m.sqrt(a * b)
         factor *= 2.0

@@ -35,8 +35,6 @@ EASY: dict[str, list[tuple[float, float]]] = {
     "hyp2f1": [(0.5, 3.0), (0.5, 2.0), (3.0, 6.0), (-0.8, 0.6)],
 }
 DEFAULT = (0.2, 0.9)
-#: Functions of which only the first derivative is a function here.
-ORDERS = {"erfcinv": 1, "ndtri": 1}
 
 
 def function(name: str) -> Any:
@@ -64,7 +62,7 @@ def test_gradients(name: str) -> None:
     """``tj.grad`` of the function, and of its gradient, jitted and not."""
     case, at = CASES[name], points(name)
     places = [place for place, slope in enumerate(special(name).slopes) if slope is not None]
-    pairs = [] if ORDERS.get(name) == 1 else [*itertools.combinations_with_replacement(places, 2)]
+    pairs = [*itertools.combinations_with_replacement(places, 2)]
     f = function(name)
     values = [tj.tensor(value, dtype=tj.float64) for value in at]
     slopes, bends = derivatives(f, places, pairs)(*values)

@@ -58,6 +58,15 @@ EDGES: list[tuple[str, tuple[float, ...], float]] = [
     ("gammainc", (1.0, 0.0), 0.0),
     ("gammainc", (-1.0, 1.0), NAN),
     ("gammaincc", (2.0, INF), 0.0),
+    ("gammainc", (1e300, 2.0), 0.0),
+    ("gammaincc", (1e300, 2.0), 1.0),
+    ("gammainc", (2.0, 1e300), 1.0),
+    ("ndtr", (0.0,), 0.5),
+    ("ndtri", (0.5,), 0.0),
+    ("erfcx", (0.0,), 1.0),
+    ("erfcx", (1e300,), 5.641895835477563e-301),
+    ("erfcx", (-26.63,), INF),
+    ("kl_div", (1e-300, 1e300), 1e300),
     ("gammaincinv", (2.0, 1.0), INF),
     ("gammainccinv", (2.0, 0.0), INF),
     ("betainc", (1.0, 2.0, 0.0), 0.0),
@@ -102,6 +111,11 @@ def test_edges_are_scipys(name: str, arguments: tuple[float, ...], expected: flo
     for run in (function, tj.jit(function)):
         result = float(run(*values))
         assert result == pytest.approx(expected, rel=1e-14, abs=1e-300, nan_ok=True)
+
+
+def test_elliptic_integrals_of_large_parameters() -> None:
+    assert float(S.ellipk(-1e300)) == pytest.approx(3.46774058310227e-148, rel=1e-10)
+    assert float(S.ellipe(-1e300)) == pytest.approx(1e150, rel=1e-10)
 
 
 def test_every_name_is_there() -> None:
