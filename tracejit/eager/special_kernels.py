@@ -41,6 +41,9 @@ def _kernel_of(op: Op) -> Callable[..., Any]:
                 break
         if dtype not in _FLOATS:
             dtype = computed_in(*operands)
+            if dtype not in _FLOATS:  # float16 is a dtype for storage
+                operands = tuple([np.asarray(operand, FLOAT32) for operand in operands])
+                return np.asarray(kernel(*operands, function=function, orders=orders), dtype)
             operands = tuple([np.asarray(operand, dtype) for operand in operands])
         key = function, orders, dtype
         ufunc = _UFUNCS.get(key)

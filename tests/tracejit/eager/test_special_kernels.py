@@ -22,6 +22,7 @@ OPERANDS: list[Any] = [
     2.5,
     3,
     np.zeros((0, 4)),
+    np.linspace(0.5, 2.0, 8).astype(np.float16),
 ]
 
 
