@@ -51,7 +51,7 @@ def problem() -> str:
 
 def _compiled(name: str, orders: Index, dtype: DType) -> np.ufunc:
     functions, contexts = (ctypes.c_void_p * 1)(), (ctypes.c_void_p * 1)()
-    types = (ctypes.c_char * (len(orders) + 1))(*[dtype.num] * (len(orders) + 1))
+    types = ctypes.create_string_buffer(bytes([dtype.num] * (len(orders) + 1)))
     text = ctypes.c_char_p(name.encode())
 
     def use(library: Library) -> None:

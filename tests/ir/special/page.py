@@ -44,7 +44,7 @@ TAIL = """
 `gammaincinv`, `gammainccinv` and `betaincinv` are Newton's rule on these functions, and as exact as these
 allow. `log_ratio`, `gamma_density` and `beta_density` are what gradients are written with; `si` and `ci`
 are the parts of `sici`, `riemann_zeta` is `zeta` of one argument, `lambertw_0` and `lambertw_m1` are
-branches of `lambertw`.
+branches of `lambertw`. Times beside SciPy and JAX are in [special-times.md](special-times.md).
 """
 
 
