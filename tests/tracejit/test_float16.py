@@ -293,6 +293,18 @@ def test_exchange_with_other_libraries(tmp_path: Any) -> None:
     same_bits(np.sin(tj.asarray(x)), np.sin(x))
 
 
+@pytest.mark.parametrize("function", ["inv", "det", "cholesky", "qr", "svd", "eigh", "pinv", "slogdet"])
+def test_linear_algebra_refuses_it(function: str) -> None:
+    """As NumPy does: LAPACK has float32 and wider."""
+    matrices = np.eye(3, dtype=HALF)
+    for f in (getattr(tj.linalg, function), tj.jit(getattr(tj.linalg, function))):
+        with pytest.raises(TypeError, match=f"linalg.{function}: .*f16"):
+            f(matrices)
+    with pytest.raises(TypeError, match="f16"):
+        tj.jit(tj.linalg.matrix_rank)(matrices)
+    assert tj.linalg.norm(matrices).dtype == HALF
+
+
 def test_text_form() -> None:
     function = tj.jit(lambda x: tj.exp(x) * 0.1 + tj.arange(3, dtype=HALF)).trace(values(3))
     assert "f16[3]" in str(function)

@@ -6,14 +6,17 @@ from typing import Any
 
 from ..array.operands import broadcast, cast, floating, promoted_arrays, reshaped, run, tensor_argument
 from ..eager.tensor import Tensor
+from ..ir.dtypes import FLOAT16
 from ..ir.dtypes import INT64 as _INT64
-from ..ir.errors import LinAlgError, ShapeError
+from ..ir.errors import DTypeError, LinAlgError, ShapeError
 from ..ir.types import broadcast_shapes
 
 
 def matrices(name: str, value: Any, parameter: str = "a") -> Tensor:
     """`value` as a floating tensor of rank 2 or more."""
     x = floating(tensor_argument(name, value, parameter))
+    if x.dtype is FLOAT16:
+        raise DTypeError(f"{name}: argument {parameter} must be of float32 or wider, got {x.type}")
     if x.ndim < 2:
         raise LinAlgError(f"{name}: argument {parameter} must have rank 2 or more, got shape {x.shape}")
     return x

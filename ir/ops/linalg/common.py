@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import INT64
+from ...dtypes import FLOAT16, INT64
 from ...errors import DTypeError, ShapeError
 from ...graph import Instruction
 from ...registry import Attrs, Infer, Kind, Op, Regions
@@ -32,8 +32,8 @@ def matrix_type(name: str, operand: TensorType) -> TensorType:
     """`operand`, which must hold matrices of floating numbers."""
     if operand.ndim < 2:
         raise ShapeError(f"{name}: expected matrices on the last two axes, got {operand}")
-    if operand.dtype.kind not in "fc":
-        raise DTypeError(f"{name}: expected a floating dtype, got {operand}")
+    if operand.dtype.kind not in "fc" or operand.dtype is FLOAT16:
+        raise DTypeError(f"{name}: expected a floating dtype that LAPACK has, got {operand}")
     return operand
 
 
