@@ -28,22 +28,16 @@ ARRAY_API: Final = Namespace(
     },
     {"complex numbers: there are none": "complex64 complex128"},
 )
-_SOLVERS: Final = """LinAlgError cholesky cond det eig eigh eigvals eigvalsh inv lstsq matrix_norm
-    matrix_power matrix_rank multi_dot norm pinv qr slogdet solve svd svdvals tensorinv tensorsolve
-    vector_norm"""
 NUMPY_LINALG: Final = Namespace(
     "numpy.linalg",
     "NumPy 2.4",
-    "tracejit",
+    "tracejit.linalg",
     tuple(np.linalg.__all__),
     {
-        **{
-            name: f"at the top: `tj.{name}`"
-            for name in ("cross", "diagonal", "matmul", "matrix_transpose", "outer", "tensordot", "vecdot")
-        },
-        "trace": "of the last two axes: `x.trace(0, -2, -1)`",
+        "lstsq": "batches too; under `jit` residuals whenever rows are more than columns",
+        "qr": 'no `mode="raw"`',
     },
-    {"decompositions, solvers and norms: there is no `tj.linalg`": _SOLVERS},
+    {"complex results": "eig eigvals"},
 )
 NUMPY_FFT: Final = Namespace(
     "numpy.fft",

@@ -19,6 +19,7 @@ from ....codegen.llvm.loading import llvm_binding
 from ....codegen.llvm.target import host
 from ....eager import native_ops
 from ....eager.layout import entry_layout_of_tensors
+from ....ir.lapack.library import library
 from ....jitted.jit import jit
 from ....runtime.cache.store import CACHE
 from ....runtime.threads import available_cores, num_threads
@@ -70,6 +71,7 @@ def examine() -> dict[str, str]:
         "cores": f"{available_cores()} available",
         "threads": f"{num_threads()}" + (f" (TRACEJIT_NUM_THREADS={threads})" if threads else ""),
         "matrix products": f"{_tile('f32')} in float32, {_tile('f64')} in float64",
+        "linear algebra": _lapack(),
         "native call entry": "in use"
         if entry_layout_of_tensors()
         else "not available here: calls take the slow path",
@@ -77,6 +79,14 @@ def examine() -> dict[str, str]:
         "compile cache": (CACHE.problem and f"not used: {CACHE.problem}") or str(CACHE.folder),
         "compiling": _try_compiling(),
     }
+
+
+def _lapack() -> str:
+    lapack = library()
+    if lapack is None:
+        return "no LAPACK is found: compiled code calls NumPy's functions"
+    threads = "held to one thread" if lapack.set_threads else "threads as it likes"
+    return f"{lapack.source}, integers of {lapack.integer_bits} bits, {threads}"
 
 
 def _native_eager() -> str:
