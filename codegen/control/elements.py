@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import abc
+import operator
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 
+from ...ir.access import element_strides, view_access
 from ...ir.dtypes import SHORT_NAME
 from ...ir.graph import Function, Instruction, Value
+from ...ir.ops.indexing import SCATTER_FOLDS
 from ...ir.passes.loops.register_state import MAX_ELEMENTS
 from ...ir.records import record
 from ...ir.registry import Kind
-from ..kernels.indexing.movement import index_messages, slices_of
+from ...ir.types import contiguous_strides
+from ..kernels.indexing.movement import Slices, index_messages, slices_of
 from ..kernels.linalg.operations import elementwise_results, message
 from ..llvm.emitter import Reg, constant
 from ..llvm.loops import FunctionWriter
@@ -71,8 +75,10 @@ class ElementWriter(PackingWriter, abc.ABC):
         return self.w.load(self.w.offset(elements.pointer, elements.dtype, index), elements.dtype)
 
     def store(self, elements: Elements, target: Stored, first: int) -> None:
-        """Write registers to `target`, from element `first` on."""
-        assert isinstance(elements, list)
+        """Write registers to `target`, from element `first` on; arrays are there."""
+        if isinstance(elements, Stored):
+            assert elements.pointer == target.pointer
+            return
         for i, element in enumerate(elements):
             self.w.store(element, self.w.offset(target.pointer, target.dtype, first + i))
 
@@ -167,6 +173,12 @@ class ElementWriter(PackingWriter, abc.ABC):
 
     def move(self, instruction: Instruction, operands: list[Elements]) -> Elements:
         """Elements in other places: the op's meaning, on numbers that stand for the elements."""
+        if isinstance(operands[0], Stored):
+            return (
+                self._write_slice(instruction, operands)
+                if operands[1:]
+                else self._part(instruction, operands)
+            )
         numbers, start = [], 0
         for operand in instruction.operands:
             numbers.append(np.arange(start, start + operand.type.size).reshape(operand.shape))
@@ -177,6 +189,29 @@ class ElementWriter(PackingWriter, abc.ABC):
             which = int(np.searchsorted(starts, number, side="right")) - 1
             elements.append(self.element(operands[which], number - int(starts[which])))
         return elements
+
+    def _part(self, instruction: Instruction, operands: list[Elements]) -> Elements:
+        """A view of few elements of an array."""
+        access = view_access(instruction)
+        assert access is not None
+        strides = contiguous_strides(instruction.operands[0].shape)
+        by, first = element_strides(access, strides, len(instruction.result.shape))
+        return [
+            self.element(operands[0], first + sum(map(operator.mul, place, by)))
+            for place in np.ndindex(*instruction.result.shape)
+        ]
+
+    def _write_slice(self, instruction: Instruction, operands: list[Elements]) -> Elements:
+        """An array, a slice of few elements of which is written where it lies."""
+        (x, value), (source, written) = operands, instruction.operands
+        assert isinstance(x, Stored)
+        strides, attrs = contiguous_strides(source.shape), instruction.attrs
+        first = sum(map(operator.mul, attrs["start"], strides))
+        by = list(map(operator.mul, attrs["step"], strides))
+        for number, place in enumerate(np.ndindex(*written.shape)):
+            offset = first + sum(map(operator.mul, place, by))
+            self.w.store(self.element(value, number), self.w.offset(x.pointer, x.dtype, offset))
+        return x
 
     def create(self, instruction: Instruction, operands: list[Elements]) -> Elements:
         """Constants."""
@@ -220,47 +255,74 @@ class ElementWriter(PackingWriter, abc.ABC):
         """Elements at traced indices: from memory, where registers are put first."""
         w, (x, *indices) = self.w, operands
         source = instruction.operands[0]
-        if isinstance(x, list):
-            spilled = Stored(w.slot(SHORT_NAME[source.dtype], len(x)), SHORT_NAME[source.dtype])
-            self.store(x, spilled, 0)
-            x = spilled
-        base, slices = len(self.errors), slices_of(source.shape, len(indices), instruction.attrs["axes"])
-        self.errors += index_messages(instruction, slices)
-        labels = [w.label("bad") for _ in indices]
-        self.failed += labels
-        assert len(self.failed) == base + len(indices)
-        wrapped: list[list[Reg]] = []
-        for number in range(instruction.operands[1].type.size):
-            wrapped.append([])
-            for index, size, label in zip(indices, slices.sizes, labels, strict=True):
-                at = self.element(index, number)
-                w.exit_unless(w.and_(w.ge(at, -size), w.lt(at, size)), label)
-                wrapped[-1].append(w.select(w.lt(at, 0), w.add(at, size), at))
+        x = self._in_memory(x, source)
+        slices = slices_of(source.shape, len(indices), instruction.attrs["axes"])
         elements: list[Reg] = []
-        for tuple_ in wrapped:
-            place = constant(0, "i64")
-            for at, step in zip(tuple_, slices.steps, strict=True):
-                place = w.add(place, w.mul(at, step))
-            here = Stored(w.offset(x.pointer, x.dtype, w.mul(place, slices.unit)), x.dtype)
+        for place in self._places(instruction, slices, indices):
+            here = Stored(w.offset(x.pointer, x.dtype, place), x.dtype)
             elements += [self.element(here, offset) for offset in slices.offsets()]
         return elements
 
+    def scatter(self, instruction: Instruction, operands: list[Elements]) -> Elements:
+        """An array, some elements of which are written where it lies; registers are put into memory first."""
+        w, (x, value, *indices) = self.w, operands
+        source, small = instruction.operands[0], isinstance(x, list)
+        x = self._in_memory(x, source)
+        slices = slices_of(source.shape, len(indices), instruction.attrs["axes"])
+        fold = SCATTER_FOLDS.get(instruction.attrs["mode"])
+        number = 0
+        for place in self._places(instruction, slices, indices):
+            start = w.offset(x.pointer, x.dtype, place)
+            for offset in slices.offsets():
+                new, target = self.element(value, number), w.offset(start, x.dtype, offset)
+                if fold is not None:
+                    assert fold.emit is not None
+                    new = w.rounded(fold.emit(w, w.load(target, x.dtype), new))
+                w.store(new, target)
+                number += 1
+        return self.load(x, source) if small else x
+
+    def _in_memory(self, elements: Elements, like: Value) -> Stored:
+        if isinstance(elements, Stored):
+            return elements
+        dtype = SHORT_NAME[like.dtype]
+        spilled = Stored(self.w.slot(dtype, len(elements)), dtype)
+        self.store(elements, spilled, 0)
+        return spilled
+
+    def _places(self, instruction: Instruction, slices: Slices, indices: Sequence[Elements]) -> list[Reg]:
+        """The offset of the slice that each tuple of indices leads to; code that leaves where one is out of
+        range comes first."""
+        w, count = self.w, instruction.operands[-1].type.size
+        self.errors += index_messages(instruction, slices)
+        labels = [w.label("bad") for _ in indices]
+        self.failed += labels
+        places = []
+        for number in range(count):
+            place = constant(0, "i64")
+            for index, size, step, label in zip(indices, slices.sizes, slices.steps, labels, strict=True):
+                at = self.element(index, number)
+                w.exit_unless(w.and_(w.ge(at, -size), w.lt(at, size)), label)
+                place = w.add(place, w.mul(w.select(w.lt(at, 0), w.add(at, size), at), step))
+            places.append(w.mul(place, slices.unit))
+        return places
+
 
 def flattened(values: Sequence[Elements]) -> list[Reg]:
-    """The registers of values that are in registers, in a row, as `parted` takes them."""
-    registers: list[Reg] = []
-    for elements in values:
-        assert isinstance(elements, list), "what is too large for registers is never a result"
-        registers += elements
-    return registers
+    """The registers of `values` in a row, as `parted` takes them; arrays have none."""
+    return [register for elements in values if isinstance(elements, list) for register in elements]
 
 
-def parted(regs: Sequence[Reg], sizes: Sequence[int]) -> list[Any]:
-    """`regs` in stretches of `sizes`."""
-    parts, start = [], 0
-    for size in sizes:
-        parts.append(list(regs[start : start + size]))
-        start += size
+def parted(regs: Sequence[Reg], like: Sequence[Elements]) -> list[Elements]:
+    """`regs` as values like those that they were `flattened` from; arrays stay where they lie."""
+    parts: list[Elements] = []
+    start = 0
+    for elements in like:
+        if isinstance(elements, Stored):
+            parts.append(elements)
+            continue
+        parts.append(list(regs[start : start + len(elements)]))
+        start += len(elements)
     return parts
 
 
@@ -272,4 +334,5 @@ _WRITERS: Final[dict[Kind, Callable[[ElementWriter, Instruction, list[Elements]]
     Kind.REDUCTION: ElementWriter.reduce,
     Kind.CONTRACTION: ElementWriter.contract,
     Kind.GATHER: ElementWriter.gather,
+    Kind.SCATTER: ElementWriter.scatter,
 }

@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 
 from ...ir.dtypes import SHORT_NAME
 from ...ir.graph import Function, Instruction, Value
+from ...ir.passes.loops.register_state import is_array, written_versions
 from ...ir.registry import Kind
 from ..llvm.emitter import Reg
 from ..llvm.function import Code
@@ -37,6 +38,7 @@ def in_groups(function: Function) -> list[list[Instruction]]:
     A group has about as many elements as fit vectors, those that are needed next, and stands where the first
     of them is needed: results of a larger one would fill all registers until they are.
     """
+    needs = _needs(function)
     level: dict[Value, int] = {}
     groups: list[list[Instruction]] = []
     group_of: dict[Instruction, list[Instruction]] = {}
@@ -44,7 +46,7 @@ def in_groups(function: Function) -> list[list[Instruction]]:
     for instruction in function.body:
         expensive = _expensive(instruction)
         # ops on one level do not depend on each other
-        own = max([level.get(operand, 0) for operand in instruction.operands], default=0) + expensive
+        own = max([level.get(value, 0) for value in needs[instruction]], default=0) + expensive
         level.update(dict.fromkeys(instruction.results, own))
         group: list[Instruction] = []
         if expensive:
@@ -66,10 +68,10 @@ def in_groups(function: Function) -> list[list[Instruction]]:
                 stack.pop()
                 continue
             missing = [
-                defs[operand]
+                defs[value]
                 for member in group
-                for operand in member.operands
-                if operand in defs and operand not in placed
+                for value in needs[member]
+                if value in defs and value not in placed
             ]
             if missing:
                 stack += missing
@@ -77,6 +79,26 @@ def in_groups(function: Function) -> list[list[Instruction]]:
             groups.append(group)
             placed.update(result for member in group for result in member.results)
     return groups
+
+
+def _needs(function: Function) -> dict[Instruction, list[Value]]:
+    """What has to be there before each instruction: its operands; and of what writes the next version of an
+    array, the results of those that read this one."""
+    readers: dict[Value, list[Instruction]] = {}
+    needs: dict[Instruction, list[Value]] = {}
+    for instruction in function.body:
+        overwritten = {operand for operand, _ in written_versions(instruction) or ()}
+        before = [
+            result
+            for operand in overwritten
+            for reader in readers.get(operand, ())
+            for result in reader.results
+        ]
+        needs[instruction] = [*instruction.operands, *before]
+        for operand in instruction.operands:
+            if is_array(operand):
+                readers.setdefault(operand, []).append(instruction)
+    return needs
 
 
 def _expensive(instruction: Instruction) -> bool:

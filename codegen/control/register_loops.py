@@ -13,9 +13,15 @@ from typing import Final
 
 from ...ir.dtypes import BOOL, SHORT_NAME
 from ...ir.graph import Function, Instruction, Value
-from ...ir.passes.loops.register_state import MAX_ELEMENTS, cycles_of_step, operations
+from ...ir.passes.loops.register_state import (
+    MAX_ELEMENTS,
+    cycles_of_step,
+    operations,
+    written_arrays,
+)
 from ...ir.registry import Kind
 from ..interface import INTERRUPTED
+from ..kernels.indexing.movement import copy_operand
 from ..kernels.kernel import SLOWDOWN, UNKNOWN_SLOWDOWN, Kernel, signature
 from ..kernels.lowering import LoweringContext
 from ..llvm.emitter import Reg, constant
@@ -79,6 +85,9 @@ class _RegisterWriter(ElementWriter):
             )
             operands.append(self.load(stored, operand) if small and not slices else stored)
         pointers = [f"%b{len(instruction.operands) + i}" for i in range(len(instruction.results))]
+        for place, origin in (written_arrays(instruction) or {}).items():
+            copy_operand(w, instruction.operands[origin].type.nbytes, f"%b{origin}", pointers[place])
+            operands[origin] = Stored(pointers[place], SHORT_NAME[instruction.results[place].dtype])
         stacks = [
             Stored(pointer, SHORT_NAME[result.dtype])
             for pointer, result in zip(pointers[carries:], instruction.results[carries:], strict=True)
@@ -122,17 +131,16 @@ class _RegisterWriter(ElementWriter):
 
     def _control(
         self, instruction: Instruction, operands: list[Elements], stacks: list[Stored]
-    ) -> list[list[Reg]]:
+    ) -> list[Elements]:
         """Write a control flow instruction; the elements of its carries, or of the results of a switch."""
         if instruction.op.kind is Kind.SWITCH:
             return self._switch(instruction, operands)
         count = instruction.attrs["carries"]
-        sizes = [operand.type.size for operand in instruction.operands[:count]]
-        start = flattened(operands[:count])
+        carries = operands[:count]
         if instruction.op.kind is Kind.WHILE:
-            return parted(self._while(instruction, start, sizes, operands[count:]), sizes)
+            return parted(self._while(instruction, carries, operands[count:]), carries)
         if instruction.op.kind is Kind.REWIND:
-            return self._rewind(instruction, start, sizes, operands[count:])
+            return self._rewind(instruction, carries, operands[count:])
         first_slice = len(operands) - instruction.attrs["slices"]
         (body,), length = instruction.regions, instruction.attrs["length"]
 
@@ -146,13 +154,13 @@ class _RegisterWriter(ElementWriter):
                 (result, self._slice(stack, result, at))
                 for stack, result in zip(stacks, body.results[count:], strict=True)
             ]
-            arguments = [*parted(state, sizes), *operands[count:first_slice], *slices]
+            arguments = [*parted(state, carries), *operands[count:first_slice], *slices]
             results = self.function(body, arguments, places)
             return flattened(results[:count])
 
-        return parted(
-            polled_loop(self.w, length, step, start, cycles_of_step(instruction), self._poll), sizes
-        )
+        start = flattened(carries)
+        ends = polled_loop(self.w, length, step, start, cycles_of_step(instruction), self._poll)
+        return parted(ends, carries)
 
     def _poll(self) -> None:
         """Let signals in."""
@@ -165,17 +173,17 @@ class _RegisterWriter(ElementWriter):
         )
 
     def _while(
-        self, instruction: Instruction, start: list[Reg], sizes: list[int], invariants: list[Elements]
+        self, instruction: Instruction, carries: list[Elements], invariants: list[Elements]
     ) -> list[Reg]:
         w, (condition, body) = self.w, instruction.regions
         copies = self._steps_together(instruction)
         every = constant(steps_between_polls(cycles_of_step(instruction) * copies), "i64")
-        region = w.begin_while([every, *start])
+        region = w.begin_while([every, *flattened(carries)])
         left, *state = region.carried
         for _ in range(copies):
-            (test,) = self.function(condition, [*parted(state, sizes), *invariants])
+            (test,) = self.function(condition, [*parted(state, carries), *invariants])
             w.break_unless(region, self.element(test, 0), state)
-            results = self.function(body, [*parted(state, sizes), *invariants])
+            results = self.function(body, [*parted(state, carries), *invariants])
             state = flattened(results)
         fewer = w.sub(left, 1)
         w.continue_unless(region, w.eq(fewer, 0), [fewer, *state])
@@ -191,8 +199,8 @@ class _RegisterWriter(ElementWriter):
         return max(1, min(self.most_steps, int(_TOGETHER / max(work.code, 1.0))))
 
     def _rewind(
-        self, instruction: Instruction, start: list[Reg], sizes: list[int], others: list[Elements]
-    ) -> list[list[Reg]]:
+        self, instruction: Instruction, first: list[Elements], others: list[Elements]
+    ) -> list[Elements]:
         """A while loop that keeps on a stack what its steps were given, and the steps of the third region
         from the last to the first."""
         w, (condition, body, backward) = self.w, instruction.regions
@@ -202,9 +210,9 @@ class _RegisterWriter(ElementWriter):
         values = [value for value, on in zip(instruction.operands, kept, strict=False) if on]
         stack = Stack(w, values, lambda: self._no_memory(values)) if values else None
         limits = stack.open() if stack else (constant(0, "i64"), constant(0, "i64"))
-        region = w.begin_while([constant(0, "i64"), *limits, *start])
+        region = w.begin_while([constant(0, "i64"), *limits, *flattened(first)])
         steps, address, capacity, *state = region.carried
-        carries = parted(state, sizes)
+        carries = parted(state, first)
         (test,) = self.function(condition, [*carries, *invariants])
         w.break_unless(region, self.element(test, 0))
         room = stack.room(address, capacity, steps) if stack else limits
@@ -220,17 +228,16 @@ class _RegisterWriter(ElementWriter):
         w.when(w.eq(w.and_(steps, every - 1), every - 1), self._poll)
         state = flattened(results)
         w.end_while(region, [w.add(steps, 1), *room, *state])
-        lengths = [result.type.size for result in instruction.results]
 
         def step(index: Reg, regs: list[Reg]) -> Sequence[Reg]:
             records = iter(self._record(stack, address, w.sub(w.sub(steps, 1), index), values))
             # what is not on the stack, the region does not read
             taken: list[Elements] = [next(records) if on else [] for on in kept]
-            results = self.function(backward, [*taken, *invariants, *parted(regs, lengths)])
+            results = self.function(backward, [*taken, *invariants, *parted(regs, states)])
             return flattened(results)
 
         ends = polled_loop(w, steps, step, flattened(states), cycles, self._poll)
-        return parted(ends, lengths)
+        return parted(ends, states)
 
     def _record(self, stack: Stack | None, address: Reg, index: Reg, values: list[Value]) -> list[Stored]:
         pointers = stack.record(address, index) if stack else []
@@ -243,7 +250,7 @@ class _RegisterWriter(ElementWriter):
         self.failed.append(self.w.label("bad"))
         self.w.branch(self.failed[-1])
 
-    def _switch(self, instruction: Instruction, operands: list[Elements]) -> list[list[Reg]]:
+    def _switch(self, instruction: Instruction, operands: list[Elements]) -> list[Elements]:
         w, count = self.w, len(instruction.regions)
         selector = self.element(operands[0], 0)
         if instruction.operands[0].dtype is BOOL:
@@ -256,7 +263,12 @@ class _RegisterWriter(ElementWriter):
             return flattened(results)
 
         values = w.one_of(index, [functools.partial(part, region) for region in instruction.regions])
-        return parted(values, [result.type.size for result in instruction.results])
+        arrays = written_arrays(instruction) or {}
+        like: list[Elements] = [
+            operands[arrays[place]] if place in arrays else [constant(0, "i64")] * result.type.size
+            for place, result in enumerate(instruction.results)
+        ]
+        return parted(values, like)
 
 
 def _results_in_registers(instruction: Instruction) -> int:

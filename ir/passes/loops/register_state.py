@@ -1,11 +1,16 @@
-"""Which control flow instructions have state so small that compiled code holds it in registers: their regions
-are written element by element, and so are not fused."""
+"""Which control flow instructions are written element by element, and so are not fused: their state is so
+small that compiled code holds it in registers, or is arrays of which steps read and write some elements.
+
+Such an *array* lies in memory, and every version of it in the same place: what reads a version comes before
+what writes the next one.
+"""
 
 from __future__ import annotations
 
 import math
 from typing import Final
 
+from ...access import view_access
 from ...dtypes import BOOL, is_real_floating
 from ...graph import Function, Instruction, Value
 from ...ops.linalg import small
@@ -71,18 +76,68 @@ def lane_cycles(instruction: Instruction) -> float | None:
 
 def operations(instruction: Instruction) -> Work | None:
     """The work in the regions of a control flow instruction, None where it cannot be written."""
-    held = [*instruction.results[: instruction.attrs.get("carries", len(instruction.results))]]
+    arrays = written_arrays(instruction)
+    if arrays is None:
+        return None
     if instruction.op.kind is Kind.REWIND:
         held = [*instruction.results, *instruction.operands[: instruction.attrs["carries"]]]
-    if any(value.type.size > MAX_ELEMENTS for value in held):
-        return None
+        if any(is_array(value) for value in held):
+            return None
+    shift = 1 if instruction.op.kind is Kind.SWITCH else 0
     cycles = code = 0.0
     for region in instruction.regions:
-        inside = _region_operations(region)
+        returned = {
+            place: number - shift for place, number in arrays.items() if region in step_of(instruction)
+        }
+        inside = _region_operations(region, returned)
         if inside is None or code + inside.code > MAX_OPERATIONS:
             return None
         cycles, code = cycles + inside.cycles, code + inside.code
     return Work(cycles, code)
+
+
+def is_array(value: Value) -> bool:
+    """Whether `value` has too many elements for registers."""
+    return value.type.size > MAX_ELEMENTS
+
+
+def step_of(instruction: Instruction) -> tuple[Function, ...]:
+    """The regions whose results are those of the instruction."""
+    return instruction.regions if instruction.op.kind is Kind.SWITCH else instruction.regions[-1:]
+
+
+def written_arrays(instruction: Instruction) -> dict[int, int] | None:
+    """The positions of results of a control flow instruction that are arrays, with those of the operands that
+    become them; None where there is no such operand. Stacked results are none of these."""
+    if instruction.op.kind is Kind.REWIND:
+        return {}
+    if instruction.op.kind is not Kind.SWITCH:
+        count = instruction.attrs["carries"]
+        return {place: place for place in range(count) if is_array(instruction.results[place])}
+    arrays: dict[int, int] = {}
+    for place, result in enumerate(instruction.results):
+        if is_array(result):
+            origins = {_origin(region, region.results[place]) for region in instruction.regions}
+            origin = origins.pop()
+            if origins or origin is None or origin + 1 in arrays.values():
+                return None
+            arrays[place] = origin + 1
+    return arrays
+
+
+def _origin(region: Function, value: Value) -> int | None:
+    """The position of the parameter of which `value` is a version, if it is one."""
+    defs = {result: instruction for instruction in region.body for result in instruction.results}
+    while (definition := defs.get(value)) is not None:
+        if definition.op.kind.traits.updates_operand:
+            value = definition.operands[0]
+            continue
+        place = definition.results.index(value)
+        arrays = written_arrays(definition) if definition.op.kind.traits.control else None
+        if not arrays or place not in arrays:
+            return None
+        value = definition.operands[arrays[place]]
+    return region.params.index(value) if value in region.params else None
 
 
 def cycles_of_step(instruction: Instruction) -> float:
@@ -97,24 +152,65 @@ def cycles_of_step(instruction: Instruction) -> float:
     return cycles
 
 
-def _region_operations(region: Function) -> Work | None:
+def _region_operations(region: Function, returned: dict[int, int]) -> Work | None:
+    """The work in `region`, whose results at the places in `returned` are the last versions of the parameters
+    at the places behind them."""
     cycles = code = 0.0
-    stored = {param for param in region.params if param.type.size > MAX_ELEMENTS}
+    stored = {param for param in region.params if is_array(param)}
+    #: The last version of each array that may be written, and of which array a value is a version.
+    last = {region.params[origin]: region.params[origin] for origin in returned.values()}
+    array = dict(zip(last, last, strict=True))
     for instruction in region.body:
-        if instruction.op.kind.traits.control:
-            small = all(result.type.size <= MAX_ELEMENTS for result in instruction.results)
-            inside = operations(instruction) if small else None
-            if inside is None:
-                return None
-            cycles, code = cycles + inside.cycles, code + inside.code
-            continue
-        count = _instruction_operations(instruction, stored)
-        if count is None:
+        read = [operand for operand in instruction.operands if operand in array]
+        if any(last[array[operand]] is not operand for operand in read):
             return None
-        cycles, code = cycles + count, code + _code_of(instruction, count)
-    if any(result in stored for result in region.results):
-        return None
+        written = written_versions(instruction)
+        if written is None or any(operand not in array for operand, _ in written):
+            return None
+        if len({array[operand] for operand in read}) != len(read) and written:
+            return None
+        for operand, result in written:
+            array[result] = array[operand]
+            last[array[operand]] = result
+            stored.add(result)
+        work = _work(instruction, stored, {result for _, result in written})
+        if work is None:
+            return None
+        cycles, code = cycles + work.cycles, code + work.code
+    for place, result in enumerate(region.results):
+        if place in returned:
+            if last[region.params[returned[place]]] is not result:
+                return None
+        elif result in stored:
+            return None
     return Work(cycles, code)
+
+
+def written_versions(instruction: Instruction) -> list[tuple[Value, Value]] | None:
+    """Arrays that `instruction` reads, each with the version that it makes of it; None where it makes an
+    array of something else."""
+    if instruction.op.kind.traits.updates_operand and is_array(instruction.result):
+        return [(instruction.operands[0], instruction.result)]
+    if not instruction.op.kind.traits.control:
+        return []
+    arrays = written_arrays(instruction)
+    if arrays is None:
+        return None
+    return [(instruction.operands[origin], instruction.results[place]) for place, origin in arrays.items()]
+
+
+def _work(instruction: Instruction, stored: set[Value], versions: set[Value]) -> Work | None:
+    """The work of one instruction, which makes `versions` of arrays."""
+    if instruction.op.kind.traits.control:
+        small = all(result in versions or not is_array(result) for result in instruction.results)
+        return operations(instruction) if small else None
+    if versions:
+        _, value, *indices = instruction.operands
+        if is_array(value) or any(operand in stored for operand in (value, *indices)):
+            return None
+        return Work(5.0 * value.type.size, 5.0 * value.type.size)
+    count = _instruction_operations(instruction, stored)
+    return None if count is None else Work(count, _code_of(instruction, count))
 
 
 def _code_of(instruction: Instruction, cycles: float) -> float:
@@ -140,6 +236,10 @@ def _instruction_operations(
     read = [operand for operand in instruction.operands if operand in stored]
     if kind is Kind.GATHER:
         return None if any(operand in stored for operand in instruction.operands[1:]) else 4.0 * size
+    if kind is Kind.SCATTER:
+        return size + 5.0 * instruction.operands[1].type.size if not read else None
+    if kind is Kind.VIEW and read:
+        return float(size) if view_access(instruction) is not None else None
     if any(operand.type.size > MAX_STORED for operand in read):
         return None
     if kind in _MOVES:
