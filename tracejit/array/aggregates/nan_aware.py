@@ -240,7 +240,7 @@ def nanvar(
     """
     freedom = freedom_of("nanvar", ddof, correction)
     result = _variance("nanvar", averaged(x, dtype), axis, freedom, keepdims, where, mean)
-    return result if out is None else write_out("nanvar", out, result)  # type: ignore[no-any-return]
+    return result if out is None else write_out("nanvar", out, result)
 
 
 def _variance(
@@ -280,4 +280,4 @@ def nanstd(
     """
     freedom = freedom_of("nanstd", ddof, correction)
     result = root(_variance("nanstd", averaged(x, dtype), axis, freedom, keepdims, where, mean))
-    return result if out is None else write_out("nanstd", out, result)  # type: ignore[no-any-return]
+    return result if out is None else write_out("nanstd", out, result)

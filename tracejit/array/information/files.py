@@ -101,14 +101,8 @@ def load(
 
     Semantics: ``numpy.load``, whose ``.npz`` files are read when an array is asked for.
     """
-    content = np.load(
-        file,
-        mmap_mode,
-        allow_pickle,
-        fix_imports,
-        encoding,
-        max_header_size=max_header_size,  # type: ignore[arg-type]
-    )
+    read: Any = np.load
+    content = read(file, mmap_mode, allow_pickle, fix_imports, encoding, max_header_size=max_header_size)
     if isinstance(content, np.ndarray):
         return wrap(as_array(content))
     with content:

@@ -126,7 +126,8 @@ def shares_memory(x: Any, y: Any, /, max_work: int = -1) -> bool:
     first, second = as_tensor(x), as_tensor(y)
     if first.is_traced or second.is_traced:
         return first._data is second._data
-    return bool(np.shares_memory(first._data, second._data, max_work))
+    compare: Any = np.shares_memory
+    return bool(compare(first._data, second._data, max_work))
 
 
 def may_share_memory(x: Any, y: Any, /, max_work: int = 0) -> bool:
@@ -143,4 +144,5 @@ def may_share_memory(x: Any, y: Any, /, max_work: int = 0) -> bool:
     first, second = as_tensor(x), as_tensor(y)
     if first.is_traced or second.is_traced:
         return first._data is second._data
-    return bool(np.may_share_memory(first._data, second._data, max_work))
+    compare: Any = np.may_share_memory
+    return bool(compare(first._data, second._data, max_work))

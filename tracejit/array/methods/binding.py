@@ -139,7 +139,7 @@ def _sort(
     stable: bool | None = None,
 ) -> None:
     """``sort`` in place, as NumPy's method; ``tj.sort(x)`` leaves `x` what it is."""
-    options = {"descending": descending, "stable": stable}
+    options: dict[str, Any] = {"descending": descending, "stable": stable}
     inplace.write(x, "sort", (), lambda old: sorting.sort(old, axis, kind, order, **options))
 
 

@@ -93,7 +93,9 @@ def _cast_operands(
 ) -> tuple[tuple[Any, ...], Any]:
     """`inputs` in the dtypes that NumPy's loop for a result of `dtype` takes, and its result's dtype."""
     kinds: list[Any] = [kind_of(value) for value in inputs]
-    options = {} if dtype is None else {"signature": (*[None] * ufunc.nin, *[as_dtype(dtype)] * ufunc.nout)}
+    options: dict[str, Any] = (
+        {} if dtype is None else {"signature": (*[None] * ufunc.nin, *[as_dtype(dtype)] * ufunc.nout)}
+    )
     try:
         operands_and_results: Any = (*kinds, *[None] * ufunc.nout)
         loop = ufunc.resolve_dtypes(operands_and_results, casting=casting, **options)
