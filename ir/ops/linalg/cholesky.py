@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import LinAlgError, ShapeError
+from ...lapack.threads import on_one_thread
 from ...registry import Attrs, Kind
 from ...transforms.batching import batch_pointwise
 from ..define import define
@@ -33,6 +34,7 @@ def _infer(types: Types, attrs: Attrs) -> Types:
     return (square_type("cholesky", types[0]),)
 
 
+@on_one_thread
 def _eval(a: Any, on_error: str = "raise") -> Any:
     try:
         return np.linalg.cholesky(a)

@@ -20,7 +20,7 @@ from ...registry import Attrs, Infer, Kind, Op, Regions
 from ...transforms.batching import batch_pointwise
 from ...types import TensorType
 from ..define import define
-from ..shape import swap_last as transposed
+from ..shape import swap_last
 
 Types = tuple[TensorType, ...]
 #: ``pull(b, cotangents, operands, results, attrs) -> cotangents of the operands``; of results that nothing
@@ -89,6 +89,11 @@ def several(
 def conjugate(b: Any, x: Any) -> Any:
     """The complex conjugate; real ones as they are."""
     return b.conj(x) if x.dtype.kind == "c" else x
+
+
+def transposed(b: Any, x: Any) -> Any:
+    """The last two axes exchanged."""
+    return swap_last(b, x)
 
 
 def adjoint(b: Any, x: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import LinAlgError
+from ...lapack.threads import on_one_thread
 from ...registry import Attrs
 from ...types import TensorType
 from .common import (
@@ -36,6 +37,7 @@ def _infer(types: Types, attrs: Attrs) -> Types:
     return TensorType(real_of(operand.dtype), operand.shape[:-1]), operand
 
 
+@on_one_thread
 def _eval(a: Any) -> tuple[Any, Any]:
     try:
         values, vectors = np.linalg.eigh(a)
@@ -70,6 +72,7 @@ EIGH = several(
 )  # fmt: skip
 
 
+@on_one_thread
 def _values_eval(a: Any) -> Any:
     try:
         return np.linalg.eigvalsh(a)

@@ -13,6 +13,7 @@ import numpy as np
 from ...dtypes import INT64
 from ...errors import LinAlgError, OutOfBoundsError, ShapeError
 from ...lapack import calls
+from ...lapack.threads import on_one_thread
 from ...registry import NONDIFF, Attrs, Kind
 from ...transforms.batching import all_mapped, batch_pointwise
 from ...types import TensorType
@@ -50,6 +51,7 @@ def _infer(types: Types, attrs: Attrs) -> Types:
     )
 
 
+@on_one_thread
 def _eval(a: Any) -> tuple[Any, Any, Any]:
     """LAPACK's, of one matrix after the other; many small ones are eliminated all at once."""
     rows, columns = a.shape[-2:]
@@ -189,6 +191,7 @@ def _solve(
     return b.triangular_solve(lu, b.triangular_solve(lu, rows_at(b, right, permutation), **below), **above)
 
 
+@on_one_thread
 def _solve_eval(
     a: Any,
     lu: Any,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import LinAlgError, ShapeError
+from ...lapack.threads import on_one_thread
 from ...registry import Attrs, Kind
 from ...transforms.batching import batch_pointwise
 from ...types import TensorType
@@ -34,6 +35,7 @@ def _infer(types: Types, attrs: Attrs) -> Types:
     return (a.with_shape((*batch, columns, rows)),)
 
 
+@on_one_thread
 def _eval(a: Any, cutoff: Any) -> Any:
     if a.size == 0:
         return np.swapaxes(np.zeros_like(a), -1, -2)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShapeError
+from ...lapack.threads import on_one_thread
 from ...registry import Attrs
 from ...types import TensorType
 from .common import (
@@ -39,6 +40,7 @@ def _infer(types: Types, attrs: Attrs) -> Types:
     )
 
 
+@on_one_thread
 def _eval(a: Any, mode: Any = "reduced") -> tuple[Any, Any]:
     if a.shape[-1] == 0 or a.shape[-2] == 0:  # NumPy refuses stacks of empty matrices
         inner = a.shape[-2] if mode == "complete" else 0

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...dtypes import BY_NAME, DType
 from ...errors import LinAlgError
+from ...lapack.threads import on_one_thread
 from ...registry import Attrs
 from ...types import TensorType
 from .common import (
@@ -50,6 +51,7 @@ def _infer(types: Types, attrs: Attrs) -> Types:
     )
 
 
+@on_one_thread
 def _eval(a: Any, full_matrices: bool = True) -> tuple[Any, Any, Any]:
     try:
         u, s, vh = np.linalg.svd(a, full_matrices=full_matrices)
@@ -110,7 +112,8 @@ def _turning(b: Any, u: Any, s: Any, v: Any, ct_u: Any, ct_v: Any) -> Any:
     of which just the first term has the difference of equal values.
     """
     p, q = (None if ct is None else _skew(b, x, ct) for x, ct in ((u, ct_u), (v, ct_v)))
-    shape = tuple((q if p is None else p).shape)
+    either: Any = q if p is None else p
+    shape = tuple(either.shape)
     dtype = u.dtype
     above, left = b.broadcast(row_of(b, s), shape=shape), b.broadcast(column_of(b, s), shape=shape)
     largest = b.broadcast(column_of(b, column_of(b, b.max(s, axes=(len(s.shape) - 1,)))), shape=shape)
@@ -144,6 +147,7 @@ SVD = several(
 )  # fmt: skip
 
 
+@on_one_thread
 def _values_eval(a: Any) -> Any:
     try:
         return np.linalg.svd(a, compute_uv=False)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...errors import LinAlgError, ShapeError
 from ...lapack import calls
+from ...lapack.threads import on_one_thread
 from ...registry import Attrs, Kind
 from ...transforms.batching import batch_pointwise
 from ..define import define
@@ -27,6 +28,7 @@ def _infer(types: Types, attrs: Attrs) -> Types:
     return (q,)
 
 
+@on_one_thread
 def _eval(a: Any, b: Any, q: Any) -> Any:
     if q.size == 0:
         return q

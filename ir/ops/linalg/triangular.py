@@ -8,6 +8,7 @@ import numpy as np
 
 from ...errors import LinAlgError, ShapeError
 from ...lapack import calls
+from ...lapack.threads import on_one_thread
 from ...registry import Attrs, Kind
 from ...transforms.batching import all_mapped
 from ..define import define
@@ -38,6 +39,7 @@ def _infer(types: Types, attrs: Attrs) -> Types:
     return (right_side_type("triangular_solve", matrices, right),)
 
 
+@on_one_thread
 def _eval(
     a: Any,
     b: Any,

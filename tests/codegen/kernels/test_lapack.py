@@ -1,0 +1,183 @@
+"""Kernels that call LAPACK: beside the interpreter, no host calls, and no addresses in their text."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tracejit.codegen.kernels.lapack import lowering
+from tracejit.ir.builder import Builder
+from tracejit.ir.errors import LinAlgError
+from tracejit.ir.graph import Function, Value
+from tracejit.ir.lapack.library import library
+from tracejit.ir.types import TensorType
+from tracejit.runtime.executable import Executable
+
+from ...support import Array, interpret
+
+pytestmark = pytest.mark.skipif(library() is None, reason="this process has no LAPACK that can be called")
+SIZE = 45
+
+
+def random(*shape: int, dtype: Any = np.float64) -> Array:
+    return np.random.default_rng(len(shape)).standard_normal(shape).astype(dtype)
+
+
+def positive(*batch: int, dtype: Any = np.float64) -> Array:
+    a = random(*batch, SIZE, SIZE, dtype=dtype)
+    return a @ np.swapaxes(a, -1, -2) + np.eye(SIZE, dtype=dtype)
+
+
+def build(write: Callable[..., Sequence[Value]], *arrays: Array) -> Function:
+    b = Builder()
+    params = [b.parameter(TensorType(array.dtype, array.shape)) for array in arrays]
+    results = write(b, *params)
+    return b.finish("f", results if isinstance(results, (list, tuple)) else [results])
+
+
+def check(write: Callable[..., Any], *arrays: Array) -> None:
+    function = build(write, *arrays)
+    executable = Executable(function)
+    assert executable.not_lowered == []
+    tolerance = 2e-3 if arrays[0].dtype == np.float32 else 1e-9
+    for result, value in zip(executable.run(arrays), interpret(function, arrays), strict=True):
+        assert (result.shape, result.dtype) == (value.shape, value.dtype)
+        scale = np.abs(value).max(initial=1.0)
+        np.testing.assert_allclose(result, value, atol=tolerance * scale)
+
+
+DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+BATCHES = pytest.mark.parametrize("batch", [(), (2, 3)], ids=str)
+SHAPES = pytest.mark.parametrize(
+    "shape", [(SIZE, SIZE), (SIZE, 34), (34, SIZE), (SIZE, 1), (1, SIZE)], ids=str
+)
+
+
+@DTYPES
+@BATCHES
+@pytest.mark.parametrize("name", ["cholesky", "eigvalsh"])
+def test_symmetric_matrices(name: str, batch: tuple[int, ...], dtype: Any) -> None:
+    check(lambda b, a: getattr(b, name)(a), positive(*batch, dtype=dtype))
+
+
+@DTYPES
+@BATCHES
+def test_eigenvectors(batch: tuple[int, ...], dtype: Any) -> None:
+    """Their signs are not determined."""
+    a = positive(*batch, dtype=dtype)
+    w, v = Executable(build(lambda b, x: b.eigh(x), a)).run([a])
+    tolerance = 1e-4 * SIZE if dtype == np.float32 else 1e-11
+    np.testing.assert_allclose((v * w[..., None, :]) @ np.swapaxes(v, -1, -2), a, atol=tolerance)
+    unit = np.broadcast_to(np.eye(SIZE), a.shape)
+    np.testing.assert_allclose(np.swapaxes(v, -1, -2) @ v, unit, atol=tolerance)
+
+
+@DTYPES
+@BATCHES
+@SHAPES
+@pytest.mark.parametrize(
+    ("name", "attrs"),
+    [("lu", {}), ("qr", {"mode": "reduced"}), ("qr", {"mode": "complete"}), ("svdvals", {})],
+    ids=str,
+)
+def test_factors(name: str, attrs: Any, batch: tuple[int, ...], shape: tuple[int, int], dtype: Any) -> None:
+    check(lambda b, a: getattr(b, name)(a, **attrs), random(*batch, *shape, dtype=dtype))
+
+
+@DTYPES
+@SHAPES
+@pytest.mark.parametrize("full", [False, True])
+def test_singular_vectors(full: bool, shape: tuple[int, int], dtype: Any) -> None:
+    """As far as they are determined: vectors of equal values, and those beyond, may turn."""
+    a = random(2, *shape, dtype=dtype)
+    u, s, vh = Executable(build(lambda b, x: b.svd(x, full_matrices=full), a)).run([a])
+    tolerance, count = (1e-4 if dtype == np.float32 else 1e-12), s.shape[-1]
+    np.testing.assert_allclose((u[..., :count] * s[:, None]) @ vh[:, :count], a, atol=tolerance)
+    for vectors in (np.swapaxes(u, -1, -2), vh):
+        unit = np.broadcast_to(np.eye(vectors.shape[-2]), (2, *[vectors.shape[-2]] * 2))
+        np.testing.assert_allclose(vectors @ np.swapaxes(vectors, -1, -2), unit, atol=tolerance)
+
+
+@DTYPES
+@BATCHES
+@pytest.mark.parametrize("columns", [1, 3, 40])
+@pytest.mark.parametrize("transpose", [False, True])
+def test_solutions(transpose: bool, columns: int, batch: tuple[int, ...], dtype: Any) -> None:
+    a = random(*batch, SIZE, SIZE, dtype=dtype) + 9 * np.eye(SIZE, dtype=dtype)
+    right = random(*batch, SIZE, columns, dtype=dtype)
+
+    def by_factors(b: Builder, a: Value, right: Value) -> Any:
+        lu, _, permutation = b.lu(a)
+        return b.lu_solve(a, lu, permutation, right, transpose=transpose, on_singular="raise")
+
+    check(by_factors, a, right)
+    for lower in (False, True):
+        for unit in (False, True):
+            triangle = a / 30 + np.eye(SIZE, dtype=dtype)
+            check(
+                lambda b, a, right, lower=lower, unit=unit: b.triangular_solve(
+                    a, right, lower=lower, transpose=transpose, unit_diagonal=unit
+                ),
+                triangle, right,
+            )  # fmt: skip
+
+
+def test_failures_are_messages() -> None:
+    one = -positive(3)
+    one[:2] *= -1
+    executable = Executable(build(lambda b, a: b.cholesky(a), one))
+    with pytest.raises(LinAlgError, match="cholesky: Matrix is not positive definite"):
+        executable.run([one])
+    factors = Executable(build(lambda b, a: b.cholesky(a, on_error="nan"), one)).run([one])[0]
+    assert np.isfinite(factors[:2]).all()
+    assert np.isnan(factors[2]).all()
+    for name, message in (("eigh", "Eigenvalues did not converge"), ("svd", "SVD did not converge")):
+        bad = np.full((SIZE, SIZE), np.nan)
+        with pytest.raises(LinAlgError, match=message):
+            Executable(build(lambda b, a, name=name: getattr(b, name)(a), bad)).run([bad])
+
+
+def test_text_holds_no_addresses() -> None:
+    text = Executable(build(lambda b, a: b.lu(a), positive())).module.text
+    assert "_dgetrf(" in text
+    assert "inttoptr" not in text
+
+
+def test_the_number_of_threads_is_given_back() -> None:
+    lapack = library()
+    assert lapack is not None
+    if not lapack.set_threads:
+        pytest.skip("this LAPACK does not tell its threads")
+    get = ctypes.CFUNCTYPE(ctypes.c_int)(lapack.get_threads)
+    put = ctypes.CFUNCTYPE(None, ctypes.c_int)(lapack.set_threads)
+    executable, a = Executable(build(lambda b, a: b.cholesky(a), positive())), positive()
+    before = get()
+    try:
+        put(2)
+        workers = [
+            threading.Thread(target=lambda: [executable.run([a]) for _ in range(20)]) for _ in range(3)
+        ]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        assert get() == 2
+    finally:
+        put(before)
+
+
+def test_without_a_library_numpy_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lowering, "library", lambda: None)
+    a = positive()
+    b = Builder()
+    x = b.parameter(TensorType(a.dtype, a.shape))
+    # another program than those above, so that none is found on disk
+    function = b.finish("f", [b.mul(b.cholesky(x), 0.7512)])
+    executable = Executable(function)
+    assert executable.not_lowered == ["cholesky"]
+    np.testing.assert_allclose(executable.run([a])[0], 0.7512 * np.linalg.cholesky(a))
