@@ -1,7 +1,7 @@
 """Batches of small matrices: what factors and solves them, and what surrounds it, is one map over the batch.
 
-A map is a scan without carries. Its steps are lanes (`register_state.is_lane_map`): from the matrices that are
-read to the results that something else needs, all is in registers.
+A map is a scan without carries. Its steps are lanes (`register_state.is_lane_map`): from the matrices that
+are read to the results that something else needs, all is in registers.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _LEADING = frozenset((Kind.VIEW, Kind.ELEMENTWISE, Kind.CONTRACTION, Kind.REDUCT
 def map_matrices(function: Function) -> Function:
     """Make a map of each group of ops on batches of small matrices.
 
-    *Requires*: composite ops are decomposed. *Ensures*: the same results; maps have two ops or more, or replace
-    an operand in memory by a constant.
+    *Requires*: composite ops are decomposed. *Ensures*: the same results; maps have two ops or more, or
+    replace an operand in memory by a constant.
     """
     tried: set[Instruction] = set()
     changed = False
@@ -68,7 +68,7 @@ class _Group:
     # -- members ----------------------------------------------------------------------------------
 
     def _take_dependent(self) -> None:
-        """What factors and solves, and what depends on that; nothing that waits for an op outside which does."""
+        """What factors and solves, and what depends on that, unless it waits for an op that is no member."""
         inside: set[Value] = set()
         outside: set[Value] = set()
         effects_wait = False  # they stay in order
@@ -213,7 +213,7 @@ class _Group:
     def _flat(self, b: Builder, value: Value, leading: Shape, rank: int) -> Value:
         """`value` with `leading` in place of its first `rank` axes."""
         shape = (*leading, *value.shape[rank:])
-        return value if value.shape == shape else b.reshape(value, shape=shape)  # type: ignore[no-any-return]
+        return value if value.shape == shape else b.reshape(value, shape=shape)
 
 
 class _RegionWriter:
