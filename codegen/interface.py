@@ -164,8 +164,9 @@ ENTRY_FUNCTIONS: Final = (
 )  # fmt: skip
 #: Objects whose addresses it compares with, as symbols ``object_Tensor`` and so on.
 ENTRY_OBJECTS: Final = (
-    "None", "False", "True", "Tensor", "ndarray", "float", "int", "tuple", "list", "dict", "str",
-    "slice", "Ellipsis", "Exception", "generic", "float16", "float32", "float64", "function",
+    "None", "False", "True", "Tensor", "ndarray", "float", "int", "complex", "tuple", "list", "dict", "str",
+    "slice", "Ellipsis", "Exception", "generic", "float16", "float32", "float64", "complex64", "complex128",
+    "function",
 )  # fmt: skip
 #: Offsets in CPython's objects; `runtime.native.capi` probes them.
 TYPE, SIZE, TUPLE_ITEMS, LIST_ITEMS, CELL_REF, BYTES_DATA = 8, 16, 24, 24, 16, 32
@@ -174,6 +175,8 @@ FUNCTION_CODE: Final = 48
 #: Offsets in PyArrayObject, and of the value in a PyFloatObject.
 ARRAY_DATA, ARRAY_NDIM, ARRAY_DIMS, ARRAY_BASE, ARRAY_DESCR, ARRAY_FLAGS = 16, 24, 32, 48, 56, 64
 FLOAT_VALUE: Final = 16
+#: Of the two doubles in a PyComplexObject.
+COMPLEX_VALUE: Final = 16
 #: NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED, and with NPY_ARRAY_WRITEABLE.
 ARRAY_PLAIN: Final = 0x1 | 0x100
 ARRAY_WRITABLE: Final = ARRAY_PLAIN | 0x400

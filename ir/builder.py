@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import BOOL, FLOAT64, INT64, DType, Operand, as_dtype, result_type
+from .dtypes import BOOL, FLOAT64, INT64, DType, Number, Operand, as_dtype, result_type
 from .errors import DomainError, DTypeError, TracejitError
 from .graph import Function, Instruction, Location, Substitution, Value
 from .registry import OPS, Attrs, Kind, Op, OpNamespace, check_attrs
 from .types import Shape, TensorType, broadcast_shapes
 
-_SCALARS = (bool, int, float)
+_SCALARS = (bool, int, float, complex)
 
 
 class Builder(OpNamespace):
@@ -156,7 +156,7 @@ class Builder(OpNamespace):
             value = self.append(OPS["cast"], (value,), {"dtype": dtype})[0]
         return self.broadcast_to(value, shape)
 
-    def scalar(self, value: bool | int | float, dtype: DType) -> Value:
+    def scalar(self, value: Number, dtype: DType) -> Value:
         """A rank-0 constant. Raises DTypeError for an integer that `dtype` cannot hold, as NumPy does."""
         try:
             item = dtype.type(value).item()
@@ -179,7 +179,7 @@ def operand_of(value: Any) -> Operand:
     """What `value` is to promotion: its dtype, or a weak Python type."""
     if isinstance(value, bool):
         return BOOL
-    if isinstance(value, (int, float)):
+    if isinstance(value, (int, float, complex)):
         return type(value)
     dtype: DType = value.dtype
     return dtype

@@ -87,7 +87,7 @@ def _type(type_: TensorType) -> str:
 def _attr(value: Any) -> str:
     if isinstance(value, CallbackName):
         raise NoContent("a Python function is called")
-    if value is None or type(value) in (bool, int, float, str):
+    if value is None or type(value) in (bool, int, float, complex, str):
         return repr(value)
     if isinstance(value, (tuple, list)):
         return f"({','.join(map(_attr, value))})"

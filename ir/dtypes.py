@@ -1,10 +1,10 @@
 """The dtypes tracejit knows, their short names, and NumPy 2's promotion rules (NEP 50).
 
 A dtype is a plain ``numpy.dtype``; in text it has a short name (``f64``, ``i32``, ``bool``). Python
-scalars are *weak*: in promotion they stand as the Python types ``bool``, ``int`` and ``float``, which
-adopt the dtype of what they meet. NumPy itself is asked for every rule, with one adjustment: with
-``set_default_dtype(float32)`` an operation that only meets integers gives float32 where NumPy gives float64
-(as PyTorch does).
+scalars are *weak*: in promotion they stand as the Python types ``bool``, ``int``, ``float`` and
+``complex``, which adopt the dtype of what they meet. NumPy itself is asked for every rule, with one
+adjustment: with ``set_default_dtype(float32)`` an operation that only meets integers gives float32 where
+NumPy gives float64 (as PyTorch does).
 
 float16 is a dtype of memory: each op computes in float32 and rounds its result (`accumulated_in`,
 `ir.passes.dtypes.widen_float16`).
@@ -21,7 +21,9 @@ from .errors import DTypeError
 
 DType: TypeAlias = "np.dtype[Any]"
 #: What takes part in promotion: a dtype, or the Python type of a weak scalar.
-Operand: TypeAlias = "DType | type[int] | type[float]"
+Operand: TypeAlias = "DType | type[int] | type[float] | type[complex]"
+#: A Python number, which is weak in promotion.
+Number: TypeAlias = "bool | int | float | complex"
 
 BY_NAME: Final[dict[str, DType]] = {
     "bool": np.dtype(np.bool_),
@@ -36,6 +38,8 @@ BY_NAME: Final[dict[str, DType]] = {
     "f16": np.dtype(np.float16),
     "f32": np.dtype(np.float32),
     "f64": np.dtype(np.float64),
+    "c64": np.dtype(np.complex64),
+    "c128": np.dtype(np.complex128),
 }
 #: Names with a number of bits that is no number of bytes of NumPy's.
 _IN_BITS: Final = frozenset(BY_NAME) - {"bool", "i8", "u8", "f16"}
@@ -47,6 +51,12 @@ FLOAT16: Final = BY_NAME["f16"]
 FLOAT32: Final = BY_NAME["f32"]
 FLOAT64: Final = BY_NAME["f64"]
 FLOATS: Final = (FLOAT16, FLOAT32, FLOAT64)
+COMPLEX64: Final = BY_NAME["c64"]
+COMPLEX128: Final = BY_NAME["c128"]
+#: The dtypes of numbers that are rounded, and carry gradients.
+INEXACT: Final = (*FLOATS, COMPLEX64, COMPLEX128)
+#: The Python types whose values are weak in promotion.
+NUMBERS: Final[frozenset[type]] = frozenset((bool, int, float, complex))
 
 _default_float: DType = FLOAT64
 
@@ -85,6 +95,8 @@ def as_dtype(dtype: Any) -> DType:
         return BY_NAME[dtype]
     if dtype is float:
         return _default_float
+    if dtype is complex:
+        return complex_dtype(_default_float)
     try:
         numpy_dtype = np.dtype(dtype)
     except TypeError as error:
@@ -108,14 +120,33 @@ def is_real_floating(dtype: DType) -> bool:
     return dtype.kind == "f"
 
 
+def is_complex(dtype: DType) -> bool:
+    """Whether `dtype` is of complex numbers."""
+    return dtype.kind == "c"
+
+
 def is_inexact(dtype: DType) -> bool:
     """Whether `dtype` stands for numbers that are rounded, so that quotients and roots keep it."""
-    return dtype.kind == "f"
+    return dtype.kind in "fc"
 
 
 def is_differentiable(dtype: DType) -> bool:
     """Whether values of `dtype` carry gradients."""
-    return dtype.kind == "f"
+    return dtype.kind in "fc"
+
+
+def real_dtype(dtype: DType) -> DType:
+    """The dtype of the real and imaginary parts of `dtype`; itself where that is not complex."""
+    return _REAL.get(dtype, dtype)
+
+
+def complex_dtype(dtype: DType) -> DType:
+    """The complex dtype that holds numbers of the floating `dtype`; itself where that is complex."""
+    return _COMPLEX.get(dtype, dtype)
+
+
+_REAL: Final = {COMPLEX64: FLOAT32, COMPLEX128: FLOAT64}
+_COMPLEX: Final = {FLOAT16: COMPLEX64, FLOAT32: COMPLEX64, FLOAT64: COMPLEX128}
 
 
 def accumulated_in(dtype: DType) -> DType:
@@ -130,13 +161,8 @@ def result_type(*operands: Operand) -> DType:
     ('float32', 'float64')
     """
     result = _result_type(operands)
-    if (
-        result is FLOAT64
-        and _default_float is FLOAT32
-        and _narrows(operands)
-        and any(o is float for o in operands)
-    ):
-        return FLOAT32
+    if _default_float is FLOAT32 and _narrows(operands) and any(o is float or o is complex for o in operands):
+        return _NARROWED.get(result, result)
     return result
 
 
@@ -147,8 +173,12 @@ def _result_type(operands: tuple[Operand, ...]) -> DType:
 
 
 def _narrows(operands: tuple[Operand, ...]) -> bool:
-    """Whether no operand is float64 itself. By identity: ``np.dtype("f8") == float`` is true."""
-    return not any(operand is FLOAT64 for operand in operands)
+    """Whether no operand is float64 or complex128. By identity: ``np.dtype("f8") == float`` is true."""
+    return not any(operand is FLOAT64 or operand is COMPLEX128 for operand in operands)
+
+
+#: What wide results of narrow operands become where the default dtype is float32.
+_NARROWED: Final = {FLOAT64: FLOAT32, COMPLEX128: COMPLEX64}
 
 
 def ufunc_types(ufunc: np.ufunc, operands: tuple[Operand, ...]) -> tuple[DType, ...]:
@@ -160,8 +190,8 @@ def ufunc_types(ufunc: np.ufunc, operands: tuple[Operand, ...]) -> tuple[DType, 
     ['float64', 'float64', 'float64']
     """
     types = _ufunc_types(ufunc, operands)
-    if _default_float is FLOAT32 and _narrows(operands) and FLOAT64 in types:
-        return tuple(FLOAT32 if dtype is FLOAT64 else dtype for dtype in types)
+    if _default_float is FLOAT32 and _narrows(operands):
+        return tuple([_NARROWED.get(dtype, dtype) for dtype in types])
     return types
 
 

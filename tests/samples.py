@@ -21,7 +21,8 @@ from tracejit.ir.registry import Kind, Op
 from .support import Array, type_of
 
 SHAPES = [(), (1,), (0,), (3,), (17,), (5, 33), (2, 3, 4), (100,)]
-DTYPES = list(BY_NAME.values())
+#: Complex dtypes have a walk of their own, tests/ir/test_complex_ops.py.
+DTYPES = [dtype for dtype in BY_NAME.values() if dtype.kind != "c"]
 FLOATS = [dtype for dtype in DTYPES if dtype.kind == "f"]
 I64 = BY_NAME["i64"]
 
@@ -364,6 +365,10 @@ ELSEWHERE = {
     **dict.fromkeys(
         ("special1", "special2", "special3", "special4"),
         "their meaning is what an attribute names: tests/ir/special/test_special_accuracy.py",
+    ),
+    **dict.fromkeys(
+        ("complex", "conj", "imag", "real"),
+        "complex numbers have their own walk: tests/ir/test_complex_ops.py",
     ),
     "fusion": "made by the pass fuse, never by users: tests/filetests/fuse and tests/test_fuzz.py",
     "interpreted": "made where the compiler fails: tests/codegen/module/test_recovery.py",

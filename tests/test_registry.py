@@ -116,7 +116,9 @@ def test_record_is_complete(op: Op) -> None:
     assert op.kind is not Kind.COMPOSITE or op.decompose is not None
     assert op.kind is not Kind.REDUCTION or op.reduction is not None
     if op.kind is Kind.ELEMENTWISE and op.emit is None:
-        assert op.name in {"gcd", "lcm"}, "a new elementwise op without scalar code runs on the host"
+        assert op.name in {"complex", "gcd", "lcm"}, (
+            "a new elementwise op without scalar code runs on the host"
+        )
 
 
 @pytest.mark.parametrize("name", NAMES)

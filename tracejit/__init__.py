@@ -76,6 +76,7 @@ bool_ = _DTYPES["bool"]
 int8, int16, int32, int64 = (_DTYPES[f"i{bits}"] for bits in (8, 16, 32, 64))
 uint8, uint16, uint32, uint64 = (_DTYPES[f"u{bits}"] for bits in (8, 16, 32, 64))
 float16, float32, float64 = (_DTYPES[f"f{bits}"] for bits in (16, 32, 64))
+complex64, complex128 = _DTYPES["c64"], _DTYPES["c128"]
 
 from math import e, inf, nan, pi  # noqa: E402
 
@@ -181,6 +182,8 @@ __all__ = [
     "backend",
     "bool_",
     "checkpoint",
+    "complex128",
+    "complex64",
     "custom_grad",
     "custom_jvp",
     "custom_vjp",

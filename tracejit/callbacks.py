@@ -9,7 +9,7 @@ import numpy as np
 
 from .eager.tensor import Array, Tensor, as_array, wrap
 from .ir.callbacks import named
-from .ir.dtypes import as_dtype
+from .ir.dtypes import NUMBERS, as_dtype
 from .ir.errors import DTypeError, ShapeError, TracejitError
 from .ir.ops.callbacks import no_gradient
 from .ir.registry import OPS
@@ -51,7 +51,7 @@ def pure_callback(fn: Callable[..., Any], result_spec: Any, /, *args: Any, **kwa
     types, results_structure = _result_types(result_spec)
     leaves, structure = flatten((args, kwargs))
     for leaf, path in zip(leaves, leaf_paths((args, kwargs)), strict=True):
-        if not isinstance(leaf, (Tensor, np.ndarray, np.generic, bool, int, float)):
+        if not isinstance(leaf, (Tensor, np.ndarray, np.generic, bool, int, float, complex)):
             raise DTypeError(
                 f"pure_callback of {name}: expected tensors, arrays and numbers, got {type(leaf).__name__} "
                 f"at argument {path}; give other values to the function with functools.partial"
@@ -90,7 +90,7 @@ def _result_types(result_spec: Any) -> tuple[list[TensorType], TreeDef]:
     leaves, structure = flatten(result_spec)
     types = []
     for leaf, path in zip(leaves, leaf_paths(result_spec), strict=True):
-        if type(leaf) in (bool, int, float):
+        if type(leaf) in (bool, int, float, complex):
             leaf = as_array(leaf)
         if not hasattr(leaf, "shape") or not hasattr(leaf, "dtype"):
             raise DTypeError(
@@ -128,9 +128,9 @@ class _Checked:
 
     def _checked(self, leaf: Any, expected: TensorType, path: str) -> Array:
         where = f"pure_callback: {self.name} returned"
-        if type(leaf) in (bool, int, float):  # adopts the dtype, where that loses nothing of its kind
+        if type(leaf) in NUMBERS:  # adopts the dtype, where that loses nothing of its kind
             array = np.asarray(leaf)
-            if array.shape == expected.shape and "biuf".index(array.dtype.kind) <= "biuf".index(
+            if array.shape == expected.shape and "biufc".index(array.dtype.kind) <= "biufc".index(
                 expected.dtype.kind
             ):
                 return np.asarray(leaf, expected.dtype)

@@ -20,6 +20,7 @@ from ..interface import (
     ARRAY_NDIM,
     BYTES_DATA,
     CELL_REF,
+    COMPLEX_VALUE,
     FLOAT_VALUE,
     FUNCTION_CODE,
     LIST_ITEMS,
@@ -103,6 +104,7 @@ BOOLS: Final = Items("bool")
 TUPLE: Final = OBJECT.extended("tuple", {"size": (SIZE, "i64"), "items": (TUPLE_ITEMS, Inline(OBJECTS))})
 LIST: Final = OBJECT.extended("list", {"size": (SIZE, "i64"), "items": (LIST_ITEMS, OBJECTS)})
 FLOAT: Final = OBJECT.extended("float", {"value": (FLOAT_VALUE, "f64"), "bits": (FLOAT_VALUE, "i64")})
+COMPLEX: Final = OBJECT.extended("complex", {"value": (COMPLEX_VALUE, Inline(BYTES))})
 CELL: Final = OBJECT.extended("cell", {"content": (CELL_REF, OBJECT)})
 FUNCTION: Final = OBJECT.extended("function", {"code": (FUNCTION_CODE, OBJECT)})
 SLICE: Final = OBJECT.extended(

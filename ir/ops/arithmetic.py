@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import BOOL, SHORT_NAME, accumulated_in, is_differentiable, result_type
+from ..dtypes import BOOL, NUMBERS, SHORT_NAME, accumulated_in, is_complex, is_differentiable, result_type
 from ..errors import DTypeError
 from ..registry import Builtin, Kind
 from ..transforms.batching import batch_pointwise
@@ -61,14 +61,31 @@ FMOD = elementwise(
 NEG = elementwise(
     "neg", "x", np.negative, doc="-x", vjp={"x": lambda b, ct: b.neg(ct)}, emit=lambda b, x: b.neg(x)
 )
+
+
+def _abs_rule(b: Any, ct: Any, x: Any) -> Any:
+    # d|x| = Re(conj(sign x) dx)
+    sign = b.sign(x)
+    return b.mul(ct, b.conj(sign) if is_complex(x.dtype) else sign)
+
+
+def _sign_rule(b: Any, ct: Any, x: Any, out: Any) -> Any:
+    if not is_complex(x.dtype):
+        return b.mul(ct, 0.0)
+    # of x = r s: ds = (dx - s Re(conj(s) dx)) / r, and 0 at the origin
+    radius = b.abs(x)
+    tangential = b.sub(ct, b.mul(b.conj(out), b.real(b.mul(ct, out))))
+    return b.where(b.eq(radius, 0.0), 0.0, b.div(tangential, b.where(b.eq(radius, 0.0), 1.0, radius)))
+
+
 ABS = elementwise(
     "abs", "x", np.absolute, doc="|x|",
-    vjp={"x": lambda b, ct, x: b.mul(ct, b.sign(x))},
+    vjp={"x": _abs_rule},
     emit=lambda b, x: b.abs(x),
 )  # fmt: skip
 SIGN = elementwise(
-    "sign", "x", np.sign, doc="-1, 0 or 1; NaN of NaN",
-    vjp={"x": lambda b, ct: b.mul(ct, 0.0)},
+    "sign", "x", np.sign, doc="-1, 0 or 1; NaN of NaN; x / |x| of complex x",
+    vjp={"x": _sign_rule},
     emit=lambda b, x: b.sign(x),
 )  # fmt: skip
 SQUARE = elementwise(
@@ -104,7 +121,7 @@ CBRT = elementwise(
 def _pow_x(b: Any, ct: Any, x: Any, y: Any) -> Any:
     # y x^(y-1), and 0 for y = 0 even at 0 and infinity; of a Python number y stays one, so that x keeps its
     # dtype
-    if isinstance(y, (int, float)):
+    if type(y) in NUMBERS:
         lower = y - 1 if y else 0
     else:
         lower = b.where(b.eq(y, 0.0), 0.0, b.sub(y, 1.0))
@@ -113,7 +130,8 @@ def _pow_x(b: Any, ct: Any, x: Any, y: Any) -> Any:
 
 def _pow_y(b: Any, ct: Any, x: Any, y: Any, out: Any) -> Any:
     # x^y log x, and 0 at x = 0 where y >= 0 (the limit for y > 0)
-    at_zero = b.logical_and(b.eq(x, 0.0), b.ge(y, 0.0))
+    exponent = b.real(y) if is_complex(y.dtype) else y
+    at_zero = b.logical_and(b.eq(x, 0.0), b.ge(exponent, 0.0))
     return b.mul(ct, b.mul(out, b.log(b.where(at_zero, 1.0, x))))
 
 
@@ -281,12 +299,19 @@ def _cast_infer(types: Any, attrs: Any) -> Any:
 
 
 def _cast_vjp(b: Any, ct: Any, x_type: Any) -> Any:
-    return b.cast(ct, dtype=x_type.dtype) if is_differentiable(x_type.dtype) else None
+    if not is_differentiable(x_type.dtype):
+        return None
+    if is_complex(ct.dtype) and not is_complex(x_type.dtype):
+        ct = b.real(ct)  # of what was real
+    return b.cast(ct, dtype=x_type.dtype)
 
 
 def _cast_eval(x: Any, dtype: Any) -> Any:
+    x = np.asarray(x)
+    if is_complex(x.dtype) and not is_complex(dtype) and dtype is not BOOL:
+        x = x.real  # without the warning, which is the business of those that users call
     with np.errstate(invalid="ignore", over="ignore"):
-        return np.asarray(x).astype(dtype)
+        return x.astype(dtype)
 
 
 _is_lossless = functools.lru_cache(maxsize=4096)(np.can_cast)
@@ -298,7 +323,8 @@ def _converted(x: Any, dtype: Any) -> Any:
 
 
 CAST = define(
-    "cast", Kind.ELEMENTWISE, "x", doc="x converted to `dtype`, as astype does",
+    "cast", Kind.ELEMENTWISE, "x",
+    doc="x converted to `dtype`, as astype does; of complex numbers the real part, for a real `dtype`",
     infer=_cast_infer, eval=_cast_eval, vjp={"x": _cast_vjp}, attrs={"dtype": (np.dtype,)},
     emit=lambda b, x, dtype: b.cast(x, SHORT_NAME[dtype]), takes_float16=True,
     builtin=Builtin(_converted, ("dtype",)),

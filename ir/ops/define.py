@@ -12,9 +12,12 @@ from ..dtypes import (
     FLOAT32,
     FLOAT64,
     FLOATS,
+    NUMBERS,
     DType,
     Operand,
     default_dtype,
+    describe,
+    is_complex,
     is_inexact,
     is_real_floating,
     ufunc_types,
@@ -174,10 +177,14 @@ def floating_function(
 
     def kernel(x: Any) -> Any:
         x = np.asarray(x)
+        if is_complex(x.dtype):
+            raise DTypeError(f"{name}: no meaning for operands of type ({x.dtype.name})")
         return function(x, x.dtype if is_real_floating(x.dtype) else _float_for(x.dtype))
 
     def promote(operands: tuple[Operand, ...]) -> tuple[DType, ...]:
         operand = operands[0]
+        if operand is complex or (isinstance(operand, np.dtype) and is_complex(operand)):
+            raise DTypeError(f"{name}: no meaning for operands of type ({describe(operand)})")
         if isinstance(operand, type):
             return (default_dtype(),)
         return (operand if is_real_floating(operand) else _float_for(operand),)
@@ -222,7 +229,7 @@ def ufunc_behind(kernel: Callable[..., Any]) -> tuple[np.ufunc, bool] | None:
 def _operand_of(value: Any) -> Operand:
     if isinstance(value, bool):
         return np.dtype(np.bool_)
-    if type(value) in (int, float):
+    if type(value) in NUMBERS:
         return type(value)
     return np.asarray(value).dtype
 

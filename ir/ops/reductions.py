@@ -210,9 +210,9 @@ _sum: Callable[..., Any] = np.add.reduce
 
 
 def _means(x: Any, axis: Any, dtype: None, out: None, keepdims: bool) -> Any:
-    """The mean of floats, None of float16, other numbers and of nothing."""
+    """The mean of floats and complex numbers, None of float16, other numbers and of nothing."""
     kind = x.dtype.type
-    if not issubclass(kind, np.floating) or x.size == 0 or kind is np.float16:
+    if not issubclass(kind, np.inexact) or x.size == 0 or kind is np.float16:
         return None
     total = _sum(x, axis, None, None, keepdims)
     return total / kind(x.size // total.size)

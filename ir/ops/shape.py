@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import FLOAT16, FLOAT32, SHORT_NAME, is_inexact
+from ..dtypes import FLOAT16, FLOAT32, SHORT_NAME, is_complex, is_inexact
 from ..errors import AxisError, DTypeError, ShapeError
 from ..registry import NONDIFF, Access, Attrs, Builtin, Kind
 from ..transforms.batching import (
@@ -312,14 +312,17 @@ def _full_infer(types: Types, attrs: Attrs) -> Types:
         raise ShapeError(f"a shape must be non-negative integers, got {shape}")
     if dtype not in SHORT_NAME:
         raise DTypeError(f"dtype {dtype} is not supported")
-    if isinstance(attrs.get("value"), float) and not is_inexact(dtype):
-        raise DTypeError(f"full: the value {attrs['value']} does not fit {dtype.name}")
+    value = attrs.get("value")
+    if (isinstance(value, float) and not is_inexact(dtype)) or (
+        isinstance(value, complex) and not is_complex(dtype)
+    ):
+        raise DTypeError(f"full: the value {value} does not fit {dtype.name}")
     return (TensorType(attrs["dtype"], attrs["shape"]),)
 
 
 FULL = define(
     "full", Kind.CREATION, "", doc="`value` everywhere", infer=_full_infer, vjp=NONDIFF,
-    attrs={"value": (bool, int, float), "shape": (tuple,), "dtype": (np.dtype,)},
+    attrs={"value": (bool, int, float, complex), "shape": (tuple,), "dtype": (np.dtype,)},
     eval=lambda value, shape, dtype: np.full(shape, value, dtype),
 )  # fmt: skip
 

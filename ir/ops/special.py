@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..dtypes import DType, Operand, is_real_floating, result_type
+from ..dtypes import DType, Operand, is_complex, is_real_floating, result_type
 from ..errors import AttributeValueError, DTypeError, GradientError
 from ..registry import Attrs, Kind, Op
 from ..special.table import evaluate, special
@@ -26,6 +26,8 @@ _MOST: Final = 4
 
 def _promote(operands: tuple[Operand, ...]) -> tuple[DType, ...]:
     dtype = result_type(*operands)
+    if is_complex(dtype):
+        raise DTypeError(f"special functions: expected real operands, got dtype {dtype.name}")
     if not is_real_floating(dtype):
         dtype = result_type(dtype, float)
     return (dtype,) * len(operands)

@@ -19,6 +19,7 @@ from .algebra.gemv_pairs import fuse_gemv_pairs
 from .algebra.multiply_adds import multiply_adds
 from .algebra.narrow_axes import split_narrow_axes
 from .algebra.simplify import simplify
+from .dtypes.complex_planes import complex_planes
 from .dtypes.widen_float16 import widen_float16
 from .fusion.fuse import fuse
 from .fusion.rematerialization_before import rematerialize
@@ -53,6 +54,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     Pass("merge-whiles", merge_whiles),  # one loop for a while and the same while with its tangents
     Pass("decompose", decompose),  # composite ops such as mean, written with simpler ones
     Pass("widen-float16", widen_float16),  # arithmetic on float16 in float32, and rounded
+    Pass("complex-planes", complex_planes, otherwise=interpreted),  # two real values for a complex one
     Pass("dce", dce),  # dead code elimination; gradients leave much
     Pass("simplify", simplify),  # algebraic simplification, and views of views
     Pass("fold", fold),  # constant folding

@@ -289,6 +289,8 @@ class _Parser:
                 return float(token.text)
             if token.text in BY_NAME:
                 return BY_NAME[token.text]
+            if token.text == "complex":
+                return self._complex()
         if token.text == "[":
             items: list[Any] = []
             self._deeper(token)
@@ -299,6 +301,18 @@ class _Parser:
             self.depth -= 1
             return tuple(items)
         self.fail(token.offset, f"expected an attribute value, found {token.text!r}")
+
+    def _complex(self) -> complex:
+        """The parts of a complex number, behind its word."""
+        parts: list[float] = []
+        for before in ("(", ","):
+            start = self.expect("punctuation", before)
+            part = self.attribute()
+            if type(part) not in (int, float):
+                self.fail(start.offset, f"a part of a complex number must be a number, found {part!r}")
+            parts.append(float(part))
+        self.expect("punctuation", ")")
+        return complex(*parts)
 
     # -- names and locations ----------------------------------------------------------------------
 

@@ -132,6 +132,8 @@ def print_attr(value: Any) -> str:
         if math.isinf(value):
             return "inf" if value > 0 else "-inf"
         return repr(value)
+    if isinstance(value, complex):
+        return f"complex({print_attr(value.real)}, {print_attr(value.imag)})"
     if isinstance(value, np.dtype):
         return SHORT_NAME[value]
     if isinstance(value, str):

@@ -27,6 +27,7 @@ from ...codegen.interface import (
     ARRAY_PLAIN,
     BYTES_DATA,
     CELL_REF,
+    COMPLEX_VALUE,
     ENTRY_FUNCTIONS,
     ENTRY_OBJECTS,
     FLOAT_VALUE,
@@ -39,7 +40,7 @@ from ...codegen.interface import (
     TUPLE_ITEMS,
     TYPE,
 )
-from ...ir.dtypes import FLOATS
+from ...ir.dtypes import INEXACT
 from ...ir.records import record
 
 #: Indices in NumPy's API table, fixed by its ABI.
@@ -75,7 +76,7 @@ def native_interface(tensor_type: type, slots: tuple[str, ...]) -> NativeInterfa
         return None
     named: dict[str, Any] = {"Tensor": tensor_type, "ndarray": np.ndarray, "generic": np.generic}
     named["function"] = types.FunctionType
-    named |= {number.name: number for number in FLOATS}
+    named |= {number.name: number for number in INEXACT}
     objects = {name: named.get(name, getattr(builtins, name, None)) for name in ENTRY_OBJECTS}
     symbols |= {f"object_{name}": id(object_) for name, object_ in objects.items()}
     offsets = {name: _slot_offset(tensor_type, name) for name in slots}
@@ -132,6 +133,7 @@ def _array_layout_holds() -> bool:
     array = np.zeros((2, 3), np.float32)
     base, view = id(array), array[1:]
     dims = ctypes.c_ssize_t.from_address(base + ARRAY_DIMS).value
+    number = complex("1.5-2.5j")
     flags = ctypes.c_int.from_address(base + ARRAY_FLAGS).value
     return (
         ctypes.c_ssize_t.from_address(base + ARRAY_DATA).value == array.ctypes.data
@@ -142,6 +144,7 @@ def _array_layout_holds() -> bool:
         and ctypes.c_void_p.from_address(base + ARRAY_BASE).value is None
         and ctypes.c_void_p.from_address(id(view) + ARRAY_BASE).value == base
         and ctypes.c_double.from_address(id(float("1.5")) + FLOAT_VALUE).value == 1.5
+        and ctypes.c_double.from_address(id(number) + COMPLEX_VALUE + 8).value == -2.5
     )
 
 

@@ -25,7 +25,7 @@ from ...codegen.interface import (
     Library,
 )
 from ...codegen.native.entry.table import EntryLayout
-from ...ir.dtypes import BOOL, BY_NAME, FLOAT16, FLOATS, SHORT_NAME
+from ...ir.dtypes import BOOL, BY_NAME, FLOAT16, FLOATS, INEXACT, SHORT_NAME
 from ...ir.records import record
 from ..bypass import BYPASS_ADDRESS
 from ..cache.objects import load_support
@@ -122,7 +122,7 @@ class NativeOps:
         }  # fmt: skip
         words = [header[name] for name in JOIN_TABLE]
         for dtype in sorted(SHORT_NAME, key=lambda dtype: (dtype not in FLOATS, dtype is FLOAT16)):
-            kind = {"descr": id(dtype), "bytes": dtype.itemsize, "floating": int(dtype in FLOATS)}
+            kind = {"descr": id(dtype), "bytes": dtype.itemsize, "floating": int(dtype in INEXACT)}
             words += [kind[name] for name in JOIN_KIND]
         return _bound(self._joining, words, slow, remember)
 
@@ -186,7 +186,7 @@ def _words(loop: InnerLoop, *, numbers: bool) -> list[int]:
         "operand_bytes": loop.operand.itemsize,
         "result_bytes": loop.result.itemsize,
         "numbers": EAGER_NUMBERS.get(SHORT_NAME[loop.operand] if numbers else "none", EAGER_NUMBERS["none"]),
-        "gradients": int(loop.result in FLOATS),
+        "gradients": int(loop.result in INEXACT),
     }
     return [words[name] for name in EAGER_LOOP]
 

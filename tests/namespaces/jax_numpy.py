@@ -64,10 +64,10 @@ _DIFFERS: Final = {
     "vectorize": "traced functions are batched",
 }
 _ABSENT: Final = {
-    "complex numbers: there are none": """
-        ComplexWarning cdouble complex128 complex64 complex_ complexfloating csingle roots
-        sort_complex
+    "other names of dtypes, and kinds of them: `complex64` and `complex128` are there": """
+        cdouble complex_ complexfloating csingle
     """,
+    "eigenvalues, and NumPy's own warning": "ComplexWarning roots",
     "dtypes: tensors have bool, integers of 8 to 64 bits and floats of 16 to 64": """
         bfloat16 character flexible float4_e2m1fn float6_e2m3fn float6_e3m2fn float8_e3m4
         float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz

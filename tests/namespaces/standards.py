@@ -26,7 +26,7 @@ ARRAY_API: Final = Namespace(
         "floor_divide": "as NumPy's, inf // 2 is nan and 2 // -inf is -1",
         "meshgrid": "a tuple, as the standard asks from 2025.12 on",
     },
-    {"complex numbers: there are none": "complex64 complex128"},
+    {},
 )
 NUMPY_LINALG: Final = Namespace(
     "numpy.linalg",
@@ -46,7 +46,7 @@ NUMPY_FFT: Final = Namespace(
     tuple(np.fft.__all__),
     {},
     {
-        "complex numbers: there are none, and so no `tj.fft`": """
+        "transforms: there is no `tj.fft`": """
             fft fft2 fftn hfft ifft ifft2 ifftn ihfft irfft irfft2 irfftn rfft rfft2 rfftn
         """,
         "with the transforms: `tj.roll` shifts": "fftfreq fftshift ifftshift rfftfreq",

@@ -10,7 +10,7 @@ import numpy as np
 from tracejit.ir.dtypes import BY_NAME
 
 Array = np.ndarray[Any, Any]
-DTYPES = list(BY_NAME.values())
+DTYPES = [dtype for dtype in BY_NAME.values() if dtype.kind != "c"]
 INTEGERS = [dtype for dtype in DTYPES if dtype.kind in "iu"]
 FLOATS = [dtype for dtype in DTYPES if dtype.kind == "f"]
 SHAPES = [(), (0,), (1,), (3,), (5,), (2, 3), (0, 3), (3, 0), (1, 3), (2, 1), (2, 1, 3), (3, 2, 2), (1, 1)]

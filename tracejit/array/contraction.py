@@ -19,7 +19,7 @@ from ..ir.errors import AxisError, ShapeError
 from ..ir.registry import OPS
 from ..ir.types import Shape, broadcast_shapes, normalize_axis
 from .manipulation import moveaxis, ravel
-from .operands import broadcast, permuted, promoted, promoted_arrays, reshaped, run
+from .operands import broadcast, conjugated, permuted, promoted, promoted_arrays, reshaped, run
 from .out_argument import write_out
 
 __all__ = ["dot", "inner", "kron", "matmul", "outer", "tensordot", "vdot", "vecdot"]
@@ -129,34 +129,34 @@ def _named(name: str, x: Tensor, y: Tensor, columns: int, rows: int) -> Tensor:
 
 
 def vdot(x: Any, y: Any) -> Tensor:
-    """The inner product of both, raveled.
+    """The inner product of both, raveled, with the conjugate of the first.
 
     Example:
         >>> import tracejit as tj
         >>> tj.vdot([[1, 2], [3, 4]], [[1, 1], [1, 1]])
         tensor(10)
 
-    Raises ShapeError. Semantics: ``numpy.vdot``, for real numbers.
+    Raises ShapeError. Semantics: ``numpy.vdot``.
     """
     x, y = (ravel(array) for array in promoted_arrays(x, y))
-    return _named("vdot", x, y, x.size, y.size)
+    return _named("vdot", conjugated(x), y, x.size, y.size)
 
 
 def vecdot(x: Any, y: Any, /, *, axis: int = -1) -> Tensor:
-    """The inner products along `axis`; the other axes broadcast.
+    """The inner products along `axis`, with the conjugate of `x`; the other axes broadcast.
 
     Example:
         >>> import tracejit as tj
         >>> tj.vecdot([[1, 2], [3, 4]], [1, 10])
         tensor([21, 43])
 
-    Raises ShapeError and AxisError. Semantics: ``numpy.vecdot``, for real numbers.
+    Raises ShapeError and AxisError. Semantics: ``numpy.vecdot``.
     """
     x, y = promoted(x, y)
     x, y = (moveaxis(operand, normalize_axis("vecdot", axis, operand.ndim), -1) for operand in (x, y))
     if x.shape[-1] != y.shape[-1]:
         raise ShapeError(f"vecdot: {x.shape[-1]} against {y.shape[-1]} elements along axis {axis}")
-    products = run("mul", x, y)
+    products = run("mul", conjugated(x), y)
     return run("sum", products, axes=(products.ndim - 1,))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..eager.python_values import warn_of_lost_gradient
 from ..eager.tensor import Tensor, as_array, wrap
-from ..ir.dtypes import BOOL, INT64, DType, as_dtype, default_dtype
+from ..ir.dtypes import BOOL, INT64, DType, as_dtype, complex_dtype, default_dtype
 from ..ir.errors import DTypeError, ShapeError
 from ..ir.types import as_shape
 from .memory_order import axes_in_memory, filled_in_memory, in_memory_order
@@ -23,6 +23,7 @@ from .operands import (
     assigned,
     broadcast,
     cast,
+    converted,
     filled,
     holds_tensors,
     is_tracing,
@@ -65,7 +66,7 @@ def tensor(data: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tens
     with NumPy's dtypes and with the gradient of ``jax.numpy.array``.
     """
     if isinstance(data, Tensor):
-        copied = cast(data, data.dtype if dtype is None else as_dtype(dtype), copy=True)
+        copied = converted(data, data.dtype if dtype is None else as_dtype(dtype), copy=True)
         return _leaf(copied) if requires_grad else copied
     if isinstance(data, (list, tuple)) and holds_tensors(data):
         stacked = array_of_traced(data, dtype)
@@ -153,7 +154,7 @@ def asarray(data: Any, dtype: Any = None, order: str | None = None, *, copy: boo
             raise DTypeError(
                 f"asarray: a copy is needed to convert {result.dtype.name} to {result_dtype.name}"
             )
-        result = cast(result, result_dtype)
+        result = converted(result, result_dtype)
     elif copy:
         result = cast(result, result.dtype, copy=True)
     elif order == "A":  # any order is right where nothing is copied
@@ -210,9 +211,8 @@ def _filled(name: str, shape: Any, value: Any, dtype: DType | None) -> Tensor:
 
 
 def _dtype_of_number(value: Any) -> DType:
-    if isinstance(value, bool):
-        return BOOL
-    return default_dtype() if isinstance(value, float) else INT64
+    own = default_dtype()
+    return {bool: BOOL, float: own, complex: complex_dtype(own)}.get(type(value), INT64)
 
 
 def zeros(shape: Any, dtype: Any = None, order: str = "C", *, requires_grad: bool = False) -> Tensor:

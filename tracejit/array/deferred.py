@@ -78,7 +78,9 @@ _NAMES: Final = {
         poly polyadd polyder polydiv polyfit polyint polymul polysub polyval vander
     """,
     "numerical.products": "cross matvec vecmat",
-    "numerical.reals": "angle array_equiv conj conjugate imag iscomplex isreal real real_if_close",
+    "numerical.reals": """
+        angle array_equiv conj conjugate imag iscomplex isreal real real_if_close sort_complex
+    """,
     "numerical.windows": "bartlett blackman hamming hanning i0 kaiser",
     "selection.choosing": "choose compress extract flatnonzero piecewise select",
     "selection.placing": "copyto place put put_along_axis putmask",

@@ -13,7 +13,7 @@ from ..arguments.errors import named
 from ..eager.native_ops import NativeCall
 from ..eager.tensor import Tensor
 from ..eager.views import lies_in_order
-from ..ir.dtypes import as_dtype
+from ..ir.dtypes import as_dtype, is_complex
 from ..ir.errors import ArgumentError, AxisError, ShapeError
 from ..ir.registry import OPS
 from ..ir.types import (
@@ -28,7 +28,17 @@ from ..ir.types import (
 )
 from .indexing.access import getitem
 from .memory_order import axes_in_memory, in_memory_order
-from .operands import as_tensor, broadcast, cast, new_axis, permuted, run, tensor_argument
+from .operands import (
+    as_tensor,
+    broadcast,
+    cast,
+    converted,
+    new_axis,
+    permuted,
+    run,
+    tensor_argument,
+    warn_of_lost_parts,
+)
 
 __all__ = [
     "astype",
@@ -69,7 +79,7 @@ def _transpose(x: Any, axes: Any) -> Tensor:
 
 @named("astype")
 def _cast(x: Any, dtype: Any) -> Tensor:
-    return cast(as_tensor(x), dtype, copy=True)
+    return converted(as_tensor(x), dtype, copy=True)
 
 
 _RESHAPE: Final = NativeCall(OPS["reshape"], _reshape)
@@ -329,12 +339,15 @@ def astype(x: Any, dtype: Any, *, copy: bool = True) -> Tensor:
         >>> tj.astype([1.7, -1.7], int)
         tensor([ 1, -1])
 
-    Raises DTypeError. Semantics: ``numpy.ndarray.astype``. Gradients pass between floating dtypes.
+    Raises DTypeError, and warns with NumPy's ComplexWarning where imaginary parts are lost. Semantics:
+    ``numpy.ndarray.astype``. Gradients pass between floating dtypes.
     """
     dtype = as_dtype(dtype)
+    if type(x) is Tensor and is_complex(x.dtype):
+        warn_of_lost_parts(x.dtype, dtype)
     if copy and type(x) is Tensor and x.dtype is not dtype:
         return _CAST.run(x, dtype)  # type: ignore[no-any-return]
-    return cast(as_tensor(x), dtype, copy=copy)
+    return converted(as_tensor(x), dtype, copy=copy)
 
 
 _AS_IT_LIES: Final = "K"

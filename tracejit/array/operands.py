@@ -6,21 +6,38 @@ Relies on ``tracejit.dispatch`` alone, so that each other module of the package 
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
+from numpy.exceptions import ComplexWarning
 
 from ..eager.dispatch import apply
 from ..eager.tensor import Array, Tensor, as_array, wrap
-from ..ir.dtypes import DType, Operand, as_dtype, default_dtype, is_inexact, result_type, ufunc_types
+from ..ir.dtypes import (
+    BOOL,
+    NUMBERS,
+    DType,
+    Number,
+    Operand,
+    as_dtype,
+    complex_dtype,
+    default_dtype,
+    describe,
+    is_complex,
+    is_inexact,
+    result_type,
+    ufunc_types,
+)
 from ..ir.errors import DomainError, DTypeError, NestingError, ShapeError, TracejitError
 from ..ir.graph import Value
 from ..ir.registry import OPS
 from ..ir.types import Shape
+from ..location import user_stacklevel
 from ..state import STATE
 
-SCALARS = frozenset((bool, int, float))
+SCALARS = NUMBERS
 #: Arrays up to this size become part of the program under a trace; larger ones are captured.
 _CONSTANT_SIZE = 64
 
@@ -135,13 +152,23 @@ def kind_of(value: Any) -> Operand:
     if isinstance(value, bool) or type(value) not in SCALARS:
         strong: DType = as_array(value).dtype
         return strong
-    return float if type(value) is float else int
+    weak: Operand = type(value)
+    return weak
 
 
 def cast(x: Tensor, dtype: DType, *, copy: bool = False) -> Tensor:
-    """`x` in `dtype`; itself where it has that already, unless `copy`."""
+    """`x` in `dtype`; itself where it has that already, unless `copy`. Raises DTypeError rather than lose
+    imaginary parts: see `converted`."""
+    if is_complex(x.dtype) and not is_complex(dtype) and dtype is not BOOL:
+        raise DTypeError(f"expected real numbers, got dtype {x.dtype.name}; take x.real, x.imag or abs(x)")
+    return converted(x, dtype, copy=copy)
+
+
+def converted(x: Tensor, dtype: DType, *, copy: bool = False) -> Tensor:
+    """`x` in `dtype`; itself where it has that already, unless `copy`. Warns of lost imaginary parts."""
     if x.dtype is dtype:
         return run("copy", x) if copy else x
+    warn_of_lost_parts(x.dtype, dtype)
     return run("cast", x, dtype=dtype)
 
 
@@ -159,6 +186,14 @@ def cast_by(name: str, x: Tensor, dtype: DType, casting: Any) -> Tensor:
     return cast(x, dtype)
 
 
+def require_real(name: str, *operands: Any) -> None:
+    """Raise DTypeError where an operand of the function `name` is complex."""
+    for operand in operands:
+        kind = kind_of(operand)
+        if kind is complex or (isinstance(kind, np.dtype) and is_complex(kind)):
+            raise DTypeError(f"{name}: no meaning for complex numbers, got {describe(kind)}")
+
+
 def promoted(*operands: Any) -> list[Tensor]:
     """`operands` as tensors of their common dtype; Python numbers are weak."""
     if {*map(type, operands)} == {Tensor} and len({operand.dtype for operand in operands}) == 1:
@@ -173,6 +208,8 @@ def strong(value: Any) -> Tensor:
     kind = kind_of(x)
     if not isinstance(kind, type):
         return x
+    if kind is complex:
+        return cast(x, complex_dtype(default_dtype()), copy=True)
     return cast(x, default_dtype() if kind is float else x.dtype, copy=True)
 
 
@@ -190,6 +227,18 @@ def floating(x: Any) -> Tensor:
     """`x` as a floating tensor: integers in the dtype that NumPy's floating functions give them."""
     x = as_tensor(x)
     return x if is_inexact(x.dtype) else cast(x, ufunc_types(np.exp, (x.dtype,))[0])
+
+
+def conjugated(x: Tensor) -> Tensor:
+    """The conjugate; `x` itself where it is real."""
+    return run("conj", x) if is_complex(x.dtype) else x
+
+
+def squared_size(x: Tensor) -> Tensor:
+    """The square of the absolute value of each element: real, also where `x` is complex."""
+    if not is_complex(x.dtype):
+        return run("square", x)
+    return run("add", run("square", run("real", x)), run("square", run("imag", x)))
 
 
 def broadcast(x: Tensor, shape: Shape) -> Tensor:
@@ -236,9 +285,19 @@ def sliced(x: Tensor, axis: int, start: int, size: int, step: int = 1) -> Tensor
     return run("slice", x, start=tuple(starts), size=tuple(sizes), step=tuple(steps))
 
 
-def filled(value: bool | int | float, shape: Shape, dtype: DType) -> Tensor:
+def filled(value: Number, shape: Shape, dtype: DType) -> Tensor:
     """`value` everywhere. Raises DTypeError where `dtype` cannot hold it."""
     return run("full", value=scalar_of(value, dtype), shape=shape, dtype=dtype)
+
+
+def warn_of_lost_parts(source: DType, target: DType) -> None:
+    """Warn as NumPy does where numbers of dtype `source` lose their imaginary parts in `target`."""
+    if is_complex(source) and not is_complex(target) and target is not BOOL:
+        warnings.warn(
+            "Casting complex values to real discards the imaginary part; say x.real",
+            ComplexWarning,
+            stacklevel=user_stacklevel(),
+        )
 
 
 def assigned(x: Tensor, dtype: DType) -> Tensor:
@@ -246,13 +305,13 @@ def assigned(x: Tensor, dtype: DType) -> Tensor:
     fit, as one that is written down has."""
     if STATE.tracer is not None and isinstance(x._data, Value):
         STATE.tracer.narrow(x._data, dtype)
-    return cast(x, dtype)
+    return converted(x, dtype)
 
 
-def scalar_of(value: Any, dtype: DType) -> bool | int | float:
+def scalar_of(value: Any, dtype: DType) -> Number:
     """The Python number `value`, converted to `dtype` as an assignment would."""
     try:
-        item: bool | int | float = dtype.type(value).item()
+        item: Number = dtype.type(value).item()
     except (OverflowError, ValueError, TypeError) as error:
         raise DTypeError(f"{value!r} does not fit dtype {dtype.name}: {error}") from error
     return item

@@ -179,14 +179,14 @@ def logspace(
 def geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Tensor:
-    """`num` numbers from `start` to `stop` with a constant ratio; both of one sign, neither zero.
+    """`num` numbers from `start` to `stop` with a constant ratio; both of one sign, or complex, neither zero.
 
     Example:
         >>> import tracejit as tj
         >>> tj.geomspace(1, 8, 4)
         tensor([1., 2., 4., 8.])
 
-    Semantics: ``numpy.geomspace``, for real numbers.
+    Semantics: ``numpy.geomspace``.
     """
     first, last = promoted_arrays(start, stop)
     # computed in the default dtype at least, whatever that of the ends is
@@ -194,7 +194,7 @@ def geomspace(
     common = common if is_inexact(common) else default_dtype()
     first, last = cast(first, common), cast(last, common)
     sign = run("sign", first)
-    low, high = run("mul", first, sign), run("mul", last, sign)
+    low, high = run("div", first, sign), run("div", last, sign)  # those of real ends are 1 and -1
     logs = linspace(run("log10", low), run("log10", high), num, endpoint)
     result = run("mul", run("pow", 10.0, logs), sign)
     # the ends are exact

@@ -13,7 +13,18 @@ from ..ir.dtypes import accumulated_in
 from ..ir.errors import DomainError, ShapeError
 from ..ir.types import Shape, normalize_axes, normalize_axis
 from . import reductions
-from .operands import as_tensor, broadcast, cast, filled, floating, permuted, promoted, reshaped, run
+from .operands import (
+    as_tensor,
+    broadcast,
+    cast,
+    filled,
+    floating,
+    permuted,
+    promoted,
+    reshaped,
+    run,
+    squared_size,
+)
 from .out_argument import write_out
 from .reductions import averaged, kept, mean, sum
 
@@ -66,7 +77,7 @@ def _variance(x: Tensor, axis: Any, ddof: float, keepdims: bool, where: Any, mea
         return options.variance_of_selected(x, axis, ddof, keepdims, where, mean)  # type: ignore[no-any-return]
     axes = normalize_axes("var", axis, x.ndim)
     centred = run("sub", x, reductions.mean(x, axes, keepdims=True))
-    total = run("sum", run("square", centred), axes=axes)
+    total = run("sum", squared_size(centred), axes=axes)
     count = math.prod(x.shape[axis] for axis in axes) - ddof
     return kept(run("div", total, float(max(count, 0))), x.shape, axes, keepdims)
 
@@ -109,7 +120,7 @@ def root(x: Tensor) -> Tensor:
 
 def euclidean_norm(x: Any) -> Tensor:
     """The square root of the sum of all squares; its gradient at 0 is 0, as in PyTorch."""
-    return root(sum(run("square", floating(x))))
+    return root(sum(squared_size(floating(x))))
 
 
 def average(

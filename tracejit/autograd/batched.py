@@ -8,6 +8,7 @@ from typing import Any
 from ..eager.tensor import Tensor, as_array, wrap
 from ..ir.errors import ShapeError
 from ..tape.backward import run_backward, seed
+from ..tape.engine import TENSOR_ENGINE
 from ..transforms.vmap import vmap
 from .modes import enable_grad, untaped
 
@@ -36,12 +37,15 @@ def batched_gradients(
     reached: list[bool] = []
 
     def gradients(*cotangents: Tensor) -> Sequence[Tensor]:
-        seeds = [seed(root, cotangent) for root, cotangent in zip(roots, cotangents, strict=True)]
+        seeds = [
+            TENSOR_ENGINE.conjugated(seed(root, cotangent))
+            for root, cotangent in zip(roots, cotangents, strict=True)
+        ]
         results = run_backward(
             roots, seeds, retain_graph=retain_graph, create_graph=create_graph, targets=targets
         )
         reached[:] = [tensor is not None for tensor in results]
-        return [tensor for tensor in results if tensor is not None]
+        return [TENSOR_ENGINE.conjugated(tensor) for tensor in results if tensor is not None]
 
     with enable_grad() if create_graph else untaped():
         following = iter(vmap(gradients)(*tensors))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..eager.tensor import Tensor, wrap
+from ..ir.dtypes import is_complex
 from ..ir.errors import ArgumentError, DomainError, GradientError
 from ..location import user_stacklevel
 from .functional_parts import gradients
@@ -51,9 +52,10 @@ def gradcheck(
     """Whether the gradients of `func` at `inputs` agree with central differences of width `eps`.
 
     `inputs` are a Tensor or a tuple, in which anything may stand beside tensors; those that require grad are
-    checked, and should be float64 (a warning says so). Each entry must satisfy ``|analytical - numerical| <=
-    atol + rtol * |numerical|``. Outputs, a Tensor or a tuple, that do not require grad are left out; where no
-    output does, the differences must be zero.
+    checked, and should be float64 or complex128 (a warning says so). Each entry must satisfy ``|analytical -
+    numerical| <= atol + rtol * |numerical|``, where complex elements count as their two parts. Outputs, a
+    Tensor or a tuple, that do not require grad are left out; where no output does, the differences must be
+    zero.
 
     - `nondet_tol`: by how much two backward passes over the same graph may differ.
     - `check_undefined_grad`: of several outputs, one without a gradient must count as one with zeros.
@@ -193,6 +195,8 @@ def _cotangents(outputs: Sequence[Tensor], *, strided: bool) -> tuple[Tensor, ..
     cotangents = []
     for output in outputs:
         array = np.asarray(rng.uniform(-1, 1, output.shape), output.dtype)
+        if is_complex(output.dtype):
+            array = array + np.asarray(1j * rng.uniform(-1, 1, output.shape), output.dtype)
         if strided:
             array = np.stack([array, array], axis=-1)[..., 0]
         cotangents.append(wrap(array).requires_grad_())
@@ -210,7 +214,7 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
                 "gradcheck: input values must be known, and in a jitted function they are not; "
                 "call gradcheck outside, on the jitted function"
             )
-        if input_.dtype != np.float64:
+        if input_.dtype not in (np.float64, np.complex128):
             warnings.warn(
                 f"gradcheck: input #{position} requires gradient and is not a double precision floating "
                 f"point tensor but {input_.dtype.name}; differences of width eps will likely be too coarse "

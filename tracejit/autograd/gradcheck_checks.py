@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..eager.tensor import Tensor, wrap
+from ..ir.dtypes import is_complex
 from ..ir.records import record
 from .functional_parts import gradients
 from .gradcheck_jacobians import (
@@ -15,9 +16,11 @@ from .gradcheck_jacobians import (
     GradcheckError,
     analytical_jacobians,
     batched_jacobians,
+    directions,
     forward_derivatives,
     numerical_derivatives,
     numerical_jacobians,
+    parts_of,
     pulled_back,
 )
 
@@ -106,7 +109,7 @@ def check_backward_fast(check: Check) -> None:
     """``v @ J @ u`` for one random v per output and u per input, twice."""
     rng = np.random.default_rng(0)
     units = [_unit(rng, tensor) for tensor in check.tensors]
-    weights = [rng.uniform(0.0, 1.0, check.outputs[i].shape) for i in check.differentiable]
+    weights = [_drawn(rng, check.outputs[i]) for i in check.differentiable]
     moved = [
         numerical_derivatives(check.func, check.inputs, index, unit, check.outputs, check.eps)
         for index, unit in zip(check.indices, units, strict=True)
@@ -116,7 +119,7 @@ def check_backward_fast(check: Check) -> None:
         analytical = pulled_back(output, check.tensors, weight)
         again = pulled_back(output, check.tensors, weight)
         for j, (unit, array) in enumerate(zip(units, analytical, strict=True)):
-            got, want = np.vdot(array, unit), np.vdot(weight, moved[j][position])
+            got, want = np.vdot(array, unit).real, np.vdot(weight, moved[j][position]).real
             # the tolerance of a sum of entries of J with these weights
             if not _near(got, want, check, max(1.0, float(np.abs(unit).sum() * np.abs(weight).sum()))):
                 raise _fast_mismatch(check, i, j, got, want)
@@ -125,9 +128,14 @@ def check_backward_fast(check: Check) -> None:
 
 
 def _unit(rng: np.random.Generator, like: Tensor) -> Array:
-    drawn = rng.uniform(0.0, 1.0, like.shape)
-    length = float(np.sqrt((drawn * drawn).sum()))
+    drawn = _drawn(rng, like)
+    length = float(np.sqrt((np.abs(drawn) ** 2).sum()))
     return drawn / length if length else drawn
+
+
+def _drawn(rng: np.random.Generator, like: Tensor) -> Array:
+    drawn = rng.uniform(0.0, 1.0, like.shape)
+    return drawn + 1j * rng.uniform(0.0, 1.0, like.shape) if is_complex(like.dtype) else drawn
 
 
 def _fast_mismatch(
@@ -152,16 +160,15 @@ def check_forward(check: Check, fast_mode: bool) -> None:
     """Forward derivatives along every element of the inputs, or along one random direction."""
     rng = np.random.default_rng(1)
     for j, (index, x) in enumerate(zip(check.indices, check.tensors, strict=True)):
-        directions = [_unit(rng, x)] if fast_mode else list(np.eye(x.size).reshape(x.size, *x.shape))
-        derivatives = forward_derivatives(check.func, check.inputs, check.tensors, j, directions)
+        along = [_unit(rng, x)] if fast_mode else list(directions(x))
+        derivatives = forward_derivatives(check.func, check.inputs, check.tensors, j, along)
         moved = [
             numerical_derivatives(check.func, check.inputs, index, direction, check.outputs, check.eps)
-            for direction in directions
+            for direction in along
         ]
         for i, position in enumerate(check.differentiable):
-            shape = (len(directions), check.outputs[position].size)
-            analytical = np.array([items[i] for items in derivatives]).reshape(shape)
-            numerical = np.array([items[position] for items in moved]).reshape(shape)
+            analytical = np.array([parts_of(items[i]) for items in derivatives])
+            numerical = np.array([parts_of(items[position]) for items in moved])
             if not _near(analytical, numerical, check):
                 if fast_mode:
                     raise _fast_mismatch(check, i, j, analytical, numerical, "forward")

@@ -1,8 +1,9 @@
 """Jacobians for ``tj.autograd.gradcheck``: by differences, by backward passes, by forward derivatives.
 
 A Jacobian here is an ndarray with a row per element of the input and a column per element of the output, as
-PyTorch prints it. The functions are called as the user wrote them, with the user's own tensors, whose
-elements are moved in memory and put back: so a function may read them through a closure as well.
+PyTorch prints it; a complex element counts as two, its real and its imaginary part. The functions are called
+as the user wrote them, with the user's own tensors, whose elements are moved in memory and put back: so a
+function may read them through a closure as well.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from ..array.creation import zeros_like
 from ..eager.tensor import Tensor, wrap
+from ..ir.dtypes import is_complex, real_dtype
 from ..ir.errors import GradientError, TracejitError
 from .functional_parts import Gradients, basis, batched_gradients, gradients
 
@@ -37,6 +39,26 @@ def outputs_of(func: Func, inputs: Sequence[Any]) -> tuple[Tensor, ...]:
                 f"{position} is {type(output).__name__}"
             )
     return outputs
+
+
+# -- real and imaginary parts ---------------------------------------------------------------------
+
+
+def parts_of(array: Array) -> Array:
+    """The elements in a line, a complex one as its real and its imaginary part."""
+    line = np.ascontiguousarray(array).ravel()
+    return line.view(line.real.dtype) if is_complex(line.dtype) else line
+
+
+def directions(tensor: Tensor) -> Array:
+    """The unit tensors of the shape and dtype of `tensor` along a new first axis; of a complex one in the
+    real and in the imaginary direction of each element, in turns."""
+    units = basis(tensor).numpy()
+    return np.stack([units, 1j * units], 1).reshape(-1, *tensor.shape) if is_complex(tensor.dtype) else units
+
+
+def _count(tensor: Tensor) -> int:
+    return 2 * tensor.size if is_complex(tensor.dtype) else tensor.size
 
 
 # -- numerical ------------------------------------------------------------------------------------
@@ -82,7 +104,7 @@ def numerical_derivatives(
     with _moved(tensor, -step):
         below = _evaluated(func, inputs, outputs, what)
     return [
-        (high.astype(np.float64) - low.astype(np.float64)) / (2 * eps)
+        (high.astype(np.result_type(high, np.float64)) - low) / (2 * eps)
         for high, low in zip(above, below, strict=True)
     ]
 
@@ -92,11 +114,12 @@ def numerical_jacobians(
 ) -> list[Array]:
     """Per output, its Jacobian with respect to input `index`."""
     rows = [
-        numerical_derivatives(func, inputs, index, unit, outputs, eps)
-        for unit in basis(inputs[index]).numpy()
+        numerical_derivatives(func, inputs, index, unit, outputs, eps) for unit in directions(inputs[index])
     ]
     return [
-        np.array([row[position].ravel() for row in rows], np.float64).reshape(inputs[index].size, output.size)
+        np.array([parts_of(row[position]) for row in rows], np.float64).reshape(
+            _count(inputs[index]), _count(output)
+        )
         for position, output in enumerate(outputs)
     ]
 
@@ -127,20 +150,23 @@ def _checked(gradient: Tensor | None, x: Tensor, position: int) -> Array:
 
 def analytical_jacobians(output: Tensor, inputs: Sequence[Tensor]) -> list[Array]:
     """Per input, the Jacobian of `output`, by one backward pass per element of it."""
-    columns = [pulled_back(output, inputs, unit) for unit in basis(output).numpy()]
+    columns = [pulled_back(output, inputs, unit) for unit in directions(output)]
     return [
-        np.array([column[position].ravel() for column in columns], x.dtype).reshape(output.size, x.size).T
+        np.array([parts_of(column[position]) for column in columns], real_dtype(x.dtype))
+        .reshape(_count(output), _count(x))
+        .T
         for position, x in enumerate(inputs)
     ]
 
 
 def batched_jacobians(output: Tensor, inputs: Sequence[Tensor]) -> list[Array]:
     """As `analytical_jacobians`, with all cotangents in one backward pass."""
-    stacked: Gradients = batched_gradients(output, tuple(inputs), basis(output), create_graph=False)
+    cotangents = wrap(directions(output))
+    stacked: Gradients = batched_gradients(output, tuple(inputs), cotangents, create_graph=False)
     return [
-        np.zeros((x.size, output.size))
+        np.zeros((_count(x), _count(output)))
         if tensor is None
-        else tensor.detach().numpy().reshape(output.size, x.size).T
+        else parts_of(tensor.detach().numpy()).reshape(_count(output), _count(x)).T
         for tensor, x in zip(stacked, inputs, strict=True)
     ]
 

@@ -8,10 +8,10 @@ from typing import Any
 from ..arguments.errors import checked
 from ..eager.tensor import Tensor
 from ..eager.views import chain_of
-from ..ir.dtypes import is_differentiable
+from ..ir.dtypes import is_complex, is_differentiable
 from ..ir.errors import GradientError
 from ..tape.backward import run_backward, seed
-from ..tape.engine import TENSOR_OPS
+from ..tape.engine import TENSOR_ENGINE, TENSOR_OPS
 from ..tape.hooks import register_hook, register_post_accumulate_grad_hook, retain_grad
 from .batched import batched_gradients
 
@@ -35,7 +35,13 @@ def _seeds(name: str, roots: list[Tensor], gradients: Any) -> list[Tensor]:
             "output of several elements is a tensor"
         )
     _check_roots(roots)
-    return list(map(seed, roots, values))
+    for root, value in zip(roots, values, strict=True):
+        if value is None and is_complex(root.dtype):
+            raise GradientError(
+                f"{name}: grad can be implicitly created only for real outputs, got {root.type}; reduce it "
+                "to a real number first, as in abs(z).sum(), or pass a gradient"
+            )
+    return [TENSOR_ENGINE.conjugated(seed(root, value)) for root, value in zip(roots, values, strict=True)]
 
 
 def _check_roots(roots: list[Tensor]) -> None:
@@ -136,9 +142,12 @@ def grad(
         )
     else:
         seeds = _seeds("grad", roots, grad_outputs)
-        gradients = run_backward(
-            roots, seeds, retain_graph=retain, create_graph=create_graph, targets=targets
-        )
+        gradients = [
+            None if gradient is None else TENSOR_ENGINE.conjugated(gradient)
+            for gradient in run_backward(
+                roots, seeds, retain_graph=retain, create_graph=create_graph, targets=targets
+            )
+        ]
     for position, (target, gradient) in enumerate(zip(targets, gradients, strict=True)):
         if gradient is not None:
             continue

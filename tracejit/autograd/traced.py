@@ -90,12 +90,12 @@ class _Application:
             cotangent = next(following) if is_differentiable(output.dtype) else None
             if cotangent is None or index in self.constant:
                 cotangent = zeros(engine, output.shape, output.dtype) if self.ctx.materializes else None
-            per_output.append(cotangent)
+            per_output.append(None if cotangent is None else engine.conjugated(cotangent))
         results = self.function.backward(self.ctx, *per_output)
         gradients = list(results) if isinstance(results, tuple) else [results]
         types = [None if type_ is None else (type_.shape, type_.dtype) for type_ in self.types]
         return [
-            None if gradient is None or type_ is None else engine.fit(gradient, *type_)
+            None if gradient is None or type_ is None else engine.conjugated(engine.fit(gradient, *type_))
             for gradient, type_ in zip(checked_gradients(self.name, types, gradients), types, strict=True)
         ]
 

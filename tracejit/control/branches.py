@@ -182,5 +182,5 @@ def _agree(name: str, labels: Sequence[str], regions: Sequence[Region], i: int, 
 
 
 def _width(dtype: DType) -> int:
-    """Bools become integers, integers floats."""
-    return "biuf".index(dtype.kind) if dtype.kind != "u" else 1
+    """Bools become integers, integers floats, floats complex numbers."""
+    return "biufc".index(dtype.kind) if dtype.kind != "u" else 1

@@ -15,7 +15,7 @@ from ..array.operands import run
 from ..autograd.modes import untaped
 from ..eager.dispatch import apply
 from ..eager.tensor import Tensor, as_array, wrap
-from ..ir.dtypes import DType, as_dtype, result_type
+from ..ir.dtypes import NUMBERS, DType, as_dtype, result_type
 from ..ir.errors import DTypeError, ShapeError, TracejitError
 from ..ir.graph import Function, Value
 from ..ir.records import record
@@ -26,7 +26,7 @@ from ..state import STATE
 from ..tracing.regions import RegionTracer, trace_region
 from ..tracing.tracer import Tracer, scalar_type
 
-SCALARS = frozenset((bool, int, float))
+SCALARS = NUMBERS
 #: A function of flat leaves to flat leaves.
 Flat = Callable[..., list[Any]]
 
@@ -51,7 +51,7 @@ def take_apart(name: str, what: str, tree: Any) -> Tree:
 
 def as_leaf(name: str, what: str, path: str, leaf: Any) -> Any:
     """`leaf` if it is a Tensor or a Python number; an array as a Tensor."""
-    if isinstance(leaf, Tensor) or type(leaf) in (int, float):
+    if isinstance(leaf, Tensor) or type(leaf) in (int, float, complex):
         return leaf
     if type(leaf) is bool:  # not a number to promotion; and eagerly ~False would be -1
         return leaf if STATE.tracer is not None else wrap(as_array(leaf))
@@ -199,12 +199,14 @@ def trace_loop(
 
 
 def _python_type(dtype: DType) -> Any:
-    return float if dtype.kind == "f" else int if dtype.kind in "iu" else dtype
+    return {"c": complex, "f": float, "i": int, "u": int}.get(dtype.kind, dtype)
 
 
 def _becomes(number: DType, dtype: DType) -> bool:
     """Whether a Python number may become one of `dtype`: it keeps its fraction, and is no truth value."""
-    return dtype.kind == "f" or (number.kind == "i" and dtype.kind in "iu")
+    if number.kind == "c":
+        return dtype.kind == "c"
+    return dtype.kind in "fc" or (number.kind == "i" and dtype.kind in "iu")
 
 
 def _hint(path: str, otherwise: str) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments.errors import checks_itself, explain
+from ..ir.dtypes import NUMBERS
 from ..ir.errors import DomainError, DTypeError, ShapeError, TraceError, TracejitError
 from ..ir.graph import Value
 from ..ir.registry import OPS, Attrs, Kind, Op, check_attrs
@@ -32,7 +33,7 @@ from .views import ViewStep, numpy_views, share, shares_memory
 
 _ndarray = np.ndarray
 _new = object.__new__
-_SCALARS = frozenset((bool, int, float))
+_SCALARS = NUMBERS
 # globals, as looking up the member of an enumeration costs more than the comparison
 _ELEMENTWISE, _VIEW, _LINALG = Kind.ELEMENTWISE, Kind.VIEW, Kind.LINALG
 
@@ -73,7 +74,7 @@ def apply(op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
             raise TracejitError(f"{op.name}: ops with several results are called as tj.ops.{op.name}")
         out = np.asarray(out)
     result = wrap(out)
-    if tracked and out.dtype.kind == "f" and STATE.recording:
+    if tracked and out.dtype.kind in "fc" and STATE.recording:
         record(op, operands, attrs, result)
     if kind is _VIEW and type(operands[0]) is Tensor and shares_memory(out, operands[0]._data):
         share(operands[0], result, ViewStep(op, attrs))
@@ -148,10 +149,10 @@ def _traced(tracer: Tracer, op: Op, operands: Sequence[Any], attrs: Attrs) -> An
     value = tracer.run(op, operands, attrs)
     if isinstance(value, tuple):
         raise TracejitError(f"{op.name}: ops with several results are made by their own functions")
-    if STATE.blocked and value.dtype.kind == "f":
+    if STATE.blocked and value.dtype.kind in "fc":
         value = tracer.run(OPS["stop_gradient"], (wrap(value),), {})
     result = wrap(value)
-    if STATE.recording and value.dtype.kind == "f":
+    if STATE.recording and value.dtype.kind in "fc":
         for tensor in operands:
             if isinstance(tensor, Tensor) and tensor._requires_grad:
                 record(op, operands, attrs, result)
@@ -224,7 +225,7 @@ def plain({operands}/):
         result._data = out
         result._grad = result._node = result._version = result._aliases = result._hooks = None
         result._requires_grad = False
-        if ({tracked}) and out.dtype.kind == "f":
+        if ({tracked}) and out.dtype.kind in "fc":
             remember(result, {operands})
         return result
     except Exception as error:

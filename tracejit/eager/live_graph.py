@@ -166,7 +166,7 @@ class _Importer:
                 f"graph_of: operand {position} of {node.name()} is gone: the graph was freed by backward "
                 "(pass retain_graph=True to it), or the operand was not saved (keep a reference to it)"
             )
-        return saved if type(saved) in (bool, int, float) else self._leaf(saved)
+        return saved if type(saved) in (bool, int, float, complex) else self._leaf(saved)
 
 
 def _producers_first(root: Node) -> list[Node]:

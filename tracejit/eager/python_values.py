@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ..ir.dtypes import FLOAT64, default_dtype
+from ..ir.dtypes import COMPLEX128, FLOAT64, complex_dtype, default_dtype
 from ..ir.errors import ConcretizationError, DTypeError, GradientError, LostGradientWarning, ShapeError
 from ..ir.graph import Value
 from ..location import is_user_file, user_location, user_stacklevel
@@ -123,8 +123,13 @@ def from_python(value: Any) -> Array:
         ) from error
     except OverflowError as error:
         raise DTypeError(f"an integer does not fit 64 bits in {_short(value)}") from error
-    if array.dtype == FLOAT64 and not isinstance(value, np.generic) and not hasattr(value, "__array__"):
-        return array.astype(default_dtype())  # NumPy gives other floats only where all are NumPy's own
+    if (
+        array.dtype in (FLOAT64, COMPLEX128)
+        and not isinstance(value, np.generic)
+        and not hasattr(value, "__array__")
+    ):
+        own = default_dtype() if array.dtype == FLOAT64 else complex_dtype(default_dtype())
+        return array.astype(own)  # NumPy gives other floats only where all are NumPy's own
     if array.dtype.kind in "OUSV":
         raise DTypeError(f"expected numbers, got {_short(value)}, which has dtype {array.dtype}")
     return array

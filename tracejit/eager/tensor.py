@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..ir.dtypes import BOOL, INT64, DType, as_dtype, default_dtype, is_differentiable, is_inexact
+from ..ir.dtypes import (
+    BOOL,
+    INT64,
+    DType,
+    as_dtype,
+    complex_dtype,
+    default_dtype,
+    is_differentiable,
+    is_inexact,
+)
 from ..ir.errors import DTypeError, GradientError, ShapeError
 from ..ir.graph import Value
 from ..ir.types import Shape, TensorType
@@ -325,7 +334,8 @@ class Tensor(Signatures):
         suffixes = []
         if data.size == 0 and data.shape != (0,):
             suffixes.append(f"size={data.shape}")
-        usual = (default_dtype(),) if data.size == 0 else (default_dtype(), BOOL, INT64)
+        own = default_dtype()
+        usual = (own,) if data.size == 0 else (own, BOOL, INT64, complex_dtype(own))
         if data.dtype not in usual:
             suffixes.append(f"dtype={data.dtype.name}")
         if self._node is not None:
@@ -375,7 +385,7 @@ def as_array(value: Any) -> Array:
     """`value`, of Python or of any array library, as an ndarray of a supported dtype in native byte order,
     without copying where it can.
 
-    Python floats take the default dtype. Raises DTypeError for objects, strings and complex numbers, and
+    Python floats take the default dtype. Raises DTypeError for objects and strings, and
     ShapeError for ragged nesting.
     """
     if isinstance(value, np.ndarray):

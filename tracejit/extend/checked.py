@@ -71,7 +71,7 @@ def _read_only(array: Array) -> Array:
 
 
 def _result(where: str, outcome: Any, expected: TensorType, arrays: Sequence[Array]) -> Array:
-    if not isinstance(outcome, (np.ndarray, np.generic, bool, int, float)):
+    if not isinstance(outcome, (np.ndarray, np.generic, bool, int, float, complex)):
         raise KernelError(f"{where} returned {type(outcome).__name__}, expected an array of type {expected}")
     array = np.asarray(outcome)
     if array.dtype != expected.dtype or array.shape != expected.shape:

@@ -45,7 +45,7 @@ def decomposition(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
 def _one(name: str, result: Any) -> Tensor:
     if isinstance(result, Tensor):
         return result
-    if isinstance(result, (np.ndarray, np.generic, bool, int, float)):
+    if isinstance(result, (np.ndarray, np.generic, bool, int, float, complex)):
         return wrap(as_array(result))
     raise TracejitError(f"{name}: its decompose must return one tensor, got {type(result).__name__}")
 

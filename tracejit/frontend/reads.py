@@ -65,7 +65,7 @@ def _is_plain(tree: Any) -> bool:
         children = tree.values() if isinstance(tree, dict) else tree
         return all(map(_is_plain, children))
     return (
-        isinstance(tree, (Tensor, np.ndarray, np.generic, bool, int, float))
+        isinstance(tree, (Tensor, np.ndarray, np.generic, bool, int, float, complex))
         or not flatten(tree)[0]
         or (flatten(tree)[0][0] is tree)
     )

@@ -28,7 +28,12 @@ from .entries import make_entries
 
 #: What an entry of another signature gives back.
 MISS: Final = object()
-SCALARS: Final[dict[type, str]] = {float: "float", int: "int", bool: "bool"}
+SCALARS: Final[dict[type, str]] = {
+    float: "float",
+    int: "int",
+    bool: "bool",
+    complex: "complex",
+}
 _PLAIN: Final = frozenset({Tensor, np.ndarray, *SCALARS})
 
 #: The type of one leaf: (dtype, shape), or the name of a Python scalar type.
@@ -212,7 +217,7 @@ def plain_leaves(name: str, leaves: list[Any], first: int, dynamic: Any) -> list
 def symbol_type(leaf_type: LeafType) -> tuple[TensorType, bool]:
     """The type of the symbol that stands for a leaf, and whether it is weak."""
     if isinstance(leaf_type, str):
-        return scalar_type({"float": 0.0, "int": 0, "bool": False}[leaf_type]), True
+        return scalar_type({"float": 0.0, "int": 0, "bool": False, "complex": 0j}[leaf_type]), True
     return TensorType(leaf_type[0], leaf_type[1]), False
 
 
@@ -311,7 +316,7 @@ def checked_results(name: str, result: Any) -> tuple[list[Any], TreeDef]:
     array or number."""
     leaves, structure = flatten(result, static_strings=True)
     for position, leaf in enumerate(leaves):
-        if not isinstance(leaf, (Tensor, np.ndarray, np.generic, bool, int, float)):
+        if not isinstance(leaf, (Tensor, np.ndarray, np.generic, bool, int, float, complex)):
             raise DTypeError(
                 f"{name}: result {structure.paths()[position] or 'value'} has type {type(leaf).__name__}; a "
                 "jitted function returns tensors, arrays and numbers"

@@ -11,7 +11,18 @@ import numpy as np
 
 from ..array.operands import SCALARS, as_tensor, broadcast, cast, run
 from ..eager.tensor import Tensor
-from ..ir.dtypes import BY_NAME, FLOAT16, FLOAT32, FLOAT64, DType, as_dtype, default_dtype, is_real_floating
+from ..ir.dtypes import (
+    BY_NAME,
+    FLOAT16,
+    FLOAT32,
+    FLOAT64,
+    DType,
+    as_dtype,
+    default_dtype,
+    is_complex,
+    is_real_floating,
+    real_dtype,
+)
 from ..ir.errors import DTypeError, ShapeError
 from ..ir.types import Shape, as_shape
 from .keys import as_key, bits, more_bits
@@ -85,9 +96,33 @@ def normal(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
         >>> tj.random.normal(tj.random.key(0), (3,))
         tensor([ 1.30384596, -1.52933203,  0.22787436])
 
-    Raises DTypeError unless `dtype` is floating. Semantics: ``jax.random.normal``, with other values.
+    With a complex `dtype` both parts have the variance 1/2, so that the numbers have 1.
+
+    Raises DTypeError unless `dtype` is floating or complex. Semantics: ``jax.random.normal``, with other
+    values.
     """
-    sizes, floating = request("random.normal", key, shape, dtype)
+    wide = _complex_dtype_of(dtype)
+    if wide is None:
+        sizes, floating = request("random.normal", key, shape, dtype)
+        size, turn = _polar(key, sizes, floating)
+        return run("mul", run("sqrt", run("mul", size, -2.0)), run("cos", turn))
+    sizes, floating = request("random.normal", key, shape, real_dtype(wide))
+    size, turn = _polar(key, sizes, floating)
+    size = run("sqrt", run("neg", size))
+    return run("complex", run("mul", size, run("cos", turn)), run("mul", size, run("sin", turn)))
+
+
+def _complex_dtype_of(dtype: Any) -> DType | None:
+    """`dtype`, if it is a complex one."""
+    try:
+        wide = default_dtype() if dtype is None else as_dtype(dtype)
+    except DTypeError:
+        return None  # `request` says what is wrong with it
+    return wide if is_complex(wide) else None
+
+
+def _polar(key: Any, sizes: Shape, floating: DType) -> tuple[Tensor, Tensor]:
+    """Logarithms of uniform numbers, and angles in radians (Box and Muller 1958)."""
     first = bits(key, sizes)
     if floating is FLOAT32:
         # u = (high half + 1/2) 2^-32 is never 0; the low half, signed, is the angle as part of a turn
@@ -97,7 +132,7 @@ def normal(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
         u = run("add", run("mul", _integer(first, 11, FLOAT64), 2.0**-53), 2.0**-54)
         second = more_bits("random.normal", key, sizes)
         turn = run("mul", cast(cast(second, _INT64), FLOAT64), math.pi * 2.0**-63)
-    return run("mul", run("sqrt", run("mul", run("log", u), -2.0)), run("cos", turn))
+    return run("log", u), turn
 
 
 @drawn_in_float32

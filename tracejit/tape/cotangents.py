@@ -25,6 +25,12 @@ class Cotangents(Protocol):
     def from_tensor(self, tensor: Tensor, like: Tensor | None = None) -> Any:
         """What a hook or a user's backward returned, as a cotangent of the dtype of `like`."""
 
+    def as_gradient(self, cotangent: Any) -> Tensor:
+        """A cotangent as PyTorch's interface has it, where it is the conjugate."""
+
+    def from_gradient(self, gradient: Tensor, like: Tensor | None = None) -> Any:
+        """The cotangent that `as_gradient` gives `gradient` of, in the dtype of `like`."""
+
     def zeros(self, shape: Any, dtype: Any) -> Any:
         """The cotangent of something that nothing depends on."""
 

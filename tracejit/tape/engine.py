@@ -133,6 +133,18 @@ class Engine:
             cotangent = self.namespace.cast(cotangent, dtype=like.dtype)
         return cotangent
 
+    def as_gradient(self, cotangent: Any) -> Tensor:
+        """A cotangent as PyTorch's interface has it, where it is the conjugate: see docs/complex.md."""
+        return self.as_tensor(self.conjugated(cotangent))
+
+    def from_gradient(self, gradient: Tensor, like: Tensor | None = None) -> Any:
+        """`from_tensor` of what `as_gradient` gives."""
+        return self.conjugated(self.from_tensor(gradient, like))
+
+    def conjugated(self, cotangent: Any) -> Any:
+        """The conjugate of a complex cotangent, other ones as they are."""
+        return self.namespace.conj(cotangent) if cotangent.dtype.kind == "c" else cotangent
+
     def zeros(self, shape: Any, dtype: Any) -> Any:
         """The cotangent of something that nothing depends on."""
         return self.namespace.full(value=0.0, shape=shape, dtype=dtype)
@@ -146,8 +158,9 @@ class Engine:
         return cotangent
 
     def accumulate(self, tensor: Tensor, cotangent: Any) -> None:
-        """Add `cotangent` into ``tensor.grad``."""
+        """Add `cotangent`, or its conjugate where it is complex, into ``tensor.grad``."""
         grad = tensor._grad
+        cotangent = self.conjugated(cotangent)
         if self.tensors:
             if isinstance(cotangent._data, Value) and not isinstance(tensor._data, Value):
                 raise TraceError(
@@ -174,6 +187,10 @@ ENGINES: Final = {
     for tensors in (False, True)
     for connects in (False, True)
 }
+
+
+#: What turns cotangents into gradients where both are Tensors.
+TENSOR_ENGINE: Final = ENGINES[True, True]
 
 
 def standing_for(leaf: Tensor, data: Any) -> Tensor:

@@ -117,15 +117,15 @@ class FunctionNode(Node):
         for index, output in enumerate(self.outputs):
             cotangent = cotangents[index]
             if cotangent is not None:
-                incoming.append(engine.as_tensor(cotangent))
+                incoming.append(engine.as_gradient(cotangent))
             elif output is not None and ctx.materializes:
-                incoming.append(engine.as_tensor(zeros(engine, *output)))
+                incoming.append(engine.as_gradient(zeros(engine, *output)))
             else:
                 incoming.append(None)
         results = self.function.backward(ctx, *incoming)
         gradients = list(results) if isinstance(results, tuple) else [results]
         return [
-            None if gradient is None or not need else engine.from_tensor(gradient)
+            None if gradient is None or not need else engine.from_gradient(gradient)
             for gradient, need in zip(
                 checked_gradients(self.name(), self.types, gradients), needed, strict=True
             )

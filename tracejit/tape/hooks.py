@@ -159,10 +159,10 @@ def move_retained(tensor: Tensor, place: Any) -> None:
 def run_tensor_hooks(hooks: Hooks, index: int, cotangent: Any, engine: Cotangents) -> Any:
     """`cotangent` after the hooks of output `index`; kept where its tensor retains its grad."""
     for hook in tuple(hooks.tensor.get(index, {}).values()):
-        gradient = engine.as_tensor(cotangent)
+        gradient = engine.as_gradient(cotangent)
         returned = hook(gradient)
         if returned is not None:
-            cotangent = engine.from_tensor(_checked(hook, returned, gradient), gradient)
+            cotangent = engine.from_gradient(_checked(hook, returned, gradient), gradient)
     kept = hooks.retained.get(index)
     tensor = None if kept is None else kept()
     if tensor is not None:
@@ -174,7 +174,7 @@ def run_pre_hooks(hooks: Hooks, cotangents: list[Any], engine: Cotangents) -> li
     """The cotangents of a node's outputs after its pre-hooks."""
     for hook in tuple(hooks.pre.values()):
         gradients = tuple(
-            [None if cotangent is None else engine.as_tensor(cotangent) for cotangent in cotangents]
+            [None if cotangent is None else engine.as_gradient(cotangent) for cotangent in cotangents]
         )
         returned = hook(gradients)
         if returned is not None:
@@ -186,9 +186,11 @@ def run_post_hooks(
     hooks: Hooks, parts: Sequence[Any], cotangents: Sequence[Any], engine: Cotangents
 ) -> Sequence[Any]:
     """The cotangents of a node's operands after its hooks."""
-    outputs = tuple([None if cotangent is None else engine.as_tensor(cotangent) for cotangent in cotangents])
+    outputs = tuple(
+        [None if cotangent is None else engine.as_gradient(cotangent) for cotangent in cotangents]
+    )
     for hook in tuple(hooks.post.values()):
-        gradients = tuple([None if part is None else engine.as_tensor(part) for part in parts])
+        gradients = tuple([None if part is None else engine.as_gradient(part) for part in parts])
         returned = hook(gradients, outputs)
         if returned is not None:
             parts = _replaced(hook, returned, gradients, "grad_inputs", engine)
@@ -206,7 +208,7 @@ def _replaced(
             f"got {count}"
         )
     return [
-        None if new is None else engine.from_tensor(_checked(hook, new, old), old)
+        None if new is None else engine.from_gradient(_checked(hook, new, old), old)
         for new, old in zip(values, gradients, strict=True)
     ]
 

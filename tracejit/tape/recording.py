@@ -16,7 +16,7 @@ import numpy as np
 
 from ..eager.tensor import Tensor
 from ..eager.views import UNRECORDED
-from ..ir.dtypes import FLOAT64
+from ..ir.dtypes import FLOAT64, NUMBERS
 from ..ir.graph import Value
 from ..ir.registry import Attrs, Builtin, Op
 from ..location import user_location
@@ -25,7 +25,7 @@ from .nodes import OpNode
 from .plans import GENERATED, Composite, plan_of, plans_of, with_kept_axes
 from .saved import pack
 
-_SCALARS: Final = frozenset((bool, int, float))
+_SCALARS: Final = NUMBERS
 #: The type of a Python number among the operands; no rule asks for it.
 _SCALAR: Final = ((), FLOAT64)
 _NEW: Final = object.__new__

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..eager.tensor import Array, Tensor, as_array, wrap
 from ..ir.builder import Builder
-from ..ir.dtypes import is_differentiable
+from ..ir.dtypes import is_complex, is_differentiable
 from ..ir.graph import Function
 from ..ir.interpreter import interpret
 from ..ir.records import record
@@ -68,6 +68,7 @@ def compare(got: Any, want: Any, tolerance: Tolerance, what: str) -> None:
             computed, expected = TensorType(a.dtype, a.shape), TensorType(b.dtype, b.shape)
             raise Wrong(f"{where}: got {computed}, expected {expected}")
         allowed = {"float16": _F16, "float32": tolerance.f32, "float64": tolerance.f64}
+        allowed |= {"complex64": tolerance.f32, "complex128": tolerance.f64}
         relative = allowed.get(a.dtype.name, 0.0)
         differ(a, b, relative, where)
 
@@ -178,7 +179,7 @@ def differentiable(fn: Fn, sample: Sample) -> list[int]:
 def doubled(sample: Sample) -> Sample:
     """The sample in double precision, in which differences mean something."""
     wide = [
-        operand.astype(np.float64) if is_differentiable(operand.dtype) else operand
+        operand.astype(np.result_type(operand, np.float64)) if is_differentiable(operand.dtype) else operand
         for operand in sample.operands
     ]
     return Sample(tuple(wide), sample.attrs)
@@ -211,23 +212,28 @@ def _weighed(fn: Fn, phase: float) -> Fn:
         total: Any = 0.0
         for leaf in flatten(fn(*operands))[0]:
             if isinstance(leaf, Tensor) and is_differentiable(leaf.dtype):
-                weights = np.cos(phase + 1.3 * np.arange(leaf.size)).reshape(leaf.shape) + 0.4
-                total = total + (leaf * wrap(np.asarray(weights, leaf.dtype))).sum()
+                weights: Any = np.cos(phase + 1.3 * np.arange(leaf.size)).reshape(leaf.shape) + 0.4
+                if is_complex(leaf.dtype):
+                    weights = weights * np.exp(1j * np.arange(leaf.size)).reshape(leaf.shape)
+                total = total + (leaf * wrap(np.asarray(weights, leaf.dtype))).sum().real
         return total
 
     return scalar
 
 
 def _differences(fn: Fn, operands: Sequence[Array], position: int) -> Array:
-    out = np.empty(operands[position].shape)
+    """df/dx, or df/da - i df/db by a complex x = a + ib, as ``grad`` has it."""
+    dtype = operands[position].dtype
+    out = np.zeros(operands[position].shape, np.result_type(dtype, np.float64))
     for index in np.ndindex(out.shape):
-        step = STEP * max(1.0, abs(float(operands[position][index])))
-        values = []
-        for sign in (1.0, -1.0):
-            moved = [operand.copy() for operand in operands]
-            moved[position][index] += sign * step
-            values.append(float(array_of(fn(*[wrap(array) for array in moved]))))
-        out[index] = (values[0] - values[1]) / (2 * step)
+        step = STEP * max(1.0, float(abs(operands[position][index])))
+        for direction in (1.0, 1j) if is_complex(dtype) else (1.0,):
+            values = []
+            for sign in (1.0, -1.0):
+                moved = [operand.copy() for operand in operands]
+                moved[position][index] += sign * step * direction
+                values.append(float(array_of(fn(*[wrap(array) for array in moved]))))
+            out[index] += np.conj(direction) * (values[0] - values[1]) / (2 * step)
     return out
 
 

@@ -57,7 +57,7 @@ def _any(test: Any, arrays: Sequence[Any]) -> bool:
                 return True
         elif kind is not bool and kind is not int:
             array = np.asarray(value)
-            if array.dtype.kind == "f" and test(array).any():
+            if array.dtype.kind in "fc" and test(array).any():
                 return True
     return False
 
@@ -187,7 +187,7 @@ def _message(
 ) -> str:
     test = np.isnan if what == "NaN" else np.isinf
     result = next(
-        array for array in map(np.asarray, results) if array.dtype.kind == "f" and test(array).any()
+        array for array in map(np.asarray, results) if array.dtype.kind in "fc" and test(array).any()
     )
     mask = test(result)
     count = int(mask.sum())

@@ -72,9 +72,11 @@ DIFFERS: Final = {
 }
 #: What is not here, by the reason.
 ABSENT: Final = {
-    "complex numbers: there are none": """cdouble clongdouble complex128 complex256 complex64 complexfloating
-        csingle emath roots sort_complex""",
-    "extended precision: dtypes are those that machines compute in": "float128 longdouble",
+    "other names of dtypes, and kinds of them: `complex64` and `complex128` are there": """cdouble
+        complexfloating csingle""",
+    "results whose dtype depends on values, and eigenvalues": "emath roots",
+    "extended precision: dtypes are those that machines compute in": """clongdouble complex256 float128
+        longdouble""",
     "dates, texts, objects and records: tensors hold numbers": """busday_count busday_offset busdaycalendar
         bytes_ char character datetime64 datetime_as_string datetime_data flexible fromregex is_busday isnat
         object_ rec recarray record str_ strings timedelta64 void""",

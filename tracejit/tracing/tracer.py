@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -18,7 +18,20 @@ from ..eager.views import ViewStep, share
 from ..frontend.guards import same_content
 from ..generator import Draws, Generator
 from ..ir.builder import Builder, operand_of
-from ..ir.dtypes import BOOL, BY_NAME, FLOAT64, INT64, DType, Operand, as_dtype, default_dtype
+from ..ir.dtypes import (
+    BOOL,
+    BY_NAME,
+    COMPLEX128,
+    FLOAT64,
+    INT64,
+    NUMBERS,
+    DType,
+    Number,
+    Operand,
+    as_dtype,
+    complex_dtype,
+    default_dtype,
+)
 from ..ir.errors import DTypeError, TraceError
 from ..ir.graph import Function, Instruction, Value
 from ..ir.records import field, record
@@ -34,6 +47,12 @@ if TYPE_CHECKING:
 
 #: Operators after which a result of weak operands alone is weak, as Python's arithmetic would be.
 _WEAK_OPERATORS = frozenset(("add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "neg", "abs"))
+
+
+#: The Python types of weak values, by the kinds of their dtypes.
+_WEAK_TYPES: Final[dict[str, type[int] | type[float] | type[complex]]] = {
+    "i": int, "u": int, "f": float, "c": complex,
+}  # fmt: skip
 
 
 class Tracer(Builder):
@@ -95,7 +114,7 @@ class Tracer(Builder):
 
     def operand_kind(self, value: Any) -> Operand:
         if isinstance(value, Value) and value in self._weak and value.dtype is not BOOL:
-            return float if value.dtype.kind == "f" else int
+            return _WEAK_TYPES[value.dtype.kind]
         return operand_of(value)
 
     def narrow(self, value: Value, dtype: DType) -> None:
@@ -122,7 +141,7 @@ class Tracer(Builder):
                     "function (in a global, an attribute or a list) while tracing. Return it instead."
                 )
             return data
-        if type(value) in (bool, int, float):
+        if type(value) in NUMBERS:
             return value
         return self._capture(as_array(value) if not isinstance(value, np.ndarray) else value)
 
@@ -217,7 +236,7 @@ class Tracer(Builder):
             self.location = user_location()
         values = tuple([self.lift(operand) for operand in operands])
         if op.name not in _WEAK_OPERATORS or not all(
-            type(value) in (bool, int, float) or value in self._weak for value in values
+            type(value) in NUMBERS or value in self._weak for value in values
         ):
             return self.apply(op, values, attrs)
         result = self.apply(op, tuple([self._number(value) for value in values]), attrs)
@@ -253,15 +272,17 @@ class tracing:
 
 def is_weak(value: Any) -> bool:
     """Whether `value` is a Python number."""
-    return type(value) in (bool, int, float)
+    return type(value) in NUMBERS
 
 
-def scalar_type(value: bool | int | float) -> TensorType:
+def scalar_type(value: Number) -> TensorType:
     """The type of a Python number as a parameter."""
     if isinstance(value, bool):
         return TensorType(BOOL, ())
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise DTypeError(f"the Python integer {value} does not fit 64 bits")
+    if isinstance(value, complex):
+        return TensorType(COMPLEX128, ())
     return TensorType(as_dtype(np.int64 if isinstance(value, int) else np.float64), ())
 
 
@@ -319,8 +340,13 @@ def as_value(tracer: Tracer, leaf: Any) -> Value:
     """A result as a Value: numbers become constants."""
     lifted = tracer.lift(leaf)
     if isinstance(lifted, Value):
-        if lifted.dtype is FLOAT64 and default_dtype() is not FLOAT64 and tracer.is_weak(lifted):
-            cast: Value = tracer.cast(lifted, dtype=default_dtype())  # what a Python float becomes
+        if (
+            lifted.dtype in (FLOAT64, COMPLEX128)
+            and default_dtype() is not FLOAT64
+            and tracer.is_weak(lifted)
+        ):
+            own = default_dtype() if lifted.dtype is FLOAT64 else complex_dtype(default_dtype())
+            cast: Value = tracer.cast(lifted, dtype=own)  # what a Python number becomes
             return cast
         return lifted
     return tracer.scalar(lifted, scalar_type(lifted).dtype)

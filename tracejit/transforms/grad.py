@@ -14,7 +14,7 @@ import numpy as np
 
 from ..eager.dispatch import apply
 from ..eager.tensor import Tensor, as_array, wrap
-from ..ir.dtypes import is_differentiable, is_real_floating
+from ..ir.dtypes import is_complex, is_differentiable, is_real_floating
 from ..ir.errors import DTypeError, GradientError, TracejitError
 from ..ir.registry import OPS
 from ..pytree import flatten, leaf_paths, tree_map
@@ -41,11 +41,13 @@ def value_and_grad(
         >>> tj.value_and_grad(lambda x: (x * x).sum())(tj.tensor([1.0, 2.0]))
         (tensor(5.), tensor([2., 4.]))
 
+    Arguments may be complex: the gradient by a + ib is df/da - i df/db. With `holomorphic`, the arguments and
+    the scalar are complex, and the gradient is the complex derivative, if there is one.
+
     Raises GradientError unless `fun` returns a floating scalar, DTypeError for arguments that are not
-    floating and for `holomorphic`, as there are no complex numbers yet. Semantics: ``jax.value_and_grad``.
+    floating, and for those and results that `holomorphic` does not fit. Semantics: ``jax.value_and_grad``.
     """
     positions = checked_argnums("grad", argnums)
-    refuse_holomorphic("grad", holomorphic)
     single = isinstance(argnums, int)
     label = f"grad of {name_of(fun)}"
 
@@ -53,12 +55,14 @@ def value_and_grad(
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         trees = chosen_arguments(label, args, positions, argnums)
         structure = flatten(trees)[1]
+        if holomorphic:
+            check_complex(label, trees)
         with recording():
             own = OwnInputs(label, trees)
             with own as inputs:
                 outcome = fun(*with_arguments(args, positions, structure.unflatten(inputs)), **kwargs)
             value, aux = split_aux(label, outcome, has_aux=has_aux)
-            value = _scalar(label, value)
+            value = _scalar(label, value, holomorphic=holomorphic)
             gradients, again = _gradients(value, aux, own.places)
         if STATE.blocked:  # under no_grad the results are constants, too
             value, aux, gradients = tree_map(_detached, (value, aux, gradients))
@@ -119,12 +123,26 @@ def name_of(fun: Any) -> str:
     return name
 
 
-def refuse_holomorphic(transform: str, holomorphic: bool) -> None:
-    """Raise DTypeError where holomorphic derivatives are asked for."""
-    if holomorphic:
-        raise DTypeError(
-            f"{transform}: holomorphic=True needs complex numbers, which tracejit has not; leave it out"
-        )
+def check_complex(label: str, trees: Any, what: str = "inputs") -> None:
+    """Raise DTypeError unless the leaves of `trees` are complex, as holomorphic derivatives need them."""
+    for leaf, path in zip(flatten(trees)[0], leaf_paths(trees), strict=True):
+        dtype = leaf.dtype if isinstance(leaf, Tensor) else as_array(leaf).dtype
+        if not is_complex(dtype):
+            raise DTypeError(
+                f"{label}: holomorphic=True needs complex {what}, got dtype {dtype.name} at "
+                f"{path or 'the root'}"
+            )
+
+
+def check_real(label: str, trees: Any, what: str, instead: str) -> None:
+    """Raise DTypeError where a leaf of `trees` is complex and no holomorphic derivative was asked for."""
+    for leaf, path in zip(flatten(trees)[0], leaf_paths(trees), strict=True):
+        dtype = leaf.dtype if isinstance(leaf, Tensor) else as_array(leaf).dtype
+        if is_complex(dtype):
+            raise DTypeError(
+                f"{label}: {what} must be real, got dtype {dtype.name} at {path or 'the root'}; pass "
+                f"holomorphic=True for a holomorphic function, and use {instead} for others"
+            )
 
 
 def checked_argnums(transform: str, argnums: Any) -> tuple[int, ...]:
@@ -240,9 +258,14 @@ def _released(leaf: Any) -> Any:
 # -- steps of value_and_grad ----------------------------------------------------------------------
 
 
-def _scalar(label: str, outcome: Any) -> Tensor:
-    if isinstance(outcome, (int, float, np.ndarray, np.generic)):
+def _scalar(label: str, outcome: Any, *, holomorphic: bool = False) -> Tensor:
+    if isinstance(outcome, (int, float, complex, np.ndarray, np.generic)):
         outcome = wrap(as_array(outcome))
+    if isinstance(outcome, Tensor) and outcome.shape == ():
+        if holomorphic:
+            check_complex(label, outcome, "results")
+            return outcome
+        check_real(label, outcome, "the result", "tj.vjp")
     if not isinstance(outcome, Tensor) or outcome.shape != () or not is_real_floating(outcome.dtype):
         got = outcome.type if isinstance(outcome, Tensor) else type(outcome).__name__
         raise GradientError(f"{label}: the function must return a floating scalar, got {got}; sum or mean it")

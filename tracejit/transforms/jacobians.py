@@ -16,7 +16,7 @@ from ..eager.tensor import Tensor
 from ..ir.dtypes import is_differentiable
 from ..ir.errors import DTypeError
 from ..pytree import flatten, leaf_paths
-from .grad import checked_argnums, chosen_arguments, grad, name_of, refuse_holomorphic, with_arguments
+from .grad import check_complex, check_real, checked_argnums, chosen_arguments, grad, name_of, with_arguments
 from .vjp_jvp import linearize, vjp
 from .vmap import vmap
 
@@ -39,19 +39,26 @@ def jacrev(
         tensor([[4., 1.],
                 [2., 5.]])
 
-    Raises DTypeError for arguments and results that are not floating, and for `holomorphic`. Semantics:
-    ``jax.jacrev``.
+    With `holomorphic`, arguments and results are complex, and so are the derivatives.
+
+    Raises DTypeError for arguments and results that are not floating, for complex results, and for real ones
+    with `holomorphic`. Semantics: ``jax.jacrev``.
     """
     positions = checked_argnums("jacrev", argnums)
-    refuse_holomorphic("jacrev", holomorphic)
     label = f"jacrev of {name_of(fun)}"
 
     @functools.wraps(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         chosen = chosen_arguments(label, args, positions, argnums)
+        if holomorphic:
+            check_complex(label, chosen)
         value, pullback, *aux = vjp(_of(fun, args, positions, kwargs), *chosen, has_aux=has_aux)
         outputs, structure = flatten(value)
         _check_floating(label, value, outputs)
+        if holomorphic:
+            check_complex(label, value, "results")
+        else:
+            check_real(label, value, "results", "tj.vjp")
         rows = vmap(pullback)(structure.unflatten(_basis(outputs)))
         inputs, inner = flatten(rows if not isinstance(argnums, int) else rows[0])
         blocks, start = [], 0
@@ -82,19 +89,24 @@ def jacfwd(
         >>> tj.jacfwd(lambda x: tj.stack([tj.sin(x), tj.cos(x)]))(0.0)
         tensor([1., 0.])
 
-    Raises as `jacrev`; `fun` must be made of operations that can be differentiated twice. Semantics:
-    ``jax.jacfwd``.
+    Raises as `jacrev`, and for complex arguments; `fun` must be made of operations that can be
+    differentiated twice. Semantics: ``jax.jacfwd``.
     """
     positions = checked_argnums("jacfwd", argnums)
-    refuse_holomorphic("jacfwd", holomorphic)
     label = f"jacfwd of {name_of(fun)}"
 
     @functools.wraps(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         chosen = chosen_arguments(label, args, positions, argnums)
+        if holomorphic:
+            check_complex(label, chosen)
+        else:
+            check_real(label, chosen, "inputs", "tj.jvp")
         value, pushforward, *aux = linearize(_of(fun, args, positions, kwargs), *chosen, has_aux=has_aux)
         outputs, structure = flatten(value)
         _check_floating(label, value, outputs)
+        if holomorphic:
+            check_complex(label, value, "results")
         leaves, outer = flatten(tuple(chosen))
         inputs = [as_tensor(leaf) for leaf in leaves]
         columns = flatten(vmap(pushforward, out_axes=-1)(*outer.unflatten(_basis(inputs))))[0]
@@ -132,8 +144,7 @@ def hessian(
 
     Raises as `jacfwd`. Semantics: ``jax.hessian``.
     """
-    refuse_holomorphic("hessian", holomorphic)
-    return jacfwd(jacrev(fun, argnums, has_aux), argnums, has_aux)
+    return jacfwd(jacrev(fun, argnums, has_aux, holomorphic), argnums, has_aux, holomorphic)
 
 
 def _of(

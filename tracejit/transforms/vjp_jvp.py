@@ -21,7 +21,7 @@ from ..tape.backward import run_backward
 from ..tape.liveness import requires_outer_grad, retire, transform_input
 from .grad import OwnInputs, grad, name_of, own_inputs, recording, released, split_aux
 
-_NUMBERS = (Tensor, np.ndarray, np.generic, bool, int, float)
+_NUMBERS = (Tensor, np.ndarray, np.generic, bool, int, float, complex)
 
 
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:

@@ -31,7 +31,7 @@ from ..tracing.tracer import Tracer, as_value, tracing
 from .axes import axes_of_leaves, check_axes, check_size, common_size, placed
 from .grad import name_of, recording
 
-_ARRAYS = (Tensor, np.ndarray, np.generic, bool, int, float)
+_ARRAYS = (Tensor, np.ndarray, np.generic, bool, int, float, complex)
 
 
 def vmap(

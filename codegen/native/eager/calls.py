@@ -55,7 +55,8 @@ def eager_call(f: NativeWriter, self: Annotated[Pointer, bytes_of(CALL)], args: 
         with f.if_(f.not_(f.is_null(table["step"]))), f.if_(in_memory_of(f, array, args[0])):
             raised.unless(share(f, args[0], result, table["step"], args[1], table["pop"]))
         descr = array["descr"]
-        floating = f.any_(*[f.is_object(descr, name) for name in ("float32", "float64", "float16")])
+        inexact = ("float32", "float64", "float16", "complex128", "complex64")
+        floating = f.any_(*[f.is_object(descr, name) for name in inexact])
         with f.if_(f.all_(tracked, floating, f.not_(f.is_null(table["remember"])))):
             values[0] = result
             with f.for_(nargs) as i:

@@ -38,10 +38,15 @@ def push_number(f: NativeWriter, state: Pointer, value: Pointer, number: Reg) ->
     """Add a number as an input; `value` is the object that it comes from."""
     place = number_place(f, state)
     place.as_(Items(number.dtype)).value = number
+    push_bytes(f, state, value, place.as_(BYTES))
+
+
+def push_bytes(f: NativeWriter, state: Pointer, value: Pointer, place: Pointer) -> None:
+    """Add what lies at `place` as an input, which `value` keeps there."""
     holder = f.variable(OBJECT, None)
     with f.if_(f.ne(state["recorded"], 0)):
         holder.value = f.incref(value)
-    push(f, state, place.as_(BYTES), None, holder.value)
+    push(f, state, place, None, holder.value)
 
 
 def number_place(f: NativeWriter, state: Pointer) -> Pointer:

@@ -10,9 +10,9 @@ from ...llvm.emitter import Reg
 from ..control import Exit
 from ..functions import ImportedFunction, Object, native
 from ..python_api import check_memory, clear_error, copy_array, dict_get, dict_next, dict_size, read_int
-from ..structs import ARRAY, BYTES, FLOAT, LIST, OBJECT, OBJECTS, TENSOR, TUPLE
+from ..structs import ARRAY, BYTES, COMPLEX, FLOAT, LIST, OBJECT, OBJECTS, TENSOR, TUPLE
 from ..writer import NativeWriter, Pointer
-from .inputs import push, push_number
+from .inputs import push, push_bytes, push_number
 from .nodes import ARRAY_NODE, CONTAINER_NODE, NODE, NUMBER_NODE, OBJECT_NODE, Node, State, behind
 from .table import GRADIENTS, KINDS
 
@@ -78,6 +78,11 @@ def _match_float(m: _Match) -> None:
     push_number(m.f, m.state, m.value, m.value.as_(FLOAT)["value"])
 
 
+def _match_complex(m: _Match) -> None:
+    m.no.unless(m.f.is_type(m.value, "complex"))
+    push_bytes(m.f, m.state, m.value, m.value.as_(COMPLEX)["value"])
+
+
 def _match_bool(m: _Match) -> None:
     is_true = m.f.is_object(m.value, "True")
     m.no.unless(m.f.or_(is_true, m.f.is_object(m.value, "False")))
@@ -119,6 +124,7 @@ _LEAVES: Final[dict[str, Callable[[_Match], None]]] = {
     "float": _match_float,
     "int": _match_int,
     "bool": _match_bool,
+    "complex": _match_complex,
     "none": _match_none,
     "equal_float": _match_equal_float,
     "equal_int": _match_equal_int,

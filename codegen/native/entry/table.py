@@ -42,7 +42,7 @@ class ArraySpec:
 
 @record
 class ScalarSpec:
-    """A Python number argument: ``float``, ``int`` or ``bool``; an int within `limits`, if any."""
+    """A Python number argument: ``float``, ``int``, ``bool`` or ``complex``; an int within `limits`."""
 
     kind: str
     limits: tuple[int, int] | None = None
@@ -169,6 +169,7 @@ KINDS: Final = {
             "sized",
             "absent",
             "anything",
+            "complex",
         )
     )
 }

@@ -12,6 +12,7 @@ from ...llvm.loops import FunctionWriter
 from ...maths.support import muladd
 from ..divisors import Divisor, divisors, is_division, quotient
 from ..loop_nest import Leaf, Member, Memory, Nest, Write
+from .column_pairs import neighbouring_columns, put_pairs
 from .prefetch import begins_line
 
 #: Where each access is at the current place of the loops: a pointer, or for iotas a number.
@@ -63,6 +64,8 @@ class ElementPass:
         self.stage = stage
         self.folds = folds
         self.writes = writes
+        #: By the write of the first of two neighbouring columns, that of the second one.
+        self.neighbours = neighbouring_columns(writer.nest, writes)
         self.keeps = keeps
         self.ahead = writer.ahead[stage - 1 : stage] if stage else ()
         self.row_values: list[Value] = []
@@ -129,10 +132,20 @@ class ElementPass:
         for value in self.keeps:
             w.for_ops(writer.members[value].instruction.origins)
             writer.put(values[value], writer.nest.kept[value], places, copy, mask, row_level=False)
+        seconds = set(self.neighbours.values())
         for write in self.writes:
+            if write in seconds:
+                continue
             source = write.source
             w.for_ops(writer.members[source].instruction.origins if isinstance(source, Value) else ())
-            writer.write_out(write, read(write.source), places, copy, mask)
+            second = self.neighbours.get(write)
+            if second is None:
+                writer.write_out(write, read(source), places, copy, mask)
+            else:
+                place = places[write.memory]
+                assert isinstance(place, str)
+                both = read(source), read(second.source)
+                put_pairs(w, both, place, writer.nest.lanes, copy, mask)
         out = []
         distances: dict[Value, Reg] = {}
         for member, accumulator in zip(self.folds, state[: len(self.folds)], strict=True):

@@ -53,11 +53,12 @@ def test_what_there_is() -> None:
     assert info.default_dtypes()["real floating"] == np.float64
     everything: dict[str, Any] = info.dtypes()
     assert set(everything) == {
-        "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"
+        "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+        "float32", "float64", "complex64", "complex128",
     }  # fmt: skip
     assert info.dtypes(kind="numeric").keys() == everything.keys() - {"bool"}
     assert [*info.dtypes(kind=("bool", "real floating"))] == ["bool", "float32", "float64"]
-    assert info.dtypes(kind="complex floating") == {}
+    assert [*info.dtypes(kind="complex floating")] == ["complex64", "complex128"]
     with pytest.raises(tj.ArgumentError, match="kind must be one of"):
         info.dtypes(kind="strange")
     with pytest.raises(tj.DomainError, match="device"):

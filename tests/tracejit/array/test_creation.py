@@ -81,7 +81,7 @@ def test_asarray():
     assert tj.asarray(np.arange(3), "f4").dtype == np.float32
     with pytest.raises(DTypeError, match="copy"):
         tj.asarray(array, "f4", copy=False)
-    for bad in ("a", None, [None], 1j):
+    for bad in ("a", None, [None]):
         with pytest.raises(DTypeError):
             tj.asarray(bad)
     with pytest.raises(ShapeError, match="rectangular"):
@@ -119,7 +119,7 @@ def test_errors():
     ):
         with pytest.raises(ShapeError):
             call()
-    for call in (lambda: tj.zeros(2, "c8"), lambda: tj.full(2, 300, "i1"), lambda: tj.arange("a")):
+    for call in (lambda: tj.zeros(2, "c32"), lambda: tj.full(2, 300, "i1"), lambda: tj.arange("a")):
         with pytest.raises(DTypeError):
             call()
 

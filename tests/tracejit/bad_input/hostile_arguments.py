@@ -141,7 +141,7 @@ def hostile() -> dict[str, Any]:
         "void": np.zeros(4, "V8"),
         "half": np.ones(4, "f2"),
         "long double": np.ones(4, "g"),
-        "complex": np.ones(4, complex),
+        "long complex": np.ones(4, "G"),
         "dates": np.zeros(4, "M8[s]"),
         "scalars": [np.float64(2), np.int8(2), np.bool_(True), np.longdouble(2)],
         "void scalar": np.zeros(1, "V8")[0],

@@ -110,7 +110,7 @@ def test_errors(jacobian):
             tj.TracejitError,
             f"{name} of f: argnums .* names an argument twice",
         ),
-        (lambda: jacobian(f, holomorphic=True), tj.DTypeError, f"{name}: holomorphic=True needs complex"),
+        (lambda: jacobian(f, holomorphic=True)(X), tj.DTypeError, "holomorphic=True needs complex inputs"),
         (lambda: jacobian(f)(3), tj.DTypeError, r"only floating inputs .* i64\[\]"),
         (lambda: jacobian(lambda x: {"i": x.argmax()})(X), tj.DTypeError, r"i64\[\] at \['i'\]; .* has_aux"),
     ):
@@ -119,7 +119,7 @@ def test_errors(jacobian):
     assert STATE.tracer is None
 
 
-def test_holomorphic_is_refused():
+def test_holomorphic_needs_complex_inputs():
     for transform in (tj.grad, tj.value_and_grad, tj.hessian):
-        with pytest.raises(tj.DTypeError, match="holomorphic=True needs complex numbers"):
-            transform(lambda x: x, holomorphic=True)
+        with pytest.raises(tj.DTypeError, match="holomorphic=True needs complex inputs"):
+            transform(lambda x: x, holomorphic=True)(1.0)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from ...eager.tensor import Tensor
-from ...ir.dtypes import as_dtype, is_inexact, is_real_floating
+from ...ir.dtypes import FLOAT64, as_dtype, is_complex, is_inexact, is_real_floating, result_type
 from ...ir.errors import DomainError, ShapeError
 from ..contraction import matmul
 from ..diagonals import diagonal
 from ..joining import concatenate
 from ..least_ranks import atleast_2d
 from ..manipulation import expand_dims, matrix_transpose, squeeze
-from ..operands import as_tensor, cast, floating, promoted, run
+from ..operands import as_tensor, cast, conjugated, floating, promoted, run
 from ..reductions import mean, sum
 
 __all__ = ["corrcoef", "cov"]
@@ -68,7 +68,7 @@ def cov(
         part = run("div", sum(run("mul", weights, cast(floating(aweights), weights.dtype))), total)
         divisor = run("sub", total, run("mul", part, float(free)))
     divisor = run("maximum", divisor, 0.0) if isinstance(divisor, Tensor) else max(divisor, 0.0)
-    return squeeze(run("div", matmul(centred, matrix_transpose(weighted)), divisor))
+    return squeeze(run("div", matmul(centred, matrix_transpose(conjugated(weighted))), divisor))
 
 
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Tensor:
@@ -85,9 +85,14 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     covariances = cov(x, y, rowvar, dtype=dtype)
     if covariances.ndim == 0:
         return run("div", covariances, covariances)
-    deviations = run("sqrt", diagonal(covariances))
+    variances = diagonal(covariances)
+    variances = run("real", variances) if is_complex(variances.dtype) else variances
+    deviations = run("sqrt", variances)
     quotient = run("div", run("div", covariances, expand_dims(deviations, 1)), deviations)
-    return run("clip", quotient, -1.0, 1.0)
+    if not is_complex(quotient.dtype):
+        return run("clip", quotient, -1.0, 1.0)
+    parts = [run("clip", run(part, quotient), -1.0, 1.0) for part in ("real", "imag")]
+    return run("complex", *parts)
 
 
 def _variables(name: str, x: Any, y: Any, rowvar: bool, dtype: Any) -> Tensor:
@@ -105,8 +110,9 @@ def _variables(name: str, x: Any, y: Any, rowvar: bool, dtype: Any) -> Tensor:
         parts = [cast(part, as_dtype(dtype)) for part in parts]
     parts = [part if is_inexact(part.dtype) else cast(part, as_dtype("f8")) for part in parts]
     parts = promoted(*parts)
-    if dtype is None and parts[0].dtype != as_dtype("f8"):
-        parts = [cast(part, as_dtype("f8")) for part in parts]  # as NumPy's result_type(m, float64)
+    if dtype is None:
+        common = result_type(parts[0].dtype, FLOAT64)  # as NumPy
+        parts = [cast(part, common) for part in parts]
     return parts[0] if len(parts) == 1 else concatenate(parts, 0)
 
 

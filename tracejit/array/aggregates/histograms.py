@@ -20,7 +20,17 @@ from ...ir.types import as_shape
 from ..counting import bincount
 from ..indexing.searching import diff
 from ..manipulation import ravel
-from ..operands import SCALARS, as_tensor, cast, filled, holds_tensors, promoted_arrays, reshaped, run
+from ..operands import (
+    SCALARS,
+    as_tensor,
+    cast,
+    filled,
+    holds_tensors,
+    promoted_arrays,
+    require_real,
+    reshaped,
+    run,
+)
 from ..ranges import linspace
 from ..reductions import max, min, sum
 
@@ -42,6 +52,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
     they ascend. Semantics: ``numpy.digitize``.
     """
     values, edges = promoted_arrays(x, bins)
+    require_real("digitize", values)
     if edges.ndim != 1:
         raise ShapeError(f"digitize: expected bins of rank 1, got shape {edges.shape}")
     count = edges.shape[0]
@@ -109,6 +120,7 @@ def histogram(
 
 
 def _edges(name: str, x: Tensor, bins: Any, range: Any, weights: Any) -> Tensor:
+    require_real(name, x)
     if isinstance(bins, str):
         data = x.detach()._concrete(f"{name} with bins={bins!r}", "a number of bins")
         ends: Any = None if range is None else tuple(float(end) for end in range)

@@ -251,10 +251,10 @@ def _variance(
         chosen = run("logical_and", chosen, mask_of(name, where, x))
     with np.errstate(divide="ignore", invalid="ignore"):  # what is divided by 0 is NaN below
         value = variance_of_selected(masked(x, chosen, 0.0), axis, freedom, keepdims, chosen, mean)
-    count = cast(reductions.sum(chosen, axis, keepdims=keepdims), x.dtype)
+    count = cast(reductions.sum(chosen, axis, keepdims=keepdims), value.dtype)
     too_few = run("le", count, float(freedom))
     warn_of_nothing(too_few, "Degrees of freedom <= 0 for slice.")
-    return run("where", too_few, filled(math.nan, (), x.dtype), value)
+    return run("where", too_few, filled(math.nan, (), value.dtype), value)
 
 
 def nanstd(

@@ -9,13 +9,13 @@ from typing import Any, Final
 import numpy as np
 
 from ...eager.tensor import Tensor
-from ...ir.dtypes import BOOL, accumulated_in, as_dtype, is_inexact
+from ...ir.dtypes import BOOL, accumulated_in, as_dtype, is_inexact, real_dtype
 from ...ir.errors import DTypeError, ShapeError
 from ...ir.types import broadcast_shapes, normalize_axes
 from ...location import user_stacklevel
 from .. import reductions
 from ..numpy_calls.options import write_out
-from ..operands import as_tensor, broadcast, cast, filled, reshaped, run, scalar_of
+from ..operands import as_tensor, broadcast, cast, filled, reshaped, run, scalar_of, squared_size
 
 __all__ = ["mask_of", "masked", "reduce_with_options", "warn_of_nothing"]
 
@@ -109,7 +109,7 @@ def variance_of_selected(x: Tensor, axis: Any, ddof: Any, keepdims: bool, where:
     mask = mask_of("var", where, x) if where is not True else filled(True, x.shape, BOOL)
     axes = normalize_axes("var", axis, x.ndim)
     kept = tuple(1 if place in axes else size for place, size in enumerate(x.shape))
-    count = cast(reductions.sum(mask, axes, keepdims=True), x.dtype)
+    count = cast(reductions.sum(mask, axes, keepdims=True), real_dtype(x.dtype))
     if mean is None:
         centre = run("div", reductions.sum(masked(x, mask, 0), axes, keepdims=True), count)
     else:
@@ -117,6 +117,6 @@ def variance_of_selected(x: Tensor, axis: Any, ddof: Any, keepdims: bool, where:
         if centre.ndim != x.ndim:
             centre = reshaped(centre, kept)
     gaps = masked(run("sub", x, centre), mask, 0)
-    total = reductions.sum(run("square", gaps), axes, keepdims=keepdims)
+    total = reductions.sum(squared_size(gaps), axes, keepdims=keepdims)
     divisor = run("maximum", run("sub", count, float(ddof)), 0.0)
     return run("div", total, divisor if keepdims else reshaped(divisor, total.shape))

@@ -28,6 +28,7 @@ from ..operands import (
     holds_tensors,
     kind_of,
     permuted,
+    require_real,
     reshaped,
     run,
     sliced,
@@ -242,6 +243,7 @@ def _quantiles(
     name: str, x: Any, shares: tuple[Tensor, bool], axis: Any, method: str, weights: Any, keepdims: bool
 ) -> Tensor:
     x, (q, weak) = as_tensor(x), shares
+    require_real(name, x)
     check_method(name, method)
     if weights is not None and method != "inverted_cdf":
         raise DomainError(f"{name}: weights= is for method='inverted_cdf', got method={method!r}")

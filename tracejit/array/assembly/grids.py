@@ -143,11 +143,11 @@ class _Joiner:
             rank = numbers[1] if len(numbers) > 1 else rank
             place = numbers[2] if len(numbers) > 2 else place
         arrays = [self._array(item, rank, place) for item in items]
-        weak = [item for item in items if type(item) in (bool, int, float)]
+        weak = [item for item in items if type(item) in (bool, int, float, complex)]
         strong = [
             array.dtype
             for array, item in zip(arrays, items, strict=True)
-            if type(item) not in (bool, int, float)
+            if type(item) not in (bool, int, float, complex)
         ]
         dtype = np.result_type(*strong, *weak)
         return concatenate([cast(array, as_dtype(dtype)) for array in arrays], axis)
@@ -156,7 +156,7 @@ class _Joiner:
         if isinstance(item, slice):
             x, own = _range_of(item), 1
         else:
-            x = as_tensor(item) if not isinstance(item, (int, float)) else constant_of(as_array(item))
+            x = constant_of(as_array(item)) if isinstance(item, (int, float, complex)) else as_tensor(item)
             own = x.ndim
         if x.ndim == 0:
             return reshape(x, (1,) * max(rank, 1))

@@ -9,7 +9,7 @@ import numpy as np
 from ...eager.tensor import Tensor
 from ...ir.dtypes import FLOAT64, as_dtype, is_inexact, ufunc_types
 from ...ir.errors import DTypeError
-from ..operands import as_tensor, cast, run
+from ..operands import as_tensor, cast, require_real, run
 
 __all__ = ["frexp", "ldexp", "modf"]
 
@@ -53,6 +53,7 @@ def ldexp(x: Any, exponent: Any) -> Tensor:
     exact at integers.
     """
     x, exponent = _floating(x), as_tensor(exponent)
+    require_real("ldexp", x)
     if exponent.dtype.kind not in "iub" or exponent.dtype == np.uint64:
         raise DTypeError(f"ldexp: the exponent must be of integers that fit int64, got {exponent.dtype.name}")
     power = run("clip", cast(exponent, FLOAT64), -2200.0, 2200.0)
@@ -84,6 +85,7 @@ def frexp(x: Any) -> tuple[Tensor, Tensor]:
     Semantics: ``numpy.frexp``; the gradient of the mantissa is 2 to the power minus exponent.
     """
     x = _floating(x)
+    require_real("frexp", x)
     wide = cast(x, FLOAT64)
     size = run("abs", wide.detach())
     special = run("logical_or", run("eq", size, 0.0), run("logical_not", run("isfinite", size)))

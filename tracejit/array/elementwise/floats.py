@@ -13,12 +13,23 @@ from ...arguments.errors import named
 from ...eager.dispatch import elementwise
 from ...eager.native_ops import NativeCall
 from ...eager.tensor import Tensor, as_array
-from ...ir.dtypes import BOOL, FLOAT64, INT64, DType, Operand, is_real_floating, result_type
+from ...ir.dtypes import BOOL, FLOAT64, INT64, DType, Operand, is_complex, is_real_floating, result_type
 from ...ir.errors import DTypeError, ShapeError
 from ...ir.registry import OPS
 from ..indexing.searching import indices_of_nonzero
 from ..memory_order import as_in_memory
-from ..operands import SCALARS, as_tensor, cast, filled, floating, is_tracing, kind_of, run, tensor_argument
+from ..operands import (
+    SCALARS,
+    as_tensor,
+    cast,
+    filled,
+    floating,
+    is_tracing,
+    kind_of,
+    require_real,
+    run,
+    tensor_argument,
+)
 from ..out_argument import write_out
 from .arithmetic import power
 
@@ -169,7 +180,7 @@ def divmod(x: Any, y: Any) -> tuple[Tensor, Tensor]:
 
 
 def float_power(x: Any, y: Any) -> Tensor:
-    """x to the power y, in float64.
+    """x to the power y, in float64, or complex128.
 
     Example:
         >>> import tracejit as tj
@@ -178,8 +189,11 @@ def float_power(x: Any, y: Any) -> Tensor:
 
     Semantics: ``numpy.float_power``.
     """
-    base = cast(as_tensor(x), FLOAT64)
-    exponent = y if type(y) in SCALARS else cast(as_tensor(y), FLOAT64)
+    base = as_tensor(x)
+    base = cast(base, result_type(base.dtype, FLOAT64))
+    exponent = y if type(y) in SCALARS else as_tensor(y)
+    if isinstance(exponent, Tensor):
+        exponent = cast(exponent, result_type(exponent.dtype, FLOAT64))
     return power(base, exponent)  # type: ignore[no-any-return]
 
 
@@ -193,7 +207,9 @@ def fabs(x: Any) -> Tensor:
 
     Semantics: ``numpy.fabs``.
     """
-    return run("abs", floating(x))
+    x = floating(x)
+    require_real("fabs", x)
+    return run("abs", x)
 
 
 def fix(x: Any, out: Any = None) -> Tensor:
@@ -261,7 +277,9 @@ def deg2rad(x: Any) -> Tensor:
 
     Semantics: ``numpy.deg2rad``.
     """
-    return run("mul", floating(x), math.pi / 180.0)
+    x = floating(x)
+    require_real("deg2rad", x)
+    return run("mul", x, math.pi / 180.0)
 
 
 def rad2deg(x: Any) -> Tensor:
@@ -274,7 +292,9 @@ def rad2deg(x: Any) -> Tensor:
 
     Semantics: ``numpy.rad2deg``.
     """
-    return run("mul", floating(x), 180.0 / math.pi)
+    x = floating(x)
+    require_real("rad2deg", x)
+    return run("mul", x, 180.0 / math.pi)
 
 
 def sinc(x: Any) -> Tensor:
@@ -313,6 +333,9 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     Semantics: ``numpy.nan_to_num``.
     """
     x = as_tensor(x)
+    if is_complex(x.dtype):
+        parts = [nan_to_num(run(part, x), copy, nan, posinf, neginf) for part in ("real", "imag")]
+        return run("complex", *parts)
     if not is_real_floating(x.dtype):
         return cast(x, x.dtype, copy=True)
     limits = np.finfo(x.dtype)

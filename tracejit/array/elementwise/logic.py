@@ -9,7 +9,7 @@ from typing import Any
 
 from ...eager.tensor import Tensor
 from ...ir.dtypes import BOOL, is_inexact
-from ..operands import as_tensor, filled, run
+from ..operands import as_tensor, filled, require_real, run
 from ..out_argument import write_out
 from .documented import documented
 
@@ -171,6 +171,7 @@ def isposinf(x: Any, out: Any = None) -> Tensor:
     Semantics: ``numpy.isposinf``.
     """
     x = as_tensor(x)
+    require_real("isposinf", x)
     result = logical_and(isinf(x), greater(x, 0))
     return result if out is None else write_out("isposinf", out, result)
 
@@ -186,6 +187,7 @@ def isneginf(x: Any, out: Any = None) -> Tensor:
     Semantics: ``numpy.isneginf``.
     """
     x = as_tensor(x)
+    require_real("isneginf", x)
     result = logical_and(isinf(x), less(x, 0))
     return result if out is None else write_out("isneginf", out, result)
 

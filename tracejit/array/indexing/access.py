@@ -162,9 +162,9 @@ def folded_at(name: str, x: Tensor, key: Any, value: Any, mode: str) -> Tensor:
     Raises DTypeError for a value of another kind of number than `x`."""
     operand = value if type(value) in SCALARS else as_tensor(value)
     number = operand if type(operand) in SCALARS else operand.dtype
-    kinds = "biuf"
+    kinds = "biufc"
     kind = number.kind if isinstance(number, np.dtype) else np.min_scalar_type(number).kind
-    if kinds.index(kind) > kinds.index(x.dtype.kind) and (kind == "f" or x.dtype is BOOL):
+    if kinds.index(kind) > kinds.index(x.dtype.kind) and (kind in "fc" or x.dtype is BOOL):
         word = {"add": "added to", "mul": "multiplied to"}.get(mode, "compared with")
         raise DTypeError(f"{name}: value {value!r} cannot be {word} x, which has dtype {x.dtype.name}")
     return written_at(name, x, key, operand, mode)

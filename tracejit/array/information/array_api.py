@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...eager.tensor import Tensor
-from ...ir.dtypes import INT64, DType, as_dtype, default_dtype
+from ...ir.dtypes import INT64, DType, as_dtype, complex_dtype, default_dtype
 from ...ir.errors import ArgumentError, DomainError, DTypeError
 from ..creation import asarray
 
@@ -19,7 +19,7 @@ _KINDS = {
     "signed integer": ("int8", "int16", "int32", "int64"),
     "unsigned integer": ("uint8", "uint16", "uint32", "uint64"),
     "real floating": ("float32", "float64"),
-    "complex floating": (),
+    "complex floating": ("complex64", "complex128"),
 }
 _UNIONS = {
     "integral": ("signed integer", "unsigned integer"),
@@ -53,7 +53,12 @@ class NamespaceInfo:
     def default_dtypes(self, *, device: str | None = None) -> dict[str, DType]:
         """The dtypes of new arrays."""
         check_device("default_dtypes", device)
-        return {"real floating": default_dtype(), "integral": INT64, "indexing": INT64}
+        return {
+            "real floating": default_dtype(),
+            "complex floating": complex_dtype(default_dtype()),
+            "integral": INT64,
+            "indexing": INT64,
+        }
 
     def dtypes(
         self, *, device: str | None = None, kind: str | tuple[str, ...] | None = None

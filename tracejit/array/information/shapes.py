@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...eager.tensor import Tensor
+from ...ir.dtypes import is_complex
 from ...ir.types import Shape, normalize_axes
 from ..operands import as_tensor
 
@@ -81,7 +82,7 @@ def iterable(y: Any) -> bool:
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Whether `x` has a complex dtype: no tensor has.
+    """Whether `x` has a complex dtype.
 
     Example:
         >>> import tracejit as tj
@@ -90,11 +91,11 @@ def iscomplexobj(x: Any) -> bool:
 
     Semantics: ``numpy.iscomplexobj``.
     """
-    return False if isinstance(x, Tensor) else bool(np.iscomplexobj(x))
+    return is_complex(x.dtype) if isinstance(x, Tensor) else bool(np.iscomplexobj(x))
 
 
 def isrealobj(x: Any) -> bool:
-    """Whether `x` has a dtype that is not complex: every tensor has.
+    """Whether `x` has a dtype that is not complex.
 
     Example:
         >>> import tracejit as tj

@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...eager.tensor import Tensor
+from ...ir.dtypes import is_complex
 from ...ir.errors import ArgumentError, DTypeError
 from .. import sorting
 from ..indexing import inplace
@@ -52,8 +53,8 @@ def _compress(
 
 
 def _conj(x: Tensor) -> Tensor:
-    """`x`, which is real."""
-    return x
+    """The conjugate; `x` itself where that is real."""
+    return run("conj", x) if is_complex(x.dtype) else x
 
 
 def _put(x: Tensor, indices: Any, values: Any, mode: str = "raise") -> None:
@@ -150,16 +151,22 @@ def _set_flat(x: Tensor, value: Any) -> None:
     FlatElements(x)[:] = value
 
 
+def _real(x: Tensor) -> Tensor:
+    return run("real", x) if is_complex(x.dtype) else x
+
+
 def _set_real(x: Tensor, value: Any) -> None:
-    x[...] = value
+    _real(x)[...] = value
 
 
 def _set_imag(x: Tensor, value: Any) -> None:
-    raise DTypeError("imag: tensors hold real numbers, whose imaginary parts cannot be set")
+    if not is_complex(x.dtype):
+        raise DTypeError(f"imag: x is real, of dtype {x.dtype.name}, so it has no imaginary part to set")
+    _imag(x)[...] = value
 
 
 def _imag(x: Tensor) -> Tensor:
-    return run("full", value=0, shape=x.shape, dtype=x.dtype)
+    return run("imag", x) if is_complex(x.dtype) else run("full", value=0, shape=x.shape, dtype=x.dtype)
 
 
 def _strides(x: Tensor) -> tuple[int, ...]:
@@ -175,8 +182,8 @@ def _strides(x: Tensor) -> tuple[int, ...]:
 
 PROPERTIES: Final = {
     "flat": property(FlatElements, _set_flat, doc="The elements in C order, as a line."),
-    "imag": property(_imag, _set_imag, doc="Zeros: the imaginary part."),
-    "real": property(lambda x: x, _set_real, doc="The tensor itself: the real part."),
+    "imag": property(_imag, _set_imag, doc="The imaginary part, a view; zeros of a real tensor."),
+    "real": property(_real, _set_real, doc="The real part, a view; a real tensor itself."),
     "strides": property(
         _strides, doc="Bytes from one element to the next along each axis; traced, in C order."
     ),

@@ -7,7 +7,7 @@ from typing import Any
 from ...eager.tensor import Tensor
 from ...ir.dtypes import BOOL, INT64
 from ...ir.errors import DomainError, ShapeError
-from ..operands import cast, promoted_arrays, reshaped, run
+from ..operands import cast, conjugated, promoted_arrays, reshaped, run
 from ..rearranging import flip
 
 __all__ = ["convolve", "correlate"]
@@ -64,7 +64,7 @@ def convolve(x: Any, y: Any, mode: str = "full") -> Tensor:
 
 
 def correlate(x: Any, y: Any, mode: str = "valid") -> Tensor:
-    """The sums of x[i + k] y[i] over i, for every k that `mode` names as in ``convolve``.
+    """The sums of x[i + k] y[i] over i, or its conjugate, for every k that `mode` names as in ``convolve``.
 
     Example:
         >>> import tracejit as tj
@@ -74,6 +74,7 @@ def correlate(x: Any, y: Any, mode: str = "valid") -> Tensor:
     Raises ShapeError unless both are lines with elements. Semantics: ``numpy.correlate``.
     """
     first, second = _lines("correlate", x, y)
+    second = conjugated(second)
     if first.shape[0] >= second.shape[0]:
         return _correlated("correlate", first, second, mode)
     return flip(_correlated("correlate", second, first, mode))

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from ...eager.tensor import Tensor
+from ...ir.dtypes import is_complex
 from ...ir.errors import DomainError, ShapeError
 from ..indexing.access import getitem
 from ..joining import concatenate
-from ..operands import as_tensor, cast, promoted, reshaped, run, sliced
+from ..operands import as_tensor, cast, promoted, require_real, reshaped, run, sliced
 from ..reductions import averaged
+from .reals import imag, real
 
 __all__ = ["interp"]
 
@@ -29,6 +31,14 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 
     Raises ShapeError unless `xp` and `fp` are lines of one length. Semantics: ``numpy.interp``.
     """
+    require_real("interp", x, xp)
+    ends = [as_tensor(end) for end in (left, right) if end is not None]
+    if any(is_complex(operand.dtype) for operand in (as_tensor(fp), *ends)):
+        parts = []
+        for part in (real, imag):
+            first, last = [end if end is None else part(end) for end in (left, right)]
+            parts.append(interp(x, xp, part(fp), first, last, period))
+        return run("complex", *parts)
     at, points, values = promoted(*[averaged(operand, None) for operand in (x, xp, fp)])
     at, points, values = [cast(tensor, np.dtype("f8")) for tensor in (at, points, values)]
     if points.ndim != 1 or points.shape != values.shape:

@@ -11,7 +11,7 @@ from ..contraction import matmul
 from ..indexing.access import getitem
 from ..joining import stack
 from ..manipulation import expand_dims, moveaxis, squeeze
-from ..operands import promoted_arrays, run
+from ..operands import conjugated, promoted_arrays, run
 
 __all__ = ["cross", "matvec", "vecmat"]
 
@@ -79,6 +79,8 @@ def matvec(x: Any, y: Any, /) -> Tensor:
 def vecmat(x: Any, y: Any, /) -> Tensor:
     """The products of the vectors in the last axis of `x` with the matrices in the last two axes of `y`.
 
+    Complex vectors are conjugated.
+
     Example:
         >>> import tracejit as tj
         >>> tj.vecmat([1.0, 10.0], [[0.0, 1.0], [2.0, 3.0]])
@@ -89,4 +91,4 @@ def vecmat(x: Any, y: Any, /) -> Tensor:
     x, y = promoted_arrays(x, y)
     if x.ndim < 1 or y.ndim < 2:
         raise ShapeError(f"vecmat: expected vectors and matrices, got shapes {x.shape} and {y.shape}")
-    return squeeze(matmul(expand_dims(x, -2), y), -2)
+    return squeeze(matmul(expand_dims(conjugated(x), -2), y), -2)

@@ -1,16 +1,28 @@
-"""What NumPy has for complex numbers, of real ones: there are no others here."""
+"""Complex numbers and their parts, and what these functions give for real ones."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ...eager.tensor import Tensor
-from ...ir.dtypes import BOOL, as_dtype, default_dtype, is_inexact
+from ...ir.dtypes import (
+    BOOL,
+    COMPLEX64,
+    FLOAT64,
+    as_dtype,
+    complex_dtype,
+    default_dtype,
+    is_complex,
+    is_inexact,
+)
 from ...ir.errors import ShapeError
 from ..creation import ones_like, zeros_like
 from ..elementwise.logic import array_equal
 from ..manipulation import broadcast_arrays
 from ..operands import as_tensor, cast, filled, run
+from ..sorting import sort
 
 __all__ = [
     "angle",
@@ -22,103 +34,136 @@ __all__ = [
     "isreal",
     "real",
     "real_if_close",
+    "sort_complex",
 ]
 
 
 def real(val: Any) -> Tensor:
-    """`val`, which is real.
+    """The real part of `val`, a view of it; a real `val` itself.
 
     Example:
         >>> import tracejit as tj
-        >>> tj.real([1.0, 2.0])
-        tensor([1., 2.])
+        >>> tj.real([1.0 + 2.0j, 3.0])
+        tensor([1., 3.])
 
     Semantics: ``numpy.real``.
     """
-    return as_tensor(val)
+    x = as_tensor(val)
+    return run("real", x) if is_complex(x.dtype) else x
 
 
 def imag(val: Any) -> Tensor:
-    """Zeros, in the shape and dtype of `val`.
+    """The imaginary part of `val`, a view of it; zeros for a real one.
 
     Example:
         >>> import tracejit as tj
-        >>> tj.imag([1.0, 2.0])
-        tensor([0., 0.])
+        >>> tj.imag([1.0 + 2.0j, 3.0])
+        tensor([2., 0.])
 
     Semantics: ``numpy.imag``.
     """
     x = as_tensor(val)
-    return zeros_like(x, order="A")
+    return run("imag", x) if is_complex(x.dtype) else zeros_like(x, order="A")
 
 
 def conjugate(x: Any) -> Tensor:
-    """A copy of `x`, which is real; bools become int8, as in NumPy.
+    """The complex conjugate of `x`, a copy where that is real; bools become int8, as in NumPy.
 
     Example:
         >>> import tracejit as tj
-        >>> tj.conjugate([1.0, 2.0])
-        tensor([1., 2.])
+        >>> tj.conjugate([1.0 + 2.0j, 3.0])
+        tensor([1.-2.j, 3.-0.j])
 
     Semantics: ``numpy.conjugate``.
     """
     x = as_tensor(x)
+    if is_complex(x.dtype):
+        return run("conj", x)
     return cast(x, as_dtype("i1")) if x.dtype is BOOL else run("copy", x)
 
 
 def real_if_close(x: Any, tol: float = 100) -> Tensor:
-    """`x`, which is real.
+    """The real part of `x` where all imaginary parts are nearly zero, else `x`: eager only, if complex.
+
+    Nearly zero is less than `tol` times the machine epsilon, or than `tol` itself where that is not above 1.
 
     Example:
         >>> import tracejit as tj
-        >>> tj.real_if_close([1.0, 2.0])
+        >>> tj.real_if_close([1.0 + 1e-15j, 2.0])
         tensor([1., 2.])
 
     Semantics: ``numpy.real_if_close``.
     """
-    return as_tensor(x)
+    tensor = as_tensor(x)
+    if not is_complex(tensor.dtype):
+        return tensor
+    limit = tol * float(np.finfo(tensor.dtype).eps) if tol > 1 else tol
+    parts = tensor.detach()._concrete("real_if_close", "tj.real").imag
+    return real(tensor) if bool(np.all(np.abs(parts) < limit)) else tensor
 
 
 def isreal(x: Any) -> Tensor:
-    """True everywhere.
+    """Where the imaginary part is zero: everywhere, if `x` is real.
 
     Example:
         >>> import tracejit as tj
-        >>> tj.isreal([1.0, 2.0])
-        tensor([ True,  True])
+        >>> tj.isreal([1.0 + 2.0j, 3.0])
+        tensor([False,  True])
 
     Semantics: ``numpy.isreal``.
     """
-    return ones_like(as_tensor(x), BOOL, "A")
+    x = as_tensor(x)
+    return run("eq", run("imag", x), 0.0) if is_complex(x.dtype) else ones_like(x, BOOL, "A")
 
 
 def iscomplex(x: Any) -> Tensor:
-    """False everywhere.
+    """Where the imaginary part is not zero: nowhere, if `x` is real.
 
     Example:
         >>> import tracejit as tj
-        >>> tj.iscomplex([1.0, 2.0])
-        tensor([False, False])
+        >>> tj.iscomplex([1.0 + 2.0j, 3.0])
+        tensor([ True, False])
 
     Semantics: ``numpy.iscomplex``.
     """
-    return filled(False, as_tensor(x).shape, BOOL)
+    x = as_tensor(x)
+    return run("ne", run("imag", x), 0.0) if is_complex(x.dtype) else filled(False, x.shape, BOOL)
 
 
 def angle(z: Any, deg: bool = False) -> Tensor:
-    """The angle of a number in the complex plane: 0 of positive ones, pi (180 degrees) of negative ones.
+    """The angle of a number in the complex plane, in (-pi, pi], or with `deg` in degrees.
 
     Example:
         >>> import tracejit as tj
-        >>> tj.angle([1.0, -2.0], deg=True)
-        tensor([  0., 180.])
+        >>> tj.angle([1.0, 1.0 + 1.0j, -2.0], deg=True)
+        tensor([  0.,  45., 180.])
 
     Semantics: ``numpy.angle``.
     """
     x = as_tensor(z)
-    x = x if is_inexact(x.dtype) else cast(x, default_dtype())
-    radians = run("atan2", zeros_like(x), x)
+    if is_complex(x.dtype):
+        radians = run("atan2", run("imag", x), run("real", x))
+    else:
+        x = x if is_inexact(x.dtype) else cast(x, default_dtype())
+        radians = run("atan2", zeros_like(x), x)
     return run("mul", radians, 57.29577951308232) if deg else radians
+
+
+def sort_complex(a: Any) -> Tensor:
+    """`a` sorted along its last axis by real parts, where those are equal by imaginary ones, and complex.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.sort_complex([2.0, 1.0 - 1.0j, 1.0 - 2.0j])
+        tensor([1.-2.j, 1.-1.j, 2.+0.j])
+
+    Semantics: ``numpy.sort_complex``.
+    """
+    x = sort(as_tensor(a), -1)
+    if is_complex(x.dtype):
+        return x
+    single = x.dtype.kind in "iu" and x.dtype.itemsize <= 2
+    return cast(x, COMPLEX64 if single else complex_dtype(x.dtype if is_inexact(x.dtype) else FLOAT64))
 
 
 def array_equiv(x: Any, y: Any) -> Tensor:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...eager.tensor import Array, Tensor
-from ..operands import as_tensor, constant_of, floating, run
+from ..operands import as_tensor, constant_of, floating, require_real, run
 from ..reductions import averaged
 
 __all__ = ["bartlett", "blackman", "hamming", "hanning", "i0", "kaiser"]
@@ -137,7 +137,9 @@ def i0(x: Any) -> Tensor:
 
     Semantics: ``numpy.i0``.
     """
-    size = run("abs", floating(as_tensor(x)))
+    x = floating(as_tensor(x))
+    require_real("i0", x)
+    size = run("abs", x)
     is_near = run("le", size, 8.0)
     near, far = _coefficients()
     small = run("where", is_near, size, 1.0)

@@ -44,7 +44,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
         np.copyto(dst, *as_arrays((src, casting, where)))
         return
     value = as_tensor(src)
-    is_number = type(src) in (bool, int, float)
+    is_number = type(src) in (bool, int, float, complex)
     if not np.can_cast(np.min_scalar_type(src) if is_number else value.dtype, dst.dtype, casting):  # type: ignore[arg-type]
         raise DTypeError(
             f"copyto: cannot cast {value.dtype.name} to {dst.dtype.name} by the rule {casting!r}"

@@ -36,7 +36,7 @@ def checked_size(name: str, size: Any, parameter: str = "size") -> int:
 
 def fill_of(name: str, fill_value: Any, dtype: DType) -> Tensor:
     """`fill_value` as a tensor of rank 0 and of `dtype`."""
-    if isinstance(fill_value, (bool, int, float)):
+    if isinstance(fill_value, (bool, int, float, complex)):
         try:
             return filled(fill_value, (), dtype)
         except DTypeError as error:

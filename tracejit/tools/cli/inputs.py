@@ -7,7 +7,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from ...ir.dtypes import SHORT_NAME
+from ...ir.dtypes import SHORT_NAME, is_complex
 from ...ir.graph import Function
 from ...ir.types import TensorType
 from .errors import TargetError, UsageError
@@ -16,7 +16,7 @@ Array = np.ndarray[Any, Any]
 
 
 def random_inputs(function: Function, seed: int) -> list[Array]:
-    """Arrays of the parameters' types: normal floats, integers from 0 to 9, fair booleans."""
+    """Arrays of the parameters' types: normal floats and complex parts, integers to 9, fair booleans."""
     rng = np.random.default_rng(seed)
     return [random_array(rng, param.type) for param in function.params]
 
@@ -25,6 +25,8 @@ def random_array(rng: np.random.Generator, type: TensorType) -> Array:
     """An array of `type`, likewise."""
     if type.dtype.kind == "f":
         return np.asarray(rng.standard_normal(type.shape), type.dtype)
+    if is_complex(type.dtype):
+        return np.asarray(rng.standard_normal((*type.shape, 2)) @ np.array([1, 1j]), type.dtype)
     return np.asarray(rng.integers(0, 2 if type.dtype.kind == "b" else 10, type.shape), type.dtype)
 
 

@@ -301,13 +301,14 @@ def _made(target: str) -> tuple[Any, ...]:
 
 
 def _is_number(leaf: Any) -> bool:
-    return isinstance(leaf, (bool, int, float))
+    return isinstance(leaf, (bool, int, float, complex))
 
 
 def _is_floating(tree: Any) -> bool:
     leaves = flatten(tree)[0]
     return bool(leaves) and all(
-        isinstance(leaf, float) if _is_number(leaf) else is_differentiable(leaf.dtype) for leaf in leaves
+        isinstance(leaf, (float, complex)) if _is_number(leaf) else is_differentiable(leaf.dtype)
+        for leaf in leaves
     )
 
 

@@ -141,7 +141,7 @@ def _type_text(entry: Any) -> str:
 
 
 def _type_of(value: Any) -> str:
-    if type(value) in (bool, int, float):
+    if type(value) in (bool, int, float, complex):
         return ""
     shaped = value if hasattr(value, "dtype") else np.asarray(value)
     return _typed(shaped.shape, shaped.dtype)

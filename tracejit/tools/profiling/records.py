@@ -149,7 +149,7 @@ def owner_of(array: Any) -> Any:
 
 def text_of(value: Any) -> str:
     """A value's type: ``f64[3]``, or ``float`` for a Python number."""
-    if isinstance(value, (bool, int, float)):
+    if isinstance(value, (bool, int, float, complex)):
         return type(value).__name__
     array = np.asarray(value)
     return f"{SHORT_NAME.get(array.dtype, array.dtype.name)}[{','.join(map(str, array.shape))}]"

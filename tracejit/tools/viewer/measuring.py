@@ -125,6 +125,9 @@ def _smallest_indexed(function: Function) -> int:
 
 
 def _random(param: Value, generator: np.random.Generator, limit: int) -> Array:
+    if param.dtype.kind == "c":
+        re, im = generator.uniform(0.1, 1.0, (2, *param.shape))
+        return np.asarray(re + 1j * im, param.dtype)
     if param.dtype.kind == "f":
         return generator.uniform(0.1, 1.0, param.shape).astype(param.dtype)
     if param.dtype.kind == "b":

@@ -90,7 +90,7 @@ def _checked(source: str, position: int, leaf: Leaf, gradient: Any) -> Tensor | 
     if gradient is None or leaf.dtype is None:
         return None
     where = f"{source} returned for leaf {position} of the arguments"
-    if type(gradient) in (bool, int, float):
+    if type(gradient) in (bool, int, float, complex):
         gradient = np.asarray(gradient, leaf.dtype)
     if isinstance(gradient, (np.ndarray, np.generic)):
         gradient = wrap(as_array(gradient))

@@ -170,7 +170,7 @@ class _Jvp(DerivativeRule):
 
 def _zero_tangent(leaf: Any) -> Any:
     """The tangent at which a rule is linearised; one that is differentiated where the leaf may be."""
-    if isinstance(leaf, (bool, int, float)):
+    if isinstance(leaf, (bool, int, float, complex)):
         return 0.0
     dtype = leaf.dtype if is_differentiable(leaf.dtype) else default_dtype()
     zeros: Tensor = TENSOR_OPS.full(value=0.0, shape=tuple(leaf.shape), dtype=dtype)
@@ -183,7 +183,7 @@ def _checked(rule: str, position: int, output: Tensor, tangent: Any) -> Tensor |
     """The tangent of one output, of its type; numbers adopt it. None for an integer."""
     if not is_differentiable(output.dtype):
         return None
-    if isinstance(tangent, (bool, int, float)):
+    if isinstance(tangent, (bool, int, float, complex)):
         tangent = np.asarray(tangent, output.dtype)
     tensor: Tensor
     (tensor,) = as_tensors([tangent])

@@ -63,7 +63,7 @@ def check_leaves(name: str, args: Any, advice: str) -> None:
     """Raise DTypeError unless every leaf of `args` is a tensor, an array or a number."""
     leaves, _ = flatten(args)
     for position, leaf in enumerate(leaves):
-        if not isinstance(leaf, (Tensor, np.ndarray, np.generic, bool, int, float)):
+        if not isinstance(leaf, (Tensor, np.ndarray, np.generic, bool, int, float, complex)):
             raise DTypeError(
                 f"{name}: expected tensors, arrays and numbers, got {type(leaf).__name__} at argument "
                 f"{leaf_paths(args)[position]}; {advice}"

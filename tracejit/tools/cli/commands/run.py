@@ -35,7 +35,7 @@ equal, and NaNs and infinities in the same places.
 """
 
 #: What compiled code may differ by unless told: it contracts and reorders sums (docs/ir.md).
-_RTOL = {"float64": 1e-10, "float32": 1e-4, "float16": 4e-3}
+_RTOL = {"float64": 1e-10, "float32": 1e-4, "float16": 4e-3, "complex128": 1e-10, "complex64": 1e-4}
 
 
 def add_parser(commands: Any) -> None:
@@ -120,7 +120,7 @@ def difference(want: Array, got: Array, rtol: float | None = None) -> dict[str, 
         >>> difference(np.array([1.0, 4.0]), np.array([1.0, 5.0]))["largest"]
         1.0
     """
-    if want.dtype.kind != "f":
+    if want.dtype.kind not in "fc":
         wrong = np.argwhere(want != got)
         place = wrong[0].tolist() if len(wrong) else None
         return {"largest": float(len(wrong)), "allowed": 0.0, "at": place, "differs": bool(len(wrong))}
@@ -147,7 +147,7 @@ def _print(
             far = differences[position]
             where = f" at {far['at']}" if far["at"] is not None else ""
             verdict = "DIFFERS" if far["differs"] else "agrees"
-            if value.dtype.kind == "f":
+            if value.dtype.kind in "fc":
                 gap, most = far["largest"], far["allowed"]
                 print(f"  native {verdict}: largest difference {gap:.3g}{where}, allowed {most:.3g}")
             else:

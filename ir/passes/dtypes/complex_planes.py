@@ -1,0 +1,200 @@
+"""Complex values as two real ones, so that fusion and code generation know nothing of complex numbers.
+
+A parameter of the function is the same memory with a last axis of two, ``c128[n]`` as ``f64[n,2]``, and so is
+a result; values within it, and what regions of control flow take and return, are *planes*: the real parts as
+one value, the imaginary parts as another. What an op does to planes is a rule (`complex_arithmetic`,
+`complex_functions`, `complex_structure`); ops without one run by their NumPy kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from ...builder import Builder
+from ...dtypes import is_complex, real_dtype
+from ...graph import Function, Instruction, Value
+from ...ops.fusion import INTERPRETED
+from ...registry import Kind
+from ...types import TensorType
+from .complex_arithmetic import ARITHMETIC
+from .complex_functions import FUNCTIONS
+from .complex_inverses import INVERSES
+from .complex_structure import STRUCTURE, whole_exponent
+from .planes import Planes
+
+#: What becomes of an op: ``rule(b, *operands)``.
+_RULES: Final[dict[str, Callable[..., Any]]] = {**ARITHMETIC, **FUNCTIONS, **INVERSES}
+
+
+def complex_planes(function: Function) -> Function:
+    """*Requires*: no composites. *Ensures*: no value is complex, but in the regions of ``interpreted``
+    instructions; parameters and results have the memory that they had."""
+    if not _has_complex(function):
+        return function
+    return _Splitter().run(function, together=True)
+
+
+def _has_complex(function: Function) -> bool:
+    if any(is_complex(value.dtype) for value in (*function.params, *function.results)):
+        return True
+    for instruction in function.body:
+        if any(is_complex(value.dtype) for value in (*instruction.operands, *instruction.results)):
+            return True
+        if instruction.op.kind.traits.control and any(map(_has_complex, instruction.regions)):
+            return True
+    return False
+
+
+class _Splitter:
+    """Writes one Function anew."""
+
+    def __init__(self) -> None:
+        self.b = Builder()
+        self.values: dict[Value, Value | Planes] = {}
+        #: The definitions of complex values, as they were.
+        self.defs: dict[Value, Instruction] = {}
+        #: The memory that planes are the columns of.
+        self.pairs: dict[Planes, Value] = {}
+
+    def run(self, function: Function, *, together: bool) -> Function:
+        """`function` with parameters and results in planes, or `together` in one array of pairs each."""
+        b = self.b
+        for param in function.params:
+            if not is_complex(param.dtype):
+                self.values[param] = b.parameter(param.type, param.hint)
+            elif together:
+                self.values[param] = self._columns(b.parameter(paired(param.type), param.hint))
+            else:
+                type_ = param.type.with_dtype(real_dtype(param.dtype))
+                re, im = (b.parameter(type_, param.hint and f"{param.hint}_{part}") for part in ("re", "im"))
+                self.values[param] = Planes(re, im)
+        for instruction in function.body:
+            b.location = instruction.location
+            self._instruction(instruction)
+        b.location = None
+        results: list[Value] = []
+        for result in function.results:
+            value = self.values[result]
+            if not isinstance(value, Planes):
+                results.append(value)
+            elif together:
+                results.append(self.together(value))
+            else:
+                results += [value.re, value.im]
+        return b.finish(function.name, results)
+
+    def _columns(self, pairs: Value) -> Planes:
+        """The planes in an array of pairs."""
+        shape = pairs.shape[:-1]
+        step = (1,) * len(pairs.shape)
+        parts = []
+        for part in range(2):
+            start = (*(0,) * len(shape), part)
+            column = self.b.slice(pairs, start=start, size=(*shape, 1), step=step)
+            parts.append(self.b.reshape(column, shape=shape))
+        planes = Planes(*parts)
+        self.pairs[planes] = pairs
+        return planes
+
+    def together(self, planes: Planes) -> Value:
+        """Planes as an array of pairs, with the parts along a last axis."""
+        pairs = self.pairs.get(planes)
+        if pairs is None:
+            shape = (*planes.re.shape, 1)
+            parts = [self._computed(part) for part in (planes.re, planes.im)]
+            columns = [self.b.reshape(part, shape=shape) for part in parts]
+            pairs = self.pairs[planes] = self.b.concat(*columns, axis=len(shape) - 1)
+        return pairs
+
+    def _computed(self, part: Value) -> Value:
+        """`part`; where it is a view, such as a column of a parameter, as a value of its own, which the nest
+        that computes the other part writes beside that."""
+        definition = next((each for each in reversed(self.b.body) if part in each.results), None)
+        is_view = definition is None or definition.op.kind is Kind.VIEW
+        return self.b.barrier(part) if is_view else part  # type: ignore[no-any-return]
+
+    def _flat(self, values: Sequence[Value]) -> tuple[Value, ...]:
+        """What stands for `values`, the two planes of complex ones in turn."""
+        flat: list[Value] = []
+        for value in values:
+            split = self.values[value]
+            flat += [split.re, split.im] if isinstance(split, Planes) else [split]
+        return tuple(flat)
+
+    def _instruction(self, instruction: Instruction) -> None:
+        op = instruction.op
+        self.defs.update((result, instruction) for result in instruction.results)
+        if op.kind.traits.control:
+            self._control(instruction)
+        elif not any(is_complex(value.dtype) for value in (*instruction.operands, *instruction.results)):
+            results = self.b.repeat(instruction, self._flat(instruction.operands))
+            self.values.update(zip(instruction.results, results, strict=True))
+        else:
+            operands = [self.values[operand] for operand in instruction.operands]
+            result = self._by_rule(instruction, operands)
+            if result is None:
+                self._on_the_host(instruction)
+            else:
+                self.values[instruction.result] = result
+
+    def _by_rule(self, instruction: Instruction, operands: list[Any]) -> Any:
+        """What a rule gives; None where there is none."""
+        name = instruction.op.name
+        if name == "pow":
+            exponent = whole_exponent(instruction.operands[1], self.defs)
+            if exponent is not None:
+                return exponent(self.b, operands[0])
+        rule = _RULES.get(name)
+        if rule is not None:
+            return rule(self.b, *operands)
+        structural = STRUCTURE.get(name)
+        return None if structural is None else structural(self.b, instruction, operands)
+
+    # -- control flow -----------------------------------------------------------------------------------
+
+    def _control(self, instruction: Instruction) -> None:
+        """A loop or a choice over planes: two carries, slices and results for each complex one."""
+        operands, attrs = instruction.operands, dict(instruction.attrs)
+        count = len(operands)
+        for name, counted in (
+            ("carries", operands[: attrs.get("carries", 0)]),
+            ("slices", operands[count - attrs.get("slices", 0) :]),
+            ("states", operands[count - attrs.get("states", 0) :]),
+        ):
+            if name in attrs:
+                attrs[name] += sum(is_complex(operand.dtype) for operand in counted)
+        regions = tuple([_Splitter().run(region, together=False) for region in instruction.regions])
+        flat = self.b.append(instruction.op, self._flat(operands), attrs, regions=regions)
+        self._take(instruction, flat)
+
+    def _take(self, instruction: Instruction, flat: Sequence[Value]) -> None:
+        """Let `flat` stand for the results."""
+        following = iter(flat)
+        for result in instruction.results:
+            first = next(following)
+            self.values[result] = Planes(first, next(following)) if is_complex(result.dtype) else first
+
+    # -- ops without a rule -------------------------------------------------------------------------------
+
+    def _on_the_host(self, instruction: Instruction) -> None:
+        """The instruction as it is, with what makes complex operands of planes, by its NumPy kernel."""
+        inner = Builder()
+        arguments = []
+        for operand in instruction.operands:
+            if is_complex(operand.dtype):
+                part = operand.type.with_dtype(real_dtype(operand.dtype))
+                arguments.append(inner.complex(inner.parameter(part), inner.parameter(part)))
+            else:
+                arguments.append(inner.parameter(operand.type))
+        results: list[Value] = []
+        for result in inner.repeat(instruction, tuple(arguments)):
+            results += [inner.real(result), inner.imag(result)] if is_complex(result.dtype) else [result]
+        region = inner.finish(instruction.op.name, results)
+        flat = self.b.append(INTERPRETED, self._flat(instruction.operands), {}, regions=(region,))
+        self._take(instruction, flat)
+
+
+def paired(type_: TensorType) -> TensorType:
+    """The type of the memory of a complex value as real numbers."""
+    return TensorType(real_dtype(type_.dtype), (*type_.shape, 2))
