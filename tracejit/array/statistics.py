@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..eager.tensor import Tensor
-from ..ir.dtypes import accumulated_in
+from ..ir.dtypes import accumulated_in, real_dtype
 from ..ir.errors import DomainError, ShapeError
 from ..ir.types import Shape, normalize_axes, normalize_axis
 from . import reductions
@@ -58,7 +58,7 @@ def var(
     x = averaged(x, dtype)
     wide = cast(x, accumulated_in(x.dtype))
     variance = _variance(wide, axis, freedom_of("var", ddof, correction), keepdims, where, mean)
-    result = cast(variance, x.dtype)
+    result = cast(variance, real_dtype(x.dtype))
     return result if out is None else write_out("var", out, result)
 
 
@@ -108,7 +108,7 @@ def std(
     x = averaged(x, dtype)
     wide = cast(x, accumulated_in(x.dtype))
     variance = _variance(wide, axis, freedom_of("std", ddof, correction), keepdims, where, mean)
-    result = cast(root(variance), x.dtype)
+    result = cast(root(variance), real_dtype(x.dtype))
     return result if out is None else write_out("std", out, result)
 
 
