@@ -112,7 +112,7 @@ class _Splitter:
         that computes the other part writes beside that."""
         definition = next((each for each in reversed(self.b.body) if part in each.results), None)
         is_view = definition is None or definition.op.kind is Kind.VIEW
-        return self.b.barrier(part) if is_view else part  # type: ignore[no-any-return]
+        return self.b.barrier(part) if is_view else part
 
     def _flat(self, values: Sequence[Value]) -> tuple[Value, ...]:
         """What stands for `values`, the two planes of complex ones in turn."""
