@@ -52,10 +52,12 @@ def is_small(instruction: Instruction) -> bool:
 
 def fits_registers(instruction: Instruction) -> bool:
     """Whether one matrix of `instruction`, with its right sides, is kept in registers."""
+    if not is_small(instruction):
+        return False
     rows, columns, right = sizes(instruction)
     if instruction.op is ADJUGATE:  # in two matrices
         right = columns
-    return is_small(instruction) and rows * (columns + right) <= MAX_IN_REGISTERS
+    return rows * (columns + right) <= MAX_IN_REGISTERS
 
 
 def cycles(instruction: Instruction) -> float:
