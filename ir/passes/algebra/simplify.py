@@ -17,6 +17,7 @@ from ...builder import Builder
 from ...graph import Function, Instruction, Value
 from ...types import remove_axes
 from ..rewriting import Definitions, Rule, constant_of, defined_by, rewrite
+from .triangular_systems import solve_triangular
 
 
 def simplify(function: Function) -> Function:
@@ -283,5 +284,6 @@ RULES: Mapping[str, Sequence[Rule]] = {
     "concat": (_concat,),
     "update": (_update,),
     "matmul": (_matmul,),
+    "lu_solve": (solve_triangular,),
     **dict.fromkeys(("sum", "prod", "max", "min", "all", "any"), (_reduction,)),
 }

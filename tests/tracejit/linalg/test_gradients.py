@@ -239,6 +239,22 @@ def test_what_is_solved_with_one_matrix_shares_its_factorization() -> None:
     assert text.count("= lu(") == 1
 
 
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("factor", ["cholesky", "qr"])
+def test_what_is_solved_with_a_triangular_factor_is_not_factored(factor: str, turned: bool) -> None:
+    def solution(x: Any) -> Any:
+        triangle = tj.linalg.cholesky(positive(x)) if factor == "cholesky" else tj.linalg.qr(x).R
+        return weighted(tj.linalg.solve(triangle.mT if turned else triangle, VECTOR)) + weighted(
+            tj.linalg.inv(triangle)
+        )
+
+    compiled = tj.jit(tj.value_and_grad(solution))
+    text = compiled.lower(SQUARE).as_text("optimized")
+    assert "lu" not in {line.partition(" = ")[2].partition("(")[0] for line in text.split("\n")}
+    for result, value in zip(compiled(SQUARE), tj.value_and_grad(solution)(SQUARE), strict=True):
+        np.testing.assert_allclose(result, value, rtol=1e-9, atol=1e-12)
+
+
 def test_eager_graphs_and_higher_orders() -> None:
     x = tj.tensor(SQUARE, requires_grad=True)
     value = tj.linalg.det(x) + tj.linalg.svd(x).S.sum() + tj.linalg.eigh(positive(x)).eigenvalues[0]
