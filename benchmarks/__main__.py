@@ -23,7 +23,7 @@ def _options() -> argparse.Namespace:
         "--group",
         choices=tuple(GROUPS),
         default="suite",
-        help="the suite, each maths function alone, or batches of small matrices",
+        help="the suite, each maths function alone, or linear algebra",
     )
     parser.add_argument(
         "--quick", action="store_true", help="few repetitions, and torch.compile only where --peers names it"

@@ -1,8 +1,8 @@
 """Gaussian process regression: three hyperparameters fitted by SciPy with the gradient of the likelihood.
 
 Shows: ``tj.linalg.cholesky`` and ``tj.scipy.linalg.cho_solve`` in one compiled function with its gradient,
-handed to ``scipy.optimize.minimize``; predictions with their errors. The data are the mean temperatures of 72
-months, made here: a yearly wave, a slow rise and noise. Without SciPy, a few steps of gradient descent are taken.
+handed to ``scipy.optimize.minimize``; predictions with their errors. The data are made here: temperatures of
+72 months, with a yearly wave, a slow rise and noise. Without SciPy, steps of gradient descent are taken.
 """
 
 import numpy as np

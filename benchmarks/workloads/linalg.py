@@ -1,7 +1,7 @@
-"""Batches of small matrices: systems, factorizations, inverses and determinants, and their gradients.
+"""Systems, factorizations, inverses and determinants, and their gradients, of small and large matrices.
 
 A group of its own, `python -m benchmarks --group linalg`. `linalg-solve-3` is of 10,000 matrices of 3 rows,
-`linalg-solve-16` of 1,000 of 16.
+`linalg-solve-16` of 1,000 of 16, `linalg-solve-500` of one of 500.
 """
 
 from __future__ import annotations
@@ -17,13 +17,16 @@ from ..workload import Function, Workload
 from .inputs import generator
 
 #: Rows of matrices, by the number of matrices in a batch.
-_SIZES: Final = {10_000: (2, 3, 4, 6, 8), 1_000: (12, 16, 32)}
+_SIZES: Final = {10_000: (2, 3, 4, 6, 8), 1_000: (12, 16, 32), 1: (100, 500, 1000)}
+#: How many times as fast as the best peer, by the number of matrices.
+_GOALS: Final = {10_000: 3.0, 1_000: 2.0, 1: 0.95}
 
 #: By name: what is computed of a matrix and a right side, multiply-adds for n rows.
 _OPERATIONS: Final[dict[str, tuple[Callable[[Any, Any, Any], Any], Callable[[int], float]]]] = {
     "solve": (lambda linalg, a, b: linalg.solve(a, b), lambda n: n**3 / 3 + n**2),
     "cholesky": (lambda linalg, a, b: linalg.cholesky(a), lambda n: n**3 / 6),
     "inv": (lambda linalg, a, b: linalg.inv(a), lambda n: n**3),
+    "qr": (lambda linalg, a, b: linalg.qr(a)[1], lambda n: 4 * n**3 / 3),
     "det": (lambda linalg, a, b: linalg.det(a), lambda n: n**3 / 3),
 }
 
@@ -50,7 +53,6 @@ def _inputs(name: str, count: int, rows: int) -> tuple[Any, ...]:
 
 
 def _workload(name: str, count: int, rows: int, *, gradient: bool) -> Workload:
-    small = count == 10_000
     return Workload(
         f"linalg-{name}-{rows}{'-grad' * gradient}",
         f"{'value and gradient of ' * gradient}{name} of {count:,} matrices {rows}x{rows} f64",
@@ -62,7 +64,7 @@ def _workload(name: str, count: int, rows: int, *, gradient: bool) -> Workload:
         tolerance=1e-9,
         work=lambda name, count, rows: 2 * count * _OPERATIONS[name][1](rows) * (1 + 2 * gradient),
         unit="f64",
-        goal=3.0 if small else 2.0,
+        goal=_GOALS[count],
     )
 
 
@@ -72,4 +74,5 @@ WORKLOADS: Final = tuple(
     for name in _OPERATIONS
     for count, sizes in _SIZES.items()
     for rows in sizes
+    if name != "qr" or count == 1
 )

@@ -225,7 +225,7 @@ def _factors(m: Any) -> tuple[Any, Any]:
 
 
 def sqrtm(A: Any) -> Tensor:
-    """The principal square roots of matrices without eigenvalues on the negative real axis.
+    """The principal square roots of matrices without eigenvalues that are 0 or negative.
 
     Other real matrices have no real root: NaN, or what does not square to them. Gradients solve a Sylvester
     equation.
