@@ -48,7 +48,7 @@ FACTORIZATIONS: Final[dict[str, Factorization]] = {
         _of_right_sides(2.0),
         "singular matrix",
     ),
-    "qr": Factorization(factorizations.qr, factorizations.qr_workspace, ("gelqf", "orglq"), _cube(4.0)),
+    "qr": Factorization(factorizations.qr, factorizations.qr_workspace, ("geqrf", "orgqr"), _cube(4.0)),
     "eigh": Factorization(
         spectra.eigh, spectra.eigh_workspace, ("syevd",), _cube(9.0), "Eigenvalues did not converge"
     ),
