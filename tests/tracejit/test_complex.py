@@ -359,3 +359,21 @@ def test_normal_numbers(dtype: str) -> None:
     assert abs((z.real * z.imag).mean()) < 0.01
     with pytest.raises(tj.DTypeError, match="expected a floating dtype"):
         tj.random.uniform(tj.random.key(0), (2,), dtype)
+
+
+def test_direction_of_a_determinant() -> None:
+    """The sign that ``slogdet`` gives is a point on the unit circle; its gradient is that of differences."""
+    f = lambda m: (tj.linalg.slogdet(m)[0] * (0.3 - 0.7j)).real  # noqa: E731
+    want = np.zeros((3, 3), complex)
+    for place in np.ndindex(3, 3):
+        for direction in (1.0, 1j):
+            ends = []
+            for step in (1e-6, -1e-6):
+                moved = M.copy()
+                moved[place] += step * direction
+                ends.append((np.linalg.slogdet(moved)[0] * (0.3 - 0.7j)).real)
+            want[place] += np.conj(direction) * (ends[0] - ends[1]) / 2e-6
+    assert np.allclose(tj.grad(f)(tj.asarray(M)), want, rtol=1e-5, atol=1e-6)
+    assert np.allclose(tj.jit(tj.grad(f))(M), want, rtol=1e-5, atol=1e-6)
+    assert np.allclose(tj.linalg.slogdet(tj.asarray(M))[0], np.linalg.slogdet(M)[0])
+    assert tj.linalg.slogdet(tj.zeros((2, 2), dtype=complex))[0].item() == 0
