@@ -75,6 +75,7 @@ class Kind(enum.Enum):
     SEARCH = "search", Traits()
     HISTOGRAM = "histogram", Traits(can_fail=True)
     COMPACTION = "compaction", Traits()
+    FOURIER = "fourier", Traits(movable=True)
     CONTRACTION = "contraction", Traits(movable=True, reads_views=ViewReads.MATRICES)
     CONVOLUTION = "convolution", Traits(movable=True, reads_views=ViewReads.ANY)
     CREATION = "creation", Traits(has_kernel=False, computes=False, movable=True)

@@ -315,6 +315,30 @@ def _positions(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
             yield Sample([rng.random(shape) < share], {"size": size})
 
 
+def _fourier(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
+    shapes = [
+        ((1,), 0),
+        ((2,), 0),
+        ((7,), 0),
+        ((0, 4), 1),
+        ((5, 17), 1),
+        ((6, 3), 0),
+        ((2, 3, 4), 1),
+        ((3, 30), 1),
+    ]
+    for dtype, (shape, axis), scale in itertools.product(FLOATS, shapes, (1.0, -0.75)):
+        attrs: dict[str, Any] = {"axis": axis, "scale": scale}
+        if op.name == "rfft":
+            yield Sample([random_values(dtype, shape, rng)], attrs)
+            continue
+        pairs = random_values(dtype, (*shape, 2), rng)
+        if op.name == "fft":
+            for inverse in (False, True):
+                yield Sample([pairs], attrs | {"inverse": inverse})
+        for n in (2 * shape[axis] - 2, 2 * shape[axis] - 1) if op.name == "irfft" else ():
+            yield Sample([pairs], attrs | {"n": n})
+
+
 def _fulls(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
     for dtype in DTYPES:
         for value in specials(dtype)[:: 5 if dtype.kind != "b" else 1]:
@@ -359,6 +383,7 @@ BY_NAME_OF_OP: dict[str, Maker] = {
     "sort": _lines, "argsort": _lines, "searchsorted": _searches,
     "bincount": _bincounts,
     "true_positions": _positions,
+    "fft": _fourier, "rfft": _fourier, "irfft": _fourier,
 }  # fmt: skip
 #: Ops that the walk leaves to other tests, and why.
 ELSEWHERE = {
@@ -367,7 +392,7 @@ ELSEWHERE = {
         "their meaning is what an attribute names: tests/ir/special/test_special_accuracy.py",
     ),
     **dict.fromkeys(
-        ("complex", "conj", "imag", "real"),
+        ("complex", "conj", "imag", "real", "view_as_complex", "view_as_real"),
         "complex numbers have their own walk: tests/ir/test_complex_ops.py",
     ),
     "fusion": "made by the pass fuse, never by users: tests/filetests/fuse and tests/test_fuzz.py",
@@ -530,6 +555,35 @@ def _np_true_positions(x: Any, *, size: int) -> Array:
     return np.array(rows, np.int64).reshape(*x.shape[:-1], size)
 
 
+def _dense(x: Array, axis: int, matrix: Array, scale: float) -> Array:
+    """A matrix applied along an axis, in more bits, as pairs."""
+    y = np.moveaxis(np.tensordot(matrix, x.astype(np.clongdouble), (1, axis)), 0, axis) * scale
+    return np.stack([y.real, y.imag], axis=-1)
+
+
+def _roots(rows: int, n: int, sign: int) -> Array:
+    angle = np.outer(np.arange(rows), np.arange(n)) % n * (2 * np.arccos(np.longdouble(-1)) / n)
+    return np.cos(angle) + sign * 1j * np.sin(angle)
+
+
+def _np_fft(x: Array, axis: int, inverse: bool, scale: float) -> Array:
+    n = x.shape[axis]
+    matrix = _roots(n, n, 1 if inverse else -1)
+    return _dense(x[..., 0] + 1j * x[..., 1], axis, matrix, scale).astype(x.dtype)
+
+
+def _np_rfft(x: Array, axis: int, scale: float) -> Array:
+    n = x.shape[axis]
+    return _dense(x, axis, _roots(n // 2 + 1, n, -1), scale).astype(x.dtype)
+
+
+def _np_irfft(x: Array, axis: int, n: int, scale: float) -> Array:
+    twice = np.ones(n // 2 + 1)
+    twice[1 : (n + 1) // 2] = 2
+    matrix = _roots(n // 2 + 1, n, 1).T * twice
+    return _dense(x[..., 0] + 1j * x[..., 1], axis, matrix, scale)[..., 0].astype(x.dtype)
+
+
 def _threefry(key: Any, counter: Any) -> Array:
     for one in (key, counter):
         if type(one) is not int and getattr(one, "dtype", None) != np.uint64:
@@ -543,6 +597,7 @@ _RENAMED = {
     "argsort": lambda x: np.argsort(x, axis=-1, kind="stable"),
     "bincount": _np_bincount,
     "true_positions": _np_true_positions,
+    "fft": _np_fft, "rfft": _np_rfft, "irfft": _np_irfft,
     "sub": np.subtract, "mul": np.multiply, "div": np.true_divide, "neg": np.negative, "pow": np.power,
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
     "ge": np.greater_equal, "bitwise_not": np.invert, "shift_left": np.left_shift,

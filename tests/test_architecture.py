@@ -321,6 +321,7 @@ def test_codegen_switches_on_kind_not_on_name() -> None:
 #: Kinds of structured ops, which only the files beside their kernels and gradients have to know.
 STRUCTURED = (
     "SORT", "ARG_SORT", "SEARCH", "HISTOGRAM", "COMPACTION", "CONVOLUTION", "CUMULATIVE", "ARG_REDUCTION",
+    "FOURIER",
 )  # fmt: skip
 
 

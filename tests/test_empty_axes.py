@@ -117,6 +117,11 @@ CASES: dict[str, Callable[[int, int, int], Iterator[Case]]] = {
     "cast": lambda a, b, c: iter([([(a, b, c)], {"dtype": FLOAT32})]),
     "rewritten": lambda a, b, c: iter([([(a, b, c)] * 2, {})]),
     "undifferentiable": lambda a, b, c: iter([([(a, b, c)], {"message": "there is none"})]),
+    "fft": lambda a, b, c: iter(
+        [([(a, b, c, 2)], {"axis": 1, "inverse": True, "scale": 0.5})] if b else []
+    ),
+    "rfft": lambda a, b, c: iter([([(a, b, c)], {"axis": 1, "scale": 0.5})] if b else []),
+    "irfft": lambda a, b, c: iter([([(a, b, c, 2)], {"axis": 1, "n": 2 * b - 1, "scale": 0.5})] if b else []),
     "searchsorted": lambda a, b, c: iter([([(a,), (b, c)], {"side": "left"})]),
     "true_positions": lambda a, b, c: iter([([(a, b)], {"size": c}), ([(a,)], {"size": b})]),
     "bincount": lambda a, b, c: iter([([(a,)], {"length": b}), ([(a,)], {"length": c})]),

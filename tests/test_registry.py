@@ -88,6 +88,8 @@ def _terms(op: Op, sample: Sample) -> Any:
         return np.cumsum(sizes[0][turned], axis=axis)[turned]
     if op.kind is Kind.CONTRACTION:
         return np.matmul(*sizes) * sizes[0].shape[-1]
+    if op.kind is Kind.FOURIER:
+        return np.full(sample.operands[0].shape[:0], np.sum(sizes[0]) * abs(sample.attrs["scale"]))
     if op.kind is Kind.CONVOLUTION:
         return np_convolve(*sizes, **sample.attrs) * np.prod(sample.operands[1].shape[-3:])
     return None

@@ -9,6 +9,7 @@ from ..control.lowering import CONTROL_FLOW, SCAN
 from ..nest.lowering import FUSION
 from .conv.convolution import CONVOLUTION
 from .external import EXTERNAL
+from .fft.fourier import FOURIER
 from .gemm.contraction import CONTRACTION
 from .indexing.bincount import BINCOUNT
 from .indexing.compaction import COMPACTION
@@ -25,8 +26,8 @@ from .sort.sorting import SORTING
 LOWERINGS: Final[dict[Kind, Lowering]] = {
     kind: lowering
     for lowering in (
-        FUSION, CONTRACTION, CONVOLUTION, CONCATENATION, UPDATE, GATHER, SCATTER, CUMULATIVE, ARG_REDUCTION,
-        SORTING, SEARCHING, BINCOUNT, COMPACTION, LINALG, CONTROL_FLOW, SCAN, EXTERNAL,
+        FUSION, CONTRACTION, CONVOLUTION, FOURIER, CONCATENATION, UPDATE, GATHER, SCATTER, CUMULATIVE,
+        ARG_REDUCTION, SORTING, SEARCHING, BINCOUNT, COMPACTION, LINALG, CONTROL_FLOW, SCAN, EXTERNAL,
     )
     for kind in lowering.kinds
 }  # fmt: skip

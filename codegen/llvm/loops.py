@@ -219,7 +219,15 @@ class FunctionWriter(MathsEmitter):
         if mask is None and strided_reads.pays(stride, lanes):
             raw = self._near(pointer, memory, stride, lanes)
             return self.ne(raw, 0) if dtype == "bool" else raw
-        pointers = self._lane_pointers(pointer, dtype, _steps(stride, lanes))
+        return self.gather_at(pointer, dtype, _steps(stride, lanes), mask)
+
+    def gather_at(self, pointer: str, dtype: str, places: Reg, mask: Reg | None = None) -> Reg:
+        """The elements of `places` (i64), one for each lane."""
+        lanes = places.lanes
+        if lanes == 1:
+            return self.load(self.offset(pointer, dtype, places), dtype)
+        memory = "u8" if dtype == "bool" else dtype
+        pointers = self._lane_pointers(pointer, dtype, places)
         name = f"llvm.masked.gather.{suffix(memory, lanes)}.v{lanes}p0"
         others = Reg("zeroinitializer", memory, lanes)
         self.declare(name, f"{others.type} @{name}(<{lanes} x ptr>, i32, <{lanes} x i1>, {others.type})")

@@ -8,7 +8,6 @@ from . import (
     callbacks,
     compaction,
     complex_numbers,
-    convolution,
     counting,
     cumulative,
     differentiation,
@@ -24,6 +23,7 @@ from . import (
     transcendental,
 )
 from .control_flow import definitions, rewinding
+from .signal import convolution, fourier
 
 __all__ = [
     "arithmetic",
@@ -35,6 +35,7 @@ __all__ = [
     "cumulative",
     "definitions",
     "differentiation",
+    "fourier",
     "fusion",
     "indexing",
     "linalg",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from ..dtypes import (
     FLOAT16,
@@ -22,7 +23,7 @@ from ..dtypes import (
     real_dtype,
     result_type,
 )
-from ..errors import DTypeError
+from ..errors import DTypeError, ShapeError
 from ..registry import Attrs, Kind
 from ..transforms.batching import batch_pointwise
 from ..types import TensorType
@@ -93,4 +94,48 @@ COMPLEX = define(
     promote=_complex_promote,
     # Re(ct i dim) = Re(-Im(ct) dim)
     vjp={"re": lambda b, ct: b.real(ct), "im": lambda b, ct: b.neg(b.imag(ct))},
+)  # fmt: skip
+
+
+# -- pairs ----------------------------------------------------------------------------------------
+
+
+def _pairs_infer(types: Types, attrs: Attrs) -> Types:
+    (x,) = types
+    if not is_complex(x.dtype):
+        raise DTypeError(f"view_as_real: expected a complex operand, got {x}")
+    return (TensorType(real_dtype(x.dtype), (*x.shape, 2)),)
+
+
+def _pairs_eval(x: Any) -> Any:
+    parts = np.asarray(x).real
+    return as_strided(parts, (*parts.shape, 2), (*parts.strides, parts.itemsize))
+
+
+def _pairs_as_complex_infer(types: Types, attrs: Attrs) -> Types:
+    (x,) = types
+    if x.dtype not in (FLOAT32, FLOAT64):
+        raise DTypeError(f"view_as_complex: expected an operand of float32 or float64, got {x}")
+    if x.shape[-1:] != (2,):
+        raise ShapeError(f"view_as_complex: expected a last axis of size 2, got {x}")
+    return (TensorType(complex_dtype(x.dtype), x.shape[:-1]),)
+
+
+def _pairs_as_complex_eval(x: Any) -> Any:
+    pairs = x if x.strides[-1] == x.itemsize else np.ascontiguousarray(x)
+    return pairs.view(complex_dtype(x.dtype))[..., 0]
+
+
+VIEW_AS_REAL = define(
+    "view_as_real", Kind.VIEW, "x", doc="the real and imaginary parts of complex x along a last axis",
+    infer=_pairs_infer, eval=_pairs_eval,
+    # g Re(dx) + h Im(dx) = Re((g - i h) dx)
+    vjp={"x": lambda b, ct: b.conj(b.view_as_complex(ct))},
+    put=lambda b, x, new: b.view_as_complex(new), batch=batch_pointwise,
+)  # fmt: skip
+VIEW_AS_COMPLEX = define(
+    "view_as_complex", Kind.VIEW, "x", doc="x[..., 0] + i x[..., 1], of a last axis of size 2",
+    infer=_pairs_as_complex_infer, eval=_pairs_as_complex_eval,
+    vjp={"x": lambda b, ct: b.view_as_real(b.conj(ct))},
+    put=lambda b, x, new: b.view_as_real(new), batch=batch_pointwise,
 )  # fmt: skip

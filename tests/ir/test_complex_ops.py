@@ -29,7 +29,7 @@ from ..samples import ELSEWHERE, Sample, samples_of
 from ..support import Array, check_round_trip, interpret, native, type_of
 
 COMPLEX = [BY_NAME["c64"], BY_NAME["c128"]]
-OWN = ("complex", "conj", "imag", "real")
+OWN = ("complex", "conj", "imag", "real", "view_as_complex", "view_as_real")
 #: Ops that have no meaning for complex numbers: NumPy's TypeError class.
 REFUSE = {
     "atan2", "bitwise_and", "bitwise_count", "bitwise_not", "bitwise_or", "bitwise_xor", "cbrt", "ceil",
@@ -65,9 +65,12 @@ def walk(op: Op) -> list[Sample]:
     rng = np.random.default_rng(zlib.crc32(op.name.encode()))
     if op.name in OWN:
         shapes: list[tuple[int, ...]] = [(), (0,), (17,), (5, 33)]
-        kinds = [real_dtype(dtype) for dtype in COMPLEX] if op.name == "complex" else COMPLEX
+        kinds = (
+            [real_dtype(dtype) for dtype in COMPLEX] if op.name in ("complex", "view_as_complex") else COMPLEX
+        )
+        last = (2,) if op.name == "view_as_complex" else ()
         return [
-            Sample([values(dtype, shape, rng) for _ in op.params])
+            Sample([values(dtype, (*shape, *last), rng) for _ in op.params])
             for dtype, shape in itertools.product(kinds, shapes)
         ]
     if op.name == "cast":

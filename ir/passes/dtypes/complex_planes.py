@@ -141,6 +141,10 @@ class _Splitter:
     def _by_rule(self, instruction: Instruction, operands: list[Any]) -> Any:
         """What a rule gives; None where there is none."""
         name = instruction.op.name
+        if name == "view_as_real":
+            return self.together(operands[0])
+        if name == "view_as_complex":
+            return self._columns(operands[0])
         if name == "pow":
             exponent = whole_exponent(instruction.operands[1], self.defs)
             if exponent is not None:

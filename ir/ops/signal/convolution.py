@@ -20,10 +20,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..errors import ShapeError
-from ..registry import Attrs, Kind
-from ..types import TensorType
-from .define import define, in_float32
+from ...errors import ShapeError
+from ...registry import Attrs, Kind
+from ...types import TensorType
+from ..define import define, in_float32
 
 Types: TypeAlias = tuple[TensorType, ...]
 Pair: TypeAlias = tuple[int, int]

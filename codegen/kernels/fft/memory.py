@@ -1,0 +1,164 @@
+"""How transforms read and write arrays: as sources and targets of passes (`stockham`).
+
+Where transforms lie side by side (`inner` of them), lanes are columns; else they are rows of one transform,
+or transforms whose elements are turned into columns by transposes in registers (`TurnedRows`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ....ir.records import record
+from ...llvm.loops import FunctionWriter
+from ...llvm.registers import Number, Reg, constant
+from ...llvm.transpose import turned
+from .codelets import Complex
+from .stockham import RowPlanes, Source, Target, plus, times_size
+
+
+@record(eq=False)
+class ArrayAccess:
+    """An array from `pointer` on, whose rows are `inner` elements apart."""
+
+    w: FunctionWriter
+    dtype: str
+    pointer: str
+    inner: int
+
+    def _place(self, row: Number, column: Number, width: int) -> str:
+        elements = plus(self.w, times_size(self.w, row, self.inner), column)
+        return self.w.offset(self.pointer, self.dtype, times_size(self.w, elements, width))
+
+    # -- pairs ------------------------------------------------------------------------------------
+
+    def load_pairs(self, row: Number, column: Number, lanes: int) -> Complex:
+        """Complex numbers that lie as pairs."""
+        w, place = self.w, self._place(row, column, 2)
+        first = w.load(place, self.dtype, lanes)
+        second = w.load(w.offset(place, self.dtype, lanes), self.dtype, lanes)
+        if lanes == 1:
+            return first, second
+        return (
+            w.shuffle(first, second, range(0, 2 * lanes, 2)),
+            w.shuffle(first, second, range(1, 2 * lanes, 2)),
+        )
+
+    def store_pairs(self, row: Number, column: Number, value: Complex) -> None:
+        """The same written."""
+        w, place, lanes = self.w, self._place(row, column, 2), value[0].lanes
+        first, second = value
+        if lanes > 1:
+            picks = [lane // 2 + lane % 2 * lanes for lane in range(2 * lanes)]
+            first, second = (w.shuffle(*value, picks[start : start + lanes]) for start in (0, lanes))
+        w.store(first, place)
+        w.store(second, w.offset(place, self.dtype, lanes))
+
+    # -- real numbers -----------------------------------------------------------------------------
+
+    def load_halves(self, row: Number, column: Number, lanes: int) -> Complex:
+        """Neighbouring real numbers of a transform as real and imaginary part."""
+        if self.inner == 1:
+            return self.load_pairs(row, column, lanes)
+        w, row = self.w, times_size(self.w, row, 2)
+        even, odd = (self._place(plus(w, row, part), column, 1) for part in (0, 1))
+        return w.load(even, self.dtype, lanes), w.load(odd, self.dtype, lanes)
+
+    def store_halves(self, row: Number, column: Number, value: Complex) -> None:
+        """The same written."""
+        if self.inner == 1:
+            self.store_pairs(row, column, value)
+            return
+        w, row = self.w, times_size(self.w, row, 2)
+        for part in (0, 1):
+            w.store(value[part], self._place(plus(w, row, part), column, 1))
+
+    def load_real(self, row: Number, column: Number, lanes: int) -> Complex:
+        """Real numbers as complex ones."""
+        value = self.w.load(self._place(row, column, 1), self.dtype, lanes)
+        return value, constant(0.0, self.dtype, lanes)
+
+    def store_real(self, row: Number, column: Number, value: Complex) -> None:
+        """The real parts."""
+        self.w.store(value[0], self._place(row, column, 1))
+
+
+def swapped_source(source: Source) -> Source:
+    """`source` with the parts exchanged: transforms of that are those of the other direction."""
+    return lambda row, column, lanes: source(row, column, lanes)[::-1]
+
+
+def swapped_target(target: Target) -> Target:
+    """`target` with the parts exchanged."""
+    return lambda row, column, value: target(row, column, value[::-1])
+
+
+def scaled_target(w: FunctionWriter, target: Target, scale: float) -> Target:
+    """`target` of `scale` times its values."""
+    if scale == 1.0:
+        return target
+    return lambda row, column, value: target(row, column, (w.mul(value[0], scale), w.mul(value[1], scale)))
+
+
+# -- transforms one behind the other --------------------------------------------------------------
+
+
+@record(eq=False)
+class TurnedRows:
+    """As many transforms of `count` numbers as planes have columns, one behind the other from `pointer` on.
+
+    Numbers are pairs with `parts` = 2, else real.
+    """
+
+    w: FunctionWriter
+    dtype: str
+    pointer: str
+    count: int
+    parts: int
+
+    def load(self, planes: RowPlanes) -> None:
+        """Turn them into the columns of `planes`."""
+        w, lanes = self.w, planes.columns
+
+        def block(first: Reg, size: int) -> None:
+            mask = None if size == lanes else w.tail_mask(size, lanes)
+            rows = [w.load(self._row(row, first), self.dtype, lanes, mask) for row in range(lanes)]
+            for number, vector in enumerate(turned(w, rows)[:size]):
+                w.store(vector, self._plane(planes, first, number))
+
+        self._blocks(lanes, block)
+
+    def store(self, planes: RowPlanes) -> None:
+        """Turn the columns of `planes` into them."""
+        w, lanes = self.w, planes.columns
+
+        def block(first: Reg, size: int) -> None:
+            mask = None if size == lanes else w.tail_mask(size, lanes)
+            columns = [
+                w.load(self._plane(planes, first, number), self.dtype, lanes) for number in range(size)
+            ]
+            columns += [Reg("zeroinitializer", self.dtype, lanes)] * (lanes - size)
+            for row, vector in enumerate(turned(w, columns)):
+                w.store(vector, self._row(row, first), mask)
+
+        self._blocks(lanes, block)
+
+    def _row(self, row: int, first: Reg) -> str:
+        return self.w.offset(self.pointer, self.dtype, self.w.add(first, row * self.count))
+
+    def _plane(self, planes: RowPlanes, first: Reg, number: int) -> str:
+        """Where number ``first + number`` of each transform lies; blocks begin with a real part."""
+        w = self.w
+        plane = planes.imaginary if self.parts == 2 and number % 2 else planes.real
+        row = w.add(w.integer("lshr", first, self.parts - 1), number // self.parts)
+        return w.offset(plane, self.dtype, w.mul(row, planes.columns))
+
+    def _blocks(self, lanes: int, body: Callable[[Reg, int], None]) -> None:
+        w, whole = self.w, self.count // lanes * lanes
+
+        def block(first: Reg, _: list[Reg]) -> Sequence[Reg]:
+            body(first, lanes)
+            return ()
+
+        w.loop(0, whole, lanes, block)
+        if whole < self.count:
+            body(constant(whole, "i64"), self.count - whole)

@@ -1,0 +1,138 @@
+"""The kernel of transforms that fit in a core's caches: a task is one of them, or a group of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...llvm.declarations import Declarations
+from ...llvm.function import Code
+from ...llvm.loops import FunctionWriter
+from ...llvm.registers import Number, Reg
+from ..kernel import signature
+from ..parallel_for import part_of
+from .chirp import Chirp
+from .codelets import Complex
+from .halves import Halves, complete, copy_rows, half_roots
+from .memory import ArrayAccess, TurnedRows, scaled_target, swapped_source, swapped_target
+from .plan import TransformPlan
+from .roots import RootTable
+from .rows import Rows
+from .stockham import Buffers, Source, Stockham, Target
+
+
+class TransformWriter:
+    """Writes ``@name(ptr %b0, ptr %b1, [ptr %b2,] i64 %begin, i64 %end)`` over tasks."""
+
+    def __init__(self, plan: TransformPlan, declarations: Declarations) -> None:
+        self.plan, self.w = plan, FunctionWriter(declarations)
+
+    def write(self, name: str) -> Code:
+        """The kernel and its tables."""
+        w, plan = self.w, self.plan
+        roots = RootTable(name, plan.dtype)
+        self.roots = roots
+        begin, end = Reg("%begin", "i64"), Reg("%end", "i64")
+        memory = w.slot("u8", plan.buffer_bytes) if plan.on_stack else ""
+
+        def group(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            self._group(index, memory)
+            return ()
+
+        def task(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            nonlocal memory
+            memory = w.offset("%b2", "u8", w.mul(index, plan.buffer_bytes))
+            w.loop(*part_of(w, index, -(-plan.groups // plan.tasks), plan.groups), 1, group)
+            return ()
+
+        w.loop(begin, end, 1, group if plan.on_stack else task)
+        w.ret()
+        buffers = 2 if plan.on_stack else 3
+        return [*roots.code(), w.function(signature(name, buffers), "nounwind")]
+
+    def _group(self, index: Reg, memory: str) -> None:
+        """The transforms of a group."""
+        w, plan = self.w, self.plan
+        lines = (
+            (plan.size if plan.from_real else plan.spectrum),
+            (plan.size if plan.to_real else plan.spectrum),
+        )
+        widths = (1 if plan.from_real else 2), (1 if plan.to_real else 2)
+        if plan.inner > 1:
+            outer = w.integer("udiv", index, plan.blocks)
+            column = w.sub(index, w.mul(outer, plan.blocks))
+            column = w.min(w.mul(column, plan.columns), plan.inner - plan.columns)
+            places = [w.add(w.mul(outer, line * plan.inner), column) for line in lines]
+        else:
+            first = index
+            if plan.columns > 1:
+                first = w.min(w.mul(index, plan.columns), plan.outer - plan.columns)
+            places = [w.mul(first, line) for line in lines]
+        operand, result = (
+            w.offset(f"%b{number}", plan.dtype, w.mul(place, width))
+            for number, (place, width) in enumerate(zip(places, widths, strict=True))
+        )
+        buffers = Buffers(w, plan.dtype, plan.rows, plan.columns, memory)
+        if plan.turned:
+            self._turned(operand, result, lines, widths, buffers)
+        else:
+            x, y = (ArrayAccess(w, plan.dtype, place, plan.inner) for place in (operand, result))
+            source = (x.load_halves if plan.halved else x.load_real) if plan.from_real else x.load_pairs
+            target = (y.store_halves if plan.halved else y.store_real) if plan.to_real else y.store_pairs
+            self._transform(source, target, buffers)
+
+    def _turned(
+        self, operand: str, result: str, lines: tuple[int, int], widths: tuple[int, int], buffers: Buffers
+    ) -> None:
+        """Transforms one behind the other, turned to columns and back."""
+        w, plan = self.w, self.plan
+        parts = [2 if plan.halved else width for width in widths]
+        counts = [line * width for line, width in zip(lines, widths, strict=True)]
+        x, y = (
+            TurnedRows(w, plan.dtype, place, count, part)
+            for place, count, part in zip((operand, result), counts, parts, strict=True)
+        )
+        planes = buffers.following()
+        x.load(planes)
+        source = planes.load if parts[0] == 2 else planes.load_real
+        self._transform(source, None, buffers)
+        y.store(buffers.latest)
+
+    def _transform(self, source: Source, target: Target | None, buffers: Buffers) -> None:
+        """Transform what `source` gives; without a `target` the result is in the `buffers`."""
+        w, plan = self.w, self.plan
+        core = self._core()
+        rows = Rows(w, plan.columns, core.lanes)
+        if plan.halved:
+            halves = Halves(w, plan.size, rows, half_roots(w, plan.size, rows, self.roots))
+        if plan.from_real:
+            core.run(source, buffers)
+            spectrum = buffers.latest
+            store = scaled_target(w, target or buffers.following().store, plan.scale)
+            if plan.halved:
+                halves.split(spectrum.load, store)
+            else:
+                copy_rows(rows, plan.spectrum, spectrum.load, store)
+            return
+        if plan.to_real:
+            planes = buffers.following()
+            store = swapped_target(planes.store)
+            if plan.halved:
+                halves.join(source, store)
+            else:
+                complete(w, rows, plan.size, source, store)
+            source = planes.load
+        elif plan.inverse:
+            source = swapped_source(source)
+        core.run(source, buffers, target, self._finished)
+
+    def _finished(self, row: Number, value: Complex) -> Complex:
+        """An element of the result."""
+        w, plan = self.w, self.plan
+        if plan.inverse:
+            value = value[::-1]
+        return value if plan.scale == 1.0 else (w.mul(value[0], plan.scale), w.mul(value[1], plan.scale))
+
+    def _core(self) -> Stockham | Chirp:
+        plan = self.plan
+        stockham = Stockham(self.w, plan.dtype, plan.radices, plan.columns, plan.lanes, self.roots)
+        return Chirp(self.w, plan.complex_size, stockham, self.roots) if plan.chirped else stockham

@@ -1,0 +1,225 @@
+"""Fourier transforms in native code against NumPy's: all short sizes and long ones, in every layout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit.codegen.instrument.access_checks import AccessChecks
+from tracejit.codegen.kernels.fft.codelets import PRIMES
+from tracejit.codegen.kernels.fft.plan import convolution_radices, radices
+from tracejit.codegen.kernels.fft.roots import unit_roots
+from tracejit.ir.graph import Function
+from tracejit.runtime.executable import Executable
+
+from ...support import Array, function_of, interpret
+from ..narrow import NARROWER, run_narrow
+
+#: What precedes an axis, and what is behind it: a single line, fewer and more lines than lanes, columns.
+LAYOUTS = [((), ()), ((3,), ()), ((37,), ()), ((2,), (5,)), ((), (24,)), ((3,), (17,))]
+#: Relative to the largest element; errors grow with the logarithm of the size.
+BOUND = {"f8": 2e-15, "f4": 1e-6}
+
+
+def cases(n: int, layout: Any, dtype: str) -> list[tuple[str, Array, dict[str, Any]]]:
+    """Ops, operands and attributes for transforms of `n` elements."""
+    before, behind = layout
+    rng = np.random.default_rng([n, *before, *behind])
+    axis = len(before)
+    real = rng.normal(size=(*before, n, *behind)).astype(dtype)
+    pairs = rng.normal(size=(*real.shape, 2)).astype(dtype)
+    half = rng.normal(size=(*before, n // 2 + 1, *behind, 2)).astype(dtype)
+    return [
+        ("fft", pairs, {"axis": axis, "inverse": False, "scale": 1.0}),
+        ("fft", pairs, {"axis": axis, "inverse": True, "scale": 0.5}),
+        ("rfft", real, {"axis": axis, "scale": 2.0}),
+        ("irfft", half, {"axis": axis, "n": n, "scale": -0.25}),
+    ]
+
+
+def together(chosen: list[tuple[str, Array, dict[str, Any]]]) -> tuple[Function, list[Array]]:
+    """One Function of all cases: one compilation."""
+    arrays = [array for _, array, _ in chosen]
+
+    def build(b: Any, *params: Any) -> list[Any]:
+        return [getattr(b, op)(x, **attrs) for x, (op, _, attrs) in zip(params, chosen, strict=True)]
+
+    return function_of("transforms", arrays, build), arrays
+
+
+def check(chosen: list[tuple[str, Array, dict[str, Any]]], *instruments: Any) -> list[Array]:
+    """Compare native code with NumPy's transforms; its results."""
+    function, arrays = together(chosen)
+    executable = Executable(function, *instruments)
+    assert not executable.not_lowered
+    results = executable(arrays)
+    for (op, array, attrs), result, expected in zip(
+        chosen, results, interpret(function, arrays), strict=True
+    ):
+        assert result.dtype == expected.dtype
+        assert result.shape == expected.shape
+        error = np.max(np.abs(result - expected)) / np.max(np.abs(expected))
+        assert error < BOUND[array.dtype.str[1:]], f"{op} of {array.dtype}{array.shape} {attrs}: {error}"
+    return list(results)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("first", range(1, 131, 10))
+def test_every_short_size(first: int, dtype: str) -> None:
+    """Each in the layout that its number chooses; powers of two and small primes in all."""
+    for n in range(first, first + 10):
+        everywhere = n in (1, 2, 3, 4, 7, 8, 16, 30, 64, 81)
+        for number, layout in enumerate(LAYOUTS):
+            if everywhere or n % len(LAYOUTS) == number:
+                check(cases(n, layout, dtype))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("n", [243, 256, 1000, 1009, 1024, 1155, 2048, 2401, 3125, 4096])
+def test_longer_sizes(n: int, dtype: str) -> None:
+    check([case for layout in LAYOUTS[1:4] for case in cases(n, layout, dtype)])
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("n", [10_000, 2 * 8_232, 1 << 17])
+def test_two_steps(n: int, dtype: str) -> None:
+    """Transforms that do not fit in the caches, one and some."""
+    check(cases(n, LAYOUTS[0], dtype))
+    check(cases(n, ((2,), ()), dtype)[1:])
+
+
+def test_what_numpy_computes() -> None:
+    """Long columns, and long sizes with large prime factors, are host calls, and say so."""
+    for n, layout in ((10_000, ((), (2,))), (10_007, ((), ())), (4_099, ((), ()))):
+        function, arrays = together(cases(n, layout, "f8")[:1])
+        executable = Executable(function)
+        assert executable.not_lowered
+        (result,), (expected,) = executable(arrays), interpret(function, arrays)
+        np.testing.assert_array_equal(result, expected)
+
+
+def test_no_transforms() -> None:
+    for layout in (((0,), ()), ((2,), (0,)), ((0, 3), (5,))):
+        results = check_empty(layout)
+        assert all(result.size == 0 for result in results)
+
+
+def check_empty(layout: Any) -> list[Array]:
+    function, arrays = together(cases(6, layout, "f8"))
+    results = list(Executable(function)(arrays))
+    for result, expected in zip(results, interpret(function, arrays), strict=True):
+        assert result.shape == expected.shape
+    return results
+
+
+@pytest.mark.parametrize("n", [7, 8, 17, 30, 64, 100, 1000, 10_000])
+def test_accesses_stay_in_their_buffers(n: int) -> None:
+    layouts = LAYOUTS[:1] if n > 1000 else LAYOUTS
+    checks = AccessChecks()
+    for dtype in BOUND:
+        for layout in layouts:
+            check(cases(n, layout, dtype), checks)
+
+
+@pytest.mark.parametrize(("n", "before"), [(64, (500,)), (1000, (64,)), (12, (5000,)), (1 << 15, (2,))])
+def test_threads_change_no_bit(n: int, before: tuple[int, ...]) -> None:
+    chosen = cases(n, (before, ()), "f8")
+    function, arrays = together(chosen)
+    executable = Executable(function)
+    results = []
+    for count in (1, 3):
+        with tj.threads(count):
+            results.append([result.tobytes() for result in executable(arrays)])
+    assert results[0] == results[1]
+
+
+def test_lines_do_not_depend_on_their_neighbours() -> None:
+    """A transform among others, and the same in another place, have the same bits."""
+    for n in (6, 8, 64, 100):
+        line = np.random.default_rng(n).normal(size=(n, 2))
+        lines = np.repeat(line[None], 37, 0)
+        function, arrays = together([("fft", lines, {"axis": 1, "inverse": False, "scale": 1.0})])
+        (result,) = Executable(function)(arrays)
+        assert (result == result[0]).all()
+
+
+# -- accuracy -------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant < 60, reason="long doubles have no more bits here")
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_root_mean_square_errors(dtype: str) -> None:
+    """At most 0.36 eps sqrt(log2 n), 0.55 by a chirp: less than NumPy's in float64, in which it computes
+    float32, too."""
+    eps = float(np.finfo(dtype).eps)
+    for n in (16, 64, 100, 256, 1000, 1024, 4096, 1 << 15, 1009):
+        (_, pairs, attrs), *_ = cases(n, ((max(1, 10_000 // n),), ()), dtype)
+        function, arrays = together([("fft", pairs, attrs)])
+        (result,) = Executable(function)(arrays)
+        values = pairs[..., 0] + 1j * pairs[..., 1]
+        truth = np.fft.fft(values.astype(np.clongdouble))
+
+        def error(transform: Any, truth: Any = truth) -> float:
+            difference = np.abs(transform.astype(np.clongdouble) - truth)
+            return float(np.sqrt(np.sum(difference**2) / np.sum(np.abs(truth) ** 2))) / eps
+
+        own = error(result[..., 0] + 1j * result[..., 1])
+        assert own < (0.55 if radices(n) is None else 0.36) * np.sqrt(np.log2(n)), f"{dtype} {n}"
+        if dtype == "f8":
+            assert own < 1.05 * error(np.fft.fft(values)), f"{n}"
+
+
+def test_roots_are_rounded_once() -> None:
+    mpmath = pytest.importorskip("mpmath")
+    for n in (1, 2, 3, 8, 12, 1000, 1009):
+        real, imaginary = (part.astype(np.float64) for part in unit_roots(np.arange(-1, n + 1), n))
+        for place, k in enumerate(range(-1, n + 1)):
+            with mpmath.workprec(120):
+                angle = mpmath.mpf(-2 * k) / n
+                expected = float(mpmath.cospi(angle)), float(mpmath.sinpi(angle))
+            assert abs(real[place] - expected[0]) <= np.spacing(abs(expected[0])) / 2
+            assert abs(imaginary[place] - expected[1]) <= np.spacing(abs(expected[1])) / 2
+
+
+# -- plans ----------------------------------------------------------------------------------------
+
+
+def test_radices_multiply_to_the_size() -> None:
+    for n in range(1, 5000):
+        factors = radices(n)
+        rest = n
+        for prime in PRIMES:
+            while rest % prime == 0:
+                rest //= prime
+        assert (factors is None) == (rest > 1)
+        assert factors is None or np.prod(factors) == n
+
+
+def test_convolution_sizes_are_long_enough() -> None:
+    for least in range(1, 4000, 7):
+        size = int(np.prod(convolution_radices(least)))
+        assert least <= size < max(2 * least, 9)
+
+
+NARROW = """
+import sys
+sys.path.insert(0, '.')
+from tests.codegen.kernels.test_fft import LAYOUTS, cases, check
+from tracejit.codegen.llvm.target import host
+
+assert host().vector_bits == {bits}, host()
+for dtype in ("f8", "f4"):
+    for n in (5, 8, 12, 17, 64, 100, 1000):
+        for layout in LAYOUTS[:5]:
+            check(cases(n, layout, dtype))
+check(cases(10_000, LAYOUTS[0], "f4"))
+print("fine")
+"""
+
+
+@NARROWER
+def test_narrower_vectors(features: str, bits: int) -> None:
+    run_narrow(NARROW.format(bits=bits), features, bits)
