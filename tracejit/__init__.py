@@ -86,11 +86,11 @@ ndarray = Tensor
 
 
 #: Submodules that load at their first use: they would cost import time to all.
-_LAZY = frozenset({"extend", "linalg", "nn", "optim", "scipy", "testing"})
+_LAZY = frozenset({"extend", "fft", "linalg", "nn", "optim", "scipy", "testing"})
 #: Functions of ``tracejit.tools.profiling``, which loads when the first of them is used.
 _PROFILING = frozenset({"memory", "profile"})
 if _TYPE_CHECKING:
-    from . import extend, linalg, nn, optim, scipy, testing
+    from . import extend, fft, linalg, nn, optim, scipy, testing
     from .array.deferred import *  # noqa: F403
     from .array.information.array_api import NamespaceInfo
     from .extend import (
@@ -195,6 +195,7 @@ __all__ = [
     "e",
     "enable_grad",
     "extend",
+    "fft",
     "float16",
     "float32",
     "float64",

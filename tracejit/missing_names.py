@@ -33,7 +33,7 @@ def hint(name: str) -> str:
         return f"; {ADVICE[name]}"
     if name.startswith("_") or not hasattr(np, name):
         return ""
-    several = name in ("fft", "polynomial")
+    several = name == "polynomial"
     return (
         f"; tracejit has {'nothing of' if several else 'no'} np.{name}: compute it from x.numpy() outside of "
         "traced functions, or inside them, without gradients, by tj.pure_callback"

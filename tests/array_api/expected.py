@@ -8,7 +8,6 @@ from typing import Final
 
 #: Reasons by a regular expression for the name of the test.
 EXPECTED: Final = {
-    r"test_has_names\[fft-": "the extension fft: it is not here",
     r"\[(floor_divide|__i?floordiv__)\(.*infinity": "as NumPy's, inf // 2 is nan and 2 // -inf is -1",
     r"test_finfo\[": "limits are NumPy's scalars, as NumPy's finfo has them: np.float32 is no Python float",
     r"test_(meshgrid|broadcast_arrays)$": "tuples, as NumPy gives, and as the standard asks from 2025.12 on",

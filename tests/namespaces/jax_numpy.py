@@ -74,7 +74,6 @@ _ABSENT: Final = {
         float8_e8m0fnu int1 int2 int4 object_ uint1 uint2 uint4
     """,
     "an old name: `float64`": "float_",
-    "packages of their own": "fft",
     "new ufuncs: `tj.vectorize`, `tj.register_op`": "frompyfunc ufunc",
     "about `einsum` alone: it chooses the order itself": "einsum_path",
 }

@@ -42,13 +42,8 @@ NUMPY_LINALG: Final = Namespace(
 NUMPY_FFT: Final = Namespace(
     "numpy.fft",
     "NumPy 2.4",
-    "tracejit",
+    "tracejit.fft",
     tuple(np.fft.__all__),
     {},
-    {
-        "transforms: there is no `tj.fft`": """
-            fft fft2 fftn hfft ifft ifft2 ifftn ihfft irfft irfft2 irfftn rfft rfft2 rfftn
-        """,
-        "with the transforms: `tj.roll` shifts": "fftfreq fftshift ifftshift rfftfreq",
-    },
+    {},
 )

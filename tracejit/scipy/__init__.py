@@ -6,7 +6,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 if _TYPE_CHECKING:
-    from . import linalg, special
+    from . import fft, linalg, signal, special
 else:
 
     def __getattr__(name: str) -> object:
@@ -15,4 +15,4 @@ else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = ["linalg", "special"]
+__all__ = ["fft", "linalg", "signal", "special"]

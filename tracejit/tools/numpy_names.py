@@ -82,7 +82,7 @@ ABSENT: Final = {
         object_ rec recarray record str_ strings timedelta64 void""",
     "matrices and masked arrays, classes of NumPy's: `tj.where`, and `nan*` functions": """asmatrix bmat ma
         matrix""",
-    "packages of their own": "fft polynomial poly1d",
+    "packages of their own": "polynomial poly1d",
     "iterators over memory: loops over elements are slow in any library": """broadcast flatiter ndenumerate
         nditer nested_iters""",
     "arrays on disk: `tj.asarray(np.memmap(...))`": "memmap",
