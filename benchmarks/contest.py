@@ -236,8 +236,8 @@ def difference(workload: Workload, name: str, values: dict[str, list[Any]]) -> s
         if mine.dtype != other.dtype:
             return f"{name}: result {position} is {other.dtype}, ours {mine.dtype}"
         scale = max(float(np.max(np.abs(other), initial=0)), 1e-30)
-        apart = np.abs(np.subtract(mine, other, dtype=np.float64))
-        found = float(np.max(apart, initial=0)) / scale
-        if not found <= workload.tolerance:
-            return f"{name}: result {position} differs by {found:.1e}, allowed {workload.tolerance:.1e}"
+        wide = np.complex128 if mine.dtype.kind == "c" else np.float64
+        apart = float(np.max(np.abs(np.subtract(mine, other, dtype=wide)), initial=0)) / scale
+        if not apart <= workload.tolerance:
+            return f"{name}: result {position} differs by {apart:.1e}, allowed {workload.tolerance:.1e}"
     return ""

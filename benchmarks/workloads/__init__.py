@@ -7,7 +7,19 @@ import argparse
 from typing import Final
 
 from ..workload import Workload
-from . import calls, elementwise, learning, linalg, loops, maths, movement, products, reductions, simulation
+from . import (
+    calls,
+    elementwise,
+    fourier,
+    learning,
+    linalg,
+    loops,
+    maths,
+    movement,
+    products,
+    reductions,
+    simulation,
+)
 
 WORKLOADS: Final[tuple[Workload, ...]] = (
     *calls.WORKLOADS,
@@ -21,7 +33,12 @@ WORKLOADS: Final[tuple[Workload, ...]] = (
 )
 
 #: What ``--group`` chooses between. Numbers of the whole suite leave out those with a group of their own.
-GROUPS: Final = {"suite": WORKLOADS, "maths": maths.WORKLOADS, "linalg": linalg.WORKLOADS}
+GROUPS: Final = {
+    "suite": WORKLOADS,
+    "maths": maths.WORKLOADS,
+    "linalg": linalg.WORKLOADS,
+    "fourier": fourier.WORKLOADS,
+}
 
 
 def only_option(parser: argparse.ArgumentParser) -> None:
