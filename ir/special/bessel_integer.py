@@ -1,7 +1,8 @@
 """Bessel functions of the orders 0 and 1: polynomials in pieces.
 
 J and Y: around two middles below 9, above by the two functions of Hankel's form (DLMF 10.17.1). I and K: in
-x^2 near 0, in 1 / x far away. Y and K have a logarithm times J or I near 0 (10.8.1, 10.31.1).
+x^2 near 0, in 1 / x far away. Y and K have a logarithm times J or I below 2 (10.8.1, 10.31.1), beyond which
+that of Y would cancel.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
-from . import coefficients_bessel as tables
+from .coefficients import bessel as tables
 from .evaluator import Evaluator
 from .jets import Index
 from .table import define
@@ -18,7 +19,10 @@ from .writing import write
 
 _LOW, _END = 4.5, 9.0
 _FIRST: Final = {0: (tables.J0_LOW, tables.J0_HIGH), 1: (tables.J1_LOW, tables.J1_HIGH)}
-_SECOND: Final = {0: (tables.Y0_LOW, tables.Y0_HIGH), 1: (tables.Y1_LOW, tables.Y1_HIGH)}
+_SECOND: Final = {
+    0: (tables.Y0_LOW, tables.Y0_MIDDLE, tables.Y0_HIGH),
+    1: (tables.Y1_LOW, tables.Y1_MIDDLE, tables.Y1_HIGH),
+}  # fmt: skip
 _HANKEL: Final = {0: (tables.BESSEL_P0, tables.BESSEL_Q0), 1: (tables.BESSEL_P1, tables.BESSEL_Q1)}
 _I: Final = {0: (tables.I0_LOW, tables.I0_HIGH), 1: (tables.I1_LOW, tables.I1_HIGH)}
 _K: Final = {
@@ -63,7 +67,7 @@ def _j(m: Evaluator, order: int, x: Any) -> Any:
 
 
 def _y(m: Evaluator, order: int, x: Any) -> Any:
-    low, high = _SECOND[order]
+    low, middle, high = _SECOND[order]
 
     def near(x: Any) -> Any:
         rest = m.polynomial(x * x, low)
@@ -72,7 +76,8 @@ def _y(m: Evaluator, order: int, x: Any) -> Any:
         return rest + m.log(x) * _j(m, order, x) * _TWO_OVER_PI
 
     value = m.choose(
-        (x,), (x < _LOW, near), (x < _END, lambda x: m.polynomial(x - _LOW * 1.5, high)),
+        (x,), (x < 2.0, near), (x < _LOW, lambda x: m.polynomial(x - 3.25, middle)),
+        (x < _END, lambda x: m.polynomial(x - _LOW * 1.5, high)),
         lambda x: m.where(x < math.inf, _far(m, order, x)[1], 0.0),
     )  # fmt: skip
     return m.where(x > 0.0, value, m.where(m.eq(x, 0.0), -math.inf, math.nan))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from . import coefficients_gamma as tables
+from .coefficients import gamma as tables
 from .evaluator import Evaluator
 from .jets import Index, Jet, compose, value_of
 from .table import define, define_by_jets

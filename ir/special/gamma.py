@@ -1,4 +1,4 @@
-"""The gamma function and its logarithm's derivatives, zeta functions, and the beta function.
+"""The gamma function and its logarithm's derivatives, and zeta functions.
 
 Small arguments go by recurrence to an interval around 1.5 or 2, where a polynomial serves; large ones have
 Stirling's series (Abramowitz and Stegun, 6.1.40, 6.3.18), negative ones the reflections 6.1.17 and 6.3.7.
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from . import coefficients_gamma as tables
+from .coefficients import gamma as tables
 from .evaluator import Evaluator
 from .jets import Index, Jet, value_of
 from .table import define, define_by_jets
@@ -22,7 +22,7 @@ HALF_LOG_2PI: Final = 0.5 * math.log(2.0 * math.pi)
 _ROOT: Final = 1.4616321449683622
 _ROOT_LOW: Final = 9.549995429965697e-17
 #: B(2j) / (2j)!, j from 1.
-_BERNOULLI: Final = (
+BERNOULLI: Final = (
     0.083333333333333333333, -0.0013888888888888888889, 0.000033068783068783068783,
     -8.2671957671957671958e-7, 2.0876756987868098979e-8, -5.2841901386874931848e-10,
     1.3382536530684678833e-11, -3.3896802963225828668e-13, 8.5860620562778445641e-15,
@@ -185,7 +185,7 @@ def hurwitz(m: Evaluator, s: Any, q: Any) -> Any:
     total = total + m.pow(a, 1.0 - s) / (s - 1.0) + last * 0.5
     square = 1.0 / (a * a)
     factor = last * s / a
-    for j, bernoulli in enumerate(_BERNOULLI, 1):
+    for j, bernoulli in enumerate(BERNOULLI, 1):
         total = total + factor * bernoulli
         factor = factor * (s + (2.0 * j - 1.0)) * (s + 2.0 * j) * square
     return total
@@ -198,6 +198,8 @@ def _zeta(m: Evaluator, s: Any, q: Any) -> Any:
     value = m.where(q <= -LOWEST, math.nan, value)
     value = m.where((q <= 0.0) & whole, math.inf, value)
     value = m.where(m.eq(q, math.inf) & (size > 1.0), 0.0, value)
+    limit = m.where(q > 1.0, 0.0, m.where(m.eq(q, 1.0), 1.0, math.inf))
+    value = m.where(m.eq(size, math.inf), limit, value)
     return m.where(size > 1.0, value, m.where(m.eq(size, 1.0), math.inf, math.nan))
 
 
@@ -244,131 +246,11 @@ def log_gamma_1p(m: Evaluator, x: Any) -> Any:
     return m.where(small, near, log_gamma_of(m, m.where(small, 1.0, x + 1.0)))
 
 
-def beta_log(m: Evaluator, a: Any, b: Any, factor: Any = None) -> Any:
-    """log beta(a, b) for a, b > 0; of `factor` beta(a, b), where `factor` is a or b."""
-    swapped = a > b
-    a, b = m.where(swapped, b, a), m.where(swapped, a, b)
-
-    def least(a: Any) -> Any:
-        return log_gamma_of(m, a) if factor is None else log_gamma_1p(m, a)
-
-    def small(a: Any, b: Any) -> Any:
-        return least(a) + (log_gamma_of(m, b) - log_gamma_of(m, a + b))
-
-    def tiny(a: Any, b: Any) -> Any:
-        # gamma(b) / gamma(a + b), lifted by 8: above / below, whose difference is `excess`, is a product
-        above, below, excess = a + b, b, a
-        for n in range(1, 8):
-            step = b + float(n)
-            excess = excess * step + above * a
-            above, below = above * (a + step), below * step
-        lifted = m.log1p(excess / below)
-        large = b + 8.0
-        total = a + large
-        rest = stirling_rest(m, large) - stirling_rest(m, total)
-        main = a * (1.0 - m.log(total)) - (large - 0.5) * m.log1p(a / large)
-        return least(a) + (lifted + (main + rest))
-
-    def mixed(a: Any, b: Any) -> Any:
-        # gamma(b) / gamma(a + b) by Stirling's series, of which what is equal cancels
-        total = a + b
-        rest = stirling_rest(m, b) - stirling_rest(m, total)
-        return (least(a) + rest) + (a * (1.0 - m.log(total)) - (b - 0.5) * m.log1p(a / b))
-
-    def large(a: Any, b: Any) -> Any:
-        rest = stirling_rest(m, a) + stirling_rest(m, b) - stirling_rest(m, a + b)
-        main = (a - 0.5) * m.log(a / (a + b)) - b * m.log1p(a / b)
-        return main + (rest + HALF_LOG_2PI - m.log(b) * 0.5) + (0.0 if factor is None else m.log(a))
-
-    value = m.choose((a, b), ((b < 8.0) & (a < 0.5 * b), tiny), (b < 8.0, small), (a < 8.0, mixed), large)
-    return value if factor is None else m.where(factor > a, value + m.log(factor / a), value)
-
-
-def _betaln(m: Evaluator, a: Any, b: Any) -> Any:
-    def any_sign(a: Any, b: Any) -> Any:
-        value = log_gamma_of(m, a) + log_gamma_of(m, b) - log_gamma_of(m, a + b)
-        return m.where(m.eq(value_of(a), 0.0) | m.eq(value_of(b), 0.0), math.inf, value)
-
-    return m.choose((a, b), ((a > 0.0) & (b > 0.0), lambda a, b: beta_log(m, a, b)), any_sign)
-
-
 def precise_power(m: Evaluator, above: Any, below: Any, exponent: Any) -> Any:
     """(above / below)^exponent, where the rounding of the quotient is made good."""
     ratio = above / below
     product, low = m.two_product(ratio, below)
     return m.pow(ratio, exponent) * (1.0 + exponent * (((above - product) - low) / above))
-
-
-def _beta(m: Evaluator, a: Any, b: Any) -> Any:
-    def by_gamma(a: Any, b: Any) -> Any:
-        total, low = m.two_sum(a, b)
-        # what rounding takes off a + b counts as often as digamma says, which is near log
-        ratio = m.call("gamma", a) * m.call("gamma", b) / m.call("gamma", total)
-        ratio = m.where(total > 2.0, ratio - ratio * (low * m.log(total)), ratio)
-        # at the poles of gamma(a + b) beta is 0; at those of the others it is infinite
-        zero = (total <= 0.0) & m.eq(m.floor(total), total)
-        pole_a, pole_b = (a <= 0.0) & m.eq(m.floor(a), a), (b <= 0.0) & m.eq(m.floor(b), b)
-        other = m.where(pole_a, b, a)
-        value = m.where(zero, 0.0, ratio)
-        return m.choose((other, total, value), (pole_a | pole_b, at_pole), lambda other, total, value: value)
-
-    def at_pole(other: Any, total: Any, value: Any) -> Any:
-        # both poles of integers cancel: (-1)^b beta(1 - a - b, b) for a < 0 < b
-        rest = 1.0 - total
-        odd = ~m.eq(m.floor(other * 0.5) * 2.0, other)
-        finite = m.eq(m.floor(other), other) & (rest > 0.0) & (other > 0.0)
-        lifted = m.call("gamma", rest) * m.call("gamma", other) / m.call("gamma", rest + other)
-        return m.where(finite, m.where(odd, -lifted, lifted), math.inf)
-
-    def by_logarithm(a: Any, b: Any) -> Any:
-        return m.exp(_betaln(m, a, b))
-
-    def by_powers(a: Any, b: Any) -> Any:
-        # Stirling's series; the roundings of the bases are made good
-        total, low = m.two_sum(a, b)
-        rest = stirling_rest(m, a) + stirling_rest(m, b) - stirling_rest(m, total) - low
-        powers = precise_power(m, a, total, a - 0.5) * precise_power(m, b, total, b)
-        return powers * m.exp(rest) * (math.sqrt(2.0 * math.pi) / m.sqrt(b))
-
-    small = (m.abs(a) < 20.0) & (m.abs(b) < 20.0)
-    negative = (a < 0.0) | (b < 0.0)
-    large = (a >= 8.0) & (b >= 8.0)
-    return m.choose((a, b), (small | negative, by_gamma), (large, by_powers), by_logarithm)
-
-
-def _binom(m: Evaluator, n: Any, k: Any) -> Any:
-    """The binomial coefficient; exact where all products are."""
-    whole = m.eq(m.floor(n), n) & m.eq(m.floor(k), k)
-    k = m.where(whole & (k > n * 0.5) & (n > 0.0), n - k, k)
-
-    def product(n: Any, k: Any) -> Any:
-        start = n - k
-
-        def turn(total: Any, i: Any) -> tuple[Any, Any]:
-            return total * (start + i) / i, i + 1.0
-
-        total, _ = m.loop(lambda total, i: i <= k, turn, 1.0, 1.0)
-        return m.where(k < 0.0, 0.0, total)
-
-    def by_beta(n: Any, k: Any) -> Any:
-        inside = 1.0 / ((n + 1.0) * m.call("beta", n - k + 1.0, k + 1.0))
-        outside = m.eq(m.floor(n), n) & (n < 0.0)
-        return m.where(outside, math.nan, inside)
-
-    few = m.eq(m.floor(k), k) & (m.abs(k) <= 30.0)
-    return m.choose((n, k), (few, product), by_beta)
-
-
-def _binom_slope(place: int) -> Any:
-    def slope(b: Any, orders: Index, n: Any, k: Any) -> Any:
-        rest = write(b, "digamma", b.add(b.sub(n, k), 1.0))
-        if place:
-            difference = b.sub(rest, write(b, "digamma", b.add(k, 1.0)))
-        else:
-            difference = b.sub(write(b, "digamma", b.add(n, 1.0)), rest)
-        return b.mul(write(b, "binom", n, k), difference)
-
-    return slope
 
 
 def _zeta_slope(b: Any, orders: Index, s: Any, q: Any) -> Any:
@@ -381,20 +263,8 @@ def _zeta_slope(b: Any, orders: Index, s: Any, q: Any) -> Any:
     return b.neg(value)
 
 
-def _beta_slope(place: int) -> Any:
-    def slope(b: Any, orders: Index, x: Any, y: Any) -> Any:
-        own = (x, y)[place]
-        difference = b.sub(write(b, "digamma", own), write(b, "digamma", b.add(x, y)))
-        return b.mul(write(b, "beta", x, y), difference)
-
-    return slope
-
-
 define("gammaln", "x", _gammaln, True)
 define_by_jets("gamma", "x", gamma_of, True)
 define("digamma", "x", lambda m, orders, x: _polygamma(m, orders[0], x), True)
 define_by_jets("zeta", "s q", _zeta, True, _zeta_slope)
 define_by_jets("riemann_zeta", "s", _riemann_zeta, True)
-define_by_jets("betaln", "a b", _betaln, True, True)
-define("beta", "a b", lambda m, orders, a, b: _beta(m, a, b), _beta_slope(0), _beta_slope(1))
-define("binom", "n k", lambda m, orders, n, k: _binom(m, n, k), _binom_slope(0), _binom_slope(1))

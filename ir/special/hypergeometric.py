@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from . import coefficients_hypergeometric as tables
+from .coefficients import hypergeometric as tables
 from .evaluator import TURNS, Evaluator
 from .gamma import gamma_of
 from .incomplete_gamma import converging

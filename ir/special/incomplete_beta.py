@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
+from .beta import beta_log
 from .evaluator import TURNS, Evaluator
-from .gamma import beta_log, stirling_rest
+from .gamma import stirling_rest
 from .incomplete_gamma import settled, unsettled
 from .information import log1p_less_x
 from .jets import Index, Jet, value_of

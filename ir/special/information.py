@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from . import coefficients_gamma as tables
+from .coefficients import gamma as tables
 from .evaluator import Evaluator, inverse_power
 from .jets import Index, Jet, compose, value_of
 from .table import define

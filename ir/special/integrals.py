@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from . import coefficients_integral as tables
+from .coefficients import integral as tables
 from .evaluator import Evaluator
 from .incomplete_gamma import settled, unsettled
 from .jets import Index, value_of

@@ -39,7 +39,8 @@ class Special:
 _FUNCTIONS: Final[dict[str, Special]] = {}
 #: Families, and the functions of each.
 FAMILIES: Final = {
-    "gamma": "gammaln gamma digamma zeta riemann_zeta beta betaln binom",
+    "gamma": "gammaln gamma digamma zeta riemann_zeta",
+    "beta": "beta betaln binom",
     "error": "erfcx erfinv erfcinv ndtr log_ndtr ndtri log_expit logit",
     "information": "xlogy xlog1py entr rel_entr kl_div log_ratio",
     "incomplete_gamma": "gammainc gammaincc gamma_density gammaincinv gammainccinv",

@@ -87,9 +87,17 @@ def tables() -> Iterator[Table]:
             yield Table(f"J{order}_{name}", f"J{order} x, x = {mp.nstr(middle, 6)} + t",
                         lambda t, middle=middle, order=order: mp.besselj(order, middle + t), -half, half,
                         19)  # fmt: skip
-        yield Table(f"Y{order}_LOW", f"what the logarithm leaves of Y{order}, x^2 = t",
-                    second_kind_rest(order), 0,
-                    (2 * half) ** 2, 13)  # fmt: skip
+        yield Table(
+            f"Y{order}_LOW",
+            f"what the logarithm leaves of Y{order}, x^2 = t",
+            second_kind_rest(order),
+            0,
+            4,
+            9,
+        )
+        yield Table(f"Y{order}_MIDDLE", f"Y{order} x, x = 3.25 + t",
+                    lambda t, order=order: mp.bessely(order, mp.mpf("3.25") + t), -1.25, 1.25,
+                    24)  # fmt: skip
         yield Table(f"Y{order}_HIGH", f"Y{order} x, x = {mp.nstr(3 * half, 6)} + t",
                     lambda t, order=order: mp.bessely(order, 3 * half + t), -half, half, 24)  # fmt: skip
         yield Table(f"I{order}_LOW", f"I{order} x" + " / x" * order + ", x^2 = t",

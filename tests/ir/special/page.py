@@ -19,7 +19,8 @@ Each function is one algorithm (`ir/special/`), of which compiled code has one v
 are ufuncs of that function, compiled at its first use (some 10 ms; the disk cache keeps it); where there can
 be no native code, NumPy runs the algorithm. Derivatives in parameters, such as the a of `gammainc` or the
 order of `iv`, are what the algorithm computes on truncated Taylor polynomials: series, recurrences and
-continued fractions are differentiated term by term, to fourth order in each parameter.
+continued fractions are differentiated term by term, to fourth order in each parameter. Those of `betaln`
+are differences of polygamma functions, summed so that nothing cancels.
 
 Where a series, recurrence or fraction needs more than 100,000 terms, the result is NaN: `gammainc` for a
 above some 10^8, `jv` and `iv` for orders above 10^5, `hyp2f1` within 4e-4 of 1. `zeta` and `polygamma` are
@@ -33,9 +34,10 @@ values; SciPy has NaN for some.
 The largest error that the tests admit in float64, in units in the last place, where arguments are sampled;
 in float32, in its units, where that is not half of one; and in float64 that of derivatives in the operands,
 by orders: (1, 0) is the first derivative in the first operand.
-`tests/ir/special/test_special_accuracy.py` checks both against mpmath, eagerly and compiled; this page is
-generated from its table, `python -m tests.ir.special.page > docs/special.md`. All other derivatives are
-rules of these functions and of ops (`tests/ir/special/test_special_gradients.py`, to second order).
+`tests/ir/special/test_special_accuracy.py` checks both against mpmath, eagerly and compiled, and
+`tests/ir/special/test_special_regions.py` more densely around zeros and seams; this page is generated from
+their table, `python -m tests.ir.special.page > docs/special.md`. All other derivatives are rules of these
+functions and of ops (`tests/ir/special/test_special_gradients.py`, to second order).
 
 | function | where | ulps | float32 | derivatives |
 |---|---|---|---|---|

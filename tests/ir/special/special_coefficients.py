@@ -1,4 +1,4 @@
-"""The tables of ``ir/special/coefficients_*.py``, computed in mpmath: polynomials through Chebyshev's points.
+"""The tables of ``ir/special/coefficients/``, computed in mpmath: polynomials through Chebyshev's points.
 
 Run ``python -m tests.ir.special.special_coefficients FAMILY`` to print the module of a family (gamma, bessel,
 integral or hypergeometric) again, or name tables, too, to print those alone. Each `Table` says what is
@@ -96,7 +96,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .polynomials import Polynomial
+from ..polynomials import Polynomial
 
 # fmt: off
 '''

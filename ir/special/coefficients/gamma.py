@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .polynomials import Polynomial
+from ..polynomials import Polynomial
 
 # fmt: off
 

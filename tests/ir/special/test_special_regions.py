@@ -1,0 +1,87 @@
+"""Accuracy of the special functions where samples over the whole range seldom fall, and their limits."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+from tracejit.ir.special.table import evaluate
+
+from .cases import Case, mixed, powers, product, uniform
+from .test_special_accuracy import CASES, check, compiled
+
+DENSE, DERIVATIVES = 300, 60
+#: Samplers of regions by function: around zeros, and where one way to compute it follows another.
+REGIONS = {
+    "y0": mixed(uniform(2, 4.5), uniform(4.1, 4.6), uniform(0.8, 1)),
+    "y1": mixed(uniform(2, 4.5), uniform(4.1, 4.6), uniform(0.01, 2)),
+    "beta": product(uniform(20, 100), uniform(0.001, 20)),
+    "betaln": product(powers(-1, 1.5), powers(-1, 1.5)),
+}
+
+
+@pytest.mark.parametrize("name", REGIONS)
+def test_values_in_regions(name: str) -> None:
+    case = dataclasses.replace(CASES[name], sample=REGIONS[name])
+    check(case, (0,) * len(case.sample(np.random.default_rng(0), 1)), case.bound, DENSE)
+
+
+@pytest.mark.parametrize("orders", [(1, 0), (0, 1), (1, 1), (2, 0), (0, 2), (2, 1), (3, 0)])
+def test_derivatives_of_betaln(orders: tuple[int, int]) -> None:
+    """Differences of polygamma functions cancel nowhere: in full digits without a floor."""
+    order = sum(orders) - 1
+
+    def truth(a: float, b: float) -> object:
+        if all(orders):
+            return -mp.polygamma(order, a + b)
+        own = a if orders[0] else b
+        return mp.polygamma(order, own) - mp.polygamma(order, a + b)
+
+    case = Case("betaln", "", truth, product(powers(-2, 3), powers(-2, 3)), 6, exact={orders: truth})
+    check(case, orders, case.bound, DERIVATIVES)
+
+
+def test_beta_of_a_negative_and_a_large_number() -> None:
+    sample = product(uniform(-7.9, 0), powers(1.4, 6))
+    quotient = Case(
+        "beta", "", lambda a, b: mp.gamma(a) * mp.gamma(b) / mp.gamma(a + b), sample, 8, digits=60
+    )
+    check(quotient, (0, 0), quotient.bound, DENSE)
+    logarithm = Case("betaln", "", lambda a, b: mp.log(abs(quotient.truth(a, b))), sample, 8, floor=0.5,
+                     digits=60)  # fmt: skip
+    check(logarithm, (0, 0), logarithm.bound, DENSE)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "expected"),
+    [
+        ("betaln", (-3.0, 2.0), math.log(1 / 6)),
+        ("betaln", (3.0, -3.0), math.log(1 / 3)),
+        ("betaln", (-3.0, 4.0), math.inf),
+        ("betaln", (-3.0, -2.0), math.inf),
+        ("betaln", (-3.0, 0.5), math.inf),
+        ("betaln", (2.5, -3.5), -math.inf),
+        ("betaln", (math.inf, 1.0), -math.inf),
+        ("betaln", (-1.5, math.inf), math.inf),
+        ("beta", (math.inf, 1.0), 0.0),
+        ("beta", (math.inf, math.inf), 0.0),
+        ("beta", (-1.5, math.inf), math.inf),
+        ("beta", (-0.5, math.inf), -math.inf),
+        ("beta", (0.0, math.inf), math.inf),
+        ("beta", (-3.0, 3.0), -1 / 3),
+        ("beta", (5e-324, 3.0), math.inf),
+        ("beta", (300.0, -200.5), -3.0618038740539e81),
+        ("zeta", (math.inf, 2.0), 0.0),
+        ("zeta", (math.inf, 1.0), 1.0),
+        ("zeta", (math.inf, 0.5), math.inf),
+    ],
+)
+def test_limits_and_poles(name: str, arguments: tuple[float, ...], expected: float) -> None:
+    values = [np.array([argument]) for argument in arguments]
+    orders = (0,) * len(values)
+    for result in (evaluate(name, orders, values), compiled(name, orders, values)):
+        assert result[0] == pytest.approx(expected, rel=1e-11)
