@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping, Iterable
 from typing import Any, Final
 
 from ..eager.dispatch import apply
@@ -73,7 +73,8 @@ def check_op(
     Raises CheckFailure, an AssertionError, with everything that is wrong.
     """
     name, record = _resolved(op)
-    cases = [_sample(sample, i) for i, sample in enumerate(samples)]
+    defaults = record.defaults if record is not None else {}
+    cases = [_sample(sample, i, defaults) for i, sample in enumerate(samples)]
     if not cases:
         raise TracejitError(f"check_op({name}): expected at least one sample")
     if not 0 <= order <= _MOST_ORDERS:
@@ -101,7 +102,8 @@ def _resolved(op: Any) -> tuple[str, Op | None]:
     return getattr(op, "__name__", type(op).__name__), None
 
 
-def _sample(sample: Any, number: int) -> Sample:
+def _sample(sample: Any, number: int, defaults: Mapping[str, Any]) -> Sample:
+    """What a user gave as sample `number`, with `defaults` for the attributes that are left out."""
     if isinstance(sample, Sample):
         return sample
     if not isinstance(sample, (tuple, list)):
@@ -113,7 +115,7 @@ def _sample(sample: Any, number: int) -> Sample:
     arrays = [
         operand.detach().numpy() if isinstance(operand, Tensor) else as_array(operand) for operand in operands
     ]
-    return Sample(tuple([array.copy() for array in arrays]), attrs)
+    return Sample(tuple([array.copy() for array in arrays]), {**defaults, **attrs})
 
 
 class _Run:
