@@ -72,6 +72,10 @@ class FrozenResultWarning(UserWarning):
     """A traced function asked for random numbers or the time, which are constants of the compiled code."""
 
 
+class UnrolledLoopWarning(UserWarning):
+    """A loop of a traced function is unrolled into very many operations, each of which is compiled."""
+
+
 class CompilerWarning(RuntimeWarning):
     """The compiler failed on a part of a valid program, which is compiled in a simpler and slower way.
 

@@ -148,7 +148,7 @@ def _traced(
                 f"{label} {structures[-1]}"
             )
     for i, path in enumerate(paths):
-        _agree(name, labels, regions, i, path)
+        agree(name, labels, regions, i, path)
     holders, params = shared_captures([region.tracer for region in regions])
     bodies = tuple(
         [
@@ -160,7 +160,7 @@ def _traced(
     return structures[0].unflatten(results)
 
 
-def _agree(name: str, labels: Sequence[str], regions: Sequence[Region], i: int, path: str) -> None:
+def agree(name: str, labels: Sequence[str], regions: Sequence[Region], i: int, path: str) -> None:
     """Give result `i` of all branches one type, casting Python numbers. Raises where that cannot be."""
     types: list[TensorType] = [region.results[i].type for region in regions]
     strong = [type for type, region in zip(types, regions, strict=True) if not region.weak[i]]

@@ -16,6 +16,7 @@ from .attributes import is_library, is_own, is_user_function
 from .execution import Execution
 from .guards import Guard
 from .library_calls import LibraryCalls
+from .rewritten import original
 from .sources import Source
 from .values import (
     TRACED,
@@ -246,9 +247,10 @@ class Reader(LibraryCalls):
     def _follow_function(
         self, place: Place, function: FunctionType, positional: list[Any], named: dict[str, Any]
     ) -> Any:
-        code = function.__code__
+        code = original(function.__code__)
         if is_user_function(function):
             self.uses.guard(Guard, place.attribute("__code__", code), code)
+            self.uses.followed[id(function)] = function
         cells: dict[str, Cell] = {}
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             try:

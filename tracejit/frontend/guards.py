@@ -11,6 +11,7 @@ import numpy as np
 from ..eager.tensor import Tensor
 from ..ir.graph import Value
 from ..ir.records import record
+from .rewritten import original
 from .sources import MISSING, Source
 
 #: Immutable values that are compared by value.
@@ -49,7 +50,8 @@ class Guard:
 
     def holds(self) -> bool:
         """Whether nothing that the trace saw has changed there."""
-        return self.source.read() is self.expected
+        value = self.source.read()
+        return value is self.expected or original(value) is self.expected
 
     def shown(self) -> tuple[str, str]:
         """What was there when the function was traced, and what is there now."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, Final
 
 import numpy as np
@@ -69,10 +69,12 @@ class Uses:
     unwatched: dict[str, None]
     #: Calls whose results a trace freezes, in words.
     frozen: dict[str, None]
+    #: Functions of the user's that were followed, by identity.
+    followed: dict[int, FunctionType]
 
     @classmethod
     def empty(cls) -> Uses:
-        return cls({}, {}, {}, {}, set(), {}, {}, {}, {})
+        return cls({}, {}, {}, {}, set(), {}, {}, {}, {}, {})
 
     def guard(self, kind: type[Guard], place: Place, expected: Any) -> None:
         """Ask for `expected` to hold at `place`."""

@@ -13,6 +13,7 @@ from ..ir.records import record
 from ..ir.registry import Kind
 from ..runtime.cache.store import CACHE
 from ..runtime.executable import Executable
+from ..loops.reports import LoopReport
 from .paths import Paths, describe
 from .recompilation import Change, Reason, argument_names
 from .signatures import Signature, type_text
@@ -100,6 +101,7 @@ class SignatureReport:
         donated: how many arrays are donated.
         reused: how many of those have memory that a result may take over.
         writes: the arguments that the function writes.
+        loops: what became of each loop in the function.
     """
 
     arguments: tuple[tuple[str, str], ...]
@@ -116,6 +118,7 @@ class SignatureReport:
     donated: int = 0
     reused: int = 0
     writes: tuple[str, ...] = ()
+    loops: tuple[LoopReport, ...] = ()
 
     @property
     def milliseconds(self) -> float:
@@ -224,6 +227,7 @@ def _report(
         len(signature.donated),
         len(signature.compiled.made_executable.reuses) if signature.compiled.made_executable else 0,
         () if signature.writes is None else signature.writes.names(),
+        signature.loops,
     )
 
 
@@ -295,6 +299,8 @@ def _lines(number: int, report: SignatureReport, signature: Signature, paths: Pa
         yield f"      donated arrays: {report.donated}, memory reused by results: {report.reused}"
     if report.writes:
         yield from _wrapped(f"writes to arguments: {', '.join(report.writes)}")
+    for loop in report.loops:
+        yield from _wrapped(str(loop))
     if report.guards:
         yield from _wrapped("guards: " + ", ".join(f"{name} is {value}" for name, value in report.guards))
     for name in report.unwatched:

@@ -22,6 +22,8 @@ from ..ir.errors import GradientError, TraceError, TracejitError
 from ..ir.graph import Function
 from ..ir.process.locks import ForkLock
 from ..ir.types import TensorType
+from ..loops.conversion import loops_traced
+from ..loops.reports import LoopReport
 from ..pytree import TreeDef, flatten
 from ..state import STATE
 from ..tracing.tracer import Traced, trace_flat
@@ -82,9 +84,11 @@ class JitFunction(Viewable):
         max_paths: int = MAX_PATHS,
         donate_argnums: int | Sequence[int] = (),
         donate_argnames: str | Sequence[str] = (),
+        loops: str = "auto",
     ) -> None:
         functools.update_wrapper(self, fn)
         self._max_paths = max_paths
+        self._loops = loops
         self._fn = fn
         static = selected_arguments(fn, "static", static_argnums, static_argnames)
         self._static_argnums, self._static_argnames = static
@@ -216,8 +220,8 @@ class JitFunction(Viewable):
 
     def _read_and_trace(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], prefix: Sequence[Any] = ()
-    ) -> tuple[Uses, Numbers, Traced]:
-        """What the function reads, which numbers are inputs, and what `_trace` gives.
+    ) -> tuple[Uses, Numbers, Traced, tuple[LoopReport, ...]]:
+        """What the function reads, which numbers are inputs, what `_trace` gives, and what became of loops.
 
         Where the arguments have values, Python code may ask for them; `prefix` are the first answers.
         """
@@ -246,7 +250,9 @@ class JitFunction(Viewable):
         STATE.recording, STATE.blocked = True, False
         try:
             symbols = [(*symbol_type(type_), name) for type_, name in zip(types, names, strict=True)]
-            return uses, numbers, trace_flat(run, symbols, self._branches(leaves, prefix), numbers)
+            with loops_traced(self._loops, self._name, uses.followed.values()) as reports:
+                traced = trace_flat(run, symbols, self._branches(leaves, prefix), numbers)
+            return uses, numbers, traced, reports()
         finally:
             STATE.recording, STATE.blocked = outer
 
@@ -264,7 +270,7 @@ class JitFunction(Viewable):
     ) -> Signature:
         """Trace and compile for these arguments; with `prefix`, the path that begins with such decisions."""
         start = time.perf_counter()
-        uses, numbers, traced = self._read_and_trace(args, kwargs, prefix)
+        uses, numbers, traced, loops = self._read_and_trace(args, kwargs, prefix)
         seconds = time.perf_counter() - start
         structure, leaf_types, static, _ = key
         bindings = bind(uses, numbers, traced)
@@ -275,7 +281,7 @@ class JitFunction(Viewable):
         signature = Signature(
             structure, leaf_types, static, traced.function, compiled, bindings, result, traced.ranges
         )
-        signature.writes = writes
+        signature.writes, signature.loops = writes, loops
         signature.reason, signature.decisions, signature.donated = reason, traced.decisions, donated
         signature.milliseconds = {"trace": seconds * 1e3}
         return signature

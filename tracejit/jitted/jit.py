@@ -11,6 +11,7 @@ from ..array.diagonals import trace as matrix_trace
 from ..eager.tensor import Tensor
 from ..ir.errors import ArgumentError, TracejitError
 from ..ir.graph import Function
+from ..loops.reports import MODES
 from .function import JitFunction
 from .paths import MAX_PATHS
 
@@ -25,6 +26,7 @@ def jit(
     donate_argnames: str | Sequence[str] = ...,
     max_paths: int = ...,
     on_branch: str = ...,
+    loops: str = ...,
 ) -> JitFunction: ...
 @overload
 def jit(
@@ -36,6 +38,7 @@ def jit(
     donate_argnames: str | Sequence[str] = ...,
     max_paths: int = ...,
     on_branch: str = ...,
+    loops: str = ...,
 ) -> Callable[[Callable[..., Any]], JitFunction]: ...
 def jit(
     fn: Callable[..., Any] | None = None,
@@ -46,6 +49,7 @@ def jit(
     donate_argnames: str | Sequence[str] = (),
     max_paths: int = MAX_PATHS,
     on_branch: str = "path",
+    loops: str = "auto",
 ) -> Any:
     """Compile `fn` to native code for the types it is called with; a decorator or a function.
 
@@ -57,6 +61,11 @@ def jit(
 
     Python code may branch on values (``if x:``, ``while x:``, ``float(x)``, indexing a list): each path that
     calls take is compiled once, up to `max_paths` of them. With ``on_branch="error"`` it may not.
+
+    ``for`` and ``while`` statements become loops of the compiled code where their steps can be traced as one,
+    and are unrolled otherwise, with the reason in ``explain()``; short ones are unrolled, too. With
+    ``loops="compiled"`` a loop that cannot be compiled raises, with ``loops="unrolled"`` none is. See
+    docs/loops.md.
 
     The memory of arguments that `donate_argnums` or `donate_argnames` name may be reused: where a result has
     an array's shape and dtype, and nothing reads the array after that result is written, the array is updated
@@ -84,12 +93,14 @@ def jit(
         raise TracejitError(f'jit: on_branch must be "path" or "error", got {on_branch!r}')
     if not isinstance(max_paths, int) or max_paths < 1:
         raise TracejitError(f"jit: max_paths must be a positive integer, got {max_paths!r}")
+    if loops not in MODES:
+        raise TracejitError(f'jit: loops must be "auto", "compiled" or "unrolled", got {loops!r}')
     limit = max_paths if on_branch == "path" else 0
     if fn is not None and not callable(fn):
         raise TracejitError(f"jit: expected a function, got {type(fn).__name__}")
 
     def make(function: Callable[..., Any]) -> JitFunction:
-        return JitFunction(function, static_argnums, static_argnames, limit, donate_argnums, donate_argnames)
+        return JitFunction(function, static_argnums, static_argnames, limit, donate_argnums, donate_argnames, loops)
 
     return make if fn is None else make(fn)
 

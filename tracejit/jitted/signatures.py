@@ -17,6 +17,7 @@ from ..ir.errors import DTypeError, TraceError
 from ..ir.graph import Function, Value
 from ..ir.records import field, record
 from ..ir.types import TensorType
+from ..loops.reports import LoopReport
 from ..pytree import TreeDef, count_leaves, flatten
 from ..state import STATE
 from ..tracing.tracer import scalar_type
@@ -74,6 +75,8 @@ class Signature:
     hits: int = 0
     #: The arguments that the function writes, None where it writes none.
     writes: ArgumentWrites | None = None
+    #: What became of the loops in the function.
+    loops: tuple[LoopReport, ...] = ()
 
     def run(self, arguments: Any, leaves: Sequence[Any], inputs: Sequence[Tensor]) -> Any:
         """The result for ``arguments = (positional, named)``, whose leaves are `leaves`; `inputs` are these

@@ -16,6 +16,7 @@ import numpy as np
 from ..eager.tensor import Array, Tensor, as_array, wrap
 from ..eager.views import ViewStep, share
 from ..frontend.guards import same_content
+from ..frontend.rewritten import original, original_site
 from ..generator import Draws, Generator
 from ..ir.builder import Builder, operand_of
 from ..ir.dtypes import (
@@ -161,9 +162,9 @@ class Tracer(Builder):
         frame = sys._getframe(2)
         while frame is not None and not is_user_file(frame.f_code.co_filename):
             frame = frame.f_back  # type: ignore[assignment]
-        if frame is None or frame.f_code not in self._number_codes:
+        if frame is None or original(frame.f_code) not in self._number_codes:
             return value
-        number = self._numbers.input_for(value, frame.f_code, frame.f_lasti)
+        number = self._numbers.input_for(value, *original_site(frame.f_code, frame.f_lasti))
         if number is None:
             return value
         capture = self.captures.get(id(number))

@@ -47,6 +47,17 @@ _UNRECORDED_WRITE: Final = (
 )
 
 
+class OutsideWriteError(TraceError):
+    """A traced tensor is written in a region that it does not belong to."""
+
+    def __init__(self, name: str, tensor: Tensor) -> None:
+        super().__init__(
+            f"{name}: a tensor of type {tensor.type} from outside a loop body, a branch or a mapped function "
+            "is being written inside it. Carry it through, or return the new value"
+        )
+        self.tensor = tensor
+
+
 def writes_memory(x: Tensor, value: Any, name: str) -> bool:
     """Whether writing `value` to `x` is a write to memory alone. Raises where it may not be written."""
     chain = chain_of(x)
@@ -59,10 +70,7 @@ def writes_memory(x: Tensor, value: Any, name: str) -> bool:
         )
     traced = isinstance(x._data, Value)
     if traced and STATE.tracer is not None and not STATE.tracer.owns(x._data):
-        raise TraceError(
-            f"{name}: a tensor of type {x.type} from outside a loop body, a branch or a mapped function is "
-            "being written inside it. Carry it through, or return the new value"
-        )
+        raise OutsideWriteError(name, x)
     if not traced:
         take_memory(base)
     if not STATE.recording:
@@ -145,7 +153,7 @@ def adopt(x: Tensor, new: Tensor) -> None:
     chain = chain_of(x)
     if chain is None:
         _move(x, new)
-        _refresh(x)
+        refresh_views(x)
         return
     base, steps = chain
     whole = _put_back(base, _expanded(base, steps), new)
@@ -153,7 +161,7 @@ def adopt(x: Tensor, new: Tensor) -> None:
         whole = _guarded(base, whole)
         x._aliases = tuple(alias for alias in x._aliases if alias is not UNRECORDED)
     _move(base, whole)
-    _refresh(base)
+    refresh_views(base)
 
 
 def _guarded(base: Tensor, whole: Tensor) -> Tensor:
@@ -194,7 +202,7 @@ def _move(x: Tensor, new: Tensor) -> None:
         x._data = new._data
 
 
-def _refresh(base: Tensor) -> None:
+def refresh_views(base: Tensor) -> None:
     """Read the views of `base` anew."""
     tracer = STATE.tracer
     for view in views_of(base):

@@ -1,0 +1,393 @@
+"""Tracing a loop once: its variables become carries, tensors that it writes in place as well.
+
+The body runs on symbols in a region of its own. What it did to variables and tensors is put back each time,
+so that it can run again, with carries of other types or more tensors that turned out to be written, and so
+that an attempt that fails has changed nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..array.indexing.writing import OutsideWriteError
+from ..array.operands import filled
+from ..control.carry import as_leaf, as_tensor, is_weak, traced
+from ..control.loops import append_while
+from ..control.scans import append_scan
+from ..eager.tensor import Tensor, wrap
+from ..eager.views import chain_of
+from ..ir.dtypes import FLOAT64, INT64
+from ..ir.records import record
+from ..ir.types import TensorType
+from ..state import STATE
+from .iterations import Steps
+from .reports import Abandoned
+from .rewriting import Statement
+from .scalars import STAND_INS, truth
+from .variables import UNDEFINED, Content, Memory, Variables, content_of, is_returned, is_traced
+
+
+class _BecomesFloat(Exception):
+    """A Python integer that a loop carries becomes a float."""
+
+    def __init__(self, position: int) -> None:
+        self.position = position
+
+
+class _IsWritten(Exception):
+    """A variable's tensor is written in place, and stays the variable's."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+
+
+@record(eq=False)
+class Loop:
+    """A loop that is to be traced: its body, a function of the step's item or of nothing; for a ``while``,
+    its test; for a ``for``, its steps."""
+
+    statement: Statement
+    variables: Variables
+    body: Callable[..., Any]
+    steps: Steps | None = None
+    test: Callable[[], Any] | None = None
+
+
+def trace_loop(loop: Loop) -> str:
+    """Trace `loop` into the running trace, and give its variables the values after it. Returns how many steps
+    it has, in words. Raises where it cannot be traced, after which nothing has changed."""
+    memory = Memory()
+    for name in loop.statement.written:
+        value = loop.variables.get(name)
+        if name not in loop.statement.assigned and is_traced(value) and STATE.tracer.owns(value._data):
+            if not memory.holds(value):
+                memory.add(value)
+    while True:
+        try:
+            return _Attempt(loop, memory).run()
+        except OutsideWriteError as error:
+            if not STATE.tracer.owns(error.tensor._data):
+                raise
+            memory.add(error.tensor)
+        except _IsWritten as found:
+            memory.add(found.tensor)
+
+
+class _Carry:
+    """A variable that steps hand on: its value before the loop, or by the first step's end."""
+
+    def __init__(self, name: str, content: Content, *, exclusive: bool) -> None:
+        self.name, self.content, self.exclusive = name, content, exclusive
+        #: Of each leaf, the tensor of the caller's that stays the variable's, None for one that is handed on.
+        self.held: list[Tensor | None] = []
+
+
+class _Attempt:
+    """One attempt, with the tensors in `memory` written in place."""
+
+    def __init__(self, loop: Loop, memory: Memory) -> None:
+        self.loop, self.memory = loop, memory
+        self.statement, self.variables = loop.statement, loop.variables
+        self.carries: list[_Carry] = []
+        #: Variables that have no value before the loop and are read after it.
+        self.undefined: list[str] = []
+        #: What the leaves of carries begin with, without those that are held.
+        self.inits: list[Any] = []
+        self.paths: list[str] = []
+        #: Whether each result is a Python number, as the last run of the body found.
+        self.weak: list[bool] = []
+
+    def run(self) -> str:
+        tracer = STATE.tracer
+        self.memory.check()
+        self._collect()
+        while True:
+            if self.undefined:
+                self._give_undefined_types()
+            try:
+                results, text = self._append(tracer)
+                break
+            except _BecomesFloat as change:
+                self.inits[change.position] = self._as_float(self.inits[change.position])
+        self._finish(tracer, results)
+        return text
+
+    # -- before -------------------------------------------------------------------------------------
+
+    def _collect(self) -> None:
+        for name in self.statement.carried:
+            exclusive = self.variables.is_exclusive(name)
+            value = self.variables.get(name)
+            if value is UNDEFINED or (is_returned(name) and value is None):
+                if name in self.statement.results:
+                    self.undefined.append(name)
+                continue
+            content = content_of(value)
+            carry = _Carry(name, content, exclusive=exclusive)
+            if content.structure is not None:
+                paths = content.structure.paths()
+                for leaf, path in zip(content.leaves, paths, strict=True):
+                    held = leaf if self.memory.holds(leaf) else None
+                    carry.held.append(held)
+                    if held is None:
+                        self.inits.append(as_leaf("loop", name, path, leaf))
+                        self.paths.append(name + path)
+            self.carries.append(carry)
+
+    def _give_undefined_types(self) -> None:
+        """Carries for the variables that the body defines: zeros of the types that it gives them."""
+        tracer = STATE.tracer
+        seen: dict[str, tuple[Content, list[bool]]] = {}
+        types = [TensorType(leaf.dtype, leaf.shape) for leaf in map(as_tensor, self._sample())]
+        weak = [is_weak(tracer, leaf) for leaf in self._sample()]
+
+        def scratch(*values: Tensor) -> list[Any]:
+            saved = self._save()
+            try:
+                self._enter(values[1:])
+                self._step(values[0])
+                for name in self.undefined:
+                    content = content_of(self.variables.get(name))
+                    seen[name] = content, [is_weak(STATE.tracer, leaf) for leaf in content.leaves]
+            finally:
+                self._restore(saved)
+            return []
+
+        names = [f"x{i}" for i in range(len(types) + 1)]
+        counter = TensorType(INT64, ())
+        traced(tracer, scratch, [counter, *types], names, [True, *weak], repeats=True)
+        for name in self.undefined:
+            content, numbers = seen[name]
+            if content.value is UNDEFINED:
+                continue
+            if content.structure is None:
+                if not is_returned(name):
+                    raise Abandoned(f"{name} has no value before the loop, and is no number or array in it")
+                continue
+            zeros = [_zero(leaf, number) for leaf, number in zip(content.leaves, numbers, strict=True)]
+            carry = _Carry(
+                name, Content(content.structure.unflatten(zeros), zeros, content.structure), exclusive=True
+            )
+            carry.held = [None] * len(zeros)
+            position = len(self.inits)
+            self.inits[position:position] = zeros
+            self.paths += [name + path for path in content.structure.paths()]
+            self.carries.append(carry)
+        self.undefined = []
+
+    def _sample(self) -> list[Any]:
+        return [*self.inits, *self.memory.bases]
+
+    def _as_float(self, leaf: Any) -> Any:
+        return STAND_INS[float](leaf)
+
+    # -- the body -----------------------------------------------------------------------------------
+
+    def _save(self) -> Any:
+        return self.variables.values(self.statement.assigned), self.memory.save()
+
+    def _restore(self, saved: Any) -> None:
+        values, tensors = saved
+        self.memory.restore(tensors)
+        self.variables.update(values)
+
+    def _enter(self, values: Any) -> list[Tensor]:
+        """Give variables and memory their values in a region; the symbols of the variables."""
+        count = len(self.inits)
+        symbols = list(values[:count])
+        position = 0
+        for carry in self.carries:
+            structure = carry.content.structure
+            if structure is None:
+                continue
+            leaves = []
+            for held in carry.held:
+                leaves.append(symbols[position] if held is None else held)
+                position += held is None
+            self.variables.set(carry.name, structure.unflatten(leaves))
+        self.memory.enter([value._data for value in values[count : count + len(self.memory.bases)]])
+        return symbols
+
+    def _step(self, counter: Any, elements: Any = None) -> None:
+        """Run the body once."""
+        steps = self.loop.steps
+        if steps is None:
+            self.loop.body()
+        else:
+            if elements is None:
+                elements = [array[counter] for array in steps.arrays]
+            self.loop.body(steps.item(counter, elements))
+
+    def _leave(self, symbols: list[Tensor], params: list[Any]) -> list[Any]:
+        """The leaves at the end of a step. Raises where the variables are not what they were."""
+        tracer = STATE.tracer
+        written = {
+            id(symbol) for symbol, param in zip(symbols, params, strict=True) if symbol._data is not param
+        }
+        leaves: list[Any] = []
+        owners: dict[int, str] = {}
+        for carry in self.carries:
+            value = self.variables.get(carry.name)
+            if value is UNDEFINED:
+                raise Abandoned(f"{carry.name} may have no value at the end of a step")
+            before, after = carry.content, content_of(value)
+            if before.structure is None:
+                if value is not before.value:
+                    raise Abandoned(f"{carry.name} is {_shown(before.value)} first and {_shown(value)} later")
+                continue
+            if is_returned(carry.name) and after.structure is None:
+                leaves += [symbols[len(leaves) + i] for i in range(len(before.leaves))]
+                continue
+            if after.structure != before.structure:
+                raise Abandoned(
+                    f"{carry.name} changes its structure: {before.structure} first, {after.structure} later"
+                )
+            paths = before.structure.paths()
+            entered = [leaf for leaf in before.leaves]
+            for held, leaf, path, first in zip(carry.held, after.leaves, paths, entered, strict=True):
+                if held is not None:
+                    if leaf is not held:
+                        raise Abandoned(f"{carry.name}{path} is both written in place and assigned")
+                    continue
+                symbol = symbols[len(leaves)]
+                if id(symbol) in written and isinstance(first, Tensor) and is_traced(first):
+                    if leaf is symbol and tracer.parent.owns(first._data):
+                        raise _IsWritten(first)
+                    if not carry.exclusive or first._aliases is not None:
+                        raise Abandoned(f"{carry.name}{path} is both written in place and assigned")
+                self._check_identity(carry.name + path, leaf, owners, bool(written or self.memory.bases))
+                leaf = as_leaf("loop", carry.name, path, leaf)
+                before_number = is_weak(tracer, symbol) and symbol.dtype.kind == "i"
+                if before_number and is_weak(tracer, leaf) and as_tensor_type(leaf).dtype is FLOAT64:
+                    raise _BecomesFloat(len(leaves))
+                leaves.append(leaf)
+        return [*leaves, *[wrap(base._data) for base in self.memory.bases]]
+
+    def _check_identity(self, name: str, leaf: Any, owners: dict[int, str], writes: bool) -> None:
+        """Raise where a tensor is the value of two variables, or a part of another, and one is written."""
+        if not isinstance(leaf, Tensor) or not leaf.shape:
+            return
+        other = owners.setdefault(id(leaf), name)
+        base = name.split("[")[0].split(".")[0]
+        in_place = self.statement.written_anywhere
+        if other != name and (writes or base in in_place or other.split("[")[0] in in_place):
+            raise Abandoned(f"{name} and {other} are the same array, and an array is written in place")
+        if self.memory.holds(leaf) or (chain_of(leaf) is not None and (writes or base in in_place)):
+            raise Abandoned(f"{name} is a part of an array, and an array is written in place")
+
+    # -- the op -------------------------------------------------------------------------------------
+
+    def _append(self, tracer: Any) -> tuple[list[Tensor], str]:
+        steps, flag = self.loop.steps, self.statement.flag
+        bases: list[Any] = list(self.memory.bases)
+        paths = [*self.paths, *[f"array {i}" for i in range(len(bases))]]
+        if steps is not None and isinstance(steps.count, int) and not flag:
+            count = steps.count
+
+            def scanned(counter: Tensor, *values: Tensor) -> list[Any]:
+                split = len(values) - len(steps.arrays)
+                return [counter + 1, *self._body(counter, values[:split], list(values[split:]))]
+
+            results, _ = append_scan(
+                "loop", tracer, scanned, [0, *self.inits, *bases], ["step", *paths], steps.arrays, count
+            )
+            if not steps.arrays and not is_dependent(tracer, len(results)):
+                raise Abandoned("it computes with Python numbers alone")
+            return results[1:], f"{count} step{'s' * (count != 1)}"
+
+        def repeated(counter: Tensor, *values: Tensor) -> list[Any]:
+            return [counter + 1, *self._body(counter, values)]
+
+        def condition(counter: Tensor, *values: Tensor) -> list[Any]:
+            return [self._condition(counter, values)]
+
+        inits, paths = [0, *self.inits, *bases], ["step", *paths]
+        results = append_while("loop", tracer, condition, repeated, inits, paths)
+        if not is_dependent(tracer, len(results)):
+            raise Abandoned("it computes with Python numbers alone")
+        return results[1:], "as many steps as its values say"
+
+    def _body(self, counter: Tensor, values: Any, elements: Any = None) -> list[Any]:
+        saved = self._save()
+        tracer = STATE.tracer
+        try:
+            symbols = self._enter(values)
+            params = [symbol._data for symbol in symbols]
+            self._step(counter, elements)
+            leaves = self._leave(symbols, params)
+            self.weak = [is_weak(tracer, wrap(param)) for param in params]
+        finally:
+            self._restore(saved)
+        return leaves
+
+    def _condition(self, counter: Tensor, values: Any) -> Any:
+        saved = self._save()
+        try:
+            self._enter(values)
+            steps, flag = self.loop.steps, self.statement.flag
+            left = self.variables.get(flag) if flag else False
+            going_on: Any = True
+            if steps is not None:
+                going_on = counter < steps.count
+            elif self.loop.test is not None:
+                tested = self.loop.test()
+                going_on = truth(tested) if is_traced(tested) else bool(tested)
+        finally:
+            self._restore(saved)
+        if left is False:
+            return going_on
+        stays = ~truth(left)
+        return stays if going_on is True else stays & going_on
+
+    # -- after --------------------------------------------------------------------------------------
+
+    def _finish(self, tracer: Any, results: list[Tensor]) -> None:
+        count = len(self.inits)
+        for result, weak in zip(results[:count], self.weak, strict=True):
+            if weak:
+                tracer.mark_weak(result._data)
+        self.memory.write(results[count:])
+        position = 0
+        values = dict.fromkeys(self.statement.assigned, UNDEFINED)
+        for carry in self.carries:
+            structure = carry.content.structure
+            if structure is None:
+                values[carry.name] = carry.content.value
+                continue
+            leaves: list[Any] = []
+            for held in carry.held:
+                leaves.append(results[position] if held is None else held)
+                position += held is None
+            values[carry.name] = structure.unflatten(leaves)
+        self.variables.update(values)
+
+
+def _zero(leaf: Any, is_number: bool) -> Any:
+    """A zero of the type of `leaf`, which is a Python number or not."""
+    if not isinstance(leaf, (Tensor, np.ndarray, np.generic)):
+        return type(leaf)(0)
+    if is_number:
+        return 0 if leaf.dtype.kind == "i" else 0.0
+    return filled(0, leaf.shape, leaf.dtype)
+
+
+def is_dependent(tracer: Any, carries: int) -> bool:
+    """Whether the loop that was traced last depends on anything but Python numbers."""
+    instruction = tracer.body[-1]
+    if len(instruction.operands) > carries:
+        return True
+    constants = {result for other in tracer.body if not other.operands for result in other.results}
+    return any(operand not in constants for operand in instruction.operands)
+
+
+def as_tensor_type(leaf: Any) -> TensorType:
+    """The type of a leaf as a tensor."""
+    return leaf.type if isinstance(leaf, Tensor) else as_tensor(leaf).type
+
+
+def _shown(value: Any) -> str:
+    text = repr(value) if not isinstance(value, Tensor) else f"a tensor of type {value.type}"
+    return text if len(text) < 60 else f"a {type(value).__name__}"

@@ -1,0 +1,213 @@
+"""Conditionals on traced values inside loops: both sides are traced, and one runs, or a select takes one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from ..array.elementwise.floats import where
+from ..array.indexing.writing import OutsideWriteError
+from ..array.operands import filled
+from ..control.branches import agree
+from ..control.carry import Region, as_leaf, shared_captures, traced
+from ..eager.tensor import Tensor, wrap
+from ..eager.views import chain_of
+from ..ir.graph import Function
+from ..ir.registry import OPS
+from ..state import STATE
+from ..tracing.regions import apply_with_regions, replay
+from ..tracing.tracer import tracing
+from .reports import Abandoned
+from .rewriting import Statement
+from .variables import UNDEFINED, Content, Memory, Variables, content_of, is_returned, is_traced
+
+_LABELS: Final = ("else", "then")
+#: Operations that both sides may compute: they cannot fail, and neither do their derivatives.
+_CHEAP: Final = frozenset(
+    ("abs", "add", "cast", "eq", "ge", "gt", "le", "logical_and", "logical_not", "logical_or", "lt",
+     "maximum", "minimum", "ne", "neg", "select", "sub", "where", "full", "constant", "bitwise_and",
+     "bitwise_or", "invert", "bitwise_not")
+)  # fmt: skip
+#: Conditionals with at most so many of them become selects.
+_FEW: Final = 8
+
+
+def conditional(
+    test: Tensor, then: Callable[[], Any], orelse: Callable[[], Any], statement: Statement, variables: Variables
+) -> None:
+    """Trace an ``if`` statement, and give its variables the values behind it."""
+    memory = Memory()
+    for name in statement.written:
+        value = variables.get(name)
+        if name not in statement.assigned and is_traced(value) and not memory.holds(value):
+            memory.add(value)
+    while True:
+        try:
+            return _trace_conditional(test, (orelse, then), statement, variables, memory)
+        except OutsideWriteError as error:
+            if not STATE.tracer.owns(error.tensor._data):
+                raise
+            memory.add(error.tensor)
+
+
+def _trace_conditional(
+    test: Tensor, sides: Sequence[Any], statement: Statement, variables: Variables, memory: Memory
+) -> None:
+    memory.check()
+    before = variables.values(statement.assigned)
+
+    def side(function: Callable[[], Any]) -> Callable[[], list[Any]]:
+        def run() -> list[Any]:
+            saved = memory.save()
+            try:
+                memory.enter([STATE.tracer.lift(base) for base in memory.bases])
+                function()
+                values = [variables.get(name) for name in statement.results]
+                return [*values, *[wrap(base._data) for base in memory.bases]]
+            finally:
+                memory.restore(saved)
+                variables.update(before)
+
+        return run
+
+    names = [*statement.results, *[f"array {i}" for i in range(len(memory.bases))]]
+    values = merged(test, [side(function) for function in sides], names, statement)
+    count = len(statement.results)
+    memory.write(values[count:])
+    variables.update(dict.fromkeys(statement.assigned, UNDEFINED))
+    variables.update(dict(zip(statement.results, values[:count], strict=True)))
+
+
+def chosen(test: Tensor, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
+    """The value of one of two expressions, by a traced test."""
+    sides = [lambda: [orelse()], lambda: [then()]]
+    return merged(test, sides, ["the value"], None)[0]
+
+
+def merged(
+    test: Tensor, sides: Sequence[Callable[[], list[Any]]], names: Sequence[str], statement: Statement | None
+) -> list[Any]:
+    """The values that the side taken returns: of ``sides[1]`` where `test`, else of ``sides[0]``."""
+    parent = STATE.tracer
+    regions: list[Region] = []
+    contents: list[list[Content]] = []
+    for side in sides:
+
+        def flat(side: Callable[[], list[Any]] = side) -> list[Any]:
+            contents.append([content_of(value) for value in side()])
+            return [
+                as_leaf("if", name, path, leaf)
+                for name, content in zip(names, contents[-1], strict=True)
+                if content.structure is not None
+                for path, leaf in zip(content.structure.paths(), content.leaves, strict=True)
+            ]
+
+        regions.append(traced(parent, flat, (), (), (), repeats=False))
+    positions = [0, 0]
+    results: list[list[Any]] = [[], []]
+    weak: list[list[bool]] = [[], []]
+    values: list[Any] = []
+    for name, *pair in zip(names, *contents, strict=True):
+        starts = list(positions)
+        for k in (0, 1):
+            positions[k] += len(pair[k].leaves)
+        kept = _kept(name, pair[0], pair[1])
+        if kept is not None:
+            values.append(kept)
+            continue
+        _check_identity(name, pair, statement)
+        model = pair[0] if pair[0].structure is not None else pair[1]
+        for k in (0, 1):
+            if pair[k].structure is None:
+                other = regions[1 - k].results[starts[1 - k] : positions[1 - k]]
+                with tracing(regions[k].tracer):
+                    zeros = [filled(0, value.shape, value.dtype) for value in other]
+                    results[k] += [regions[k].tracer.lift(zero) for zero in zeros]
+                weak[k] += regions[1 - k].weak[starts[1 - k] : positions[1 - k]]
+            else:
+                results[k] += regions[k].results[starts[k] : positions[k]]
+                weak[k] += regions[k].weak[starts[k] : positions[k]]
+        values.append(model.structure)
+    for k in (0, 1):
+        regions[k].results[:], regions[k].weak[:] = results[k], weak[k]
+    for i in range(len(results[0])):
+        agree("if", _LABELS, regions, i, "")
+    outputs = iter(_appended(parent, test, regions))
+    return [
+        value.unflatten([next(outputs) for _ in range(value.leaves)]) if _is_structure(value) else value.value
+        for value in values
+    ]
+
+
+class _Kept:
+    """A value that both sides have."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def _is_structure(value: Any) -> bool:
+    return not isinstance(value, _Kept)
+
+
+def _kept(name: str, first: Content, second: Content) -> _Kept | None:
+    """The value where both sides have the same, None where they are to be merged."""
+    a, b = first.value, second.value
+    if a is b or (type(a) is type(b) and type(a) in (bool, int, float, str) and repr(a) == repr(b)):
+        return _Kept(a)
+    if first.structure is None or second.structure is None:
+        if is_returned(name) and (first.structure is not None or second.structure is not None):
+            return None
+        if a is UNDEFINED or b is UNDEFINED:
+            return _Kept(UNDEFINED)
+        raise Abandoned(f"{name} is {_shown(a)} in one branch and {_shown(b)} in the other")
+    if first.structure != second.structure:
+        raise Abandoned(f"{name} has the structure {first.structure} in one branch, {second.structure} in the other")
+    return None
+
+
+def _check_identity(name: str, pair: Sequence[Content], statement: Statement | None) -> None:
+    """Raise where an array that is there already gets another name, by which it may be written."""
+    if statement is None or name not in statement.written_anywhere:
+        return
+    for content in pair:
+        for leaf in content.leaves:
+            if isinstance(leaf, Tensor) and leaf.shape and (STATE.tracer.owns(leaf._data) or chain_of(leaf)):
+                raise Abandoned(f"{name} is one of two arrays, and an array is written in place by that name")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, (Tensor, np.ndarray)):
+        return "an array"
+    text = repr(value)
+    return text if len(text) < 60 else f"a {type(value).__name__}"
+
+
+def _appended(parent: Any, test: Tensor, regions: Sequence[Region]) -> list[Tensor]:
+    """The results of the side taken, in the running trace."""
+    if not regions[0].results:
+        if not any(region.tracer.body for region in regions):
+            return []
+    weak = [a and b for a, b in zip(regions[0].weak, regions[1].weak, strict=True)]
+    holders, params = shared_captures([region.tracer for region in regions])
+    bodies = [
+        region.function(label, mine) for region, label, mine in zip(regions, _LABELS, params, strict=True)
+    ]
+    if all(map(_is_cheap, bodies)):
+        otherwise, then = [replay(body, holders, located=True) for body in bodies]
+        results = [where(test, a, b) for a, b in zip(then, otherwise, strict=True)]
+    else:
+        results = apply_with_regions(OPS["switch"], [test, *holders], {}, tuple(bodies))
+    for result, number in zip(results, weak, strict=True):
+        if number:
+            parent.mark_weak(result._data)
+    return results
+
+
+def _is_cheap(body: Function) -> bool:
+    return len(body.body) <= _FEW and all(
+        instruction.op.name in _CHEAP and not any(result.shape for result in instruction.results)
+        for instruction in body.body
+    )

@@ -1,0 +1,170 @@
+"""Calls and writes in what is traced once: only those whose effects are known.
+
+A loop's body runs once for all steps, and again where a carry changes its type. So it may call what computes:
+functions of this library, of NumPy and Python that have no effects, methods of tensors, and functions of the
+user's, which are followed by a copy that checks its own calls.
+"""
+
+from __future__ import annotations
+
+import builtins
+import cmath
+import functools
+import math
+import operator
+import types
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import Any, Final
+
+import numpy as np
+
+from ..eager.tensor import Tensor
+from ..frontend.attributes import is_own, is_user_function
+from ..ir.registry import OPS
+from ..state import STATE
+from .functions import inner_copy
+from .reports import Abandoned
+from .scalars import STAND_INS
+from .variables import is_traced
+
+_PURE_BUILTINS: Final = frozenset(
+    getattr(builtins, name)
+    for name in (
+        "abs", "all", "any", "bool", "callable", "complex", "dict", "divmod", "enumerate", "float", "frozenset",
+        "getattr", "hasattr", "int", "isinstance", "issubclass", "len", "list", "map", "max", "min", "pow",
+        "range", "repr", "reversed", "round", "set", "slice", "sorted", "str", "sum", "tuple", "type", "zip",
+        "ValueError", "TypeError", "RuntimeError", "IndexError", "AssertionError", "ZeroDivisionError",
+    )
+)  # fmt: skip
+_PURE_MODULES: Final = (math, cmath, operator)
+_PURE_METHODS: Final = {
+    dict: frozenset(("get", "items", "keys", "values", "copy")),
+    list: frozenset(("copy", "count", "index")),
+    tuple: frozenset(("count", "index")),
+}
+#: Operations whose result reads from an array by one index of it or more: NumPy would give a view of it, and
+#: here it is a copy.
+_VIEWS: Final = frozenset(("slice", "reshape", "transpose", "permute", "squeeze", "expand_dims"))
+
+
+def checked_callee(function: Any) -> Any:
+    """`function`, or what stands in for it in code that is traced once. Raises Abandoned where its effects
+    are not known."""
+    try:
+        stand_in = STAND_INS.get(function)
+    except TypeError:  # not hashable
+        stand_in = None
+    if stand_in is not None:
+        return stand_in
+    if isinstance(function, FunctionType):
+        return _function(function)
+    if isinstance(function, MethodType):
+        return _method(function)
+    if isinstance(function, (types.BuiltinMethodType, BuiltinFunctionType, types.MethodWrapperType)):
+        return _builtin(function)
+    if isinstance(function, (np.ufunc, types.MethodDescriptorType, operator.itemgetter)):
+        return function
+    if isinstance(function, type):
+        if function in _PURE_BUILTINS or issubclass(function, (np.generic, np.dtype)) or _is_library(function):
+            return function
+        if issubclass(function, tuple) and hasattr(function, "_fields"):
+            return function
+        raise Abandoned(f"it makes a {function.__name__}, whose effects are not known")
+    inner = getattr(function, "_fn", None)
+    if callable(inner) and _is_library(type(function)):  # a jitted function
+        return checked_callee(inner)
+    if isinstance(function, functools.partial):
+        return functools.partial(checked_callee(function.func), *function.args, **function.keywords)
+    if _is_library(type(function)) or _is_library(function):
+        return function
+    call = getattr(type(function), "__call__", None)
+    if isinstance(call, FunctionType):
+        return functools.partial(_function(call), function)
+    raise Abandoned(f"it calls {_name(function)}, whose effects are not known")
+
+
+def _name(function: Any) -> str:
+    return getattr(function, "__qualname__", None) or f"a {type(function).__name__}"
+
+
+def _is_library(function: Any) -> bool:
+    module = getattr(function, "__module__", None) or ""
+    return is_own(module) or (module.split(".")[0] == "numpy" and not module.startswith("numpy.random"))
+
+
+def _function(function: FunctionType) -> Any:
+    if not is_user_function(function):
+        if _is_library(function):
+            return _with_checked_functions(function)
+        if function.__module__ in ("functools", "operator"):
+            return function
+        raise Abandoned(f"it calls {_name(function)}, whose effects are not known")
+    copy = inner_copy(function)
+    if isinstance(copy, str):
+        raise Abandoned(f"it calls {_name(function)}: {copy}")
+    return copy
+
+
+def _with_checked_functions(function: FunctionType) -> Any:
+    """A function of the library, whose functional arguments are checked, too."""
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        checked = [
+            _function(argument) if isinstance(argument, FunctionType) and is_user_function(argument) else argument
+            for argument in arguments
+        ]
+        return function(*checked, **options)
+
+    return call
+
+
+def _method(method: MethodType) -> Any:
+    owner = method.__self__
+    if isinstance(owner, Tensor):
+        if method.__name__.endswith("_") and not method.__name__.startswith("_"):
+            checked_target(owner)
+        return method
+    if isinstance(method.__func__, FunctionType) and is_user_function(method.__func__):
+        return MethodType(_function(method.__func__), owner)
+    if _is_library(type(owner)) or _is_library(owner):
+        return method
+    raise Abandoned(f"it calls {_name(method)}, whose effects are not known")
+
+
+def _builtin(function: Any) -> Any:
+    owner = getattr(function, "__self__", None)
+    if function in _PURE_BUILTINS:
+        return function
+    if isinstance(owner, types.ModuleType) or owner is None:
+        module = (getattr(function, "__module__", None) or "").split(".")
+        if owner in _PURE_MODULES or (module[0] in ("numpy", "math", "_operator") and "random" not in module):
+            return function
+    elif isinstance(owner, (Tensor, str, bytes, int, float, complex, np.generic)):
+        return function
+    elif function.__name__ in _PURE_METHODS.get(type(owner), ()):
+        return function
+    elif isinstance(owner, list) and function.__name__ == "append":
+        raise Abandoned("it appends to a list")
+    if isinstance(owner, np.ndarray) and function.__name__ not in ("fill", "itemset", "put", "sort", "resize"):
+        return function
+    raise Abandoned(f"it calls {_name(function)}, whose effects are not known")
+
+
+def checked_target(value: Any) -> Any:
+    """`value`, which is about to be written in place. Raises Abandoned where other steps would not see it."""
+    if not isinstance(value, Tensor):
+        if isinstance(value, (bool, int, float, complex, str, tuple, np.generic)):
+            return value  # they have new values, not changed ones
+        raise Abandoned(f"it writes a {type(value).__name__} in place")
+    if not is_traced(value) or not value.shape:
+        return value
+    producers = {result: instruction for instruction in STATE.tracer.body for result in instruction.results}
+    data = value._data
+    while data in producers:
+        instruction = producers[data]
+        if instruction.op.name == "gather" or instruction.op is OPS["gather"]:
+            raise Abandoned("it writes to a part of an array that a traced index selects")
+        if instruction.op.name not in _VIEWS:
+            break
+        data = instruction.operands[0]
+    return value

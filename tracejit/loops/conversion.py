@@ -1,0 +1,43 @@
+"""Lets the loops of functions be traced as loops while a function is traced."""
+
+from __future__ import annotations
+
+import contextlib
+import dis
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
+from types import CodeType, FunctionType
+from typing import Any, Final
+
+from .reports import LoopReport, Session, tracing_loops
+
+_LOOP_OPCODES: Final = frozenset(
+    code for name, code in dis.opmap.items() if name == "FOR_ITER" or "JUMP_BACKWARD" in name
+)
+
+
+def has_loops(code: CodeType) -> bool:
+    """Whether `code`, or code inside it, has a loop."""
+    return not _LOOP_OPCODES.isdisjoint(code.co_code[::2]) or any(
+        isinstance(constant, CodeType) and has_loops(constant) for constant in code.co_consts
+    )
+
+
+@contextlib.contextmanager
+def loops_traced(
+    mode: str, label: str, functions: Iterable[FunctionType]
+) -> Iterator[Callable[[], tuple[LoopReport, ...]]]:
+    """Within, `functions` have code in which loops can be traced as loops, by `mode`. Gives a function that
+    tells what became of them; `label` is what messages call the function that is traced."""
+    looping = [function for function in functions if has_loops(function.__code__)]
+    if not looping:
+        yield tuple
+        return
+    session = Session(mode, label)
+    rewriting: Any = import_module(".functions", __package__)  # for those who write loops
+    import_module(".statements", __package__)
+    with rewriting.Converted(looping) as converted, tracing_loops(session):
+        for code, reason in converted.problems.items():
+            where = f"{code.co_filename.replace(chr(92), '/').rsplit('/', 1)[-1]}:{code.co_firstlineno}"
+            session.note(where, "unrolled", reason)
+        yield lambda: session.reports

@@ -1,0 +1,103 @@
+"""Expressions inside loops: tests that may be traced, calls and writes whose effects must be known."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, Final
+
+#: Stand for the object that rewritten code calls, and for descriptions of loops, until the code is compiled.
+RUNTIME: Final = "\0loops"
+#: Builtins that loops go along.
+ITERATIONS: Final = frozenset(("range", "enumerate", "zip", "reversed"))
+_EAGER: Final = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
+
+
+def call(name: str, *arguments: ast.expr, at: ast.AST) -> ast.Call:
+    """``<runtime>.name(*arguments)``"""
+    runtime = ast.copy_location(ast.Constant(RUNTIME), at)
+    function = ast.copy_location(ast.Attribute(runtime, name, ast.Load()), at)
+    return ast.copy_location(ast.Call(function, list(arguments), []), at)
+
+
+def thunk(value: ast.expr) -> ast.Lambda:
+    """``lambda: value``"""
+    empty = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    return ast.copy_location(ast.Lambda(empty, value), value)
+
+
+def _is_deferrable(*values: ast.expr) -> bool:
+    return not any(isinstance(node, _EAGER) for value in values for node in ast.walk(value))
+
+
+def _is_ours(function: ast.expr) -> bool:
+    if not isinstance(function, ast.Attribute):
+        return False
+    return isinstance(function.value, ast.Constant) and function.value.value == RUNTIME
+
+
+class InLoops(ast.NodeTransformer):
+    """Rewrites the expressions of what may be traced as a part of a loop."""
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> Any:
+        self.generic_visit(node)
+        if not _is_deferrable(*node.values):
+            return node
+        name = "and_" if isinstance(node.op, ast.And) else "or_"
+        return call(name, node.values[0], *map(thunk, node.values[1:]), at=node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        self.generic_visit(node)
+        return call("not_", node.operand, at=node) if isinstance(node.op, ast.Not) else node
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        self.generic_visit(node)
+        if len(node.ops) == 1 or not _is_deferrable(*node.comparators):
+            return node
+        names = [ast.copy_location(ast.Constant(type(op).__name__), node) for op in node.ops]
+        listed = ast.copy_location(ast.Tuple(list(names), ast.Load()), node)
+        return call("compare", listed, node.left, *map(thunk, node.comparators), at=node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
+        self.generic_visit(node)
+        if not _is_deferrable(node.body, node.orelse):
+            return node
+        return call("choose", node.test, thunk(node.body), thunk(node.orelse), at=node)
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        if _is_ours(node.func):  # what `Iterations` wrote
+            return node
+        ours = isinstance(node.func, ast.Call) and _is_ours(node.func.func)
+        self.generic_visit(node)
+        if not ours:
+            node.func = call("callee", node.func, at=node.func)
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load):
+            node.value = call("target", node.value, at=node.value)
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load):
+            node.value = call("attribute_target", node.value, at=node.value)
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> Any:
+        node.body = self.visit(node.body)
+        return node
+
+
+class Iterations(ast.NodeTransformer):
+    """Rewrites ``range``, ``enumerate``, ``zip`` and ``reversed`` where a loop outside of loops goes along
+    them."""
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        if isinstance(node.func, ast.Name) and node.func.id in ITERATIONS:
+            node.func = call("iteration", node.func, at=node.func)
+            node.args = [self.visit(argument) for argument in node.args]
+        return node
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        return node

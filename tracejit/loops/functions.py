@@ -1,0 +1,244 @@
+"""Functions with rewritten code: found by their source, compiled once, given to the functions for a trace."""
+
+from __future__ import annotations
+
+import __future__
+import ast
+import inspect
+import weakref
+from collections.abc import Iterable
+from types import CodeType, FunctionType
+from typing import Any, Final
+
+from ..frontend.bytecode import decode
+from ..frontend.rewritten import original, stands_for
+from ..ir.process.locks import ForkLock
+from .expressions import RUNTIME
+from .refusals import refusal
+from .rewriting import FunctionRewriter, Statement
+
+_LOCK: Final = ForkLock()
+#: By the identity of code, and whether it is for the inside of loops: the code, and what it is rewritten to
+#: or why it is not.
+_REWRITTEN: Final[dict[tuple[int, bool], tuple[CodeType, CodeType | str]]] = {}
+#: Copies of functions for the inside of loops.
+_COPIES: Final[weakref.WeakKeyDictionary[FunctionType, FunctionType]] = weakref.WeakKeyDictionary()
+#: Functions that have rewritten code now: how many traces want that, and their own code.
+_CONVERTED: Final[dict[int, tuple[FunctionType, int, CodeType]]] = {}
+#: What the placeholder of the runtime in rewritten code becomes.
+_RUNTIME: Final[list[Any]] = []
+_FUTURE: Final = sum(
+    getattr(__future__, name).compiler_flag for name in __future__.all_feature_names
+)  # the flags of a code object that change how its source compiles
+
+
+def set_runtime(runtime: Any) -> None:
+    """Let rewritten code call the methods of `runtime`."""
+    _RUNTIME[:] = [runtime]
+
+
+class Converted:
+    """Context manager: `functions` have code in which loops can be traced as loops. `problems` has, by the
+    function's code, why one keeps its own."""
+
+    def __init__(self, functions: Iterable[FunctionType]) -> None:
+        self._functions = list(functions)
+        self.problems: dict[CodeType, str] = {}
+        self._entered: list[FunctionType] = []
+
+    def __enter__(self) -> Converted:
+        for function in self._functions:
+            with _LOCK:
+                held = _CONVERTED.get(id(function))
+                if held is not None:
+                    _CONVERTED[id(function)] = (function, held[1] + 1, held[2])
+                    self._entered.append(function)
+                    continue
+                code = function.__code__
+                other = rewritten_code(function, inside=False)
+                if isinstance(other, str):
+                    self.problems[code] = other
+                    continue
+                _CONVERTED[id(function)] = (function, 1, code)
+                function.__code__ = other
+                self._entered.append(function)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        for function in self._entered:
+            with _LOCK:
+                held = _CONVERTED[id(function)]
+                if held[1] > 1:
+                    _CONVERTED[id(function)] = (function, held[1] - 1, held[2])
+                    continue
+                del _CONVERTED[id(function)]
+                function.__code__ = held[2]
+
+
+def inner_copy(function: FunctionType) -> FunctionType | str:
+    """`function` as a part of loops that call it, or why there is none."""
+    copy = _COPIES.get(function)
+    if copy is not None and copy.__globals__ is function.__globals__:
+        return copy
+    code = rewritten_code(function, inside=True)
+    if isinstance(code, str):
+        return code
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    copy = FunctionType(
+        code,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        tuple([cells[name] for name in code.co_freevars]),
+    )
+    copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__qualname__ = function.__qualname__
+    _COPIES[function] = copy
+    return copy
+
+
+def rewritten_code(function: FunctionType, *, inside: bool) -> CodeType | str:
+    """The rewritten code of `function`, or why there is none."""
+    code = function.__code__
+    cached = _REWRITTEN.get((id(code), inside))
+    if cached is None:
+        cached = code, _rewrite(function, code, inside=inside)
+        _REWRITTEN[id(code), inside] = cached
+    return cached[1]
+
+
+def _rewrite(function: FunctionType, code: CodeType, *, inside: bool) -> CodeType | str:
+    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        return f"{function.__qualname__} is a generator or a coroutine"
+    parsed = _parsed(function, code)
+    if isinstance(parsed, str):
+        return parsed
+    module, definition = parsed
+    reason = refusal(definition, set()) if inside else ""
+    if reason:
+        return f"{function.__qualname__}: {reason}"
+    statements: list[Statement] = []
+    FunctionRewriter(code.co_filename, statements).rewrite(definition, inside=inside)
+    ast.fix_missing_locations(module)
+    try:
+        compiled = _compiled(module, function, code)
+    except SyntaxError as error:
+        return f"{function.__qualname__} cannot be rewritten: {error}"
+    if compiled is None or set(compiled.co_freevars) != set(code.co_freevars):
+        return f"{function.__qualname__} cannot be rewritten: its closure would change"
+    if not inside and compiled.co_freevars != code.co_freevars:
+        return f"{function.__qualname__} cannot be rewritten: its closure would change"
+    return _finished(compiled, original(code), statements)
+
+
+def _finished(code: CodeType, source: CodeType, statements: list[Statement]) -> CodeType:
+    """`code` with what its placeholders stand for; it and the functions that rewriting made stand for
+    `source`."""
+    constants: list[Any] = []
+    inner = {
+        constant.co_firstlineno: constant
+        for constant in source.co_consts
+        if isinstance(constant, CodeType) and not constant.co_name.startswith("<")
+    }
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            owner = source
+            if not constant.co_name.startswith("_tj_"):
+                owner = inner.get(constant.co_firstlineno, source)
+            constants.append(_finished(constant, owner, statements))
+        elif constant == RUNTIME and isinstance(constant, str):
+            constants.append(_RUNTIME[0])
+        elif isinstance(constant, str) and constant.startswith(RUNTIME):
+            constants.append(statements[int(constant[len(RUNTIME) :])])
+        else:
+            constants.append(constant)
+    made = code.co_name.startswith("_tj_")
+    result = code.replace(co_consts=tuple(constants), co_name=source.co_name if made else code.co_name)
+    stands_for(result, source)
+    return result
+
+
+def _parsed(function: FunctionType, code: CodeType) -> tuple[ast.Module, ast.FunctionDef] | str:
+    """The syntax tree of `function` in a module of its own, with the lines and columns of its file."""
+    name = function.__qualname__
+    if code.co_name == "<lambda>":
+        return f"{name} is a lambda"
+    try:
+        lines, first = inspect.getsourcelines(code)
+    except (OSError, TypeError):
+        return f"the source of {name} is not there"
+    text = "".join(lines)
+    indented = text[:1].isspace()
+    try:
+        module = ast.parse(f"if 1:\n{text}" if indented else text)
+    except SyntaxError:
+        return f"the source of {name} cannot be read"
+    body = module.body[0].body if indented else module.body  # type: ignore[attr-defined]
+    definition = body[0]
+    if not isinstance(definition, ast.FunctionDef) or definition.name != code.co_name:
+        return f"the source of {name} is not that of a function"
+    ast.increment_lineno(module, first - 1 - indented)
+    wrapped = _wrapped(definition, function, code)
+    if original(code) is code:
+        same = _compiled(wrapped, function, code)
+        if same is None or _outline(same) != _outline(code):
+            return f"the source of {name} has changed since it was loaded"
+    return wrapped, definition
+
+
+#: How a method is called depends on what else the module has.
+_CALLS: Final = frozenset(("LOAD_METHOD", "LOAD_ATTR", "PUSH_NULL"))
+
+
+def _outline(code: CodeType) -> list[tuple[str, int, Any]]:
+    """What tells the code of a function from that of another text."""
+    return [
+        (i.name, i.line, i.argument if isinstance(i.argument, (str, int, float)) and i.target < 0 else None)
+        for i in decode(code).instructions
+        if i.name not in _CALLS
+    ]
+
+
+def _wrapped(definition: ast.FunctionDef, function: FunctionType, code: CodeType) -> ast.Module:
+    """A module that makes `definition` where its free variables are variables of a function around it, and
+    its class, which private names belong to, has its name."""
+    outer = function.__qualname__.split(".")[-2:-1]
+    inner: ast.stmt = definition
+    if outer and outer[0].isidentifier():
+        inner = ast.ClassDef(outer[0], [], [], [inner], [])
+        if "type_params" in ast.ClassDef._fields:
+            inner.type_params = []
+        ast.copy_location(inner, definition)
+    arguments = ast.arguments(
+        posonlyargs=[],
+        args=[ast.copy_location(ast.arg(name), definition) for name in code.co_freevars],
+        kwonlyargs=[],
+        kw_defaults=[],
+        defaults=[],
+    )
+    factory = ast.FunctionDef("_tj_factory", arguments, [inner], [])
+    if "type_params" in ast.FunctionDef._fields:
+        factory.type_params = []
+    ast.copy_location(factory, definition)
+    module = ast.Module([factory], [])
+    return ast.fix_missing_locations(module)
+
+
+def _compiled(module: ast.Module, function: FunctionType, code: CodeType) -> CodeType | None:
+    """The code of the function in `module`."""
+    flags = code.co_flags & _FUTURE
+    pending = [compile(module, code.co_filename, "exec", flags=flags, dont_inherit=True)]
+    while pending:
+        outer = pending.pop(0)
+        for constant in outer.co_consts:
+            if isinstance(constant, CodeType):
+                if constant.co_name == code.co_name and constant.co_firstlineno == code.co_firstlineno:
+                    return constant.replace(**_qualified(code))
+                pending.append(constant)
+    return None
+
+
+def _qualified(code: CodeType) -> dict[str, Any]:
+    return {"co_qualname": code.co_qualname} if hasattr(code, "co_qualname") else {}
+
+

@@ -1,0 +1,183 @@
+"""What loops go along: ranges whose bounds may be traced, arrays, and both enumerated, zipped or reversed."""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+
+from ..array.elementwise.arithmetic import maximum
+from ..eager.tensor import Tensor, wrap
+from ..ir.errors import DTypeError
+from ..ir.records import record
+from .scalars import python_integer
+from .variables import is_traced
+
+
+class Range:
+    """``range`` of bounds that may be traced."""
+
+    def __init__(self, *bounds: Any) -> None:
+        for bound in bounds:
+            if isinstance(bound, Tensor) and (bound.shape != () or bound.dtype.kind not in "iu"):
+                raise DTypeError(f"range: expected integers, got a tensor of type {bound.type}")
+        self.start, self.stop = (0, bounds[0]) if len(bounds) == 1 else bounds[:2]
+        self.step = bounds[2] if len(bounds) > 2 else 1
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(*map(operator.index, (self.start, self.stop, self.step))))
+
+
+class Enumerated:
+    """``enumerate`` of what a loop can be traced along."""
+
+    def __init__(self, inner: Any, start: Any = 0) -> None:
+        self.inner, self.start = inner, start
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(enumerate(self.inner, self.start))
+
+
+class Zipped:
+    """``zip`` of what loops can be traced along."""
+
+    def __init__(self, *inner: Any) -> None:
+        self.inner = inner
+
+    def __iter__(self) -> Iterator[Any]:
+        return zip(*self.inner, strict=False)
+
+
+class Reversed:
+    """``reversed`` of what a loop can be traced along."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    def __iter__(self) -> Iterator[Any]:
+        return reversed(range(*_bounds(self.inner)) if isinstance(self.inner, Range) else self.inner)
+
+
+_OWN: Final = (Range, Enumerated, Zipped, Reversed)
+
+
+def _bounds(inner: Range) -> tuple[int, int, int]:
+    return operator.index(inner.start), operator.index(inner.stop), operator.index(inner.step)
+
+
+def _range(*bounds: Any) -> Any:
+    return Range(*bounds) if any(map(is_traced, bounds)) and 1 <= len(bounds) <= 3 else range(*bounds)
+
+
+def _enumerate(iterable: Any, start: Any = 0) -> Any:
+    return Enumerated(iterable, start) if _is_array(iterable) else enumerate(iterable, start)
+
+
+def _zip(*iterables: Any, strict: bool = False) -> Any:
+    if iterables and not strict and all(map(_is_array, iterables)):
+        return Zipped(*iterables)
+    return zip(*iterables, strict=strict)
+
+
+def _reversed(iterable: Any) -> Any:
+    return Reversed(iterable) if _is_array(iterable) else reversed(iterable)
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, (range, *_OWN)) or (isinstance(value, (Tensor, np.ndarray)) and value.ndim > 0)
+
+
+#: What stands in for Python's functions where a loop may be traced.
+STAND_INS: Final[dict[Any, Any]] = {
+    builtins.range: _range,
+    builtins.enumerate: _enumerate,
+    builtins.zip: _zip,
+    builtins.reversed: _reversed,
+}
+
+
+@record(eq=False)
+class Steps:
+    """The steps of a loop: their number, and what item each of them gets.
+
+    Attributes:
+        count: an integer, or a traced one.
+        arrays: what has an element for each step.
+        item: of the step's number and its elements.
+    """
+
+    count: Any
+    arrays: list[Tensor]
+    item: Any
+
+
+def steps_of(iterable: Any) -> Steps | None:
+    """The steps of a loop along `iterable`, None where they cannot be traced."""
+    if isinstance(iterable, range):
+        start, step = iterable.start, iterable.step
+        return Steps(len(iterable), [], lambda k, _: _at(start, step, k))
+    if isinstance(iterable, Range):
+        return _steps_of_range(iterable)
+    if isinstance(iterable, (Tensor, np.ndarray)):
+        array = iterable if isinstance(iterable, Tensor) else wrap(np.asarray(iterable))
+        if not array.shape or array.dtype.kind not in "biuf":
+            return None
+        return Steps(array.shape[0], [array], lambda _, elements: elements[0])
+    if isinstance(iterable, Enumerated):
+        inner = steps_of(iterable.inner)
+        if inner is None:
+            return None
+        first, item = iterable.start, inner.item
+        return Steps(inner.count, inner.arrays, lambda k, elements: (k + first, item(k, elements)))
+    if isinstance(iterable, Zipped):
+        return _steps_of_zip([steps_of(part) for part in iterable.inner])
+    if isinstance(iterable, Reversed):
+        return _steps_of_reversed(iterable.inner)
+    return None
+
+
+def _at(start: Any, step: Any, k: Any) -> Any:
+    scaled = k if type(step) is int and step == 1 else k * step
+    return scaled if type(start) is int and start == 0 else scaled + start
+
+
+def _steps_of_range(iterable: Range) -> Steps | None:
+    start, stop, step = iterable.start, iterable.stop, iterable.step
+    if isinstance(step, Tensor) or step == 0:
+        return None  # its sign decides
+    start, stop = python_integer(start), python_integer(stop)
+    span = (stop - start) if step > 0 else (start - stop)
+    size = abs(step)
+    count = span if size == 1 else (span + (size - 1)) // size
+    count = maximum(count, 0)
+    return Steps(count, [], lambda k, _: _at(start, step, k))
+
+
+def _steps_of_zip(parts: list[Steps | None]) -> Steps | None:
+    if any(part is None or isinstance(part.count, Tensor) for part in parts):
+        return None
+    steps = [part for part in parts if part is not None]
+    count = min(part.count for part in steps)
+    arrays = [array[:count] for part in steps for array in part.arrays]
+
+    def item(k: Any, elements: list[Any]) -> Any:
+        result, first = [], 0
+        for part in steps:
+            result.append(part.item(k, elements[first : first + len(part.arrays)]))
+            first += len(part.arrays)
+        return tuple(result)
+
+    return Steps(count, arrays, item)
+
+
+def _steps_of_reversed(inner: Any) -> Steps | None:
+    steps = steps_of(inner)
+    if steps is None or isinstance(steps.count, Tensor) or isinstance(inner, (Enumerated, Zipped)):
+        return None
+    if steps.arrays:
+        return Steps(steps.count, [array[::-1] for array in steps.arrays], steps.item)
+    last = steps.count - 1
+    return Steps(steps.count, [], lambda k, elements: steps.item(last - k, elements))

@@ -1,0 +1,103 @@
+"""What became of the loops of one trace, and the mode in which it handles them."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from typing import Any, Final
+
+from ..ir.errors import TraceError, UnrolledLoopWarning
+from ..ir.records import record
+from ..location import user_stacklevel
+
+#: The values of ``jit(loops=...)``.
+MODES: Final = ("auto", "compiled", "unrolled")
+#: An unrolled loop that appends so many operations while tracing is worth a warning.
+MANY_OPERATIONS: Final = 4000
+
+
+@record
+class LoopReport:
+    """What became of a loop.
+
+    Attributes:
+        where: the line, as ``model.py:12``.
+        outcome: "compiled" or "unrolled".
+        reason: why it was unrolled; of a compiled loop, how many steps it has.
+    """
+
+    where: str
+    outcome: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"loop at {self.where}: {self.outcome}{': ' if self.reason else ''}{self.reason}"
+
+
+class Abandoned(TraceError):
+    """A loop cannot be traced once."""
+
+
+class Session:
+    """One trace: its mode, and its loops."""
+
+    def __init__(self, mode: str, label: str) -> None:
+        self.mode, self.label = mode, label
+        #: How many loops are being traced once around the code that runs.
+        self.attempts = 0
+        self._reports: dict[LoopReport, None] = {}
+        self._warned: set[str] = set()
+
+    def note(self, where: str, outcome: str, reason: str) -> None:
+        """Note what became of the loop at `where`. Raises TraceError where it must be compiled and is not."""
+        if outcome == "unrolled" and self.mode == "compiled":
+            raise TraceError(
+                f'{self.label}: the loop at {where} cannot be compiled, which loops="compiled" asks for: {reason}'
+            )
+        self._reports[LoopReport(where, outcome, reason)] = None
+
+    def mark(self) -> list[LoopReport]:
+        """The reports so far, for `reset`."""
+        return list(self._reports)
+
+    def reset(self, reports: list[LoopReport]) -> None:
+        """Forget what was noted since `mark`."""
+        self._reports = dict.fromkeys(reports)
+
+    def warn(self, where: str, operations: int, reason: str) -> None:
+        """Warn once of a loop that becomes much code."""
+        if where not in self._warned:
+            self._warned.add(where)
+            warnings.warn(
+                f"{self.label}: the loop at {where} is unrolled, and {operations} operations so far are "
+                f"compiled one by one{': ' + reason if reason else ''}. Write it so that it can be compiled "
+                "as a loop, or use tj.fori_loop, tj.while_loop or tj.scan",
+                UnrolledLoopWarning,
+                stacklevel=user_stacklevel(),
+            )
+
+    @property
+    def reports(self) -> tuple[LoopReport, ...]:
+        """What became of each loop, in the order in which they were met."""
+        return tuple(self._reports)
+
+
+class _Current(threading.local):
+    session: Any = None
+
+
+CURRENT: Final = _Current()
+
+
+class tracing_loops:
+    """Context manager: loops of this thread's trace go by `session`."""
+
+    def __init__(self, session: Session | None) -> None:
+        self._session = session
+
+    def __enter__(self) -> None:
+        self._outer = CURRENT.session
+        CURRENT.session = self._session
+
+    def __exit__(self, *exc: object) -> None:
+        CURRENT.session = self._outer

@@ -1,0 +1,324 @@
+"""Rewrites the syntax tree of a function: bodies of loops, and branches inside them, become functions.
+
+    for i in range(n):              def body(item):
+        s = s + x[i]                    nonlocal i, s
+                                        i = item
+                                        s = s + x[i]
+                                    loops.for_(range(n), body, <description>)
+
+The inner functions share the variables of the outer one, by ``nonlocal``. Jumps become flags (`exits`).
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+from ..ir.records import record
+from .exits import FLAG, RETURNED, Exits, lower_block, set_flag
+from .expressions import RUNTIME, InLoops, Iterations, call, thunk
+from .names import SCOPES, Liveness, assigned, has_jumps, written_in_place
+from .refusals import refusal
+
+
+@record(eq=False)
+class Statement:
+    """What is known of a loop or a conditional from its text.
+
+    Attributes:
+        file, line: where it stands.
+        assigned: the variables that it assigns.
+        carried: those of them that a step reads from the one before, or that are read after it.
+        results: those of them that are read after it.
+        written: names whose objects it writes in place.
+        written_anywhere: names whose objects the function writes in place.
+        flag: the name of the flag by which a step leaves the loop, empty without.
+        size: about how many operations it has.
+        refused: why a loop stays as it is written.
+    """
+
+    file: str
+    line: int
+    assigned: tuple[str, ...]
+    carried: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
+    written_anywhere: frozenset[str] = frozenset()
+    flag: str = ""
+    size: int = 0
+    refused: str = ""
+
+
+class FunctionRewriter:
+    """Rewrites one function; functions inside it get rewriters of their own."""
+
+    def __init__(self, file: str, statements: list[Statement]) -> None:
+        """`statements` collects the descriptions, which the code refers to by number."""
+        self._file, self._statements = file, statements
+        self._count = 0
+        self._liveness: Any = None
+        self._written: frozenset[str] = frozenset()
+        self._outside: set[str] = set()
+
+    def rewrite(self, function: ast.FunctionDef, *, inside: bool = False) -> None:
+        """Rewrite `function` in place; with `inside`, as a part of loops: its branches become functions, too,
+        and its calls are checked."""
+        body = function.body
+        self._outside = {
+            name
+            for statement in body
+            for node in ast.walk(statement)
+            if isinstance(node, (ast.Global, ast.Nonlocal))
+            for name in node.names
+        }
+        self._written = frozenset(written_in_place(body))
+        documented = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
+        start, body = (body[:1], body[1:]) if documented else ([], body)
+        if inside:
+            body = self._without_returns(body)
+        else:
+            body = self._lowered_outside(body)
+        self._liveness = Liveness(body)
+        parameters = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
+        variables = sorted(assigned(body) - parameters - self._outside)
+        declared = [_never_assigned(variables, function)] if variables else []
+        globals_ = [node for node in body if isinstance(node, (ast.Global, ast.Nonlocal))]
+        rest = [node for node in body if not isinstance(node, (ast.Global, ast.Nonlocal))]
+        rewritten = self._inside(rest) if inside else self._outside_loops(rest)
+        function.body = [*start, *globals_, *declared, *rewritten] or [ast.Pass()]
+
+    # -- jumps -------------------------------------------------------------------------------------
+
+    def _without_returns(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        if not (has_jumps(body[:-1]) or _has_jumps_inside(body[-1]) or any(map(_has_loops, body))):
+            return body
+        flag, value = f"{FLAG}_returned", f"{RETURNED}"
+        exits = Exits(0, (flag, value), None)
+        exits.is_function, exits.skipped = True, flag
+        lowered, _ = lower_block(body, exits, self._lower_loop)
+        at = body[0]
+        nothing = ast.copy_location(ast.Assign([_name(value, at, ast.Store())], _constant(None, at)), at)
+        end = ast.copy_location(ast.Return(_name(value, at, ast.Load())), body[-1])
+        return [set_flag(flag, at, value=False), nothing, *lowered, end]
+
+    def _lowered_outside(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """`body` with loops without jumps; other statements keep theirs."""
+        result: list[ast.stmt] = []
+        for statement in body:
+            if isinstance(statement, (ast.For, ast.While)):
+                if refusal(statement, self._outside):
+                    statement.body = self._lowered_outside(statement.body)
+                    statement.orelse = self._lowered_outside(statement.orelse)
+                    result.append(statement)
+                    continue
+                flag, value = f"{FLAG}_returned_{self._count}", f"{RETURNED}_{self._count}"
+                exits = Exits(self._next(), (flag, value), None)
+                exits.is_function = True
+                lowered = self._lower_loop(statement, exits)
+                if exits.returns:
+                    result.append(set_flag(flag, statement, value=False))
+                    end = ast.copy_location(ast.Return(_name(value, statement, ast.Load())), statement)
+                    test = _name(flag, statement, ast.Load())
+                    lowered.append(ast.copy_location(ast.If(test, [end], []), statement))
+                result += lowered
+                continue
+            for field in ("body", "orelse", "finalbody"):
+                if isinstance(getattr(statement, field, None), list) and not isinstance(statement, SCOPES):
+                    setattr(statement, field, self._lowered_outside(getattr(statement, field)))
+            for part in [*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())]:
+                part.body = self._lowered_outside(part.body)
+            result.append(statement)
+        return result
+
+    def _lower_loop(self, loop: ast.For | ast.While, outer: Exits) -> list[ast.stmt]:
+        """The statements for `loop`, whose jumps are lowered. What its ``else`` has follows it."""
+        exits = Exits(self._next(), outer.returned, outer)
+        body, _ = lower_block(loop.body, exits, self._lower_loop)
+        orelse, _ = lower_block(loop.orelse, outer, self._lower_loop)
+        node = copy.copy(loop)
+        node.body, node.orelse = body, []
+        result: list[ast.stmt] = [node]
+        if exits.skips:
+            node.body = [set_flag(exits.skipped, loop, value=False), *body]
+        if exits.leaves:
+            result.insert(0, set_flag(exits.left, loop, value=False))
+            node.left = exits.left  # type: ignore[union-attr]
+        if orelse and exits.leaves:
+            test = ast.copy_location(ast.UnaryOp(ast.Not(), _name(exits.left, loop, ast.Load())), loop)
+            result.append(ast.copy_location(ast.If(test, orelse, []), loop))
+        else:
+            result += orelse
+        return result
+
+    def _next(self) -> int:
+        self._count += 1
+        return self._count
+
+    # -- statements --------------------------------------------------------------------------------
+
+    def _outside_loops(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+        result: list[ast.stmt] = []
+        for statement in statements:
+            if isinstance(statement, (ast.For, ast.While)):
+                reason = refusal(statement, self._outside)
+                if not reason:
+                    result += self._loop(statement, inside=False)
+                    continue
+                result.append(self._refused(statement, reason))
+                continue
+            if isinstance(statement, ast.FunctionDef):
+                FunctionRewriter(self._file, self._statements).rewrite(statement)
+            elif not isinstance(statement, SCOPES):
+                for field in ("body", "orelse", "finalbody"):
+                    if isinstance(getattr(statement, field, None), list):
+                        setattr(statement, field, self._outside_loops(getattr(statement, field)))
+                for part in [*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())]:
+                    part.body = self._outside_loops(part.body)
+            result.append(statement)
+        return result
+
+    def _refused(self, loop: ast.For | ast.While, reason: str) -> ast.stmt:
+        described = self._describe(Statement(self._file, loop.lineno, (), refused=reason), loop)
+        if isinstance(loop, ast.For):
+            loop.iter = call("refused", loop.iter, described, at=loop.iter)
+        else:
+            loop.test = call("refused_test", loop.test, described, at=loop.test)
+        loop.body = self._outside_loops(loop.body)
+        loop.orelse = self._outside_loops(loop.orelse)
+        return loop
+
+    def _inside(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """Statements that may be traced as a part of a loop."""
+        result: list[ast.stmt] = []
+        for statement in statements:
+            if isinstance(statement, (ast.For, ast.While)):
+                result += self._loop(statement, inside=True)
+            elif isinstance(statement, ast.If):
+                result += self._conditional(statement)
+            elif isinstance(statement, ast.FunctionDef):
+                FunctionRewriter(self._file, self._statements).rewrite(statement, inside=True)
+                result.append(statement)
+            else:
+                if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+                    operand = _name(statement.target.id, statement.target, ast.Load())
+                    checked = call("target", operand, at=statement.target)
+                    result.append(ast.copy_location(ast.Expr(checked), statement))
+                result.append(InLoops().visit(statement))
+        return result
+
+    def _loop(self, loop: ast.For | ast.While, *, inside: bool) -> list[ast.stmt]:
+        behind, ahead = self._liveness.behind[loop], self._liveness.ahead[loop]
+        flag = getattr(loop, "left", "")
+        bound = [*loop.body, loop.target] if isinstance(loop, ast.For) else loop.body
+        names = assigned(bound)
+        described = self._describe(
+            Statement(
+                self._file,
+                loop.lineno,
+                tuple(sorted(names)),
+                tuple(sorted(names & (behind | ahead | {flag}))),
+                tuple(sorted(names & behind)),
+                tuple(sorted(written_in_place(loop.body))),
+                self._written,
+                flag,
+                _size(loop),
+            ),
+            loop,
+        )
+        body = self._inside(loop.body)
+        number = self._next()
+        name = f"_tj_body_{number}"
+        if isinstance(loop, ast.For):
+            item = f"_tj_item_{number}"
+            value = _name(item, loop.target, ast.Load())
+            bind = ast.copy_location(ast.Assign([loop.target], value), loop.target)
+            function = _function(name, [item], names, [bind, *body], loop)
+            iterated = Iterations().visit(loop.iter)
+            iterated = InLoops().visit(iterated) if inside else iterated
+            run = call("for_", iterated, _name(name, loop, ast.Load()), described, at=loop)
+        else:
+            function = _function(name, [], names, body, loop)
+            test = thunk(InLoops().visit(loop.test))
+            run = call("while_", test, _name(name, loop, ast.Load()), described, at=loop)
+        return [function, ast.copy_location(ast.Expr(run), loop)]
+
+    def _conditional(self, node: ast.If) -> list[ast.stmt]:
+        behind = self._liveness.behind[node]
+        names = assigned([*node.body, *node.orelse])
+        described = self._describe(
+            Statement(
+                self._file,
+                node.lineno,
+                tuple(sorted(names)),
+                (),
+                tuple(sorted(names & behind)),
+                tuple(sorted(written_in_place([*node.body, *node.orelse]))),
+                self._written,
+            ),
+            node,
+        )
+        number = self._next()
+        functions: list[ast.stmt] = []
+        arguments: list[ast.expr] = []
+        for label, statements in (("then", node.body), ("else", node.orelse)):
+            if not statements:
+                arguments.append(_constant(None, node))
+                continue
+            name = f"_tj_{label}_{number}"
+            functions.append(_function(name, [], names, self._inside(statements), statements[0]))
+            arguments.append(_name(name, node, ast.Load()))
+        run = call("if_", InLoops().visit(node.test), *arguments, described, at=node.test)
+        return [*functions, ast.copy_location(ast.Expr(run), node)]
+
+    def _describe(self, statement: Statement, at: ast.AST) -> ast.expr:
+        self._statements.append(statement)
+        return _constant(f"{RUNTIME}{len(self._statements) - 1}", at)
+
+
+def _has_jumps_inside(statement: ast.stmt) -> bool:
+    """Whether `statement`, which may be a jump itself, has one in its blocks."""
+    return not isinstance(statement, (ast.Return, *SCOPES)) and has_jumps([statement])
+
+
+def _has_loops(statement: ast.stmt) -> bool:
+    return any(isinstance(node, (ast.For, ast.While)) for node in ast.walk(statement))
+
+
+def _size(loop: ast.AST) -> int:
+    kinds = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.Subscript, ast.AugAssign, ast.If, ast.IfExp)
+    return sum(isinstance(node, kinds) for node in ast.walk(loop))
+
+
+def _function(
+    name: str, parameters: list[str], names: set[str], body: list[ast.stmt], at: ast.AST
+) -> ast.FunctionDef:
+    arguments = ast.arguments(
+        posonlyargs=[],
+        args=[ast.copy_location(ast.arg(parameter), at) for parameter in parameters],
+        kwonlyargs=[],
+        kw_defaults=[],
+        defaults=[],
+    )
+    shared: list[ast.stmt] = [ast.Nonlocal(sorted(names))] if names else []
+    function = ast.FunctionDef(name, arguments, [*shared, *(body or [ast.Pass()])], [])
+    if "type_params" in ast.FunctionDef._fields:
+        function.type_params = []
+    ast.copy_location(function, at)
+    return ast.fix_missing_locations(function)
+
+
+def _never_assigned(names: list[str], at: ast.AST) -> ast.stmt:
+    """Makes `names` variables of the function, and does nothing."""
+    targets: list[ast.expr] = [_name(name, at, ast.Store()) for name in names]
+    assign = ast.copy_location(ast.Assign(targets, _constant(None, at)), at)
+    return ast.copy_location(ast.If(_constant(False, at), [assign], []), at)
+
+
+def _name(name: str, at: ast.AST, context: ast.expr_context) -> ast.Name:
+    return ast.copy_location(ast.Name(name, context), at)
+
+
+def _constant(value: Any, at: ast.AST) -> ast.Constant:
+    return ast.copy_location(ast.Constant(value), at)

@@ -1,0 +1,288 @@
+"""What rewritten code calls: each statement decides whether it is traced once or runs as Python does."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+from ..ir.errors import TracejitError
+from ..state import STATE
+from ..autograd.modes import untaped
+from ..tracing.regions import RegionTracer, trace_region
+from . import iterations
+from .attempts import Loop, trace_loop
+from .branches import chosen, conditional
+from .calls import checked_callee, checked_target
+from .functions import set_runtime
+from .reports import CURRENT, MANY_OPERATIONS, Abandoned, Session
+from .rewriting import Statement
+from .scalars import truth
+from .variables import Variables, is_traced
+
+#: Loops of fewer steps times operations in the text of a step are unrolled: their values stay in registers.
+SHORT: Final = 64
+_COMPARISONS: Final = {
+    "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt, "GtE": operator.ge, "Eq": operator.eq,
+    "NotEq": operator.ne, "Is": operator.is_, "IsNot": operator.is_not,
+    "In": lambda x, y: x in y, "NotIn": lambda x, y: x not in y,
+}  # fmt: skip
+
+
+class Runtime:
+    """The functions of rewritten code."""
+
+    # -- loops --------------------------------------------------------------------------------------
+
+    def for_(self, iterable: Iterable[Any], body: Callable[[Any], Any], statement: Statement) -> None:
+        """``for item in iterable``"""
+        session = CURRENT.session
+        if STATE.tracer is None or session is None:
+            _each(iterable, body, statement)
+            return
+        reason = self._for_reason(iterable, body, statement, session)
+        if reason is None:
+            return
+        _each(_watched(iterable, statement, session, reason), body, statement)
+
+    def _for_reason(
+        self, iterable: Any, body: Callable[[Any], Any], statement: Statement, session: Session
+    ) -> str | None:
+        """Trace the loop once. Returns None where that was possible, else why not."""
+        if session.mode == "unrolled":
+            return ""
+        steps = iterations.steps_of(iterable)
+        if steps is None:
+            return _note(statement, session, f"it goes along a {type(iterable).__name__}")
+        if isinstance(steps.count, int):
+            if steps.count == 0:
+                return ""
+            if session.mode == "auto" and steps.count * statement.size <= SHORT:
+                return ""
+        return _attempt(Loop(statement, Variables(body), body, steps), session)
+
+    def while_(self, test: Callable[[], Any], body: Callable[[], Any], statement: Statement) -> None:
+        """``while test()``"""
+        session = CURRENT.session
+        value = test()
+        if STATE.tracer is None or session is None or session.mode == "unrolled":
+            _while(value, test, body, statement)
+            return
+        variables = Variables(body)
+        reason: str | None = ""
+        loop = Loop(statement, variables, body, None, test)
+        if is_traced(value) or (value and _depends(loop)):
+            reason = _attempt(loop, session)
+            if reason is None:
+                return
+        start, tracer = len(STATE.tracer.body), STATE.tracer
+        while value:
+            body()
+            if len(tracer.body) - start > MANY_OPERATIONS:
+                session.warn(_where(statement), len(tracer.body) - start, reason or "")
+            if statement.flag and variables.get(statement.flag):
+                return
+            value = test()
+
+    def iteration(self, function: Any) -> Any:
+        """`function`, or what stands in for ``range``, ``enumerate``, ``zip`` and ``reversed``."""
+        try:
+            return iterations.STAND_INS.get(function, function) if STATE.tracer is not None else function
+        except TypeError:
+            return function
+
+    def refused(self, iterable: Iterable[Any], statement: Statement) -> Iterable[Any]:
+        """What a loop that stays as it is written goes along."""
+        session = CURRENT.session
+        if STATE.tracer is None or session is None:
+            return iterable
+        reason = "" if session.mode == "unrolled" else _note(statement, session, statement.refused)
+        return _watched(iterable, statement, session, reason)
+
+    def refused_test(self, value: Any, statement: Statement) -> Any:
+        """The test of a loop that stays as it is written."""
+        session = CURRENT.session
+        if STATE.tracer is not None and session is not None and session.mode != "unrolled":
+            _note(statement, session, statement.refused)
+        return value
+
+    # -- branches -----------------------------------------------------------------------------------
+
+    def if_(self, test: Any, then: Any, orelse: Any, statement: Statement) -> None:
+        """``if test``"""
+        if not _is_structured(test):
+            function = then if test else orelse
+            if function is not None:
+                function()
+            return
+        nothing = _nothing
+        conditional(
+            truth(test), then or nothing, orelse or nothing, statement, Variables(then, orelse)
+        )
+
+    def choose(self, test: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
+        """``then() if test else orelse()``"""
+        if not _is_structured(test):
+            return then() if test else orelse()
+        return chosen(truth(test), then, orelse)
+
+    def not_(self, value: Any) -> Any:
+        """``not value``"""
+        return ~truth(value) if _is_structured(value) else not value
+
+    def and_(self, value: Any, *more: Callable[[], Any]) -> Any:
+        """``value and more()``"""
+        for thunk in more:
+            if _is_structured(value):
+                value = chosen(truth(value), thunk, _constantly(value))
+            elif not value:
+                return value
+            else:
+                value = thunk()
+        return value
+
+    def or_(self, value: Any, *more: Callable[[], Any]) -> Any:
+        """``value or more()``"""
+        for thunk in more:
+            if _is_structured(value):
+                value = chosen(truth(value), _constantly(value), thunk)
+            elif value:
+                return value
+            else:
+                value = thunk()
+        return value
+
+    def compare(self, names: tuple[str, ...], value: Any, *more: Callable[[], Any]) -> Any:
+        """``value < more[0]() <= more[1]()``"""
+
+        def following(position: int, left: Any) -> Any:
+            right = more[position]()
+            result = _COMPARISONS[names[position]](left, right)
+            if position + 1 == len(more):
+                return result
+            if _is_structured(result):
+                return chosen(truth(result), lambda: following(position + 1, right), lambda: False)
+            return following(position + 1, right) if result else result
+
+        return following(0, value)
+
+    # -- effects ------------------------------------------------------------------------------------
+
+    def callee(self, function: Any) -> Any:
+        """`function`, which is about to be called."""
+        session = CURRENT.session
+        return checked_callee(function) if session is not None and session.attempts else function
+
+    def target(self, value: Any) -> Any:
+        """`value`, whose items are about to be written."""
+        session = CURRENT.session
+        return checked_target(value) if session is not None and session.attempts else value
+
+    def attribute_target(self, value: Any) -> Any:
+        """`value`, whose attribute is about to be written."""
+        session = CURRENT.session
+        if session is not None and session.attempts:
+            raise Abandoned(f"it sets an attribute of a {type(value).__name__}")
+        return value
+
+
+def _is_structured(test: Any) -> bool:
+    """Whether a test is traced where Python code cannot be told its value."""
+    return isinstance(STATE.tracer, RegionTracer) and is_traced(test)
+
+
+def _nothing() -> None:
+    pass
+
+
+def _constantly(value: Any) -> Callable[[], Any]:
+    return lambda: value
+
+
+def _where(statement: Statement) -> str:
+    return f"{statement.file.replace(chr(92), '/').rsplit('/', 1)[-1]}:{statement.line}"
+
+
+def _note(statement: Statement, session: Session, reason: str) -> str:
+    session.note(_where(statement), "unrolled", reason)
+    return reason
+
+
+def _attempt(loop: Loop, session: Session) -> str | None:
+    """Trace `loop` once. Returns None where that was possible, else why not."""
+    marked = session.mark()
+    session.attempts += 1
+    try:
+        text = trace_loop(loop)
+    except (TracejitError, NameError) as error:
+        session.reset(marked)
+        if session.attempts > 1 and getattr(error, "tensor", None) is not None:
+            raise  # a loop around this one carries it
+        reason = str(error) if isinstance(error, TracejitError) else f"{error}, which a step would read"
+        return _note(loop.statement, session, reason)
+    finally:
+        session.attempts -= 1
+    session.note(_where(loop.statement), "compiled", text)
+    return None
+
+
+def _depends(loop: Loop) -> bool:
+    """Whether the test of a ``while``, or whether a step leaves it, depends on traced values once a step has
+    run."""
+    session = CURRENT.session
+    seen: list[bool] = []
+
+    def step() -> list[Any]:
+        saved = loop.variables.values(loop.statement.assigned)
+        try:
+            loop.body()
+            flag = loop.variables.get(loop.statement.flag) if loop.statement.flag else False
+            assert loop.test is not None
+            seen.append(is_traced(flag) or is_traced(loop.test()))
+        finally:
+            loop.variables.update(saved)
+        return []
+
+    session.attempts += 1
+    marked = session.mark()
+    try:
+        with untaped():
+            trace_region(RegionTracer(STATE.tracer, repeats=True), step, (), ())
+    except (TracejitError, NameError):
+        return True  # the attempt itself will say why
+    finally:
+        session.reset(marked)
+        session.attempts -= 1
+    return seen[-1]
+
+
+def _each(iterable: Iterable[Any], body: Callable[[Any], Any], statement: Statement) -> None:
+    variables = Variables(body) if statement.flag else None
+    for item in iterable:
+        body(item)
+        if variables is not None and variables.get(statement.flag):
+            return
+
+
+def _while(value: Any, test: Callable[[], Any], body: Callable[[], Any], statement: Statement) -> None:
+    variables = Variables(body)
+    while value:
+        body()
+        if statement.flag and variables.get(statement.flag):
+            return
+        value = test()
+
+
+def _watched(
+    iterable: Iterable[Any], statement: Statement, session: Session, reason: str
+) -> Iterator[Any]:
+    """The items of an unrolled loop, which warns where it becomes much code."""
+    tracer = STATE.tracer
+    start = len(tracer.body)
+    for item in iterable:
+        yield item
+        if len(tracer.body) - start > MANY_OPERATIONS:
+            session.warn(_where(statement), len(tracer.body) - start, reason)
+
+
+set_runtime(Runtime())

@@ -1,0 +1,159 @@
+"""The state that statements work on: variables of a function, and tensors that are written in place."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any, Final
+
+import numpy as np
+
+from ..array.indexing.writing import refresh_views, replace, writes_memory
+from ..eager.tensor import Tensor
+from ..eager.views import chain_of, views_of
+from ..ir.graph import Value
+from ..ir.records import record
+from ..pytree import TreeDef, flatten
+from .exits import RETURNED
+from .reports import Abandoned
+
+#: What a variable without a value has.
+UNDEFINED: Final = type("Undefined", (), {"__repr__": lambda self: "undefined"})()
+#: What `sys.getrefcount` says of what only a cell refers to: the cell, and the call's argument.
+_REFERENCES: Final = 2
+_NUMERIC: Final = (Tensor, np.ndarray, np.generic, bool, int, float)
+
+
+class Variables:
+    """The variables that inner functions of rewritten code share with the function around them."""
+
+    def __init__(self, *functions: Any) -> None:
+        self._cells: dict[str, Any] = {}
+        for function in functions:
+            if function is not None:
+                names = function.__code__.co_freevars
+                self._cells.update(zip(names, function.__closure__ or (), strict=True))
+
+    def get(self, name: str) -> Any:
+        """The value of `name`, `UNDEFINED` where it has none here."""
+        try:
+            return self._cells[name].cell_contents
+        except (KeyError, ValueError):
+            return UNDEFINED
+
+    def set(self, name: str, value: Any) -> None:
+        """Give `name` a value, or with `UNDEFINED` none."""
+        cell = self._cells.get(name)
+        if cell is None:
+            return
+        if value is not UNDEFINED:
+            cell.cell_contents = value
+            return
+        try:
+            del cell.cell_contents
+        except ValueError:
+            return  # it has none
+
+    def is_exclusive(self, name: str) -> bool:
+        """Whether `name` is all that refers to its value."""
+        cell = self._cells.get(name)
+        try:
+            return cell is not None and sys.getrefcount(cell.cell_contents) <= _REFERENCES
+        except ValueError:
+            return True
+
+    def values(self, names: Iterable[str]) -> dict[str, Any]:
+        """The values of `names`."""
+        return {name: self.get(name) for name in names}
+
+    def update(self, values: dict[str, Any]) -> None:
+        """Give the names their values."""
+        for name, value in values.items():
+            self.set(name, value)
+
+
+def is_returned(name: str) -> bool:
+    """Whether `name` is that of a value which only counts where its flag is set."""
+    return name.startswith(RETURNED)
+
+
+@record(eq=False)
+class Content:
+    """A variable's value taken apart: its leaves, and its structure, which is None for a value that is no
+    number, array or container of those."""
+
+    value: Any
+    leaves: list[Any]
+    structure: TreeDef | None
+
+
+def content_of(value: Any) -> Content:
+    """`value` taken apart."""
+    if type(value) in (bool, int, float) or isinstance(value, Tensor):
+        leaves, structure = flatten(value)
+        return Content(value, leaves, structure)
+    if value is None or value is UNDEFINED or isinstance(value, str) or callable(value):
+        return Content(value, [], None)
+    leaves, structure = flatten(value, static_strings=True)
+    if not leaves or not all(isinstance(leaf, _NUMERIC) for leaf in leaves):
+        return Content(value, [], None)
+    return Content(value, leaves, structure)
+
+
+class Memory:
+    """Traced tensors that a statement writes in place, with all that share their memory."""
+
+    def __init__(self) -> None:
+        self.bases: list[Tensor] = []
+
+    def add(self, tensor: Tensor) -> None:
+        """Let the memory of `tensor` be written. Raises Abandoned where it is known to be."""
+        base = base_of(tensor)
+        if any(base is other for other in self.bases):
+            raise Abandoned("a tensor that is written in place is used in a way that is not understood")
+        self.bases.append(base)
+
+    def holds(self, value: Any) -> bool:
+        """Whether `value` is a tensor in this memory."""
+        return isinstance(value, Tensor) and any(base_of(value) is base for base in self.bases)
+
+    def save(self) -> list[tuple[Tensor, Any, Any, bool]]:
+        """What the tensors are now, for `restore`."""
+        return [
+            (tensor, tensor._data, tensor._node, tensor._requires_grad)
+            for base in self.bases
+            for tensor in (base, *views_of(base))
+        ]
+
+    def enter(self, values: Iterable[Any]) -> None:
+        """In a region, let the tensors have `values` of it."""
+        for base, value in zip(self.bases, values, strict=True):
+            base._data, base._node, base._requires_grad = value, None, False
+            # views of the value that was there; `views_of` tells them by their data no more
+            refresh_views(base)
+
+    def restore(self, saved: list[tuple[Tensor, Any, Any, bool]]) -> None:
+        """Let the tensors be what they were."""
+        for tensor, data, node, requires_grad in saved:
+            tensor._data, tensor._node, tensor._requires_grad = data, node, requires_grad
+
+    def check(self) -> None:
+        """Raise where the tensors may not be written here."""
+        for base in self.bases:
+            writes_memory(base, (), "a loop")
+
+    def write(self, results: Iterable[Tensor]) -> None:
+        """Write `results` to the tensors."""
+        for base, result in zip(self.bases, results, strict=True):
+            replace(base, result, "a loop")
+
+
+def base_of(tensor: Tensor) -> Tensor:
+    """The tensor whose memory `tensor` shares."""
+    chain = chain_of(tensor)
+    return tensor if chain is None else chain[0]
+
+
+def is_traced(value: Any) -> bool:
+    """Whether `value` is a tensor that is a symbol of a running trace."""
+    return isinstance(value, Tensor) and isinstance(value._data, Value)
