@@ -53,6 +53,7 @@ from .ir.errors import (
     ShapeError,
     TraceError,
     TracejitError,
+    UnrolledLoopWarning,
     VerificationError,
 )
 from .ir.graph import Function
@@ -175,6 +176,7 @@ __all__ = [
     "TensorType",
     "TraceError",
     "TracejitError",
+    "UnrolledLoopWarning",
     "VerificationError",
     "as_dtype",
     "associative_scan",

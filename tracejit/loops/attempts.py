@@ -24,10 +24,19 @@ from ..ir.records import record
 from ..ir.types import TensorType
 from ..state import STATE
 from .iterations import Steps
-from .reports import Abandoned
+from .reports import CURRENT, Abandoned
 from .rewriting import Statement
 from .scalars import STAND_INS, truth
-from .variables import UNDEFINED, Content, Memory, Variables, content_of, is_returned, is_traced
+from .variables import (
+    UNDEFINED,
+    Content,
+    Memory,
+    Variables,
+    content_of,
+    is_parameter,
+    is_returned,
+    is_traced,
+)
 
 
 class _BecomesFloat(Exception):
@@ -65,6 +74,20 @@ def trace_loop(loop: Loop) -> str:
         if name not in loop.statement.assigned and is_traced(value) and STATE.tracer.owns(value._data):
             if not memory.holds(value):
                 memory.add(value)
+    for name in loop.statement.carried:
+        value = loop.variables.get(name)
+        if name in loop.statement.written and is_traced(value) and not value.shape and is_parameter(value):
+            if not memory.holds(value):
+                memory.add(value)
+    memories = CURRENT.session.memories
+    memories.append(memory)
+    try:
+        return _traced(loop, memory)
+    finally:
+        memories.remove(memory)
+
+
+def _traced(loop: Loop, memory: Memory) -> str:
     while True:
         try:
             return _Attempt(loop, memory).run()
@@ -231,6 +254,8 @@ class _Attempt:
         owners: dict[int, str] = {}
         for carry in self.carries:
             value = self.variables.get(carry.name)
+            if is_returned(carry.name):
+                value = self.memory.snapshot(carry.name, value)
             if value is UNDEFINED:
                 raise Abandoned(f"{carry.name} may have no value at the end of a step")
             before, after = carry.content, content_of(value)

@@ -64,7 +64,7 @@ def _trace_conditional(
             try:
                 memory.enter([STATE.tracer.lift(base) for base in memory.bases])
                 function()
-                values = [variables.get(name) for name in statement.results]
+                values = [memory.snapshot(name, variables.get(name)) for name in statement.results]
                 return [*values, *[wrap(base._data) for base in memory.bases]]
             finally:
                 memory.restore(saved)

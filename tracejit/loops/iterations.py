@@ -175,7 +175,7 @@ def _steps_of_zip(parts: list[Steps | None]) -> Steps | None:
 
 def _steps_of_reversed(inner: Any) -> Steps | None:
     steps = steps_of(inner)
-    if steps is None or isinstance(steps.count, Tensor) or isinstance(inner, (Enumerated, Zipped)):
+    if steps is None or isinstance(inner, (Enumerated, Zipped)):
         return None
     if steps.arrays:
         return Steps(steps.count, [array[::-1] for array in steps.arrays], steps.item)

@@ -45,6 +45,8 @@ class Session:
         self.mode, self.label = mode, label
         #: How many loops are being traced once around the code that runs.
         self.attempts = 0
+        #: What those loops write in place.
+        self.memories: list[Any] = []
         self._reports: dict[LoopReport, None] = {}
         self._warned: set[str] = set()
 

@@ -203,8 +203,9 @@ class FunctionRewriter:
             else:
                 if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
                     operand = _name(statement.target.id, statement.target, ast.Load())
-                    checked = call("target", operand, at=statement.target)
-                    result.append(ast.copy_location(ast.Expr(checked), statement))
+                    checked = call("augmented", operand, at=statement.target)
+                    target = _name(statement.target.id, statement.target, ast.Store())
+                    result.append(ast.copy_location(ast.Assign([target], checked), statement))
                 result.append(InLoops().visit(statement))
         return result
 

@@ -6,6 +6,8 @@ import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
+from ..array.indexing.writing import before
+from ..eager.tensor import Tensor, wrap
 from ..ir.errors import TracejitError
 from ..state import STATE
 from ..autograd.modes import untaped
@@ -18,7 +20,7 @@ from .functions import set_runtime
 from .reports import CURRENT, MANY_OPERATIONS, Abandoned, Session
 from .rewriting import Statement
 from .scalars import truth
-from .variables import Variables, is_traced
+from .variables import Variables, is_parameter, is_traced
 
 #: Loops of fewer steps times operations in the text of a step are unrolled: their values stay in registers.
 SHORT: Final = 64
@@ -178,12 +180,30 @@ class Runtime:
         session = CURRENT.session
         return checked_target(value) if session is not None and session.attempts else value
 
+    def augmented(self, value: Any) -> Any:
+        """`value`, to which an augmented assignment is made."""
+        session = CURRENT.session
+        if session is None:
+            return value
+        if session.attempts:
+            value = checked_target(value)
+        if isinstance(value, Tensor) and not value.shape and is_traced(value) and not _is_argument(value, session):
+            # NumPy's scalars are immutable
+            tracer = STATE.tracer
+            return before(value, keep=False) if tracer.owns(value._data) else wrap(tracer.lift(value))
+        return value
+
     def attribute_target(self, value: Any) -> Any:
         """`value`, whose attribute is about to be written."""
         session = CURRENT.session
         if session is not None and session.attempts:
             raise Abandoned(f"it sets an attribute of a {type(value).__name__}")
         return value
+
+
+def _is_argument(value: Tensor, session: Session) -> bool:
+    """Whether a write to `value` is one to an argument of the traced function."""
+    return is_parameter(value) or any(memory.holds(value) for memory in session.memories)
 
 
 def _is_structured(test: Any) -> bool:

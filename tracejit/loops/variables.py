@@ -9,11 +9,12 @@ from typing import Any, Final
 import numpy as np
 
 from ..array.indexing.writing import refresh_views, replace, writes_memory
-from ..eager.tensor import Tensor
+from ..eager.tensor import Tensor, wrap
 from ..eager.views import chain_of, views_of
 from ..ir.graph import Value
 from ..ir.records import record
 from ..pytree import TreeDef, flatten
+from ..state import STATE
 from .exits import RETURNED
 from .reports import Abandoned
 
@@ -137,6 +138,17 @@ class Memory:
         for tensor, data, node, requires_grad in saved:
             tensor._data, tensor._node, tensor._requires_grad = data, node, requires_grad
 
+    def snapshot(self, name: str, value: Any) -> Any:
+        """`value`, of the variable `name`, with the tensors that are written in place as they are now. Raises
+        Abandoned unless nothing runs after it that could write them."""
+        content = content_of(value)
+        if content.structure is None or not any(map(self.holds, content.leaves)):
+            return value
+        if not is_returned(name):
+            raise Abandoned(f"{name} becomes another name of an array that is written in place")
+        leaves = [wrap(leaf._data) if self.holds(leaf) else leaf for leaf in content.leaves]
+        return content.structure.unflatten(leaves)
+
     def check(self) -> None:
         """Raise where the tensors may not be written here."""
         for base in self.bases:
@@ -152,6 +164,14 @@ def base_of(tensor: Tensor) -> Tensor:
     """The tensor whose memory `tensor` shares."""
     chain = chain_of(tensor)
     return tensor if chain is None else chain[0]
+
+
+def is_parameter(tensor: Tensor) -> bool:
+    """Whether a traced tensor is a parameter of the outermost trace, and no Python number."""
+    tracer = STATE.tracer
+    while tracer.parent is not None:
+        tracer = tracer.parent
+    return any(tensor._data is param for param in tracer.params) and not tracer.is_weak(tensor._data)
 
 
 def is_traced(value: Any) -> bool:

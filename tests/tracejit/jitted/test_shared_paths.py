@@ -69,7 +69,7 @@ CALLS = {
 @pytest.mark.parametrize("name", CALLS)
 def test_results_are_those_of_eager_code(name):
     function, calls = CALLS[name]
-    jitted = tj.jit(function)
+    jitted = tj.jit(function, loops="unrolled")  # else `doubled` has one path
     agree(function, jitted, calls)
     settle(jitted, calls)
     assert SHARED in jitted.explain()
@@ -194,7 +194,9 @@ def test_long_programs_stay_apart():
             x = x + 1
         return x if x.sum() > 0 else -x
 
-    jitted = tj.jit(f)
+    jitted = tj.jit(f, loops="unrolled")
+    with pytest.warns(tj.UnrolledLoopWarning, match="the loop at .* is unrolled"):
+        jitted.trace(np.ones(1))
     settle(jitted, [(np.ones(1),)])
     assert SHARED not in jitted.explain()
 
