@@ -11,9 +11,9 @@ from ..ir.graph import Instruction
 from ..ir.ops.fusion import INTERPRETED
 from ..ir.records import record
 from ..ir.registry import Kind
+from ..loops.reports import LoopReport
 from ..runtime.cache.store import CACHE
 from ..runtime.executable import Executable
-from ..loops.reports import LoopReport
 from .paths import Paths, describe
 from .recompilation import Change, Reason, argument_names
 from .signatures import Signature, type_text

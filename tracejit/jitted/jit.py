@@ -100,7 +100,9 @@ def jit(
         raise TracejitError(f"jit: expected a function, got {type(fn).__name__}")
 
     def make(function: Callable[..., Any]) -> JitFunction:
-        return JitFunction(function, static_argnums, static_argnames, limit, donate_argnums, donate_argnames, loops)
+        return JitFunction(
+            function, static_argnums, static_argnames, limit, donate_argnums, donate_argnames, loops
+        )
 
     return make if fn is None else make(fn)
 

@@ -7,31 +7,33 @@ that an attempt that fails has changed nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ..array.indexing.writing import OutsideWriteError
-from ..array.operands import filled
 from ..control.carry import as_leaf, as_tensor, is_weak, traced
 from ..control.loops import append_while
 from ..control.scans import append_scan
 from ..eager.tensor import Tensor, wrap
 from ..eager.views import chain_of
 from ..ir.dtypes import FLOAT64, INT64
-from ..ir.records import record
 from ..ir.types import TensorType
 from ..state import STATE
-from .iterations import Steps
-from .reports import CURRENT, Abandoned
-from .rewriting import Statement
+from .carries import (
+    BecomesFloat,
+    Carry,
+    IsWritten,
+    LoopStatement,
+    as_tensor_type,
+    is_dependent,
+    shown,
+    zero_of,
+)
+from .reports import CURRENT, LoopError
 from .scalars import STAND_INS, truth
 from .variables import (
     UNDEFINED,
     Content,
-    Memory,
-    Variables,
+    WrittenTensors,
     content_of,
     is_parameter,
     is_returned,
@@ -39,46 +41,22 @@ from .variables import (
 )
 
 
-class _BecomesFloat(Exception):
-    """A Python integer that a loop carries becomes a float."""
-
-    def __init__(self, position: int) -> None:
-        self.position = position
-
-
-class _IsWritten(Exception):
-    """A variable's tensor is written in place, and stays the variable's."""
-
-    def __init__(self, tensor: Tensor) -> None:
-        self.tensor = tensor
-
-
-@record(eq=False)
-class Loop:
-    """A loop that is to be traced: its body, a function of the step's item or of nothing; for a ``while``,
-    its test; for a ``for``, its steps."""
-
-    statement: Statement
-    variables: Variables
-    body: Callable[..., Any]
-    steps: Steps | None = None
-    test: Callable[[], Any] | None = None
-
-
-def trace_loop(loop: Loop) -> str:
+def trace_loop(loop: LoopStatement) -> str:
     """Trace `loop` into the running trace, and give its variables the values after it. Returns how many steps
     it has, in words. Raises where it cannot be traced, after which nothing has changed."""
-    memory = Memory()
+    memory = WrittenTensors()
     for name in loop.statement.written:
         value = loop.variables.get(name)
-        if name not in loop.statement.assigned and is_traced(value) and STATE.tracer.owns(value._data):
-            if not memory.holds(value):
-                memory.add(value)
+        if name in loop.statement.assigned or not is_traced(value) or memory.holds(value):
+            continue
+        if STATE.tracer.owns(value._data):
+            memory.add(value)
     for name in loop.statement.carried:
         value = loop.variables.get(name)
-        if name in loop.statement.written and is_traced(value) and not value.shape and is_parameter(value):
-            if not memory.holds(value):
-                memory.add(value)
+        if name not in loop.statement.written or not is_traced(value) or memory.holds(value):
+            continue
+        if not value.shape and is_parameter(value):
+            memory.add(value)
     memories = CURRENT.session.memories
     memories.append(memory)
     try:
@@ -87,7 +65,7 @@ def trace_loop(loop: Loop) -> str:
         memories.remove(memory)
 
 
-def _traced(loop: Loop, memory: Memory) -> str:
+def _traced(loop: LoopStatement, memory: WrittenTensors) -> str:
     while True:
         try:
             return _Attempt(loop, memory).run()
@@ -95,26 +73,17 @@ def _traced(loop: Loop, memory: Memory) -> str:
             if not STATE.tracer.owns(error.tensor._data):
                 raise
             memory.add(error.tensor)
-        except _IsWritten as found:
+        except IsWritten as found:
             memory.add(found.tensor)
-
-
-class _Carry:
-    """A variable that steps hand on: its value before the loop, or by the first step's end."""
-
-    def __init__(self, name: str, content: Content, *, exclusive: bool) -> None:
-        self.name, self.content, self.exclusive = name, content, exclusive
-        #: Of each leaf, the tensor of the caller's that stays the variable's, None for one that is handed on.
-        self.held: list[Tensor | None] = []
 
 
 class _Attempt:
     """One attempt, with the tensors in `memory` written in place."""
 
-    def __init__(self, loop: Loop, memory: Memory) -> None:
+    def __init__(self, loop: LoopStatement, memory: WrittenTensors) -> None:
         self.loop, self.memory = loop, memory
         self.statement, self.variables = loop.statement, loop.variables
-        self.carries: list[_Carry] = []
+        self.carries: list[Carry] = []
         #: Variables that have no value before the loop and are read after it.
         self.undefined: list[str] = []
         #: What the leaves of carries begin with, without those that are held.
@@ -133,7 +102,7 @@ class _Attempt:
             try:
                 results, text = self._append(tracer)
                 break
-            except _BecomesFloat as change:
+            except BecomesFloat as change:
                 self.inits[change.position] = self._as_float(self.inits[change.position])
         self._finish(tracer, results)
         return text
@@ -149,7 +118,7 @@ class _Attempt:
                     self.undefined.append(name)
                 continue
             content = content_of(value)
-            carry = _Carry(name, content, exclusive=exclusive)
+            carry = Carry(name, content, exclusive=exclusive)
             if content.structure is not None:
                 paths = content.structure.paths()
                 for leaf, path in zip(content.leaves, paths, strict=True):
@@ -188,10 +157,10 @@ class _Attempt:
                 continue
             if content.structure is None:
                 if not is_returned(name):
-                    raise Abandoned(f"{name} has no value before the loop, and is no number or array in it")
+                    raise LoopError(f"{name} has no value before the loop, and is no number or array in it")
                 continue
-            zeros = [_zero(leaf, number) for leaf, number in zip(content.leaves, numbers, strict=True)]
-            carry = _Carry(
+            zeros = [zero_of(leaf, number) for leaf, number in zip(content.leaves, numbers, strict=True)]
+            carry = Carry(
                 name, Content(content.structure.unflatten(zeros), zeros, content.structure), exclusive=True
             )
             carry.held = [None] * len(zeros)
@@ -257,37 +226,36 @@ class _Attempt:
             if is_returned(carry.name):
                 value = self.memory.snapshot(carry.name, value)
             if value is UNDEFINED:
-                raise Abandoned(f"{carry.name} may have no value at the end of a step")
+                raise LoopError(f"{carry.name} may have no value at the end of a step")
             before, after = carry.content, content_of(value)
             if before.structure is None:
                 if value is not before.value:
-                    raise Abandoned(f"{carry.name} is {_shown(before.value)} first and {_shown(value)} later")
+                    raise LoopError(f"{carry.name} is {shown(before.value)} first and {shown(value)} later")
                 continue
             if is_returned(carry.name) and after.structure is None:
                 leaves += [symbols[len(leaves) + i] for i in range(len(before.leaves))]
                 continue
             if after.structure != before.structure:
-                raise Abandoned(
+                raise LoopError(
                     f"{carry.name} changes its structure: {before.structure} first, {after.structure} later"
                 )
             paths = before.structure.paths()
-            entered = [leaf for leaf in before.leaves]
-            for held, leaf, path, first in zip(carry.held, after.leaves, paths, entered, strict=True):
+            for held, leaf, path, first in zip(carry.held, after.leaves, paths, before.leaves, strict=True):
                 if held is not None:
                     if leaf is not held:
-                        raise Abandoned(f"{carry.name}{path} is both written in place and assigned")
+                        raise LoopError(f"{carry.name}{path} is both written in place and assigned")
                     continue
                 symbol = symbols[len(leaves)]
                 if id(symbol) in written and isinstance(first, Tensor) and is_traced(first):
                     if leaf is symbol and tracer.parent.owns(first._data):
-                        raise _IsWritten(first)
+                        raise IsWritten(first)
                     if not carry.exclusive or first._aliases is not None:
-                        raise Abandoned(f"{carry.name}{path} is both written in place and assigned")
+                        raise LoopError(f"{carry.name}{path} is both written in place and assigned")
                 self._check_identity(carry.name + path, leaf, owners, bool(written or self.memory.bases))
                 leaf = as_leaf("loop", carry.name, path, leaf)
                 before_number = is_weak(tracer, symbol) and symbol.dtype.kind == "i"
                 if before_number and is_weak(tracer, leaf) and as_tensor_type(leaf).dtype is FLOAT64:
-                    raise _BecomesFloat(len(leaves))
+                    raise BecomesFloat(len(leaves))
                 leaves.append(leaf)
         return [*leaves, *[wrap(base._data) for base in self.memory.bases]]
 
@@ -299,9 +267,9 @@ class _Attempt:
         base = name.split("[")[0].split(".")[0]
         in_place = self.statement.written_anywhere
         if other != name and (writes or base in in_place or other.split("[")[0] in in_place):
-            raise Abandoned(f"{name} and {other} are the same array, and an array is written in place")
+            raise LoopError(f"{name} and {other} are the same array, and an array is written in place")
         if self.memory.holds(leaf) or (chain_of(leaf) is not None and (writes or base in in_place)):
-            raise Abandoned(f"{name} is a part of an array, and an array is written in place")
+            raise LoopError(f"{name} is a part of an array, and an array is written in place")
 
     # -- the op -------------------------------------------------------------------------------------
 
@@ -320,7 +288,7 @@ class _Attempt:
                 "loop", tracer, scanned, [0, *self.inits, *bases], ["step", *paths], steps.arrays, count
             )
             if not steps.arrays and not is_dependent(tracer, len(results)):
-                raise Abandoned("it computes with Python numbers alone")
+                raise LoopError("it computes with Python numbers alone")
             return results[1:], f"{count} step{'s' * (count != 1)}"
 
         def repeated(counter: Tensor, *values: Tensor) -> list[Any]:
@@ -332,7 +300,7 @@ class _Attempt:
         inits, paths = [0, *self.inits, *bases], ["step", *paths]
         results = append_while("loop", tracer, condition, repeated, inits, paths)
         if not is_dependent(tracer, len(results)):
-            raise Abandoned("it computes with Python numbers alone")
+            raise LoopError("it computes with Python numbers alone")
         return results[1:], "as many steps as its values say"
 
     def _body(self, counter: Tensor, values: Any, elements: Any = None) -> list[Any]:
@@ -388,31 +356,3 @@ class _Attempt:
                 position += held is None
             values[carry.name] = structure.unflatten(leaves)
         self.variables.update(values)
-
-
-def _zero(leaf: Any, is_number: bool) -> Any:
-    """A zero of the type of `leaf`, which is a Python number or not."""
-    if not isinstance(leaf, (Tensor, np.ndarray, np.generic)):
-        return type(leaf)(0)
-    if is_number:
-        return 0 if leaf.dtype.kind == "i" else 0.0
-    return filled(0, leaf.shape, leaf.dtype)
-
-
-def is_dependent(tracer: Any, carries: int) -> bool:
-    """Whether the loop that was traced last depends on anything but Python numbers."""
-    instruction = tracer.body[-1]
-    if len(instruction.operands) > carries:
-        return True
-    constants = {result for other in tracer.body if not other.operands for result in other.results}
-    return any(operand not in constants for operand in instruction.operands)
-
-
-def as_tensor_type(leaf: Any) -> TensorType:
-    """The type of a leaf as a tensor."""
-    return leaf.type if isinstance(leaf, Tensor) else as_tensor(leaf).type
-
-
-def _shown(value: Any) -> str:
-    text = repr(value) if not isinstance(value, Tensor) else f"a tensor of type {value.type}"
-    return text if len(text) < 60 else f"a {type(value).__name__}"

@@ -19,9 +19,9 @@ from ..ir.registry import OPS
 from ..state import STATE
 from ..tracing.regions import apply_with_regions, replay
 from ..tracing.tracer import tracing
-from .reports import Abandoned
+from .reports import LoopError
 from .rewriting import Statement
-from .variables import UNDEFINED, Content, Memory, Variables, content_of, is_returned, is_traced
+from .variables import UNDEFINED, Content, Variables, WrittenTensors, content_of, is_returned, is_traced
 
 _LABELS: Final = ("else", "then")
 #: Operations that both sides may compute: they cannot fail, and neither do their derivatives.
@@ -35,10 +35,14 @@ _FEW: Final = 8
 
 
 def conditional(
-    test: Tensor, then: Callable[[], Any], orelse: Callable[[], Any], statement: Statement, variables: Variables
+    test: Tensor,
+    then: Callable[[], Any],
+    orelse: Callable[[], Any],
+    statement: Statement,
+    variables: Variables,
 ) -> None:
     """Trace an ``if`` statement, and give its variables the values behind it."""
-    memory = Memory()
+    memory = WrittenTensors()
     for name in statement.written:
         value = variables.get(name)
         if name not in statement.assigned and is_traced(value) and not memory.holds(value):
@@ -53,7 +57,7 @@ def conditional(
 
 
 def _trace_conditional(
-    test: Tensor, sides: Sequence[Any], statement: Statement, variables: Variables, memory: Memory
+    test: Tensor, sides: Sequence[Any], statement: Statement, variables: Variables, memory: WrittenTensors
 ) -> None:
     memory.check()
     before = variables.values(statement.assigned)
@@ -162,9 +166,11 @@ def _kept(name: str, first: Content, second: Content) -> _Kept | None:
             return None
         if a is UNDEFINED or b is UNDEFINED:
             return _Kept(UNDEFINED)
-        raise Abandoned(f"{name} is {_shown(a)} in one branch and {_shown(b)} in the other")
+        raise LoopError(f"{name} is {_shown(a)} in one branch and {_shown(b)} in the other")
     if first.structure != second.structure:
-        raise Abandoned(f"{name} has the structure {first.structure} in one branch, {second.structure} in the other")
+        raise LoopError(
+            f"{name} has the structure {first.structure} in one branch, {second.structure} in the other"
+        )
     return None
 
 
@@ -175,7 +181,7 @@ def _check_identity(name: str, pair: Sequence[Content], statement: Statement | N
     for content in pair:
         for leaf in content.leaves:
             if isinstance(leaf, Tensor) and leaf.shape and (STATE.tracer.owns(leaf._data) or chain_of(leaf)):
-                raise Abandoned(f"{name} is one of two arrays, and an array is written in place by that name")
+                raise LoopError(f"{name} is one of two arrays, and an array is written in place by that name")
 
 
 def _shown(value: Any) -> str:
@@ -187,9 +193,8 @@ def _shown(value: Any) -> str:
 
 def _appended(parent: Any, test: Tensor, regions: Sequence[Region]) -> list[Tensor]:
     """The results of the side taken, in the running trace."""
-    if not regions[0].results:
-        if not any(region.tracer.body for region in regions):
-            return []
+    if not regions[0].results and not any(region.tracer.body for region in regions):
+        return []
     weak = [a and b for a, b in zip(regions[0].weak, regions[1].weak, strict=True)]
     holders, params = shared_captures([region.tracer for region in regions])
     bodies = [

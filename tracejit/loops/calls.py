@@ -23,21 +23,21 @@ from ..frontend.attributes import is_own, is_user_function
 from ..ir.registry import OPS
 from ..state import STATE
 from .functions import inner_copy
-from .reports import Abandoned
+from .reports import LoopError
 from .scalars import STAND_INS
 from .variables import is_traced
 
 _PURE_BUILTINS: Final = frozenset(
     getattr(builtins, name)
     for name in (
-        "abs", "all", "any", "bool", "callable", "complex", "dict", "divmod", "enumerate", "float", "frozenset",
-        "getattr", "hasattr", "int", "isinstance", "issubclass", "len", "list", "map", "max", "min", "pow",
-        "range", "repr", "reversed", "round", "set", "slice", "sorted", "str", "sum", "tuple", "type", "zip",
+        "abs", "all", "any", "bool", "callable", "complex", "dict", "divmod", "enumerate", "float",
+        "frozenset", "getattr", "hasattr", "int", "isinstance", "issubclass", "len", "list", "max", "min", "pow",
+        "range", "repr", "reversed", "round", "set", "slice", "str", "sum", "tuple", "type", "zip",
         "ValueError", "TypeError", "RuntimeError", "IndexError", "AssertionError", "ZeroDivisionError",
     )
 )  # fmt: skip
 _PURE_MODULES: Final = (math, cmath, operator)
-_PURE_METHODS: Final = {
+_PURE_METHODS: Final[dict[type, frozenset[str]]] = {
     dict: frozenset(("get", "items", "keys", "values", "copy")),
     list: frozenset(("copy", "count", "index")),
     tuple: frozenset(("count", "index")),
@@ -48,7 +48,7 @@ _VIEWS: Final = frozenset(("slice", "reshape", "transpose", "permute", "squeeze"
 
 
 def checked_callee(function: Any) -> Any:
-    """`function`, or what stands in for it in code that is traced once. Raises Abandoned where its effects
+    """`function`, or what stands in for it in code that is traced once. Raises LoopError where its effects
     are not known."""
     try:
         stand_in = STAND_INS.get(function)
@@ -65,11 +65,15 @@ def checked_callee(function: Any) -> Any:
     if isinstance(function, (np.ufunc, types.MethodDescriptorType, operator.itemgetter)):
         return function
     if isinstance(function, type):
-        if function in _PURE_BUILTINS or issubclass(function, (np.generic, np.dtype)) or _is_library(function):
+        if (
+            function in _PURE_BUILTINS
+            or issubclass(function, (np.generic, np.dtype))
+            or _is_library(function)
+        ):
             return function
         if issubclass(function, tuple) and hasattr(function, "_fields"):
             return function
-        raise Abandoned(f"it makes a {function.__name__}, whose effects are not known")
+        raise LoopError(f"it makes a {function.__name__}, whose effects are not known")
     inner = getattr(function, "_fn", None)
     if callable(inner) and _is_library(type(function)):  # a jitted function
         return checked_callee(inner)
@@ -77,10 +81,10 @@ def checked_callee(function: Any) -> Any:
         return functools.partial(checked_callee(function.func), *function.args, **function.keywords)
     if _is_library(type(function)) or _is_library(function):
         return function
-    call = getattr(type(function), "__call__", None)
+    call = type(function).__dict__.get("__call__")
     if isinstance(call, FunctionType):
         return functools.partial(_function(call), function)
-    raise Abandoned(f"it calls {_name(function)}, whose effects are not known")
+    raise LoopError(f"it calls {_name(function)}, whose effects are not known")
 
 
 def _name(function: Any) -> str:
@@ -98,10 +102,10 @@ def _function(function: FunctionType) -> Any:
             return _with_checked_functions(function)
         if function.__module__ in ("functools", "operator"):
             return function
-        raise Abandoned(f"it calls {_name(function)}, whose effects are not known")
+        raise LoopError(f"it calls {_name(function)}, whose effects are not known")
     copy = inner_copy(function)
     if isinstance(copy, str):
-        raise Abandoned(f"it calls {_name(function)}: {copy}")
+        raise LoopError(f"it calls {_name(function)}: {copy}")
     return copy
 
 
@@ -109,13 +113,18 @@ def _with_checked_functions(function: FunctionType) -> Any:
     """A function of the library, whose functional arguments are checked, too."""
 
     def call(*arguments: Any, **options: Any) -> Any:
-        checked = [
-            _function(argument) if isinstance(argument, FunctionType) and is_user_function(argument) else argument
-            for argument in arguments
-        ]
-        return function(*checked, **options)
+        named = {name: _checked_argument(value) for name, value in options.items()}
+        return function(*map(_checked_argument, arguments), **named)
 
     return call
+
+
+def _checked_argument(argument: Any) -> Any:
+    if isinstance(argument, FunctionType) and not is_user_function(argument):
+        return argument
+    if isinstance(argument, (FunctionType, MethodType)) or callable(getattr(argument, "_fn", None)):
+        return checked_callee(argument)
+    return argument
 
 
 def _method(method: MethodType) -> Any:
@@ -128,7 +137,7 @@ def _method(method: MethodType) -> Any:
         return MethodType(_function(method.__func__), owner)
     if _is_library(type(owner)) or _is_library(owner):
         return method
-    raise Abandoned(f"it calls {_name(method)}, whose effects are not known")
+    raise LoopError(f"it calls {_name(method)}, whose effects are not known")
 
 
 def _builtin(function: Any) -> Any:
@@ -139,23 +148,29 @@ def _builtin(function: Any) -> Any:
         module = (getattr(function, "__module__", None) or "").split(".")
         if owner in _PURE_MODULES or (module[0] in ("numpy", "math", "_operator") and "random" not in module):
             return function
-    elif isinstance(owner, (Tensor, str, bytes, int, float, complex, np.generic)):
-        return function
-    elif function.__name__ in _PURE_METHODS.get(type(owner), ()):
+    elif isinstance(
+        owner, (Tensor, str, bytes, int, float, complex, np.generic)
+    ) or function.__name__ in _PURE_METHODS.get(type(owner), frozenset()):
         return function
     elif isinstance(owner, list) and function.__name__ == "append":
-        raise Abandoned("it appends to a list")
-    if isinstance(owner, np.ndarray) and function.__name__ not in ("fill", "itemset", "put", "sort", "resize"):
+        raise LoopError("it appends to a list")
+    if isinstance(owner, np.ndarray) and function.__name__ not in (
+        "fill",
+        "itemset",
+        "put",
+        "sort",
+        "resize",
+    ):
         return function
-    raise Abandoned(f"it calls {_name(function)}, whose effects are not known")
+    raise LoopError(f"it calls {_name(function)}, whose effects are not known")
 
 
 def checked_target(value: Any) -> Any:
-    """`value`, which is about to be written in place. Raises Abandoned where other steps would not see it."""
+    """`value`, which is about to be written in place. Raises LoopError where other steps would not see it."""
     if not isinstance(value, Tensor):
         if isinstance(value, (bool, int, float, complex, str, tuple, np.generic)):
             return value  # they have new values, not changed ones
-        raise Abandoned(f"it writes a {type(value).__name__} in place")
+        raise LoopError(f"it writes a {type(value).__name__} in place")
     if not is_traced(value) or not value.shape:
         return value
     producers = {result: instruction for instruction in STATE.tracer.body for result in instruction.results}
@@ -163,7 +178,7 @@ def checked_target(value: Any) -> Any:
     while data in producers:
         instruction = producers[data]
         if instruction.op.name == "gather" or instruction.op is OPS["gather"]:
-            raise Abandoned("it writes to a part of an array that a traced index selects")
+            raise LoopError("it writes to a part of an array that a traced index selects")
         if instruction.op.name not in _VIEWS:
             break
         data = instruction.operands[0]

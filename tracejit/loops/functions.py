@@ -1,8 +1,8 @@
 """Functions with rewritten code: found by their source, compiled once, given to the functions for a trace."""
 
 from __future__ import annotations
-
 import __future__
+
 import ast
 import inspect
 import weakref
@@ -15,14 +15,16 @@ from ..frontend.rewritten import original, stands_for
 from ..ir.process.locks import ForkLock
 from .expressions import RUNTIME
 from .refusals import refusal
-from .rewriting import FunctionRewriter, Statement
+from .rewriting import FunctionRewriter, Statement, complete
 
 _LOCK: Final = ForkLock()
 #: By the identity of code, and whether it is for the inside of loops: the code, and what it is rewritten to
 #: or why it is not.
 _REWRITTEN: Final[dict[tuple[int, bool], tuple[CodeType, CodeType | str]]] = {}
-#: Copies of functions for the inside of loops.
-_COPIES: Final[weakref.WeakKeyDictionary[FunctionType, FunctionType]] = weakref.WeakKeyDictionary()
+#: Of functions that loops call, the code and a copy for the inside of loops.
+_COPIES: Final[weakref.WeakKeyDictionary[FunctionType, tuple[Any, FunctionType]]] = (
+    weakref.WeakKeyDictionary()
+)
 #: Functions that have rewritten code now: how many traces want that, and their own code.
 _CONVERTED: Final[dict[int, tuple[FunctionType, int, CodeType]]] = {}
 #: What the placeholder of the runtime in rewritten code becomes.
@@ -77,23 +79,20 @@ class Converted:
 
 def inner_copy(function: FunctionType) -> FunctionType | str:
     """`function` as a part of loops that call it, or why there is none."""
-    copy = _COPIES.get(function)
-    if copy is not None and copy.__globals__ is function.__globals__:
-        return copy
-    code = rewritten_code(function, inside=True)
-    if isinstance(code, str):
-        return code
-    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    copy = FunctionType(
-        code,
-        function.__globals__,
-        function.__name__,
-        function.__defaults__,
-        tuple([cells[name] for name in code.co_freevars]),
-    )
-    copy.__kwdefaults__ = function.__kwdefaults__
-    copy.__qualname__ = function.__qualname__
-    _COPIES[function] = copy
+    source = original(function.__code__)
+    cached = _COPIES.get(function)
+    if cached is not None and cached[0] is source:
+        copy = cached[1]
+    else:
+        code = rewritten_code(function, inside=True)
+        if isinstance(code, str):
+            return code
+        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+        closure = tuple([cells[name] for name in code.co_freevars])
+        copy = FunctionType(code, function.__globals__, function.__name__, None, closure)
+        copy.__qualname__ = function.__qualname__
+        _COPIES[function] = source, copy
+    copy.__defaults__, copy.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
     return copy
 
 
@@ -206,8 +205,7 @@ def _wrapped(definition: ast.FunctionDef, function: FunctionType, code: CodeType
     inner: ast.stmt = definition
     if outer and outer[0].isidentifier():
         inner = ast.ClassDef(outer[0], [], [], [inner], [])
-        if "type_params" in ast.ClassDef._fields:
-            inner.type_params = []
+        complete(inner)
         ast.copy_location(inner, definition)
     arguments = ast.arguments(
         posonlyargs=[],
@@ -217,8 +215,7 @@ def _wrapped(definition: ast.FunctionDef, function: FunctionType, code: CodeType
         defaults=[],
     )
     factory = ast.FunctionDef("_tj_factory", arguments, [inner], [])
-    if "type_params" in ast.FunctionDef._fields:
-        factory.type_params = []
+    complete(factory)
     ast.copy_location(factory, definition)
     module = ast.Module([factory], [])
     return ast.fix_missing_locations(module)
@@ -240,5 +237,3 @@ def _compiled(module: ast.Module, function: FunctionType, code: CodeType) -> Cod
 
 def _qualified(code: CodeType) -> dict[str, Any]:
     return {"co_qualname": code.co_qualname} if hasattr(code, "co_qualname") else {}
-
-

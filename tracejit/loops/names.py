@@ -35,9 +35,9 @@ def _collect_assigned(node: ast.AST, names: set[str]) -> None:
         names.add(node.id)
     elif isinstance(node, (ast.Import, ast.ImportFrom)):
         names.update((alias.asname or alias.name).split(".")[0] for alias in node.names)
-    elif isinstance(node, ast.ExceptHandler) and node.name:
-        names.add(node.name)
-    elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
+    elif (isinstance(node, ast.ExceptHandler) and node.name) or (
+        isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name
+    ):
         names.add(node.name)
     elif isinstance(node, ast.MatchMapping) and node.rest:
         names.add(node.rest)
@@ -140,7 +140,7 @@ class Liveness:
         return live
 
 
-def has_jumps(statements: Iterable[ast.stmt]) -> bool:
+def has_jumps(statements: Iterable[ast.AST]) -> bool:
     """Whether a ``break``, ``continue`` or ``return`` stands in `statements`, inner scopes aside."""
     for statement in statements:
         if isinstance(statement, (ast.Break, ast.Continue, ast.Return)):

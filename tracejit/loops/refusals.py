@@ -41,6 +41,8 @@ def refusal(loop: ast.For | ast.While | ast.FunctionDef, outside: set[str]) -> s
             return f"it calls {node.func.id}() (line {node.lineno})"
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load) and node.id in outside:
             return f"it assigns {node.id}, a variable outside the function (line {node.lineno})"
+        if isinstance(node, ast.While) and any(isinstance(x, ast.NamedExpr) for x in ast.walk(node.test)):
+            return f"its test assigns a variable (line {node.lineno})"
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             return f"it contains an import (line {node.lineno})"
     return ""

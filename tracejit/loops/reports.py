@@ -34,7 +34,7 @@ class LoopReport:
         return f"loop at {self.where}: {self.outcome}{': ' if self.reason else ''}{self.reason}"
 
 
-class Abandoned(TraceError):
+class LoopError(TraceError):
     """A loop cannot be traced once."""
 
 
@@ -54,7 +54,8 @@ class Session:
         """Note what became of the loop at `where`. Raises TraceError where it must be compiled and is not."""
         if outcome == "unrolled" and self.mode == "compiled":
             raise TraceError(
-                f'{self.label}: the loop at {where} cannot be compiled, which loops="compiled" asks for: {reason}'
+                f'{self.label}: the loop at {where} cannot be compiled, which loops="compiled" asks for: '
+                f"{reason}"
             )
         self._reports[LoopReport(where, outcome, reason)] = None
 

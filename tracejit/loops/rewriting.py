@@ -92,7 +92,9 @@ class FunctionRewriter:
     # -- jumps -------------------------------------------------------------------------------------
 
     def _without_returns(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        if not (has_jumps(body[:-1]) or _has_jumps_inside(body[-1]) or any(map(_has_loops, body))):
+        if not body or not (
+            has_jumps(body[:-1]) or _has_jumps_inside(body[-1]) or any(map(_has_loops, body))
+        ):
             return body
         flag, value = f"{FLAG}_returned", f"{RETURNED}"
         exits = Exits(0, (flag, value), None)
@@ -201,6 +203,12 @@ class FunctionRewriter:
                 FunctionRewriter(self._file, self._statements).rewrite(statement, inside=True)
                 result.append(statement)
             else:
+                if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                    if statement.value is None:
+                        continue
+                    # a variable of the function around it cannot be annotated
+                    plain = ast.Assign([statement.target], statement.value)
+                    statement = ast.copy_location(plain, statement)
                 if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
                     operand = _name(statement.target.id, statement.target, ast.Load())
                     checked = call("augmented", operand, at=statement.target)
@@ -304,10 +312,15 @@ def _function(
     )
     shared: list[ast.stmt] = [ast.Nonlocal(sorted(names))] if names else []
     function = ast.FunctionDef(name, arguments, [*shared, *(body or [ast.Pass()])], [])
-    if "type_params" in ast.FunctionDef._fields:
-        function.type_params = []
+    complete(function)
     ast.copy_location(function, at)
     return ast.fix_missing_locations(function)
+
+
+def complete(definition: ast.stmt) -> None:
+    """Give a definition the fields that the running Python asks for."""
+    if "type_params" in definition._fields:
+        definition.type_params = []  # type: ignore[attr-defined]
 
 
 def _never_assigned(names: list[str], at: ast.AST) -> ast.stmt:

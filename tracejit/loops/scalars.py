@@ -15,14 +15,14 @@ from ..eager.tensor import Tensor
 from ..ir.dtypes import BOOL, FLOAT64, INT64, DType
 from ..ir.registry import OPS
 from ..state import STATE
-from .reports import Abandoned
+from .reports import LoopError
 from .variables import is_traced
 
 
 def _python_number(value: Any, dtype: DType) -> Any:
     """A traced scalar as what Python's `int` or `float` makes of it."""
     if value.size != 1:
-        raise Abandoned(f"a tensor of type {value.type} is taken for a number")
+        raise LoopError(f"a tensor of type {value.type} is taken for a number")
     tracer = STATE.tracer
     number = value.reshape(()) if value.shape else value
     if number.dtype is dtype and tracer.is_weak(tracer.lift(number)):
@@ -60,10 +60,10 @@ def _bool(*arguments: Any) -> Any:
     return truth(arguments[0])
 
 
-def truth(value: Tensor) -> Tensor:
+def truth(value: Any) -> Tensor:
     """Whether a traced tensor of one element is true."""
     if value.size != 1:
-        raise Abandoned(f"the truth of a tensor of type {value.type} is asked for")
+        raise LoopError(f"the truth of a tensor of type {value.type} is asked for")
     scalar = value.reshape(()) if value.shape else value
     result: Tensor = scalar if scalar.dtype is BOOL else apply(OPS["ne"], (scalar, 0), {})
     return result
@@ -72,11 +72,9 @@ def truth(value: Tensor) -> Tensor:
 def _extreme(compare: Callable[[Any, Any], Any], function: Any) -> Any:
     def call(*arguments: Any, **options: Any) -> Any:
         values = arguments
-        if len(arguments) == 1 and not options:
-            if is_traced(arguments[0]):
-                values = tuple(arguments[0])
-            elif isinstance(arguments[0], (list, tuple)):
-                values = tuple(arguments[0])
+        container = arguments[0] if len(arguments) == 1 else None
+        if not options and (is_traced(container) or isinstance(container, (list, tuple))):
+            values = tuple(arguments[0])
         if options or not any(map(is_traced, values)):
             return function(*arguments, **options)
         return functools.reduce(_better(compare), values)

@@ -7,24 +7,24 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from ..array.indexing.writing import before
+from ..autograd.modes import untaped
 from ..eager.tensor import Tensor, wrap
 from ..ir.errors import TracejitError
 from ..state import STATE
-from ..autograd.modes import untaped
 from ..tracing.regions import RegionTracer, trace_region
 from . import iterations
-from .attempts import Loop, trace_loop
+from .attempts import LoopStatement, trace_loop
 from .branches import chosen, conditional
 from .calls import checked_callee, checked_target
 from .functions import set_runtime
-from .reports import CURRENT, MANY_OPERATIONS, Abandoned, Session
+from .reports import CURRENT, MANY_OPERATIONS, LoopError, Session
 from .rewriting import Statement
 from .scalars import truth
 from .variables import Variables, is_parameter, is_traced
 
 #: Loops of fewer steps times operations in the text of a step are unrolled: their values stay in registers.
 SHORT: Final = 64
-_COMPARISONS: Final = {
+_COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt, "GtE": operator.ge, "Eq": operator.eq,
     "NotEq": operator.ne, "Is": operator.is_, "IsNot": operator.is_not,
     "In": lambda x, y: x in y, "NotIn": lambda x, y: x not in y,
@@ -61,7 +61,7 @@ class Runtime:
                 return ""
             if session.mode == "auto" and steps.count * statement.size <= SHORT:
                 return ""
-        return _attempt(Loop(statement, Variables(body), body, steps), session)
+        return _attempt(LoopStatement(statement, Variables(body), body, steps), session)
 
     def while_(self, test: Callable[[], Any], body: Callable[[], Any], statement: Statement) -> None:
         """``while test()``"""
@@ -72,7 +72,7 @@ class Runtime:
             return
         variables = Variables(body)
         reason: str | None = ""
-        loop = Loop(statement, variables, body, None, test)
+        loop = LoopStatement(statement, variables, body, None, test)
         if is_traced(value) or (value and _depends(loop)):
             reason = _attempt(loop, session)
             if reason is None:
@@ -118,9 +118,7 @@ class Runtime:
                 function()
             return
         nothing = _nothing
-        conditional(
-            truth(test), then or nothing, orelse or nothing, statement, Variables(then, orelse)
-        )
+        conditional(truth(test), then or nothing, orelse or nothing, statement, Variables(then, orelse))
 
     def choose(self, test: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
         """``then() if test else orelse()``"""
@@ -187,7 +185,12 @@ class Runtime:
             return value
         if session.attempts:
             value = checked_target(value)
-        if isinstance(value, Tensor) and not value.shape and is_traced(value) and not _is_argument(value, session):
+        if (
+            isinstance(value, Tensor)
+            and not value.shape
+            and is_traced(value)
+            and not _is_argument(value, session)
+        ):
             # NumPy's scalars are immutable
             tracer = STATE.tracer
             return before(value, keep=False) if tracer.owns(value._data) else wrap(tracer.lift(value))
@@ -197,7 +200,7 @@ class Runtime:
         """`value`, whose attribute is about to be written."""
         session = CURRENT.session
         if session is not None and session.attempts:
-            raise Abandoned(f"it sets an attribute of a {type(value).__name__}")
+            raise LoopError(f"it sets an attribute of a {type(value).__name__}")
         return value
 
 
@@ -228,17 +231,17 @@ def _note(statement: Statement, session: Session, reason: str) -> str:
     return reason
 
 
-def _attempt(loop: Loop, session: Session) -> str | None:
+def _attempt(loop: LoopStatement, session: Session) -> str | None:
     """Trace `loop` once. Returns None where that was possible, else why not."""
     marked = session.mark()
     session.attempts += 1
     try:
         text = trace_loop(loop)
-    except (TracejitError, NameError) as error:
+    except Exception as error:  # of the user's, too: what raises in a branch need not run
         session.reset(marked)
         if session.attempts > 1 and getattr(error, "tensor", None) is not None:
             raise  # a loop around this one carries it
-        reason = str(error) if isinstance(error, TracejitError) else f"{error}, which a step would read"
+        reason = str(error) if isinstance(error, TracejitError) else f"{type(error).__name__}: {error}"
         return _note(loop.statement, session, reason)
     finally:
         session.attempts -= 1
@@ -246,7 +249,7 @@ def _attempt(loop: Loop, session: Session) -> str | None:
     return None
 
 
-def _depends(loop: Loop) -> bool:
+def _depends(loop: LoopStatement) -> bool:
     """Whether the test of a ``while``, or whether a step leaves it, depends on traced values once a step has
     run."""
     session = CURRENT.session
@@ -268,7 +271,7 @@ def _depends(loop: Loop) -> bool:
     try:
         with untaped():
             trace_region(RegionTracer(STATE.tracer, repeats=True), step, (), ())
-    except (TracejitError, NameError):
+    except Exception:
         return True  # the attempt itself will say why
     finally:
         session.reset(marked)
@@ -293,9 +296,7 @@ def _while(value: Any, test: Callable[[], Any], body: Callable[[], Any], stateme
         value = test()
 
 
-def _watched(
-    iterable: Iterable[Any], statement: Statement, session: Session, reason: str
-) -> Iterator[Any]:
+def _watched(iterable: Iterable[Any], statement: Statement, session: Session, reason: str) -> Iterator[Any]:
     """The items of an unrolled loop, which warns where it becomes much code."""
     tracer = STATE.tracer
     start = len(tracer.body)

@@ -16,7 +16,7 @@ from ..ir.records import record
 from ..pytree import TreeDef, flatten
 from ..state import STATE
 from .exits import RETURNED
-from .reports import Abandoned
+from .reports import LoopError
 
 #: What a variable without a value has.
 UNDEFINED: Final = type("Undefined", (), {"__repr__": lambda self: "undefined"})()
@@ -101,17 +101,17 @@ def content_of(value: Any) -> Content:
     return Content(value, leaves, structure)
 
 
-class Memory:
+class WrittenTensors:
     """Traced tensors that a statement writes in place, with all that share their memory."""
 
     def __init__(self) -> None:
         self.bases: list[Tensor] = []
 
     def add(self, tensor: Tensor) -> None:
-        """Let the memory of `tensor` be written. Raises Abandoned where it is known to be."""
+        """Let the memory of `tensor` be written. Raises LoopError where it is known to be."""
         base = base_of(tensor)
         if any(base is other for other in self.bases):
-            raise Abandoned("a tensor that is written in place is used in a way that is not understood")
+            raise LoopError("a tensor that is written in place is used in a way that is not understood")
         self.bases.append(base)
 
     def holds(self, value: Any) -> bool:
@@ -140,12 +140,12 @@ class Memory:
 
     def snapshot(self, name: str, value: Any) -> Any:
         """`value`, of the variable `name`, with the tensors that are written in place as they are now. Raises
-        Abandoned unless nothing runs after it that could write them."""
+        LoopError unless nothing runs after it that could write them."""
         content = content_of(value)
         if content.structure is None or not any(map(self.holds, content.leaves)):
             return value
         if not is_returned(name):
-            raise Abandoned(f"{name} becomes another name of an array that is written in place")
+            raise LoopError(f"{name} becomes another name of an array that is written in place")
         leaves = [wrap(leaf._data) if self.holds(leaf) else leaf for leaf in content.leaves]
         return content.structure.unflatten(leaves)
 
