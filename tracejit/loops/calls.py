@@ -21,6 +21,7 @@ import numpy as np
 from ..eager.tensor import Tensor
 from ..frontend.attributes import is_own, is_user_function
 from ..ir.registry import OPS
+from ..location import is_user_file
 from ..state import STATE
 from .functions import inner_copy
 from .reports import LoopError
@@ -100,6 +101,11 @@ def _function(function: FunctionType) -> Any:
     if not is_user_function(function):
         if _is_library(function):
             return _with_checked_functions(function)
+        wrapped = getattr(function, "__wrapped__", None)  # what a transform made of a function
+        if is_user_file(function.__code__.co_filename) or not isinstance(wrapped, FunctionType):
+            wrapped = None
+        if wrapped is not None and (is_checked(wrapped.__code__) or not is_user_function(wrapped)):
+            return function
         if function.__module__ in ("functools", "operator"):
             return function
         raise LoopError(f"it calls {_name(function)}, whose effects are not known")

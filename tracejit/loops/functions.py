@@ -5,6 +5,7 @@ import __future__
 
 import ast
 import inspect
+import re
 import weakref
 from collections.abc import Iterable
 from types import CodeType, FunctionType
@@ -152,7 +153,11 @@ def _finished(code: CodeType, source: CodeType, statements: list[Statement]) -> 
         else:
             constants.append(constant)
     made = code.co_name.startswith("_tj_")
-    result = code.replace(co_consts=tuple(constants), co_name=source.co_name if made else code.co_name)
+    names = _qualified(source) if made else {}
+    if not made and hasattr(code, "co_qualname"):
+        names = {"co_qualname": re.sub(r"_tj_\w+\.<locals>\.(_\.)?", "", code.co_qualname)}
+    name = source.co_name if made else code.co_name
+    result = code.replace(co_consts=tuple(constants), co_name=name, **names)
     stands_for(result, source)
     return result
 

@@ -47,6 +47,8 @@ class Session:
         self.attempts = 0
         #: What those loops write in place.
         self.memories: list[Any] = []
+        #: Arguments of rank 0 that are written in place.
+        self.scalars: list[Any] = []
         self._reports: dict[LoopReport, None] = {}
         self._warned: set[str] = set()
 

@@ -206,7 +206,10 @@ class Runtime:
 
 def _is_argument(value: Tensor, session: Session) -> bool:
     """Whether a write to `value` is one to an argument of the traced function."""
-    return is_parameter(value) or any(memory.holds(value) for memory in session.memories)
+    if is_parameter(value):
+        session.scalars.append(value)
+    held = any(value is argument for argument in session.scalars)
+    return held or any(memory.holds(value) for memory in session.memories)
 
 
 def _is_structured(test: Any) -> bool:

@@ -1,0 +1,153 @@
+"""Loops that are not compiled: the same results, and the reason."""
+
+# ruff: noqa: B007, B905, F841, SIM105 - loops as users write them
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+
+from .common import agree, reports
+
+X = np.linspace(0.1, 1.0, 7)
+
+
+class Model:
+    def __init__(self):
+        self.weight = 2.0
+        self.calls = 0
+
+    def step(self, v):
+        return self.weight * v
+
+    def bump(self, v):
+        self.calls = self.calls + 1
+        return v
+
+
+MODEL = Model()
+
+
+def written_row(x):
+    a = x * 1.0
+    for i in range(3):
+        r = a[i]
+        r[0] = 5.0
+        r += 1
+    return a
+
+
+def appended_list(x):
+    o = []
+    for i in range(7):
+        o.append(x[i] * 2)
+    return o[3], o[-1]
+
+
+def indexed_list(x):
+    ws = [1.0, 2.0, 3.0]
+    s = 0.0
+    for i in range(3):
+        s += ws[i] * x[i]
+    return s
+
+
+def starts_with_none(x):
+    best = None
+    for i in range(7):
+        if best is None:
+            best = x[i]
+        if x[i] > best:
+            best = x[i]
+    return best
+
+
+def python_numbers_alone(x):
+    k = 0
+    for i in range(7):
+        k = k + i
+    return x * k, k
+
+
+def integer_becomes_float(x):
+    k = 1
+    for i in range(7):
+        k = k * 0.5
+    return x * k
+
+
+def sets_an_attribute(x):
+    t = 0.0
+    for i in range(7):
+        t += MODEL.bump(x[i])
+    return t
+
+
+def slices_by_the_index(x):
+    a = x * 1.0
+    for i in range(5):
+        a[i : i + 2] = a[i : i + 2] * 2
+    return a
+
+
+def contains_try(x):
+    s = 0.0
+    for i in range(7):
+        try:
+            s += x[i]
+        except ValueError:
+            pass
+    return s
+
+
+def raises_in_a_branch(x):
+    s = 0.0
+    for i in range(7):
+        if x[i] < 0:
+            raise ValueError("neg")
+        s += x[i]
+    return s
+
+
+def dict_written(x):
+    d = {"a": 0.0}
+    for i in range(7):
+        d["a"] += x[i]
+    return d
+
+
+def containers(x):
+    lst = [x[0], x[1]]
+    s = 0.0
+    for v in lst:
+        s += v
+    for k, v in {"a": 1.0}.items():
+        s += v
+    for c in "abc":
+        s += 1
+    return s
+
+
+CASES = [
+    (written_row, (np.ones((3, 4)),), "a part of an array that a traced index selects"),
+    (appended_list, (X,), "appends to a list"),
+    (indexed_list, (X,), "Python integer"),
+    (starts_with_none, (X,), "best is None"),
+    (python_numbers_alone, (X,), "Python numbers alone"),
+    (integer_becomes_float, (X.astype(np.float32),), "Python numbers alone"),
+    (sets_an_attribute, (X,), "sets an attribute"),
+    (slices_by_the_index, (X,), "Python integer"),
+    (contains_try, (X,), "a try statement"),
+    (raises_in_a_branch, (X,), "ValueError: neg"),
+    (dict_written, (X,), "writes a dict"),
+    (containers, (X,), "goes along a list"),
+]
+
+
+@pytest.mark.parametrize(("function", "arguments", "reason"), CASES)
+def test_unrolled(function, arguments, reason, monkeypatch):
+    monkeypatch.setattr("tracejit.loops.statements.SHORT", -1)
+    jitted = agree(function, *arguments, mode="auto")
+    assert any(outcome == "unrolled" and reason in text for outcome, text in reports(jitted))
+    with pytest.raises(tj.TraceError, match="cannot be compiled"):
+        tj.jit(function, loops="compiled")(*arguments)
