@@ -24,7 +24,6 @@ from .carries import (
     IsWritten,
     LoopStatement,
     as_tensor_type,
-    is_dependent,
     shown,
     zero_of,
 )
@@ -287,8 +286,8 @@ class _Attempt:
             results, _ = append_scan(
                 "loop", tracer, scanned, [0, *self.inits, *bases], ["step", *paths], steps.arrays, count
             )
-            if not steps.arrays and not is_dependent(tracer, len(results)):
-                raise LoopError("it computes with Python numbers alone")
+            if not steps.arrays:
+                self._check_dependence(tracer, len(results))
             return results[1:], f"{count} step{'s' * (count != 1)}"
 
         def repeated(counter: Tensor, *values: Tensor) -> list[Any]:
@@ -299,9 +298,15 @@ class _Attempt:
 
         inits, paths = [0, *self.inits, *bases], ["step", *paths]
         results = append_while("loop", tracer, condition, repeated, inits, paths)
-        if not is_dependent(tracer, len(results)):
-            raise LoopError("it computes with Python numbers alone")
+        self._check_dependence(tracer, len(results))
         return results[1:], "as many steps as its values say"
+
+    def _check_dependence(self, tracer: Any, carries: int) -> None:
+        """Raise where the loop that was appended last depends on Python numbers alone: then Python runs it,
+        and what it computes can be a shape or an index of a list."""
+        numbers = not any(isinstance(init, Tensor) for init in [*self.inits, *self.memory.bases])
+        if numbers and len(tracer.body[-1].operands) == carries:
+            raise LoopError("it computes with Python numbers alone")
 
     def _body(self, counter: Tensor, values: Any, elements: Any = None) -> list[Any]:
         saved = self._save()

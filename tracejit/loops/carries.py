@@ -61,20 +61,12 @@ def zero_of(leaf: Any, is_number: bool) -> Any:
     return filled(0, leaf.shape, leaf.dtype)
 
 
-def is_dependent(tracer: Any, carries: int) -> bool:
-    """Whether the loop that was traced last depends on anything but Python numbers."""
-    instruction = tracer.body[-1]
-    if len(instruction.operands) > carries:
-        return True
-    constants = {result for other in tracer.body if not other.operands for result in other.results}
-    return any(operand not in constants for operand in instruction.operands)
-
-
 def as_tensor_type(leaf: Any) -> TensorType:
     """The type of a leaf as a tensor."""
     return leaf.type if isinstance(leaf, Tensor) else as_tensor(leaf).type
 
 
 def shown(value: Any) -> str:
+    """`value` in a few words."""
     text = repr(value) if not isinstance(value, Tensor) else f"a tensor of type {value.type}"
     return text if len(text) < 60 else f"a {type(value).__name__}"

@@ -13,9 +13,10 @@ from ..ir.errors import TracejitError
 from ..state import STATE
 from ..tracing.regions import RegionTracer, trace_region
 from . import iterations
-from .attempts import LoopStatement, trace_loop
+from .attempts import trace_loop
 from .branches import chosen, conditional
 from .calls import checked_callee, checked_target
+from .carries import LoopStatement
 from .functions import set_runtime
 from .reports import CURRENT, MANY_OPERATIONS, LoopError, Session
 from .rewriting import Statement

@@ -1,6 +1,6 @@
 """What is written in loops that are compiled: the same as unrolled, and as Python on NumPy arrays."""
 
-# ruff: noqa: B007, B905, F841, SIM105 - loops as users write them
+# ruff: noqa: B007, B905, F841 - loops as users write them
 
 import math
 

@@ -1,6 +1,6 @@
 """Loops that are not compiled: the same results, and the reason."""
 
-# ruff: noqa: B007, B905, F841, SIM105 - loops as users write them
+# ruff: noqa: B007, SIM105 - loops as users write them
 
 import numpy as np
 import pytest
