@@ -72,8 +72,8 @@ def _traced(loop: LoopStatement, memory: WrittenTensors) -> str:
             if not STATE.tracer.owns(error.tensor._data):
                 raise
             memory.add(error.tensor)
-        except IsWritten as found:
-            memory.add(found.tensor)
+        except IsWritten as change:
+            memory.add(change.tensor)
 
 
 class _Attempt:

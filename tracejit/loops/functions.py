@@ -152,11 +152,11 @@ def _finished(code: CodeType, source: CodeType, statements: list[Statement]) -> 
             constants.append(statements[int(constant[len(RUNTIME) :])])
         else:
             constants.append(constant)
-    made = code.co_name.startswith("_tj_")
-    names = _qualified(source) if made else {}
-    if not made and hasattr(code, "co_qualname"):
+    generated = code.co_name.startswith("_tj_")
+    names = _qualified(source) if generated else {}
+    if not generated and hasattr(code, "co_qualname"):
         names = {"co_qualname": re.sub(r"_tj_\w+\.<locals>\.(_\.)?", "", code.co_qualname)}
-    name = source.co_name if made else code.co_name
+    name = source.co_name if generated else code.co_name
     result = code.replace(co_consts=tuple(constants), co_name=name, **names)
     stands_for(result, source)
     return result

@@ -123,7 +123,7 @@ def steps_of(iterable: Any) -> Steps | None:
         return _steps_of_range(iterable)
     if isinstance(iterable, (Tensor, np.ndarray)):
         array = iterable if isinstance(iterable, Tensor) else wrap(np.asarray(iterable))
-        if not array.shape or array.dtype.kind not in "biuf":
+        if not array.shape or array.dtype.kind not in "biufc":
             return None
         return Steps(array.shape[0], [array], lambda _, elements: elements[0])
     if isinstance(iterable, Enumerated):

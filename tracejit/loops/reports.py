@@ -70,8 +70,8 @@ class Session:
         self._reports = dict.fromkeys(reports)
 
     def warn(self, where: str, operations: int, reason: str) -> None:
-        """Warn once of a loop that becomes much code."""
-        if where not in self._warned:
+        """Warn once of a loop that becomes much code, unless that was asked for."""
+        if where not in self._warned and self.mode != "unrolled":
             self._warned.add(where)
             warnings.warn(
                 f"{self.label}: the loop at {where} is unrolled, and {operations} operations so far are "

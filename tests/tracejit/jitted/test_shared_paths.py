@@ -195,8 +195,6 @@ def test_long_programs_stay_apart():
         return x if x.sum() > 0 else -x
 
     jitted = tj.jit(f, loops="unrolled")
-    with pytest.warns(tj.UnrolledLoopWarning, match="the loop at .* is unrolled"):
-        jitted.trace(np.ones(1))
     settle(jitted, [(np.ones(1),)])
     assert SHARED not in jitted.explain()
 
