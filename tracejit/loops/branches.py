@@ -14,8 +14,8 @@ from ..control.branches import agree
 from ..control.carry import Region, as_leaf, shared_captures, traced
 from ..eager.tensor import Tensor, wrap
 from ..eager.views import chain_of
-from ..ir.graph import Function
-from ..ir.registry import OPS
+from ..ir.graph import Function, Value
+from ..ir.registry import OPS, Kind
 from ..state import STATE
 from ..tracing.regions import apply_with_regions, replay
 from ..tracing.tracer import tracing
@@ -136,6 +136,8 @@ def merged(
         values.append(model.structure)
     for k in (0, 1):
         regions[k].results[:], regions[k].weak[:] = results[k], weak[k]
+    for region in regions:
+        _share_reads(parent, region)
     for i in range(len(results[0])):
         agree("if", _LABELS, regions, i, "")
     outputs = iter(_appended(parent, test, regions))
@@ -209,6 +211,39 @@ def _appended(parent: Any, test: Tensor, regions: Sequence[Region]) -> list[Tens
         if number:
             parent.mark_weak(result._data)
     return results
+
+
+def _share_reads(parent: Any, region: Region) -> None:
+    """Let `region` use the elements that its `parent` has read already: the gradient of a read inside a
+    branch is an array for each step."""
+    reads = {
+        (instruction.operands, repr(instruction.attrs)): instruction.results[0]
+        for instruction in parent.body
+        if instruction.op.kind is Kind.GATHER
+    }
+    tracer = region.tracer
+    outside = {inner: outer for outer, inner in tracer.captured.items()}
+    shared: dict[Value, Value] = {}
+    body = []
+    for instruction in tracer.body:
+        if instruction.op.kind is Kind.GATHER and all(operand in outside for operand in instruction.operands):
+            operands = tuple([outside[operand] for operand in instruction.operands])
+            outer = reads.get((operands, repr(instruction.attrs)))
+            if outer is not None:
+                shared[instruction.results[0]] = tracer.lift(wrap(outer))
+                continue
+        body.append(instruction)
+    if shared:
+        tracer.body[:] = [
+            instruction.replace(operands=tuple([shared.get(x, x) for x in instruction.operands]))
+            for instruction in body
+        ]
+        region.results[:] = [shared.get(result, result) for result in region.results]
+        used = {operand for instruction in tracer.body for operand in instruction.operands}
+        used.update(region.results)
+        for inner, outer in outside.items():
+            if inner not in used:
+                del tracer.captured[outer], tracer.holders[outer]
 
 
 def _is_cheap(body: Function) -> bool:

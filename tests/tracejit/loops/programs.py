@@ -58,7 +58,9 @@ class Generator:
 
     def _value(self) -> str:
         a, b = self._operand(), self._operand()
-        forms = [f"{a} * 0.5 + {b} * 0.25", f"{a} - {b} * 0.5", f"0.5 * {a}", f"math.sin({a})"]
+        forms = [f"{a} * 0.5 + {b} * 0.25", f"{a} - {b} * 0.5", f"0.5 * {a}"]
+        if self._depth:  # outside of loops it makes a Python number, which has no gradient
+            forms.append(f"math.sin({a})")
         forms += [f"min({a}, {b})", f"max({a}, {b})", f"abs({a}) * 0.5", f"({a} if {self._test()} else {b})"]
         return self._pick(*forms)
 

@@ -164,3 +164,16 @@ def test_transforms_see_loops():
     np.testing.assert_allclose(gradient, np.where(rows[0] > 0.5, 2 * rows[0], 0.0))
     second = np.asarray(tj.jit(tj.hessian(f))(rows[0]))
     np.testing.assert_allclose(second, np.diag(np.where(rows[0] > 0.5, 2.0, 0.0)))
+
+
+def test_branches_share_what_the_step_has_read():
+    def f(x):
+        s = 0.0
+        for i in range(len(x)):
+            if x[i] > 0.5:
+                s += x[i] * x[i]
+        return s
+
+    text = str(tj.jit(f).trace(X))
+    assert text.count("gather(") == 1
+    np.testing.assert_allclose(np.asarray(tj.jit(tj.grad(f))(X)), np.where(X > 0.5, 2 * X, 0.0))
