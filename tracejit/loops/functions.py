@@ -50,6 +50,14 @@ class Converted:
         self._entered: list[FunctionType] = []
 
     def __enter__(self) -> Converted:
+        try:
+            self._convert()
+        except BaseException:  # of a signal's handler, too
+            self.__exit__()
+            raise
+        return self
+
+    def _convert(self) -> None:
         for function in self._functions:
             with _LOCK:
                 held = _CONVERTED.get(id(function))
@@ -63,9 +71,8 @@ class Converted:
                     self.problems[code] = other
                     continue
                 _CONVERTED[id(function)] = (function, 1, code)
-                function.__code__ = other
                 self._entered.append(function)
-        return self
+                function.__code__ = other
 
     def __exit__(self, *exc: object) -> None:
         for function in self._entered:
@@ -122,7 +129,7 @@ def _rewrite(function: FunctionType, code: CodeType, *, inside: bool) -> CodeTyp
     ast.fix_missing_locations(module)
     try:
         compiled = _compiled(module, function, code)
-    except SyntaxError as error:
+    except (SyntaxError, RecursionError) as error:
         return f"{function.__qualname__} cannot be rewritten: {error}"
     if compiled is None or set(compiled.co_freevars) != set(code.co_freevars):
         return f"{function.__qualname__} cannot be rewritten: its closure would change"
