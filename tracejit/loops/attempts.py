@@ -18,6 +18,7 @@ from ..eager.views import chain_of
 from ..ir.dtypes import FLOAT64, INT64
 from ..ir.types import TensorType
 from ..state import STATE
+from ..tracing.regions import RegionTracer
 from .carries import (
     BecomesFloat,
     Carry,
@@ -56,12 +57,29 @@ def trace_loop(loop: LoopStatement) -> str:
             continue
         if not value.shape and is_parameter(value):
             memory.add(value)
+    if not _has_steps(loop):
+        return "no steps"
     memories = CURRENT.session.memories
     memories.append(memory)
     try:
         return _traced(loop, memory)
     finally:
         memories.remove(memory)
+
+
+def _has_steps(loop: LoopStatement) -> bool:
+    """Whether the loop has a step, where that decides whether its variables have a value behind it."""
+    statement, steps = loop.statement, loop.steps
+    unknown = [
+        name for name in statement.results if loop.variables.get(name) is UNDEFINED and not is_returned(name)
+    ]
+    if not unknown or (steps is not None and isinstance(steps.count, int)):
+        return True
+    if isinstance(STATE.tracer, RegionTracer):
+        raise LoopError(f"{unknown[0]} has no value before the loop, which may have no steps")
+    if steps is not None:
+        return bool(steps.count > 0)
+    return loop.test is None or bool(loop.test())
 
 
 def _traced(loop: LoopStatement, memory: WrittenTensors) -> str:

@@ -23,7 +23,7 @@ from ..frontend.attributes import is_own, is_user_function
 from ..ir.registry import OPS
 from ..location import is_user_file
 from ..state import STATE
-from .functions import inner_copy
+from .functions import inner_copy, is_checked
 from .reports import LoopError
 from .scalars import STAND_INS
 from .variables import is_traced
@@ -32,8 +32,8 @@ _PURE_BUILTINS: Final = frozenset(
     getattr(builtins, name)
     for name in (
         "abs", "all", "any", "bool", "callable", "complex", "dict", "divmod", "enumerate", "float",
-        "frozenset", "getattr", "hasattr", "int", "isinstance", "issubclass", "len", "list", "max", "min", "pow",
-        "range", "repr", "reversed", "round", "set", "slice", "str", "sum", "tuple", "type", "zip",
+        "frozenset", "getattr", "hasattr", "int", "isinstance", "issubclass", "len", "list", "max", "min",
+        "pow", "range", "repr", "reversed", "round", "set", "slice", "str", "sum", "tuple", "type", "zip",
         "ValueError", "TypeError", "RuntimeError", "IndexError", "AssertionError", "ZeroDivisionError",
     )
 )  # fmt: skip
@@ -109,6 +109,8 @@ def _function(function: FunctionType) -> Any:
         if function.__module__ in ("functools", "operator"):
             return function
         raise LoopError(f"it calls {_name(function)}, whose effects are not known")
+    if is_checked(function.__code__):
+        return function
     copy = inner_copy(function)
     if isinstance(copy, str):
         raise LoopError(f"it calls {_name(function)}: {copy}")

@@ -74,8 +74,8 @@ class InLoops(ast.NodeTransformer):
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         self.generic_visit(node)
-        if not isinstance(node.ctx, ast.Load):
-            node.value = call("target", node.value, at=node.value)
+        name = "indexed" if isinstance(node.ctx, ast.Load) else "target"
+        node.value = call(name, node.value, at=node.value)
         return node
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:

@@ -26,6 +26,8 @@ _REWRITTEN: Final[dict[tuple[int, bool], tuple[CodeType, CodeType | str]]] = {}
 _COPIES: Final[weakref.WeakKeyDictionary[FunctionType, tuple[Any, FunctionType]]] = (
     weakref.WeakKeyDictionary()
 )
+#: Code that checks its calls and writes, by identity.
+_CHECKED: Final[set[int]] = set()
 #: Functions that have rewritten code now: how many traces want that, and their own code.
 _CONVERTED: Final[dict[int, tuple[FunctionType, int, CodeType]]] = {}
 #: What the placeholder of the runtime in rewritten code becomes.
@@ -135,12 +137,17 @@ def _rewrite(function: FunctionType, code: CodeType, *, inside: bool) -> CodeTyp
         return f"{function.__qualname__} cannot be rewritten: its closure would change"
     if not inside and compiled.co_freevars != code.co_freevars:
         return f"{function.__qualname__} cannot be rewritten: its closure would change"
-    return _finished(compiled, original(code), statements)
+    return _finished(compiled, original(code), statements, checked=inside)
 
 
-def _finished(code: CodeType, source: CodeType, statements: list[Statement]) -> CodeType:
+def is_checked(code: CodeType) -> bool:
+    """Whether `code` checks its calls and writes."""
+    return id(code) in _CHECKED
+
+
+def _finished(code: CodeType, source: CodeType, statements: list[Statement], *, checked: bool) -> CodeType:
     """`code` with what its placeholders stand for; it and the functions that rewriting made stand for
-    `source`."""
+    `source`. It is `checked` if it is a part of loops."""
     constants: list[Any] = []
     inner = {
         constant.co_firstlineno: constant
@@ -152,7 +159,8 @@ def _finished(code: CodeType, source: CodeType, statements: list[Statement]) -> 
             owner = source
             if not constant.co_name.startswith("_tj_"):
                 owner = inner.get(constant.co_firstlineno, source)
-            constants.append(_finished(constant, owner, statements))
+            part_of_loop = checked or constant.co_name.startswith("_tj_")
+            constants.append(_finished(constant, owner, statements, checked=part_of_loop))
         elif constant == RUNTIME and isinstance(constant, str):
             constants.append(_RUNTIME[0])
         elif isinstance(constant, str) and constant.startswith(RUNTIME):
@@ -166,6 +174,8 @@ def _finished(code: CodeType, source: CodeType, statements: list[Statement]) -> 
     name = source.co_name if generated else code.co_name
     result = code.replace(co_consts=tuple(constants), co_name=name, **names)
     stands_for(result, source)
+    if checked:
+        _CHECKED.add(id(result))  # `stands_for` keeps it alive
     return result
 
 
@@ -214,11 +224,10 @@ def _wrapped(definition: ast.FunctionDef, function: FunctionType, code: CodeType
     """A module that makes `definition` where its free variables are variables of a function around it, and
     its class, which private names belong to, has its name."""
     outer = function.__qualname__.split(".")[-2:-1]
-    inner: ast.stmt = definition
-    if outer and outer[0].isidentifier():
-        inner = ast.ClassDef(outer[0], [], [], [inner], [])
-        complete(inner)
-        ast.copy_location(inner, definition)
+    # names of a class are no variables of the functions in it; and a class "_" mangles no names
+    name = outer[0] if outer and outer[0].isidentifier() else "_"
+    inner = ast.copy_location(ast.ClassDef(name, [], [], [definition], []), definition)
+    complete(inner)
     arguments = ast.arguments(
         posonlyargs=[],
         args=[ast.copy_location(ast.arg(name), definition) for name in code.co_freevars],

@@ -6,6 +6,8 @@ import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
+import numpy as np
+
 from ..array.indexing.writing import before
 from ..autograd.modes import untaped
 from ..eager.tensor import Tensor, wrap
@@ -179,6 +181,12 @@ class Runtime:
         """`value`, whose items are about to be written."""
         session = CURRENT.session
         return checked_target(value) if session is not None and session.attempts else value
+
+    def indexed(self, value: Any) -> Any:
+        """`value`, an item of which is read, by an index that may be traced."""
+        if type(value) is np.ndarray and isinstance(STATE.tracer, RegionTracer):
+            return STATE.tracer.symbolic(value)
+        return value
 
     def augmented(self, value: Any) -> Any:
         """`value`, to which an augmented assignment is made."""
