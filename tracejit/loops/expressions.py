@@ -9,6 +9,10 @@ from typing import Any, Final
 RUNTIME: Final = "\0loops"
 #: Builtins that loops go along.
 ITERATIONS: Final = frozenset(("range", "enumerate", "zip", "reversed"))
+#: Functions that make arrays whose elements are written later.
+CREATIONS: Final = frozenset(
+    ("zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like")
+)
 _EAGER: Final = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
 
 
@@ -86,6 +90,29 @@ class InLoops(ast.NodeTransformer):
 
     def visit_Lambda(self, node: ast.Lambda) -> Any:
         node.body = self.visit(node.body)
+        return node
+
+
+class Creations(ast.NodeTransformer):
+    """Rewrites ``a = np.zeros(...)`` and its like, where the function writes elements of `a`: what is made
+    can hold what is traced, as an array of NumPy's cannot."""
+
+    def __init__(self, written: frozenset[str]) -> None:
+        self._written = written
+
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        names = [target.id if isinstance(target, ast.Name) else "" for target in node.targets]
+        if isinstance(node.value, ast.Call) and self._written.issuperset(names):
+            function = node.value.func
+            name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+            if name in CREATIONS:
+                node.value.func = call("creation", function, at=function)
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> Any:
         return node
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from ..ir.records import record
 from .exits import FLAG, RETURNED, Exits, lower_block, set_flag
-from .expressions import RUNTIME, InLoops, Iterations, call, thunk
+from .expressions import RUNTIME, Creations, InLoops, Iterations, call, thunk
 from .names import SCOPES, Liveness, assigned, has_jumps, written_in_place
 from .refusals import refusal
 
@@ -76,6 +76,8 @@ class FunctionRewriter:
         self._written = frozenset(written_in_place(body))
         documented = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
         start, body = (body[:1], body[1:]) if documented else ([], body)
+        creations = Creations(self._written)
+        body = [creations.visit(statement) for statement in body]
         if inside:
             body = self._without_returns(body)
         else:

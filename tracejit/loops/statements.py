@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 import numpy as np
 
+from ..array import creation
 from ..array.indexing.writing import before
 from ..autograd.modes import untaped
 from ..eager.tensor import Tensor, wrap
@@ -33,6 +35,37 @@ _COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "NotEq": operator.ne, "Is": operator.is_, "IsNot": operator.is_not,
     "In": lambda x, y: x in y, "NotIn": lambda x, y: x not in y,
 }  # fmt: skip
+
+
+def _in_float64(function: Callable[..., Tensor], place: int) -> Callable[..., Tensor]:
+    """`function`, whose argument number `place` is the dtype: NumPy's default, whatever ours is."""
+
+    @functools.wraps(function)
+    def made(*args: Any, **options: Any) -> Tensor:
+        if len(args) <= place:
+            options.setdefault("dtype", np.float64)
+        return function(*args, **options)
+
+    return made
+
+
+def _full(shape: Any, fill_value: Any, dtype: Any = None, *args: Any, **options: Any) -> Tensor:
+    """``numpy.full``: of a Python float in float64, whatever our default is."""
+    if dtype is None and type(fill_value) is float:
+        dtype = np.float64
+    return creation.full(shape, fill_value, dtype, *args, **options)
+
+
+_CREATIONS: Final[tuple[tuple[Any, Callable[..., Any]], ...]] = (
+    (np.zeros, _in_float64(creation.zeros, 1)),
+    (np.ones, _in_float64(creation.ones, 1)),
+    (np.empty, _in_float64(creation.empty, 1)),
+    (np.full, _full),
+    (np.zeros_like, creation.zeros_like),
+    (np.ones_like, creation.ones_like),
+    (np.empty_like, creation.empty_like),
+    (np.full_like, creation.full_like),
+)
 
 
 class Runtime:
@@ -176,6 +209,14 @@ class Runtime:
         """`function`, which is about to be called."""
         session = CURRENT.session
         return checked_callee(function) if session is not None and session.attempts else function
+
+    def creation(self, function: Any) -> Any:
+        """`function`; for one of NumPy's that makes an array, ours that makes a Tensor of the same dtype."""
+        if STATE.tracer is not None and CURRENT.session is not None:
+            for theirs, ours in _CREATIONS:
+                if function is theirs:
+                    return ours
+        return self.callee(function)
 
     def target(self, value: Any) -> Any:
         """`value`, whose items are about to be written."""
