@@ -20,12 +20,21 @@ from ...ir.registry import Kind
 SHORT_BODY: Final = 8.0
 
 
-@record
+@record(eq=False)
 class NestConstant:
-    """The same number everywhere."""
+    """The same number everywhere. 0.0 and -0.0 are two."""
 
     value: Any
     dtype: str
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NestConstant) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[str, str]:
+        return repr(self.value), self.dtype
 
 
 @record
