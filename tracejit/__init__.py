@@ -87,11 +87,11 @@ ndarray = Tensor
 
 
 #: Submodules that load at their first use: they would cost import time to all.
-_LAZY = frozenset({"extend", "fft", "linalg", "nn", "optim", "scipy", "testing"})
+_LAZY = frozenset({"emath", "extend", "fft", "linalg", "nn", "optim", "scipy", "testing"})
 #: Functions of ``tracejit.tools.profiling``, which loads when the first of them is used.
 _PROFILING = frozenset({"memory", "profile"})
 if _TYPE_CHECKING:
-    from . import extend, fft, linalg, nn, optim, scipy, testing
+    from . import emath, extend, fft, linalg, nn, optim, scipy, testing
     from .array.deferred import *  # noqa: F403
     from .array.information.array_api import NamespaceInfo
     from .extend import (
@@ -195,6 +195,7 @@ __all__ = [
     "default_dtype",
     "disable_jit",
     "e",
+    "emath",
     "enable_grad",
     "extend",
     "fft",

@@ -74,7 +74,7 @@ DIFFERS: Final = {
 ABSENT: Final = {
     "other names of dtypes, and kinds of them: `complex64` and `complex128` are there": """cdouble
         complexfloating csingle""",
-    "results whose dtype depends on values, and eigenvalues": "emath roots",
+    "eigenvalues": "roots",
     "extended precision: dtypes are those that machines compute in": """clongdouble complex256 float128
         longdouble""",
     "dates, texts, objects and records: tensors hold numbers": """busday_count busday_offset busdaycalendar

@@ -101,12 +101,14 @@ def _is_foreign(value: Any) -> bool:
 
 @functools.cache
 def _adapter(function: Callable[..., Any]) -> Callable[[tuple[Any, ...], dict[str, Any]], Any] | None:
-    """How `function` of `numpy`, `numpy.fft` or `numpy.linalg` is called here; None where it is missing."""
+    """How `function` of `numpy` or one of its packages is called here; None where it is missing."""
     name, module = function.__name__, function.__module__
     if module == "numpy.linalg" and getattr(np.linalg, name, None) is function:
         own = getattr(import_module("tracejit.linalg"), name, None)
     elif module == "numpy.fft" and getattr(np.fft, name, None) is function:
         own = getattr(import_module("tracejit.fft"), name)
+    elif getattr(np.emath, name, None) is function:
+        own = getattr(import_module("tracejit.emath"), name)
     elif module == "numpy" and getattr(np, name, None) is function:
         own = public_function(name)
     else:
