@@ -1,7 +1,7 @@
 """Special functions in machine code: an evaluator that writes what the algorithms of ``ir/special`` compute.
 
 Each function becomes one internal function of the module, on vectors of f64, or of f32 where its algorithm
-serves that. What only
+serves that. Where results of f64 are rounded to f32, polynomials and series may be shorter. What only
 some elements need is skipped where no lane needs it; loops end when all lanes have, and lanes that are done
 keep what they have, so that no result depends on its neighbours.
 """
@@ -13,7 +13,7 @@ from typing import Any
 
 from ...ir.special.evaluator import Evaluator
 from ...ir.special.jets import Index
-from ...ir.special.polynomials import Polynomial, single
+from ...ir.special.polynomials import SHORT, SINGLE, Polynomial, shortened
 from ...ir.special.table import compute_checked
 from ...ir.special.table import special as definition
 from ..llvm.emitter import Reg, constant, llvm_type, suffix
@@ -100,10 +100,11 @@ def _is_operand(value: Any) -> bool:
 class LaneEvaluator(Evaluator):
     """Writes the code of one function on vectors of `lanes`."""
 
-    def __init__(self, b: BlockEmitter, dtype: str, lanes: int) -> None:
+    def __init__(self, b: BlockEmitter, dtype: str, lanes: int, is_short: bool) -> None:
         self.b: Any = b
         self.dtype, self.lanes = dtype, lanes
-        self.is_single = dtype == "f32"
+        self.is_single, self.is_short = dtype == "f32", is_short
+        self.epsilon = 2.0**-26 if self.is_single else SHORT if is_short else self.epsilon
         #: The lanes whose results matter here, or None for all.
         self.active: Reg | None = None
 
@@ -136,8 +137,8 @@ class LaneEvaluator(Evaluator):
         return Lanes(self.b, high), Lanes(self.b, low)
 
     def polynomial_of_value(self, x: Any, coefficients: Sequence[float]) -> Any:
-        if self.is_single and isinstance(coefficients, Polynomial):
-            coefficients = single(coefficients)
+        if (self.is_single or self.is_short) and isinstance(coefficients, Polynomial):
+            coefficients = shortened(coefficients, SINGLE if self.is_single else SHORT)
         # the constant term comes last, as it is the largest
         rest = polynomial(self.b, self.reg(x), coefficients[1:])
         return Lanes(self.b, muladd(self.b, rest, self.reg(x), coefficients[0]))
@@ -203,40 +204,40 @@ class LaneEvaluator(Evaluator):
         return selections
 
     def call_values(self, name: str, orders: Index, operands: Sequence[Any]) -> Any:
-        return Lanes(self.b, special(self.b, name, orders, *map(self.reg, operands)))
+        registers = [*map(self.reg, operands)]
+        if self.is_short:
+            return Lanes(self.b, _call(self.b, name, orders, registers, True))
+        return Lanes(self.b, special(self.b, name, orders, *registers))
 
 
 def special(b: BlockEmitter, name: str, orders: Index, *operands: Reg) -> Reg:
     """The derivative `orders` of the special function `name`."""
     dtype = operands[0].dtype
     if dtype == "f64" or (definition(name).single and not any(orders)):
-        return _call(b, name, orders, operands)
+        return _call(b, name, orders, operands, False)
+    short = definition(name).short and not any(orders)
     # a vector of f32 takes two registers of f64: each by itself, which keeps values in registers
     lanes, widest = operands[0].lanes, 8 if b.declarations.wide_tables else 4
     if lanes <= widest:
-        return b.cast(_call(b, name, orders, [b.cast(operand, "f64") for operand in operands]), dtype)
-    halves = [
-        _call(
-            b,
-            name,
-            orders,
-            [b.cast(b.shuffle(x, None, range(first, first + widest)), "f64") for x in operands],
-        )
-        for first in range(0, lanes, widest)
-    ]
-    low, high = [b.cast(half, dtype) for half in halves]
-    return b.shuffle(low, high, range(lanes))
+        wide = [b.cast(operand, "f64") for operand in operands]
+        return b.cast(_call(b, name, orders, wide, short), dtype)
+    halves = []
+    for first in range(0, lanes, widest):
+        wide = [b.cast(b.shuffle(x, None, range(first, first + widest)), "f64") for x in operands]
+        halves.append(b.cast(_call(b, name, orders, wide, short), dtype))
+    return b.shuffle(*halves, range(lanes))
 
 
-def _call(b: BlockEmitter, name: str, orders: Index, operands: Sequence[Reg]) -> Reg:
+def _call(b: BlockEmitter, name: str, orders: Index, operands: Sequence[Reg], short: bool) -> Reg:
     dtype, lanes = operands[0].dtype, operands[0].lanes
     kind = llvm_type(dtype, lanes)
     full = f"tracejit.special.{name}.{'_'.join(map(str, orders))}.{suffix(dtype, lanes)}"
+    full += ".short" if short else ""
     if full not in b.declarations:
         b.declarations[full] = ""  # taken, while it is written
         inner = type(b).__mro__[0](b.declarations)
         parameters = [Reg(f"%p{i}", dtype, lanes) for i in range(len(operands))]
-        evaluator = LaneEvaluator(inner, dtype, lanes)
+        evaluator = LaneEvaluator(inner, dtype, lanes, short)
         values = [Lanes(inner, parameter) for parameter in parameters]
         result = evaluator.reg(compute_checked(evaluator, name, orders, values))
         inner.ret(result)

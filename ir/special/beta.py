@@ -97,10 +97,15 @@ def _betaln(m: Evaluator, a: Any, b: Any) -> Any:
     return m.choose((a, b), ((a > 0.0) & (b > 0.0), positive), (_is_step(m, a, b), mixed), any_sign)
 
 
+def _edge(m: Evaluator) -> float:
+    """Where Stirling's series begins to serve: twice that has a gamma function that is finite."""
+    return 16.0 if m.is_single else 20.0
+
+
 def _is_step(m: Evaluator, a: Any, b: Any) -> Any:
     """Whether one of the two is large, and the other no pole, and too small to take much off that."""
     low, high = m.min(a, b), m.max(a, b)
-    return (high >= 20.0) & (low > -8.0) & ((low > 0.0) | (m.floor(low) < low))
+    return (high >= _edge(m)) & (low > -8.0) & ((low > 0.0) | (m.floor(low) < low))
 
 
 def _betaln_derivative(m: Evaluator, orders: Index, a: Any, b: Any) -> Any:
@@ -163,12 +168,15 @@ def _beta(m: Evaluator, a: Any, b: Any) -> Any:
     def by_gamma(a: Any, b: Any) -> Any:
         total, low = m.two_sum(a, b)
         # what rounding takes off a + b counts as often as digamma says, which is near log
-        ratio = m.call("gamma", a) * m.call("gamma", b) / m.call("gamma", total)
+        below = m.call("gamma", total)
+        ratio = m.call("gamma", a) / below * m.call("gamma", b)
+        ratio = m.where(m.eq(below, math.inf), math.inf, ratio)
         return m.where((total > 2.0) & (ratio < math.inf), ratio - ratio * (low * m.log(total)), ratio)
 
     def any_sign(a: Any, b: Any) -> Any:
         pole_a, pole_b = _is_pole(m, a), _is_pole(m, b)
-        small = (m.abs(a) < 100.0) & (m.abs(b) < 100.0)
+        end = 15.0 if m.is_single else 80.0
+        small = (m.abs(a) < end) & (m.abs(b) < end)
         value = m.choose((a, b), (small, by_gamma), by_logarithm)
         # at the poles of gamma(a + b) beta is 0; at those of the others it is infinite
         value = m.where(_is_pole(m, a + b), 0.0, value)
@@ -204,8 +212,9 @@ def _beta(m: Evaluator, a: Any, b: Any) -> Any:
         powers = precise_power(m, a, total, a - 0.5) * precise_power(m, b, total, b)
         return m.where(total < math.inf, powers * m.exp(rest) * (math.sqrt(2.0 * math.pi) / m.sqrt(b)), 0.0)
 
-    small = (a > 0.0) & (b > 0.0) & (a < 20.0) & (b < 20.0)
-    large = (a >= 8.0) & (b >= 8.0)
+    small = (a > 0.0) & (b > 0.0) & (a < _edge(m)) & (b < _edge(m))
+    both = 16.0 if m.is_single else 8.0
+    large = (a >= both) & (b >= both)
     return m.choose((a, b), (small, by_gamma), (large, by_powers), (_is_step(m, a, b), by_power), any_sign)
 
 
@@ -261,6 +270,6 @@ def _beta_slope(place: int) -> Any:
     return slope
 
 
-define("betaln", "a b", _betaln_derivative, True, True)
-define("beta", "a b", lambda m, orders, a, b: _beta(m, a, b), _beta_slope(0), _beta_slope(1))
+define("betaln", "a b", _betaln_derivative, True, True, single=True)
+define("beta", "a b", lambda m, orders, a, b: _beta(m, a, b), _beta_slope(0), _beta_slope(1), single=True)
 define("binom", "n k", lambda m, orders, n, k: _binom(m, n, k), _binom_slope(0), _binom_slope(1))

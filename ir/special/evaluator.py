@@ -31,6 +31,8 @@ class Evaluator(abc.ABC):
 
     #: Whether values are float32, and not float64.
     is_single: bool = False
+    #: What series and fractions end at, relative to their sum.
+    epsilon: float = 2.0**-54
 
     @property
     def large(self) -> float:

@@ -76,7 +76,7 @@ def _log_gamma_positive(m: Evaluator, x: Any) -> Any:
 
     def high(x: Any) -> Any:
         result = (x - 0.5) * (m.log(x) - 1.0) + (HALF_LOG_2PI - 0.5) + stirling_rest(m, x)
-        return m.where(x > 1e300, m.where(x < math.inf, result, math.inf), result)
+        return m.where(x > m.large, m.where(x < math.inf, result, math.inf), result)
 
     return m.choose((x,), (x < 1.5, low), (x < 8.0, middle), high)
 
@@ -116,19 +116,20 @@ def _gamma(m: Evaluator, x: Any) -> Any:
         return m.where(size < 1.0, value / size, value), 1.0
 
     def large(size: Any) -> Any:
-        return _gamma_parts(m, m.min(size, 200.0))
+        return _gamma_parts(m, m.min(size, end + 10.0))
 
+    end = 35.05 if m.is_single else 171.7  # from here on gamma overflows
     size = m.abs(x)
     whole = m.eq(m.floor(size), size) & (size < 24.0)  # factorials that are floats are exact
     first, second = m.choose((size,), ((size < 12.0) | whole, small), large)
     value = first * second
-    positive = m.where(size < 171.7, value, math.inf)
+    positive = m.where(size < end, value, math.inf)
 
     def negative(x: Any, first: Any, second: Any) -> Any:
         result = math.pi / (x * -sin_pi(m, x)) / first / second
         result = m.where(m.eq(m.floor(x), x), math.nan, result)
         tiny = m.copysign(0.0, sin_pi(m, x * 0.5) * -1.0)
-        return m.where(x > -1e-20, 1.0 / x, m.where((x < -190.0) & (m.floor(x) < x), tiny, result))
+        return m.where(x > -1e-20, 1.0 / x, m.where((x < -end - 10.0) & (m.floor(x) < x), tiny, result))
 
     return m.choose(
         (x, first, second, positive), (x > 0.0, lambda x, first, second, positive: positive),
@@ -263,8 +264,8 @@ def _zeta_slope(b: Any, orders: Index, s: Any, q: Any) -> Any:
     return b.neg(value)
 
 
-define("gammaln", "x", _gammaln, True)
-define_by_jets("gamma", "x", gamma_of, True)
+define("gammaln", "x", _gammaln, True, single=True)
+define_by_jets("gamma", "x", gamma_of, True, single=True)
 define("digamma", "x", lambda m, orders, x: _polygamma(m, orders[0], x), True)
 define_by_jets("zeta", "s q", _zeta, True, _zeta_slope)
 define_by_jets("riemann_zeta", "s", _riemann_zeta, True)

@@ -19,25 +19,24 @@ from .jets import Index, Jet, value_of
 from .table import define, define_by_jets
 from .writing import write
 
-EPSILON: Final = 2.0**-54
 #: From here on Stirling's series stands for gamma(a + 1).
 _LARGE: Final = 12.0
 
 
 def converging(m: Evaluator, term: Any, total: Any) -> Any:
     """Whether `term` still counts in the sum `total`, or one of its derivatives in one of that's."""
-    going = m.abs(value_of(term)) > m.abs(value_of(total)) * EPSILON
+    going = m.abs(value_of(term)) > m.abs(value_of(total)) * m.epsilon
     if isinstance(term, Jet) and isinstance(total, Jet):
         for index, part in term.terms.items():
             if any(index):
                 whole = total.terms.get(index, 0.0)
-                going = going | (m.abs(part) > m.abs(whole) * EPSILON + 1e-290)
+                going = going | (m.abs(part) > m.abs(whole) * m.epsilon + 1e-290)
     return going
 
 
 def settled(m: Evaluator, delta: Any, n: Any, last: Any) -> Any:
     """The last turn of a continued fraction, up to the `n`-th, whose factor `delta` was not 1."""
-    return m.where(m.abs(value_of(delta) - 1.0) > 2.0**-51, n, last)
+    return m.where(m.abs(value_of(delta) - 1.0) > m.epsilon * 8.0, n, last)
 
 
 def unsettled(m: Evaluator, n: Any, last: Any, *operands: Any) -> Any:
@@ -57,7 +56,8 @@ def _leading(m: Evaluator, a: Any, x: Any) -> Any:
 
     def small(a: Any, x: Any) -> Any:
         value_a, value_x = value_of(a), value_of(x)
-        power = m.pow(value_x, value_a) * m.exp(-value_x) / m.call("gamma", value_a + 1.0)
+        # beyond 1e20 the exponential is 0, and the power would overflow
+        power = m.pow(m.min(value_x, 1e20), value_a) * m.exp(-value_x) / m.call("gamma", value_a + 1.0)
         if not isinstance(a, Jet) and not isinstance(x, Jet):
             return power
         exponent = a * m.log(x) - x - log_gamma_of(m, a + 1.0)
@@ -83,12 +83,14 @@ def _leading(m: Evaluator, a: Any, x: Any) -> Any:
 
 
 def _series(m: Evaluator, a: Any, x: Any) -> Any:
-    """P."""
+    """P; four terms at a time, with one division."""
 
     def turn(term: Any, total: Any, n: Any) -> tuple[Any, Any, Any]:
-        n = n + 1.0
-        term = term * x / (a + n)
-        return term, total + term, n
+        second, fourth = a + (n + 2.0), a + (n + 4.0)
+        last_two = (a + (n + 3.0)) * fourth
+        term = term * (x / ((a + (n + 1.0)) * second * last_two))
+        total = total + term * (second * last_two + x * (last_two + x * (fourth + x)))
+        return term * (x * x * x), total, n + 4.0
 
     unit = m.constant(1.0, a, x)
     _, total, n = m.loop(lambda term, total, n: converging(m, term, total), turn, unit, unit, 0.0)
@@ -96,26 +98,24 @@ def _series(m: Evaluator, a: Any, x: Any) -> Any:
 
 
 def _fraction(m: Evaluator, a: Any, x: Any) -> Any:
-    """Q, by Lentz's algorithm."""
-    first = x + 1.0 - a
-    tiny = 1e-290
+    """Q, by Steed's algorithm: convergents as a sum."""
 
-    def turn(b: Any, c: Any, d: Any, h: Any, n: Any, last: Any) -> tuple[Any, ...]:
+    def turn(b: Any, d: Any, step: Any, h: Any, n: Any, last: Any) -> tuple[Any, ...]:
         n = n + 1.0
         b = b + 2.0
         numerator = (a - n) * n
-        d = 1.0 / (numerator * d + b)
-        c = b + numerator / c
-        delta = c * d
-        return b, c, d, h * delta, n, settled(m, delta, n, last)
+        before, d = d, 1.0 / (numerator * d + b)
+        step = -numerator * before * d * step
+        h = h + step
+        small = m.abs(value_of(h)) * (m.epsilon * 8.0)
+        return b, d, step, h, n, m.where(m.abs(value_of(step)) > small, n, last)
 
-    def going(b: Any, c: Any, d: Any, h: Any, n: Any, last: Any) -> Any:
+    def going(b: Any, d: Any, step: Any, h: Any, n: Any, last: Any) -> Any:
         return unsettled(m, n, last, a, x)
 
-    start = m.constant(first, a, x)
+    start = m.constant(x + 1.0 - a, a, x)
     inverse = 1.0 / start
-    big = m.constant(1.0 / tiny, a, x)
-    _, _, _, h, n, _ = m.loop(going, turn, start, big, inverse, inverse, 0.0, 0.0)
+    _, _, _, h, n, _ = m.loop(going, turn, start, inverse, inverse, inverse, 0.0, 0.0)
     return m.where(n < TURNS, h * a * _leading(m, a, x), math.nan)
 
 
@@ -154,7 +154,8 @@ def _both(m: Evaluator, a: Any, x: Any, upper: bool) -> Any:
     if upper:
         branches.append(((value_x < 1.1) & (value_a < value_x + 0.4), lambda a, x: _small_upper(m, a, x)))
     branches.append(((value_x < 1.1) | (value_x < value_a + 1.0), by_series))
-    usual = (value_a < 1e300) & (value_x < 1e300)  # infinities would keep loops going
+    # infinities would keep loops going, and products of large parameters overflow
+    usual = (value_a < 1e70) & (value_x < 1e300)
     value = m.choose((m.where(usual, a, 1.0), m.where(usual, x, 1.0)), *branches, by_fraction)
     empty, full = (1.0, 0.0) if upper else (0.0, 1.0)
     value = m.where(m.eq(value_x, 0.0), empty, value)
@@ -240,8 +241,12 @@ def _inverse_slopes(inverse: str, own: str, sign: float) -> tuple[Any, Any]:
     return in_a, in_p
 
 
-define_by_jets("gammainc", "a x", lambda m, a, x: _both(m, a, x, False), True, _density_slope(1.0))
-define_by_jets("gammaincc", "a x", lambda m, a, x: _both(m, a, x, True), True, _density_slope(-1.0))
+define_by_jets(
+    "gammainc", "a x", lambda m, a, x: _both(m, a, x, False), True, _density_slope(1.0), short=True
+)
+define_by_jets(
+    "gammaincc", "a x", lambda m, a, x: _both(m, a, x, True), True, _density_slope(-1.0), short=True
+)
 define_by_jets("gamma_density", "a x", _density, True, True)
 define("gammaincinv", "a p", lambda m, orders, a, p: _inverse(m, a, p, 1.0 - p),
        *_inverse_slopes("gammaincinv", "gammainc", 1.0))  # fmt: skip

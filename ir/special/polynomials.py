@@ -8,8 +8,10 @@ from typing import Final
 
 import numpy as np
 
-#: Polynomials for float32 are this near to the longer ones, relative to their smallest value.
-_SINGLE: Final = 2.0**-27
+#: Polynomials in float32 are this near to the longer ones, relative to their smallest value.
+SINGLE: Final = 2.0**-27
+#: Polynomials in float64, and sums of series, whose results are rounded to float32, are this near.
+SHORT: Final = 2.0**-30
 
 
 class Polynomial(tuple[float, ...]):
@@ -25,16 +27,16 @@ class Polynomial(tuple[float, ...]):
 
 
 @functools.cache
-def single(polynomial: Polynomial) -> Sequence[float]:
-    """A polynomial of a lower degree that serves float32: terms of high degree in Chebyshev's polynomials are
-    left out."""
+def shortened(polynomial: Polynomial, error: float) -> Sequence[float]:
+    """A polynomial of a lower degree that is as near as `error`: terms of high degree in Chebyshev's
+    polynomials are left out."""
     low, high, degree = polynomial.low, polynomial.high, len(polynomial) - 1
     chebyshev, powers = np.polynomial.Chebyshev, np.polynomial.Polynomial  # which numpy loads at first use
     whole = powers(list(polynomial))
     series = chebyshev.interpolate(whole, degree, [low, high])
     # what is left out has no larger sum than this
     rest = np.cumsum(np.abs(series.coef[::-1]))[::-1]
-    bound = _SINGLE * np.abs(whole(np.linspace(low, high, 101))).min()
+    bound = error * np.abs(whole(np.linspace(low, high, 101))).min()
     count = max(int(np.count_nonzero(rest > bound)), 2)
     short = series.truncate(count).convert(kind=powers)
     return tuple(map(float, short.coef))

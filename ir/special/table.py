@@ -34,6 +34,8 @@ class Special:
     slopes: tuple[Slope | bool | None, ...]
     #: Whether compiled code computes it of float32 in that, within some ulps, and not in float64.
     single: bool = False
+    #: Whether shorter polynomials and series serve results in float64 that are rounded to float32.
+    short: bool = False
 
 
 _FUNCTIONS: Final[dict[str, Special]] = {}
@@ -68,10 +70,15 @@ def special(name: str) -> Special:
 
 
 def define(
-    name: str, params: str, compute: Compute, *slopes: Slope | bool | None, single: bool = False
+    name: str,
+    params: str,
+    compute: Compute,
+    *slopes: Slope | bool | None,
+    single: bool = False,
+    short: bool = False,
 ) -> None:
     """Register the function `name`, whose `compute` gives derivatives, too."""
-    _FUNCTIONS[name] = Special(name, tuple(params.split()), compute, slopes, single)
+    _FUNCTIONS[name] = Special(name, tuple(params.split()), compute, slopes, single, short)
 
 
 def define_by_jets(
@@ -80,13 +87,14 @@ def define_by_jets(
     algorithm: Callable[..., Any],
     *slopes: Slope | bool | None,
     single: bool = False,
+    short: bool = False,
 ) -> None:
     """Register ``algorithm(evaluator, *operands)``, whose derivatives are what it computes of jets."""
 
     def compute(m: Evaluator, orders: Index, *operands: Any) -> Any:
         return derivative(algorithm(m, *variables(orders, operands)), orders)
 
-    define(name, params, compute, *slopes, single=single)
+    define(name, params, compute, *slopes, single=single, short=short)
 
 
 def compute_checked(m: Evaluator, name: str, orders: Index, operands: Sequence[Any]) -> Any:

@@ -12,8 +12,8 @@ HEAD = """\
 `tj.scipy.special` has SciPy's names. The functions broadcast, take tensors, arrays and numbers, work
 eagerly, under `jit`, `grad` and `vmap`, and load at their first use. Integers are computed in floating
 point. float32 is computed in float64 and rounded, but for the functions whose bound in float32 is in the
-table below: they are computed in float32. erf, erfc, expit, softmax and logsumexp are composed of ops of
-float32.
+table below: they are computed in float32, or where the bound is below 1 in float64 by polynomials and series
+that are shorter. erf, erfc, expit, softmax and logsumexp are composed of ops of float32.
 
 Each function is one algorithm (`ir/special/`), of which compiled code has one vector function. Eager calls
 are ufuncs of that function, compiled at its first use (some 10 ms; the disk cache keeps it); where there can

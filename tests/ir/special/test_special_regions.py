@@ -74,6 +74,8 @@ def test_beta_of_a_negative_and_a_large_number() -> None:
         ("beta", (0.0, math.inf), math.inf),
         ("beta", (-3.0, 3.0), -1 / 3),
         ("beta", (5e-324, 3.0), math.inf),
+        ("beta", (5e-324, 5e-324), math.inf),
+        ("beta", (1e-200, 1e-200), 2e200),
         ("beta", (300.0, -200.5), -3.0618038740539e81),
         ("zeta", (math.inf, 2.0), 0.0),
         ("zeta", (math.inf, 1.0), 1.0),
