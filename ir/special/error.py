@@ -13,11 +13,14 @@ from typing import Any, Final
 from .coefficients import gamma as tables
 from .evaluator import Evaluator
 from .jets import Index, Jet, compose, value_of
+from .polynomials import Polynomial
 from .table import define, define_by_jets
 from .writing import write
 
 _ROOT_2: Final = math.sqrt(2.0)
 _ROOT_HALF: Final = math.sqrt(0.5)
+#: atanh t / t in t^2, for t < 1/3.
+_ATANH: Final = Polynomial(0.0, 1 / 9, [1.0 / (2 * k + 1) for k in range(17)])
 #: Where -log(1 - y^2) is up to this, `tables.ERFINV` serves.
 _CENTRAL: Final = 6.25
 #: Upper ends and middles of the intervals of sqrt(-log z).
@@ -147,13 +150,10 @@ def _log_sigmoid(m: Evaluator, x: Any) -> Any:
 
 
 def _logit(m: Evaluator, x: Any) -> Any:
-    high = x > 0.5
-    rest = m.where(high, 1.0 - x, x)
-    tiny = rest < 1.0 / m.large
-    quotient = (1.0 - rest * 2.0) / m.where(tiny, 1.0, rest)
-    value = m.choose((rest, quotient), (tiny, lambda rest, quotient: -m.log(rest)),
-                     lambda rest, quotient: m.log1p(quotient))  # fmt: skip
-    return m.where(high, value, -value)
+    # near 1/2 twice the inverse hyperbolic tangent of 2 x - 1, which is exact there
+    t = x * 2.0 - 1.0
+    near = m.polynomial(t * t, _ATANH) * (t * 2.0)
+    return m.where(m.abs(t) < 1 / 3, near, m.log(x / (1.0 - x)))
 
 
 def _erfinv_slope(b: Any, orders: Index, y: Any) -> Any:
