@@ -58,14 +58,12 @@ def _rel_entr(m: Evaluator, x: Any, y: Any) -> Any:
 
 
 def _kl_div(m: Evaluator, x: Any, y: Any) -> Any:
-    def near(x: Any, y: Any) -> Any:
-        # x log(x / y) - x + y = -x (log(1 + t) - t), t = (y - x) / x
-        return -x * log1p_less_x(m, (y - x) / x)
-
-    def far(x: Any, y: Any) -> Any:
-        return x * _log_of_quotient(m, x, y) + (y - x)
-
-    value = m.choose((x, y), ((y > x * 0.7) & (y < x * 1.3), near), far)
+    # near each other x log(x / y) - x + y = -x (log(1 + t) - t), t = (y - x) / x
+    difference = y - x
+    t = difference / x
+    near = -(m.polynomial(t, tables.LOG1PMX) * t * t) * x
+    far = x * _log_of_quotient(m, x, y) + difference
+    value = m.where(m.abs(t) < 0.35, near, far)
     return _edges(m, x, y, value, y)
 
 

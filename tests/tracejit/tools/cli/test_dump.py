@@ -273,10 +273,29 @@ def test_doctor(capsys):
     assert main(["doctor"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    for word in ("tracejit", "python", "numpy", "llvmlite", "cpu", "threads", "products", "cache", "works"):
+    for word in (
+        "tracejit",
+        "python",
+        "numpy",
+        "llvmlite",
+        "cpu",
+        "threads",
+        "products",
+        "special",
+        "cache",
+        "works",
+    ):
         assert word in out
     assert tj.__version__ in out
     assert np.__version__ in out
+
+
+def test_doctor_says_where_special_functions_are_not_native(capsys, monkeypatch):
+    monkeypatch.setattr("platform.machine", lambda: "riscv64")
+    assert main(["doctor"]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("special functions")]
+    assert "NumPy" in line
+    assert "riscv64" in line
 
 
 def test_doctor_json_through_a_subprocess(tmp_path):

@@ -22,6 +22,7 @@ from ....eager.layout import entry_layout_of_tensors
 from ....ir.lapack.library import library
 from ....jitted.jit import jit
 from ....runtime.cache.store import CACHE
+from ....runtime.native import special_ufuncs
 from ....runtime.threads import available_cores, num_threads
 
 _EXAMPLES = """\
@@ -76,6 +77,7 @@ def examine() -> dict[str, str]:
         if entry_layout_of_tensors()
         else "not available here: calls take the slow path",
         "native eager ops": _native_eager(),
+        "special functions": _special_functions(),
         "compile cache": (CACHE.problem and f"not used: {CACHE.problem}") or str(CACHE.folder),
         "compiling": _try_compiling(),
     }
@@ -92,6 +94,11 @@ def _lapack() -> str:
 def _native_eager() -> str:
     problem = native_ops.load()
     return f"not available here: {problem}" if problem else "in use after a thousand eager operations"
+
+
+def _special_functions() -> str:
+    problem = special_ufuncs.problem()
+    return f"NumPy computes eager calls: {problem}" if problem else "eager calls are native code"
 
 
 def _tile(dtype: str) -> str:
