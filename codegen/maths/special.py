@@ -225,7 +225,8 @@ def special(b: BlockEmitter, name: str, orders: Index, *operands: Reg) -> Reg:
     for first in range(0, lanes, widest):
         wide = [b.cast(b.shuffle(x, None, range(first, first + widest)), "f64") for x in operands]
         halves.append(b.cast(_call(b, name, orders, wide, short), dtype))
-    return b.shuffle(*halves, range(lanes))
+    low, high = halves
+    return b.shuffle(low, high, range(lanes))
 
 
 def _call(b: BlockEmitter, name: str, orders: Index, operands: Sequence[Reg], short: bool) -> Reg:

@@ -173,7 +173,7 @@ def _digamma(m: Evaluator, x: Any) -> Any:
 
 def hurwitz(m: Evaluator, s: Any, q: Any) -> Any:
     """The sum over n >= 0 of (q + n)^-s, for s > 1; q < 0 needs an integer s."""
-    turns = 9
+    turns, terms = (9, len(BERNOULLI)) if m.epsilon < 2.0**-40 else (5, 5)
 
     def below(total: Any, q: Any) -> tuple[Any, Any]:
         return total + m.pow(q, -s), q + 1.0
@@ -186,7 +186,7 @@ def hurwitz(m: Evaluator, s: Any, q: Any) -> Any:
     total = total + m.pow(a, 1.0 - s) / (s - 1.0) + last * 0.5
     square = 1.0 / (a * a)
     factor = last * s / a
-    for j, bernoulli in enumerate(BERNOULLI, 1):
+    for j, bernoulli in enumerate(BERNOULLI[:terms], 1):
         total = total + factor * bernoulli
         factor = factor * (s + (2.0 * j - 1.0)) * (s + 2.0 * j) * square
     return total
@@ -267,5 +267,5 @@ def _zeta_slope(b: Any, orders: Index, s: Any, q: Any) -> Any:
 define("gammaln", "x", _gammaln, True, single=True)
 define_by_jets("gamma", "x", gamma_of, True, single=True)
 define("digamma", "x", lambda m, orders, x: _polygamma(m, orders[0], x), True)
-define_by_jets("zeta", "s q", _zeta, True, _zeta_slope)
+define_by_jets("zeta", "s q", _zeta, True, _zeta_slope, short=True)
 define_by_jets("riemann_zeta", "s", _riemann_zeta, True)
