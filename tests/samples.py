@@ -417,6 +417,8 @@ ELSEWHERE = {
             "qr",
             "svd",
             "svdvals",
+            "eig",
+            "eigvals",
             "eigh",
             "eigvalsh",
             "pinv",

@@ -111,6 +111,33 @@ def test_gradients_of_symmetric_matrices(name: str) -> None:
     check_gradients(op(name), POSITIVE, symmetric=True)
 
 
+#: A real one and a pair of complex eigenvalues for each matrix, all of them far apart.
+WITH_PAIRS = random(2, 3, 3, seed=2) + np.array([[0.0, -4.0, 0.0], [4.0, 0.0, 0.0], [0.0, 0.0, 3.0]])
+
+
+def parts(name: str) -> Results:
+    """The real and imaginary parts of what the op `name` gives."""
+
+    def results(b: Builder, a: Value) -> Sequence[Value]:
+        return [part(value) for value in op(name)(b, a) for part in (b.real, b.imag)]
+
+    return results
+
+
+@pytest.mark.parametrize("name", ["eig", "eigvals"])
+def test_gradients_of_complex_eigenvalues(name: str) -> None:
+    assert all(len(set(np.round(values, 3))) == 3 for values in np.linalg.eigvals(WITH_PAIRS))
+    check_gradients(parts(name), WITH_PAIRS, tolerance=1e-5)
+
+
+@pytest.mark.parametrize("name", ["eig", "eigvals"])
+def test_gradients_of_eigenvalues_of_complex_matrices(name: str) -> None:
+    def results(b: Builder, re: Value, im: Value) -> Sequence[Value]:
+        return parts(name)(b, b.complex(re, im))
+
+    check_gradients(results, WITH_PAIRS[0], random(3, 3, seed=4), tolerance=1e-5)
+
+
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("name", ["lu", "qr", "svdvals"])
 def test_gradients_of_factors(name: str, shape: tuple[int, ...]) -> None:
@@ -179,7 +206,7 @@ def test_cholesky_of_what_is_not_positive_definite() -> None:
     assert np.isnan(factors[1]).any()
 
 
-@pytest.mark.parametrize("name", ["cholesky", "eigh", "lu", "svd", "qr"])
+@pytest.mark.parametrize("name", ["cholesky", "eig", "eigh", "lu", "svd", "qr"])
 def test_operands_that_are_no_matrices(name: str) -> None:
     b = Builder()
     with pytest.raises(ShapeError, match=f"{name}: expected"):

@@ -34,10 +34,11 @@ NUMPY_LINALG: Final = Namespace(
     "tracejit.linalg",
     tuple(np.linalg.__all__),
     {
+        **dict.fromkeys(("eig", "eigvals"), "traced, the results are complex whatever the eigenvalues are"),
         "lstsq": "batches too; under `jit` residuals whenever rows are more than columns",
         "qr": 'no `mode="raw"`',
     },
-    {"complex results": "eig eigvals"},
+    {},
 )
 NUMPY_FFT: Final = Namespace(
     "numpy.fft",

@@ -75,7 +75,8 @@ _NAMES: Final = {
     "numerical.convolution": "convolve correlate",
     "numerical.interpolation": "interp",
     "numerical.polynomials": """
-        poly polyadd polyder polydiv polyfit polyint polymul polysub polyval vander
+        poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots
+        vander
     """,
     "numerical.products": "cross matvec vecmat",
     "numerical.reals": """

@@ -315,3 +315,11 @@ def scalar_of(value: Any, dtype: DType) -> Number:
     except (OverflowError, ValueError, TypeError) as error:
         raise DTypeError(f"{value!r} does not fit dtype {dtype.name}: {error}") from error
     return item
+
+
+def real_where_known(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """The real parts of complex `tensors` where the first is known, and real everywhere."""
+    values = tensors[0]
+    if values.is_traced or values.detach().numpy().imag.any():
+        return tensors
+    return tuple([run("real", tensor) for tensor in tensors])

@@ -11,7 +11,7 @@ from ..array import deferred as _deferred
 from ..array.contraction import matmul, outer, tensordot, vecdot
 from ..array.manipulation import matrix_transpose
 from ..ir.errors import LinAlgError
-from .decompositions import cholesky, eigh, eigvalsh, qr, svd, svdvals
+from .decompositions import cholesky, eig, eigh, eigvals, eigvalsh, qr, svd, svdvals
 from .determinants import det, slogdet
 from .norms import cond, matrix_norm, matrix_rank, norm, vector_norm
 from .products import diagonal, matrix_power, multi_dot, trace
@@ -20,10 +20,10 @@ from .solutions import inv, lstsq, pinv, solve, tensorinv, tensorsolve
 cross = _deferred.load_function("cross")
 
 __all__ = [
-    "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "lstsq",
-    "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer",
-    "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot", "tensorinv", "tensorsolve", "trace",
-    "vecdot", "vector_norm",
+    "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
+    "inv", "lstsq", "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot",
+    "norm", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot", "tensorinv",
+    "tensorsolve", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 _check_public(globals(), __all__, "linalg.")

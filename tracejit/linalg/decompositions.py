@@ -1,10 +1,10 @@
-"""Factorizations: Cholesky, QR, singular values, eigenvalues of symmetric matrices."""
+"""Factorizations: Cholesky, QR, singular values, eigenvalues."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..array.operands import run
+from ..array.operands import real_where_known, run
 from ..eager.tensor import Tensor
 from ..ir.errors import AttributeValueError
 from .operands import adjoint, matrices, several, square_matrices
@@ -23,6 +23,13 @@ class SVDResult(NamedTuple):
     U: Tensor
     S: Tensor
     Vh: Tensor
+
+
+class EigResult(NamedTuple):
+    """What `eig` gives."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
 
 
 class EighResult(NamedTuple):
@@ -137,6 +144,44 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Tensor:
     Raises LinAlgError where it does not converge, as with NaN. Semantics: ``numpy.linalg.eigvalsh``.
     """
     return run("eigvalsh", _lower("linalg.eigvalsh", a, UPLO))
+
+
+def eig(a: Any) -> EigResult:
+    """The eigenvalues of square matrices, and right eigenvectors as columns of length 1.
+
+    The results are complex, but for real matrices of which all eigenvalues are real and known: under a trace
+    they are not, and results are always complex. Gradients are those of vectors with a real largest element,
+    as LAPACK gives them; a matrix without a basis of eigenvectors has none.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.linalg.eig([[0.0, -4.0], [1.0, 0.0]]).eigenvalues
+        tensor([0.+2.j, 0.-2.j])
+
+    Raises LinAlgError for NaN and infinities. Semantics: ``numpy.linalg.eig``.
+    """
+    x = square_matrices("linalg.eig", a)
+    values, vectors = several("eig", x)
+    if x.dtype.kind != "c":
+        values, vectors = real_where_known(values, vectors)
+    return EigResult(values, vectors)
+
+
+def eigvals(a: Any) -> Tensor:
+    """The eigenvalues of square matrices; no vectors are computed, but for gradients.
+
+    The result is complex as that of `eig` is.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.linalg.eigvals([[2.0, 1.0], [0.0, 3.0]])
+        tensor([2., 3.])
+
+    Raises LinAlgError for NaN and infinities. Semantics: ``numpy.linalg.eigvals``.
+    """
+    x = square_matrices("linalg.eigvals", a)
+    values = run("eigvals", x)
+    return values if x.dtype.kind == "c" else real_where_known(values)[0]
 
 
 def _lower(name: str, a: Any, triangle: str) -> Tensor:

@@ -44,13 +44,14 @@ DIFFERS: Final = {
     "nanvar": "traced, too few elements give NaN without a warning",
     "nonzero": "jitted with `size=`",
     "piecewise": "each function is called with all of `x`",
-    "poly": "zeros alone, no matrices: their eigenvalues may be complex",
+    "poly": "zeros alone, no matrices: whether the result is complex depends on values",
     "polydiv": "traced, the remainder keeps its leading zeros",
     "polyfit": "no `full=`, which has singular values; `rcond` is not needed",
     "polymul": "traced, leading zeros stay",
     "random": "keys as JAX's, and NumPy's names; [random.md](random.md)",
     "ravel_multi_index": "traced indices are not checked",
     "repeat": "by a traced tensor jitted with `total_repeat_length=`",
+    "roots": "traced, zeros at the ends are not known: the result is complex, a first coefficient 0 an error",
     "save": "without the graph; eager only",
     "savetxt": "without the graph; eager only",
     "savez": "without the graph; eager only",
@@ -74,7 +75,6 @@ DIFFERS: Final = {
 ABSENT: Final = {
     "other names of dtypes, and kinds of them: `complex64` and `complex128` are there": """cdouble
         complexfloating csingle""",
-    "eigenvalues": "roots",
     "extended precision: dtypes are those that machines compute in": """clongdouble complex256 float128
         longdouble""",
     "dates, texts, objects and records: tensors hold numbers": """busday_count busday_offset busdaycalendar

@@ -148,6 +148,7 @@ OF_DEFERRED: dict[str, Any] = {
     "polydiv": {"u": V, "v": V[:2]},
     "polyfit": {"x": _LINE, "y": V, "deg": 1, "rcond": None, "full": False, "w": V, "cov": False},
     "polyint": {"p": V, "m": 1, "k": 0.5},
+    "roots": {"p": V},
     "polyval": {"p": V, "x": F},
     "put": {"x": _written(F), "ind": N, "v": V, "mode": "wrap"},
     "put_along_axis": {"x": _written(F), "indices": np.zeros((1, 3), int), "values": 1.0, "axis": 0},

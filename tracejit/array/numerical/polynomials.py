@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...eager.tensor import Tensor
-from ...ir.dtypes import FLOAT64
+from ...ir.dtypes import FLOAT64, complex_dtype, is_complex
 from ...ir.errors import DomainError, ShapeError
 from ..contraction import matmul
 from ..creation import zeros_like
@@ -16,7 +16,17 @@ from ..indexing.access import getitem
 from ..joining import concatenate, stack
 from ..least_ranks import atleast_1d
 from ..manipulation import expand_dims
-from ..operands import as_tensor, cast, filled, floating, promoted_arrays, reshaped, run, sliced
+from ..operands import (
+    as_tensor,
+    cast,
+    filled,
+    floating,
+    promoted_arrays,
+    real_where_known,
+    reshaped,
+    run,
+    sliced,
+)
 from ..reductions import averaged, sum
 from .convolution import convolve
 
@@ -30,6 +40,7 @@ __all__ = [
     "polymul",
     "polysub",
     "polyval",
+    "roots",
     "vander",
 ]
 
@@ -228,6 +239,40 @@ def poly(seq_of_zeros: Any) -> Tensor:
         product = run("mul", coefficients, getitem(zeros, place))
         coefficients = run("sub", shifted, concatenate([filled(0, (1,), zeros.dtype), product]))
     return coefficients
+
+
+def roots(p: Any) -> Tensor:
+    """The zeros of the polynomial with the coefficients `p`: the eigenvalues of its companion matrix.
+
+    Eagerly, zeros in front are left out, those at the end are as many roots 0, and the result is real where
+    all roots are. Under a trace nothing of that is known: the result is complex, with a root for each
+    coefficient but the first, and a first coefficient 0 is an error.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.roots([1.0, 0.0, 4.0])
+        tensor([-0.+2.j,  0.-2.j])
+
+    Raises ShapeError unless `p` has rank 1, LinAlgError for NaN and infinities. Semantics: ``numpy.roots``.
+    """
+    line = averaged(_line("roots", p), None)
+    count = line.shape[0]
+    at_zero = 0
+    if not line.is_traced:
+        places = np.flatnonzero(line.detach().numpy())
+        if not places.size:
+            return filled(0.0, (0,), FLOAT64)
+        at_zero = count - 1 - int(places[-1])
+        count = int(places[-1] - places[0]) + 1
+        line = sliced(line, 0, int(places[0]), count)
+    if count < 2:
+        return filled(0.0, (at_zero,), complex_dtype(line.dtype) if line.is_traced else FLOAT64)
+    first = run("div", sliced(line, 0, 1, count - 1), run("neg", getitem(line, 0)))
+    below = as_tensor(np.eye(count - 2, count - 1, dtype=line.dtype))
+    values = run("eigvals", concatenate([expand_dims(first, 0), below]))
+    if not is_complex(line.dtype):
+        (values,) = real_where_known(values)
+    return concatenate([values, filled(0.0, (at_zero,), values.dtype)]) if at_zero else values
 
 
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:

@@ -26,6 +26,8 @@ cases("polyint", LINE, 2, [1.0, 2.0])
 cases("polyint", [3, 2, 1], 3, k=5)
 cases("poly", SHORT)
 cases("poly", [1, 2])
+cases("roots", LINE)
+cases("roots", SHORT * 1j)
 cases("vander", LINE)
 cases("vander", [1, 2, 3], 2, increasing=True)
 cases("polyfit", LINE, LINE**2 + 1, 2)
@@ -46,6 +48,7 @@ GRADIENTS = [
     (tj.polyval, SHORT, LINE),
     (lambda u, v: tj.polydiv(u, v)[0], LINE, SHORT),
     (tj.poly, SHORT),
+    (lambda p: abs(tj.roots(p)), SHORT),
     (tj.polyint, SHORT),
     (tj.polyder, LINE),
     (tj.vander, SHORT),
@@ -56,6 +59,27 @@ GRADIENTS = [
 @pytest.mark.parametrize("arguments", GRADIENTS, ids=range(len(GRADIENTS)))
 def test_gradients(arguments):
     gradients(*arguments)
+
+
+@pytest.mark.parametrize("p", [[0, 0, 1, -3, 2, 0, 0], [0, 0], [5], [5, 0, 0], [0j, 1j, 2, 0], [], [[]]])
+def test_roots_without_zeros_at_the_ends(p):
+    if np.ndim(p) > 1:
+        with pytest.raises(tj.ShapeError, match="roots: expected a line"):
+            tj.roots(p)
+        return
+    expected = np.roots(p)
+    result = tj.roots(p).numpy()
+    assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
+    np.testing.assert_allclose(result, expected, atol=1e-12)
+
+
+def test_traced_roots_keep_zeros():
+    roots = tj.jit(tj.roots)([1.0, -3.0, 2.0, 0.0]).numpy()
+    assert roots.dtype == np.complex128
+    np.testing.assert_allclose(np.sort(roots.real), [0.0, 1.0, 2.0], atol=1e-12)
+    assert tj.jit(tj.roots)([5.0]).shape == (0,)
+    with np.errstate(all="ignore"), pytest.raises(tj.LinAlgError):
+        tj.jit(tj.roots)([0.0, 1.0, 2.0])
 
 
 def test_batches():
