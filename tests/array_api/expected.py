@@ -9,11 +9,17 @@ from typing import Final
 #: Reasons by a regular expression for the name of the test.
 EXPECTED: Final = {
     r"\[(floor_divide|__i?floordiv__)\(.*infinity": "as NumPy's, inf // 2 is nan and 2 // -inf is -1",
+    r"\[expm1\(real\(x_i\) is (.infinity|NaN) and imag": "as NumPy's, expm1 of infinite and NaN parts is NaN",
     r"test_finfo\[": "limits are NumPy's scalars, as NumPy's finfo has them: np.float32 is no Python float",
     r"test_(meshgrid|broadcast_arrays)$": "tuples, as NumPy gives, and as the standard asks from 2025.12 on",
 }
 #: Where NumPy fails besides: it is run to compare.
-_OF_NUMPY: Final = (r"test_iinfo\[", r"test_signature", r"test_r?fftfreq$")
+_OF_NUMPY: Final = (
+    r"test_iinfo\[",
+    r"test_signature",
+    r"test_r?fftfreq$",
+    r"\[tanh\(real\(x_i\) is \+infinity and isfinite",
+)
 
 
 def reason_for(name: str, module: str) -> str | None:

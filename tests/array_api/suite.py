@@ -23,11 +23,6 @@ _REPOSITORIES: Final = {
 }
 _FETCH_SECONDS: Final = 60.0
 _RUN_SECONDS: Final = 3600.0
-#: What the suite computes as it is imported, and cannot where a library has no complex numbers.
-_NEEDS_COMPLEX: Final = {
-    "widest_complex_dtype = max(": "widest_complex_dtype = None if not complex_dtypes else max(",
-    '    {"complex64": xp.float32, "complex128": xp.float64}': "    {}",
-}
 
 
 @dataclass(frozen=True)
@@ -39,8 +34,8 @@ class Outcome:
     output: str
 
 
-def fetch(folder: Path, *, complex_numbers: bool) -> Path | str:
-    """The suite in `folder`, fit for a library with or without complex numbers; else why it cannot be had."""
+def fetch(folder: Path) -> Path | str:
+    """The suite in `folder`; else why it cannot be had."""
     local = os.environ.get(FOLDER)
     if local is not None:
         if not (Path(local) / "array_api_tests").is_dir():
@@ -51,8 +46,6 @@ def fetch(folder: Path, *, complex_numbers: bool) -> Path | str:
             failure = _clone(folder / part, address, commit)
             if failure:
                 return failure
-    if not complex_numbers:
-        _without_complex(folder / "array_api_tests" / "dtype_helpers.py")
     return folder
 
 
@@ -81,15 +74,6 @@ def _clone(folder: Path, address: str, commit: str) -> str:
     return ""
 
 
-def _without_complex(file: Path) -> None:
-    text = file.read_text()
-    for old, new in _NEEDS_COMPLEX.items():
-        if text.count(old) != 1:
-            raise ValueError(f"{file} has changed: it does not have {old!r} once")
-        text = text.replace(old, new)
-    file.write_text(text)
-
-
 def run(suite: Path, library: ModuleType, *, examples: int, short: bool) -> Outcome:
     """The outcome of the `suite` for `library`, with as many random `examples` for each test.
 
@@ -102,14 +86,10 @@ def run(suite: Path, library: ModuleType, *, examples: int, short: bool) -> Outc
         "ARRAY_API_TESTS_MODULE": library.__name__,
         "ARRAY_API_TESTS_VERSION": VERSION,
     }
-    if not hasattr(library, "complex128"):
-        environment["ARRAY_API_TESTS_SKIP_DTYPES"] = "complex64,complex128"
-    extensions = [name for name in ("linalg", "fft") if not hasattr(library, name)]
     command = [
         *(sys.executable, "-m", "pytest", "-q", "-n", "auto", "array_api_tests", f"--junitxml={report}"),
         *("--disable-deadline", f"--max-examples={examples}", "-p", "no:cacheprovider", "--tb=short"),
         *(("--derandomize", "-p", "tests.array_api.without_shrinking") if short else ()),
-        *(("--disable-extension", *extensions) if extensions else ()),
     ]
     process = subprocess.run(
         command, cwd=suite, env=environment, capture_output=True, text=True, timeout=_RUN_SECONDS

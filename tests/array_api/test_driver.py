@@ -15,12 +15,6 @@ _REPORT = """<testsuites><testsuite>
 <testcase classname="t" name="bad"><failure message="short">long</failure></testcase>
 <testcase classname="t" name="broken"><error message="short"/></testcase>
 </testsuite></testsuites>"""
-_COMPUTED_OF_COMPLEX = """
-widest_complex_dtype = max([])[0]
-dtype_components = mapping(
-    {"complex64": xp.float32, "complex128": xp.float64}
-)
-"""
 
 
 def test_the_report(tmp_path: Path) -> None:
@@ -29,27 +23,24 @@ def test_the_report(tmp_path: Path) -> None:
     assert outcome == suite.Outcome(1, {"t::bad": "long", "t::broken": "short"}, "output")
 
 
-@pytest.mark.parametrize("complex_numbers", [True, False])
-def test_a_clone_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, complex_numbers: bool) -> None:
+def test_a_clone_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "clone" / "array_api_tests"
     package.mkdir(parents=True)
-    (package / "dtype_helpers.py").write_text(_COMPUTED_OF_COMPLEX)
+    (package / "dtype_helpers.py").write_text("text")
     monkeypatch.setenv(suite.FOLDER, str(tmp_path / "clone"))
-    folder = suite.fetch(tmp_path / "copy", complex_numbers=complex_numbers)
+    folder = suite.fetch(tmp_path / "copy")
     assert folder == tmp_path / "copy"
-    text = (tmp_path / "copy" / "array_api_tests" / "dtype_helpers.py").read_text()
-    assert (text == _COMPUTED_OF_COMPLEX) == complex_numbers
-    assert (package / "dtype_helpers.py").read_text() == _COMPUTED_OF_COMPLEX
+    assert (tmp_path / "copy" / "array_api_tests" / "dtype_helpers.py").read_text() == "text"
 
 
 def test_no_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(suite.FOLDER, str(tmp_path))
-    assert "no folder array_api_tests" in str(suite.fetch(tmp_path / "copy", complex_numbers=True))
+    assert "no folder array_api_tests" in str(suite.fetch(tmp_path / "copy"))
     monkeypatch.delenv(suite.FOLDER)
     monkeypatch.setattr(suite, "_REPOSITORIES", {".": (str(tmp_path / "nowhere"), "0" * 40)})
-    assert "nowhere" in str(suite.fetch(tmp_path / "copy", complex_numbers=True))
+    assert "nowhere" in str(suite.fetch(tmp_path / "copy"))
     monkeypatch.setenv("PATH", "")
-    assert suite.fetch(tmp_path / "copy", complex_numbers=True) == "there is no git"
+    assert suite.fetch(tmp_path / "copy") == "there is no git"
 
 
 def test_what_may_fail() -> None:
