@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..array.manipulation import moveaxis
-from ..array.operands import as_tensor, cast, floating, reshaped, run, tensor_argument
+from ..array.operands import as_tensor, cast, floating, reshaped, run
 from ..eager.tensor import Tensor
 from ..ir.dtypes import INT64
 from ..ir.errors import DomainError, ShapeError
 from ..ir.types import normalize_axes, normalize_axis, remove_axes
-from .operands import matrices
+from .operands import inexact_argument, matrices
 from .solutions import inverse_or_nonfinite
 
 _INF = math.inf
@@ -36,7 +36,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> T
     ``numpy.linalg.norm``.
     """
     name = "linalg.norm"
-    x = floating(tensor_argument(name, x))
+    x = inexact_argument(name, x)
     if axis is None:
         if ord is None or (ord in ("f", "fro") and x.ndim == 2) or (ord == 2 and x.ndim == 1):
             value = _euclidean(x, tuple(range(x.ndim)))
@@ -63,7 +63,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     Raises DomainError for an unknown `ord`. Semantics: ``numpy.linalg.vector_norm``.
     """
     name = "linalg.vector_norm"
-    x = floating(tensor_argument(name, x))
+    x = inexact_argument(name, x)
     return _vector(name, x, normalize_axes(name, axis, x.ndim), ord, keepdims)
 
 
@@ -178,7 +178,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     name = "linalg.matrix_rank"
     if tol is not None and rtol is not None:
         raise DomainError(f"{name}: give tol or rtol, not both")
-    x = floating(tensor_argument(name, A, "A")).detach()
+    x = inexact_argument(name, A, "A").detach()
     if x.ndim < 2:
         nonzero = run("ne", x, 0.0)
         return run("cast", run("any", nonzero, axes=tuple(range(x.ndim))), dtype=INT64)

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..array.operands import broadcast, cast, floating, promoted_arrays, reshaped, run, tensor_argument
+from ..array.operands import broadcast, cast, promoted_arrays, reshaped, run, tensor_argument
 from ..eager.tensor import Tensor
-from ..ir.dtypes import FLOAT16
+from ..ir.dtypes import FLOAT16, FLOAT64, is_inexact
 from ..ir.dtypes import INT64 as _INT64
 from ..ir.errors import DTypeError, LinAlgError, ShapeError
 from ..ir.types import broadcast_shapes
 
 
+def inexact_argument(name: str, value: Any, parameter: str = "x") -> Tensor:
+    """`value` as a tensor of real or complex numbers; integers and bools become float64, as in NumPy."""
+    x = tensor_argument(name, value, parameter)
+    return x if is_inexact(x.dtype) else cast(x, FLOAT64)
+
+
 def matrices(name: str, value: Any, parameter: str = "a") -> Tensor:
     """`value` as a floating tensor of rank 2 or more."""
-    x = floating(tensor_argument(name, value, parameter))
+    x = inexact_argument(name, value, parameter)
     if x.dtype is FLOAT16:
         raise DTypeError(f"{name}: argument {parameter} must be of float32 or wider, got {x.type}")
     if x.ndim < 2:
@@ -36,7 +42,7 @@ def with_right_side(
     name: str, a: Tensor, b: Any, *, vector: bool, parameter: str = "b"
 ) -> tuple[Tensor, Tensor]:
     """`a` and the right side `b` in one dtype and with the same leading axes; a `vector` as one column."""
-    right = floating(tensor_argument(name, b, parameter))
+    right = inexact_argument(name, b, parameter)
     a, right = promoted_arrays(a, right)
     if vector:
         right = reshaped(right, (*right.shape, 1))

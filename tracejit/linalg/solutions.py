@@ -23,7 +23,7 @@ from ..array.operands import (
 from ..eager.tensor import Tensor
 from ..ir.dtypes import INT64
 from ..ir.errors import ArgumentError, LinAlgError, ShapeError
-from .operands import factored, identity, matrices, square_matrices, with_right_side
+from .operands import factored, identity, inexact_argument, matrices, square_matrices, with_right_side
 
 
 class LstsqResult(NamedTuple):
@@ -171,7 +171,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Tensor:
     Raises LinAlgError unless `a` is as large as a square matrix. Semantics: ``numpy.linalg.tensorsolve``.
     """
     name = "linalg.tensorsolve"
-    x, right = floating(tensor_argument(name, a, "a")), tensor_argument(name, b, "b")
+    x, right = inexact_argument(name, a, "a"), tensor_argument(name, b, "b")
     if axes is not None:
         moved = [operator.index(axis) % x.ndim for axis in axes]
         x = run("transpose", x, perm=(*[i for i in range(x.ndim) if i not in moved], *moved))
@@ -197,7 +197,7 @@ def tensorinv(a: Any, ind: int = 2) -> Tensor:
     Semantics: ``numpy.linalg.tensorinv``.
     """
     name = "linalg.tensorinv"
-    x, count = floating(tensor_argument(name, a, "a")), operator.index(ind)
+    x, count = inexact_argument(name, a, "a"), operator.index(ind)
     if count <= 0:
         raise ShapeError(f"{name}: ind must be positive, got {ind}")
     rows = math.prod(x.shape[:count])

@@ -31,8 +31,8 @@ from .common import (
 )
 
 
-def _infer(types: Types, attrs: Attrs) -> Types:
-    operand = square_type("eig", types[0])
+def _infer(types: Types, attrs: Attrs, name: str = "eig") -> Types:
+    operand = square_type(name, types[0])
     dtype = complex_dtype(operand.dtype)
     return operand.with_dtype(dtype).with_shape(operand.shape[:-1]), operand.with_dtype(dtype)
 
@@ -122,6 +122,6 @@ def _values_pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: At
 
 
 EIGVALS = several(
-    "eigvals", "a", infer=lambda types, attrs: (_infer(types, attrs)[0],), eval=_values_eval,
+    "eigvals", "a", infer=lambda types, attrs: (_infer(types, attrs, "eigvals")[0],), eval=_values_eval,
     pull=_values_pull, doc="the complex eigenvalues of a square matrix",
 )  # fmt: skip

@@ -96,6 +96,19 @@ def test_float32_stays(name: str) -> None:
             np.testing.assert_allclose(result, value, rtol=2e-3, atol=2e-3 * np.abs(value).max())
 
 
+@pytest.mark.parametrize("dtype", ["?", "i1", "u2", "i4", "i8"])
+def test_integers_are_computed_in_float64(dtype: str) -> None:
+    matrix = np.array([[1, 1], [0, 1]], dtype)
+    for name in ("inv", "norm", "vector_norm", "matrix_norm", "eigvals", "qr", "svdvals", "pinv", "cond"):
+        assert_same(getattr(tj.linalg, name)(matrix), getattr(np.linalg, name)(matrix), 1e-12)
+    for name in ("solve", "tensorsolve"):
+        expected = getattr(np.linalg, name)(matrix, matrix[0])
+        assert_same(getattr(tj.linalg, name)(matrix, matrix[0]), expected, 1e-12)
+    assert tj.linalg.lstsq(matrix, matrix[0]).x.dtype == tj.float64
+    assert tj.linalg.matrix_rank(matrix).item() == 2
+    assert tj.linalg.solve(np.eye(2, dtype="f4"), matrix).dtype == tj.float64
+
+
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("matrix", [SQUARE, WIDE, TALL], ids=["square", "wide", "tall"])
 def test_singular_vectors_give_the_matrix_back(matrix: Any, full: bool) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...array.indexing.searching import take
 from ...array.joining import concatenate
-from ...array.operands import constant_of, filled, floating, promoted_arrays, reshaped, run, tensor_argument
+from ...array.operands import constant_of, filled, promoted_arrays, reshaped, run, tensor_argument
 from ...array.rearranging import flip
 from ...eager.tensor import Tensor
 from ...ir.errors import ShapeError
@@ -132,7 +132,7 @@ def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Tensor:
     takes fewer operations and loses more digits.
     """
     matrix = toeplitz(*c_or_cr) if isinstance(c_or_cr, tuple) else toeplitz(c_or_cr)
-    return solve(floating(matrix), b)
+    return solve(matrix, b)
 
 
 def _dense(name: str, diagonals: Tensor, below: int, above: int) -> Tensor:
