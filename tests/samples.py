@@ -411,6 +411,8 @@ ELSEWHERE = {
             "triangular_solve",
             "lu",
             "lu_solve",
+            "permutation_of_pivots",
+            "sylvester",
             "det",
             "adjugate",
             "logabsdet",

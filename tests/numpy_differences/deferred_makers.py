@@ -305,5 +305,7 @@ OTHER_TESTS = frozenset(
         "unique_values",
         "unwrap",
         "vsplit",
+        "roots",
+        "sort_complex",
     ]
 )

@@ -63,7 +63,6 @@ _BY_REASON = {
         "asanyarray",
         "asarray",
     ],
-    "no dtype=": ["float_power"],
     "order= of a layout": [
         "ascontiguousarray",
         "asfortranarray",
@@ -111,9 +110,6 @@ _BY_REASON = {
     ],
     "the order is not specified": [
         "unique_values",
-    ],
-    "np.linalg": [
-        "vander",
     ],
 }
 REASONS = {name: reason for reason, names in _BY_REASON.items() for name in names}

@@ -44,7 +44,7 @@ def test_axes_and_keepdims(name, shape, axis, agrees, rng):
 @pytest.mark.parametrize("name", ["sum", "prod", "mean", "max", "min", "all", "any", "var", "std", "cumsum"])
 def test_dtypes(name, dtype, agrees):
     x = np.array([[0, 1, 1], [3, 2, 1]], dtype)
-    agrees(getattr(tj, name), getattr(np, name), x, rtol=1e-6 if dtype == np.float32 else 1e-15)
+    agrees(getattr(tj, name), getattr(np, name), x, rtol={"f2": 1e-3, "f4": 1e-6}.get(dtype.str[1:], 1e-15))
 
 
 @pytest.mark.parametrize("name", ["sum", "prod", "mean", "cumsum", "var", "std"])
@@ -98,7 +98,8 @@ def test_nan_reductions(agrees):
     x = np.array([[1.0, np.nan, 3.0], [np.nan, 5.0, 7.0]])
     agrees(lambda a: tj.nansum(a, 0), lambda a: np.nansum(a, 0), x)
     agrees(lambda a: tj.nanmean(a, 1), lambda a: np.nanmean(a, 1), x)
-    assert np.isnan(tj.nanmean([np.nan, np.nan]).item())
+    with pytest.warns(RuntimeWarning, match="Mean of empty slice"):
+        assert np.isnan(tj.nanmean([np.nan, np.nan]).item())
     for name in ("max", "min", "sum"):
         agrees(getattr(tj, name), getattr(np, name), x)
 

@@ -13,7 +13,6 @@ UNSUPPORTED = {
     "strings": np.array(["a", "b", "c"]),
     "bytes": np.array([b"a", b"b", b"c"]),
     "long complex": np.zeros(3, "G"),
-    "half": np.zeros(3, "f2"),
     "long double": np.zeros(3, np.longdouble),
     "datetime": np.zeros(3, "M8[s]"),
     "timedelta": np.zeros(3, "m8[s]"),

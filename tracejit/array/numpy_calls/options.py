@@ -100,7 +100,13 @@ def _cast_operands(
         operands_and_results: Any = (*kinds, *[None] * ufunc.nout)
         loop = ufunc.resolve_dtypes(operands_and_results, casting=casting, **options)
     except TypeError as error:
-        raise DTypeError(f"{ufunc.__name__}: dtype={dtype!r}, casting={casting!r}: {error}") from error
+        place = getattr(error, "in_i", None)  # of NumPy's error about an operand
+        if place is None:
+            raise DTypeError(f"{ufunc.__name__}: dtype={dtype!r}, casting={casting!r}: {error}") from error
+        raise DTypeError(
+            f"{ufunc.__name__}: {'xyz'[place]} has dtype {kinds[place]}, which does not become "
+            f"{getattr(error, 'to', dtype)} with dtype={dtype!r}, casting={casting!r}"
+        ) from error
     operands = tuple(
         cast(as_tensor(value), as_dtype(needed)) for value, needed in zip(inputs, loop, strict=False)
     )
