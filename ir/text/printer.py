@@ -115,7 +115,7 @@ def _row(instruction: Instruction, names: dict[Value, str]) -> tuple[str, str]:
     attrs = ", ".join(
         f"{key}={print_attr(value)}"
         for key, value in instruction.attrs.items()
-        if value != () or defaults.get(key) != ()  # an empty tuple that is the default says nothing
+        if key not in defaults or defaults[key] != value
     )
     return left, f"{instruction.op.name}({operands})" + (f" {{{attrs}}}" if attrs else "")
 

@@ -162,13 +162,13 @@ def test_the_handlers_are_the_users() -> None:
 
 STATE = """
 import gc
-f = tj.jit(lambda n, x: tj.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1.0, c[1] * 1.0), (0.0, x))[1])
+f = tj.jit(lambda n, x: tj.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1.0, c[1] * -1.0), (0.0, x))[1])
 x = np.arange(5000.0)   # an arena that is kept, results from the allocator
-want = np.asarray(f(3.0, x)).copy()
+want = np.asarray(f(4.0, x)).copy()
 def rounds():
     for _ in range(8):
         interrupted(lambda: f(1e15, x), after=0.05)
-    assert np.array_equal(np.asarray(f(3.0, x)), want) and np.array_equal(x, want)
+    assert np.array_equal(np.asarray(f(4.0, x)), want) and np.array_equal(x, want)
 rounds()
 gc.collect()
 before = sys.getrefcount(x), sys.getrefcount(f), len(gc.get_objects())

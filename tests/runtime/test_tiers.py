@@ -145,7 +145,7 @@ def test_the_bits_do_not_depend_on_the_setting(monkeypatch: pytest.MonkeyPatch) 
         return x
 
     monkeypatch.setenv("TRACEJIT_TIERS", "")
-    function = tj.trace(large, inputs()[0])
+    function = tj.jit(large, loops="unrolled").trace(inputs()[0])
     with_tiers = Executable(function)
     assert with_tiers.tier == "baseline"
     monkeypatch.setenv("TRACEJIT_TIERS", "0")

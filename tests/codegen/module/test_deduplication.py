@@ -67,7 +67,7 @@ def test_long_rows_of_calls_are_compiled_in_silence(capfd: pytest.CaptureFixture
         return x
 
     x, w = np.ones((2, 3)), np.ones((3, 3)) / 7
-    executable = Executable(tj.trace(network, x, w))
+    executable = Executable(tj.jit(network, loops="unrolled").trace(x, w))
     assert "optnone" in executable.module.text
     want = x
     for _ in range(MANY_CALLS):

@@ -69,7 +69,8 @@ def arity(name: str) -> int:
 
 
 COMMON = [name for name in dir(tj) if hasattr(np, name)]
-NAMES = [name for name in COMMON if arity(name)]
+#: Jitted roots are complex: docs/differences.md.
+NAMES = [name for name in COMMON if arity(name) and name != "roots"]
 
 
 def calls(name: str) -> Iterator[Call]:

@@ -219,7 +219,7 @@ def test_a_composite_needs_no_kernel_and_no_gradient() -> None:
 def test_a_composite_is_one_op_in_the_ir_and_many_in_native_code() -> None:
     op = soft()
     f = tj.jit(lambda x: op(x).sum())
-    assert "soft(%x) {k=1.0}" in str(f.trace(tj.ones(3)))
+    assert "soft(%x)" in str(f.trace(tj.ones(3)))
     f(tj.ones(3))
     assert "everything is native code" in f.explain()
 

@@ -168,7 +168,7 @@ def test_it_ends_and_nests_and_decorates() -> None:
         tj.log(tj.tensor(0.0))
     tj.log(tj.tensor(-1.0))
     assert OBSERVER.call is None
-    assert all(op.kernel is op.eval for op in OPS)
+    assert all(op.kernel is op.eval for op in OPS if not op.name.startswith("special"))
 
     @tj.debug.check_nans()
     def decorated() -> Any:

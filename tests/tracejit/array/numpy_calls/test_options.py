@@ -48,7 +48,7 @@ def test_results_are_repeated_to_a_larger_out():
         (lambda: tj.add(X, X, out=tj.zeros(2)), tj.ShapeError, "add: "),
         (lambda: tj.add(X, X, out=tj.zeros(3, "int64")), tj.DTypeError, "cannot take"),
         (lambda: tj.add(X, X, where=[1, 0, 1]), tj.DTypeError, "where must be an array of bools"),
-        (lambda: np.add(tj.ones(3), 1, dtype="int8", casting="safe"), tj.DTypeError, "add: dtype="),
+        (lambda: np.add(tj.ones(3), 1, dtype="int8", casting="safe"), tj.DTypeError, "add: x has dtype"),
         (lambda: tj.equal(X, X, dtype="float64"), tj.DTypeError, "equal: dtype="),
     ],
 )

@@ -103,7 +103,7 @@ def test_nothing_is_left_behind() -> None:
         fail()
     assert len(p.functions) == 1, "what ran before the error"
     assert OBSERVER.call is None
-    assert all(op.kernel is op.eval for op in OPS)
+    assert all(op.kernel is op.eval for op in OPS if not op.name.startswith("special"))
     before = len(p.kernels)
     model(W, X)
     assert len(p.kernels) == before

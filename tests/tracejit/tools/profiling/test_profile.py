@@ -98,7 +98,9 @@ def test_nested_and_failing_profiles() -> None:
         tj.profile(lambda: tj.ones(2) + tj.ones(3))
     from tracejit.ir.registry import OPS
 
-    assert all(op.kernel is op.eval for op in OPS), "nothing is left behind"
+    assert all(op.kernel is op.eval for op in OPS if not op.name.startswith("special")), (
+        "nothing is left behind"
+    )
 
 
 def test_other_threads_are_not_recorded() -> None:
