@@ -9,6 +9,9 @@ import pytest
 
 import tracejit as tj
 
+pytestmark = pytest.mark.skipif(
+    tuple(map(int, np.__version__.split(".")[:2])) < (2, 4), reason="NumPy tells its parameters from 2.4 on"
+)
 X = np.array([[3.0, 1.0, 2.0], [6.0, 5.0, 4.0]])
 #: Calls with a place for the result: the library, the operand and that.
 WITH_OUT = {
