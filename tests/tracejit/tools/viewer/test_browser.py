@@ -328,7 +328,7 @@ def test_two_thousand_ops(visit):
             x = y / (1.0 + tj.sum(y * y, axis=1, keepdims=True)) + x
         return x
 
-    shown = view_function(tj.trace(many, np.ones((16, 16))), timing=False)
+    shown = view_function(tj.jit(many, loops="unrolled").trace(np.ones((16, 16))), timing=False)
     assert len(shown.document["ops"]) >= 2000
     page = visit(shown, tab="stages")
     assert int(page.evaluate("document.documentElement.dataset.ready")) < 10_000
@@ -374,10 +374,9 @@ def slow():
 
 def test_the_summary_leads_to_what_makes_the_example_slow(visit, slow, tmp_path):
     page = visit(slow, **_PICTURE)
-    # these three take most of the time; in which order, depends on the machine and what else it does
+    # these take most of the time; in which order, depends on the machine and what else it does
     hints = page.locator(".hint.bad").all_inner_texts()[:3]
     assert any("Reads across the memory order" in text and "features.T" in text for text in hints)
-    assert any("A loop of 20,000 steps" in text for text in hints)
     first = page.locator(".hint", has_text="calls Python: log_factorial")
     assert first.inner_text() in hints
     assert "constant = tj.pure_callback(log_factorial, counts, counts)" in first.inner_text()
