@@ -16,6 +16,7 @@ from typing import Final
 from .control_writer import ControlFlowWriter
 from .half_conversions import double_to_half, float_to_half, half_to_float
 from .literals import folded, literal
+from .loading import mistakes_magnitudes
 from .operations import Convert
 from .registers import BITS as BITS
 from .registers import LLVM_SCALAR as LLVM_SCALAR
@@ -106,7 +107,11 @@ class Emitter(ControlFlowWriter):
 
     def abs(self, x: Reg) -> Reg:
         if x.is_float:
-            return self._unary_intrinsic("fabs", x)
+            magnitude = self._unary_intrinsic("fabs", x)
+            if not mistakes_magnitudes():
+                return magnitude
+            fence = f"llvm.arithmetic.fence.{suffix(x.dtype, x.lanes)}"
+            return self.call(fence, x.dtype, x.lanes, magnitude)
         if not x.is_signed:
             return x
         return self.select(self.lt(x, 0), self.neg(x), x)

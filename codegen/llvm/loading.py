@@ -29,6 +29,15 @@ def _close_once(message: Any) -> None:
 
 
 @functools.lru_cache(maxsize=1)
+def mistakes_magnitudes() -> bool:
+    """Whether LLVM makes ``x > 0`` of ``|x| > 0`` where that chooses and NaN is asked for as well.
+
+    LLVM 20 does, in llvmlite 0.45 to 0.47, and 22 does not; no llvmlite has 21.
+    """
+    return bool(llvm_binding().llvm_version_info[0] < 22)
+
+
+@functools.lru_cache(maxsize=1)
 def all_targets() -> Any:
     """``llvmlite.binding`` with every target initialised that LLVM was built with, to look at their code."""
     binding = llvm_binding()

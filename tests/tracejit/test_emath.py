@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-import llvmlite
 import numpy as np
 import pytest
 
@@ -31,8 +30,6 @@ ARGUMENTS: list[Any] = [
 @pytest.mark.parametrize("argument", ARGUMENTS, ids=repr)
 def test_of_one_argument(name: str, argument: Any) -> None:
     x = np.asarray(argument)
-    if name == "arccos" and x.ndim == 0 and x < -1 and int(llvmlite.__version__.split(".")[1]) < 50:
-        pytest.xfail("optimized arccos of a real number is wrong with llvmlite 0.45: docs/complex.md")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = getattr(np.emath, name)(x)
