@@ -21,9 +21,11 @@ Array = Any
 
 def has(dtype: Any, *names: str) -> bool:
     """Whether there are LAPACK's functions `names` for `dtype`, which is float32 or float64."""
-    found = library()
+    lapack = library()
     return (
-        found is not None and dtype.char in "fd" and all(found.find(_letter(dtype) + name) for name in names)
+        lapack is not None
+        and dtype.char in "fd"
+        and all(lapack.find(_letter(dtype) + name) for name in names)
     )
 
 
@@ -34,10 +36,10 @@ def _letter(dtype: Any) -> str:
 @functools.lru_cache(maxsize=256)
 def _function(name: str, pointers: int, texts: int) -> Callable[..., None]:
     """The function as a callable of `pointers`, behind which lie the lengths of its `texts`."""
-    found = library()
-    assert found is not None
+    lapack = library()
+    assert lapack is not None
     kinds = [ctypes.c_void_p] * pointers + [ctypes.c_size_t] * texts
-    return ctypes.CFUNCTYPE(None, *kinds)(found.find(name))
+    return ctypes.CFUNCTYPE(None, *kinds)(lapack.find(name))
 
 
 def call(name: str, dtype: Any, *arguments: Any) -> int:
@@ -45,9 +47,9 @@ def call(name: str, dtype: Any, *arguments: Any) -> int:
 
     An argument ``...`` is `info`, whose value is returned. The GIL is let go.
     """
-    found = library()
-    assert found is not None
-    integer = np.int64 if found.integer_bits == 64 else np.int32
+    lapack = library()
+    assert lapack is not None
+    integer = np.int64 if lapack.integer_bits == 64 else np.int32
     info = np.zeros(1, integer)
     texts = sum(isinstance(argument, str) for argument in arguments)
     held: list[Any] = []
@@ -69,8 +71,8 @@ def call(name: str, dtype: Any, *arguments: Any) -> int:
 
 def integers(count: int) -> Array:
     """An array for `count` integers of LAPACK's."""
-    found = library()
-    return np.empty(max(count, 1), np.int64 if found is None or found.integer_bits == 64 else np.int32)
+    lapack = library()
+    return np.empty(max(count, 1), np.int64 if lapack is None or lapack.integer_bits == 64 else np.int32)
 
 
 def lu(matrices: Array) -> tuple[Array, Array]:

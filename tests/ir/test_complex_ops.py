@@ -87,10 +87,12 @@ def walk(op: Op) -> list[Sample]:
             for source, target in pairs
         ]
     try:
-        found = samples_of(op, rng)
+        candidates = samples_of(op, rng)
     except LookupError:
         return []
-    return [sample for sample in found if any(is_complex(x.dtype) for x in sample.operands) or not op.params]
+    return [
+        sample for sample in candidates if any(is_complex(x.dtype) for x in sample.operands) or not op.params
+    ]
 
 
 NAMES = [op.name for op in OPS if (op.name not in ELSEWHERE or op.name in OWN) and op.name not in REFUSE]
@@ -256,11 +258,11 @@ def test_gradients_to_second_order(name: str) -> None:
         function = scalar_of(op, sample, weights)
         slopes = gradient(function, wrt)
         verify(slopes)
-        found = interpret(slopes, sample.operands)[1:]
+        slopes_of_operands = interpret(slopes, sample.operands)[1:]
         for number, position in enumerate(wrt):
             want = differences(lambda arrays, f=function: interpret(f, arrays)[0], sample.operands, position)
-            assert close(found[number], want), name
-        for got, want in zip(Executable(slopes)(sample.operands)[1:], found, strict=True):
+            assert close(slopes_of_operands[number], want), name
+        for got, want in zip(Executable(slopes)(sample.operands)[1:], slopes_of_operands, strict=True):
             assert np.allclose(got, want, rtol=1e-10, atol=1e-10), name
         again = second(slopes, wrt[0])
         seconds = gradient(again, [wrt[0]])

@@ -281,12 +281,12 @@ def test_hooks_and_functions_see_pytorchs_gradients() -> None:
         assert z.grad is not None
         assert np.allclose(z.grad, (2j * W).conj())
     assert np.allclose(tj.grad(f)(tj.asarray(Z)), 2j * W)
-    z, found = tj.tensor(Z, requires_grad=True), []
+    z, gradients = tj.tensor(Z, requires_grad=True), []
     y = z * 2j
     y.retain_grad()
-    y.register_hook(lambda g: found.append(g) or g * 1j)
+    y.register_hook(lambda g: gradients.append(g) or g * 1j)
     (y * W).real.sum().backward()
-    assert np.allclose(found[0], W.conj())
+    assert np.allclose(gradients[0], W.conj())
     assert z.grad is not None
     assert np.allclose(z.grad, W.conj() * 1j * -2j)
     assert y.grad is not None

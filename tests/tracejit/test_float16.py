@@ -197,10 +197,10 @@ LOOPS: dict[str, Callable[[Any], Any]] = {
 def test_control_flow(name: str, shape: tuple[int, int]) -> None:
     x = values(*shape)
     eager, jitted = LOOPS[name](tj.asarray(x)), tj.jit(LOOPS[name])(x)
-    for one, two in zip(
+    for by_eager, by_jitted in zip(
         *(np.atleast_1d(y) if not isinstance(y, tuple) else y for y in (eager, jitted)), strict=True
     ):
-        near(two, np.asarray(one), ulps=2)
+        near(by_jitted, np.asarray(by_eager), ulps=2)
 
 
 DIFFERENTIABLE: dict[str, Callable[[Any], Any]] = {

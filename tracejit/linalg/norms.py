@@ -158,8 +158,8 @@ def _cond(name: str, matrix: Tensor, p: Any) -> Tensor:
         inverse = inverse_or_nonfinite(matrix)
         ratio = _matrix(name, matrix, (-2, -1), p, False) * _matrix(name, inverse, (-2, -1), p, False)
     undefined = run("isnan", ratio)
-    given = run("any", run("isnan", matrix), axes=(matrix.ndim - 2, matrix.ndim - 1))
-    return run("where", run("logical_and", undefined, run("logical_not", given)), _INF, ratio)
+    has_nan = run("any", run("isnan", matrix), axes=(matrix.ndim - 2, matrix.ndim - 1))
+    return run("where", run("logical_and", undefined, run("logical_not", has_nan)), _INF, ratio)
 
 
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Tensor:

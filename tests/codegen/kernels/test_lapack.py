@@ -128,12 +128,12 @@ def test_solutions(transpose: bool, columns: int, batch: tuple[int, ...], dtype:
 
 
 def test_failures_are_messages() -> None:
-    one = -positive(3)
-    one[:2] *= -1
-    executable = Executable(build(lambda b, a: b.cholesky(a), one))
+    indefinite = -positive(3)
+    indefinite[:2] *= -1
+    executable = Executable(build(lambda b, a: b.cholesky(a), indefinite))
     with pytest.raises(LinAlgError, match="cholesky: Matrix is not positive definite"):
-        executable.run([one])
-    factors = Executable(build(lambda b, a: b.cholesky(a, on_error="nan"), one)).run([one])[0]
+        executable.run([indefinite])
+    factors = Executable(build(lambda b, a: b.cholesky(a, on_error="nan"), indefinite)).run([indefinite])[0]
     assert np.isfinite(factors[:2]).all()
     assert np.isnan(factors[2]).all()
     for name, message in (("eigvalsh", "Eigenvalues did not converge"), ("svd", "SVD did not converge")):

@@ -11,7 +11,7 @@ from tracejit.ir.errors import LinAlgError
 from tracejit.ir.lapack import calls
 from tracejit.ir.lapack.library import LapackLibrary, _integer_bits, _of_scipy, library
 
-found = pytest.mark.skipif(library() is None, reason="this process has no LAPACK that can be called")
+with_lapack = pytest.mark.skipif(library() is None, reason="this process has no LAPACK that can be called")
 
 
 def lapack() -> LapackLibrary:
@@ -20,7 +20,7 @@ def lapack() -> LapackLibrary:
     return result
 
 
-@found
+@with_lapack
 def test_the_library_is_one_that_works() -> None:
     assert lapack().integer_bits in (32, 64)
     assert lapack().find("dpotrf") == lapack().find("dpotrf") != 0
@@ -52,7 +52,7 @@ def test_scipys_interface_where_scipy_is_installed() -> None:
     assert _of_scipy("dnothing") == 0
 
 
-@found
+@with_lapack
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_schur_gives_the_matrix_back(dtype: str) -> None:
     a = np.random.default_rng(0).standard_normal((6, 6)).astype(dtype)

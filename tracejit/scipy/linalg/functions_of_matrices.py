@@ -111,18 +111,18 @@ def _scaled_and_squared(x: _Pair) -> _Pair:
 def _pade(x: _Pair, c: tuple[float, ...]) -> _Pair:
     """The diagonal approximant: (v - u)^-1 (v + u), with the odd terms u and the even ones v."""
     unit = identity(x[0], x[0].shape[-1])
-    one = (unit,) if len(x) == 1 else (unit, 0.0 * x[1])
+    unit_pair = (unit,) if len(x) == 1 else (unit, 0.0 * x[1])
     x2 = _product(x, x)
     x4 = _product(x2, x2)
     x6 = _product(x4, x2)
     if len(c) == 8:
-        u = _product(x, _combined([(c[7], x6), (c[5], x4), (c[3], x2), (c[1], one)]))
-        v = _combined([(c[6], x6), (c[4], x4), (c[2], x2), (c[0], one)])
+        u = _product(x, _combined([(c[7], x6), (c[5], x4), (c[3], x2), (c[1], unit_pair)]))
+        v = _combined([(c[6], x6), (c[4], x4), (c[2], x2), (c[0], unit_pair)])
     else:
         high = _product(x6, _combined([(c[13], x6), (c[11], x4), (c[9], x2)]))
-        u = _product(x, _combined([(1.0, high), (c[7], x6), (c[5], x4), (c[3], x2), (c[1], one)]))
+        u = _product(x, _combined([(1.0, high), (c[7], x6), (c[5], x4), (c[3], x2), (c[1], unit_pair)]))
         high = _product(x6, _combined([(c[12], x6), (c[10], x4), (c[8], x2)]))
-        v = _combined([(1.0, high), (c[6], x6), (c[4], x4), (c[2], x2), (c[0], one)])
+        v = _combined([(1.0, high), (c[6], x6), (c[4], x4), (c[2], x2), (c[0], unit_pair)])
     below, above = _combined([(1.0, v), (-1.0, u)]), _combined([(1.0, v), (1.0, u)])
     quotient = solve(below[0], above[0])
     if len(x) == 1:

@@ -165,6 +165,6 @@ def test_a_long_program_takes_few_trials() -> None:
         return any(instruction.op.name == "tanh" for instruction in case.function.body)
 
     x = np.full((4, 4), 0.3)
-    made = reduce_case(Case(tj.jit(f, loops="unrolled").trace(x), (x,)), holds)
-    assert ops(made) == ["tanh"]
+    reduced = reduce_case(Case(tj.jit(f, loops="unrolled").trace(x), (x,)), holds)
+    assert ops(reduced) == ["tanh"]
     assert trials < 100
