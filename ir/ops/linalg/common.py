@@ -239,3 +239,13 @@ def stack_of(array: Any, rank: int = 2) -> Any:
 def unit_roundoff(dtype: Any) -> float:
     """The distance from 1 to the next number of `dtype`."""
     return float(np.finfo(dtype).eps)
+
+
+def inverse_differences(b: Any, w: Any, shape: tuple[int, ...]) -> Any:
+    """``1 / (w_j - w_i)``, and 0 where they are equal up to rounding, as on the diagonal."""
+    difference = b.sub(b.broadcast(row_of(b, w), shape=shape), b.broadcast(column_of(b, w), shape=shape))
+    largest = b.max(b.abs(b.stop_gradient(w)), axes=(len(w.shape) - 1,))
+    rounding = b.mul(largest, 4 * w.shape[-1] * unit_roundoff(largest.dtype))
+    rounding = b.broadcast(column_of(b, column_of(b, rounding)), shape=shape)
+    equal = b.le(b.abs(b.stop_gradient(difference)), rounding)
+    return b.where(equal, 0.0, b.div(1.0, b.where(equal, 1.0, difference)))

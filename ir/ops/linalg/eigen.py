@@ -18,15 +18,13 @@ from .common import (
     Types,
     adjoint,
     as_diagonal,
-    column_of,
     conjugate,
     hermitian,
+    inverse_differences,
     product,
-    row_of,
     scaled_columns,
     several,
     square_type,
-    unit_roundoff,
     zeros_like,
 )
 from .svd import real_of
@@ -55,12 +53,7 @@ def _pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: Attrs) ->
     middle = None if ct_w is None else b.cast(as_diagonal(b, ct_w), dtype=a.dtype)
     if ct_v is not None:
         inner = product(b, adjoint(b, v), conjugate(b, ct_v))
-        shape = tuple(inner.shape)
-        difference = b.sub(b.broadcast(row_of(b, w), shape=shape), b.broadcast(column_of(b, w), shape=shape))
-        largest = b.max(b.abs(w), axes=(len(w.shape) - 1,))
-        rounding = b.mul(largest, 4 * w.shape[-1] * unit_roundoff(w.dtype))
-        equal = b.le(b.abs(difference), b.broadcast(column_of(b, column_of(b, rounding)), shape=shape))
-        inverse = b.where(equal, 0.0, b.div(1.0, b.where(equal, 1.0, difference)))
+        inverse = inverse_differences(b, w, tuple(inner.shape))
         turning = b.mul(inner, b.cast(inverse, dtype=a.dtype))
         middle = turning if middle is None else b.add(middle, turning)
     return [conjugate(b, hermitian(b, product(b, v, middle, adjoint(b, v))))]

@@ -18,15 +18,14 @@ from .common import (
     Types,
     adjoint,
     as_diagonal,
-    column_of,
     conjugate,
     diagonal,
+    inverse_differences,
     product,
     row_of,
     scaled_columns,
     several,
     square_type,
-    unit_roundoff,
     zeros_like,
 )
 
@@ -56,7 +55,7 @@ def _pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: Attrs) ->
     middle = None if ct_w is None else as_diagonal(b, conjugate(b, ct_w))
     if ct_v is not None:
         inner = product(b, adjoint(b, v), _turning(b, v, conjugate(b, ct_v)))
-        turned = b.mul(inner, conjugate(b, _inverse_differences(b, w, tuple(inner.shape))))
+        turned = b.mul(inner, conjugate(b, inverse_differences(b, w, tuple(inner.shape))))
         middle = turned if middle is None else b.add(middle, turned)
     lu, _, permutation = b.lu(b.stop_gradient(v))
     gradient = b.lu_solve(
@@ -87,16 +86,6 @@ def _real_elements(b: Any, v: Any) -> Any:
     sizes = b.where(b.eq(b.imag(v), 0.0), b.abs(b.real(v)), -1.0)
     place = b.broadcast(row_of(b, b.argmax(b.stop_gradient(sizes), axis=rows)), shape=shape)
     return b.eq(b.iota(shape=shape, axis=rows, dtype=INT64), place)
-
-
-def _inverse_differences(b: Any, w: Any, shape: tuple[int, ...]) -> Any:
-    """``1 / (w_j - w_i)``, and 0 where they are equal up to rounding, as on the diagonal."""
-    difference = b.sub(b.broadcast(row_of(b, w), shape=shape), b.broadcast(column_of(b, w), shape=shape))
-    largest = b.max(b.abs(b.stop_gradient(w)), axes=(len(w.shape) - 1,))
-    rounding = b.mul(largest, 4 * w.shape[-1] * unit_roundoff(largest.dtype))
-    rounding = b.broadcast(column_of(b, column_of(b, rounding)), shape=shape)
-    equal = b.le(b.abs(b.stop_gradient(difference)), rounding)
-    return b.where(equal, 0.0, b.div(1.0, b.where(equal, 1.0, difference)))
 
 
 EIG = several(
