@@ -22,6 +22,7 @@ from ..ir.errors import (
     ArgumentError,
     CompileError,
     DomainError,
+    DTypeError,
     NestingError,
     NonFiniteError,
     OutOfBoundsError,
@@ -194,6 +195,8 @@ def explain(
     if arguments is None:  # Python's own message names the function and its parameter
         return
     wrong = kinds.wrong_argument(name, function, arguments)
+    if wrong is None and isinstance(error, DTypeError) and "complex" in str(error):
+        wrong = kinds.complex_arguments(function, arguments)
     if isinstance(error, TracejitError):
         _complete(name, wrong, error, op)
     elif isinstance(error, RecursionError):

@@ -311,6 +311,25 @@ def wrong_argument(
     return None
 
 
+def complex_arguments(function: Callable[..., Any], arguments: Mapping[str, Any]) -> WrongArgument | None:
+    """The `arguments` that hold complex numbers, as one: for a function that takes real ones."""
+    parameters = inspect.signature(function).parameters
+    names = [
+        name
+        for name, argument in arguments.items()
+        if any(map(_is_complex, _values(parameters[name], argument)))
+    ]
+    if not names:
+        return None
+    return WrongArgument(" and ".join(names), "real numbers", DTypeError, arguments[names[0]])
+
+
+def _is_complex(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_is_complex, value))
+    return isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", "") == "c"
+
+
 def _passes(kind: ArgumentKind, value: Any) -> bool:
     try:
         return kind.accepts(value)
