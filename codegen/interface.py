@@ -133,6 +133,12 @@ INTERRUPTS_FUNCTIONS: Final = (
     "PyErr_CheckSignals", "PyEval_SaveThread", "PyEval_RestoreThread",
 )  # fmt: skip
 
+# -- floating-point mode ---------------------------------------------------------------------------------
+
+#: Symbol of ``i64 set_flushing(i64)``, and of the ``@main`` that is called with denormals flushed.
+SET_FLUSHING: Final = "tracejit_set_flushing"
+FLUSHED_MAIN: Final = "tracejit_flushed_main"
+
 # -- the worker pool -----------------------------------------------------------------------------------
 
 POOL_EXPORTS: Final = (PARALLEL_FOR, THREADS, "tracejit_worker", "tracejit_pool_init", "tracejit_workers")

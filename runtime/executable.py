@@ -23,6 +23,7 @@ from .compilation import Compilation, Upgrade
 from .host_calls import callback_of
 from .interrupts import interruptible, poll_imports
 from .native.allocator import empty
+from .native.float_mode import flushing
 from .native.gemm import product_addresses
 from .native.lapack import lapack_addresses
 from .native.single_gemm import link_single_gemm
@@ -45,6 +46,7 @@ class Executable:
 
     Attributes:
         source: the Function as traced.
+        flush_denormals: whether calls flush denormal numbers.
         milliseconds: compile time by phase.
         found: whether the machine code came from the disk cache.
         errors: messages by the status that ``@main`` gives, less 1.
@@ -64,7 +66,11 @@ class Executable:
     timed_variant: Executable | None = None
 
     def __init__(
-        self, function: Function, instrument: Instrument | None = None, donated: Collection[int] = ()
+        self,
+        function: Function,
+        instrument: Instrument | None = None,
+        donated: Collection[int] = (),
+        flush_denormals: bool = False,
     ) -> None:
         if OBSERVER.compiling is not None and instrument is None:
             OBSERVER.compiling(function)
@@ -73,7 +79,7 @@ class Executable:
 
             instrument = AccessChecks()
         self.begun = time.monotonic_ns()
-        self.source = function
+        self.source, self.flush_denormals = function, flush_denormals
         self._compilation = Compilation(function, instrument, donated)
         self.milliseconds, self.fallbacks = self._compilation.milliseconds, self._compilation.fallbacks
         self._raised = threading.local()
@@ -159,7 +165,7 @@ class Executable:
         else:
             library = link(code.image, code.exports, imports)
         library.polls = code.polls
-        return library
+        return flushing(library) if self.flush_denormals else library
 
     @property
     def address(self) -> int:

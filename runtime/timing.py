@@ -34,11 +34,14 @@ class SiteTime:
         site: which kernel.
         runs: how often it ran.
         nanoseconds: all runs together; for a loop, with the kernels in it.
+        denormal_runs: in how many the calling thread met denormal numbers, on x86; for a loop, since the last
+            kernel in it.
     """
 
     site: Site
     runs: int
     nanoseconds: int
+    denormal_runs: int
 
 
 @record
@@ -57,9 +60,11 @@ class CallTimes:
 class TimedExecutable(Executable):
     """An executable whose calls can be timed kernel by kernel, by any number of threads at once."""
 
-    def __init__(self, function: Function, probes: Probes | None = None) -> None:
+    def __init__(
+        self, function: Function, probes: Probes | None = None, flush_denormals: bool = False
+    ) -> None:
         self.probes = probes or Probes()
-        super().__init__(function, instrument=self.probes)
+        super().__init__(function, instrument=self.probes, flush_denormals=flush_denormals)
         main = self.library.addresses["main"]
         self._timed_main = interruptible(main)
         self._buffers = threading.local()
@@ -115,7 +120,7 @@ def timed(executable: Executable) -> TimedExecutable:
     with _LOCK:
         variant: TimedExecutable | None = getattr(executable, "timed_variant", None)
         if variant is None:
-            variant = TimedExecutable(executable.source)
+            variant = TimedExecutable(executable.source, flush_denormals=executable.flush_denormals)
             executable.timed_variant = variant
         return variant
 

@@ -61,6 +61,7 @@ from .ir.types import TensorType
 from .jitted.disabling import disable_jit
 from .jitted.jit import eval_shape, jit, make_ir, trace
 from .pytree import register_pytree_node, tree_leaves, tree_map
+from .runtime.denormals import flush_denormals
 from .runtime.threads import num_threads, set_num_threads, threads
 from .transforms.custom.jvp import custom_jvp
 from .transforms.custom.vjp import custom_grad, custom_vjp
@@ -205,6 +206,7 @@ __all__ = [
     "get_backend",
     "get_gradient",
     "get_kernel",
+    "flush_denormals",
     "fori_loop",
     "grad",
     "graph_of",

@@ -1,12 +1,14 @@
 """Clocks around every kernel, for profiles: an instrumented ``@main`` writes into a buffer of its caller's.
 
 The buffer is ``int64``: how many events are written, how many there is room for, then for each `Site` its
-count of runs and their nanoseconds together, then the events: site, begin, end. Each call has a buffer of its
+count of runs, their nanoseconds together, and in how many this thread met denormal numbers (on x86, which
+notes it), then the events: site, begin, end. Each call has a buffer of its
 own, so calls at the same time do not meet. The clock is ``CLOCK_MONOTONIC``, Python's `time.monotonic_ns`.
 """
 
 from __future__ import annotations
 
+import platform
 import time
 from collections.abc import Sequence
 from typing import Final
@@ -20,8 +22,10 @@ from ..llvm.registers import Reg, constant, pointer
 from .variants import Instrument, ModuleContext
 
 #: Words of the buffer before the sites, of one site, and of one event.
-HEAD_WORDS, SITE_WORDS, EVENT_WORDS = 2, 2, 3
+HEAD_WORDS, SITE_WORDS, EVENT_WORDS = 2, 3, 3
 _CLOCK: Final = time.CLOCK_MONOTONIC
+#: The bits of x86's MXCSR that note a denormal operand, and a result too small to be normal.
+_DENORMAL_BITS: Final = 0x02 | 0x10
 
 
 @record(eq=False, frozen=False)
@@ -95,12 +99,29 @@ class Probes(Instrument):
         """Add the functions that the probes call."""
         writing.declarations["clock_gettime"] = "declare i32 @clock_gettime(i32, ptr)"
         events = HEAD_WORDS + SITE_WORDS * len(self.sites)
+        if _notes_denormals():
+            for name in ("stmxcsr", "ldmxcsr"):
+                writing.declarations[f"llvm.x86.sse.{name}"] = f"declare void @llvm.x86.sse.{name}(ptr)"
         writing.functions += [_clock(), _probe(events)]
 
 
+def _notes_denormals() -> bool:
+    return platform.machine().lower() in ("x86_64", "amd64")
+
+
+def _read_notes(w: FunctionWriter, place: str) -> Reg:
+    """The word in which this thread's CPU notes what floating-point code has met."""
+    w.run("llvm.x86.sse.stmxcsr", pointer(place))
+    return w.load(place, "i32")
+
+
 def _clock() -> FunctionCode:
-    """The time in nanoseconds."""
+    """The time in nanoseconds; the CPU's notes begin anew."""
     w = FunctionWriter()
+    if _notes_denormals():
+        place = w.slot("i32", 1)
+        w.store(w.and_(_read_notes(w, place), ~_DENORMAL_BITS), place)
+        w.run("llvm.x86.sse.ldmxcsr", pointer(place))
     now = w.slot("i64", 2)
     w.result_of("clock_gettime", "i32", 1, constant(_CLOCK, "i32"), pointer(now))
     seconds, rest = w.load(now, "i64"), w.load(w.offset(now, "i64", 1), "i64")
@@ -111,6 +132,10 @@ def _clock() -> FunctionCode:
 def _probe(events: int) -> FunctionCode:
     """Notes a run of a site that began at some time, and its event, for which words from `events` on are."""
     w, times, site, begin = FunctionWriter(), "%times", Reg("%site", "i64"), Reg("%begin", "i64")
+    denormals = constant(0, "i64")
+    if _notes_denormals():
+        notes = w.and_(_read_notes(w, w.slot("i32", 1)), _DENORMAL_BITS)
+        denormals = w.select(w.ne(notes, 0), constant(1, "i64"), denormals)
     end = w.result_of("probe_clock", "i64", 1)
 
     def add(place: str, value: Reg | int) -> Reg:
@@ -121,6 +146,7 @@ def _probe(events: int) -> FunctionCode:
     runs = w.offset(times, "i64", w.add(w.mul(site, SITE_WORDS), HEAD_WORDS))
     add(runs, 1)
     add(w.offset(runs, "i64", 1), w.sub(end, begin))
+    add(w.offset(runs, "i64", 2), denormals)
     written = add(times, 1)
 
     def note() -> None:

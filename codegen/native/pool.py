@@ -1,10 +1,11 @@
 """The worker pool: ``parallel_for`` and the workers' loop, over pthreads.
 
-One job at a time. A job is published in `_job` (task, context, tasks, chunk) together with a ticket: a 64-bit
-word of generation (upper half) and chunks claimed (lower half). Claiming a chunk is one compare-and-swap on
-the ticket, so a worker that wakes late sees another generation and leaves; nobody waits for a worker that has
-claimed nothing. The caller works too, then waits until the claimed chunks are done, briefly spinning and then
-on a condition variable. Where another thread has a job running, the caller runs its own alone.
+One job at a time. A job is published in `_job` (task, context, tasks, chunk, mode) together with a ticket: a
+64-bit word of generation (upper half) and chunks claimed (lower half). Claiming a chunk is one
+compare-and-swap on the ticket, so a worker that wakes late sees another generation and leaves; nobody waits
+for a worker that has claimed nothing. The caller works too, then waits until the claimed
+chunks are done, briefly spinning and then on a condition variable. Where another thread has a job running,
+the caller runs its own alone.
 
 Before each chunk the caller lets signals in (`interrupts`), also while it waits for the others. Where a
 handler raises, the job is cancelled: its chunks are claimed and left out, and the caller asks once more.
@@ -14,6 +15,8 @@ same arrays each core mostly meets what it has in its own caches.
 
 Linux may wake a worker on its caller's core and leave it waiting there, call after call, while another core
 is idle. A worker that finds itself there moves away (`step_aside`).
+
+A task runs in its caller's floating-point mode (`float_mode`), so that results do not depend on who runs it.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from ..interface import CANCELLED, PARALLEL_FOR, POLL, THREADS
 from ..llvm.emitter import Reg
 from ..llvm.operations import FunctionCall
 from .atomics import atomic_add, atomic_load, atomic_store, compare_and_swap
+from .float_mode import float_mode_numbers, read_mode, write_mode
 from .functions import Bool, Bytes, ImportedFunction, Int, ModuleVariable, native
 from .module import NativeModule
 from .structs import BYTES, WORDS, CFunctionType, words
@@ -43,10 +47,10 @@ _CORE_WORDS: Final = 16
 
 #: ``void task(context, start, stop)``.
 TASK: Final = CFunctionType(None, (BYTES, "i64", "i64"))
-JOB: Final = words("job", ("task", "context", "tasks", "size"), task=TASK, context=BYTES)
+JOB: Final = words("job", ("task", "context", "tasks", "size", "mode"), task=TASK, context=BYTES)
 Task = Annotated[Pointer, TASK]
 
-_job = ModuleVariable("job", "i64", 4)
+_job = ModuleVariable("job", "i64", 5)
 _ticket = ModuleVariable("ticket", "i64")
 _chunks = ModuleVariable("chunks", "i64")
 _done = ModuleVariable("done", "i64")
@@ -125,9 +129,11 @@ def work(f: NativeWriter, generation: Int, caller: Bool) -> None:
         total = atomic_load(f, _chunks(f))
         f.out_of_loop.unless(f.below(f.and_(seen, 0xFFFFFFFF), total))
         task, context, tasks, size = (job[field] for field in ("task", "context", "tasks", "size"))
+        mode = job["mode"]
         f.next_turn.unless(compare_and_swap(f, _ticket(f), seen, f.add(seen, 1)))
         chunk = f.variable("i64", count.value)
         with f.if_(f.not_(caller)):
+            write_mode(f, mode)
             chunk.value = f.sub(f.sub(total, 1), atomic_add(f, _from_end(f), 1))
         with f.if_(f.eq(atomic_load(f, _cancelled(f)), 0)):
             start = f.mul(chunk.value, size)
@@ -153,7 +159,8 @@ def parallel_for(f: NativeWriter, task: Task, context: Bytes, tasks: Int, size: 
         alone.unless(f.below(size, tasks))
         alone.unless(compare_and_swap(f, _busy(f), 0, 1))
         total = f.integer("udiv", f.sub(f.add(tasks, size), 1), size)
-        generation = _publish(f, {"task": task, "context": context, "tasks": tasks, "size": size}, total)
+        fields = {"task": task, "context": context, "tasks": tasks, "size": size, "mode": read_mode(f)}
+        generation = _publish(f, fields, total)
         with f.if_(f.ne(atomic_load(f, _sleeping(f)), 0)):
             atomic_store(f, _caller_core(f), _this_core(f) if f.module.numbers["linux"] else -1)
             _wake(f, _work_ready)
@@ -269,5 +276,5 @@ def step_aside(f: NativeWriter) -> None:
 
 def pool_text(triple: str) -> str:
     """The pool's module for a target: the pause instruction differs, and what there is to choose cores."""
-    numbers = {"x86": int(triple.startswith(("x86_64", "i686"))), "linux": int("linux" in triple)}
+    numbers = {**float_mode_numbers(triple), "linux": int("linux" in triple)}
     return NativeModule(numbers=numbers).text(init_pool, threads, parallel_for, worker)

@@ -16,6 +16,7 @@ from ...codegen.native.allocator import results_text
 from ...codegen.native.eager.code import eager_code
 from ...codegen.native.eager.special_loops import special_loop
 from ...codegen.native.entry.code import entry_code
+from ...codegen.native.float_mode import float_mode_text, flushing_main_text
 from ...codegen.native.interrupts import interrupts_text
 from ...codegen.native.pool import pool_text
 from ...codegen.tiers import BASELINE, OPTIMIZED, Effort, Tier
@@ -24,6 +25,8 @@ from ...codegen.tiers import BASELINE, OPTIMIZED, Effort, Tier
 TEXTS: Final[dict[str, Callable[..., str]]] = {
     "eager": eager_code,
     "entry": entry_code,
+    "float mode": lambda: float_mode_text(host().triple),
+    "flushing main": lambda: flushing_main_text(host().triple),
     "interrupts": lambda: interrupts_text(host().triple),
     "single gemm": single_gemm_text,
     "pool": lambda: pool_text(host().triple),
@@ -38,7 +41,7 @@ SMALL: Final[dict[str, Callable[..., str]]] = {
     "product kernels": lambda dtype: kernels_text(host(), dtype, BASELINE.parameters),
 }
 #: Parts that are no faster for being optimised.
-_PLAIN: Final = ("interrupts", "single gemm", "pool", "product", "results")
+_PLAIN: Final = ("float mode", "flushing main", "interrupts", "single gemm", "pool", "product", "results")
 #: Parts whose text keeps variables in memory.
 _VARIABLES: Final = ("eager", "entry")
 

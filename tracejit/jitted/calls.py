@@ -29,8 +29,10 @@ from ..tape.saved import Packed, SavedHooks, unpacked
 class CompiledFunction:
     """A Function with its executable and its derivatives, each made when first needed."""
 
-    def __init__(self, function: Function, donated: Collection[int] = ()) -> None:
-        self.function = function
+    def __init__(
+        self, function: Function, donated: Collection[int] = (), flush_denormals: bool = False
+    ) -> None:
+        self.function, self.flush_denormals = function, flush_denormals
         self._donated = donated
         self._lock = ForkLock()
         self._executable: Executable | None = None
@@ -42,7 +44,9 @@ class CompiledFunction:
         if self._executable is None:
             with self._lock:
                 if self._executable is None:
-                    self._executable = Executable(self.function, donated=self._donated)
+                    self._executable = Executable(
+                        self.function, donated=self._donated, flush_denormals=self.flush_denormals
+                    )
         return self._executable
 
     @property
@@ -86,7 +90,8 @@ class CompiledFunction:
                     builder.parameter(param.type, param.hint) for param in split.backward.params[kept:]
                 ]
                 gradients = inline(builder, split.backward, [*residuals, *cotangents])
-                self._joint[wrt] = CompiledFunction(builder.finish(split.backward.name, gradients))
+                joint = builder.finish(split.backward.name, gradients)
+                self._joint[wrt] = CompiledFunction(joint, flush_denormals=self.flush_denormals)
             return self._joint[wrt]
 
 
@@ -111,7 +116,10 @@ class CallPlan:
     def __init__(self, compiled: CompiledFunction, wrt: tuple[int, ...]) -> None:
         function, split = compiled.function, split_pullback(compiled.function, wrt)
         self.compiled, self.wrt, self.split = compiled, wrt, split
-        self.forward, self.backward = CompiledFunction(split.forward), CompiledFunction(split.backward)
+        self.forward, self.backward = [
+            CompiledFunction(part, flush_denormals=compiled.flush_denormals)
+            for part in (split.forward, split.backward)
+        ]
         self.tracked = tuple([i in wrt for i in range(len(function.params))])
         self.types = tuple([(param.shape, param.dtype) for param in function.params])
         self.result_types = tuple([(result.shape, result.dtype) for result in function.results])

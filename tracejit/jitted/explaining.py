@@ -52,6 +52,7 @@ class ProgramReport:
         tier: "baseline" while the optimized code is compiled in the background (docs/tiers.md), else "full".
         problem: why the optimized code could not be compiled; empty otherwise.
         fallbacks: what the compiler failed on, and what was done instead: the texts of its warnings.
+        flush_denormals: whether calls take denormal numbers for zero.
     """
 
     label: str
@@ -63,6 +64,7 @@ class ProgramReport:
     tier: str = "optimized"
     problem: str = ""
     fallbacks: tuple[str, ...] = ()
+    flush_denormals: bool = False
 
 
 @record
@@ -260,6 +262,7 @@ def _program(label: str, executable: Executable, traced: dict[str, float]) -> Pr
         executable.tier,
         executable.problem,
         tuple(executable.fallbacks),
+        executable.flush_denormals,
     )
 
 
@@ -341,6 +344,8 @@ def _program_lines(programs: Sequence[ProgramReport]) -> Iterator[str]:
             yield f"      calls run baseline code; optimized code could not be compiled: {program.problem}"
         elif program.tier == "baseline":
             yield "      calls run baseline code until the optimized code is compiled"
+        if program.flush_denormals:
+            yield "      denormal numbers count as zero"
         for text in program.fallbacks:
             yield from _wrapped(text)
         if not program.host_calls:

@@ -85,10 +85,11 @@ class JitFunction(Viewable):
         donate_argnums: int | Sequence[int] = (),
         donate_argnames: str | Sequence[str] = (),
         loops: str = "auto",
+        flush_denormals: bool = False,
     ) -> None:
         functools.update_wrapper(self, fn)
         self._max_paths = max_paths
-        self._loops = loops
+        self._loops, self._flush_denormals = loops, flush_denormals
         self._fn = fn
         static = selected_arguments(fn, "static", static_argnums, static_argnames)
         self._static_argnums, self._static_argnames = static
@@ -277,7 +278,8 @@ class JitFunction(Viewable):
         warn_of_frozen(self._name, uses)
         donated = self._donated_leaves(structure, leaf_types)
         result, writes = traced.rest
-        compiled = CompiledFunction(traced.function, donated | (writes.positions if writes else frozenset()))
+        donated_inputs = donated | (writes.positions if writes else frozenset())
+        compiled = CompiledFunction(traced.function, donated_inputs, self._flush_denormals)
         signature = Signature(
             structure, leaf_types, static, traced.function, compiled, bindings, result, traced.ranges
         )

@@ -12,6 +12,7 @@ from ..eager.tensor import Tensor
 from ..ir.errors import ArgumentError, TracejitError
 from ..ir.graph import Function
 from ..loops.reports import MODES
+from ..runtime.denormals import check_can_flush
 from .function import JitFunction
 from .paths import MAX_PATHS
 
@@ -27,6 +28,7 @@ def jit(
     max_paths: int = ...,
     on_branch: str = ...,
     loops: str = ...,
+    flush_denormals: bool = ...,
 ) -> JitFunction: ...
 @overload
 def jit(
@@ -39,6 +41,7 @@ def jit(
     max_paths: int = ...,
     on_branch: str = ...,
     loops: str = ...,
+    flush_denormals: bool = ...,
 ) -> Callable[[Callable[..., Any]], JitFunction]: ...
 def jit(
     fn: Callable[..., Any] | None = None,
@@ -50,6 +53,7 @@ def jit(
     max_paths: int = MAX_PATHS,
     on_branch: str = "path",
     loops: str = "auto",
+    flush_denormals: bool = False,
 ) -> Any:
     """Compile `fn` to native code for the types it is called with; a decorator or a function.
 
@@ -66,6 +70,9 @@ def jit(
     and are unrolled otherwise, with the reason in ``explain()``; short ones are unrolled, too. With
     ``loops="compiled"`` a loop that cannot be compiled raises, with ``loops="unrolled"`` none is. See
     docs/loops.md.
+
+    With ``flush_denormals=True`` calls and their gradients take numbers smaller than the smallest normal one
+    (1.2e-38 in float32) for zero, see `tj.flush_denormals`; of nested jitted functions the outermost decides.
 
     The memory of arguments that `donate_argnums` or `donate_argnames` name may be reused: where a result has
     an array's shape and dtype, and nothing reads the array after that result is written, the array is updated
@@ -95,14 +102,19 @@ def jit(
         raise TracejitError(f"jit: max_paths must be a positive integer, got {max_paths!r}")
     if loops not in MODES:
         raise TracejitError(f'jit: loops must be "auto", "compiled" or "unrolled", got {loops!r}')
+    if not isinstance(flush_denormals, bool):
+        raise TracejitError(f"jit: flush_denormals must be True or False, got {flush_denormals!r}")
+    if flush_denormals:
+        check_can_flush("jit")
     limit = max_paths if on_branch == "path" else 0
     if fn is not None and not callable(fn):
         raise TracejitError(f"jit: expected a function, got {type(fn).__name__}")
 
     def make(function: Callable[..., Any]) -> JitFunction:
         return JitFunction(
-            function, static_argnums, static_argnames, limit, donate_argnums, donate_argnames, loops
-        )
+            function, static_argnums, static_argnames, limit, donate_argnums, donate_argnames, loops,
+            flush_denormals,
+        )  # fmt: skip
 
     return make if fn is None else make(fn)
 

@@ -153,7 +153,8 @@ def _run(
 def _decisions_alone(path: Signature) -> CompiledFunction:
     function = path.function
     count = len(function.results) - len(path.decisions)
-    return CompiledFunction(Function(function.name, function.params, function.body, function.results[count:]))
+    decisions = Function(function.name, function.params, function.body, function.results[count:])
+    return CompiledFunction(decisions, flush_denormals=path.compiled.flush_denormals)
 
 
 def _outcome(path: Signature, values: Sequence[Tensor]) -> list[Any] | None:

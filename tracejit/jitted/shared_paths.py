@@ -95,7 +95,7 @@ def share_paths(name: str, paths: Sequence[Signature]) -> SharedPaths | None:
         function = merger.run(name)
     except _ApartError:
         return None
-    compiled = CompiledFunction(function)
+    compiled = CompiledFunction(function, flush_denormals=paths[0].compiled.flush_denormals)
     guards = [guard for signature in chosen for guard in signature.bindings.guards]
     bindings = Bindings(list(merger.sources.values()), guards)
     lead = chosen[0]

@@ -155,6 +155,7 @@ class Profile:
                     once = spent.nanoseconds / spent.runs / 1e6
                     nest.best = min(nest.best, once) if nest.runs else once
                 nest.runs += spent.runs
+                nest.denormal_runs += spent.denormal_runs
                 nest.milliseconds += spent.nanoseconds / 1e6
                 nest.cost += cost.times(spent.runs)
             results = list(ran.results)

@@ -52,6 +52,7 @@ class NestProfile:
         milliseconds: wall time of all runs; a loop's with the kernels in it.
         cost: flops and bytes of all runs.
         best: the least milliseconds of a run, on average over the runs of a call.
+        denormal_runs: in how many the calling thread met denormal numbers, where the CPU tells (x86).
     """
 
     name: str
@@ -63,6 +64,7 @@ class NestProfile:
     milliseconds: float = 0.0
     cost: Cost = field(default_factory=Cost)
     best: float = 0.0
+    denormal_runs: int = 0
 
     @property
     def gflops(self) -> float:

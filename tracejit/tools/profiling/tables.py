@@ -148,9 +148,26 @@ def summary(profile: Profile) -> str:
         )
     lines.append(f"new bytes {profile.new_bytes}, peak bytes {profile.peak_bytes}")
     lines += [f"@{function.name}: {text}" for function in profile.functions for text in function.fallbacks]
+    lines += [text for function in profile.functions for text in _denormals(function)]
     if profile.dropped:
         lines.append(f"{profile.dropped} events are not in the trace: there were too many")
     return "\n".join(lines)
+
+
+def _denormals(function: FunctionProfile) -> list[str]:
+    """Which kernels met denormal numbers, the slowest first."""
+    parents = {nest.parent for nest in function.nests}
+    kernels = [nest for i, nest in enumerate(function.nests) if nest.denormal_runs and i not in parents]
+    if not kernels:
+        return []
+    kernels.sort(key=lambda nest: -nest.milliseconds)
+    named = ", ".join(f"{nest.name.rsplit('_', 1)[-1]} ({_lines(nest.lines)})" for nest in kernels[:3])
+    more = f" and {len(kernels) - 3} more" if len(kernels) > 3 else ""
+    spent = sum(nest.milliseconds for nest in kernels)
+    return [
+        f"@{function.name}: {named}{more}, {spent:.1f} ms together, met denormal numbers, which slow "
+        "most CPUs down; tj.jit(flush_denormals=True) takes them for zero"
+    ]
 
 
 def as_dict(profile: Profile) -> dict[str, Any]:
@@ -214,6 +231,7 @@ def _nest_dict(nest: NestProfile) -> dict[str, Any]:
         "runs": nest.runs,
         "milliseconds": nest.milliseconds,
         "best_milliseconds": nest.best,
+        "denormal_runs": nest.denormal_runs,
         "flops": nest.cost.flops,
         "transcendentals": nest.cost.transcendentals,
         "bytes": nest.cost.bytes,
