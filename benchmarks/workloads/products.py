@@ -15,7 +15,7 @@ def _matmul(lib: Library, size: int, dtype: str) -> Function:
     return lambda x, y: x @ y
 
 
-def _transposed(lib: Library, size: int, dtype: str) -> Function:
+def _transposed(lib: Library, *sizes: Any) -> Function:
     return lambda x, y: x @ y.T
 
 
@@ -74,6 +74,21 @@ WORKLOADS: Final = (
             traffic=lambda count, size: 3 * 4 * count * size * size,
         )
         for size in (4, 8, 16, 32)
+    ),
+    *(
+        Workload(
+            f"matmul-shared-{rows}x{inner}x{columns}",
+            f"{count} products of {rows}x{inner} with the same transposed {columns}x{inner}, f64",
+            _transposed,
+            lambda count, rows, inner, columns: normal((count, rows, inner), (columns, inner)),
+            sizes=(count, rows, inner, columns),
+            tiny=(5, 3, 2, 7),
+            tolerance=1e-11,
+            work=lambda count, rows, inner, columns: 2 * count * rows * inner * columns,
+            traffic=lambda count, rows, inner, columns: 8 * count * rows * (inner + columns),
+            unit="f64",
+        )
+        for count, rows, inner, columns in ((572, 4, 4, 544), (500, 8, 8, 8), (1000, 1, 30, 300))
     ),
     *(
         Workload(

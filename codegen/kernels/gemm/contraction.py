@@ -31,6 +31,9 @@ from .tiles import Blocking, blocking, parallel_work, tile_for
 
 #: Products of at most this many multiplications are done without packing, however y lies.
 SMALL: Final = 16**3
+#: Columns of y that one vector holds are gathered for tiles of so many rows or more: packing x would cost
+#: more than it saves.
+GATHERED_ROWS: Final = 16
 #: Panels of up to so many bytes are on the stack, where each task of a batch has its own.
 STACK_PANELS: Final = 1 << 17
 
@@ -45,10 +48,8 @@ def contraction_kernel(name: str, instruction: Instruction, context: LoweringCon
     cut = _blocking(instruction, defs, target)
     if cut is not None:
         return _PackedKernel(name, instruction, defs, cut, declarations).kernel()
-    x, y = instruction.operands
-    types = (x.type, y.type, instruction.result.type)
+    types, operands = _product(instruction, defs)
     dtype = SHORT_NAME[instruction.result.dtype]
-    operands = _strided(instruction, 0, defs), _strided(instruction, 1, defs)
     m, n = types[2].shape[-2:]
     in_rows = operands[0].strides[-1] == 1 or operands[0].strides[-2] != 1
     if (n == 1 and m > 1 and not in_rows) or (m == 1 and n > 1 and operands[1].strides[-1] != 1):
@@ -73,7 +74,13 @@ def _turned(types: Types, operands: tuple[Strided, Strided]) -> tuple[Types, tup
 def contraction_workspace(instruction: Instruction, context: LoweringContext) -> int:
     """Bytes for the panels, where they are not on the stack."""
     cut = _blocking(instruction, context.defs, context.target)
-    return cut.workspace if cut is not None and not _batched(instruction, cut) else 0
+    if cut is None or _batched(_batch(_product(instruction, context.defs)[0]), cut):
+        return 0
+    return cut.workspace
+
+
+def _batch(types: Types) -> int:
+    return math.prod(types[2].shape[:-2])
 
 
 def _strided(instruction: Instruction, position: int, defs: Definitions) -> Strided:
@@ -83,16 +90,44 @@ def _strided(instruction: Instruction, position: int, defs: Definitions) -> Stri
     return Strided(strides, offset, position)
 
 
+def _product(instruction: Instruction, defs: Definitions) -> tuple[Types, tuple[Strided, Strided]]:
+    """The types of x, y and the result, and where x and y lie. Matrices of a batch that are multiplied by the
+    same y, and whose rows go on from one to the next, are one matrix."""
+    x, y = instruction.operands
+    types = (x.type, y.type, instruction.result.type)
+    operands = _strided(instruction, 0, defs), _strided(instruction, 1, defs)
+    while len(types[2].shape) > 2:
+        (*_, batch, m, _), (*_, next_x, row, column) = types[2].shape, operands[0].strides
+        next_y = operands[1].strides[-3]
+        if batch > 1 and (next_y != 0 or (m > 1 and next_x != m * row)):
+            break
+        types = _without_batch_axis(types, batch)
+        rows = (next_x if m == 1 and batch > 1 else row), column
+        left = Strided((*operands[0].strides[:-3], *rows), operands[0].offset, operands[0].buffer)
+        y_strides = (*operands[1].strides[:-3], *operands[1].strides[-2:])
+        operands = left, Strided(y_strides, operands[1].offset, operands[1].buffer)
+    return types, operands
+
+
+def _without_batch_axis(types: Types, batch: int) -> Types:
+    """The types with the last axis of the batch, of this size, in the rows of x and the result."""
+    x, y, result = (
+        TensorType(type_.dtype, (*type_.shape[:-3], rows * type_.shape[-2], type_.shape[-1]))
+        for type_, rows in zip(types, (batch, 1, batch), strict=True)
+    )
+    return x, y, result
+
+
 def _blocking(instruction: Instruction, defs: Definitions, target: Target) -> Blocking | None:
     """How a product is cut for packing; None for those that are done directly."""
-    x, result = instruction.operands[0], instruction.result
-    m, k, n = x.shape[-2], x.shape[-1], result.shape[-1]
-    dtype = SHORT_NAME[result.dtype]
-    if dtype not in ("f32", "f64") or min(m, n) <= 1 or m * n * k <= SMALL or result.type.size == 0:
+    types, operands = _product(instruction, defs)
+    (m, k), n = types[0].shape[-2:], types[2].shape[-1]
+    dtype = SHORT_NAME[types[2].dtype]
+    if dtype not in ("f32", "f64") or min(m, n) <= 1 or m * n * k <= SMALL or types[2].size == 0:
         return None
-    x_strides, y_strides = (_strided(instruction, i, defs).strides[-2:] for i in (0, 1))
+    x_strides, y_strides = (operand.strides[-2:] for operand in operands)
     shape = choose_tiles(m, n, k, dtype, target, x_strides[0])
-    itemsize = result.dtype.itemsize
+    itemsize = types[2].dtype.itemsize
     way = (
         machine().l2_bytes // 8
     )  # of the second cache, taken to have eight: lines at multiples of it share a set
@@ -101,6 +136,8 @@ def _blocking(instruction: Instruction, defs: Definitions, target: Target) -> Bl
     # where y is too large to stay near, x is read again for each strip of it
     x_stays = m * k * itemsize <= 300 * (machine().l2_bytes >> 10)
     if y_strides[1] == 1 and (near or (x_stays and strips_stay)):
+        return None
+    if n <= shape.lanes and shape.rows >= GATHERED_ROWS and near:
         return None
     return blocking(tile_for(target, dtype), m, n, k)
 
@@ -126,9 +163,8 @@ def as_packed(
     return (cut, False, *operands) if cut.inner == k else None
 
 
-def _batched(instruction: Instruction, cut: Blocking) -> bool:
+def _batched(batch: int, cut: Blocking) -> bool:
     """Whether the tasks are whole products of a batch, each over panels on its own stack."""
-    batch = math.prod(instruction.result.shape[:-2])
     return batch > 1 and cut.m * cut.n * cut.k < parallel_work() and cut.workspace <= STACK_PANELS
 
 
@@ -143,13 +179,11 @@ class _PackedKernel:
         cut: Blocking,
         declarations: Declarations,
     ) -> None:
-        x, y = instruction.operands
         self.name, self.cut = name, cut
         self.dtype = cut.tile.dtype
-        self.types = (x.type, y.type, instruction.result.type)
-        self.operands = _strided(instruction, 0, defs), _strided(instruction, 1, defs)
-        self.batch = math.prod(instruction.result.shape[:-2])
-        self.batched = _batched(instruction, cut)
+        self.types, self.operands = _product(instruction, defs)
+        self.batch = _batch(self.types)
+        self.batched = _batched(self.batch, cut)
         self.pooled = not self.batched and cut.m * cut.n * cut.k >= parallel_work()
         declarations[product_symbol(self.dtype)] = declaration(self.dtype)
         self.w = FunctionWriter(declarations)

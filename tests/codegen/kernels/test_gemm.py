@@ -118,6 +118,58 @@ def test_batches(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
         check(x_wide, y_wide, executable([x, y])[0])
 
 
+@pytest.mark.parametrize(
+    ("left", "rows"),
+    [
+        (lambda b, x: x, "1 x (840x"),
+        (lambda b, x: b.slice(x, start=(0, 0, 1, 0), size=(10, 12, 6, 9), step=(1, 1, 1, 1)), "120 x (6x"),
+        (lambda b, x: b.slice(x, start=(0, 0, 3, 0), size=(10, 12, 1, 9), step=(1, 1, 1, 1)), "1 x (120x"),
+        (lambda b, x: b.slice(x, start=(0, 2, 0, 0), size=(10, 7, 7, 9), step=(1, 1, 1, 1)), "10 x (49x"),
+        (lambda b, x: b.slice(x, start=(1, 0, 0, 2), size=(4, 12, 7, 7), step=(2, 1, 1, 1)), "4 x (84x"),
+        (lambda b, x: b.transpose(x, perm=(1, 0, 2, 3)), "120 x (7x"),
+        (lambda b, x: b.transpose(x, perm=(0, 1, 3, 2)), "120 x (9x"),
+        (lambda b, x: b.transpose(x, perm=(2, 0, 1, 3)), "7 x (120x"),
+    ],
+)
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("columns", [3, 40])
+def test_a_batch_by_one_matrix(left: Any, rows: str, turned: bool, columns: int) -> None:
+    """Rows that go on from one matrix of the batch to the next are rows of one product."""
+    rng = np.random.default_rng(9)
+    x = operand(rng, (10, 12, 7, 9), "f4")
+    inner = left(NumPyViews, x).shape[-1]
+    y = operand(rng, (columns, inner) if turned else (inner, columns), "f4")
+
+    def build(b: Any, x: Any, y: Any) -> Any:
+        chosen = left(b, x)
+        right = b.transpose(y, perm=(1, 0)) if turned else y
+        return b.matmul(chosen, b.broadcast(right, shape=(*chosen.shape[:-2], inner, columns)))
+
+    executable = Executable(function_of("product", [x, y], build))
+    check(left(NumPyViews, x), y.T if turned else y, executable([x, y])[0])
+    assert f": {rows}" in executable.module.loops_text()
+
+
+class NumPyViews:
+    """The views of the tests, of arrays."""
+
+    @staticmethod
+    def slice(x: Array, start: Any, size: Any, step: Any) -> Array:
+        axes = zip(start, size, step, strict=True)
+        return x[tuple([slice(first, first + count * by, by) for first, count, by in axes])]
+
+    @staticmethod
+    def transpose(x: Array, perm: Any) -> Array:
+        return x.transpose(perm)
+
+
+def test_few_columns_of_a_transposed_matrix_are_gathered() -> None:
+    """Packing x would take longer than the product."""
+    x, y = np.ones((4000, 8), "f4"), np.ones((8, 8), "f4")
+    assert product(x, y, (False, True))[0].module.products == []
+    assert product(x, np.ones((8, 40), "f4"), (False, True))[0].module.products == ["f32"]
+
+
 @pytest.mark.parametrize("start", [0, 3])
 def test_slices_are_read_where_they_lie(start: int) -> None:
     """Rows and columns of a larger matrix, behind which is memory that must not matter."""
