@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -30,24 +31,8 @@ from tracejit.ir.dtypes import is_differentiable
 from tracejit.ir.errors import TracejitError
 from tracejit.ir.graph import Function
 from tracejit.ir.interpreter import interpret
-from tracejit.ir.passes import OPTIMIZE, run_passes
-from tracejit.ir.passes.algebra.cleanup import cse, dce, decompose, fold
-from tracejit.ir.passes.algebra.gemv_pairs import fuse_gemv_pairs
-from tracejit.ir.passes.algebra.multiply_adds import multiply_adds
-from tracejit.ir.passes.algebra.narrow_axes import split_narrow_axes
-from tracejit.ir.passes.algebra.simplify import simplify
-from tracejit.ir.passes.dtypes.widen_float16 import widen_float16
-from tracejit.ir.passes.fusion.fuse import fuse
-from tracejit.ir.passes.fusion.rematerialization_before import rematerialize
-from tracejit.ir.passes.layout.joins import read_joins
-from tracejit.ir.passes.layout.pads import move_pads
-from tracejit.ir.passes.layout.updates import place_updates
-from tracejit.ir.passes.loops.deferred_products import defer_products
-from tracejit.ir.passes.loops.loop_invariant_motion import hoist_invariants
-from tracejit.ir.passes.loops.loop_merging import merge_scans, merge_whiles
-from tracejit.ir.passes.loops.matrix_maps import map_matrices
-from tracejit.ir.passes.loops.stacked_results import reuse_stacks
-from tracejit.ir.passes.loops.unchanged_carries import free_unchanged_carries
+from tracejit.ir.passes import OPTIMIZE, PIPELINE, run_passes
+from tracejit.ir.passes.algebra.cleanup import dce
 from tracejit.ir.text.formatter import format_text
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.text.printer import print_function
@@ -75,11 +60,6 @@ def _gradient(function: Function) -> Function:
     return run_passes(derived, OPTIMIZE)
 
 
-def _twice(function: Function) -> Function:
-    """Simplified and without what simplification left over."""
-    return dce(simplify(function))
-
-
 def _mapped(function: Function) -> Function:
     """Over eight examples of every parameter."""
     return dce(batch(dce(function), [True] * len(function.params), 8)[0])
@@ -88,11 +68,11 @@ def _mapped(function: Function) -> Function:
 def _checked_run(function: Function, inputs: list[str]) -> str:
     """The interpreter's results, after native code gave the same."""
     pairs = zip(function.params, inputs, strict=True)
-    arrays = [np.array(json.loads(text), one.dtype).reshape(one.shape) for one, text in pairs]
-    wanted = interpret(function, arrays)
-    for one, two in zip(wanted, Executable(function)(arrays), strict=True):
-        assert not difference(one, two)["differs"], f"native code gives {two}, the interpreter {one}"
-    return "\n".join(f"{one.dtype} {one.shape} {np.array2string(one, precision=6)}" for one in wanted)
+    arrays = [np.array(json.loads(text), param.dtype).reshape(param.shape) for param, text in pairs]
+    expected = interpret(function, arrays)
+    for array, native in zip(expected, Executable(function)(arrays), strict=True):
+        assert not difference(array, native)["differs"], f"native: {native}, interpreted: {array}"
+    return "\n".join(f"{x.dtype} {x.shape} {np.array2string(x, precision=6)}" for x in expected)
 
 
 #: Modes that are about the machine: what is printed of lowered code.
@@ -100,38 +80,25 @@ STAGES = ("loops", "operations", "llvm", "llvm-opt", "asm")
 MODES: dict[str, Callable[[Function], Function]] = {
     "parse": lambda function: function,
     "verify": lambda function: function,
-    "simplify": _twice,
-    "widen-float16": lambda function: dce(widen_float16(function)),
-    "cse": cse,
-    "dce": dce,
-    "fold": lambda function: dce(fold(function)),
-    "decompose": lambda function: dce(decompose(function)),
-    "fuse": fuse,
-    "licm": lambda function: dce(hoist_invariants(function)),
-    "free-unchanged-carries": lambda function: dce(free_unchanged_carries(function)),
-    "reuse-stacks": lambda function: dce(reuse_stacks(function)),
-    "merge-scans": merge_scans,
-    "merge-whiles": merge_whiles,
-    "defer-products": lambda function: dce(defer_products(function)),
-    "move-pads": move_pads,
-    "split-narrow-axes": split_narrow_axes,
-    "fuse-gemv-pairs": fuse_gemv_pairs,
-    "multiply-adds": multiply_adds,
-    "read-joins": read_joins,
-    "rematerialize": rematerialize,
-    "place-updates": place_updates,
-    "map-matrices": map_matrices,
     "gradient": _gradient,
     "vmap": _mapped,
 }
+#: Each pass by its name, on a Function and not on the regions in it, to which ``opt PASS`` applies it, too.
+PASSES = {pass_.name: pass_.apply for pass_ in PIPELINE}
+#: Passes that leave behind what nothing reads any more: it is removed before the result is printed.
+LITTERING = {
+    "decompose", "defer-products", "fold", "free-unchanged-carries", "licm", "reuse-stacks", "simplify",
+    "widen-float16",
+}  # fmt: skip
+MIN_CASES = 10  # of each pass
 #: Modes that are done below.
 OTHER_MODES = ("opt", "run", "fmt", *STAGES)
 
 
 def output_of(mode: str, text: str) -> str:
     """What the case prints. Raises the errors that it is about."""
-    found = list(directives(text))
-    heads = {kind: value for kind, value in found if kind in ("target", "filter")}
+    pairs = list(directives(text))
+    heads = {kind: value for kind, value in pairs if kind in ("target", "filter")}
     text = "\n".join(line for line in text.splitlines() if not _EXPECTATION.match(line)).rstrip() + "\n"
     if mode == "fmt":
         return format_text(text)
@@ -139,13 +106,17 @@ def output_of(mode: str, text: str) -> str:
     if mode != "parse":
         verify(function)
     if mode == "run":
-        return _checked_run(function, [value for kind, value in found if kind == "input"])
+        return _checked_run(function, [value for kind, value in pairs if kind == "input"])
     if mode in STAGES:
         target = named_target(heads["target"]) if "target" in heads else TARGET
         lines = Lowered(function, target).as_text(mode).splitlines()
         return "\n".join(line for line in lines if re.search(heads.get("filter", ""), line))
     name, _, passes = mode.partition(" ")
-    result = run_passes(function, parse_passes(passes)) if name == "opt" else MODES[name](function)
+    if name == "opt":
+        result = run_passes(function, parse_passes(passes))
+    else:
+        result = {**MODES, **PASSES}[name](function)
+        result = dce(result) if name in LITTERING else result
     if mode != "parse":
         verify(result)
     printed = print_function(result)
@@ -164,14 +135,14 @@ def squeezed(text: str) -> str:
     return " ".join(text.split())
 
 
-def find_in_order(wanted: list[str], text: str) -> None:
+def find_in_order(checks: list[str], text: str) -> None:
     lines = [squeezed(line) for line in text.splitlines()]
     position = 0
-    for one in wanted:
-        while position < len(lines) and one not in lines[position]:
+    for check in checks:
+        while position < len(lines) and check not in lines[position]:
             position += 1
         if position == len(lines):
-            pytest.fail(f"not found (in order): {one}\n\n{text}")
+            pytest.fail(f"not found (in order): {check}\n\n{text}")
         position += 1
 
 
@@ -191,11 +162,11 @@ def rewritten(text: str, kind: str, output: str) -> str:
 @pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_case(path: Path) -> None:
     text = path.read_text()
-    found = list(directives(text))
-    modes = [value for kind, value in found if kind == "test"]
+    pairs = list(directives(text))
+    modes = [value for kind, value in pairs if kind == "test"]
     assert len(modes) == 1, "a case opens with one line '; test: MODE'"
-    errors = [value for kind, value in found if kind == "error"]
-    checks = [value for kind, value in found if kind == "check"]
+    errors = [value for kind, value in pairs if kind == "error"]
+    checks = [value for kind, value in pairs if kind == "check"]
     updating = os.environ.get("TRACEJIT_UPDATE_FILETESTS") == "1"
     assert updating or errors or checks, "a case checks something"
     try:
@@ -213,19 +184,21 @@ def test_case(path: Path) -> None:
         return
     assert not errors, f"the case expects an error, but gives\n{output}"
     find_in_order(checks, output)
-    for kind, value in found:
+    for kind, value in pairs:
         assert kind != "check-not" or value not in squeezed(output), f"found: {value}\n{output}"
 
 
-def test_there_are_cases_of_every_mode() -> None:
-    modes = {value for path in CASES for kind, value in directives(path.read_text()) if kind == "test"}
-    assert {mode.split()[0] for mode in modes} == {*MODES, *OTHER_MODES}
-    assert len(CASES) >= 150
+def test_there_are_cases_of_every_mode_and_ten_of_each_pass() -> None:
+    heads = [value for path in CASES for kind, value in directives(path.read_text()) if kind == "test"]
+    assert {head.split()[0] for head in heads} >= {*MODES, *OTHER_MODES}
+    counts = Counter(head.removeprefix("opt ") for head in heads)
+    few = {name: counts[name] for name in PASSES if counts[name] < MIN_CASES}
+    assert not few, f"fewer than {MIN_CASES} cases: {few}"
 
 
 def test_a_wrong_check_fails() -> None:
     """The runner itself: order and text of the checks matter."""
     find_in_order(["a", "b"], "a\nb")
-    for wanted in (["b", "a"], ["c"], ["a", "a"]):
+    for checks in (["b", "a"], ["c"], ["a", "a"]):
         with pytest.raises(pytest.fail.Exception):
-            find_in_order(wanted, "a\nb")
+            find_in_order(checks, "a\nb")

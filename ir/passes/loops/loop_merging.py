@@ -58,11 +58,16 @@ def merge_scans(function: Function) -> Function:
 def _redirect(
     table: Substitution, old: Instruction, named: list[int], new: Instruction, names: list[int]
 ) -> None:
-    """Let the results of `new` stand for those of `old`; `named` and `names` are what they mean."""
+    """Let the results of `new` stand for those of `old`, and for those that `old` stands for already.
+
+    `named` and `names` are what the results mean.
+    """
     count = old.attrs["carries"]
     stack = {name: i + count for i, name in enumerate(names[count:])}
     for i, (value, name) in enumerate(zip(old.results, named, strict=True)):
         table[value] = new.results[i if i < count else stack[name]]
+    for value, target in table.table.items():
+        table[value] = table[target]
 
 
 # -- whiles ---------------------------------------------------------------------------------------
