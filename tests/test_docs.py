@@ -13,10 +13,19 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def test_the_table_of_ops_is_current() -> None:
-    made = subprocess.run(
+    printed = subprocess.run(
         [sys.executable, "-m", "tracejit.ir.ops"], capture_output=True, text=True, check=True
     ).stdout
-    assert (ROOT / "docs" / "ops.md").read_text() == made, "run python -m tracejit.ir.ops > docs/ops.md"
+    assert (ROOT / "docs" / "ops.md").read_text() == printed, "run python -m tracejit.ir.ops > docs/ops.md"
+
+
+def test_the_readme_names_the_ops_without_native_code() -> None:
+    rows = re.findall(r"^\| `(\w+)\(.*\| (\w+) \|$", (ROOT / "docs" / "ops.md").read_text(), re.MULTILINE)
+    sentence = re.search(r"has no native code yet \(([^)]*)\)", (ROOT / "README.md").read_text())
+    assert sentence is not None
+    assert set(re.findall("`(.*?)`", sentence[1])) == {op for op, native in rows if native == "no"}
+    partly = {op for op, native in rows if native == "floats" and not op.startswith("special")}
+    assert partly == {"pow", "reciprocal"}, "the sentence speaks of powers and reciprocals of integers"
 
 
 def test_the_examples_for_those_who_come_from_other_libraries() -> None:
@@ -27,10 +36,10 @@ def test_the_programs_of_the_readme() -> None:
     programs = re.findall(r"```python\n(import.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert len(programs) == 2
     for program in programs:
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
         promised = re.findall(r"print\(.*\)\s+# (.*)", program)
         assert len(promised) == 2
-        assert done.stdout.splitlines() == promised
+        assert process.stdout.splitlines() == promised
 
 
 def test_the_readme_names_files_that_exist() -> None:

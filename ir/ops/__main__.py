@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..passes.dtypes.complex_structure import STRUCTURE
 from ..registry import OPS, Nondiff, Op
 
 
@@ -24,7 +25,8 @@ def _row(op: Op) -> str:
     gradient = "no" if isinstance(op.vjp, Nondiff) else "yes"
     native = "yes"
     if op.kind.value == "elementwise":
-        native = "no" if op.emit is None else ("floats" if op.emit_kinds == "f" else "yes")
+        without = "yes" if op.name in STRUCTURE else "no"  # `complex` is written by other ops
+        native = without if op.emit is None else ("floats" if op.emit_kinds == "f" else "yes")
     return f"| {call} | {op.doc.replace('|', chr(92) + '|')} | {gradient} | {native} |"
 
 
