@@ -77,10 +77,15 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(os.environ.pop(OBJECTS), ignore_errors=True)
 
 
+def pytest_collection() -> None:
+    """Tests are some millions of objects, which no collection of garbage needs to visit."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """Twenty thousand tests are some millions of objects, which no collection of garbage needs to visit."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tracejit.codegen.llvm.target import host
 
-from ..runtime.programs import python
+from ..forked import forked
 
 #: What is switched off, and the bits of the vectors that are left.
 NARROWER = pytest.mark.parametrize(
@@ -21,4 +21,4 @@ def run_narrow(program: str, features: str, bits: int) -> None:
     machines that have less, and on other ones than x86."""
     if platform.machine() not in ("x86_64", "AMD64") or host().vector_bits < bits:
         pytest.skip(f"this machine cannot have vectors of {bits} bits by switching off {features}")
-    assert python(program, TRACEJIT_CPU_FEATURES=features).strip() == "fine"
+    assert forked(program, TRACEJIT_CPU_FEATURES=features).strip() == "fine"

@@ -10,7 +10,7 @@ from tracejit.ir.interpreter import interpret
 from tracejit.ir.text.parser import parse_function
 from tracejit.runtime.executable import Executable
 
-from ...runtime.programs import python
+from ...forked import forked
 from ...support import Array
 from ..narrow import NARROWER, run_narrow
 
@@ -106,4 +106,4 @@ def test_narrower_vectors(features: str, bits: int) -> None:
 
 
 def test_no_access_outside_of_buffers() -> None:
-    assert python(PROGRAM, TRACEJIT_CHECK="1").strip() == "fine"
+    assert forked(PROGRAM, TRACEJIT_CHECK="1").strip() == "fine"

@@ -11,7 +11,7 @@ import pytest
 import tracejit as tj
 from tracejit.codegen.kernels.scan.axis import chunk_bytes, round_chunks
 
-from ...runtime.programs import python
+from ...forked import forked
 from ...support import Array, function_of, interpret, native
 from ..narrow import NARROWER, run_narrow
 
@@ -139,7 +139,7 @@ print('fine')
 
 
 def test_the_same_for_every_number_of_threads() -> None:
-    assert python(SPLIT).strip() == "fine"
+    assert forked(SPLIT).strip() == "fine"
 
 
 NARROW = """

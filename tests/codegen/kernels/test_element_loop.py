@@ -11,7 +11,7 @@ import pytest
 
 import tracejit as tj
 
-from ...runtime.programs import python
+from ...forked import forked
 from ..narrow import NARROWER, run_narrow
 
 SIZES = [17, 31, 32, 33, 63, 64, 65, 129, 257, 1000]
@@ -141,7 +141,7 @@ print('fine')
 
 
 def test_the_same_bits_for_every_number_of_threads() -> None:
-    assert python(THREADS).strip() == "fine"
+    assert forked(THREADS).strip() == "fine"
 
 
 NARROW = """

@@ -17,7 +17,7 @@ from tracejit.ir.ops.linalg.small import CYCLES, MAX_SIZE
 from tracejit.ir.text.parser import parse_function
 from tracejit.runtime.executable import Executable
 
-from ...runtime.programs import python
+from ...forked import forked
 from ...support import Array, function_of, native
 from ..narrow import NARROWER, run_narrow
 
@@ -283,7 +283,7 @@ def test_narrower_vectors(features: str, bits: int) -> None:
 
 
 def test_no_access_outside_of_buffers() -> None:
-    assert python(PROGRAM, TRACEJIT_CHECK="1").strip() == "fine"
+    assert forked(PROGRAM, TRACEJIT_CHECK="1").strip() == "fine"
 
 
 def test_any_number_of_threads_gives_the_same_bits() -> None:

@@ -10,7 +10,7 @@ import pytest
 from tracejit.codegen.kernels.indexing.blocks import BLOCK, BLOCK_OF_LONG
 from tracejit.codegen.kernels.indexing.scatter import How, scatter_plan
 
-from ...runtime.programs import python
+from ...forked import forked
 from ...support import Array, function_of, interpret, native
 from ..narrow import NARROWER, run_narrow
 
@@ -153,7 +153,7 @@ print('fine')
 
 
 def test_large_gathers_on_several_threads() -> None:
-    assert python(THREADS).strip() == "fine"
+    assert forked(THREADS).strip() == "fine"
 
 
 SCATTERS = """
@@ -184,7 +184,7 @@ print('fine')
 
 def test_scatters_on_several_threads() -> None:
     """The same bits from any number; long slices also in the order of one thread."""
-    assert python(SCATTERS).strip() == "fine"
+    assert forked(SCATTERS).strip() == "fine"
 
 
 NARROW = """
@@ -243,4 +243,4 @@ print("fine")
 
 def test_indices_that_another_thread_changes() -> None:
     """Between their check and their use. What comes out is open, but the process goes on."""
-    assert python(CHANGED_MEANWHILE).strip() == "fine"
+    assert forked(CHANGED_MEANWHILE).strip() == "fine"

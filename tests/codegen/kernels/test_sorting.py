@@ -12,7 +12,7 @@ import tracejit as tj
 from tracejit.codegen.kernels.sort.network import batcher
 from tracejit.codegen.kernels.sort.strategy import CHUNKED, NETWORK_LINES, NETWORKED, RANKED
 
-from ...runtime.programs import python
+from ...forked import forked
 from ...support import Array, function_of, native
 from ..narrow import NARROWER, run_narrow
 
@@ -179,7 +179,7 @@ print('fine')
 
 
 def test_the_same_for_every_number_of_threads() -> None:
-    assert python(THREADS).strip() == "fine"
+    assert forked(THREADS).strip() == "fine"
 
 
 CHECKED = """
@@ -195,7 +195,7 @@ print('fine')
 
 
 def test_every_access_is_inside() -> None:
-    assert python(CHECKED, TRACEJIT_CHECK="1").strip() == "fine"
+    assert forked(CHECKED, TRACEJIT_CHECK="1").strip() == "fine"
 
 
 NARROW = """

@@ -9,7 +9,7 @@ import pytest
 
 import tracejit as tj
 
-from ...runtime.programs import python
+from ...forked import forked
 from ..narrow import NARROWER, run_narrow
 
 PROGRAM = """
@@ -34,7 +34,7 @@ print("fine")
 @pytest.mark.parametrize("flag", ["0", "1"])
 def test_columns_within_their_arrays(flag: str) -> None:
     """With checks of every access, too."""
-    assert python(PROGRAM, TRACEJIT_CHECK=flag).strip() == "fine"
+    assert forked(PROGRAM, TRACEJIT_CHECK=flag).strip() == "fine"
 
 
 @NARROWER
@@ -56,7 +56,7 @@ for threads in (1, 2):
 assert found[0] == found[1]
 print("fine")
 """
-    assert python(program).strip() == "fine"
+    assert forked(program).strip() == "fine"
 
 
 @pytest.mark.parametrize("columns", [1, 2, 3, 4, 5])

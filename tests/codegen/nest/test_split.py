@@ -14,7 +14,7 @@ from tracejit.codegen.nest.schedule import schedule
 from tracejit.ir.machine import Machine
 from tracejit.ir.passes import run_passes
 
-from ...runtime.programs import python
+from ...forked import forked
 from ...support import Array, function_of, interpret, native
 from ..narrow import NARROWER, run_narrow
 
@@ -136,7 +136,7 @@ print('fine')
 
 
 def test_the_same_bits_for_every_number_of_threads() -> None:
-    assert python(THREADS).strip() == "fine"
+    assert forked(THREADS).strip() == "fine"
 
 
 NARROW = """

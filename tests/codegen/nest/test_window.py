@@ -11,7 +11,7 @@ import pytest
 import tracejit as tj
 from tracejit.ir.passes import run_passes
 
-from ...runtime.programs import python
+from ...forked import forked
 from ...support import Array, function_of, interpret, native
 from ..narrow import NARROWER, run_narrow
 
@@ -198,7 +198,7 @@ print('fine')
 @pytest.mark.parametrize("features", ["", "-avx512f", "-avx512f,-avx2,-avx,-fma"])
 def test_nothing_outside_is_read(features: str) -> None:
     """What is inside ends at a page that may not be read."""
-    assert python(EDGE, TRACEJIT_CPU_FEATURES=features).strip() == "fine"
+    assert forked(EDGE, TRACEJIT_CPU_FEATURES=features).strip() == "fine"
 
 
 NARROW = """
@@ -250,7 +250,7 @@ print("fine")
 @pytest.mark.parametrize("flag", ["0", "1"])
 def test_lines_inside_the_windows_have_no_checks(flag: str) -> None:
     """Stencils of many widths, in up to three dimensions; with checks of accesses, too."""
-    assert python(STENCILS, TRACEJIT_CHECK=flag).strip() == "fine"
+    assert forked(STENCILS, TRACEJIT_CHECK=flag).strip() == "fine"
 
 
 @NARROWER
