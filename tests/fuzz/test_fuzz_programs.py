@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections import Counter
 
 import numpy as np
@@ -13,6 +14,7 @@ import tracejit as tj
 from tracejit.array import deferred
 
 from ..codegen.narrow import NARROWER, run_narrow
+from ..rotation import of_today
 from . import reference
 from .generator import Generator, write_program
 from .oracle import modes_of, run_program
@@ -37,7 +39,7 @@ LEFT_OUT = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("first", range(0, 90, CHUNK))
+@pytest.mark.parametrize("first", of_today(range(0, 90, CHUNK), 2))
 def test_programs(first: int) -> None:
     for index in range(first, first + CHUNK):
         program = write_program(SEED, index)
@@ -103,11 +105,12 @@ def test_every_step_is_taken() -> None:
 
 
 def test_every_array_function_is_in_some_program() -> None:
-    sources = "\n".join(
-        "\n".join(statement.text for statement in write_program(SEED, index).statements)
-        for index in range(2000)
-    )
-    missing = [name for name in ARRAY_FUNCTIONS if f"xp.{name}(" not in sources and name not in LEFT_OUT]
+    missing = set(ARRAY_FUNCTIONS) - set(LEFT_OUT)
+    for index in range(2000):
+        if not missing:
+            break
+        source = "\n".join(statement.text for statement in write_program(SEED, index).statements)
+        missing -= set(re.findall(r"\bxp\.(\w+)\(", source))
     assert not missing
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
@@ -25,7 +25,7 @@ from .oracle import (
 GROUP = 24
 
 
-def check(make: Callable[[Arguments], Call], seeds: range, *, jitted: int) -> None:
+def check(make: Callable[[Arguments], Call], seeds: Sequence[int], *, jitted: int) -> None:
     """Check the calls that `make` makes for `seeds`, of which every `jitted`-th is jitted, too."""
     problems: list[str] = []
     group: list[tuple[Call, Outcome]] = []

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from ..rotation import of_today
 from .arguments import Arguments
 from .calls import FUNCTIONS, UNTESTED, call_of, shared_names
 from .checking import check
@@ -28,7 +29,7 @@ from .methods import (
 from .oracle import Call, difference
 
 FIRST = int(os.environ.get("TRACEJIT_FUZZ_SEED", "0"))
-#: Calls of each function; the longer tests run the same ones and more.
+#: Calls of each function, of which a day has half; the longer tests run the same ones and more.
 FEW, MANY = 10, 40
 
 
@@ -62,7 +63,7 @@ def _seeds(name: str, count: int) -> range:
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_random_calls(name: str) -> None:
-    check(MAKERS[name], _seeds(name, FEW), jitted=2)
+    check(MAKERS[name], of_today(_seeds(name, FEW), 2), jitted=2)
 
 
 @pytest.mark.slow

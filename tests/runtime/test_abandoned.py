@@ -273,4 +273,4 @@ assert os.waitpid(child, 0)[1] == 0
 @pytest.mark.parametrize("settings", ["0", "1"])
 def test_a_signal_anywhere_in_a_first_call(settings: str) -> None:
     """While it is traced, in passes, in LLVM, at linking: the next call is right, and nothing is stuck."""
-    run(ANYWHERE.replace("ROUNDS", "150"), TRACEJIT_TIERS=settings)
+    run(ANYWHERE.replace("ROUNDS", "80"), TRACEJIT_TIERS=settings)

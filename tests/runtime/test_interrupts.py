@@ -13,6 +13,7 @@ from tracejit.codegen.control import polling
 from tracejit.codegen.interface import POLL
 from tracejit.runtime.executable import Executable
 
+from ..rotation import of_today
 from .interrupts import run, tiers
 
 #: Code that would run for hours, and some that ends, with its result. `n` is how long it runs.
@@ -86,8 +87,10 @@ LOOPS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("settings", tiers(), ids=["optimized tier", "both tiers"])
-@pytest.mark.parametrize("name", [name for name, case in LOOPS.items() if case[1]])
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    of_today([(name, settings) for settings in tiers() for name, case in LOOPS.items() if case[1]], 2),
+)
 def test_ctrl_c_ends_a_loop(name: str, settings: dict[str, str]) -> None:
     """Where it is compiled just now, and where the native entry calls it. The next calls are right."""
     text, long, short, expected = LOOPS[name]

@@ -15,6 +15,7 @@ from tracejit.codegen.kernels.fft.roots import unit_roots
 from tracejit.ir.graph import Function
 from tracejit.runtime.executable import Executable
 
+from ...rotation import of_today
 from ...support import Array, function_of, interpret
 from ..narrow import NARROWER, run_narrow
 
@@ -67,18 +68,17 @@ def check(chosen: list[tuple[str, Array, dict[str, Any]]], *instruments: Any) ->
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
-@pytest.mark.parametrize("first", range(1, 131, 10))
-def test_every_short_size(first: int, dtype: str) -> None:
+@pytest.mark.parametrize("n", of_today(range(1, 131), 5))
+def test_every_short_size(n: int, dtype: str) -> None:
     """Each in the layout that its number chooses; powers of two and small primes in all."""
-    for n in range(first, first + 10):
-        everywhere = n in (1, 2, 3, 4, 7, 8, 16, 30, 64, 81)
-        for number, layout in enumerate(LAYOUTS):
-            if everywhere or n % len(LAYOUTS) == number:
-                check(cases(n, layout, dtype))
+    everywhere = n in (1, 2, 3, 4, 7, 8, 16, 30, 64, 81)
+    for number, layout in enumerate(LAYOUTS):
+        if everywhere or n % len(LAYOUTS) == number:
+            check(cases(n, layout, dtype))
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
-@pytest.mark.parametrize("n", [243, 256, 1000, 1009, 1024, 1155, 2048, 2401, 3125, 4096])
+@pytest.mark.parametrize("n", of_today([243, 256, 1000, 1009, 1024, 1155, 2048, 2401, 3125, 4096], 2))
 def test_longer_sizes(n: int, dtype: str) -> None:
     check([case for layout in LAYOUTS[1:4] for case in cases(n, layout, dtype)])
 
@@ -115,7 +115,7 @@ def check_empty(layout: Any) -> list[Array]:
     return results
 
 
-@pytest.mark.parametrize("n", [7, 8, 17, 30, 64, 100, 1000, 10_000])
+@pytest.mark.parametrize("n", of_today([7, 8, 17, 30, 64, 100, 1000, 10_000], 2))
 def test_accesses_stay_in_their_buffers(n: int) -> None:
     layouts = LAYOUTS[:1] if n > 1000 else LAYOUTS
     checks = AccessChecks()
@@ -207,12 +207,12 @@ def test_convolution_sizes_are_long_enough() -> None:
 NARROW = """
 import sys
 sys.path.insert(0, '.')
-from tests.codegen.kernels.test_fft import LAYOUTS, cases, check
+from tests.codegen.kernels.test_fft import LAYOUTS, cases, check, of_today
 from tracejit.codegen.llvm.target import host
 
 assert host().vector_bits == {bits}, host()
 for dtype in ("f8", "f4"):
-    for n in (5, 8, 12, 17, 64, 100, 1000):
+    for n in of_today((5, 8, 12, 17, 64, 100, 1000), 2):
         for layout in LAYOUTS[:5]:
             check(cases(n, layout, dtype))
 check(cases(10_000, LAYOUTS[0], "f4"))

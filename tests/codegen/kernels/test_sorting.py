@@ -13,6 +13,7 @@ from tracejit.codegen.kernels.sort.network import batcher
 from tracejit.codegen.kernels.sort.strategy import CHUNKED, NETWORK_LINES, NETWORKED, RANKED
 
 from ...forked import forked
+from ...rotation import of_today
 from ...support import Array, function_of, native
 from ..narrow import NARROWER, run_narrow
 
@@ -21,8 +22,8 @@ RANKED_SHAPES = [(0,), (3, 0), (0, 3), (1,), (2,), (7,), (1, 16), (17,), (1, 33)
 #: Too few lines for a vector, as many, and a vector that is not full.
 NETWORKS = [(2, 7), (5, 33), (16, 17), (2, 3, 300), (37, 65)]
 TASKS = [(NETWORK_LINES[1] - 1, RANKED + 1), (70, NETWORKED + 1)]
-PLANS = ["ranks", "networks", "tasks", "chunks"]
 CHUNKS = [(CHUNKED,), (3, CHUNKED + 1), (50_001,)]
+PLANS = {"ranks": RANKED_SHAPES, "networks": NETWORKS, "tasks": TASKS, "chunks": CHUNKS}
 
 
 def values(shape: tuple[int, ...], dtype: str, seed: int = 0) -> Array:
@@ -37,9 +38,9 @@ def values(shape: tuple[int, ...], dtype: str, seed: int = 0) -> Array:
         return np.where(rng.random(shape) < 0.3, rng.integers(0, 5, shape).astype(kind), bits)
     x = rng.normal(size=shape).astype(kind)
     flat = x.reshape(-1)
-    for one in (np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, 1e-40):
+    for odd in (np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, 1e-40):
         if flat.size:
-            flat[rng.integers(0, flat.size, 1 + flat.size // 20)] = one
+            flat[rng.integers(0, flat.size, 1 + flat.size // 20)] = odd
     return x
 
 
@@ -53,10 +54,11 @@ def check(shape: tuple[int, ...], dtype: str, seed: int = 0) -> None:
         assert np.signbit(ordered).sum() == np.signbit(x).sum()
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("shapes", [RANKED_SHAPES, NETWORKS, TASKS, CHUNKS], ids=PLANS)
-def test_sorts(dtype: str, shapes: list[tuple[int, ...]]) -> None:
-    for shape in shapes:
+@pytest.mark.parametrize(
+    ("plan", "dtype"), of_today([(plan, dtype) for plan in PLANS for dtype in DTYPES], 2)
+)
+def test_sorts(plan: str, dtype: str) -> None:
+    for shape in PLANS[plan]:
         check(shape, dtype)
 
 
@@ -79,7 +81,7 @@ def check_network(extent: int) -> None:
     "extents", [range(1, 20), [31, 32, 33, 47, 48, 49, 63, 64, 65], [127, 128, 129, 257, 512, 513]]
 )
 def test_networks_of_extents_around_powers(extents: Sequence[int]) -> None:
-    for extent in extents:
+    for extent in of_today(extents, 2):
         check_network(extent)
 
 
@@ -204,9 +206,9 @@ sys.path.insert(0, '.')
 from tests.codegen.kernels.test_sorting import *
 from tracejit.codegen.llvm.target import host
 assert host().vector_bits == {bits}, host()
-for dtype in ('?', 'i2', 'f4', 'f8', 'u8'):
-    for shapes in (RANKED_SHAPES, NETWORKS, TASKS, CHUNKS):
-        test_sorts(dtype, shapes)
+for dtype in of_today(('?', 'i2', 'f4', 'f8', 'u8'), 2):
+    for plan in PLANS:
+        test_sorts(plan, dtype)
     test_searches(dtype)
 print('fine')
 """

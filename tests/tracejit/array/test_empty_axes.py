@@ -15,6 +15,8 @@ import pytest
 
 import tracejit as tj
 
+from ...rotation import of_today
+
 SHAPES = [(), (0,), (1,), (3,), (0, 3), (3, 0), (1, 3), (3, 1), (0, 0), (2, 0, 3), (1, 1, 1)]
 #: Functions of several arrays, beside NumPy's ufuncs.
 PAIRS = {
@@ -107,6 +109,7 @@ def outcome(function: Any, args: Any, attrs: Any) -> tuple[list[Any] | None, Exc
 def test_empty_axes(name: str) -> None:
     ours, of_numpy = getattr(tj, name), getattr(np, name)
     done: list[Call] = []
+    failing: list[Call] = []
     expected: list[Any] = []
     for args, attrs in calls(name):
         text = f"{name}({', '.join(f'{argument.dtype}{argument.shape}' for argument in args)}, {attrs})"
@@ -119,14 +122,16 @@ def test_empty_axes(name: str) -> None:
             assert any(isinstance(error, kind) and isinstance(refused, kind) for kind in kinds), (
                 f"{text}: {error!r}"
             )
-            with pytest.raises(tj.TracejitError):
-                tj.trace(lambda *arrays, attrs=attrs: ours(*arrays, **attrs), *args)
+            failing.append((args, attrs))
             continue
         compare(got, want, text)
         pair = sum(SHAPES.index(argument.shape) for argument in args)
         if len(args) == 1 or args[0].dtype.kind == "fi"[pair % 2]:
             done.append((args, attrs))
             expected.append(got)
+    for args, attrs in of_today(failing, 5):
+        with pytest.raises(tj.TracejitError):
+            tj.trace(lambda *arrays, attrs=attrs: ours(*arrays, **attrs), *args)
     arrays = [array for args, _ in done for array in args]
 
     def every(*arrays: Any) -> Any:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import pickle
 import warnings
+from collections.abc import Sequence
 
 import pytest
 
 import tracejit as tj
 
-from .enumeration import MODES, cases, problems_of, sampled
+from ...rotation import of_today
+from .enumeration import MODES, Case, cases, problems_of, sampled
 from .valid_calls import public_calls
 
-#: Cases of each mode in a normal run, some thirty seconds of processor time, and in a slow one.
+#: Cases of each mode in a normal run, of which a day has half, and in a slow one.
 SAMPLE, LARGER = 600, 2500
 SEED = int(os.environ.get("TRACEJIT_FUZZ_SEED", "0"))
 
@@ -35,17 +37,20 @@ def test_the_right_arguments_are_right() -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_sample(mode: str) -> None:
-    check_sample(mode, SAMPLE)
+    check_sample(of_today(sample_of(mode, SAMPLE), 2))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_a_larger_sample(mode: str) -> None:
-    check_sample(mode, LARGER)
+    check_sample(sample_of(mode, LARGER))
 
 
-def check_sample(mode: str, count: int) -> None:
-    selection = sampled([case for case in cases(public_calls()) if case.mode == mode], count, SEED)
+def sample_of(mode: str, count: int) -> list[Case]:
+    return sampled([case for case in cases(public_calls()) if case.mode == mode], count, SEED)
+
+
+def check_sample(selection: Sequence[Case]) -> None:
     problems = [f"{case}: {problem}" for case, problem in problems_of(selection)]
     assert not problems, "\n".join(problems)
 

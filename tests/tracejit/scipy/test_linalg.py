@@ -11,6 +11,8 @@ import pytest
 
 import tracejit as tj
 
+from ...rotation import of_today
+
 LINALG = tj.scipy.linalg
 RNG = np.random.default_rng(17)
 SQUARE, SIDES, VECTOR = RNG.standard_normal((5, 5)), RNG.standard_normal((5, 2)), RNG.standard_normal(5)
@@ -172,7 +174,7 @@ GRADIENTS: list[tuple[str, Callable[[Any], Any]]] = [
 
 
 @EITHER
-@pytest.mark.parametrize("function", [case[1] for case in GRADIENTS], ids=[case[0] for case in GRADIENTS])
+@pytest.mark.parametrize("function", [pytest.param(f, id=name) for name, f in of_today(GRADIENTS, 2)])
 def test_gradients(wrap: Any, function: Any) -> None:
     weights = np.random.default_rng(1).standard_normal((5, 5))
 

@@ -9,6 +9,7 @@ import pytest
 
 import tracejit as tj
 
+from ...rotation import of_today
 from .nestings import check_nesting, name_of, nestings
 
 
@@ -72,7 +73,7 @@ def indexed(xp, x):
 FUNCTIONS = {one.__name__: one for one in (waves, mixed, norms, products, ruled, written, indexed)}
 
 
-@pytest.mark.parametrize("nesting", nestings(FUNCTIONS, 36, seed=7), ids=name_of)
+@pytest.mark.parametrize("nesting", of_today(nestings(FUNCTIONS, 36, seed=7), 2), ids=name_of)
 def test_nesting(nesting):
     name, chain = nesting
     check_nesting(FUNCTIONS[name], chain)
