@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
-_ROOT = Path(__file__).parents[3]
+from ...forked import forked
 
 
 def _run(text):
-    done = subprocess.run(
-        [sys.executable, "-c", text], cwd=_ROOT, capture_output=True, text=True, timeout=600, check=False
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout.endswith("alive\n")
+    assert forked(text).endswith("alive\n")
 
 
 DANGEROUS = {
