@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import Final
 
 from ..llvm.emitter import Emitter, Reg
-from .exponential import expm1_reduced, reduce, scale
+from .exponential import exp_product, expm1_reduced, reduce, scale
 from .support import BIAS, muladd, polynomial, power_of_two, two_product
 from .tables import piecewise
 from .tables.coefficients import ERF_MIDDLE, ERF_SMALL, ERF_TAIL, ERFC, ERFC_CENTRE
 from .wide import lookup
+from .wide.scaled_erfc import scaled_erfc
 
 #: erf is 1, and erfc is 0, from here on.
 ERF_TOP: Final = {"f32": 4.0, "f64": 6.0}
@@ -50,12 +51,26 @@ def _sum_of_product(b: Emitter, constant: float, x: Reg, y: Reg) -> tuple[Reg, R
 def erfc(b: Emitter, x: Reg) -> Reg:
     """1 - erf x without cancellation, within 3.1 ulp in f32, 3.5 in f64, denormal results too."""
     dtype = x.dtype
-    centre = ERFC_CENTRE[dtype]
     size = b.min(ERFC_TOP[dtype], b.abs(x))
+    tail = _upper_wide(b, size) if lookup.usable(b, x) else _upper(b, size)
+    return b.select(b.lt(x, 0.0), b.sub(2.0, tail), tail)
+
+
+def _upper_wide(b: Emitter, size: Reg) -> Reg:
+    """erfc at 0 <= size <= ERFC_TOP where `wide` can be used."""
+    scaled, rest = scaled_erfc(b, size)
+    high, low = two_product(b, size, size)
+    return exp_product(b, b.neg(high), b.neg(low), scaled, rest)
+
+
+def _upper(b: Emitter, size: Reg) -> Reg:
+    """erfc at 0 <= size <= ERFC_TOP."""
+    dtype = size.dtype
+    centre = ERFC_CENTRE[dtype]
     inverse = b.div(1.0, b.add(size, centre))
     q = b.mul(b.sub(size, centre), inverse)
     # q (x + K) = x - K, whatever the roundings above: x - K (q + 1) - q x is what is missing.
-    missing = b.fma(b.neg(q), size, b.fma(b.exact("fadd", q, 1.0), b.const(-centre, x), size))
+    missing = b.fma(b.neg(q), size, b.fma(b.exact("fadd", q, 1.0), b.const(-centre, size), size))
     q = muladd(b, missing, inverse, q)
     first, *others = ERFC[dtype]
     slope = polynomial(b, q, others)
@@ -67,9 +82,8 @@ def erfc(b: Emitter, x: Reg) -> Reg:
     excess = expm1_reduced(b, r)
     # 1 - (x + K) inverse, what the rounded reciprocal lacks.
     minus = b.neg(inverse)
-    lacking = b.fma(minus, size, b.fma(minus, b.const(centre, x), b.const(1.0, x)))
+    lacking = b.fma(minus, size, b.fma(minus, b.const(centre, size), b.const(1.0, size)))
     small = b.sub(lacking, low)
     small = muladd(b, small, excess, small)
     tail = b.exact("fadd", factor, muladd(b, factor, b.add(excess, small), factor_low))
-    tail = scale(b, tail, biased)
-    return b.select(b.lt(x, 0.0), b.sub(2.0, tail), tail)
+    return scale(b, tail, biased)

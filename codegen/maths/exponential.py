@@ -104,6 +104,21 @@ def _exp_wide(b: Emitter, x: Reg) -> Reg:
     return _scaled(b, *_sixteenths(b, shifted, r, bend), k)
 
 
+def exp_product(b: Emitter, x: Reg, x_low: Reg, y: Reg, rest: Reg | None = None) -> Reg:
+    """e^(x + x_low) y (1 + rest) where `wide` can be used, for x that is not too large and a small rest."""
+    shifted, k, r = _reduce_wide(b, x)
+    r = b.add(r, x_low)
+    square = b.mul(r, r)
+    if x.dtype == "f32":
+        bend = polynomial(b, r, EXP["f32"], square)
+        bend = muladd(b, square, bend, r if rest is None else b.add(r, rest))
+        return lookup.scale(b, muladd(b, y, bend, y), k)
+    bend = horner(b, r, powers.EXP_SHORT["f64"])
+    bend = b.mul(square, bend) if rest is None else muladd(b, square, bend, rest)
+    power, excess = _sixteenths(b, shifted, r, bend)
+    return _scaled(b, b.mul(power, y), excess, k)
+
+
 def exp2_wide(b: Emitter, x: Reg, x_low: Reg | None) -> Reg:
     """2^(x + x_low) where `wide` can be used, for x that is not too large."""
     magic = WIDE_MAGIC[x.dtype]

@@ -17,7 +17,10 @@ from ...ir.special.polynomials import SHORT, SINGLE, Polynomial, shortened
 from ...ir.special.table import compute_checked
 from ...ir.special.table import special as definition
 from ..llvm.emitter import Reg, constant, llvm_type, suffix
+from .exponential import exp_product
 from .support import BlockEmitter, any_lane, muladd, polynomial, two_product
+from .wide import lookup
+from .wide.scaled_erfc import scaled_erfc
 
 
 class Lanes:
@@ -136,6 +139,18 @@ class LaneEvaluator(Evaluator):
         low = exact("fadd", exact("fsub", first, exact("fsub", high, part)), exact("fsub", second, part))
         return Lanes(self.b, high), Lanes(self.b, low)
 
+    def scaled_erfc(self, x: Any) -> Any:
+        size = self.reg(x)
+        if not lookup.usable(self.b, size):
+            return None
+        value, rest = scaled_erfc(self.b, size)
+        return Lanes(self.b, muladd(self.b, value, rest, value))
+
+    def exp_product(self, high: Any, low: Any, factor: Any) -> Any:
+        if not lookup.usable(self.b, high.reg):
+            return super().exp_product(high, low, factor)
+        return Lanes(self.b, exp_product(self.b, high.reg, low.reg, factor.reg))
+
     def polynomial_of_value(self, x: Any, coefficients: Sequence[float]) -> Any:
         if (self.is_single or self.is_short) and isinstance(coefficients, Polynomial):
             coefficients = shortened(coefficients, SINGLE if self.is_single else SHORT)
@@ -178,6 +193,11 @@ class LaneEvaluator(Evaluator):
             results = self._branch(function, operands, needed, results)
         assert results is not None
         return [Lanes(b, reg) for reg in results]
+
+    def rarely(self, value: Any, condition: Any, function: Callable[..., Any], *operands: Any) -> Any:
+        needed = self._masked(condition.reg)
+        (register,) = self._branch(lambda *x: [function(*x)], list(operands), needed, [value.reg])
+        return Lanes(self.b, register)
 
     def _branch(
         self,

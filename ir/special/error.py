@@ -42,8 +42,10 @@ def exp_of_square(m: Evaluator, x: Any, factor: float) -> Any:
 
 
 def erfcx_positive(m: Evaluator, x: Any) -> Any:
-    """exp(x^2) erfc x, for 0 <= x < 1e15."""
+    """exp(x^2) erfc x, for x >= 0, as if it were 1e15 at most."""
     size = m.min(x, 1e15)
+    if not isinstance(x, Jet) and (value := m.scaled_erfc(size)) is not None:
+        return value
     above, below = size + 4.0, size * 2.0 + 1.0
     inverse = 1.0 / (above * below)
     q = (size * 2.0) * (below * inverse) - 1.0
@@ -125,7 +127,11 @@ def _ndtri(m: Evaluator, p: Any) -> Any:
 
 def _upper(m: Evaluator, x: Any, scaled: Any) -> Any:
     """The normal distribution's upper tail at x >= 0, where `scaled` is erfcx(x / sqrt(2))."""
-    return exp_of_square(m, m.min(x, 40.0), -0.5) * scaled * 0.5
+    x = m.min(x, 40.0)
+    if isinstance(x, Jet):
+        return exp_of_square(m, x, -0.5) * scaled * 0.5
+    high, low = m.two_product(x, x)
+    return m.exp_product(high * -0.5, low * -0.5, scaled * 0.5)
 
 
 def _ndtr(m: Evaluator, x: Any) -> Any:
@@ -135,14 +141,14 @@ def _ndtr(m: Evaluator, x: Any) -> Any:
 
 
 def _log_ndtr(m: Evaluator, x: Any) -> Any:
-    def low(x: Any, scaled: Any) -> Any:
-        value = m.log(scaled * 0.5) - x * x * 0.5
-        return m.where(value_of(x) < -math.sqrt(m.large), -math.inf, value)
-
-    return m.choose(
-        (x, erfcx_positive(m, m.abs(x) * _ROOT_HALF)),
-        (x < 0.0, low), lambda x, scaled: m.log1p(-_upper(m, x, scaled)),
-    )  # fmt: skip
+    # log(erfcx(-x / sqrt(2)) / 2) - x^2 / 2, or the logarithm of 1 - tail, to which rounding is added
+    size = m.abs(x)
+    scaled = erfcx_positive(m, size * _ROOT_HALF)
+    tail = _upper(m, size, scaled)
+    upper = 1.0 - tail
+    rest = (1.0 - value_of(upper)) - value_of(tail)
+    negative = x < 0.0
+    return m.log(m.where(negative, scaled * 0.5, upper)) + m.where(negative, x * x * -0.5, rest)
 
 
 def _log_sigmoid(m: Evaluator, x: Any) -> Any:

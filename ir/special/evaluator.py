@@ -77,6 +77,15 @@ class Evaluator(abc.ABC):
     def call_values(self, name: str, orders: Index, operands: Sequence[Any]) -> Any:
         """The derivative `orders` of the special function `name`."""
 
+    def scaled_erfc(self, x: Any) -> Any:
+        """exp(x^2) erfc x of a value, 0 <= x <= 1e15, or None where there is no way but polynomials."""
+        return None
+
+    def exp_product(self, high: Any, low: Any, factor: Any) -> Any:
+        """e^(high + low) factor of values, where low is what rounding took off high; below overflow."""
+        power = self.exp(high)
+        return (power + power * low) * factor
+
     # -- functions of values and jets -----------------------------------------------------------------
 
     def exp(self, x: Any) -> Any:
@@ -239,6 +248,12 @@ class Evaluator(abc.ABC):
         count = several[0]
         results = _structured(values, [inside] * (count or 1))
         return results[0] if count is None else tuple(results)
+
+    def rarely(self, value: Any, condition: Any, function: Callable[..., Any], *operands: Any) -> Any:
+        """`value`, but ``function(*operands)`` where `condition` holds, which it seldom does; of no jets."""
+        return self.choose(
+            (value, *operands), (condition, lambda value, *rest: function(*rest)), lambda value, *rest: value
+        )
 
     def call(self, name: str, *operands: Any) -> Any:
         """The special function `name`; of jets where it has one operand."""

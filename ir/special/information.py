@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 from .coefficients import gamma as tables
 from .evaluator import Evaluator, inverse_power
 from .jets import Index, Jet, compose, value_of
+from .polynomials import Polynomial
 from .table import define
 
 
@@ -34,16 +35,17 @@ def _entr(m: Evaluator, x: Any) -> Any:
     return m.where(value_of(x) < 0.0, -math.inf, m.where(m.eq(x, 0.0), 0.0, value))
 
 
+#: (atanh s / s - 1) / s^2 in s^2, for s < 1/3.
+_ATANH_REST: Final = Polynomial(0.0, 1 / 9, [1.0 / (2 * k + 3) for k in range(16)])
+
+
 def _log_of_quotient(m: Evaluator, x: Any, y: Any) -> Any:
     """log(x / y), right where both are near each other."""
     down = x < y
     high, low = m.where(down, y, x), m.where(down, x, y)
     apart = high > low * m.large
-
-    def far(high: Any, low: Any) -> Any:
-        return m.log(high) - m.log(low)
-
-    value = m.choose((high, low), (apart, far), lambda high, low: m.log1p((high - low) / low))
+    value = m.log1p((high - low) / low)
+    value = m.rarely(value, apart, lambda high, low: m.log(high) - m.log(low), high, low)
     return m.where(down, -value, value)
 
 
@@ -58,13 +60,32 @@ def _rel_entr(m: Evaluator, x: Any, y: Any) -> Any:
 
 
 def _kl_div(m: Evaluator, x: Any, y: Any) -> Any:
-    # near each other x log(x / y) - x + y = -x (log(1 + t) - t), t = (y - x) / x
-    difference = y - x
-    t = difference / x
-    near = -(m.polynomial(t, tables.LOG1PMX) * t * t) * x
-    far = x * _log_of_quotient(m, x, y) + difference
-    value = m.where(m.abs(t) < 0.35, near, far)
-    return _edges(m, x, y, value, y)
+    """x log(x / y) - x + y.
+
+    With s = (x - y) / (x + y) that is (x - y) s + 2 x (atanh s - s), where nothing cancels, for x and y
+    within a factor of two of each other.
+    """
+
+    def by_parts(x: Any, y: Any, near: Any, s: Any, logarithm: Any) -> Any:
+        square, difference = s * s, x - y
+        close = s * (difference + m.polynomial(square, _ATANH_REST) * square * (x * 2.0))
+        return m.where(near, close, x * logarithm - difference)
+
+    def quotient(x: Any, y: Any) -> tuple[Any, Any]:
+        near = (x < y * 2.0) & (y < x * 2.0)
+        return near, m.where(near, x - y, x) / m.where(near, x + y, y)
+
+    def careful(x: Any, y: Any) -> Any:
+        # x / y or x + y may be no number
+        scale = m.where(x + y > m.large, 0.25, 1.0)
+        u, v = x * scale, y * scale
+        return by_parts(u, v, *quotient(u, v), m.log(x) - m.log(y)) / scale
+
+    near, s = quotient(x, y)
+    logarithm = m.log(m.abs(s))
+    value = by_parts(x, y, near, s, logarithm)
+    unusual = ~(m.abs(logarithm) < math.log(m.large))
+    return _edges(m, x, y, m.rarely(value, unusual, careful, x, y), y)
 
 
 def _log_or_zero(b: Any, x: Any, y: Any) -> Any:

@@ -164,7 +164,7 @@ def around_centres(b: Emitter, x: Reg, rows: Sequence[Sequence[float]], step: fl
     shifted = muladd(b, x, 1 / step, magic)
     distance = muladd(b, b.exact("fsub", shifted, magic), -step, x)
     start, slope, *others = (lookup(b, row, b.bits(shifted), "f64") for row in rows)
-    rest = _in_two_chains(b, distance, others)
+    rest = in_two_chains(b, distance, others)
     return muladd(b, muladd(b, rest, distance, slope), distance, start)
 
 
@@ -175,7 +175,7 @@ def _horner(b: Emitter, x: Reg, coefficients: Sequence[Reg]) -> Reg:
     return total
 
 
-def _in_two_chains(b: Emitter, x: Reg, coefficients: Sequence[Reg]) -> Reg:
+def in_two_chains(b: Emitter, x: Reg, coefficients: Sequence[Reg]) -> Reg:
     """A long polynomial, odd powers for themselves: steps that wait for each other fill the schedulers."""
     square = b.mul(x, x)
     even, odd = (_horner(b, square, coefficients[i::2]) for i in range(2))

@@ -272,6 +272,75 @@ def error_function(degree: int) -> None:
     print(")\n", flush=True)
 
 
+#: The number of polynomials of the scaled erfc, their degree, and K in (x + K) exp(x^2) erfc x.
+SCALED_ERFC: Final = {"f32": (16, 4, mp.mpf(2)), "f64": (8, 10, mp.mpf(3))}
+
+
+def scaled_erfc(x: Any, centre: Any) -> Any:
+    """(x + K) exp(x^2) erfc x, by its asymptotic series where exp(x^2) would take long."""
+    if x < 1000:
+        return (x + centre) * mp.exp(x * x) * mp.erfc(x)
+    total = term = mp.mpf(1)
+    for k in range(1, 12):
+        term *= -(2 * k - 1) / (2 * x * x)
+        total += term
+    return (x + centre) / x * total / mp.sqrt(mp.pi)
+
+
+def scaled_error_function() -> None:
+    """Polynomials in (x - c) / (x + K) on ranges of 1 / (x + K) that are equally long."""
+    scales, cells, notes = {}, {}, []
+    for dtype, (count, degree, centre) in SCALED_ERFC.items():
+        # the last range ends at x = 0, in spite of an estimate to 2^-14
+        scale = rounded(centre * (count - mp.mpf(1) / 2) * (1 - mp.mpf(2) ** -11), dtype)
+        rows, worst = [], mp.mpf(0)
+        wider = mp.mpf(2) ** -12
+        for i in range(count):
+            low = max((i - mp.mpf(1) / 2) / scale * (1 - wider), mp.mpf(10) ** -16)
+            high = min((i + mp.mpf(1) / 2) / scale * (1 + wider), 1 / centre)
+            middle = rounded(2 / (low + high) - centre, dtype)
+            spacing = ulp(middle, dtype)
+            tries = [middle + float(spacing) * j for j in range(-1500, 1501)]
+
+            def missing(x: float, centre: Any = centre, dtype: str = dtype) -> Any:
+                value = scaled_erfc(mp.mpf(x), centre)
+                return abs(value / rounded(value, dtype) - 1)
+
+            c = min(tries, key=missing)
+            start = scaled_erfc(mp.mpf(c), centre)
+            ends = [(1 / end - centre - c) * end for end in (high, low)]
+
+            def target(d: Any, c: float = c, centre: Any = centre, start: Any = start) -> Any:
+                return (scaled_erfc((c + centre * d) / (1 - d), centre) - start) / d
+
+            def weight(d: Any, c: float = c, centre: Any = centre) -> Any:
+                return d / scaled_erfc((c + centre * d) / (1 - d), centre)
+
+            polynomial, error = remez(Spec("", guarded(target), guarded(weight), *ends, degree - 1, dtype))
+            worst = max(worst, error)
+            rows.append(
+                [c, rounded(start, dtype), *(rounded(coefficient, dtype) for coefficient in polynomial)]
+            )
+        scales[dtype], cells[dtype] = scale, list(zip(*rows, strict=True))
+        notes.append(f"{dtype} 2^{float(mp.log(worst, 2)):.1f}")
+    print("#: K.")
+    print(f"CENTRE: Final = { {dtype: float(row[2]) for dtype, row in SCALED_ERFC.items()} }")
+    print("#: The number of the range is the nearest integer to this over x + K.")
+    print(f"CELLS_PER_RECIPROCAL: Final = {scales}")
+    print("#: (x + K) exp(x^2) erfc x = sum of row[k + 1] ((x - row[0]) / (x + K))^k, by ranges; relative.")
+    print(f"#: Errors: {', '.join(notes)}.")
+    print("CELLS: Final = {")
+    for dtype, columns in cells.items():
+        print(f'    "{dtype}": (')
+        for column in columns:
+            items = textwrap.fill(
+                ", ".join(map(repr, column)), 109, initial_indent=" " * 12, subsequent_indent=" " * 12
+            )
+            print(f"        (\n{items},\n        ),")
+        print("    ),")
+    print("}\n", flush=True)
+
+
 def cube_roots(degrees: dict[str, int]) -> None:
     """By the lowest two bits of an exponent from -1 to 1 and three bits of the significand."""
     inverses, roots, series, notes = {}, {}, {}, []
@@ -310,6 +379,7 @@ def main() -> None:
     quarters("TANH", mp.tanh, -4, 5)
     quarters("ERF", mp.erf, -6, 5, True)
     error_function(16)
+    scaled_error_function()
     cube_roots({"f32": 3, "f64": 8})
 
 
