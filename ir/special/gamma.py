@@ -251,7 +251,8 @@ def precise_power(m: Evaluator, above: Any, below: Any, exponent: Any) -> Any:
     """(above / below)^exponent, where the rounding of the quotient is made good."""
     ratio = above / below
     product, low = m.two_product(ratio, below)
-    return m.pow(ratio, exponent) * (1.0 + exponent * (((above - product) - low) / above))
+    # of large exponents, what rounding took off the logarithm is no small number
+    return m.pow(ratio, exponent) * m.exp(exponent * (((above - product) - low) / above))
 
 
 def _zeta_slope(b: Any, orders: Index, s: Any, q: Any) -> Any:
