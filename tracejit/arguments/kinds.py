@@ -208,6 +208,16 @@ TENSOR: Final = ArgumentKind(is_tensor, "a tensor", DTypeError)
 TENSORS: Final = ArgumentKind(_tensors, "a tensor or a list of them", DTypeError)
 DTYPE: Final = ArgumentKind(is_dtype, "a dtype such as 'float64'", DTypeError)
 AXIS: Final = ArgumentKind(_integers, "an integer or a tuple of integers", AxisError)
+PAIR: Final = ArgumentKind(
+    lambda value: isinstance(value, (list, tuple)) and len(value) == 2, "a pair, a list or tuple of two"
+)
+COUNTS: Final = ArgumentKind(
+    lambda value: isinstance(value, (list, tuple)) and len(value) == 2 and all(map(is_index, value)),
+    "a pair of integers",
+)
+ORDER: Final = ArgumentKind(
+    lambda value: isinstance(value, str) or is_number(value), "a number, or the name of a norm"
+)
 AXES: Final = ArgumentKind(
     lambda value: isinstance(value, (list, tuple)) and _integers(value), "a tuple of integers", AxisError
 )
@@ -275,13 +285,18 @@ _IN_MODULE: Final[dict[str, dict[str, ArgumentKind]]] = {
     "autograd": {"inputs": TENSORS, "v": TENSORS},
     "debug": {"args": TREE},
     "einsum": {"operands": ARRAY},
+    "fft": {"d": NUMBER},
+    "linalg": {"axes": AXES, "ord": ORDER, "p": ORDER},
     "pad": {"pad_width": NESTED},
     "optim": {"grads": FLOATS, "tree": FLOATS},
     "permute_dims": {"axes": AXES},
     "pure_callback": {"args": TREE},
+    "scipy": {
+        "c_and_lower": PAIR, "l_and_u": COUNTS, "lu_and_piv": PAIR, "target": INTEGER, "trans": ANYTHING,
+    },
     "tensordot": {"axes": NESTED},
     "transpose": {"axes": AXES},
-}
+}  # fmt: skip
 
 
 def bound_arguments(

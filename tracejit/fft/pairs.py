@@ -15,7 +15,7 @@ from ..array.out_argument import write_out
 from ..eager.tensor import Tensor
 from ..ir.dtypes import FLOAT16, FLOAT32, complex_dtype, default_dtype, is_complex, is_inexact
 from ..ir.errors import DomainError, DTypeError
-from ..ir.types import normalize_axis
+from ..ir.types import as_shape, normalize_axis
 
 #: What multiplies transforms of n elements in the direction without a sign, and in the other one.
 _NORMS: Final = {"backward": (0.0, -1.0), "ortho": (-0.5, -0.5), "forward": (-1.0, 0.0)}
@@ -47,7 +47,7 @@ def size_of(name: str, n: Any, default: int, parameter: str = "n") -> int:
         raise DTypeError(f"{name}: {parameter} must be an integer, got {n!r}") from error
     if size < 1:
         raise DomainError(f"{name}: {parameter} must be at least 1, got {size} data points")
-    return size
+    return as_shape(name, size)[0]
 
 
 def line_axis(name: str, axis: Any, rank: int) -> int:

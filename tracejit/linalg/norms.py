@@ -114,9 +114,10 @@ def _matrix(name: str, x: Tensor, axes: tuple[Any, ...], ord: Any, keepdims: boo
     if ord in ("fro", "f"):
         value = _euclidean(y, last)
     elif ord == "nuc":
-        value = run("sum", run("svdvals", y), axes=(y.ndim - 2,))
+        value = run("sum", run("svdvals", matrices(name, y, "x")), axes=(y.ndim - 2,))
     elif ord in (2, -2):
-        value = run("max" if ord > 0 else "min", run("svdvals", y), axes=(y.ndim - 2,))
+        values = run("svdvals", matrices(name, y, "x"))
+        value = run("max" if ord > 0 else "min", values, axes=(y.ndim - 2,))
     elif ord in (1, -1, _INF, -_INF):
         sums = run("sum", run("abs", y), axes=(last[0] if abs(ord) == 1 else last[1],))
         value = run("max" if ord > 0 else "min", sums, axes=(y.ndim - 2,))
@@ -182,7 +183,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     if x.ndim < 2:
         nonzero = run("ne", x, 0.0)
         return run("cast", run("any", nonzero, axes=tuple(range(x.ndim))), dtype=INT64)
-    values = run("svdvals", x)
+    values = run("svdvals", matrices(name, x, "A"))
     if tol is None:
         if rtol is None:
             rtol = max(x.shape[-2:]) * float(np.finfo(x.dtype).eps)

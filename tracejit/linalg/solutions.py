@@ -23,6 +23,7 @@ from ..array.operands import (
 from ..eager.tensor import Tensor
 from ..ir.dtypes import INT64
 from ..ir.errors import ArgumentError, LinAlgError, ShapeError
+from ..ir.types import normalize_axis
 from .operands import factored, identity, inexact_argument, matrices, square_matrices, with_right_side
 
 
@@ -173,7 +174,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Tensor:
     name = "linalg.tensorsolve"
     x, right = inexact_argument(name, a, "a"), tensor_argument(name, b, "b")
     if axes is not None:
-        moved = [operator.index(axis) % x.ndim for axis in axes]
+        moved = [normalize_axis(name, axis, x.ndim) for axis in axes]
         x = run("transpose", x, perm=(*[i for i in range(x.ndim) if i not in moved], *moved))
     shape = x.shape[right.ndim :]
     size = math.prod(shape)

@@ -161,8 +161,13 @@ def _powers_of_two(exponent: int) -> list[int]:
 
 
 def _middle_divisor(size: int) -> int:
-    """The largest divisor of `size` up to its square root."""
-    return next(divisor for divisor in range(math.isqrt(size), 0, -1) if size % divisor == 0)
+    """The largest divisor of `size`, which has the factors `PRIMES`, up to its square root."""
+    divisors, rest = {1}, size
+    for prime in PRIMES:
+        while rest % prime == 0:
+            rest //= prime
+            divisors |= {divisor * prime for divisor in divisors}
+    return max(divisor for divisor in divisors if divisor * divisor <= size)
 
 
 def convolution_radices(least: int) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import tracejit as tj
 from tracejit.codegen.instrument.access_checks import AccessChecks
 from tracejit.codegen.kernels.fft.codelets import PRIMES
-from tracejit.codegen.kernels.fft.plan import convolution_radices, radices
+from tracejit.codegen.kernels.fft.plan import _middle_divisor, convolution_radices, radices
 from tracejit.codegen.kernels.fft.roots import unit_roots
 from tracejit.ir.graph import Function
 from tracejit.runtime.executable import Executable
@@ -196,6 +197,15 @@ def test_radices_multiply_to_the_size() -> None:
                 rest //= prime
         assert (factors is None) == (rest > 1)
         assert factors is None or np.prod(factors) == n
+
+
+@pytest.mark.parametrize("size", [1, 2, 4096, 6006, 2**20, 9 * 10**18])
+def test_middle_divisors(size: int) -> None:
+    """Also of sizes that nobody has memory for, in no time."""
+    divisor = _middle_divisor(size)
+    assert size % divisor == 0
+    assert divisor**2 <= size
+    assert not any(size % larger == 0 for larger in range(divisor + 1, min(math.isqrt(size), 10**4) + 1))
 
 
 def test_convolution_sizes_are_long_enough() -> None:

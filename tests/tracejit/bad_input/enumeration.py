@@ -126,7 +126,7 @@ def _mapped(run: Callable[[dict[str, Any]], Any], arrays: dict[str, Any]) -> Any
 
 
 def _differentiated(run: Callable[[dict[str, Any]], Any], arrays: dict[str, Any]) -> Any:
-    floating = {name: array for name, array in arrays.items() if array.dtype.kind == "f"}
+    floating = {name: array for name, array in arrays.items() if array.dtype.kind in "fc"}
     return tj.grad(lambda chosen: total(run({**arrays, **chosen})))(floating)
 
 
@@ -134,7 +134,7 @@ MODES = {"eager": _eager, "jit": _jitted, "vmap": _mapped, "grad": _differentiat
 
 
 def _is_array(value: Any) -> bool:
-    return isinstance(value, (np.ndarray, tj.Tensor)) and value.dtype.kind in "fiub"
+    return isinstance(value, (np.ndarray, tj.Tensor)) and value.dtype.kind in "fiubc"
 
 
 def cases(calls: list[Call]) -> Iterator[Case]:
@@ -145,7 +145,7 @@ def cases(calls: list[Call]) -> Iterator[Case]:
             arrays = [
                 name for name, argument in arguments.items() if name != parameter and _is_array(argument)
             ]
-            floating = [name for name in arrays if arguments[name].dtype.kind == "f"]
+            floating = [name for name in arrays if arguments[name].dtype.kind in "fc"]
             for wrong in WRONG:
                 if wrong in NO_MISTAKES.get((call.name, parameter), ()):
                     continue

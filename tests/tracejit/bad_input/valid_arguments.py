@@ -31,13 +31,13 @@ class Fresh:
 
 
 def total(*arguments: Any) -> Any:
-    """A scalar of all floating leaves of `arguments`."""
-    leaves = [tj.sum(leaf) for leaf in tj.tree_leaves(arguments) if _is_floating(leaf)]
+    """A scalar of all floating leaves of `arguments`, and of the real parts of complex ones."""
+    leaves = [tj.sum(tj.real(leaf)) for leaf in tj.tree_leaves(arguments) if _is_floating(leaf)]
     return sum(leaves, tj.tensor(0.0))
 
 
 def _is_floating(leaf: Any) -> bool:
-    return isinstance(leaf, tj.Tensor) and leaf.dtype.kind == "f"
+    return isinstance(leaf, tj.Tensor) and leaf.dtype.kind in "fc"
 
 
 def leaf() -> tj.Tensor:

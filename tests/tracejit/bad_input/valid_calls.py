@@ -18,6 +18,7 @@ import tracejit as tj
 from tracejit.array.deferred import OF_NUMPY
 
 from .deferred_arguments import OF_DEFERRED
+from .library_arguments import OF_LIBRARIES
 from .valid_arguments import BY_NAME, OF_FUNCTIONS, OF_METHODS, F, Fresh, I
 
 MODULES = (
@@ -32,6 +33,13 @@ MODULES = (
     "testing",
     "pytree",
     "tree",
+    "linalg",
+    "fft",
+    "emath",
+    "scipy.linalg",
+    "scipy.fft",
+    "scipy.signal",
+    "scipy.special",
 )
 #: What is public and no function of arguments: classes of errors, records that other functions make.
 RECORDS = frozenset(
@@ -162,7 +170,7 @@ def described(label: str, function: Callable[..., Any]) -> Call:
     table = (
         OF_METHODS.get(method, OF_FUNCTIONS.get(method))
         if method
-        else OF_FUNCTIONS.get(label, OF_DEFERRED.get(label))
+        else OF_FUNCTIONS.get(label, OF_DEFERRED.get(label, OF_LIBRARIES.get(label)))
     )
     if table is None and any(
         method.strip("_") in (way + name for way in ("", "r", "i")) for name in _INTEGERS

@@ -155,6 +155,8 @@ def test_results_in_an_array() -> None:
         (lambda x: tj.fft.fftfreq(0), ValueError, "fft.fftfreq: n must be at least 1, got 0"),
         (lambda x: tj.fft.rfftfreq(2.5), ValueError, "fft.rfftfreq: n must be an integer"),
         (lambda x: tj.fft.fftfreq(3, dtype=int), TypeError, "fft.fftfreq: dtype must be float32 or"),
+        (lambda x: tj.fft.fftfreq(3, []), TypeError, r"fft.fftfreq: d must be a number, got \[\]"),
+        (lambda x: tj.fft.irfft(x, 10**30), ValueError, r"fft.irfft: an array of shape .* is too large"),
         (lambda x: tj.fft.fftshift(x, 3), IndexError, "fft.fftshift: axis 3 is out of bounds"),
     ],
 )

@@ -116,6 +116,25 @@ def test_matrices_that_are_not_square(wrap: Any, name: str) -> None:
         (lambda: tj.linalg.inv("matrix"), "linalg.inv"),
         (lambda: tj.scipy.linalg.solve_triangular(tj.eye(2), tj.ones(2), trans=3), "trans must be"),
         (lambda: tj.scipy.linalg.lu_solve((tj.eye(2), [5, 7]), tj.ones(2)), "pivots must be between 0 and 1"),
+        (lambda: tj.linalg.norm(tj.ones((2, 2), "f2"), "nuc"), "argument x must be of float32 or wider"),
+        (lambda: tj.linalg.matrix_rank(tj.ones((2, 2), "f2")), "argument A must be of float32 or wider"),
+        (lambda: tj.linalg.vector_norm(tj.ones(2), ord={}), "vector_norm: argument ord: expected numbers"),
+        (lambda: tj.linalg.tensorsolve(tj.eye(2), tj.ones(2), (2,)), "axis 2 is out of bounds"),
+        (lambda: tj.linalg.tensorsolve(tj.eye(2), tj.ones(2), 1), "axes must be a tuple of integers, got 1"),
+        (lambda: tj.scipy.linalg.cho_solve(1.0, tj.ones(2)), "c_and_lower must be a pair"),
+        (lambda: tj.scipy.linalg.lu_solve(1.0, tj.ones(2)), "lu_and_piv must be a pair"),
+        (
+            lambda: tj.scipy.linalg.solve_banded(1, tj.eye(2), tj.ones(2)),
+            "l_and_u must be a pair of integers",
+        ),
+        (
+            lambda: tj.scipy.linalg.solve_banded((-1, 2), tj.eye(2), tj.ones(2)),
+            r"l_and_u must not be negative, got \(-1, 2\)",
+        ),
+        (
+            lambda: tj.scipy.linalg.solve_triangular(tj.eye(2), tj.ones(2), "T", tj.ones(2)),
+            "lower must be True or False",
+        ),
         (lambda: tj.scipy.linalg.solve_sylvester(tj.eye(2), tj.eye(3), tj.eye(2)), "argument q"),
     ],
 )

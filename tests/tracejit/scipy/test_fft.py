@@ -114,6 +114,19 @@ def test_errors(call: Any, message: str) -> None:
         call(tj.ones(4))
 
 
+def test_half_precision_is_computed_in_single() -> None:
+    x = np.array([1.0, 2.0, 0.5], np.float16)
+    for function in (fft.dct, fft.idst):
+        result = function(x)
+        assert result.dtype == np.float32
+        assert np.array_equal(result, function(x.astype(np.float32)))
+
+
+def test_sizes_are_integers() -> None:
+    with pytest.raises(tj.ArgumentError, match=r"next_fast_len: target must be an integer, got 1\.5"):
+        fft.next_fast_len(1.5)
+
+
 @pytest.mark.parametrize("real", [False, True])
 def test_fast_sizes_are_the_next_smooth_numbers(real: bool) -> None:
     primes = (2, 3, 5) if real else (2, 3, 5, 7, 11)

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...array.operands import as_tensor, constant_of, floating, reshaped, run, sliced
+from ...array.operands import constant_of, reshaped, run, sliced
 from ...eager.tensor import Tensor
-from ...fft.pairs import line_axis, resized, scale_of, size_of, transform
+from ...fft.pairs import as_inexact, line_axis, resized, scale_of, size_of, transform
 from ...ir.dtypes import is_complex
 from ...ir.errors import DomainError
 from .cosines import cosines
@@ -113,7 +113,7 @@ def _transform(
     if kind not in _INVERSE:
         raise DomainError(f"{name}: type must be 1, 2, 3 or 4, got {kind}")
     kind = _INVERSE[kind] if inverse else kind
-    x = floating(as_tensor(x))
+    x = as_inexact(x)
     place = line_axis(name, axis, x.ndim)
     size = size_of(name, n, x.shape[place])
     if kind == 1 and not sine and size < 2:

@@ -12,7 +12,7 @@ from ...array.joining import concatenate
 from ...array.operands import constant_of, filled, promoted_arrays, reshaped, run, tensor_argument
 from ...array.rearranging import flip
 from ...eager.tensor import Tensor
-from ...ir.errors import ShapeError
+from ...ir.errors import DomainError, ShapeError
 from ...linalg.operands import adjoint, matrices
 from ...linalg.solutions import solve
 from .factors import cho_solve, cholesky
@@ -169,6 +169,8 @@ def solve_banded(
     """
     name = "scipy.linalg.solve_banded"
     below, above = (operator.index(count) for count in l_and_u)
+    if min(below, above) < 0:
+        raise DomainError(f"{name}: l_and_u must not be negative, got {(below, above)}")
     diagonals = matrices(name, ab, "ab")
     if diagonals.ndim != 2 or diagonals.shape[0] != below + above + 1:
         raise ShapeError(

@@ -6,7 +6,8 @@ import math
 import operator
 from typing import Any
 
-from ...array.operands import as_tensor, run
+from ...array.operands import as_tensor, reshaped, run
+from ...array.ranges import arange
 from ...eager.tensor import Tensor
 from ...ir.errors import DomainError
 from .operands import floats, special
@@ -142,9 +143,8 @@ def multigammaln(a: Any, d: int) -> Tensor:
     if d < 1:
         raise DomainError(f"multigammaln: expected a positive integer d, got {d}")
     (a,) = floats(a)
-    total = gammaln(a)
-    for j in range(1, d):
-        total = total + gammaln(a - 0.5 * j)
+    halves = arange(d, dtype=a.dtype) * 0.5
+    total = run("sum", gammaln(reshaped(a, (*a.shape, 1)) - halves), axes=(a.ndim,))
     total = total + d * (d - 1) * 0.25 * math.log(math.pi)
     return run("where", run("gt", a, 0.5 * (d - 1)), total, math.nan)
 
