@@ -132,7 +132,7 @@ def test_matrices_that_are_not_square(wrap: Any, name: str) -> None:
             r"l_and_u must not be negative, got \(-1, 2\)",
         ),
         (
-            lambda: tj.scipy.linalg.solve_triangular(tj.eye(2), tj.ones(2), "T", tj.ones(2)),
+            lambda: tj.scipy.linalg.solve_triangular(tj.eye(2), tj.ones(2), "T", np.ones(2)),
             "lower must be True or False",
         ),
         (lambda: tj.scipy.linalg.solve_sylvester(tj.eye(2), tj.eye(3), tj.eye(2)), "argument q"),
