@@ -416,6 +416,8 @@ ELSEWHERE = {
             "det",
             "adjugate",
             "logabsdet",
+            "signdet",
+            "complex_linalg",
             "qr",
             "svd",
             "svdvals",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..array.operands import real_where_known, run
+from ..array.operands import cast, real_where_known, run
 from ..eager.tensor import Tensor
+from ..ir.dtypes import FLOAT64, complex_dtype, result_type
 from ..ir.errors import AttributeValueError
 from .operands import adjoint, matrices, several, square_matrices
 
@@ -79,8 +80,8 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     name = "linalg.qr"
     if mode not in ("reduced", "complete", "r"):
         raise AttributeValueError(f"{name}: mode must be 'reduced', 'complete' or 'r', got {mode!r}")
-    q, r = several("qr", matrices(name, a), mode="complete" if mode == "complete" else "reduced")
-    return r if mode == "r" else QRResult(q, r)
+    x = matrices(name, a)
+    return run("qr", x, mode="r") if mode == "r" else QRResult(*several("qr", x, mode=mode))
 
 
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
@@ -161,7 +162,8 @@ def eig(a: Any) -> EigResult:
     Raises LinAlgError for NaN and infinities. Semantics: ``numpy.linalg.eig``.
     """
     x = square_matrices("linalg.eig", a)
-    values, vectors = several("eig", x)
+    dtype = complex_dtype(x.dtype)
+    values, vectors = (cast(result, dtype) for result in several("eig", _wide(x)))
     if x.dtype.kind != "c":
         values, vectors = real_where_known(values, vectors)
     return EigResult(values, vectors)
@@ -180,8 +182,13 @@ def eigvals(a: Any) -> Tensor:
     Raises LinAlgError for NaN and infinities. Semantics: ``numpy.linalg.eigvals``.
     """
     x = square_matrices("linalg.eigvals", a)
-    values = run("eigvals", x)
+    values = cast(run("eigvals", _wide(x)), complex_dtype(x.dtype))
     return values if x.dtype.kind == "c" else real_where_known(values)[0]
+
+
+def _wide(x: Tensor) -> Tensor:
+    """`x` in double precision, in which NumPy computes, so that eigenvalues have the same order."""
+    return cast(x, result_type(x.dtype, FLOAT64))
 
 
 def _lower(name: str, a: Any, triangle: str) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Final
 
 from ....ir.lapack.library import LapackLibrary
 from ...interface import lapack_symbol
@@ -11,18 +12,27 @@ from ...llvm.emitter import Reg, constant, pointer
 from ...llvm.loops import FunctionWriter
 from ...llvm.transpose import turned
 
-#: What LAPACK calls the dtypes.
-LETTERS = {"f32": "s", "f64": "d"}
+#: The first letter of LAPACK's functions, by the dtype of real numbers and the numbers in an element.
+LETTERS: Final = {("f32", 1): "s", ("f64", 1): "d", ("f32", 2): "c", ("f64", 2): "z"}
+#: Functions that have another name for complex matrices.
+COMPLEX_NAMES: Final = {"syevd": "heevd", "orgqr": "ungqr"}
+
+
+def routine(name: str, dtype: str, parts: int) -> str:
+    """LAPACK's whole name of its function `name`, for elements of `parts` numbers of `dtype`."""
+    return LETTERS[dtype, parts] + (COMPLEX_NAMES.get(name, name) if parts == 2 else name)
 
 
 class Caller:
     """Writes calls of the functions of a `library` for one dtype into a function.
 
+    Elements are `parts` numbers of `dtype`: two of complex matrices.
+
     *Requires*: numbers and texts are asked for outside of loops.
     """
 
-    def __init__(self, w: FunctionWriter, library: LapackLibrary, dtype: str) -> None:
-        self.w, self.dtype = w, dtype
+    def __init__(self, w: FunctionWriter, library: LapackLibrary, dtype: str, parts: int) -> None:
+        self.w, self.dtype, self.parts = w, dtype, parts
         self.bits = library.integer_bits
         self.integer = f"i{self.bits}"
         self.info = w.slot(self.integer, 1)
@@ -35,10 +45,11 @@ class Caller:
         self.w.store(constant(value, self.integer), place)
         return place
 
-    def real(self, value: float) -> str:
-        """A pointer to a number of the matrices' dtype."""
-        place = self.w.slot(self.dtype, 1)
-        self.w.store(constant(value, self.dtype), place)
+    def element(self, value: float) -> str:
+        """A pointer to an element that is a real number."""
+        place = self.w.slot(self.dtype, self.parts)
+        for part, number in enumerate((value, 0.0)[: self.parts]):
+            self.w.store(constant(number, self.dtype), self.w.offset(place, self.dtype, part))
         return place
 
     def text(self, letter: str) -> str:
@@ -49,7 +60,7 @@ class Caller:
 
     def call(self, name: str, arguments: Sequence[str], texts: int) -> None:
         """Call ``name``, for the dtype, on pointers; the lengths of its `texts` come last."""
-        symbol = lapack_symbol(LETTERS[self.dtype] + name, self.bits)
+        symbol = lapack_symbol(routine(name, self.dtype, self.parts), self.bits)
         if symbol not in self.symbols:
             self.symbols.append(symbol)
         kinds = ["ptr"] * len(arguments) + ["i64"] * texts
@@ -82,18 +93,28 @@ def one_thread(w: FunctionWriter, library: LapackLibrary) -> Iterator[list[str]]
     w.when(several, lambda: w.run(put, before))
 
 
+#: Rows and columns of the blocks in which complex matrices are transposed, for the caches' sake.
+_COMPLEX_BLOCK: Final = 4
+
+
 def transpose(
-    w: FunctionWriter, dtype: str, size: tuple[int, int], source: str, result: str, lanes: int
+    w: FunctionWriter, dtype: str, size: tuple[int, int], source: str, result: str, lanes: int, parts: int
 ) -> None:
-    """Write a matrix of `size` (rows, columns) at `source` transposed to `result`."""
+    """Write a matrix of `size` (rows, columns) at `source` transposed to `result`; elements are `parts`
+    numbers."""
+    if parts == 2 and dtype == "f32":  # a pair is as wide as one f64, which is moved bit by bit
+        dtype, parts, lanes = "f64", 1, max(lanes // 2, 1)
     rows, columns = size
-    whole_rows, whole_columns = rows - rows % lanes, columns - columns % lanes
+    side = _COMPLEX_BLOCK if parts == 2 else lanes
+    whole_rows, whole_columns = rows - rows % side, columns - columns % side
+
+    def at(pointer: str, row: Reg, column: Reg, width: int) -> str:
+        return w.offset(pointer, dtype, w.mul(w.add(w.mul(row, width), column), parts))
 
     def by_elements(first: tuple[int, int], last: tuple[int, int]) -> None:
         def row(i: Reg, _: list[Reg]) -> Sequence[Reg]:
             def element(j: Reg, _: list[Reg]) -> Sequence[Reg]:
-                value = w.load(w.offset(source, dtype, w.add(w.mul(i, columns), j)), dtype)
-                w.store(value, w.offset(result, dtype, w.add(w.mul(j, rows), i)))
+                w.store(w.load(at(source, i, j, columns), dtype, parts), at(result, j, i, rows))
                 return ()
 
             w.loop(first[1], last[1], 1, element)
@@ -103,19 +124,27 @@ def transpose(
 
     def by_blocks(i: Reg, _: list[Reg]) -> Sequence[Reg]:
         def block(j: Reg, _: list[Reg]) -> Sequence[Reg]:
-            vectors = [
-                w.load(w.offset(source, dtype, w.add(w.mul(w.add(i, k), columns), j)), dtype, lanes)
-                for k in range(lanes)
-            ]
+            sources = [at(source, w.add(i, k), j, columns) for k in range(side)]
+            if parts == 2:
+                elements = [
+                    [w.load(w.offset(place, dtype, 2 * k), dtype, 2) for place in sources]
+                    for k in range(side)
+                ]
+                for k, column in enumerate(elements):
+                    place = at(result, w.add(j, k), i, rows)
+                    for row, value in enumerate(column):
+                        w.store(value, w.offset(place, dtype, 2 * row))
+                return ()
+            vectors = [w.load(place, dtype, lanes) for place in sources]
             for k, vector in enumerate(turned(w, vectors)):
-                w.store(vector, w.offset(result, dtype, w.add(w.mul(w.add(j, k), rows), i)))
+                w.store(vector, at(result, w.add(j, k), i, rows))
             return ()
 
-        w.loop(0, whole_columns, lanes, block)
+        w.loop(0, whole_columns, side, block)
         return ()
 
     if whole_rows and whole_columns:
-        w.loop(0, whole_rows, lanes, by_blocks)
+        w.loop(0, whole_rows, side, by_blocks)
         by_elements((0, whole_columns), (whole_rows, columns))
         by_elements((whole_rows, 0), (rows, columns))
     else:

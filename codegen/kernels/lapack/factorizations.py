@@ -5,12 +5,12 @@ Each function writes the code, and gives the condition of failure, or None where
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 
 from ....ir.graph import Instruction
 from ...llvm.emitter import Reg, constant
-from .calls import transpose
 from .problem import BLOCK, Problem, Sizes, aligned, size_of
 
 # -- Cholesky -------------------------------------------------------------------------------------
@@ -23,7 +23,7 @@ def cholesky(p: Problem) -> Reg | None:
     p.call("potrf", ["'U", size, result, size])
 
     def clear_above(row: Reg, _: list[Reg]) -> Sequence[Reg]:
-        first = w.offset(result, p.dtype, w.add(w.mul(row, size + 1), 1))
+        first = p.at(result, w.add(w.mul(row, size + 1), 1))
         w.clear(first, w.mul(w.sub(constant(size - 1, "i64"), row), p.bytes))
         return ()
 
@@ -37,7 +37,7 @@ def cholesky(p: Problem) -> Reg | None:
             w.store(constant(math.nan, p.dtype), w.offset(result, p.dtype, index))
             return ()
 
-        w.loop(0, size * size, 1, element)
+        w.loop(0, size * size * p.parts, 1, element)
         return []
 
     w.when(failed, fill)
@@ -47,31 +47,39 @@ def cholesky(p: Problem) -> Reg | None:
 # -- triangular systems ---------------------------------------------------------------------------
 
 
-def _solve(
-    p: Problem, factor: str, right: str, columns: int, *, lower: bool, transpose: bool, unit: bool
-) -> None:
-    """Solve in place: ``x^T op(a)^T = b^T`` to LAPACK, for which `factor` is transposed."""
+def _solve(p: Problem, factor: str, right: str, columns: int, *, lower: bool, unit: bool) -> None:
+    """Solve in place: ``x^T op(a)^T = b^T`` to LAPACK, for which `factor` is transposed.
+
+    It knows no conjugation alone, and of a vector none of what is transposed already: then both sides are.
+    """
+    attrs = p.instruction.attrs
+    turned, conjugated = attrs["transpose"], attrs["conjugate"] and p.parts == 2
     size = p.instruction.operands[0].shape[-1]
     uplo, diagonal = "'U" if lower else "'L", "'U" if unit else "'N"
+    around = conjugated and turned == (columns == 1)
+    if around:
+        p.conjugate(right, size * columns)
     if columns == 1:
+        operation = "'N" if turned else "'C" if conjugated else "'T"
+        p.call("trsv", [uplo, operation, diagonal, size, factor, size, right, 1], info=False)
+    else:
+        operation = "'N" if not turned else "'C" if conjugated else "'T"
         p.call(
-            "trsv", [uplo, "'N" if transpose else "'T", diagonal, size, factor, size, right, 1], info=False
+            "trsm",
+            ["'R", uplo, operation, diagonal, columns, size, p.constants[1.0], factor, size, right, columns],
+            info=False,
         )
-        return
-    turn = "'T" if transpose else "'N"
-    p.call(
-        "trsm",
-        ["'R", uplo, turn, diagonal, columns, size, p.constants[1.0], factor, size, right, columns],
-        info=False,
-    )
+    if around:
+        p.conjugate(right, size * columns)
 
 
 def _zero_on_diagonal(p: Problem, matrix: str, size: int) -> Reg:
     w = p.w
 
     def element(row: Reg, seen: list[Reg]) -> Sequence[Reg]:
-        value = w.load(w.offset(matrix, p.dtype, w.mul(row, size + 1)), p.dtype)
-        return [w.or_(seen[0], w.eq(value, 0.0))]
+        value = p.load(matrix, w.mul(row, size + 1))
+        zeros = [w.eq(value, 0.0)] if p.parts == 1 else [w.eq(w.extract(value, part), 0.0) for part in (0, 1)]
+        return [w.or_(seen[0], functools.reduce(w.and_, zeros))]
 
     (zero,) = w.loop(0, size, 1, element, [constant(False, "bool")])
     return zero
@@ -82,10 +90,7 @@ def triangular_solve(p: Problem) -> Reg | None:
     attrs, right = p.instruction.attrs, p.instruction.operands[1]
     rows, columns = right.shape[-2:]
     p.w.copy(p.results[0], p.operands[1], rows * columns * p.bytes)
-    _solve(
-        p, p.operands[0], p.results[0], columns,
-        lower=attrs["lower"], transpose=attrs["transpose"], unit=attrs["unit_diagonal"],
-    )  # fmt: skip
+    _solve(p, p.operands[0], p.results[0], columns, lower=attrs["lower"], unit=attrs["unit_diagonal"])
     if attrs["on_singular"] == "raise" and not attrs["unit_diagonal"]:
         return _zero_on_diagonal(p, p.operands[0], rows)
     return None
@@ -101,9 +106,9 @@ def lu(p: Problem) -> Reg | None:
     factors, pivots, permutation = p.results
     by_columns = p.workspace
     own = p.place(aligned(rows * columns * p.bytes))
-    transpose(w, p.dtype, (rows, columns), p.operands[0], by_columns, p.lanes)
+    p.transpose((rows, columns), p.operands[0], by_columns)
     p.call("getrf", [rows, columns, by_columns, rows, own])
-    transpose(w, p.dtype, (columns, rows), by_columns, factors, p.lanes)
+    p.transpose((columns, rows), by_columns, factors)
 
     def number(row: Reg, _: list[Reg]) -> Sequence[Reg]:
         w.store(row, w.offset(permutation, "i64", row))
@@ -147,13 +152,13 @@ def lu_solve(p: Problem) -> Reg | None:
         own = w.mul(row, columns)
         to, source = (other, own) if turned else (own, other)
         place = solved if turned else right
-        w.copy(w.offset(result, p.dtype, to), w.offset(place, p.dtype, source), columns * p.bytes)
+        w.copy(p.at(result, to), p.at(place, source), columns * p.bytes)
         return ()
 
     if not turned:
         w.loop(0, size, 1, move)
     for lower in (False, True) if turned else (True, False):
-        _solve(p, lu, solved, columns, lower=lower, transpose=turned, unit=lower)
+        _solve(p, lu, solved, columns, lower=lower, unit=lower)
     if turned:
         w.loop(0, size, 1, move)
     if attrs["on_singular"] == "raise":
@@ -173,39 +178,42 @@ def lu_solve_workspace(instruction: Instruction, nbytes: int) -> int:
 def qr(p: Problem) -> Reg | None:
     """Called as NumPy calls it; `gelqf` of the matrix as it lies takes half as long again."""
     w, (rows, columns) = p.w, size_of(p.instruction)
-    q, r = p.results
-    least, inner = min(rows, columns), p.instruction.results[0].shape[-1]
+    least, r = min(rows, columns), p.results[-1]
+    height = p.instruction.results[-1].shape[-2]
     basis, tau, work, length = _qr_places(p.instruction, p.bytes)
     by_columns = p.workspace
-    transpose(w, p.dtype, (rows, columns), p.operands[0], by_columns, p.lanes)
+    p.transpose((rows, columns), p.operands[0], by_columns)
     p.call("geqrf", [rows, columns, by_columns, rows, p.place(tau), p.place(work), length])
-    w.copy(p.place(basis), by_columns, rows * least * p.bytes)
 
     def column(index: Reg, _: list[Reg]) -> Sequence[Reg]:
         """Column `index` of r down to the diagonal, and zeros below."""
 
         def above(row: Reg, _: list[Reg]) -> Sequence[Reg]:
-            value = w.load(w.offset(by_columns, p.dtype, w.add(w.mul(index, rows), row)), p.dtype)
+            value = p.load(by_columns, w.add(w.mul(index, rows), row))
             below = w.gt(row, index)
-            w.store(w.select(below, 0.0, value), w.offset(r, p.dtype, w.add(w.mul(row, columns), index)))
+            w.store(w.select(below, 0.0, value), p.at(r, w.add(w.mul(row, columns), index)))
             return ()
 
         w.loop(0, least, 1, above)
         return ()
 
     w.loop(0, columns, 1, column)
-    if inner > least:
-        w.clear(w.offset(r, p.dtype, least * columns), (inner - least) * columns * p.bytes)
-    p.call("orgqr", [rows, inner, least, p.place(basis), rows, p.place(tau), p.place(work), length])
-    transpose(w, p.dtype, (inner, rows), p.place(basis), q, p.lanes)
+    if height > least:
+        w.clear(p.at(r, least * columns), (height - least) * columns * p.bytes)
+    if len(p.results) == 2:
+        inner = p.instruction.results[0].shape[-1]
+        w.copy(p.place(basis), by_columns, rows * least * p.bytes)
+        p.call("orgqr", [rows, inner, least, p.place(basis), rows, p.place(tau), p.place(work), length])
+        p.transpose((inner, rows), p.place(basis), p.results[0])
     return None
 
 
 def _qr_places(instruction: Instruction, nbytes: int) -> Sizes:
     """Bytes where q by columns, tau and LAPACK's workspace begin, and the number of elements of that."""
     rows, columns = size_of(instruction)
+    inner = instruction.results[0].shape[-1] if len(instruction.results) == 2 else 0
     basis = aligned(rows * columns * nbytes)
-    tau = basis + aligned(rows * instruction.results[0].shape[-1] * nbytes)
+    tau = basis + aligned(rows * inner * nbytes)
     work = tau + aligned(min(rows, columns) * nbytes)
     return basis, tau, work, BLOCK * max(rows, columns)
 

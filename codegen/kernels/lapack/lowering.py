@@ -6,16 +6,16 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Instruction, Value
 from ....ir.lapack.library import LapackLibrary, library
+from ....ir.ops.linalg.pairs import complex_instruction
 from ...interface import LINALG_ERROR
-from ...llvm.emitter import BITS, Reg, constant
+from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ..kernel import Kernel, empty_kernel, signature
 from ..lowering import LoweringContext
-from .calls import LETTERS, Caller, one_thread
-from .problem import Factorization, Problem, dtype_of
+from .calls import Caller, one_thread, routine
+from .problem import Factorization, Problem, dtype_of, element_bytes
 from .table import FACTORIZATIONS
 
 #: Cycles of a call for a matrix, and floating operations in a cycle.
@@ -25,6 +25,7 @@ _FLOPS: Final = 8.0
 
 def lapack_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel | None:
     """One matrix of the batch after the other; None where the op or LAPACK is not there."""
+    instruction = complex_instruction(instruction)
     chosen = _factorization(instruction)
     if chosen is None:
         return None
@@ -39,21 +40,14 @@ def lapack_kernel(name: str, instruction: Instruction, context: LoweringContext)
             if any(value.type.size for value in instruction.results)
             else empty_kernel(name, len(values), description)
         )
-    dtype = dtype_of(instruction)
-    workspace = factorization.workspace(instruction, BITS[dtype] // 8)
+    dtype, parts = dtype_of(a)
+    workspace = factorization.workspace(instruction, element_bytes(a))
     w = FunctionWriter(context.declarations)
-    caller = Caller(w, lapack, dtype)
+    caller = Caller(w, lapack, dtype, parts)
     problem = Problem(
-        w,
-        caller,
-        instruction,
-        dtype,
-        context.target.lanes(dtype),
-        [],
-        [],
-        f"%b{len(values)}",
+        w, caller, instruction, dtype, parts, context.target.lanes(dtype), [], [], f"%b{len(values)}",
         _Constants(caller),
-    )
+    )  # fmt: skip
 
     def one_matrix(index: Reg, seen: list[Reg]) -> Sequence[Reg]:
         places = [_matrix_at(w, i, value, len(a.shape) - 2, index) for i, value in enumerate(values)]
@@ -72,7 +66,7 @@ def lapack_kernel(name: str, instruction: Instruction, context: LoweringContext)
     else:
         w.ret()
     code = w.function(signature(name, buffers, result="i32" if message else "void"), "nounwind")
-    cycles = batch * (_CALL + factorization.flops(instruction) / _FLOPS)
+    cycles = batch * (_CALL + parts * parts * factorization.flops(instruction) / _FLOPS)
     return Kernel(
         name, [code], description, tasks=batch, cycles=cycles, errors=(message,) if message else (),
         slowdown=0.0,
@@ -94,7 +88,7 @@ class _Constants(dict[object, str]):
         if isinstance(value, str):
             place = caller.text(value)
         elif isinstance(value, float):
-            place = caller.real(value)
+            place = caller.element(value)
         else:
             assert isinstance(value, int)
             place = caller.number(value)
@@ -105,16 +99,16 @@ class _Constants(dict[object, str]):
 
 def _matrix_at(w: FunctionWriter, number: int, value: Value, batch_rank: int, index: Reg) -> str:
     """The pointer to matrix `index` of the batch in buffer `number`."""
-    return w.offset(f"%b{number}", SHORT_NAME[value.dtype], w.mul(index, math.prod(value.shape[batch_rank:])))
+    dtype, parts = dtype_of(value)
+    return w.offset(f"%b{number}", dtype, w.mul(index, parts * math.prod(value.shape[batch_rank:])))
 
 
 def _factorization(instruction: Instruction) -> tuple[Factorization, LapackLibrary] | None:
-    factorization, dtype = FACTORIZATIONS.get(instruction.op.name), instruction.operands[0].dtype
-    lapack = library() if factorization is not None and dtype.char in "fd" else None
+    factorization, a = FACTORIZATIONS.get(instruction.op.name), instruction.operands[0]
+    lapack = library() if factorization is not None and a.dtype.char in "fdFD" else None
     if factorization is None or lapack is None:
         return None
-    letter = LETTERS[dtype_of(instruction)]
-    if not all(lapack.find(letter + name) for name in factorization.names):
+    if not all(lapack.find(routine(name, *dtype_of(a))) for name in factorization.names):
         return None
     return factorization, lapack
 
@@ -131,7 +125,6 @@ def _message(instruction: Instruction, factorization: Factorization) -> str:
 
 def lapack_workspace(instruction: Instruction, context: LoweringContext) -> int:
     """Bytes that the kernel works in."""
-    chosen = _factorization(instruction)
-    if chosen is None or instruction.operands[0].type.size == 0:
-        return 0
-    return chosen[0].workspace(instruction, BITS[dtype_of(instruction)] // 8)
+    instruction = complex_instruction(instruction)
+    chosen, a = _factorization(instruction), instruction.operands[0]
+    return 0 if chosen is None or a.type.size == 0 else chosen[0].workspace(instruction, element_bytes(a))

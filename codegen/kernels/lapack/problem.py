@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from ....ir.dtypes import SHORT_NAME
-from ....ir.graph import Instruction
+from ....ir.dtypes import SHORT_NAME, is_complex, real_dtype
+from ....ir.graph import Instruction, Value
 from ....ir.records import record
-from ...llvm.emitter import BITS, Reg
+from ...llvm.emitter import BITS, Reg, constant
 from ...llvm.loops import FunctionWriter
-from .calls import Caller
+from ...llvm.registers import Number
+from .calls import Caller, transpose
 
 #: Columns that LAPACK's blocked functions work on at a time, at most.
 BLOCK: Final = 64
@@ -23,7 +25,9 @@ class Problem:
     w: FunctionWriter
     caller: Caller
     instruction: Instruction
+    #: That of the numbers of which elements are made, and how many: two of complex matrices.
     dtype: str
+    parts: int
     lanes: int
     #: Pointers to the matrices of the operands, and of the results.
     operands: Sequence[str]
@@ -43,7 +47,43 @@ class Problem:
     @property
     def bytes(self) -> int:
         """Of an element."""
-        return BITS[self.dtype] // 8
+        return BITS[self.dtype] // 8 * self.parts
+
+    def at(self, pointer: str, elements: Number) -> str:
+        """`pointer` moved by `elements`."""
+        count = self.w.mul(elements, self.parts) if isinstance(elements, Reg) else int(elements) * self.parts
+        return self.w.offset(pointer, self.dtype, count)
+
+    def load(self, pointer: str, element: Number) -> Reg:
+        """An element; the parts of a complex one are lanes."""
+        return self.w.load(self.at(pointer, element), self.dtype, self.parts)
+
+    def transpose(self, size: tuple[int, int], source: str, result: str) -> None:
+        """Write a matrix of `size` (rows, columns) at `source` transposed to `result`."""
+        transpose(self.w, self.dtype, size, source, result, self.lanes, self.parts)
+
+    def all_finite(self, pointer: str, count: int) -> Reg:
+        """Whether `count` elements are finite: LAPACK's iterations are not asked about others."""
+        w = self.w
+
+        def element(index: Reg, seen: list[Reg]) -> Sequence[Reg]:
+            value = w.load(w.offset(pointer, self.dtype, index), self.dtype)
+            return [w.and_(seen[0], w.lt(w.abs(value), math.inf))]
+
+        (finite,) = w.loop(0, count * self.parts, 1, element, [constant(True, "bool")])
+        return finite
+
+    def conjugate(self, pointer: str, count: int) -> None:
+        """Conjugate `count` elements in place."""
+        w = self.w
+
+        def element(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            place = w.offset(pointer, self.dtype, w.add(w.mul(index, 2), 1))
+            w.store(w.neg(w.load(place, self.dtype)), place)
+            return ()
+
+        if self.parts == 2:
+            w.loop(0, count, 1, element)
 
     def place(self, offset: int) -> str:
         """The pointer to byte `offset` of the workspace."""
@@ -64,6 +104,21 @@ class Problem:
 
 
 Sizes = tuple[int, ...]
+
+
+class WorkspaceParts:
+    """Where the parts of a workspace begin, in bytes, and how many elements they have; by name."""
+
+    def __init__(self) -> None:
+        self.start: dict[str, int] = {}
+        self.count: dict[str, int] = {}
+        #: The bytes of all of them.
+        self.end = 0
+
+    def add(self, name: str, count: int, nbytes: int) -> None:
+        """Append a part of `count` elements of `nbytes`."""
+        self.start[name], self.count[name] = self.end, count
+        self.end += aligned(max(count, 1) * nbytes)
 
 
 @record(eq=False)
@@ -94,6 +149,11 @@ def no_workspace(instruction: Instruction, nbytes: int) -> int:
     return 0
 
 
-def dtype_of(instruction: Instruction) -> str:
-    """The short name of the dtype of the matrices."""
-    return SHORT_NAME[instruction.operands[0].dtype]
+def dtype_of(value: Value) -> tuple[str, int]:
+    """The short name of the dtype of the real numbers in an array, and how many an element has."""
+    return SHORT_NAME[real_dtype(value.dtype)], 1 + is_complex(value.dtype)
+
+
+def element_bytes(value: Value) -> int:
+    """Of the array `value`."""
+    return int(value.dtype.itemsize)

@@ -1,66 +1,81 @@
-"""Eigenvalues and singular values by LAPACK, for one matrix."""
+"""Eigenvalues and singular values by LAPACK, for one matrix.
+
+It is called as NumPy calls it, so that vectors have the same signs and phases.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from ....ir.dtypes import is_complex
 from ....ir.graph import Instruction
-from ...llvm.emitter import Reg
-from .calls import transpose
-from .problem import BLOCK, Problem, Sizes, aligned, size_of
+from ...llvm.emitter import Reg, constant
+from .problem import BLOCK, Problem, WorkspaceParts, size_of
+
+# -- of Hermitian matrices ------------------------------------------------------------------------
 
 
 def eigh(p: Problem) -> Reg | None:
-    """Called as NumPy calls it, so that vectors have the same signs."""
-    w, (size, _) = p.w, size_of(p.instruction)
+    """The eigenvalues of the lower triangle and, unless there is just one result, the vectors."""
+    (size, _), places = size_of(p.instruction), _eigh_places(p.instruction, p.bytes)
     vectors = len(p.results) == 2
-    work, numbers, length, count = _eigh_places(p.instruction, p.bytes)
-    transpose(w, p.dtype, (size, size), p.operands[0], p.workspace, p.lanes)
-    job = "'V" if vectors else "'N"
-    p.call(
-        "syevd",
-        [job, "'L", size, p.workspace, size, p.results[0], p.place(work), length, p.place(numbers), count],
-    )
+    p.transpose((size, size), p.operands[0], p.workspace)
+    arguments = ["'V" if vectors else "'N", "'L", size, p.workspace, size, p.results[0]]
+    names = ("work", "reals", "integers") if p.parts == 2 else ("work", "integers")
+    for name in names:
+        arguments += [p.place(places.start[name]), places.count[name]]
+    p.call("syevd", arguments)
     failed = p.caller.failed()
     if vectors:
-        transpose(w, p.dtype, (size, size), p.workspace, p.results[1], p.lanes)
+        p.transpose((size, size), p.workspace, p.results[1])
     return failed
 
 
-def _eigh_places(instruction: Instruction, nbytes: int) -> Sizes:
-    size, _ = size_of(instruction)
+def _eigh_places(instruction: Instruction, nbytes: int) -> WorkspaceParts:
+    (size, _), places = size_of(instruction), WorkspaceParts()
     vectors = len(instruction.results) == 2
-    length = (1 + 6 * size + 2 * size * size if vectors else 2 * size + 1) + BLOCK * size
-    count = 3 + 5 * size if vectors else 1
-    work = aligned(size * size * nbytes)
-    return work, work + aligned(length * nbytes), length, count
+    places.add("matrix", size * size, nbytes)
+    if is_complex(instruction.operands[0].dtype):
+        places.add("work", (2 * size + size * size if vectors else size + 1) + BLOCK * size, nbytes)
+        places.add("reals", 1 + 5 * size + 2 * size * size if vectors else size, nbytes // 2)
+    else:
+        length = 1 + 6 * size + 2 * size * size if vectors else 2 * size + 1
+        places.add("work", length + BLOCK * size, nbytes)
+    places.add("integers", 3 + 5 * size if vectors else 1, 8)
+    return places
 
 
 def eigh_workspace(instruction: Instruction, nbytes: int) -> int:
     """Bytes for the transposed matrix and LAPACK's own workspaces."""
-    _, numbers, _, count = _eigh_places(instruction, nbytes)
-    return numbers + 8 * count
+    return _eigh_places(instruction, nbytes).end
+
+
+# -- singular values ------------------------------------------------------------------------------
 
 
 def svd(p: Problem) -> Reg | None:
-    """Called as NumPy calls it, so that vectors have the same signs."""
-    w, (rows, columns) = p.w, size_of(p.instruction)
+    """The singular values and, unless they are the one result, the vectors."""
+    rows, columns = size_of(p.instruction)
     left, right = _svd_sides(p.instruction)
-    at_left, at_right, work, numbers, length = _svd_places(p.instruction, p.bytes)
-    transpose(w, p.dtype, (rows, columns), p.operands[0], p.workspace, p.lanes)
+    places = _svd_places(p.instruction, p.bytes)
+    at_left, at_right, work = (p.place(places.start[name]) for name in ("left", "right", "work"))
+    p.transpose((rows, columns), p.operands[0], p.workspace)
     if not left:
         job, s = "'N", p.results[0]
     else:
         job, s = "'A" if p.instruction.attrs["full_matrices"] else "'S", p.results[1]
+    reals = [p.place(places.start["reals"])] if p.parts == 2 else []
     p.call(
         "gesdd",
         [
-            job, rows, columns, p.workspace, rows, s, p.place(at_left), rows, p.place(at_right),
-            max(right, 1), p.place(work), length, p.place(numbers),
+            job, rows, columns, p.workspace, rows, s, at_left, rows, at_right, max(right, 1), work,
+            places.count["work"], *reals, p.place(places.start["integers"]),
         ],
     )  # fmt: skip
     failed = p.caller.failed()
     if left:
-        transpose(w, p.dtype, (left, rows), p.place(at_left), p.results[0], p.lanes)
-        transpose(w, p.dtype, (columns, right), p.place(at_right), p.results[2], p.lanes)
+        p.transpose((left, rows), at_left, p.results[0])
+        p.transpose((columns, right), at_right, p.results[2])
     return failed
 
 
@@ -71,19 +86,99 @@ def _svd_sides(instruction: Instruction) -> tuple[int, int]:
     return instruction.results[0].shape[-1], instruction.results[2].shape[-2]
 
 
-def _svd_places(instruction: Instruction, nbytes: int) -> Sizes:
-    """Bytes where the left and right vectors and LAPACK's workspaces begin, and the elements of the first."""
-    rows, columns = size_of(instruction)
+def _svd_places(instruction: Instruction, nbytes: int) -> WorkspaceParts:
+    (rows, columns), places = size_of(instruction), WorkspaceParts()
     left, right = _svd_sides(instruction)
     least, most = min(rows, columns), max(rows, columns)
-    length = 4 * least * least + 8 * least + most + max(most, 7 * least) + BLOCK * (least + most)
-    at_left = aligned(rows * columns * nbytes)
-    at_right = at_left + aligned(rows * left * nbytes)
-    work = at_right + aligned(columns * right * nbytes)
-    return at_left, at_right, work, work + aligned(length * nbytes), length
+    places.add("matrix", rows * columns, nbytes)
+    places.add("left", rows * left, nbytes)
+    places.add("right", columns * right, nbytes)
+    if is_complex(instruction.operands[0].dtype):
+        length = least * least + 3 * least + most
+        reals = max(5 * least * least + 7 * least, 2 * most * least + 2 * least * least + least)
+        places.add("reals", reals if left else 7 * least, nbytes // 2)
+    else:
+        length = 4 * least * least + 8 * least + most + max(most, 7 * least)
+    places.add("work", length + BLOCK * (least + most), nbytes)
+    places.add("integers", 8 * least, 8)
+    return places
 
 
 def svd_workspace(instruction: Instruction, nbytes: int) -> int:
     """Bytes for the transposed matrix and vectors and LAPACK's own workspaces."""
-    numbers = _svd_places(instruction, nbytes)[3]
-    return numbers + 8 * 8 * min(size_of(instruction))
+    return _svd_places(instruction, nbytes).end
+
+
+# -- of matrices that need not be Hermitian -------------------------------------------------------
+
+
+def eig(p: Problem) -> Reg | None:
+    """Complex eigenvalues and, unless they are the one result, right vectors.
+
+    Of a real matrix LAPACK gives the real and the imaginary parts of a pair of vectors as two columns.
+    """
+    w, (size, _) = p.w, size_of(p.instruction)
+    places = _eig_places(p.instruction, p.bytes)
+    by_columns, vectors = p.workspace, p.place(places.start["vectors"])
+    values = p.place(places.start["values"])
+    p.transpose((size, size), p.operands[0], by_columns)
+    finite = p.all_finite(by_columns, size * size)
+    with_vectors = len(p.results) == 2
+    job: list[str | int] = ["'N", "'V" if with_vectors else "'N", size, by_columns, size]
+    sides: list[str | int] = [vectors, 1, vectors, size, p.place(places.start["work"]), places.count["work"]]
+
+    def compute() -> list[Reg]:
+        if p.parts == 2:
+            p.call("geev", [*job, p.results[0], *sides, p.place(places.start["reals"])])
+        else:
+            p.call("geev", [*job, values, w.offset(values, p.dtype, size), *sides])
+        return [p.caller.failed()]
+
+    (failed,) = w.when(finite, compute, [constant(True, "bool")])
+    if p.parts == 2:
+        if with_vectors:
+            p.transpose((size, size), vectors, p.results[1])
+        return failed
+    imaginary = w.offset(values, p.dtype, size)
+
+    def column(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+        re, im = (w.load(w.offset(place, p.dtype, index), p.dtype) for place in (values, imaginary))
+        store_pair(p.results[0], index, re, im)
+        first, second = w.gt(im, 0.0), w.lt(im, 0.0)
+        at_re = w.mul(w.select(second, w.sub(index, 1), index), size)
+        at_im = w.mul(w.select(first, w.add(index, 1), index), size)
+
+        def element(row: Reg, _: list[Reg]) -> Sequence[Reg]:
+            part, other = (
+                w.load(w.offset(vectors, p.dtype, w.add(start, row)), p.dtype) for start in (at_re, at_im)
+            )
+            turned = w.select(first, other, w.select(second, w.neg(other), w.const(0.0, other)))
+            store_pair(p.results[1], w.add(w.mul(row, size), index), part, turned)
+            return ()
+
+        if with_vectors:
+            w.loop(0, size, 1, element)
+        return ()
+
+    def store_pair(pointer: str, index: Reg, re: Reg, im: Reg) -> None:
+        place = w.offset(pointer, p.dtype, w.mul(index, 2))
+        w.store(re, place)
+        w.store(im, w.offset(place, p.dtype, 1))
+
+    w.loop(0, size, 1, column)
+    return failed
+
+
+def _eig_places(instruction: Instruction, nbytes: int) -> WorkspaceParts:
+    (size, _), places = size_of(instruction), WorkspaceParts()
+    places.add("matrix", size * size, nbytes)
+    places.add("values", 2 * size, nbytes)
+    places.add("vectors", size * size if len(instruction.results) == 2 else 1, nbytes)
+    places.add("work", (4 + BLOCK) * size, nbytes)
+    places.add("reals", 2 * size, nbytes)
+    return places
+
+
+def eig_workspace(instruction: Instruction, nbytes: int) -> int:
+    """Bytes for the transposed matrix and vectors, the parts of values and LAPACK's own workspaces."""
+    return _eig_places(instruction, nbytes).end

@@ -28,6 +28,9 @@ def _of_right_sides(factor: float) -> Callable[[Instruction], float]:
     return flops
 
 
+#: Why `eig` has no result.
+NO_EIGENVALUES: Final = "Array must not contain infs or NaNs, or eigenvalues did not converge"
+
 #: By the names of the ops.
 FACTORIZATIONS: Final[dict[str, Factorization]] = {
     "cholesky": Factorization(
@@ -55,6 +58,8 @@ FACTORIZATIONS: Final[dict[str, Factorization]] = {
     "eigvalsh": Factorization(
         spectra.eigh, spectra.eigh_workspace, ("syevd",), _cube(4 / 3), "Eigenvalues did not converge"
     ),
+    "eig": Factorization(spectra.eig, spectra.eig_workspace, ("geev",), _cube(25.0), NO_EIGENVALUES),
+    "eigvals": Factorization(spectra.eig, spectra.eig_workspace, ("geev",), _cube(10.0), NO_EIGENVALUES),
     "svd": Factorization(spectra.svd, spectra.svd_workspace, ("gesdd",), _cube(20.0), "SVD did not converge"),
     "svdvals": Factorization(
         spectra.svd, spectra.svd_workspace, ("gesdd",), _cube(8 / 3), "SVD did not converge"

@@ -4,9 +4,21 @@ Each record has NumPy's meaning of the values. Gradients are formulas over the s
 of the forward pass; `common` has the conventions. `docs/linalg.md` lists what is promised.
 """
 
-from . import cholesky, determinant, eigen, general_eigen, lu, pseudoinverse, qr, svd, sylvester, triangular
+from . import (
+    cholesky,
+    determinant,
+    eigen,
+    general_eigen,
+    lu,
+    pairs,
+    pseudoinverse,
+    qr,
+    svd,
+    sylvester,
+    triangular,
+)
 
 __all__ = [
-    "cholesky", "determinant", "eigen", "general_eigen", "lu", "pseudoinverse", "qr", "svd", "sylvester",
-    "triangular",
+    "cholesky", "determinant", "eigen", "general_eigen", "lu", "pairs", "pseudoinverse", "qr", "svd",
+    "sylvester", "triangular",
 ]  # fmt: skip

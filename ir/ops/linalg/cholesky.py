@@ -48,7 +48,7 @@ def _or_nan(matrix: Any) -> Any:
     try:
         return np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:
-        return np.full_like(matrix, np.nan)
+        return np.full_like(matrix, complex(np.nan, np.nan) if matrix.dtype.kind == "c" else np.nan)
 
 
 def _rule(b: Any, ct: Any, out: Any) -> Any:

@@ -1,4 +1,7 @@
-"""Determinants by the LU factorization, and adjugates, which are their gradients at singular matrices too."""
+"""Determinants by the LU factorization, their logarithms and signs.
+
+Gradients of determinants are adjugates, at singular matrices too.
+"""
 
 from __future__ import annotations
 
@@ -41,10 +44,10 @@ def _factors(name: str, types: Types) -> TensorType:
     return a
 
 
-def _det_infer(types: Types, attrs: Attrs) -> Types:
-    a = _factors("det", (types[0], types[1], types[2]))
+def _det_infer(types: Types, attrs: Attrs, name: str = "det") -> Types:
+    a = _factors(name, (types[0], types[1], types[2]))
     if types[3] != types[2]:
-        raise ShapeError(f"det: the permutation must be {types[2]}, got {types[3]}")
+        raise ShapeError(f"{name}: the permutation must be {types[2]}, got {types[3]}")
     return (a.with_shape(a.shape[:-2]),)
 
 
@@ -222,14 +225,17 @@ def _log(b: Any, a: Any, lu: Any, permutation: Any) -> Any:
     return folded(b, b.add, b.log(b.abs(diagonal(b, lu))), 0.0)
 
 
-def _log_rule(b: Any, ct: Any, a: Any, lu: Any, permutation: Any) -> Any:
-    """``d log|det(a)| = Re tr(a^-1 da)``; 0 at singular matrices, where there is no derivative."""
+def _inverse_or_zero(b: Any, a: Any, lu: Any, permutation: Any) -> Any:
+    """The inverses, and 0 for singular matrices."""
     shape = tuple(a.shape)
     singular = b.any(b.eq(diagonal(b, lu), 0.0), axes=(len(shape) - 2,))
     singular = b.broadcast(column_of(b, column_of(b, singular)), shape=shape)
-    unit = identity(b, a, shape[-1])
-    inverse = b.lu_solve(a, lu, permutation, unit)
-    inverse = b.where(singular, 0.0, inverse)
+    return b.where(singular, 0.0, b.lu_solve(a, lu, permutation, identity(b, a, shape[-1])))
+
+
+def _log_rule(b: Any, ct: Any, a: Any, lu: Any, permutation: Any) -> Any:
+    """``d log|det(a)| = Re tr(a^-1 da)``; 0 at singular matrices, where there is no derivative."""
+    inverse = _inverse_or_zero(b, a, lu, permutation)
     cotangent = b.broadcast(column_of(b, column_of(b, ct)), shape=tuple(a.shape))
     return b.mul(b.cast(cotangent, dtype=a.dtype), transposed(b, inverse))
 
@@ -237,4 +243,39 @@ def _log_rule(b: Any, ct: Any, a: Any, lu: Any, permutation: Any) -> Any:
 LOGABSDET = define(
     "logabsdet", Kind.COMPOSITE, "a lu permutation", infer=_log_infer, eval=_log_eval, decompose=_log,
     vjp={"a": _log_rule}, doc="the logarithm of |det(a)|, by a's factors from `lu`", batch=batch_pointwise,
+)  # fmt: skip
+
+
+# -- its sign -------------------------------------------------------------------------------------
+
+
+def _sign_infer(types: Types, attrs: Attrs) -> Types:
+    return _det_infer(types, attrs, "signdet")
+
+
+def _sign_eval(a: Any, lu: Any, pivots: Any, permutation: Any) -> Any:
+    diagonals = np.diagonal(lu, axis1=-2, axis2=-1)
+    return np.asarray(np.prod(np.sign(diagonals), axis=-1) * _parity(pivots)).astype(a.dtype)
+
+
+def _sign(b: Any, a: Any, lu: Any, pivots: Any, permutation: Any) -> Any:
+    signs = folded(b, b.mul, b.sign(diagonal(b, lu)), 1.0)
+    return b.mul(signs, parity(b, pivots, a.dtype))
+
+
+def _sign_rule(b: Any, ct: Any, out: Any, a: Any, lu: Any, permutation: Any) -> Any:
+    """``d sign = i sign Im tr(a^-1 da)``; 0 of real matrices, and of singular ones."""
+    if a.dtype.kind != "c":
+        return zeros_like(b, a)
+    inverse = _inverse_or_zero(b, a, lu, permutation)
+    turning = b.mul(b.cast(b.imag(b.mul(ct, out)), dtype=a.dtype), 1j)
+    return b.mul(
+        b.broadcast(column_of(b, column_of(b, turning)), shape=tuple(a.shape)), transposed(b, inverse)
+    )
+
+
+SIGNDET = define(
+    "signdet", Kind.COMPOSITE, "a lu pivots permutation", infer=_sign_infer, eval=_sign_eval, decompose=_sign,
+    vjp={"a": _sign_rule}, doc="det(a) / |det(a)|, by a's factors from `lu`; 0 of singular matrices",
+    batch=batch_pointwise,
 )  # fmt: skip

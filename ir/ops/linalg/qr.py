@@ -31,33 +31,33 @@ from .common import (
 def _infer(types: Types, attrs: Attrs) -> Types:
     operand = matrix_type("qr", types[0])
     *batch, rows, columns = operand.shape
-    if attrs["mode"] not in ("reduced", "complete"):
-        raise ShapeError(f"qr: mode must be 'reduced' or 'complete', got {attrs['mode']!r}")
+    if attrs["mode"] not in ("reduced", "complete", "r"):
+        raise ShapeError(f"qr: mode must be 'reduced', 'complete' or 'r', got {attrs['mode']!r}")
     inner = rows if attrs["mode"] == "complete" else min(rows, columns)
-    return (
-        TensorType(operand.dtype, (*batch, rows, inner)),
-        TensorType(operand.dtype, (*batch, inner, columns)),
-    )
+    r = TensorType(operand.dtype, (*batch, inner, columns))
+    return (r,) if attrs["mode"] == "r" else (TensorType(operand.dtype, (*batch, rows, inner)), r)
 
 
 @on_one_thread
-def _eval(a: Any, mode: Any = "reduced") -> tuple[Any, Any]:
+def _eval(a: Any, mode: Any = "reduced") -> tuple[Any, ...]:
     if a.shape[-1] == 0 or a.shape[-2] == 0:  # NumPy refuses stacks of empty matrices
         inner = a.shape[-2] if mode == "complete" else 0
+        r = np.zeros((*a.shape[:-2], inner, a.shape[-1]), a.dtype)
         unit = np.eye(a.shape[-2], inner, dtype=a.dtype)
-        return np.broadcast_to(unit, (*a.shape[:-1], inner)), np.zeros(
-            (*a.shape[:-2], inner, a.shape[-1]), a.dtype
-        )
-    q, r = np.linalg.qr(a, mode)
-    return q, r
+        return (r,) if mode == "r" else (np.broadcast_to(unit, (*a.shape[:-1], inner)), r)
+    factors = np.linalg.qr(a, mode)
+    return (factors,) if mode == "r" else (factors[0], factors[1])
 
 
 def _pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: Attrs) -> Any:
-    a, (q, r) = operands[0], results
-    rows, columns = a.shape[-2:]
-    ct_q, ct_r = (None if ct is None else conjugate(b, ct) for ct in cotangents)
+    a = operands[0]
     if 0 in a.shape:
         return [zeros_like(b, a)]
+    if attrs["mode"] == "r":
+        cotangents, results = (None, cotangents[0]), b.qr(a, mode="reduced")
+    q, r = results
+    rows, columns = a.shape[-2:]
+    ct_q, ct_r = (None if ct is None else conjugate(b, ct) for ct in cotangents)
     if rows > columns and attrs["mode"] == "complete":
         beyond = part(b, q, -1, columns, rows)
         q, r = part(b, q, -1, 0, columns), part(b, r, -2, 0, columns)
@@ -98,5 +98,6 @@ def _of_tall(b: Any, q: Any, r: Any, ct_q: Any, ct_r: Any) -> Any:
 
 QR = several(
     "qr", "a", infer=_infer, eval=_eval, pull=_pull, attrs={"mode": (str,)}, defaults={"mode": "reduced"},
-    doc="q with orthonormal columns and upper triangular r with q r = a; `complete` ones have a square q",
+    doc="q with orthonormal columns and upper triangular r with q r = a; `complete` ones have a "
+    "square q; r alone",
 )  # fmt: skip

@@ -3,7 +3,8 @@
 A parameter of the function is the same memory with a last axis of two, ``c128[n]`` as ``f64[n,2]``, and so is
 a result; values within it, and what regions of control flow take and return, are *planes*: the real parts as
 one value, the imaginary parts as another. What an op does to planes is a rule (`complex_arithmetic`,
-`complex_functions`, `complex_structure`); ops without one run by their NumPy kernel.
+`complex_functions`, `complex_structure`); linear algebra takes and gives pairs; ops without a rule run by
+their NumPy kernel.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from ...builder import Builder
 from ...dtypes import is_complex, real_dtype
 from ...graph import Function, Instruction, Value
 from ...ops.fusion import INTERPRETED
+from ...ops.linalg.pairs import COMPLEX_LINALG, attrs_of, paired
 from ...registry import Kind
-from ...types import TensorType
 from .complex_arithmetic import ARITHMETIC
 from .complex_functions import FUNCTIONS
 from .complex_inverses import INVERSES
@@ -133,7 +134,9 @@ class _Splitter:
         else:
             operands = [self.values[operand] for operand in instruction.operands]
             result = self._by_rule(instruction, operands)
-            if result is None:
+            if result is None and op.kind is Kind.LINALG:
+                self._linear_algebra(instruction)
+            elif result is None:
                 self._on_the_host(instruction)
             else:
                 self.values[instruction.result] = result
@@ -179,6 +182,16 @@ class _Splitter:
             first = next(following)
             self.values[result] = Planes(first, next(following)) if is_complex(result.dtype) else first
 
+    # -- linear algebra -----------------------------------------------------------------------------------
+
+    def _linear_algebra(self, instruction: Instruction) -> None:
+        """The instruction on the memory of pairs, as LAPACK has it."""
+        operands = [self.values[operand] for operand in instruction.operands]
+        pairs = [self.together(value) if isinstance(value, Planes) else value for value in operands]
+        results = self.b.append(COMPLEX_LINALG, tuple(pairs), attrs_of(instruction))
+        for result, value in zip(instruction.results, results, strict=True):
+            self.values[result] = self._columns(value) if is_complex(result.dtype) else value
+
     # -- ops without a rule -------------------------------------------------------------------------------
 
     def _on_the_host(self, instruction: Instruction) -> None:
@@ -197,8 +210,3 @@ class _Splitter:
         region = inner.finish(instruction.op.name, results)
         flat = self.b.append(INTERPRETED, self._flat(instruction.operands), {}, regions=(region,))
         self._take(instruction, flat)
-
-
-def paired(type_: TensorType) -> TensorType:
-    """The type of the memory of a complex value as real numbers."""
-    return TensorType(real_dtype(type_.dtype), (*type_.shape, 2))

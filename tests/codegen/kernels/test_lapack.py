@@ -25,12 +25,23 @@ SIZE = 45
 
 
 def random(*shape: int, dtype: Any = np.float64) -> Array:
-    return np.random.default_rng(len(shape)).standard_normal(shape).astype(dtype)
+    rng = np.random.default_rng(len(shape))
+    if np.dtype(dtype).kind != "c":
+        return rng.standard_normal(shape).astype(dtype)
+    return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(dtype)
+
+
+def adjoint(a: Array) -> Array:
+    return np.conj(np.swapaxes(a, -1, -2))
+
+
+def is_single(dtype: Any) -> bool:
+    return bool(np.finfo(dtype).dtype == np.float32)
 
 
 def positive(*batch: int, dtype: Any = np.float64) -> Array:
     a = random(*batch, SIZE, SIZE, dtype=dtype)
-    return a @ np.swapaxes(a, -1, -2) + np.eye(SIZE, dtype=dtype)
+    return a @ adjoint(a) + np.eye(SIZE, dtype=dtype)
 
 
 def build(write: Callable[..., Sequence[Value]], *arrays: Array) -> Function:
@@ -44,14 +55,14 @@ def check(write: Callable[..., Any], *arrays: Array) -> None:
     function = build(write, *arrays)
     executable = Executable(function)
     assert executable.not_lowered == []
-    tolerance = 2e-3 if arrays[0].dtype == np.float32 else 1e-9
+    tolerance = 2e-3 if is_single(arrays[0].dtype) else 1e-9
     for result, value in zip(executable.run(arrays), interpret(function, arrays), strict=True):
         assert (result.shape, result.dtype) == (value.shape, value.dtype)
         scale = np.abs(value).max(initial=1.0)
         np.testing.assert_allclose(result, value, atol=tolerance * scale)
 
 
-DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
 BATCHES = pytest.mark.parametrize("batch", [(), (2, 3)], ids=str)
 SHAPES = pytest.mark.parametrize(
     "shape", [(SIZE, SIZE), (SIZE, 34), (34, SIZE), (SIZE, 1), (1, SIZE)], ids=str
@@ -71,10 +82,20 @@ def test_eigenvectors(batch: tuple[int, ...], dtype: Any) -> None:
     """Their signs are not determined."""
     a = positive(*batch, dtype=dtype)
     w, v = Executable(build(lambda b, x: b.eigh(x), a)).run([a])
-    tolerance = 1e-4 * SIZE if dtype == np.float32 else 1e-11
-    np.testing.assert_allclose((v * w[..., None, :]) @ np.swapaxes(v, -1, -2), a, atol=tolerance)
+    tolerance = 2e-4 * SIZE if is_single(dtype) else 1e-11
+    np.testing.assert_allclose((v * w[..., None, :]) @ adjoint(v), a, atol=tolerance)
     unit = np.broadcast_to(np.eye(SIZE), a.shape)
-    np.testing.assert_allclose(np.swapaxes(v, -1, -2) @ v, unit, atol=tolerance)
+    np.testing.assert_allclose(adjoint(v) @ v, unit, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+@BATCHES
+def test_eigenvalues_of_matrices_that_are_not_hermitian(batch: tuple[int, ...], dtype: Any) -> None:
+    a = random(*batch, SIZE, SIZE, dtype=dtype)
+    check(lambda b, a: b.eigvals(a), a)
+    check(lambda b, a: b.eig(a), a)
+    w, v = Executable(build(lambda b, x: b.eig(x), a)).run([a])
+    np.testing.assert_allclose(a @ v, v * w[..., None, :], atol=1e-11)
 
 
 @DTYPES
@@ -82,7 +103,13 @@ def test_eigenvectors(batch: tuple[int, ...], dtype: Any) -> None:
 @SHAPES
 @pytest.mark.parametrize(
     ("name", "attrs"),
-    [("lu", {}), ("qr", {"mode": "reduced"}), ("qr", {"mode": "complete"}), ("svdvals", {})],
+    [
+        ("lu", {}),
+        ("qr", {"mode": "reduced"}),
+        ("qr", {"mode": "complete"}),
+        ("qr", {"mode": "r"}),
+        ("svdvals", {}),
+    ],
     ids=str,
 )
 def test_factors(name: str, attrs: Any, batch: tuple[int, ...], shape: tuple[int, int], dtype: Any) -> None:
@@ -96,24 +123,31 @@ def test_singular_vectors(full: bool, shape: tuple[int, int], dtype: Any) -> Non
     """As far as they are determined: vectors of equal values, and those beyond, may turn."""
     a = random(2, *shape, dtype=dtype)
     u, s, vh = Executable(build(lambda b, x: b.svd(x, full_matrices=full), a)).run([a])
-    tolerance, count = (1e-4 if dtype == np.float32 else 1e-12), s.shape[-1]
+    tolerance, count = (1e-4 if is_single(dtype) else 1e-12), s.shape[-1]
     np.testing.assert_allclose((u[..., :count] * s[:, None]) @ vh[:, :count], a, atol=tolerance)
-    for vectors in (np.swapaxes(u, -1, -2), vh):
+    for vectors in (adjoint(u), vh):
         unit = np.broadcast_to(np.eye(vectors.shape[-2]), (2, *[vectors.shape[-2]] * 2))
-        np.testing.assert_allclose(vectors @ np.swapaxes(vectors, -1, -2), unit, atol=tolerance)
+        np.testing.assert_allclose(vectors @ adjoint(vectors), unit, atol=tolerance)
 
 
 @DTYPES
 @BATCHES
 @pytest.mark.parametrize("columns", [1, 3, 40])
+@pytest.mark.parametrize("conjugate", [False, True])
 @pytest.mark.parametrize("transpose", [False, True])
-def test_solutions(transpose: bool, columns: int, batch: tuple[int, ...], dtype: Any) -> None:
+def test_solutions(
+    transpose: bool, conjugate: bool, columns: int, batch: tuple[int, ...], dtype: Any
+) -> None:
+    if conjugate and np.dtype(dtype).kind != "c":
+        pytest.skip("nothing to conjugate")
     a = random(*batch, SIZE, SIZE, dtype=dtype) + 9 * np.eye(SIZE, dtype=dtype)
     right = random(*batch, SIZE, columns, dtype=dtype)
 
     def by_factors(b: Builder, a: Value, right: Value) -> Any:
         lu, _, permutation = b.lu(a)
-        return b.lu_solve(a, lu, permutation, right, transpose=transpose, on_singular="raise")
+        return b.lu_solve(
+            a, lu, permutation, right, transpose=transpose, conjugate=conjugate, on_singular="raise"
+        )
 
     check(by_factors, a, right)
     for lower in (False, True):
@@ -121,7 +155,7 @@ def test_solutions(transpose: bool, columns: int, batch: tuple[int, ...], dtype:
             triangle = a / 30 + np.eye(SIZE, dtype=dtype)
             check(
                 lambda b, a, right, lower=lower, unit=unit: b.triangular_solve(
-                    a, right, lower=lower, transpose=transpose, unit_diagonal=unit
+                    a, right, lower=lower, transpose=transpose, conjugate=conjugate, unit_diagonal=unit
                 ),
                 triangle, right,
             )  # fmt: skip
@@ -136,7 +170,11 @@ def test_failures_are_messages() -> None:
     factors = Executable(build(lambda b, a: b.cholesky(a, on_error="nan"), indefinite)).run([indefinite])[0]
     assert np.isfinite(factors[:2]).all()
     assert np.isnan(factors[2]).all()
-    for name, message in (("eigvalsh", "Eigenvalues did not converge"), ("svd", "SVD did not converge")):
+    for name, message in (
+        ("eigvalsh", "Eigenvalues did not converge"),
+        ("svd", "SVD did not converge"),
+        ("eig", "infs or NaNs"),
+    ):  # fmt: skip
         bad = np.full((SIZE, SIZE), np.nan)
         with pytest.raises(LinAlgError, match=message):
             Executable(build(lambda b, a, name=name: getattr(b, name)(a), bad)).run([bad])
