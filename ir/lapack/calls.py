@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -20,17 +20,23 @@ Array = Any
 
 
 def has(dtype: Any, *names: str) -> bool:
-    """Whether there are LAPACK's functions `names` for `dtype`, which is float32 or float64."""
+    """Whether there are LAPACK's functions `names` for the floating `dtype`."""
     lapack = library()
     return (
         lapack is not None
-        and dtype.char in "fd"
-        and all(lapack.find(_letter(dtype) + name) for name in names)
+        and dtype.char in _LETTERS
+        and all(lapack.find(_LETTERS[dtype.char] + name) for name in names)
     )
 
 
-def _letter(dtype: Any) -> str:
-    return {"f": "s", "d": "d"}[dtype.char]
+def require(what: str, dtype: Any, *names: str) -> None:
+    """Raise LinAlgError for `what` unless there are LAPACK's functions `names`."""
+    if not has(dtype, *names):
+        raise LinAlgError(f"{what}: no LAPACK can be called in this process; with SciPy there is one")
+
+
+#: The first letter of LAPACK's functions by dtype.
+_LETTERS: Final = {"f": "s", "d": "d", "F": "c", "D": "z"}
 
 
 @functools.lru_cache(maxsize=256)
@@ -65,7 +71,7 @@ def call(name: str, dtype: Any, *arguments: Any) -> int:
         else:
             held.append(argument)
     places = [None if array is None else array.ctypes.data for array in held]
-    _function(_letter(dtype) + name, len(places), texts)(*places, *[1] * texts)
+    _function(_LETTERS[dtype.char] + name, len(places), texts)(*places, *[1] * texts)
     return int(info[0])
 
 
@@ -90,49 +96,133 @@ def lu(matrices: Array) -> tuple[Array, Array]:
     return np.ascontiguousarray(np.swapaxes(factors, -1, -2)), pivots
 
 
-def triangular_solve(a: Array, b: Array, lower: bool, transpose: bool, unit_diagonal: bool) -> Array:
+def triangular_solve(
+    a: Array, b: Array, lower: bool, transpose: bool, conjugate: bool, unit_diagonal: bool
+) -> Array:
     """x with op(a) x = b, for one matrix after the other: rows are columns of the transposed problem."""
+    conjugate = conjugate and a.dtype.kind == "c"
+    if conjugate and not transpose:  # which BLAS has no name for
+        return np.conj(triangular_solve(a, np.conj(b), lower, False, False, unit_diagonal))
     x = np.array(b, order="C")
     size, columns = x.shape[-2:]
     if x.size == 0:
         return x
+    operation = "C" if conjugate else "T" if transpose else "N"
     for matrix, right in zip(np.ascontiguousarray(a), x, strict=True):
         call(
-            "trsm", a.dtype, "R", "U" if lower else "L", "T" if transpose else "N",
-            "U" if unit_diagonal else "N", columns, size, 1.0, matrix, size, right, columns,
+            "trsm", a.dtype, "R", "U" if lower else "L", operation, "U" if unit_diagonal else "N", columns,
+            size, 1.0, matrix, size, right, columns,
         )  # fmt: skip
     return x
 
 
-def schur(a: Array) -> tuple[Array, Array]:
-    """t and z with a = z t z^T: z orthogonal, t upper triangular but for blocks of two."""
-    size = a.shape[-1]
-    if not np.isfinite(a).all():
-        raise LinAlgError("schur: the matrix has NaN or infinite elements")
-    t, z = np.array(a.T, order="C"), np.empty((size, size), a.dtype)
-    parts = np.empty((2, size), a.dtype)
-    work, count = np.empty(1, a.dtype), integers(1)
-    for length in (-1, 0):
-        length = length or int(work[0])
-        work = np.empty(max(length, 1), a.dtype)
+def by_columns(a: Array) -> Array:
+    """A copy of a matrix that lies by columns, as LAPACK has it: the transpose of an array by rows."""
+    return np.array(a.T, order="C")
+
+
+def with_workspace(name: str, dtype: Any, *arguments: Any) -> int:
+    """`call` with a workspace, ``work`` and ``length`` among the arguments, of the size that it asks for."""
+    work = np.empty(1, dtype)
+    for asks in (True, False):
+        length = -1 if asks else max(int(work[0].real), 1)
+        if not asks:
+            work = np.empty(length, dtype)
+        values = {"work": work, "length": length}
         info = call(
-            "gees", a.dtype, "V", "N", None, size, t, size, count, parts[0], parts[1], z, size, work, length,
-            None, ...,
-        )  # fmt: skip
-    if info:
-        raise LinAlgError("schur: it did not converge")
-    return np.ascontiguousarray(t.T), np.ascontiguousarray(z.T)
+            name, dtype, *[values[x[1:]] if isinstance(x, str) and x[:1] == "@" else x for x in arguments]
+        )
+    return info
 
 
-def sylvester(a: Array, b: Array, q: Array) -> Array:
-    """x with a x + x b = q, by the Schur forms of both (Bartels and Stewart 1972)."""
-    t, u = schur(a)
-    s, v = schur(b)
-    rows, columns = q.shape
-    right = np.array((u.T @ q @ v).T, order="C")
-    scale = np.ones(1, a.dtype)
-    call(
-        "trsyl", a.dtype, "N", "N", 1, rows, columns, np.array(t.T, order="C"), rows,
-        np.array(s.T, order="C"), columns, right, rows, scale, ...,
+# -- Schur forms ----------------------------------------------------------------------------------
+
+#: Which eigenvalues come first, by the name that SciPy has for it.
+SORTS: Final[dict[str, Callable[[Array], Array]]] = {
+    "lhp": lambda w: w.real < 0,
+    "rhp": lambda w: w.real >= 0,
+    "iuc": lambda w: w.real**2 + w.imag**2 <= 1,
+    "ouc": lambda w: w.real**2 + w.imag**2 > 1,
+}
+
+
+def schur(a: Array, sort: str = "") -> tuple[Array, Array, int]:
+    """t and z with a = z t z^H: z unitary, t upper triangular but for blocks of two of a real matrix; and how
+    many eigenvalues are first as `sort` says."""
+    size, is_complex = a.shape[-1], a.dtype.kind == "c"
+    if not np.isfinite(a).all():
+        raise LinAlgError("schur: Array must not contain infs or NaNs")
+    t, z = by_columns(a), np.empty((size, size), a.dtype)
+    values = np.empty((1 if is_complex else 2, size), a.dtype)
+    reals = [np.empty(size, a.real.dtype)] if is_complex else []
+    count = integers(1)
+    info = with_workspace(
+        "gees", a.dtype, "V", "N", None, size, t, size, count, *values, z, size, "@work", "@length", *reals,
+        None, ...,
     )  # fmt: skip
-    return u @ (right.T / scale) @ v.T
+    if info:
+        raise LinAlgError("schur: eigenvalues did not converge")
+    count[0] = 0
+    if sort:
+        w = values[0] if is_complex else values[0] + 1j * values[1]
+        chosen = SORTS[sort](w).astype(count.dtype)
+        others = [] if is_complex else [integers(size), size]
+        info = with_workspace(
+            "trsen", a.dtype, "N", "V", chosen, size, t, size, z, size, *values, count, None, None, "@work",
+            "@length", *others, ...,
+        )  # fmt: skip
+        if info:
+            raise LinAlgError("schur: eigenvalues are too close to be sorted")
+    return np.ascontiguousarray(t.T), np.ascontiguousarray(z.T), int(count[0])
+
+
+def triangular_sylvester(t: Array, s: Array, q: Array, adjoint: bool = False, sign: int = 1) -> Array:
+    """x with op(t) x + sign x op(s) = q, for Schur forms t and s."""
+    if q.size == 0:
+        return q
+    rows, columns = q.shape
+    right, scale = by_columns(q), np.ones(1, q.real.dtype)
+    operation = ("T" if t.dtype.kind == "f" else "C") if adjoint else "N"
+    call(
+        "trsyl", q.dtype, operation, operation, sign, rows, columns, by_columns(t), rows, by_columns(s),
+        columns, right, rows, scale, ...,
+    )  # fmt: skip
+    return right.T / scale
+
+
+# -- indefinite matrices --------------------------------------------------------------------------
+
+
+def ldl_routine(dtype: Any, hermitian: bool) -> str:
+    """What factors a Hermitian matrix, or a symmetric one."""
+    return "hetrf" if hermitian and dtype.kind == "c" else "sytrf"
+
+
+def ldl(a: Array, lower: bool, hermitian: bool) -> tuple[Array, Array, Array]:
+    """l, d and an order with l d l^H = a[order][:, order]: see the op."""
+    size, uplo = a.shape[-1], "L" if lower else "U"
+    factors, pivots, off = by_columns(a), integers(size), np.zeros(size, a.dtype)
+    with_workspace(
+        ldl_routine(a.dtype, hermitian), a.dtype, uplo, size, factors, size, pivots, "@work", "@length", ...
+    )
+    call("syconv", a.dtype, uplo, "C", size, factors, size, pivots, off, ...)
+    d = np.diag(np.diagonal(factors))
+    rows = np.flatnonzero(off)
+    others = rows + 1 if lower else rows - 1
+    d[others, rows] = off[rows]
+    d[rows, others] = np.conj(off[rows]) if hermitian else off[rows]
+    triangle = (np.tril if lower else np.triu)(factors.T, -1 if lower else 1) + np.eye(size, dtype=a.dtype)
+    return triangle, d, _order_of(pivots[:size], lower)
+
+
+def _order_of(pivots: Array, lower: bool) -> Array:
+    """The order after the exchanges that LAPACK tells: negative ones stand for the two rows of a block."""
+    order, is_second = np.arange(len(pivots)), False
+    for row in range(len(pivots)) if lower else reversed(range(len(pivots))):
+        pivot = pivots[row]
+        if pivot > 0 or is_second:
+            other, is_second = abs(int(pivot)) - 1, False
+            order[row], order[other] = order[other], order[row]
+        else:
+            is_second = True
+    return order

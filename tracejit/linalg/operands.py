@@ -75,8 +75,13 @@ def identity(a: Tensor, size: int) -> Tensor:
     return broadcast(cast(run("eq", row, column), a.dtype), shape)
 
 
+def transposed(x: Tensor) -> Tensor:
+    """The last two axes exchanged."""
+    rank = x.ndim
+    return run("transpose", x, perm=(*range(rank - 2), rank - 1, rank - 2))
+
+
 def adjoint(x: Tensor) -> Tensor:
     """The conjugate transpose of the last two axes."""
-    rank = x.ndim
-    turned = run("transpose", x, perm=(*range(rank - 2), rank - 1, rank - 2))
+    turned = transposed(x)
     return run("conj", turned) if x.dtype.kind == "c" else turned

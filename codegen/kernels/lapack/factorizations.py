@@ -66,7 +66,7 @@ def _solve(p: Problem, factor: str, right: str, columns: int, *, lower: bool, un
         operation = "'N" if not turned else "'C" if conjugated else "'T"
         p.call(
             "trsm",
-            ["'R", uplo, operation, diagonal, columns, size, p.constants[1.0], factor, size, right, columns],
+            ["'R", uplo, operation, diagonal, columns, size, p.element(1.0), factor, size, right, columns],
             info=False,
         )
     if around:

@@ -74,14 +74,15 @@ def lapack_kernel(name: str, instruction: Instruction, context: LoweringContext)
     )  # fmt: skip
 
 
-class _Constants(dict[object, str]):
-    """Pointers to constants by value, written in the entry block when first asked for."""
+class _Constants(dict[tuple[type, object], str]):
+    """Pointers to constants by type and value, written in the entry block when first asked for."""
 
     def __init__(self, caller: Caller) -> None:
         super().__init__()
         self.caller = caller
 
-    def __missing__(self, value: object) -> str:
+    def __missing__(self, key: tuple[type, object]) -> str:
+        _, value = key
         caller, w = self.caller, self.caller.w
         # slots are in the entry block, and so is what is stored in them first
         operations, w.operations = w.operations, w.slots
@@ -93,7 +94,7 @@ class _Constants(dict[object, str]):
             assert isinstance(value, int)
             place = caller.number(value)
         w.operations = operations
-        self[value] = place
+        self[key] = place
         return place
 
 

@@ -33,16 +33,20 @@ class Problem:
     operands: Sequence[str]
     results: Sequence[str]
     workspace: str
-    #: The pointers to numbers and texts, by value.
-    constants: dict[object, str]
+    #: The pointers to numbers and texts, by type and value: 1 and 1.0 are equal.
+    constants: dict[tuple[type, object], str]
 
     def number(self, value: int) -> str:
         """A pointer to `value` as LAPACK's integer."""
-        return self.constants[value]
+        return self.constants[int, value]
+
+    def element(self, value: float) -> str:
+        """A pointer to a real `value` as an element."""
+        return self.constants[float, value]
 
     def text(self, letter: str) -> str:
         """A pointer to a character."""
-        return self.constants[letter]
+        return self.constants[str, letter]
 
     @property
     def bytes(self) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ....ir.graph import Instruction
-from . import factorizations, spectra
+from . import factorizations, indefinite, schur_forms, spectra
 from .problem import Factorization, no_workspace, size_of
 
 
@@ -52,6 +52,13 @@ FACTORIZATIONS: Final[dict[str, Factorization]] = {
         "singular matrix",
     ),
     "qr": Factorization(factorizations.qr, factorizations.qr_workspace, ("geqrf", "orgqr"), _cube(4.0)),
+    "ldl": Factorization(indefinite.ldl, indefinite.ldl_workspace, ("sytrf", "syconv"), _cube(1 / 3)),
+    "schur": Factorization(
+        schur_forms.schur, schur_forms.schur_workspace, ("gees", "trsen"), _cube(25.0), NO_EIGENVALUES
+    ),
+    "sylvester": Factorization(
+        schur_forms.sylvester, schur_forms.sylvester_workspace, ("gemm", "trsyl"), _cube(10.0)
+    ),
     "eigh": Factorization(
         spectra.eigh, spectra.eigh_workspace, ("syevd",), _cube(9.0), "Eigenvalues did not converge"
     ),

@@ -9,16 +9,18 @@ from . import (
     determinant,
     eigen,
     general_eigen,
+    ldl,
     lu,
     pairs,
     pseudoinverse,
     qr,
+    schur,
     svd,
     sylvester,
     triangular,
 )
 
 __all__ = [
-    "cholesky", "determinant", "eigen", "general_eigen", "lu", "pairs", "pseudoinverse", "qr", "svd",
-    "sylvester", "triangular",
+    "cholesky", "determinant", "eigen", "general_eigen", "ldl", "lu", "pairs", "pseudoinverse", "qr", "schur",
+    "svd", "sylvester", "triangular",
 ]  # fmt: skip

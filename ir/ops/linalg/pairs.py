@@ -94,7 +94,8 @@ def _as_pairs(array: Any) -> Any:
 
 
 def _eval(*operands: Any, **attrs: Any) -> Any:
-    return tuple(_run(None, (), operands, attrs))
+    results = tuple(_run(None, (), operands, attrs))
+    return results if len(results) > 1 else results[0]
 
 
 COMPLEX_LINALG = define(

@@ -39,14 +39,14 @@ def _infer(types: Types, attrs: Attrs) -> Types:
 
 
 @on_one_thread
-def _eval(a: Any, mode: Any = "reduced") -> tuple[Any, ...]:
+def _eval(a: Any, mode: Any = "reduced") -> Any:
     if a.shape[-1] == 0 or a.shape[-2] == 0:  # NumPy refuses stacks of empty matrices
         inner = a.shape[-2] if mode == "complete" else 0
         r = np.zeros((*a.shape[:-2], inner, a.shape[-1]), a.dtype)
         unit = np.eye(a.shape[-2], inner, dtype=a.dtype)
-        return (r,) if mode == "r" else (np.broadcast_to(unit, (*a.shape[:-1], inner)), r)
+        return r if mode == "r" else (np.broadcast_to(unit, (*a.shape[:-1], inner)), r)
     factors = np.linalg.qr(a, mode)
-    return (factors,) if mode == "r" else (factors[0], factors[1])
+    return factors if mode == "r" else (factors[0], factors[1])
 
 
 def _pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: Attrs) -> Any:

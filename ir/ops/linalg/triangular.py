@@ -52,7 +52,7 @@ def _eval(
     if on_singular == "raise" and not unit_diagonal and not np.diagonal(a, axis1=-2, axis2=-1).all():
         raise LinAlgError("triangular_solve: singular matrix: a zero on the diagonal")
     if a.shape[-1] ** 2 > _AT_ONCE and calls.has(a.dtype, "trsm"):
-        solved = calls.triangular_solve(stack_of(a), stack_of(b), lower, transpose, unit_diagonal)
+        solved = calls.triangular_solve(stack_of(a), stack_of(b), lower, transpose, conjugate, unit_diagonal)
         return solved.reshape(b.shape)
     triangle = np.tril(a) if lower else np.triu(a)
     if conjugate:

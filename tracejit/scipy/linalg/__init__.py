@@ -9,13 +9,14 @@ from __future__ import annotations
 from ...arguments.errors import check_public as _check_public
 from .factors import cho_factor, cho_solve, cholesky, lu, lu_factor, lu_solve, polar, solve_triangular
 from .functions_of_matrices import expm, expm_frechet, logm, sqrtm
+from .schur_and_ldl import ldl, schur
 from .structured import block_diag, circulant, hankel, solve_banded, solve_toeplitz, solveh_banded, toeplitz
 from .sylvester import solve_sylvester
 
 __all__ = [
     "block_diag", "cho_factor", "cho_solve", "cholesky", "circulant", "expm", "expm_frechet", "hankel",
-    "logm", "lu", "lu_factor", "lu_solve", "polar", "solve_banded", "solve_sylvester", "solve_toeplitz",
-    "solve_triangular", "solveh_banded", "sqrtm", "toeplitz",
+    "ldl", "logm", "lu", "lu_factor", "lu_solve", "polar", "schur", "solve_banded", "solve_sylvester",
+    "solve_toeplitz", "solve_triangular", "solveh_banded", "sqrtm", "toeplitz",
 ]  # fmt: skip
 
 _check_public(globals(), __all__, "scipy.linalg.")
