@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,16 @@ from ...errors import TracejitError
 from ...graph import Function, Instruction, Substitution, Value
 from ...registry import OPS, Kind
 from ..loops.control_flow import trim
-from ..rewriting import Definitions, constant_of, rewrite
+from ..rewriting import Definitions, Rule, constant_of, rewrite
+from .adjugates import factored_adjugate
 
 
 def decompose(function: Function) -> Function:
     """*Requires*: valid IR. *Ensures*: no op of kind COMPOSITE is left, and no op that is its region."""
-    return rewrite(
-        _expand_regions(function),
-        {op.name: (_expand,) for op in OPS if op.kind is Kind.COMPOSITE and op.decompose},
-    )
+    composites: dict[str, Sequence[Rule]] = {
+        op.name: (_expand,) for op in OPS if op.kind is Kind.COMPOSITE and op.decompose
+    }
+    return rewrite(_expand_regions(function), {**composites, "adjugate": (factored_adjugate,)})
 
 
 def _expand_regions(function: Function) -> Function:
