@@ -23,13 +23,20 @@ def _options() -> argparse.Namespace:
         "--group",
         choices=tuple(GROUPS),
         default="suite",
-        help="the suite, each maths function alone, or linear algebra",
+        help="the suite, each maths function alone, linear algebra, transforms, or loops as for Numba",
     )
     parser.add_argument(
         "--quick", action="store_true", help="few repetitions, and torch.compile only where --peers names it"
     )
     parser.add_argument(
         "--peers", metavar="A,B", help=f"of {','.join(LIBRARIES[1:])}; all by default, which takes long"
+    )
+    parser.add_argument(
+        "--python",
+        action="append",
+        default=[],
+        metavar="PEER=FILE",
+        help="the interpreter of the environment in which a peer is installed; may be repeated",
     )
     parser.add_argument("--threads", metavar="1,2", default="1,2", help="the numbers of threads to try")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the results there too")
@@ -42,6 +49,8 @@ def _options() -> argparse.Namespace:
     if options.quick and options.peers is None:
         peers = tuple(peer for peer in peers if peer != COMPILED_TORCH)
     options.libraries = (OURS, *peers)
+    options.pythons = dict(choice.partition("=")[::2] for choice in options.python)
+    chosen_peers(parser, ",".join(options.pythons))
     options.threads = tuple(int(one) for one in options.threads.split(","))
     return options
 
@@ -73,7 +82,8 @@ def main() -> int:
     print(", ".join(f"{key} {value}" for key, value in machine.items()))
     outcomes: list[Outcome] = []
     bounds: list[float | None] = []
-    with Contest(options.libraries, options.threads, QUICK if options.quick else FULL) as contest:
+    effort = QUICK if options.quick else FULL
+    with Contest(options.libraries, options.threads, effort, options.pythons) as contest:
         versions = contest.versions()
         for name, version in versions.items():
             print(f"{name} {version}" if version else f"{name}: not installed, skipped")

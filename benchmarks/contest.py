@@ -9,6 +9,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -49,12 +50,12 @@ class Worker:
     up to 200 ms, on the cores that the next library is measured on.
     """
 
-    def __init__(self, library: str, threads: int) -> None:
+    def __init__(self, library: str, threads: int, python: str = sys.executable) -> None:
         self.library, self.threads = library, threads
         self.caches = tempfile.TemporaryDirectory(prefix="tracejit-benchmarks-")
         self.complaints = tempfile.TemporaryFile()  # noqa: SIM115, it lives as long as the worker
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.worker", library],
+            [python, "-m", "benchmarks.worker", library],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.complaints,
@@ -139,8 +140,16 @@ class Outcome:
 class Contest:
     """Workers of the chosen libraries, started when first needed."""
 
-    def __init__(self, libraries: tuple[str, ...], threads: tuple[int, ...], effort: Effort) -> None:
+    def __init__(
+        self,
+        libraries: tuple[str, ...],
+        threads: tuple[int, ...],
+        effort: Effort,
+        pythons: Mapping[str, str] | None = None,
+    ) -> None:
         self.libraries, self.threads, self.effort = libraries, threads, effort
+        #: By library the interpreter that has it, where it is another than this process's.
+        self.pythons = pythons or {}
         self.workers: dict[tuple[str, int], Worker] = {}
 
     def __enter__(self) -> Contest:
@@ -154,7 +163,7 @@ class Contest:
         """The worker for a library with so many threads."""
         key = (library, threads)
         if key not in self.workers or self.workers[key].process.poll() is not None:
-            self.workers[key] = Worker(library, threads)
+            self.workers[key] = Worker(library, threads, self.pythons.get(library, sys.executable))
         return self.workers[key]
 
     def versions(self) -> dict[str, str | None]:

@@ -16,6 +16,7 @@ from . import (
     loops,
     maths,
     movement,
+    plain_loops,
     products,
     reductions,
     simulation,
@@ -38,6 +39,7 @@ GROUPS: Final = {
     "maths": maths.WORKLOADS,
     "linalg": linalg.WORKLOADS,
     "fourier": fourier.WORKLOADS,
+    "numba": plain_loops.WORKLOADS,
 }
 
 
