@@ -10,7 +10,7 @@ from ..ir.dtypes import BOOL
 from ..ir.errors import DomainError, DTypeError, ShapeError, TracejitError
 from ..ir.registry import OPS
 from ..state import STATE
-from ..tracing.regions import apply_with_regions
+from ..tracing.regions import AppliesRegions, apply_with_regions
 from ..tracing.tracer import Tracer
 from .carry import (
     SCALARS,
@@ -91,7 +91,14 @@ def _traced_while(
 
 
 def append_while(
-    name: str, parent: Tracer, condition: Flat, body: Flat, inits: list[Any], paths: list[str]
+    name: str,
+    parent: Tracer,
+    condition: Flat,
+    body: Flat,
+    inits: list[Any],
+    paths: list[str],
+    *,
+    apply: AppliesRegions = apply_with_regions,
 ) -> list[Tensor]:
     """Append a ``while`` of flat functions to the running trace."""
     loop = trace_loop(name, parent, body, inits, paths)
@@ -110,7 +117,7 @@ def append_while(
         loop.region.function("body", [*params, *captured[1]]),
     )
     attrs = {"carries": len(inits)}
-    return apply_with_regions(OPS["while"], [*loop.inits, *holders], attrs, regions)
+    return apply(OPS["while"], [*loop.inits, *holders], attrs, regions)
 
 
 def fori_loop(

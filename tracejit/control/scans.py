@@ -13,7 +13,7 @@ from ..ir.errors import ShapeError, TracejitError
 from ..ir.registry import OPS
 from ..pytree import TreeDef
 from ..state import STATE
-from ..tracing.regions import apply_with_regions
+from ..tracing.regions import AppliesRegions, apply_with_regions
 from ..tracing.tracer import Tracer, tracing
 from .carry import (
     Flat,
@@ -170,6 +170,7 @@ def append_scan(
     length: int,
     *,
     reverse: bool = False,
+    apply: AppliesRegions = apply_with_regions,
 ) -> tuple[list[Tensor], list[Tensor]]:
     """Append a ``scan`` of a flat body to the running trace: its last carries, and what it stacks."""
     stacked = [as_tensor(x) for x in xs]
@@ -180,7 +181,7 @@ def append_scan(
     body = loop.region.function("body", [*carries, *tracer.captured.values(), *taken])
     attrs = {"carries": len(inits), "slices": len(xs), "length": length, "reverse": reverse}
     operands = [*loop.inits, *tracer.holders.values(), *stacked]
-    results = apply_with_regions(OPS["scan"], operands, attrs, (body,))
+    results = apply(OPS["scan"], operands, attrs, (body,))
     return results[: len(inits)], results[len(inits) :]
 
 

@@ -7,6 +7,7 @@ that an attempt that fails has changed nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..array.indexing.writing import OutsideWriteError
@@ -16,9 +17,12 @@ from ..control.scans import append_scan
 from ..eager.tensor import Tensor, wrap
 from ..eager.views import chain_of
 from ..ir.dtypes import FLOAT64, INT64
+from ..ir.graph import Function
+from ..ir.registry import Attrs, Op
 from ..ir.types import TensorType
 from ..state import STATE
 from ..tracing.regions import RegionTracer
+from .arrays import apply_loop
 from .carries import (
     BecomesFloat,
     Carry,
@@ -302,10 +306,15 @@ class _Attempt:
                 return [counter + 1, *self._body(counter, values[:split], list(values[split:]))]
 
             results, _ = append_scan(
-                "loop", tracer, scanned, [0, *self.inits, *bases], ["step", *paths], steps.arrays, count
+                "loop",
+                tracer,
+                scanned,
+                [0, *self.inits, *bases],
+                ["step", *paths],
+                steps.arrays,
+                count,
+                apply=self._apply,
             )
-            if not steps.arrays:
-                self._check_dependence(tracer, len(results))
             return results[1:], f"{count} step{'s' * (count != 1)}"
 
         def repeated(counter: Tensor, *values: Tensor) -> list[Any]:
@@ -315,16 +324,18 @@ class _Attempt:
             return [self._condition(counter, values)]
 
         inits, paths = [0, *self.inits, *bases], ["step", *paths]
-        results = append_while("loop", tracer, condition, repeated, inits, paths)
-        self._check_dependence(tracer, len(results))
+        results = append_while("loop", tracer, condition, repeated, inits, paths, apply=self._apply)
         return results[1:], "as many steps as its values say"
 
-    def _check_dependence(self, tracer: Any, carries: int) -> None:
-        """Raise where the loop that was appended last depends on Python numbers alone: then Python runs it,
-        and what it computes can be a shape or an index of a list."""
+    def _apply(
+        self, op: Op, operands: Sequence[Tensor], attrs: Attrs, regions: tuple[Function, ...]
+    ) -> list[Tensor]:
+        """Append the loop. Raises where it depends on Python numbers alone: then Python runs it, and what it
+        computes can be a shape or an index of a list."""
         numbers = not any(isinstance(init, Tensor) for init in [*self.inits, *self.memory.bases])
-        if numbers and len(tracer.body[-1].operands) == carries:
+        if numbers and len(operands) == attrs["carries"]:
             raise LoopError("it computes with Python numbers alone")
+        return apply_loop(op, operands, attrs, regions)
 
     def _body(self, counter: Tensor, values: Any, elements: Any = None) -> list[Any]:
         saved = self._save()

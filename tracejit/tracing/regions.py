@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -179,6 +179,10 @@ class RegionNode(Node):
 
     def free(self) -> None:
         self.saved = self.memories = None
+
+
+#: ``(op, operands, attrs, regions) -> results``.
+AppliesRegions: TypeAlias = Callable[[Op, Sequence[Tensor], Attrs, tuple[Function, ...]], list[Tensor]]
 
 
 def apply_with_regions(

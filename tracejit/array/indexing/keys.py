@@ -76,7 +76,12 @@ def plan_key(name: str, shape: Shape, key: Any) -> KeyPlan:
     masks: list[Mask] = []
     advanced: list[int] = []  # where among the entries integers and arrays stand
     before = 0  # how many axes that stay precede the first of them
+    #: Numbers beside traced numbers are indices, too: one access of an element, and no slice before it.
+    elements = is_tracing() and all(what.ndim == 0 for kind, _, what in entries if kind == "array")
+    elements = elements and any(kind == "array" for kind, _, _ in entries)
     for number, (kind, axis, what) in enumerate(entries):
+        if kind == "int" and elements:
+            kind, what = "array", constant_of(np.asarray(what, np.int64))
         if kind == "int":
             start[axis], size[axis] = what, 1
             advanced.append(number)

@@ -1,0 +1,98 @@
+"""Whether steps of a loop depend on each other through the elements of an array that they read and write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...graph import Instruction
+from ...ops.indexing import indexed_axes
+from ...records import record
+from ...types import Shape
+from .affine import Affine, AffineValues
+
+
+@record(eq=False)
+class Access:
+    """What an indexed op reads or writes of an array, in each step.
+
+    Attributes:
+        indices: by axis of the array; other axes are read or written as a whole.
+        shape: that of the indices.
+        alone: whether no other access may touch these elements, not even in the same step.
+    """
+
+    indices: Mapping[int, Affine]
+    shape: Shape
+    writes: bool
+    alone: bool = False
+
+
+def access_of(instruction: Instruction, values: AffineValues, *, alone: bool = False) -> Access | None:
+    """The access of a gather or scatter; None where an index is not affine."""
+    writes = instruction.op.kind.traits.updates_operand
+    indices = instruction.operands[2 if writes else 1 :]
+    forms: dict[int, Affine] = {}
+    for axis, index in zip(indexed_axes(len(indices), instruction.attrs["axes"]), indices, strict=True):
+        form = values.of(index)
+        if form is None:
+            return None
+        forms[axis] = form
+    return Access(forms, indices[0].shape, writes, alone)
+
+
+def independent(accesses: list[Access], shape: Shape, length: int) -> bool:
+    """Whether no step of `length` touches an element of an array of `shape` that another step writes."""
+    for position, access in enumerate(accesses):
+        for other in accesses[position:]:
+            if not access.writes and not other.writes:
+                continue
+            same_step = access is not other and (access.alone or other.alone)
+            if access is other and access.alone:
+                continue
+            if not _apart(access, other, shape, length, same_step=same_step):
+                return False
+    return True
+
+
+def _apart(x: Access, y: Access, shape: Shape, length: int, *, same_step: bool) -> bool:
+    """Whether no two elements of `x` in one step and `y` in another, or `same_step`, are the same."""
+    return any(
+        axis in y.indices and _differ(form, x.shape, y.indices[axis], y.shape, shape[axis], length, same_step)
+        for axis, form in x.indices.items()
+    )
+
+
+def _differ(
+    x: Affine, x_shape: Shape, y: Affine, y_shape: Shape, size: int, length: int, same_step: bool
+) -> bool:
+    """Whether indices along an axis of `size` are never the same in two steps that differ."""
+    if set(x.scalars) != set(y.scalars) or x.step != y.step:
+        return False
+    apart = x.constant - y.constant
+    low, high = apart, apart
+    for form, shape, sign in ((x, x_shape, 1), (y, y_shape, -1)):
+        for factor, extent in zip(form.axes, shape, strict=True):
+            reach = sign * factor * (extent - 1)
+            low, high = low + min(reach, 0), high + max(reach, 0)
+    # -1 is the last element: indices that differ by the size may be the same
+    around = () if _inside(x, x_shape, size, length) and _inside(y, y_shape, size, length) else (size, -size)
+    return not any(
+        _reached(target - high, target - low, x.step, length, same_step) for target in (0, *around)
+    )
+
+
+def _inside(form: Affine, shape: Shape, size: int, length: int) -> bool:
+    bounds = form.bounds(shape, length)
+    return bounds is not None and bounds[0] >= 0 and bounds[1] < size
+
+
+def _reached(low: int, high: int, step: int, length: int, same_step: bool) -> bool:
+    """Whether ``step * difference`` is between `low` and `high` for two steps with that difference."""
+    if step < 0:
+        low, high, step = -high, -low, -step
+    if step == 0:
+        return low <= 0 <= high and (length > 1 or same_step)
+    first, last = max(-(-low // step), 1 - length), min(high // step, length - 1)
+    if first > last:
+        return False
+    return same_step or (first, last) != (0, 0)

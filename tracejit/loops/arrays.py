@@ -1,0 +1,67 @@
+"""Loops whose steps do not depend on each other, traced as operations on arrays.
+
+This happens where the loop is traced, so that gradients, too, are those of the operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..array.operands import run
+from ..eager.tensor import Tensor
+from ..ir.builder import Builder
+from ..ir.graph import Function, Value
+from ..ir.passes.loops.array_loops import loops_to_arrays
+from ..ir.registry import Attrs, Op
+from ..ir.types import TensorType
+from ..state import STATE
+from ..tracing.regions import RegionTracer, apply_with_regions, replay
+from ..tracing.tracer import Tracer
+
+
+def apply_loop(
+    op: Op, operands: Sequence[Tensor], attrs: Attrs, regions: tuple[Function, ...]
+) -> list[Tensor]:
+    """Append a loop to the running trace, as operations on arrays where it, or a loop in it, can be such.
+
+    A loop inside of another one waits for that."""
+    tracer = STATE.tracer
+    if _repeats(tracer):
+        return apply_with_regions(op, operands, attrs, regions)
+    function = _function_of(tracer, op, operands, attrs, regions)
+    rewritten = loops_to_arrays(function)
+    if rewritten is function:
+        return apply_with_regions(op, operands, attrs, regions)
+    results = replay(rewritten, operands, located=True)
+    return [
+        run("copy", result) if any(result is other for other in (*operands, *results[:place])) else result
+        for place, result in enumerate(results)
+    ]
+
+
+def _repeats(tracer: Tracer | None) -> bool:
+    """Whether what `tracer` has traced is in the body of a loop."""
+    while tracer is not None:
+        if isinstance(tracer, RegionTracer) and tracer.repeats:
+            return True
+        tracer = tracer.parent
+    return False
+
+
+def _function_of(
+    tracer: Tracer, op: Op, operands: Sequence[Tensor], attrs: Attrs, regions: tuple[Function, ...]
+) -> Function:
+    """The loop as a Function of its operands, in which those that are constants are so."""
+    numbers = {
+        instruction.result: instruction
+        for instruction in tracer.body
+        if instruction.op.name == "full" and instruction.result.shape == ()
+    }
+    b = Builder()
+    b.location = tracer.location
+    params = [b.parameter(TensorType(operand.dtype, operand.shape)) for operand in operands]
+    values: list[Value] = []
+    for operand, param in zip(operands, params, strict=True):
+        number = numbers.get(operand._data) if isinstance(operand._data, Value) else None
+        values.append(param if number is None else b.repeat(number, ())[0])
+    return b.finish("loop", b.append(op, tuple(values), attrs, regions=regions))
