@@ -27,7 +27,7 @@ from ..algebra.cleanup import dce
 from .affine import Affine, AffineValues
 from .affine_accesses import slice_accesses
 from .register_state import MAX_ELEMENTS
-from .step_dependence import Access, access_of, independent
+from .step_dependence import StepAccess, access_of, independent
 from .step_folds import FOLDS, Extremum, Fold, folds
 
 #: A value of all steps has at most so many elements: it may have to lie in memory.
@@ -37,7 +37,7 @@ MIN_NEST: Final = 256
 
 _KINDS: Final = frozenset(
     (
-        Kind.ELEMENTWISE, Kind.VIEW, Kind.CREATION, Kind.REDUCTION, Kind.ARG_REDUCTION, Kind.CONCAT,
+        Kind.ELEMENTWISE, Kind.VIEW, Kind.CREATION, Kind.REDUCTION, Kind.CONCAT,
         Kind.GATHER, Kind.SCATTER, Kind.UPDATE, Kind.COMPOSITE, Kind.SWITCH,
     )
 )  # fmt: skip
@@ -234,7 +234,7 @@ class _Steps:
             if sum_ is not None:
                 self.accumulated[step] = sum_
                 reads.add(sum_[0])
-        accesses: list[Access] = []
+        accesses: list[StepAccess] = []
         for step in touched:
             if step in reads:
                 continue

@@ -12,7 +12,7 @@ from .affine import Affine, AffineValues
 
 
 @record(eq=False)
-class Access:
+class StepAccess:
     """What an indexed op reads or writes of an array, in each step.
 
     Attributes:
@@ -27,7 +27,7 @@ class Access:
     alone: bool = False
 
 
-def access_of(instruction: Instruction, values: AffineValues, *, alone: bool = False) -> Access | None:
+def access_of(instruction: Instruction, values: AffineValues, *, alone: bool = False) -> StepAccess | None:
     """The access of a gather or scatter; None where an index is not affine."""
     writes = instruction.op.kind.traits.updates_operand
     indices = instruction.operands[2 if writes else 1 :]
@@ -37,10 +37,10 @@ def access_of(instruction: Instruction, values: AffineValues, *, alone: bool = F
         if form is None:
             return None
         forms[axis] = form
-    return Access(forms, indices[0].shape, writes, alone)
+    return StepAccess(forms, indices[0].shape, writes, alone)
 
 
-def independent(accesses: list[Access], shape: Shape, length: int) -> bool:
+def independent(accesses: list[StepAccess], shape: Shape, length: int) -> bool:
     """Whether no step of `length` touches an element of an array of `shape` that another step writes."""
     for position, access in enumerate(accesses):
         for other in accesses[position:]:
@@ -54,7 +54,7 @@ def independent(accesses: list[Access], shape: Shape, length: int) -> bool:
     return True
 
 
-def _apart(x: Access, y: Access, shape: Shape, length: int, *, same_step: bool) -> bool:
+def _apart(x: StepAccess, y: StepAccess, shape: Shape, length: int, *, same_step: bool) -> bool:
     """Whether no two elements of `x` in one step and `y` in another, or `same_step`, are the same."""
     return any(
         axis in y.indices and _differ(form, x.shape, y.indices[axis], y.shape, shape[axis], length, same_step)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ...builder import Builder
-from ...dtypes import is_inexact
+from ...dtypes import INT64, is_inexact
 from ...graph import Function, Instruction, Value
 from ...records import record
 from ...registry import OPS, Op
@@ -83,7 +83,7 @@ class Extremum:
         replaced = b.apply(_op(self.comparison), (best, first), {})
         results = {self.carry: b.where(replaced, best, first)}
         if others:
-            place = b.apply(_op("argmin" if self.comparison == "lt" else "argmax"), (kept,), {"axis": 0})
+            place = _first_place(b, kept, best)
             for carry, (start, values, form) in others.items():
                 if form is None or form.axes or form.scalars:
                     taken = b.gather(values, place)
@@ -91,6 +91,16 @@ class Extremum:
                     taken = b.add(b.mul(place, form.step), form.constant)
                 results[carry] = b.where(replaced, taken, start)
         return results
+
+
+def _first_place(b: Any, values: Value, best: Value) -> Value:
+    """Where along the first axis of `values` the first `best` is: a fold, which is fused with what computes
+    the values."""
+    size = values.shape[0]
+    numbers = b.iota(shape=values.shape, axis=0, dtype=INT64)
+    is_best = b.eq(values, b.broadcast_to(best, values.shape))
+    place: Value = b.apply(_op("min"), (b.where(is_best, numbers, size - 1),), {"axes": (0,)})
+    return place
 
 
 def _op(name: str) -> Op:

@@ -1,6 +1,8 @@
 """Random nests of loops over arrays with affine indices, as the text of a function ``f(x, a, y)``: of vectors
-`x` and `y` of 14 elements, and a matrix `a` of 7 rows and 7 columns. Many of them have steps that depend on each
-other: through elements that neighbours write, negative indices, sums into an element, scalars."""
+`x` and `y` of 14 elements, and a matrix `a` of 7 rows and 7 columns.
+
+Many of them have steps that depend on each other: through elements that neighbours write, negative indices,
+sums into an element, scalars."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random nests of loops with affine indices: compiled, as arrays where steps do not depend on each other, they
+"""Random nests of loops with affine indices, which are arrays where steps do not depend on each other: they
 give what Python on NumPy's arrays gives."""
 
 from __future__ import annotations
