@@ -21,11 +21,12 @@ from typing import Final
 from ...builder import Builder
 from ...graph import Function, Instruction, Value
 from ...registry import OPS, Kind
-from ..fusion.reasons import MAX_MEMBERS
 from .cleanup import dce
 from .columns import FOLDS, cuts_column, folds_columns, is_large, joins_columns
 from .simplify import may_be_minus_zero, simplify
 
+#: As many ops on columns are written out at most.
+MAX_WRITTEN: Final = 100
 _BY_ELEMENT: Final = (Kind.ELEMENTWISE, Kind.VIEW)
 
 
@@ -69,7 +70,7 @@ class _Columns:
             instruction.op.kind is Kind.ELEMENTWISE and instruction not in before
             for instruction in function.body
         )
-        return dce(simplify(function)) if members <= MAX_MEMBERS // 2 else self.function
+        return dce(simplify(function)) if members <= MAX_WRITTEN else self.function
 
     # -- what is computed by column ---------------------------------------------------------------
 
