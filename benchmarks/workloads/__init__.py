@@ -19,12 +19,14 @@ from . import (
     plain_loops,
     products,
     reductions,
+    seawater,
     simulation,
 )
 
 WORKLOADS: Final[tuple[Workload, ...]] = (
     *calls.WORKLOADS,
     *elementwise.WORKLOADS,
+    *seawater.WORKLOADS,
     *reductions.WORKLOADS,
     *learning.WORKLOADS,
     *simulation.WORKLOADS,
