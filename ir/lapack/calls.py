@@ -226,3 +226,50 @@ def _order_of(pivots: Array, lower: bool) -> Array:
         else:
             is_second = True
     return order
+
+
+# -- banded matrices, by columns ------------------------------------------------------------------
+
+
+def banded_lu(factors: Array, pivots: Array, below: int, above: int) -> None:
+    """Factor a banded matrix in place; `pivots` count from 0."""
+    size, width = factors.shape
+    own = integers(size)
+    if size:
+        call("gbtrf", factors.dtype, size, size, below, above, factors, width, own, ...)
+    pivots[...] = own[:size] - 1
+
+
+def banded_solve(
+    factors: Array, pivots: Array, b: Array, below: int, above: int, transpose: bool, conjugate: bool
+) -> Array:
+    """x with op(a) x = b, by the factors of a."""
+    conjugate = conjugate and b.dtype.kind == "c"
+    if conjugate and not transpose:
+        return np.conj(banded_solve(factors, pivots, np.conj(b), below, above, False, False))
+    (size, width), own = factors.shape, integers(len(pivots))
+    own[: len(pivots)] = pivots + 1
+    x = by_columns(b)
+    if x.size:
+        operation = "C" if conjugate else "T" if transpose else "N"
+        factors = np.ascontiguousarray(factors)
+        call("gbtrs", b.dtype, operation, size, below, above, len(x), factors, width, own, x, size, ...)
+    return x.T
+
+
+def banded_cholesky(factor: Array, lower: bool) -> int:
+    """Factor a banded matrix in place; whether it is not positive definite."""
+    size, width = factor.shape
+    if not size:
+        return 0
+    return call("pbtrf", factor.dtype, "L" if lower else "U", size, width - 1, factor, width, ...)
+
+
+def banded_cholesky_solve(factor: Array, b: Array, lower: bool) -> Array:
+    """x with a x = b, by the factor of a."""
+    size, width = factor.shape
+    x = by_columns(b)
+    if x.size:
+        factor, uplo = np.ascontiguousarray(factor), "L" if lower else "U"
+        call("pbtrs", b.dtype, uplo, size, width - 1, len(x), factor, width, x, size, ...)
+    return x.T

@@ -5,13 +5,12 @@ Each function writes the code, and gives the condition of failure, or None where
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 
 from ....ir.graph import Instruction
 from ...llvm.emitter import Reg, constant
-from .problem import BLOCK, Problem, Sizes, aligned, size_of
+from .problem import BLOCK, Problem, Sizes, aligned, size_of, zero_among
 
 # -- Cholesky -------------------------------------------------------------------------------------
 
@@ -73,18 +72,6 @@ def _solve(p: Problem, factor: str, right: str, columns: int, *, lower: bool, un
         p.conjugate(right, size * columns)
 
 
-def _zero_on_diagonal(p: Problem, matrix: str, size: int) -> Reg:
-    w = p.w
-
-    def element(row: Reg, seen: list[Reg]) -> Sequence[Reg]:
-        value = p.load(matrix, w.mul(row, size + 1))
-        zeros = [w.eq(value, 0.0)] if p.parts == 1 else [w.eq(w.extract(value, part), 0.0) for part in (0, 1)]
-        return [w.or_(seen[0], functools.reduce(w.and_, zeros))]
-
-    (zero,) = w.loop(0, size, 1, element, [constant(False, "bool")])
-    return zero
-
-
 def triangular_solve(p: Problem) -> Reg | None:
     """A triangular system, solved in the memory of the result."""
     attrs, right = p.instruction.attrs, p.instruction.operands[1]
@@ -92,7 +79,7 @@ def triangular_solve(p: Problem) -> Reg | None:
     p.w.copy(p.results[0], p.operands[1], rows * columns * p.bytes)
     _solve(p, p.operands[0], p.results[0], columns, lower=attrs["lower"], unit=attrs["unit_diagonal"])
     if attrs["on_singular"] == "raise" and not attrs["unit_diagonal"]:
-        return _zero_on_diagonal(p, p.operands[0], rows)
+        return zero_among(p, p.operands[0], rows, rows + 1)
     return None
 
 
@@ -162,7 +149,7 @@ def lu_solve(p: Problem) -> Reg | None:
     if turned:
         w.loop(0, size, 1, move)
     if attrs["on_singular"] == "raise":
-        return _zero_on_diagonal(p, lu, size)
+        return zero_among(p, lu, size, size + 1)
     return None
 
 

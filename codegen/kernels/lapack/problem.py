@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -105,6 +106,19 @@ class Problem:
             for argument in arguments
         ]
         self.caller.call(name, [*places, *([self.caller.info] if info else [])], texts)
+
+
+def zero_among(p: Problem, pointer: str, count: int, step: int) -> Reg:
+    """Whether one of `count` elements, each `step` behind the one before, is zero."""
+    w = p.w
+
+    def element(index: Reg, seen: list[Reg]) -> Sequence[Reg]:
+        value = p.load(pointer, w.mul(index, step))
+        zeros = [w.eq(value, 0.0)] if p.parts == 1 else [w.eq(w.extract(value, part), 0.0) for part in (0, 1)]
+        return [w.or_(seen[0], functools.reduce(w.and_, zeros))]
+
+    (zero,) = w.loop(0, count, 1, element, [constant(False, "bool")])
+    return zero
 
 
 Sizes = tuple[int, ...]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ....ir.graph import Instruction
-from . import factorizations, indefinite, schur_forms, spectra
+from . import banded, factorizations, indefinite, levinson, schur_forms, spectra
 from .problem import Factorization, no_workspace, size_of
 
 
@@ -24,6 +24,15 @@ def _of_right_sides(factor: float) -> Callable[[Instruction], float]:
     def flops(instruction: Instruction) -> float:
         size, columns = instruction.operands[-1].shape[-2:]
         return factor * size * size * columns
+
+    return flops
+
+
+def _of_band(factor: float) -> Callable[[Instruction], float]:
+    def flops(instruction: Instruction) -> float:
+        rows, size = instruction.operands[0].shape[-2:]
+        columns = instruction.operands[-1].shape[-1] if len(instruction.operands) > 1 else rows
+        return factor * size * rows * columns
 
     return flops
 
@@ -52,6 +61,23 @@ FACTORIZATIONS: Final[dict[str, Factorization]] = {
         "singular matrix",
     ),
     "qr": Factorization(factorizations.qr, factorizations.qr_workspace, ("geqrf", "orgqr"), _cube(4.0)),
+    "banded_lu": Factorization(banded.banded_lu, banded.banded_lu_workspace, ("gbtrf",), _of_band(2.0)),
+    "banded_solve": Factorization(
+        banded.banded_solve, banded.banded_solve_workspace, ("gbtrs",), _of_band(4.0), "singular matrix"
+    ),
+    "banded_cholesky": Factorization(
+        banded.banded_cholesky, no_workspace, ("pbtrf",), _of_band(1.0), "Matrix is not positive definite"
+    ),
+    "banded_cholesky_solve": Factorization(
+        banded.banded_cholesky_solve, banded.banded_solve_workspace, ("pbtrs",), _of_band(4.0)
+    ),
+    "toeplitz_solve": Factorization(
+        levinson.toeplitz_solve,
+        levinson.toeplitz_workspace,
+        (),
+        _of_right_sides(4.0),
+        "singular principal minor",
+    ),
     "ldl": Factorization(indefinite.ldl, indefinite.ldl_workspace, ("sytrf", "syconv"), _cube(1 / 3)),
     "schur": Factorization(
         schur_forms.schur, schur_forms.schur_workspace, ("gees", "trsen"), _cube(25.0), NO_EIGENVALUES

@@ -5,6 +5,7 @@ of the forward pass; `common` has the conventions. `docs/linalg.md` lists what i
 """
 
 from . import (
+    banded,
     cholesky,
     determinant,
     eigen,
@@ -17,10 +18,11 @@ from . import (
     schur,
     svd,
     sylvester,
+    toeplitz,
     triangular,
 )
 
 __all__ = [
-    "cholesky", "determinant", "eigen", "general_eigen", "ldl", "lu", "pairs", "pseudoinverse", "qr", "schur",
-    "svd", "sylvester", "triangular",
+    "banded", "cholesky", "determinant", "eigen", "general_eigen", "ldl", "lu", "pairs", "pseudoinverse",
+    "qr", "schur", "svd", "sylvester", "toeplitz", "triangular",
 ]  # fmt: skip

@@ -62,21 +62,25 @@ def several(
     *,
     infer: Infer,
     eval: Callable[..., Any],
-    pull: Pull,
+    pull: Pull | None,
     doc: str,
     attrs: Mapping[str, tuple[type, ...]] | None = None,
     **more: Any,
 ) -> Op:
-    """Define an op whose one rule gives the cotangents of all operands, from those of all results."""
+    """Define an op whose one rule gives the cotangents of all operands, from those of all results; without
+    one the results are constants to gradients."""
 
     def run(call: Any, regions: Any, operands: Sequence[Any], attrs: Attrs) -> Sequence[Any]:
         outcome = eval(*operands, **attrs)
         return outcome if isinstance(outcome, tuple) else (outcome,)
 
     def pull_instruction(b: Any, instruction: Instruction, cotangents: Sequence[Any]) -> Sequence[Any]:
+        assert pull is not None
         return pull(b, cotangents, instruction.operands, instruction.results, instruction.attrs)
 
-    regions = Regions(lambda types, attrs, regions: infer(types, attrs), run, pull_instruction)
+    regions = Regions(
+        lambda types, attrs, regions: infer(types, attrs), run, pull_instruction if pull is not None else None
+    )
     return define(
         name, Kind.LINALG, params, infer=infer, eval=eval, vjp={}, doc=doc, attrs=attrs, regions=regions,
         batch=batch_pointwise, **more,

@@ -10,7 +10,8 @@ from ...arguments.errors import check_public as _check_public
 from .factors import cho_factor, cho_solve, cholesky, lu, lu_factor, lu_solve, polar, solve_triangular
 from .functions_of_matrices import expm, expm_frechet, logm, sqrtm
 from .schur_and_ldl import ldl, schur
-from .structured import block_diag, circulant, hankel, solve_banded, solve_toeplitz, solveh_banded, toeplitz
+from .structured import block_diag, circulant, hankel, toeplitz
+from .structured_solutions import solve_banded, solve_toeplitz, solveh_banded
 from .sylvester import solve_sylvester
 
 __all__ = [

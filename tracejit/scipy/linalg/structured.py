@@ -1,8 +1,7 @@
-"""Matrices of a structure, and equations with them."""
+"""Matrices of a structure; `structured_solutions` has equations with them."""
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,7 @@ from ...array.joining import concatenate
 from ...array.operands import constant_of, filled, promoted_arrays, reshaped, run, tensor_argument
 from ...array.rearranging import flip
 from ...eager.tensor import Tensor
-from ...ir.errors import DomainError, ShapeError
-from ...linalg.operands import adjoint, matrices
-from ...linalg.solutions import solve
-from .factors import cho_solve, cholesky
+from ...ir.errors import ShapeError
 
 
 def block_diag(*arrs: Any) -> Tensor:
@@ -118,90 +114,3 @@ def circulant(c: Any) -> Tensor:
     column = _vector("scipy.linalg.circulant", c, "c")
     count = np.arange(column.shape[0])
     return take(column, constant_of((count[:, None] - count) % max(len(count), 1)))
-
-
-def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Tensor:
-    """x with ``toeplitz(c, r) @ x == b``; the matrix is built and factored.
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.scipy.linalg.solve_toeplitz([2.0, 1.0], [3.0, 3.0])
-        tensor([1., 1.])
-
-    Raises LinAlgError for singular matrices. Semantics: ``scipy.linalg.solve_toeplitz``, whose recursion
-    takes fewer operations and loses more digits.
-    """
-    matrix = toeplitz(*c_or_cr) if isinstance(c_or_cr, tuple) else toeplitz(c_or_cr)
-    return solve(matrix, b)
-
-
-def _dense(name: str, diagonals: Tensor, below: int, above: int) -> Tensor:
-    """The square matrix whose `diagonals` are rows, the upper ones first, each element in its column."""
-    size = diagonals.shape[-1]
-    row, column = np.arange(size)[:, None], np.arange(size)
-    number = above + row - column
-    inside = (number >= 0) & (number <= above + below)
-    places = np.where(inside, number * size + column, 0)
-    flat = reshaped(diagonals, (diagonals.size,))
-    return run("where", constant_of(inside), take(flat, constant_of(places)), 0.0)
-
-
-def solve_banded(
-    l_and_u: Any,
-    ab: Any,
-    b: Any,
-    overwrite_ab: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-) -> Tensor:
-    """x with a x = b for a banded matrix.
-
-    It has ``l`` diagonals below and ``u`` above, which are the rows of `ab`, the highest first. The matrix
-    is built and factored as a dense one.
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.scipy.linalg.solve_banded((0, 1), [[0.0, 1.0], [2.0, 2.0]], [3.0, 2.0])
-        tensor([1., 1.])
-
-    Raises ShapeError unless `ab` has ``l + u + 1`` rows, LinAlgError for singular matrices. Semantics:
-    ``scipy.linalg.solve_banded``.
-    """
-    name = "scipy.linalg.solve_banded"
-    below, above = (operator.index(count) for count in l_and_u)
-    if min(below, above) < 0:
-        raise DomainError(f"{name}: l_and_u must not be negative, got {(below, above)}")
-    diagonals = matrices(name, ab, "ab")
-    if diagonals.ndim != 2 or diagonals.shape[0] != below + above + 1:
-        raise ShapeError(
-            f"{name}: argument ab must have {below + above + 1} rows, got shape {diagonals.shape}"
-        )
-    return solve(_dense(name, diagonals, below, above), b)
-
-
-def solveh_banded(
-    ab: Any, b: Any, overwrite_ab: bool = False, overwrite_b: bool = False, lower: bool = False,
-    check_finite: bool = True,
-) -> Tensor:  # fmt: skip
-    """x with a x = b for a positive definite banded matrix.
-
-    The rows of `ab` are its diagonals from the highest to the main one, or with `lower` from the main one to
-    the lowest. The matrix is built and factored as a dense one.
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.scipy.linalg.solveh_banded([[0.0, 1.0], [2.0, 2.0]], [3.0, 3.0])
-        tensor([1., 1.])
-
-    Raises LinAlgError where it is not positive definite. Semantics: ``scipy.linalg.solveh_banded``.
-    """
-    name = "scipy.linalg.solveh_banded"
-    diagonals = matrices(name, ab, "ab")
-    if diagonals.ndim != 2:
-        raise ShapeError(f"{name}: argument ab must be a matrix, got shape {diagonals.shape}")
-    count = diagonals.shape[0] - 1
-    if lower:
-        factor = cholesky(_dense(name, diagonals, count, 0), lower=True)
-    else:
-        factor = adjoint(cholesky(_dense(name, diagonals, 0, count)))
-    return cho_solve((factor, True), b)

@@ -1,0 +1,166 @@
+"""The recursion that solves one Toeplitz system; its loops are code of our own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from ....ir.graph import Instruction
+from ...llvm.emitter import Reg, constant
+from ...llvm.registers import Number
+from .problem import Problem, WorkspaceParts
+
+#: A real number, or the parts of a complex one.
+Parts: TypeAlias = list[Reg]
+
+
+class _Recursion:
+    """Writes Levinson's recursion: see the op, whose names it has."""
+
+    def __init__(self, p: Problem) -> None:
+        self.p, self.w = p, p.w
+        self.size, self.columns = p.instruction.operands[1].shape[-2:]
+        self.line, self.right = p.operands
+        self.x = p.results[0]
+        parts = _parts(p.instruction, p.bytes)
+        self.first, self.last = (p.place(start) for start in parts.start.values())
+
+    # -- arithmetic -------------------------------------------------------------------------------
+
+    def load(self, pointer: str, element: Number) -> Parts:
+        value = self.p.load(pointer, element)
+        return [value] if self.p.parts == 1 else [self.w.extract(value, part) for part in range(2)]
+
+    def store(self, value: Parts, pointer: str, element: Number) -> None:
+        place = self.p.at(pointer, element)
+        for part, number in enumerate(value):
+            self.w.store(number, self.w.offset(place, self.p.dtype, part))
+
+    def number(self, value: float) -> Parts:
+        return [constant(part, self.p.dtype) for part in (value, 0.0)[: self.p.parts]]
+
+    def add(self, x: Parts, y: Parts) -> Parts:
+        return [self.w.add(a, b) for a, b in zip(x, y, strict=True)]
+
+    def sub(self, x: Parts, y: Parts) -> Parts:
+        return [self.w.sub(a, b) for a, b in zip(x, y, strict=True)]
+
+    def mul(self, x: Parts, y: Parts) -> Parts:
+        w = self.w
+        if self.p.parts == 1:
+            return [w.mul(x[0], y[0])]
+        (a, b), (c, d) = x, y
+        return [w.sub(w.mul(a, c), w.mul(b, d)), w.add(w.mul(a, d), w.mul(b, c))]
+
+    def inverse(self, x: Parts) -> Parts:
+        """1 / x; of a complex number by the larger part, so that squares do not overflow."""
+        w = self.w
+        if self.p.parts == 1:
+            return [w.div(1.0, x[0])]
+        a, b = x
+        real_is_larger = w.ge(w.abs(a), w.abs(b))
+        large, small = w.select(real_is_larger, a, b), w.select(real_is_larger, b, a)
+        ratio = w.div(small, large)
+        scaled = w.div(1.0, w.add(large, w.mul(small, ratio)))
+        other = w.mul(ratio, scaled)
+        return [w.select(real_is_larger, scaled, other), w.neg(w.select(real_is_larger, other, scaled))]
+
+    def is_zero(self, x: Parts) -> Reg:
+        zeros = [self.w.eq(part, 0.0) for part in x]
+        return zeros[0] if len(zeros) == 1 else self.w.and_(*zeros)
+
+    # -- the recursion ------------------------------------------------------------------------------
+
+    def diagonal(self, number: Reg) -> Parts:
+        """The element of the diagonal `number` below the main one."""
+        number = self.w.sub(constant(0, "i64"), number) if self.p.instruction.attrs["transpose"] else number
+        return self.load(self.line, self.w.add(number, self.size - 1))
+
+    def sums(self, count: Reg, terms: list[tuple[int, str, int, Number]]) -> list[Parts]:
+        """For each (sign, pointer, step, start) of `terms` the sum over i below `count` of the diagonal
+        ``count - i``, or for another sign ``-1 - i``, times element ``start + step i``."""
+        w, parts = self.w, self.p.parts
+        zero = self.number(0.0)
+
+        def term(i: Reg, totals: list[Reg]) -> Sequence[Reg]:
+            following: list[Reg] = []
+            for place, (sign, pointer, step, start) in enumerate(terms):
+                diagonal = self.diagonal(w.sub(count if sign > 0 else constant(-1, "i64"), i))
+                value = self.load(pointer, w.add(w.mul(i, step), start))
+                total = totals[parts * place : parts * (place + 1)]
+                following += self.add(total, self.mul(diagonal, value))
+            return following
+
+        totals = w.loop(constant(0, "i64"), count, 1, term, zero * len(terms), nonempty=True)
+        return [totals[parts * place : parts * (place + 1)] for place in range(len(terms))]
+
+    def begin(self) -> Reg:
+        """The solutions of one row; whether there are none."""
+        w = self.w
+        pivot = self.diagonal(constant(0, "i64"))
+        inverse = self.inverse(pivot)
+        self.store(inverse, self.first, 0)
+        self.store(inverse, self.last, 0)
+
+        def column(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            self.store(self.mul(self.load(self.right, index), inverse), self.x, index)
+            return ()
+
+        w.loop(0, self.columns, 1, column)
+        return self.is_zero(pivot)
+
+    def extend(self, m: Reg, seen: list[Reg]) -> Sequence[Reg]:
+        """The solutions of m + 1 rows by those of m."""
+        w = self.w
+        error, other = self.sums(m, [(1, self.first, 1, 0), (-1, self.last, 1, 0)])
+        rest = self.sub(self.number(1.0), self.mul(error, other))
+        inverse = self.inverse(rest)
+        self.store(self.number(0.0), self.first, m)
+
+        def element(i: Reg, before: list[Reg]) -> Sequence[Reg]:
+            """`last` is moved by one on the way; its element before is carried."""
+            first, last, moved = self.load(self.first, i), self.load(self.last, i), list(before)
+            self.store(self.mul(self.sub(first, self.mul(error, moved)), inverse), self.first, i)
+            self.store(self.mul(self.sub(moved, self.mul(other, first)), inverse), self.last, i)
+            return last
+
+        self.store(self.number(0.0), self.last, m)
+        stop = w.add(m, 1)
+        w.loop(constant(0, "i64"), stop, 1, element, self.number(0.0), nonempty=True)
+
+        def column(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            (total,) = self.sums(m, [(1, self.x, self.columns, index)])
+            missing = self.sub(self.load(self.right, w.add(w.mul(m, self.columns), index)), total)
+            self.store(self.number(0.0), self.x, w.add(w.mul(m, self.columns), index))
+
+            def update(i: Reg, _: list[Reg]) -> Sequence[Reg]:
+                place = w.add(w.mul(i, self.columns), index)
+                step = self.mul(self.load(self.last, i), missing)
+                self.store(self.add(self.load(self.x, place), step), self.x, place)
+                return ()
+
+            w.loop(constant(0, "i64"), stop, 1, update, nonempty=True)
+            return ()
+
+        w.loop(0, self.columns, 1, column)
+        return [w.or_(seen[0], self.is_zero(rest))]
+
+
+def toeplitz_solve(p: Problem) -> Reg | None:
+    """Levinson's recursion."""
+    recursion = _Recursion(p)
+    failed = recursion.begin()
+    (failed,) = p.w.loop(1, recursion.size, 1, recursion.extend, [failed])
+    return failed
+
+
+def _parts(instruction: Instruction, nbytes: int) -> WorkspaceParts:
+    parts = WorkspaceParts()
+    for name in ("first", "last"):
+        parts.add(name, instruction.operands[1].shape[-2], nbytes)
+    return parts
+
+
+def toeplitz_workspace(instruction: Instruction, nbytes: int) -> int:
+    """Bytes for the solutions of the first and the last unit vector."""
+    return _parts(instruction, nbytes).end
