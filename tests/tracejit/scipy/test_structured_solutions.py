@@ -151,7 +151,9 @@ def test_nothing_dense_is_built(dtype: Any) -> None:
     diagonals, b = random(dtype, 4, size) + 4, random(dtype, size)
 
     def loss(ab: Any, b: Any) -> Any:
-        total = LINALG.solve_banded((1, 2), ab, b) + LINALG.solveh_banded(0.01 * ab[:2] + np.array([[4.0], [0.0]]), b, lower=True)
+        total = LINALG.solve_banded((1, 2), ab, b) + LINALG.solveh_banded(
+            0.01 * ab[:2] + np.array([[4.0], [0.0]]), b, lower=True
+        )
         return abs(total + LINALG.solve_toeplitz(ab[0] + 30.0 * (np.arange(size) == 0), b)).sum()
 
     compiled = tj.jit(tj.value_and_grad(loss, (0, 1)))
