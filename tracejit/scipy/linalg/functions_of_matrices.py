@@ -9,32 +9,61 @@ import numpy as np
 from ...array.contraction import matmul
 from ...array.joining import concatenate
 from ...array.operands import is_tracing, reshaped, run
+from ...control.branches import cond
 from ...control.loops import fori_loop, while_loop
 from ...eager.tensor import Tensor
 from ...ir.dtypes import INT64
+from ...ir.records import record
 from ...linalg.operands import identity, square_matrices
 from ...linalg.solutions import solve
 from ...transforms.custom.vjp import custom_vjp
 from .sylvester import solve_sylvester
 
-#: The largest norm for which a diagonal Pade approximant of exp is as exact as the dtype, and its numerator's
-#: coefficients. Source: Higham 2005, The scaling and squaring method for the matrix exponential, table 2.3.
+
+@record
+class _Pade:
+    """A diagonal Pade approximant of exp.
+
+    Attributes:
+        limit: the largest norm for which it is as exact as the dtype.
+        numerator: the coefficients of the numerator, from the constant one.
+        thirds: a third of the power of its first error term, 2 m + 1.
+        error: the coefficient of that, m!^2 / ((2 m)! (2 m + 1)!).
+    """
+
+    limit: float
+    numerator: tuple[float, ...]
+    thirds: int
+    error: float
+
+
+#: Source: Higham 2005, The scaling and squaring method for the matrix exponential, table 2.3; the limit of
+#: doubles: Al-Mohy and Higham 2009, A new scaling and squaring algorithm for the matrix exponential, table
+#: 3.1.
 _PADE: Final = {
-    "float64": (
+    "float64": _Pade(
         5.371920351148152,
         (
             64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0,
             129060195264000.0, 10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0,
             960960.0, 16380.0, 182.0, 1.0,
         ),
+        9,
+        8.829961602018678e-36,
     ),
-    "float32": (
+    "float32": _Pade(
         3.925724783138660,
         (17297280.0, 8648640.0, 1995840.0, 277200.0, 25200.0, 1512.0, 56.0, 1.0),
+        5,
+        2.2281945605535596e-16,
     ),
 }  # fmt: skip
 #: Squarings beyond which every entry overflows or is exact.
 _MOST_SQUARINGS: Final = 1100
+
+
+#: Squarings by which a matrix far from normal loses no more than three bits.
+_FEW_SQUARINGS: Final = 3.0
 
 
 @custom_vjp
@@ -73,33 +102,33 @@ def _combined(terms: list[tuple[float, _Pair]]) -> _Pair:
     )
 
 
+def _norm(a: Any) -> Any:
+    """The largest sums of sizes of a column."""
+    return run("max", run("sum", run("abs", a.detach()), axes=(a.ndim - 2,)), axes=(a.ndim - 2,))
+
+
 def _scaled_and_squared(x: _Pair) -> _Pair:
     """exp of a matrix and, of a pair, its derivative in a direction, by scaling and squaring.
 
-    Source: Al-Mohy and Higham 2009, Computing the Frechet derivative of the matrix exponential.
+    Sources: Al-Mohy and Higham 2009, A new scaling and squaring algorithm for the matrix exponential, and
+    Computing the Frechet derivative of the matrix exponential.
     """
-    a = x[0]
-    if a.shape[-1] == 0:
+    if x[0].size == 0:
         return x
-    real = np.dtype(np.finfo(a.dtype).dtype)
-    limit, coefficients = _PADE[real.name]
-    norm = run("max", run("sum", run("abs", a.detach()), axes=(a.ndim - 2,)), axes=(a.ndim - 2,))
-    finite = run("where", run("isfinite", norm), norm, 0.0)
-    raw = run("ceil", run("log2", run("maximum", finite / limit, 1.0)))
-    squarings = run("cast", run("minimum", raw, float(_MOST_SQUARINGS)), dtype=INT64)
-    scale = reshaped(run("exp2", -run("cast", squarings, dtype=real)), (*squarings.shape, 1, 1))
-    scaled = tuple([part * scale for part in x])
-    exponential = _pade(scaled, coefficients)
+    real = np.dtype(np.finfo(x[0].dtype).dtype)
+    pade = _PADE[real.name]
+    raw = _halvings(x[0].detach(), pade)
+    scale = reshaped(run("exp2", -raw), (*raw.shape, 1, 1))
+    exponential = _approximant(tuple([part * scale for part in x]), pade.numerator)
+    squarings = run("cast", raw, dtype=INT64)
     counts = reshaped(squarings, (*squarings.shape, 1, 1))
-    most = run("max", reshaped(squarings, (squarings.size,)), axes=(0,)) if squarings.size else None
+    most = run("max", reshaped(squarings, (squarings.size,)), axes=(0,))
 
     def square(step: Any, value: Any) -> Any:
         squared = _product(value, value)
         more = run("gt", counts, step)
         return tuple([run("where", more, new, old) for new, old in zip(squared, value, strict=True)])
 
-    if most is None:
-        return exponential
     if is_tracing():
         result: _Pair = fori_loop(0, most, square, exponential)
         return result
@@ -108,7 +137,57 @@ def _scaled_and_squared(x: _Pair) -> _Pair:
     return exponential
 
 
-def _pade(x: _Pair, c: tuple[float, ...]) -> _Pair:
+def _halvings(a: Any, pade: _Pade) -> Any:
+    """How often each of `a` has to be halved for the approximant to be exact."""
+    norm = _norm(a)
+    norm = run("where", norm * 0.0 == 0.0, norm, 0.0)
+    plain = run("ceil", run("log2", run("maximum", norm / pade.limit, 1.0)))
+    plain = run("minimum", plain, float(_MOST_SQUARINGS))
+    is_large = plain > _FEW_SQUARINGS
+    any_is_large = run("any", is_large, axes=tuple(range(is_large.ndim)))
+
+    def refined(a: Any, norm: Any, plain: Any) -> Any:
+        return run("where", plain > _FEW_SQUARINGS, _fewest_halvings(a, norm, pade), plain)
+
+    if is_tracing():
+        return cond(any_is_large, refined, lambda a, norm, plain: plain, a, norm, plain)
+    return refined(a, norm, plain) if any_is_large else plain
+
+
+def _fewest_halvings(a: Any, norm: Any, pade: _Pade) -> Any:
+    """The same by the norms of powers, which tell the size of a matrix that is far from normal better.
+
+    Rounding does not follow them, and so the sizes of elements are asked, too: algorithm 5.1 and equation 4.7
+    of the first source, with the cube of the norm of the third part of a power.
+    """
+    # powers of what has a norm near 1, which cannot overflow
+    shift = run("ceil", run("log2", run("maximum", norm, 1.0)))
+    x = a * reshaped(run("exp2", -shift), (*shift.shape, 1, 1))
+    tiny = float(np.finfo(x.real.dtype).tiny)
+
+    def log2(norm: Any) -> Any:
+        return run("log2", run("maximum", norm, tiny))
+
+    x2 = matmul(x, x)
+    x4 = matmul(x2, x2)
+    powers = ((x4, 4), (matmul(x4, x2), 6), (matmul(x4, x4), 8))
+    roots = [log2(_norm(power)) / number for power, number in powers]
+    size = run("minimum", run("maximum", roots[0], roots[1]), run("maximum", roots[1], roots[2]))
+    halvings = run("maximum", run("ceil", size - float(np.log2(pade.limit))), -shift)
+    sizes = run("abs", x)
+    row = run("sum", sizes, axes=(x.ndim - 2,))
+    first = log2(run("max", row, axes=(row.ndim - 1,)))
+    row = reshaped(row, (*row.shape[:-1], 1, row.shape[-1]))
+    for _ in range(pade.thirds - 1):
+        row = matmul(row, sizes)
+    third, power = log2(run("max", row, axes=(row.ndim - 2, row.ndim - 1))), 3 * pade.thirds - 1
+    error = 3.0 * third - first - power * halvings
+    error = error + float(np.log2(pade.error / np.finfo(x.real.dtype).eps)) + 1.0
+    halvings = shift + halvings + run("maximum", run("ceil", error / power), 0.0)
+    return run("minimum", halvings, float(_MOST_SQUARINGS))
+
+
+def _approximant(x: _Pair, c: tuple[float, ...]) -> _Pair:
     """The diagonal approximant: (v - u)^-1 (v + u), with the odd terms u and the even ones v."""
     unit = identity(x[0], x[0].shape[-1])
     unit_pair = (unit,) if len(x) == 1 else (unit, 0.0 * x[1])
