@@ -4,6 +4,7 @@ are missed do not change it."""
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 from . import chart, limits, report
 from .contest import Contest, Outcome
 from .libraries import COMPILED_TORCH, LIBRARIES, OURS, chosen_peers
-from .timing import FULL, QUICK
+from .timing import CLOCKS, FULL, QUICK
 from .workloads import GROUPS, chosen, only_option
 
 
@@ -39,6 +40,12 @@ def _options() -> argparse.Namespace:
         help="the interpreter of the environment in which a peer is installed; may be repeated",
     )
     parser.add_argument("--threads", metavar="1,2", default="1,2", help="the numbers of threads to try")
+    parser.add_argument(
+        "--clock",
+        choices=tuple(CLOCKS),
+        default="wall",
+        help="what is measured: processor time of all threads suits --threads 1 on a busy machine",
+    )
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the results there too")
     parser.add_argument("--markdown", metavar="FILE", type=Path, help="write a table of all peers there")
     parser.add_argument("--svg", metavar="FILE", type=Path, help="write a chart there")
@@ -51,7 +58,8 @@ def _options() -> argparse.Namespace:
     options.libraries = (OURS, *peers)
     options.pythons = dict(choice.partition("=")[::2] for choice in options.python)
     chosen_peers(parser, ",".join(options.pythons))
-    options.threads = tuple(int(one) for one in options.threads.split(","))
+    options.threads = tuple(int(count) for count in options.threads.split(","))
+    options.effort = dataclasses.replace(QUICK if options.quick else FULL, clock=options.clock)
     return options
 
 
@@ -76,14 +84,13 @@ def main() -> int:
     """Run the chosen workloads and print their table."""
     options = _options()
     if options.list:
-        print("\n".join(f"{one.name:24}{one.what}" for one in options.chosen))
+        print("\n".join(f"{workload.name:24}{workload.what}" for workload in options.chosen))
         return 0
     machine = report.machine()
     print(", ".join(f"{key} {value}" for key, value in machine.items()))
     outcomes: list[Outcome] = []
     bounds: list[float | None] = []
-    effort = QUICK if options.quick else FULL
-    with Contest(options.libraries, options.threads, effort, options.pythons) as contest:
+    with Contest(options.libraries, options.threads, options.effort, options.pythons) as contest:
         versions = contest.versions()
         for name, version in versions.items():
             print(f"{name} {version}" if version else f"{name}: not installed, skipped")

@@ -136,6 +136,13 @@ class Outcome:
         """That peer's time over ours."""
         return None if self.best_peer is None else self.ratios[self.best_peer]
 
+    @property
+    def goals(self) -> list[tuple[str, float, float]]:
+        """Each goal of the workload: the peer, its time over ours, and what that is to be."""
+        goals = [] if self.best_peer is None else [(self.best_peer, self.workload.goal)]
+        goals += [(peer, goal) for peer, goal in self.workload.goals if peer in self.ratios]
+        return [(peer, self.ratios[peer].median, goal) for peer, goal in goals]
+
 
 class Contest:
     """Workers of the chosen libraries, started when first needed."""
@@ -212,7 +219,7 @@ class Contest:
 
     def _turn(self, worker: Worker) -> Turn:
         def turn() -> float:
-            return float(answer(worker, "time", self.effort.turn_seconds)["seconds"])
+            return float(answer(worker, self.effort.clock, self.effort.turn_seconds)["seconds"])
 
         return turn
 

@@ -43,7 +43,7 @@ class Library:
     name: str
     version: str
     #: NumPy's names, and ``erf``, ``erfc``, ``rsqrt``, ``sigmoid``, ``softplus``, ``logsumexp``,
-    #: ``index_add``, ``conv2d``; for numba the module itself.
+    #: ``index_add``, ``conv2d``, ``expm``, ``solve_triangular`` (lower); for numba the module itself.
     np: Any
     #: Compile a function; the identity where the library does not.
     jit: Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -89,6 +89,8 @@ def _tracejit() -> Library:
         sigmoid=tj.nn.sigmoid,
         softplus=tj.nn.softplus,
         conv2d=lambda x, w, stride=1: tj.nn.conv2d(x, w, stride=stride, padding=w.shape[2] // 2),
+        expm=tj.scipy.linalg.expm,
+        solve_triangular=lambda a, b: tj.scipy.linalg.solve_triangular(a, b, lower=True),
     )
     return Library(
         OURS,
@@ -103,6 +105,15 @@ def _tracejit() -> Library:
         settle=settle,
         vmap=tj.vmap,
     )
+
+
+def _power_series(a: Array) -> Array:
+    """The exponential of matrices whose norms are below 2^10 or so, where there is no SciPy."""
+    term = result = np.broadcast_to(np.eye(a.shape[-1]), a.shape)
+    for power in range(1, 20):
+        term = term @ a / (1024 * power)
+        result = result + term
+    return np.linalg.matrix_power(result, 1024)
 
 
 def _numpy() -> Library:
@@ -129,6 +140,12 @@ def _numpy() -> Library:
         windows = np.lib.stride_tricks.sliding_window_view(padded, w.shape[2:], axis=(2, 3))
         return np.einsum("nchwij,ocij->nohw", windows[:, :, ::stride, ::stride], w, optimize=True)
 
+    try:
+        scipy = importlib.import_module("scipy.linalg")
+        expm, solve_triangular = scipy.expm, functools.partial(scipy.solve_triangular, lower=True)
+    except ModuleNotFoundError:
+        expm, solve_triangular = _power_series, np.linalg.solve
+
     names = _names(
         np,
         erf=erf,
@@ -139,6 +156,8 @@ def _numpy() -> Library:
         logsumexp=logsumexp,
         index_add=index_add,
         conv2d=conv2d,
+        expm=expm,
+        solve_triangular=solve_triangular,
     )
     return Library(
         "numpy",
@@ -173,6 +192,8 @@ def _jax() -> Library:
         logsumexp=jax.nn.logsumexp,
         index_add=index_add,
         conv2d=conv2d,
+        expm=jax.scipy.linalg.expm,
+        solve_triangular=functools.partial(jax.scipy.linalg.solve_triangular, lower=True),
     )
     return Library(
         "jax",
@@ -216,6 +237,8 @@ def _torch_names(torch: Any) -> ModuleType:
             x, w, stride=stride, padding=w.shape[2] // 2
         ),
         logsumexp=lambda x, axis, keepdims=False: torch.logsumexp(x, axis, keepdim=keepdims),
+        expm=torch.linalg.matrix_exp,
+        solve_triangular=lambda a, b: torch.linalg.solve_triangular(a, b, upper=False),
     )
 
 

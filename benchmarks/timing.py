@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import time
 import timeit
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,6 +12,11 @@ from typing import Any, Final
 #: Seconds of one contender's turn in a round.
 Turn = Callable[[], float]
 Wait = Callable[[Any], Any] | None
+Clock = Callable[[], float]
+
+#: By name: the time that passes, and the processor time of all threads of the process, which other processes
+#: do not add to.
+CLOCKS: Final[dict[str, Clock]] = {"wall": time.perf_counter, "processor": time.process_time}
 
 #: A batch of calls takes at least about as long: the clock and the loop around it are then nothing.
 BATCH_SECONDS: Final = 0.001
@@ -27,6 +33,8 @@ class Effort:
     turn_seconds: float
     #: Fresh processes per contender.
     processes: int
+    #: One of `CLOCKS`.
+    clock: str = "wall"
 
 
 FULL: Final = Effort(rounds=9, turn_seconds=0.03, processes=7)
@@ -61,11 +69,14 @@ def interleave(turns: Mapping[str, Turn], rounds: int) -> dict[str, list[float]]
     return samples
 
 
-def _timer(f: Callable[..., Any], args: tuple[Any, ...], wait: Wait) -> timeit.Timer:
+def _timer(
+    f: Callable[..., Any], args: tuple[Any, ...], wait: Wait, clock: Clock = time.perf_counter
+) -> timeit.Timer:
     names = [f"a{position}" for position in range(len(args))]
     call = f"f({', '.join(names)})"
     return timeit.Timer(
         call if wait is None else f"wait({call})",
+        timer=clock,
         globals={"f": f, "wait": wait, **dict(zip(names, args, strict=True))},
     )
 
@@ -81,10 +92,17 @@ def calls_for(f: Callable[..., Any], args: tuple[Any, ...], wait: Wait, seconds:
     return calls
 
 
-def least(f: Callable[..., Any], args: tuple[Any, ...], wait: Wait, calls: int, seconds: float) -> float:
-    """The least seconds per call among batches of `calls`, run for about `seconds` in all; the collector of
-    garbage is off, as in `timeit`."""
-    timer, spent, best = _timer(f, args, wait), 0.0, float("inf")
+def least(
+    f: Callable[..., Any],
+    args: tuple[Any, ...],
+    wait: Wait,
+    calls: int,
+    seconds: float,
+    clock: Clock = time.perf_counter,
+) -> float:
+    """The least seconds of `clock` per call among batches of `calls`, run for about `seconds` in all; the
+    collector of garbage is off, as in `timeit`."""
+    timer, spent, best = _timer(f, args, wait, clock), 0.0, float("inf")
     while spent < seconds:
         taken = timer.timeit(calls)
         spent += taken

@@ -7,6 +7,7 @@ process, and their turns can still alternate.
 from __future__ import annotations
 
 import faulthandler
+import functools
 import gc
 import importlib
 import os
@@ -20,11 +21,14 @@ from typing import Any, BinaryIO, Final
 import numpy as np
 
 from .libraries import Library, leaves, load
-from .timing import calls_for, least, mean
+from .timing import CLOCKS, calls_for, least, mean
 from .workloads import GROUPS
 
-#: By command: the least seconds per call, and the mean.
-_MEASURES: Final = {"time": least, "mean": mean}
+#: By command: the least seconds per call on each clock, and the mean.
+_MEASURES: Final[dict[str, Callable[..., float]]] = {
+    "mean": mean,
+    **{name: functools.partial(least, clock=clock) for name, clock in CLOCKS.items()},
+}
 
 
 class _Contender:
@@ -65,7 +69,7 @@ def _warm_up(lib: Library) -> None:
 
 
 def serve(lib: Library, commands: BinaryIO, answers: BinaryIO) -> None:
-    """Answer ``("prepare", workload)``, and ``("time" or "mean", seconds)``, until the input ends."""
+    """Answer ``("prepare", workload)``, and ``(measure, seconds)``, until the input ends."""
     contender: _Contender | None = None
     calls = 0
     while True:

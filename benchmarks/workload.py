@@ -50,6 +50,8 @@ class Workload:
     #: What the best peer's time over ours is to be; against one library alone if `against` names it.
     goal: float = 1.0
     against: str | None = None
+    #: Goals beside single peers in addition: their names with what their time over ours is to be.
+    goals: tuple[tuple[str, float], ...] = ()
 
     def entered(self, library: str) -> bool:
         """Whether `library` takes part."""

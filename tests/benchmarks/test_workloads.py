@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.libraries import leaves, load
 from benchmarks.workload import Workload
-from benchmarks.workloads import WORKLOADS
+from benchmarks.workloads import WORKLOADS, linalg
 
 OURS, NUMPY = load("tracejit"), load("numpy")
 assert OURS is not None
@@ -23,11 +23,11 @@ def tiny(workload: Workload) -> Workload:
 
 PLAIN = [
     tiny(workload)
-    for workload in WORKLOADS
+    for workload in (*WORKLOADS, *linalg.WORKLOADS)
     if workload.given != "variable" and not workload.name.startswith("mlp")
 ]
 #: (workload, its gradients' arguments)
-GRADIENTS = [one for one in PLAIN if one.gradient is not None]
+GRADIENTS = [workload for workload in PLAIN if workload.gradient is not None]
 
 
 def name_of(workload: Workload) -> str:
