@@ -216,8 +216,9 @@ def _solve_eval(
 
 
 def _right_rule(b: Any, ct: Any, a: Any, lu: Any, permutation: Any, transpose: bool, conjugate: bool) -> Any:
+    factors = b.stop_gradient(lu)  # a loop's backward part has them as an operand
     return b.lu_solve(
-        a, lu, permutation, ct, transpose=not transpose, conjugate=conjugate, on_singular="ignore"
+        a, factors, permutation, ct, transpose=not transpose, conjugate=conjugate, on_singular="ignore"
     )
 
 

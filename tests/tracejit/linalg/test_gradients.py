@@ -230,6 +230,30 @@ def test_in_a_scan() -> None:
         np.testing.assert_allclose(wrap(tj.grad(loss))(SQUARE), expected, rtol=1e-8)
 
 
+@pytest.mark.parametrize("jit", [lambda f: f, tj.jit])
+def test_second_derivatives_in_a_scan(jit: Any) -> None:
+    """The backward part of a scan has factors as operands, which its own gradient does not go through."""
+    rows = np.linspace(0, 1, 6)
+
+    def step(state: Any, scale: Any, row: Any) -> Any:
+        matrix = positive(state) * scale
+        value = tj.linalg.slogdet(matrix).logabsdet + tj.linalg.det(matrix)
+        return 0.3 * tj.linalg.solve(matrix, SQUARE) + row, value
+
+    def loss(scale: Any) -> Any:
+        return tj.scan(lambda state, row: step(state, scale, row), tj.asarray(SQUARE), rows)[1].sum()
+
+    def unrolled(scale: Any) -> Any:
+        state, total = SQUARE, 0.0
+        for row in rows:
+            state, value = step(state, scale, row)
+            total = total + value
+        return total
+
+    expected = tj.grad(tj.grad(unrolled))(0.8)
+    np.testing.assert_allclose(jit(tj.hessian(loss))(0.8), expected, rtol=1e-8)
+
+
 def test_what_is_solved_with_one_matrix_shares_its_factorization() -> None:
     def loss(x: Any) -> Any:
         size = tj.linalg.slogdet(x).logabsdet
