@@ -123,12 +123,14 @@ def _ratio(ratio: Spread) -> str:
 
 def _goal(outcome: Outcome) -> str:
     (_, ratio, goal), *others = outcome.goals
-    goals = [f"{goal:g}: {_reached(ratio, goal)}"]
-    return ", ".join(goals + [f"{peer} {goal:g}: {_reached(ratio, goal)}" for peer, ratio, goal in others])
+    return ", ".join(
+        [f"{goal:g}: {_reached(ratio, goal)}"]
+        + [f"{peer} {goal:g}: {_reached(ratio, goal)} ({ratio:.2f})" for peer, ratio, goal in others]
+    )
 
 
 def _reached(ratio: float, goal: float) -> str:
-    return "ok" if ratio >= goal else f"MISSED {ratio:.2f}"
+    return "ok" if ratio >= goal else "MISSED"
 
 
 def duration(seconds: float) -> str:

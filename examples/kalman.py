@@ -109,16 +109,15 @@ def main():
     filtered = tj.jit(run_filter)(logarithms, positions)[1][2].numpy()
     smoothed = smooth(logarithms, positions)[0].numpy()
     truth = states @ MEASURED.T
-    errors = [
-        np.sqrt(np.mean((estimate - truth) ** 2))
-        for estimate in (positions, filtered @ MEASURED.T, smoothed @ MEASURED.T)
-    ]
-    print(
-        "root mean square error of a position: measured {:.2f}, filtered {:.2f}, smoothed {:.2f}".format(
-            *errors
-        )
-    )
-    assert smoothed < filtered < measured
+    estimates = {
+        "measured": positions,
+        "filtered": filtered @ MEASURED.T,
+        "smoothed": smoothed @ MEASURED.T,
+    }
+    errors = {name: np.sqrt(np.mean((estimate - truth) ** 2)) for name, estimate in estimates.items()}
+    print("root mean square error of a position:", end=" ")
+    print(", ".join(f"{name} {error:.2f}" for name, error in errors.items()))
+    assert errors["smoothed"] < errors["filtered"] < errors["measured"]
     assert np.all(np.abs(logarithms - np.log([JERK, NOISE])) < 4 * widths)
     draw(states, positions, logarithms)
 

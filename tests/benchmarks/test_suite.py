@@ -3,6 +3,7 @@ what it found."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -149,6 +150,15 @@ def test_tables_show_every_peer_and_mark_what_is_slower() -> None:
     assert [cell.strip() for cell in line.split("|")[1:-1]] == [
         "softmax", "1 ms/1", "numpy 500 us/1", "0.50 (0.50-0.50)", "50%", "1: MISSED"
     ]  # fmt: skip
+
+
+def test_goals_beside_single_peers_count_too() -> None:
+    both = outcome("softmax", jax=4.0, numpy=3.0)
+    workload = dataclasses.replace(both.workload, goals=(("jax", 10.0), ("torch", 2.0)))
+    both = dataclasses.replace(both, workload=workload)
+    assert both.goals == [("numpy", 3.0, 1.0), ("jax", 4.0, 10.0)], "of peers that took part"
+    assert "1: ok, jax 10: MISSED (4.00)" in report.row(both, None)
+    assert report.summary([both], [])[-1] == "  softmax: 4.00 of jax's time, goal 10"
 
 
 def test_charts_stay_in_their_frame() -> None:
