@@ -204,16 +204,19 @@ def solve_triangular(a: Matrix, b: Matrix, *, lower: bool, transposed: bool, uni
     """The solution x of ``a @ x = b``, or with `transposed` of ``a.T @ x = b``, in place of `b`. Of `a` the
     `lower` or the upper triangle is read, with `unit` without its diagonal, which counts as ones."""
     w, size = a.w, a.rows
+    quotients: dict[Index, Quotients] = {}
 
-    def eliminate(k: Index, rows: tuple[Index, Index]) -> None:
-        """Solve for row k of `b`, and take it out of `rows`."""
+    def eliminate(k: Index, rows: tuple[Index, Index], columns: tuple[int, int]) -> None:
+        """Solve for row k of some columns of `b`, and take it out of `rows`."""
         if not unit:
-            divide = Quotients(w, a[k, k])
+            divide = quotients.get(k) or Quotients(w, a[k, k])
+            if isinstance(k, int):
+                quotients[k] = divide
 
             def scale(j: Index) -> None:
                 b[k, j] = divide.of(b[k, j])
 
-            b.each(0, b.columns, scale)
+            b.each(*columns, scale)
 
         def row(i: Index) -> None:
             factor = w.neg(a[k, i] if transposed else a[i, k])
@@ -221,14 +224,15 @@ def solve_triangular(a: Matrix, b: Matrix, *, lower: bool, transposed: bool, uni
             def element(j: Index) -> None:
                 b[i, j] = w.fma(factor, b[k, j], b[i, j])
 
-            b.each(0, b.columns, element)
+            b.each(*columns, element)
 
         b.each(*rows, row)
 
-    if lower != transposed:
-        b.each(0, size, lambda k: eliminate(k, (moved(w, k, 1), size)))
-    else:
-        b.downward(size, lambda k: eliminate(k, (0, k)))
+    for columns in b.column_blocks():
+        if lower != transposed:
+            b.each(0, size, lambda k, own=columns: eliminate(k, (moved(w, k, 1), size), own))
+        else:
+            b.downward(size, lambda k, own=columns: eliminate(k, (0, k), own))
 
 
 def zero_on_diagonal(a: Matrix) -> Reg:

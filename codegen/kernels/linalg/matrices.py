@@ -59,6 +59,11 @@ class Matrix(abc.ABC):
     def swap_columns(self, column: Index, other: Reg) -> None:
         """The same with columns."""
 
+    @abc.abstractmethod
+    def column_blocks(self) -> list[tuple[int, int]]:
+        """First columns and stops of what is best worked on together: in registers one column at a time,
+        since code that goes over all of a matrix again and again keeps its elements in memory."""
+
     def each(self, first: Index, stop: Index, body: Callable[[Index], None]) -> None:
         """``body(index)`` for the indices from `first` to `stop`."""
 
@@ -111,6 +116,9 @@ class RegisterMatrix(Matrix):
         for index in range(first, stop):
             state = list(body(index, state))
         return state
+
+    def column_blocks(self) -> list[tuple[int, int]]:
+        return [(column, column + 1) for column in range(self.columns)]
 
     def reordered(self, order: Matrix, *, inverse: bool) -> Matrix:
         w, numbers = self.w, range(self.rows)
@@ -167,6 +175,9 @@ class ScratchMatrix(Matrix):
         body: Callable[[Index, list[Reg]], Sequence[Reg]],
     ) -> list[Reg]:
         return self.w.loop(first, stop, 1, body, carried)
+
+    def column_blocks(self) -> list[tuple[int, int]]:
+        return [(0, self.columns)]
 
     def reordered(self, order: Matrix, *, inverse: bool) -> Matrix:
         w, result = self.w, ScratchMatrix(self.w, self.rows, self.columns, self.dtype, self.lanes)

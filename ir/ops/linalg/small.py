@@ -20,10 +20,10 @@ from .triangular import TRIANGULAR_SOLVE
 MAX_SIZE: Final = 32
 #: Elements of right sides, which are on the stack.
 MAX_RIGHT: Final = MAX_SIZE**2
-#: Elements of a matrix and its right sides in registers. Measured on Zen 5: loops over memory take twice as
-#: long for 3x3 matrices, 1.6 times as long for 6x6 ones, and less than code that spills from 8x8 on; and
-#: unrolled code takes three times as long to compile then.
-MAX_IN_REGISTERS: Final = 48
+#: Elements of a matrix, or of its right sides, in registers: 8x8. Measured on Zen 5: loops over memory take
+#: 1.3 to 2.6 times as long there. Unrolled code of 10x10 takes less time than loops, too, but three times as
+#: long to compile.
+MAX_IN_REGISTERS: Final = 64
 
 #: About the cycles of each op that has such code: ``cycles(rows, columns of right sides)``.
 CYCLES: Final[dict[Op, Callable[[int, int], float]]] = {
@@ -55,9 +55,7 @@ def fits_registers(instruction: Instruction) -> bool:
     if not is_small(instruction):
         return False
     rows, columns, right = sizes(instruction)
-    if instruction.op is ADJUGATE:  # in two matrices
-        right = columns
-    return rows * (columns + right) <= MAX_IN_REGISTERS
+    return rows * max(columns, right) <= MAX_IN_REGISTERS
 
 
 def cycles(instruction: Instruction) -> float:

@@ -21,6 +21,8 @@ from ...registry import Kind
 MAX_ELEMENTS: Final = 16
 #: Regions with more scalar operations than this are written over memory.
 MAX_OPERATIONS: Final = 4000
+#: The same of steps in lanes, each of whose operations is a vector's.
+MAX_LANE_OPERATIONS: Final = 12_000
 #: Operations that cost more than this have no more code, where there are many: they are called then.
 CALLED: Final = 2.0
 #: Values in memory with more elements than this are read at traced indices only.
@@ -71,7 +73,7 @@ def lane_cycles(instruction: Instruction) -> float | None:
         if work is None or step.op.effect:
             return None
         cycles, code = cycles + work, code + _code_of(step, work)
-    return cycles if code <= MAX_OPERATIONS else None
+    return cycles if code <= MAX_LANE_OPERATIONS else None
 
 
 def operations(instruction: Instruction) -> Work | None:
