@@ -19,6 +19,8 @@ from .matrices import Index, Matrix, moved
 #: reciprocal is taken, which would be infinite or not normal.
 _RANGE: Final = {"f32": (2.0**-120, 2.0**120), "f64": (2.0**-1000, 2.0**1000)}
 _SCALE: Final = {"f32": 2.0**64, "f64": 2.0**512}
+#: The distance from 1 to the next number.
+EPSILON: Final = {"f32": 2.0**-23, "f64": 2.0**-52}
 
 
 class Quotients:
@@ -109,8 +111,92 @@ def lu(a: Matrix, pivots: Matrix, order: Matrix) -> None:
     a.each(0, size, step)
 
 
+def cofactors(a: Matrix, x: Matrix) -> None:
+    """The adjugate of `a`, of up to three rows, into `x`: each minor with an error of few roundings of its
+    own, so that matrices of rank 1 have nearly zero, too.
+
+    Kahan's difference of products, see Jeannerod, Louvet and Muller 2013: ``p q - r s`` is
+    ``fma(p, q, -t) + fma(-r, s, t)`` with ``t = r s`` rounded.
+    """
+    w, size = a.w, a.rows
+
+    def minor(p: Reg, q: Reg, r: Reg, s: Reg) -> Reg:
+        product = w.mul(r, s)
+        return w.add(w.fma(p, q, w.neg(product)), w.fma(w.neg(r), s, product))
+
+    def element(i: int, j: int) -> Reg:
+        if size == 1:
+            return constant(1.0, a.dtype, a.lanes)
+        if size == 2:
+            return a[1 - j, 1 - i] if i == j else w.neg(a[i, j])
+        # rows and columns in a circle: the sign is in their order
+        (below, last), (right, end) = [((k + 1) % 3, (k + 2) % 3) for k in (j, i)]
+        return minor(a[below, right], a[last, end], a[below, end], a[last, right])
+
+    for i in range(size):
+        for j in range(size):
+            x[i, j] = element(i, j)
+
+
+def adjugate_of_regular(factors: Matrix, order: Matrix, x: Matrix) -> Reg:
+    """``det(a) a^-1`` into `x`, by the LU factors of a; in which lanes a is regular by far, so that it is
+    accurate."""
+    w, size = factors.w, factors.rows
+
+    def diagonal(k: Index, carried: list[Reg]) -> list[Reg]:
+        product, largest = carried
+        pivot = factors[k, k]
+        return [w.mul(product, pivot), w.max(largest, w.abs(pivot))]
+
+    start = [constant(value, factors.dtype, factors.lanes) for value in (1.0, 0.0)]
+    product, largest = factors.fold(0, size, start, diagonal)
+    bound = w.mul(largest, size * EPSILON[factors.dtype])
+
+    def is_large(k: Index, carried: list[Reg]) -> list[Reg]:
+        return [w.and_(carried[0], w.gt(w.abs(factors[k, k]), bound))]
+
+    regular = factors.fold(0, size, [constant(True, "bool", factors.lanes)], is_large)[0]
+    odd = _is_odd(order)
+    determinant = w.select(odd, w.neg(product), product)
+    _permuted_unit(order, x)
+    solve_triangular(factors, x, lower=True, transposed=False, unit=True)
+    solve_triangular(factors, x, lower=False, transposed=False, unit=False)
+
+    def scale(i: Index, j: Index) -> None:
+        x[i, j] = w.mul(x[i, j], determinant)
+
+    x.each(0, size, lambda i: x.each(0, size, lambda j: scale(i, j)))
+    return regular
+
+
+def _is_odd(order: Matrix) -> Reg:
+    """In which lanes a permutation is odd: it has an odd number of pairs in the wrong order."""
+    w, size = order.w, order.rows
+
+    def row(i: Index, carried: list[Reg]) -> list[Reg]:
+        number = order[i, 0]
+
+        def pair(j: Index, odd: list[Reg]) -> list[Reg]:
+            return [w.xor(odd[0], w.gt(number, order[j, 0]))]
+
+        return order.fold(moved(w, i, 1), size, carried, pair)
+
+    return order.fold(0, size, [constant(False, "bool", order.lanes)], row)[0]
+
+
+def _permuted_unit(order: Matrix, x: Matrix) -> None:
+    """The unit matrix with its rows in `order`, into `x`."""
+    w, size = x.w, x.rows
+
+    def element(i: Index, j: Index) -> None:
+        x[i, j] = w.select(w.eq(order[i, 0], number_of(x, j)), constant(1.0, x.dtype, x.lanes), 0.0)
+
+    x.each(0, size, lambda i: x.each(0, size, lambda j: element(i, j)))
+
+
 def adjugate(a: Matrix, rows: Matrix, columns: Matrix, x: Matrix) -> Matrix:
-    """The adjugate of `a`, which it overwrites, with the numbers of `rows` and of `columns`; `x` is room.
+    """The adjugate of any matrix `a`, which it overwrites, with the numbers of `rows` and of `columns`; `x`
+    is room.
 
     By complete pivoting ``P a Q = L U`` and ``adj(a) = det(P) det(Q) Q adj(U) L^-1 P``. Of
     ``U = [V v; 0 d]`` it is ``adj(U) = det(V) [d V^-1, -V^-1 v; 0, 1]``, where no division is by the last
@@ -118,11 +204,7 @@ def adjugate(a: Matrix, rows: Matrix, columns: Matrix, x: Matrix) -> Matrix:
     """
     w, size = a.w, a.rows
     factor = _factor_completely(a, rows, columns)
-
-    def start(i: Index, j: Index) -> None:
-        x[i, j] = w.select(w.eq(rows[i, 0], number_of(a, j)), constant(1.0, a.dtype, a.lanes), 0.0)
-
-    a.each(0, size, lambda i: a.each(0, size, lambda j: start(i, j)))
+    _permuted_unit(rows, x)
     solve_triangular(a, x, lower=True, transposed=False, unit=True)
     last = a[size - 1, size - 1]
 

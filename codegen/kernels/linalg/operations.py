@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from ....ir.graph import Instruction
 from ....ir.ops.linalg.cholesky import CHOLESKY
-from ....ir.ops.linalg.determinant import ADJUGATE
+from ....ir.ops.linalg.determinant import ADJUGATE, MAX_COFACTORS
 from ....ir.ops.linalg.lu import LU, LU_SOLVE
 from ....ir.ops.linalg.triangular import TRIANGULAR_SOLVE
 from ....ir.records import record
@@ -106,9 +106,35 @@ def _lu_solve(storage: Storage, attrs: Attrs, matrices: list[Matrix]) -> Outcome
 
 
 def _adjugate(storage: Storage, attrs: Attrs, matrices: list[Matrix]) -> Outcome:
-    (a,) = matrices
-    rows, columns, x = _numbers(storage, a), _numbers(storage, a), storage.matrix(a.rows, a.rows, a.dtype)
-    return [algorithms.adjugate(a, rows, columns, x)], []
+    """By the inverse, but for matrices that are singular or nearly so: those take complete pivoting, in
+    memory, since that is rare. What lanes have does not depend on others."""
+    (a, factors, order), w = matrices, storage.w
+    x = storage.matrix(a.rows, a.rows, a.dtype)
+    if a.rows <= MAX_COFACTORS:
+        algorithms.cofactors(a, x)
+        return [x], []
+    regular = algorithms.adjugate_of_regular(factors, storage.cast(order, INT_OF[a.dtype]), x)
+    memory = Storage(w, max(a.lanes, regular.lanes), in_registers=False)
+
+    def singular() -> list[Reg]:
+        copied = memory.mapped(a, a.dtype, lambda element: element)
+        rows, columns = _numbers(memory, a), _numbers(memory, a)
+        room = memory.matrix(a.rows, a.rows, a.dtype)
+        other = algorithms.adjugate(copied, rows, columns, room)
+
+        def chosen(i: Index, j: Index) -> Reg:
+            return w.select(regular, x[i, j], other[i, j])
+
+        if storage.in_registers:
+            return [chosen(i, j) for i in range(x.rows) for j in range(x.columns)]
+        x.each(0, x.rows, lambda i: x.each(0, x.columns, lambda j: x.__setitem__((i, j), chosen(i, j))))
+        return []
+
+    elements = [element for row in x.elements for element in row] if isinstance(x, RegisterMatrix) else []
+    merged = w.when(w.ne(w.mask_bits(w.not_(regular)), 0), singular, elements)
+    if merged:
+        x = RegisterMatrix(w, [merged[start : start + a.rows] for start in range(0, len(merged), a.rows)])
+    return [x], []
 
 
 def _numbers(storage: Storage, a: Matrix) -> Matrix:
@@ -136,7 +162,7 @@ def _triangular_solve(storage: Storage, attrs: Attrs, matrices: list[Matrix]) ->
 OPERATIONS: Final[Mapping[Op, MatrixOperation]] = {
     CHOLESKY: MatrixOperation(_cholesky, ("on_error", "raise"), "Matrix is not positive definite"),
     LU: MatrixOperation(_lu),
-    ADJUGATE: MatrixOperation(_adjugate, ignored=(1, 2)),
+    ADJUGATE: MatrixOperation(_adjugate),
     LU_SOLVE: MatrixOperation(_lu_solve, ("on_singular", "raise"), "singular matrix", ignored=(0,)),
     TRIANGULAR_SOLVE: MatrixOperation(
         _triangular_solve, ("on_singular", "raise"), "singular matrix: a zero on the diagonal"

@@ -5,7 +5,7 @@ Gradients of determinants are adjugates, at singular matrices too.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -35,6 +35,10 @@ from .common import (
 )
 from .lu import LU_SOLVE
 
+#: Rows up to which determinants and adjugates are written down as products: their errors are few roundings of
+#: each minor, and no pivots have to be found.
+MAX_COFACTORS: Final = 3
+
 
 def _factors(name: str, types: Types) -> TensorType:
     a, lu, order = types
@@ -61,7 +65,27 @@ def _det_eval(a: Any, lu: Any, pivots: Any, permutation: Any) -> Any:
     return np.asarray(product_of_pivots * _parity(pivots)).astype(a.dtype)
 
 
+def _has_cofactors(a: Any) -> bool:
+    """Whether the adjugate of `a` is written down, without factors."""
+    return a.shape[-1] <= MAX_COFACTORS and a.dtype.kind == "f"
+
+
+def _adjugate_of(b: Any, a: Any, lu: Any, permutation: Any) -> Any:
+    if _has_cofactors(a):  # factors are not looked at, and so not computed
+        order = b.iota(shape=tuple(a.shape[:-1]), axis=len(a.shape) - 2, dtype=INT64)
+        return b.adjugate(a, a, order)
+    return b.adjugate(a, lu, permutation)
+
+
 def _det(b: Any, a: Any, lu: Any, pivots: Any, permutation: Any) -> Any:
+    if _has_cofactors(a) and a.shape[-1]:
+        adjugates = _adjugate_of(b, a, lu, permutation)
+        value = None
+        for place in range(a.shape[-1]):  # the first row times the first column, in one order
+            element = part(b, part(b, a, -2, 0, 1), -1, place, place + 1)
+            cofactor = part(b, part(b, adjugates, -1, 0, 1), -2, place, place + 1)
+            value = b.mul(element, cofactor) if value is None else b.fma(element, cofactor, value)
+        return b.reshape(value, shape=tuple(a.shape[:-2]))
     pivot_product = folded(b, b.mul, diagonal(b, lu), 1.0)
     return b.mul(pivot_product, parity(b, pivots, a.dtype))
 
@@ -91,7 +115,7 @@ def parity(b: Any, pivots: Any, dtype: Any) -> Any:
 
 def _det_rule(b: Any, ct: Any, a: Any, lu: Any, permutation: Any) -> Any:
     """``d det(a) = tr(adj(a) da)``"""
-    adjugates = transposed(b, b.adjugate(a, lu, permutation))
+    adjugates = transposed(b, _adjugate_of(b, a, lu, permutation))
     return b.mul(b.broadcast(column_of(b, column_of(b, ct)), shape=tuple(a.shape)), adjugates)
 
 
@@ -108,7 +132,22 @@ def _adjugate_infer(types: Types, attrs: Attrs) -> Types:
     return (_factors("adjugate", types),)
 
 
+def _cofactors(a: Any) -> Any:
+    """The adjugate of matrices of up to three rows. Minors are computed with more digits."""
+    size, wide = a.shape[-1], a.astype(np.longdouble)
+    result = np.ones_like(wide)
+    if size == 2:
+        result = np.stack([wide[..., 1, 1], -wide[..., 0, 1], -wide[..., 1, 0], wide[..., 0, 0]], axis=-1)
+    if size == 3:
+        below, last = np.roll(wide, -1, axis=-2), np.roll(wide, -2, axis=-2)
+        # row i of the cofactors is the cross product of the two rows that follow
+        result = np.swapaxes(np.cross(below, last), -1, -2)
+    return result.reshape(a.shape).astype(a.dtype)
+
+
 def _adjugate_eval(a: Any, lu: Any, permutation: Any) -> Any:
+    if _has_cofactors(a):
+        return _cofactors(a)
     pivots = np.abs(np.diagonal(lu, axis1=-2, axis2=-1))
     # a small pivot makes the inverse inaccurate, and the determinant small by as much
     tolerance = a.shape[-1] * np.finfo(a.dtype).eps * pivots.max(axis=-1, initial=0.0)

@@ -29,7 +29,7 @@ MAX_IN_REGISTERS: Final = 64
 CYCLES: Final[dict[Op, Callable[[int, int], float]]] = {
     CHOLESKY: lambda n, _: n**3 / 2 + 2 * n**2 + 30 * n,
     LU: lambda n, _: n**3 + 16 * n**2 + 30 * n,
-    ADJUGATE: lambda n, _: 6 * n**3 + 32 * n**2 + 30 * n,
+    ADJUGATE: lambda n, _: 2 * n**2 * (n + 10) + 30 * n,
     LU_SOLVE: lambda n, k: 2 * n * k * (n + 8) + 30 * n,
     TRIANGULAR_SOLVE: lambda n, k: n * k * (n + 2) + 30 * n,
 }

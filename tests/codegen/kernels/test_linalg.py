@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -161,7 +162,7 @@ def test_divisors_at_the_ends_of_the_range(size: int, scale: float) -> None:
         np.testing.assert_allclose(got, unscaled, rtol=1e-8 if scale > 1e-310 else 1e-4)
 
 
-@pytest.mark.parametrize("size", [2, 3, 5, 12])
+@pytest.mark.parametrize("size", [2, 3, 5, 8, 12])
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_adjugates_of_singular_matrices(size: int, dtype: str) -> None:
     """Of rank n - 1, n - 2 and 0, and nearly so, against products of singular values."""
@@ -183,6 +184,23 @@ def test_adjugates_of_singular_matrices(size: int, dtype: str) -> None:
     scale = np.maximum(np.abs(expected).max((1, 2)), 1e-3 * np.abs(a).max((1, 2)) ** (size - 1))
     error = np.abs(got - expected).max((1, 2))
     assert (error <= (1e-12 if dtype == "f8" else 1e-4) * scale).all()
+    for place in (0, 1, 5, 6, 9):  # what a matrix has does not depend on those beside it
+        alone = a[place : place + 1]
+        function = function_of("f", [alone], lambda b, a: b.adjugate(a, (f := b.lu(a))[0], f[2]))
+        np.testing.assert_array_equal(native(function, [alone])[0][0], got[place])
+
+
+def test_determinants_of_small_matrices_that_are_nearly_of_rank_one() -> None:
+    """Against fractions: an error of few roundings of the products of elements and their cofactors."""
+    rng = np.random.default_rng(3)
+    a = rng.standard_normal((20, 3, 1)) * rng.standard_normal((20, 1, 3)) + 1e-9 * rng.random((20, 3, 3))
+    function = function_of("f", [a], lambda b, a: (f := b.lu(a)) and b.det(a, *f))
+    (got,) = native(function, [a])
+    for value, matrix in zip(got, a, strict=True):
+        rows = [[Fraction(float(element)) for element in row] for row in matrix]
+        minors = [rows[1][j - 2] * rows[2][j - 1] - rows[1][j - 1] * rows[2][j - 2] for j in range(3)]
+        terms = [element * minor for element, minor in zip(rows[0], minors, strict=True)]
+        assert abs(Fraction(float(value)) - sum(terms)) <= 4 * Fraction(2) ** -53 * sum(map(abs, terms))
 
 
 # -- failures -------------------------------------------------------------------------------------

@@ -76,10 +76,10 @@ def _expm_forward(a: Any) -> Any:
 
 
 def _expm_backward(a: Any, ct: Any) -> Any:
-    """The adjoint of the Frechet derivative at a is that at its transpose."""
-    rank = a.ndim
-    turned = run("transpose", a, perm=(*range(rank - 2), rank - 1, rank - 2))
-    return (_scaled_and_squared((turned, ct))[1],)
+    """The adjoint of the Frechet derivative L(a, .) is ``L(a^T, ct) = L(a, ct^T)^T``: the same powers and
+    factors of a as in the forward pass."""
+    perm = (*range(a.ndim - 2), a.ndim - 1, a.ndim - 2)
+    return (run("transpose", _scaled_and_squared((a, run("transpose", ct, perm=perm)))[1], perm=perm),)
 
 
 _expm.defvjp(_expm_forward, _expm_backward)
