@@ -14,6 +14,7 @@ from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ..kernel import Kernel, empty_kernel, signature
 from ..lowering import LoweringContext
+from .blocked_cholesky import blocked_cholesky_kernel, blocked_cholesky_workspace, takes_blocks
 from .calls import Caller, one_thread, routine
 from .problem import Factorization, Problem, dtype_of, element_bytes
 from .table import FACTORIZATIONS
@@ -39,6 +40,10 @@ def lapack_kernel(name: str, instruction: Instruction, context: LoweringContext)
             None
             if any(value.type.size for value in instruction.results)
             else empty_kernel(name, len(values), description)
+        )
+    if takes_blocks(instruction):
+        return blocked_cholesky_kernel(
+            name, instruction, context, lapack, _message(instruction, factorization)
         )
     dtype, parts = dtype_of(a)
     workspace = factorization.workspace(instruction, element_bytes(a))
@@ -128,4 +133,8 @@ def lapack_workspace(instruction: Instruction, context: LoweringContext) -> int:
     """Bytes that the kernel works in."""
     instruction = complex_instruction(instruction)
     chosen, a = _factorization(instruction), instruction.operands[0]
-    return 0 if chosen is None or a.type.size == 0 else chosen[0].workspace(instruction, element_bytes(a))
+    if chosen is None or a.type.size == 0:
+        return 0
+    if takes_blocks(instruction):
+        return blocked_cholesky_workspace(instruction, context)
+    return chosen[0].workspace(instruction, element_bytes(a))

@@ -43,7 +43,11 @@ NO_EIGENVALUES: Final = "Array must not contain infs or NaNs, or eigenvalues did
 #: By the names of the ops.
 FACTORIZATIONS: Final[dict[str, Factorization]] = {
     "cholesky": Factorization(
-        factorizations.cholesky, no_workspace, ("potrf",), _cube(1 / 3), "Matrix is not positive definite"
+        factorizations.cholesky,
+        no_workspace,
+        ("potrf", "trsm"),
+        _cube(1 / 3),
+        "Matrix is not positive definite",
     ),
     "triangular_solve": Factorization(
         factorizations.triangular_solve,
