@@ -17,15 +17,16 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from ...builder import Builder, inline
-from ...dataflow import invariant
 from ...dtypes import INT64
 from ...effects import has_effect
 from ...graph import Function, Instruction, Substitution, Value
 from ...registry import Kind
 from ...transforms.batching import all_mapped, rule_of, spread
 from ..algebra.cleanup import dce
-from .affine import Affine, AffineValues
+from .affine import AffineValues
 from .affine_accesses import slice_accesses
+from .forwarded_elements import forward_elements
+from .induction import increment, loop_forms
 from .register_state import MAX_ELEMENTS
 from .step_dependence import StepAccess, access_of, independent
 from .step_folds import FOLDS, Extremum, Fold, folds
@@ -49,7 +50,7 @@ def loops_to_arrays(function: Function) -> Function:
     ones in other loops. Itself where there is none."""
     if not any(instruction.op.kind.traits.control for instruction in function.body):
         return function
-    rewritten = _rewritten(function, lambda arrays: True, inside=False)
+    rewritten = forward_elements(_rewritten(function, lambda arrays: True, inside=False))
     return function if rewritten is function else dce(slice_accesses(rewritten))
 
 
@@ -142,8 +143,7 @@ class _Steps:
         self.uses = Counter(operand for step in body.body for operand in step.operands)
         self.uses.update(body.results)
         self.results: dict[int, Value] = {}
-        same = invariant(body, body.params[self.count : self.first_slice])
-        self.affine = AffineValues(self.defs, self._forms(outer), same)
+        self.affine = loop_forms(scan, outer, body)
         counters = {i for i in range(self.count) if body.params[i] in self.affine.forms}
         self.folds = [fold for fold in folds(body, self.count) if not counters & set(_carries_of(fold))]
         self.folded = {carry for fold in self.folds for carry in _carries_of(fold)}
@@ -163,35 +163,6 @@ class _Steps:
         return dce(self.b.finish(self.body.name, self._results()))
 
     # -- what is carried ----------------------------------------------------------------------------
-
-    def _forms(self, outer: AffineValues) -> dict[Value, Affine]:
-        forms = {}
-        for position, (param, operand) in enumerate(zip(self.body.params, self.scan.operands, strict=True)):
-            if param.dtype is not INT64 or position >= self.first_slice:
-                continue
-            form = outer.of(operand)
-            if position >= self.count:
-                if form is not None and form.number is not None:
-                    forms[param] = form
-                continue
-            increment = self._increment(position)
-            if increment is not None and form is not None:
-                forms[param] = Affine(form.constant, increment, (), form.scalars)
-        return forms
-
-    def _increment(self, carry: int) -> int | None:
-        """What each step adds to a carry, if that is one number."""
-        param, result = self.body.params[carry], self.body.results[carry]
-        step = self.defs.get(result)
-        if param.shape or param.dtype is not INT64 or step is None or step.op.name not in ("add", "sub"):
-            return None
-        x, y = step.operands
-        other = y if x is param else x if y is param and step.op.name == "add" else None
-        number = self.defs.get(other) if other is not None else None
-        if number is None or number.op.name != "full":
-            return None
-        value = int(number.attrs["value"])
-        return -value if step.op.name == "sub" else value
 
     def _check_carries(self) -> None:
         """Find out what each carry is. Raises _Dependent where steps wait for each other."""
@@ -368,9 +339,9 @@ class _Steps:
                 stacked = self._spread(value)
                 results.append(_reversed(b, stacked) if self.scan.attrs["reverse"] else stacked)
             elif self.body.params[position] in self.many:
-                increment = self._increment(position)
-                assert increment is not None
-                results.append(b.add(self.operands[position], increment * self.length))
+                each = increment(self.body, position)
+                assert each is not None
+                results.append(b.add(self.operands[position], each * self.length))
             else:
                 results.append(self._value(value))
         return results

@@ -1,0 +1,44 @@
+"""Counters of loops: carries to which each step adds the same number."""
+
+from __future__ import annotations
+
+from ...dataflow import invariant
+from ...dtypes import INT64
+from ...graph import Function, Instruction, Value
+from .affine import Affine, AffineValues
+
+
+def increment(body: Function, carry: int) -> int | None:
+    """What each step with `body` adds to a carry, if that is one number."""
+    param, result = body.params[carry], body.results[carry]
+    step = next((step for step in body.body if result in step.results), None)
+    if param.shape or param.dtype is not INT64 or step is None or step.op.name not in ("add", "sub"):
+        return None
+    x, y = step.operands
+    other = y if x is param else x if y is param and step.op.name == "add" else None
+    number = next((made for made in body.body if other in made.results), None)
+    if number is None or number.op.name != "full":
+        return None
+    value = int(number.attrs["value"])
+    return -value if step.op.name == "sub" else value
+
+
+def loop_forms(scan: Instruction, outer: AffineValues, body: Function | None = None) -> AffineValues:
+    """The affine forms of what a step of `scan` computes, with its `body` or another one of the same
+    parameters; `outer` has those of its operands."""
+    body = body or scan.regions[0]
+    count, first_slice = scan.attrs["carries"], len(scan.operands) - scan.attrs["slices"]
+    forms: dict[Value, Affine] = {}
+    for position, (param, operand) in enumerate(zip(body.params, scan.operands, strict=True)):
+        form = outer.of(operand) if position < first_slice else None
+        if form is None:
+            continue
+        if position >= count:
+            if form.number is not None:
+                forms[param] = form
+            continue
+        each = increment(body, position)
+        if each is not None:
+            forms[param] = Affine(form.constant, each, (), form.scalars)
+    defs = {result: step for step in body.body for result in step.results}
+    return AffineValues(defs, forms, invariant(body, body.params[count:first_slice]))
