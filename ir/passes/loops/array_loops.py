@@ -27,6 +27,7 @@ from .affine import AffineValues
 from .affine_accesses import slice_accesses
 from .forwarded_elements import forward_elements
 from .induction import increment, loop_forms
+from .product_sums import contract_product_sums
 from .register_state import MAX_ELEMENTS
 from .step_dependence import StepAccess, access_of, independent
 from .step_folds import FOLDS, Extremum, Fold, folds
@@ -51,7 +52,9 @@ def loops_to_arrays(function: Function) -> Function:
     if not any(instruction.op.kind.traits.control for instruction in function.body):
         return function
     rewritten = forward_elements(_rewritten(function, lambda arrays: True, inside=False))
-    return function if rewritten is function else dce(slice_accesses(rewritten))
+    if rewritten is function:
+        return function
+    return dce(contract_product_sums(dce(slice_accesses(rewritten))))
 
 
 def _rewritten(function: Function, accepts: Callable[[Function], bool], *, inside: bool) -> Function:
