@@ -10,12 +10,12 @@ def pays(stride: int, lanes: int) -> bool:
     return lanes > 1 and (stride == -1 or 1 < abs(stride) <= min(lanes // 2, 8))
 
 
-def picks(stride: int, lanes: int) -> list[list[int]]:
-    """The shuffles that bring `lanes` elements together, from the lowest address on: the first one's operands
+def picks(stride: int, lanes: int, first: int = 0) -> list[list[int]]:
+    """The shuffles that bring `lanes` elements together, from place `first` on: the first one's operands
     are vector 0 and vector 1 (twice vector 0 where there is one alone), each next one's the last result and
     the next vector. Lanes whose element is in a vector to come hold anything."""
     step = abs(stride)
-    places = [lane * step for lane in range(lanes)]
+    places = [first + lane * step for lane in range(lanes)]
     if stride < 0:
         places.reverse()
     held = [place % lanes for place in places]

@@ -12,7 +12,7 @@ from ...llvm.loops import FunctionWriter
 from ...maths.support import muladd
 from ..divisors import Divisor, divisors, is_division, quotient
 from ..loop_nest import Leaf, Member, Memory, Nest, Write
-from .column_pairs import neighbouring_columns, put_pairs
+from .columns import neighbouring_reads, neighbouring_writes, put_pairs, read_columns
 from .prefetch import begins_line
 
 #: Where each access is at the current place of the loops: a pointer, or for iotas a number.
@@ -65,7 +65,7 @@ class ElementPass:
         self.folds = folds
         self.writes = writes
         #: By the write of the first of two neighbouring columns, that of the second one.
-        self.neighbours = neighbouring_columns(writer.nest, writes)
+        self.neighbours = neighbouring_writes(writer.nest, writes)
         self.keeps = keeps
         self.ahead = writer.ahead[stage - 1 : stage] if stage else ()
         self.row_values: list[Value] = []
@@ -74,11 +74,14 @@ class ElementPass:
         self.seconds: dict[Member, Value] = {}
         self.away: list[Value] = []
         needed: set[Value] = set()
+        read: dict[Memory, None] = {}
         stack: list[Leaf | Value] = [operand for fold in folds for operand in fold.operands]
         stack += [write.source for write in writes]
         stack += keeps
         while stack:
             source = stack.pop()
+            if isinstance(source, Memory):
+                read[source] = None
             if not isinstance(source, Value) or source in needed:
                 continue
             needed.add(source)
@@ -87,6 +90,8 @@ class ElementPass:
                 self.row_values.append(source)
             elif not self._reads_back(member):
                 stack += member.operands
+        #: Columns that are read together, by each of them.
+        self.columns = neighbouring_reads(writer.nest, read)
         self.members = [m for m in writer.nest.members if m.value in needed and not m.row_level]
         #: Values of the row level that elements are divided by.
         self.divided_by = divisors(self.members) & set(self.row_values)
@@ -116,7 +121,14 @@ class ElementPass:
                     value = row.splats.get(source) or row.values[source]
                 return value
             if source not in leaves:
-                leaves[source] = writer.read(source, places, copy, mask, row_level=False)
+                columns = self.columns.get(source) if isinstance(source, Memory) else None
+                if columns is None:
+                    leaves[source] = writer.read(source, places, copy, mask, row_level=False)
+                else:
+                    place = places[columns[0]]
+                    assert isinstance(place, str)
+                    values_read = read_columns(w, columns, place, writer.nest.lanes, copy, mask)
+                    leaves.update(zip(columns, values_read, strict=True))
             return leaves[source]
 
         for member in self.members:

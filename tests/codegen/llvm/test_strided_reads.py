@@ -24,10 +24,13 @@ def test_picks_bring_the_elements_together(lanes: int) -> None:
     for stride in [stride for stride in STRIDES if strided_reads.pays(stride, lanes)]:
         memory = np.arange(abs(stride) * lanes)
         vectors = list(memory.reshape(-1, lanes))
-        found = vectors[0]
-        for picks, vector in zip(strided_reads.picks(stride, lanes), vectors[1:] or vectors, strict=True):
-            found = np.concatenate([found, vector])[picks]
-        assert found.tolist() == memory[:: abs(stride)][:: 1 if stride > 0 else -1].tolist()
+        for first in range(abs(stride)) if stride > 0 else (0,):
+            elements = vectors[0]
+            shuffles = strided_reads.picks(stride, lanes, first)
+            for picks, vector in zip(shuffles, vectors[1:] or vectors, strict=True):
+                elements = np.concatenate([elements, vector])[picks]
+            expected = memory[first :: abs(stride)][:: 1 if stride > 0 else -1]
+            assert elements.tolist() == expected.tolist()
 
 
 def test_short_vectors_and_long_strides_are_gathered() -> None:
