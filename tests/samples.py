@@ -329,14 +329,16 @@ def _fourier(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
     for dtype, (shape, axis), scale in itertools.product(FLOATS, shapes, (1.0, -0.75)):
         attrs: dict[str, Any] = {"axis": axis, "scale": scale}
         if op.name == "rfft":
-            yield Sample([random_values(dtype, shape, rng)], attrs)
+            for interior in (1.0, 2.0):
+                yield Sample([random_values(dtype, shape, rng)], attrs | {"interior": interior})
             continue
         pairs = random_values(dtype, (*shape, 2), rng)
         if op.name == "fft":
             for inverse in (False, True):
                 yield Sample([pairs], attrs | {"inverse": inverse})
         for n in (2 * shape[axis] - 2, 2 * shape[axis] - 1) if op.name == "irfft" else ():
-            yield Sample([pairs], attrs | {"n": n})
+            for interior in (1.0, -0.5):
+                yield Sample([pairs], attrs | {"n": n, "interior": interior})
 
 
 def _fulls(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
@@ -586,15 +588,21 @@ def _np_fft(x: Array, axis: int, inverse: bool, scale: float) -> Array:
     return _dense(x[..., 0] + 1j * x[..., 1], axis, matrix, scale).astype(x.dtype)
 
 
-def _np_rfft(x: Array, axis: int, scale: float) -> Array:
+def _weights(n: int, interior: float) -> Array:
+    """Of the elements of half a spectrum: another one for those that stand for two."""
+    weights = np.ones(n // 2 + 1)
+    weights[1 : (n + 1) // 2] = interior
+    return weights
+
+
+def _np_rfft(x: Array, axis: int, scale: float, interior: float) -> Array:
     n = x.shape[axis]
-    return _dense(x, axis, _roots(n // 2 + 1, n, -1), scale).astype(x.dtype)
+    matrix = _roots(n // 2 + 1, n, -1) * _weights(n, interior)[:, None]
+    return _dense(x, axis, matrix, scale).astype(x.dtype)
 
 
-def _np_irfft(x: Array, axis: int, n: int, scale: float) -> Array:
-    twice = np.ones(n // 2 + 1)
-    twice[1 : (n + 1) // 2] = 2
-    matrix = _roots(n // 2 + 1, n, 1).T * twice
+def _np_irfft(x: Array, axis: int, n: int, scale: float, interior: float) -> Array:
+    matrix = _roots(n // 2 + 1, n, 1).T * _weights(n, 2 * interior)
     return _dense(x[..., 0] + 1j * x[..., 1], axis, matrix, scale)[..., 0].astype(x.dtype)
 
 

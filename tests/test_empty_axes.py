@@ -27,6 +27,8 @@ from .samples import ELSEWHERE, random_values
 from .support import Array, interpret, mismatch, type_of
 
 SIZES = (0, 1, 3)
+#: Of transforms of real numbers.
+FACTORS = {"scale": 0.5, "interior": 2.0}
 Case = tuple[list[tuple[int, ...]], dict[str, Any]]
 
 
@@ -121,8 +123,8 @@ CASES: dict[str, Callable[[int, int, int], Iterator[Case]]] = {
     "fft": lambda a, b, c: iter(
         [([(a, b, c, 2)], {"axis": 1, "inverse": True, "scale": 0.5})] if b else []
     ),
-    "rfft": lambda a, b, c: iter([([(a, b, c)], {"axis": 1, "scale": 0.5})] if b else []),
-    "irfft": lambda a, b, c: iter([([(a, b, c, 2)], {"axis": 1, "n": 2 * b - 1, "scale": 0.5})] if b else []),
+    "rfft": lambda a, b, c: iter([([(a, b, c)], {"axis": 1} | FACTORS)] if b else []),
+    "irfft": lambda a, b, c: iter([([(a, b, c, 2)], {"axis": 1, "n": 2 * b - 1} | FACTORS)] if b else []),
     "searchsorted": lambda a, b, c: iter([([(a,), (b, c)], {"side": "left"})]),
     "true_positions": lambda a, b, c: iter([([(a, b)], {"size": c}), ([(a,)], {"size": b})]),
     "bincount": lambda a, b, c: iter([([(a,)], {"length": b}), ([(a,)], {"length": c})]),

@@ -9,6 +9,7 @@ from typing import Final
 from ..workload import Workload
 from . import (
     calls,
+    complex_numbers,
     elementwise,
     fourier,
     learning,
@@ -40,6 +41,7 @@ GROUPS: Final = {
     "suite": WORKLOADS,
     "maths": maths.WORKLOADS,
     "linalg": linalg.WORKLOADS,
+    "complex": complex_numbers.WORKLOADS,
     "fourier": fourier.WORKLOADS,
     "numba": plain_loops.WORKLOADS,
 }

@@ -15,6 +15,7 @@ from ..array.out_argument import write_out
 from ..eager.tensor import Tensor
 from ..ir.dtypes import FLOAT16, FLOAT32, complex_dtype, default_dtype, is_complex, is_inexact
 from ..ir.errors import DomainError, DTypeError
+from ..ir.registry import OPS
 from ..ir.types import as_shape, normalize_axis
 
 #: What multiplies transforms of n elements in the direction without a sign, and in the other one.
@@ -90,7 +91,7 @@ def resized(x: Tensor, axis: int, size: int) -> Tensor:
 
 def transform(op: str, x: Tensor, axis: int, **attrs: Any) -> Tensor:
     """The op `op` along `axis`; along the last axis where it is long."""
-    rank = x.ndim - (op != "rfft")
+    rank, attrs = x.ndim - (op != "rfft"), {**OPS[op].defaults, **attrs}
     if x.shape[axis] <= _LONGEST_BESIDE or math.prod(x.shape[axis + 1 : rank]) == 1:
         return run(op, x, axis=axis, **attrs)
     order = [*range(axis), *range(axis + 1, rank), axis]

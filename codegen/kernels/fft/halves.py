@@ -6,7 +6,8 @@ w = exp(-2 pi i / n) and, for each k,
     E = Z[k] + conj(Z[h - k]),  D = Z[k] - conj(Z[h - k]),  T = -i w^k D
 
 the transform of the real numbers is ``X[k] = (E + T) / 2`` and ``X[h - k] = conj(E - T) / 2``. The other way
-it is ``Z[k] = E + T`` and ``Z[h - k] = conj(E - T)`` with X in place of Z and with ``T = i w^-k D``.
+it is ``Z[k] = E + T`` and ``Z[h - k] = conj(E - T)`` with X in place of Z and with ``T = i w^-k D``. All but
+X[0] and X[h] stand for two numbers, and have a factor of their own.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from ...llvm.loops import FunctionWriter
 from ...llvm.registers import Number, Reg
 from .codelets import Complex
+from .memory import scaled_target
 from .roots import RootTable, unit_roots
 from .rows import Rows
 from .stockham import Source, Target
@@ -26,13 +28,21 @@ from .stockham import Source, Target
 class Halves:
     """What goes before or after complex transforms of half of `size`.
 
-    ``roots(k, lanes)`` gives w^k in all lanes, or of as many k where lanes are rows.
+    ``roots(k, lanes)`` gives w^k in all lanes, or of as many k where lanes are rows. What `split` gives is
+    multiplied by `scale`, and what stands for two in the spectrum by `interior`.
     """
 
     def __init__(
-        self, w: FunctionWriter, size: int, rows: Rows, roots: Callable[[Reg, int], Complex]
+        self,
+        w: FunctionWriter,
+        size: int,
+        rows: Rows,
+        roots: Callable[[Reg, int], Complex],
+        scale: float,
+        interior: float,
     ) -> None:
         self.w, self.rows, self.roots = w, rows, roots
+        self.scale, self.interior = scale, interior
         self.half = size // 2
         #: How many rows from 1 on there are whose mirror images are the others.
         self.count = self.half // 2
@@ -49,13 +59,13 @@ class Halves:
 
     def split_ends(self, source: Source, target: Target) -> None:
         """The first and the last row of `split`."""
-        w = self.w
+        w, scaled = self.w, scaled_target(self.w, target, self.scale)
 
         def ends(row: Number, column: Number, lanes: int) -> None:
             real, imaginary = source(0, column, lanes)
             zero = w.const(0.0, real)
-            target(0, column, (w.add(real, imaginary), zero))
-            target(self.half, column, (w.sub(real, imaginary), zero))
+            scaled(0, column, (w.add(real, imaginary), zero))
+            scaled(self.half, column, (w.sub(real, imaginary), zero))
 
         self.rows.each(0, 1, ends)
 
@@ -72,6 +82,7 @@ class Halves:
     def pairs(self, source: Source, target: Target, first: Number, count: int, *, join: bool) -> None:
         """`count` rows from `first` on, and their mirror images."""
         w = self.w
+        target = scaled_target(w, target, self.interior if join else 0.5 * self.scale * self.interior)
         mirrored = self.rows.mirrored_source(source, self.half)
         opposite = self.rows.mirrored_target(target, self.half)
 
@@ -93,8 +104,6 @@ class Halves:
                 )
             here = w.add(even[0], turned[0]), w.add(even[1], turned[1])
             there = w.sub(even[0], turned[0]), w.sub(turned[1], even[1])
-            if not join:
-                here, there = ((w.mul(value[0], 0.5), w.mul(value[1], 0.5)) for value in (here, there))
             target(row, column, here)
             opposite(row, column, there)
 
@@ -116,23 +125,27 @@ def half_roots(w: FunctionWriter, size: int, rows: Rows, table: RootTable) -> Ca
     return factors
 
 
-def copy_rows(rows: Rows, count: int, source: Source, target: Target) -> None:
-    """Copy the first `count` rows."""
-    rows.each(0, count, lambda row, column, lanes: target(row, column, source(row, column, lanes)))
+def copy_rows(rows: Rows, first: int, stop: int, source: Source, target: Target) -> None:
+    """Copy the rows from `first` to `stop`."""
+    rows.each(first, stop, lambda row, column, lanes: target(row, column, source(row, column, lanes)))
 
 
-def complete(w: FunctionWriter, rows: Rows, size: int, source: Source, target: Target) -> None:
-    """All `size` rows, an odd number, of the transform of real numbers of which `source` gives the first."""
+def complete(
+    w: FunctionWriter, rows: Rows, size: int, interior: float, source: Source, target: Target
+) -> None:
+    """All `size` rows, an odd number, of the transform of real numbers of which `source` gives the first;
+    those behind that are multiplied by `interior`."""
 
     def first(row: Number, column: Number, lanes: int) -> None:
         real, _ = source(row, column, lanes)
         target(row, column, (real, w.const(0.0, real)))
 
-    opposite = rows.mirrored_target(target, size)
+    interior_target = scaled_target(w, target, interior)
+    opposite = rows.mirrored_target(interior_target, size)
 
     def pair(row: Reg, column: Number, lanes: int) -> None:
         real, imaginary = source(row, column, lanes)
-        target(row, column, (real, imaginary))
+        interior_target(row, column, (real, imaginary))
         opposite(row, column, (real, w.neg(imaginary)))
 
     rows.each(0, 1, first)

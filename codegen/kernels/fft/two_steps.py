@@ -182,7 +182,8 @@ class TwoStepWriter:
     def _halves(self, block: Reg, *, join: bool) -> None:
         """A part of what goes before or after the transform of half of the real numbers."""
         w, plan = self.w, self.plan
-        halves = Halves(w, plan.size, Rows(w, 1, plan.lanes), self._following_roots)
+        rows = Rows(w, 1, plan.lanes)
+        halves = Halves(w, plan.size, rows, self._following_roots, plan.scale, plan.interior)
         planes = self._planes(1, 1)
         source: Source
         target: Target
@@ -191,7 +192,7 @@ class TwoStepWriter:
             target = swapped_target(planes.store)
         else:
             source = planes.load
-            target = scaled_target(w, self._array(1, real=False, inner=1).store_pairs, plan.scale)
+            target = self._array(1, real=False, inner=1).store_pairs
         ends = halves.join_ends if join else halves.split_ends
         w.when(w.eq(block, 0), lambda: ends(source, target))
         first = w.min(w.add(w.mul(block, _PART), 1), halves.count + 1 - _PART)

@@ -103,15 +103,17 @@ class TransformWriter:
         core = self._core()
         rows = Rows(w, plan.columns, core.lanes)
         if plan.halved:
-            halves = Halves(w, plan.size, rows, half_roots(w, plan.size, rows, self.roots))
+            factors = half_roots(w, plan.size, rows, self.roots)
+            halves = Halves(w, plan.size, rows, factors, plan.scale, plan.interior)
         if plan.from_real:
             core.run(source, buffers)
             spectrum = buffers.latest
-            store = scaled_target(w, target or buffers.following().store, plan.scale)
+            store = target or buffers.following().store
             if plan.halved:
                 halves.split(spectrum.load, store)
-            else:
-                copy_rows(rows, plan.spectrum, spectrum.load, store)
+                return
+            for first, stop, scale in (0, 1, 1.0), (1, plan.spectrum, plan.interior):
+                copy_rows(rows, first, stop, spectrum.load, scaled_target(w, store, plan.scale * scale))
             return
         if plan.to_real:
             planes = buffers.following()
@@ -119,7 +121,7 @@ class TransformWriter:
             if plan.halved:
                 halves.join(source, store)
             else:
-                complete(w, rows, plan.size, source, store)
+                complete(w, rows, plan.size, plan.interior, source, store)
             source = planes.load
         elif plan.inverse:
             source = swapped_source(source)

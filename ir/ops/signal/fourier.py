@@ -8,17 +8,18 @@ Complex numbers are pairs: an array of them has a last axis of size 2, the real 
     irfft   y[j] = scale sum_k x[k] w^-(j k) over all k, from those of k = 0 ... n // 2
 
 `irfft` takes the first element, and for even n the last one, as real numbers, whatever their imaginary parts.
-As maps of pairs all are linear, and so the gradients are transforms: the transpose of `fft` is the other
-direction, those of `rfft` and `irfft` are each other, with weights for the elements that stand for two.
+All others stand for two: the attribute `interior` multiplies those of the result of `rfft`, and those of the
+operand of `irfft`. As maps of pairs all are linear, and so the gradients are transforms: the transpose of
+`fft` is the other direction, those of `rfft` and `irfft` are each other, with another `interior`.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
-from ...dtypes import FLOAT32, FLOAT64, INT64
+from ...dtypes import FLOAT32, FLOAT64
 from ...errors import DTypeError, ShapeError
 from ...registry import Attrs, Kind
 from ...transforms.batching import batch_axes
@@ -84,40 +85,42 @@ def _fft_eval(x: Any, axis: int, inverse: bool, scale: float) -> Any:
     return _pairs(transformed, x, scale)
 
 
-def _rfft_eval(x: Any, axis: int, scale: float) -> Any:
+def _weighted(values: Any, axis: int, n: int, interior: float) -> Any:
+    """Complex `values` times `interior`, but for those that stand for themselves alone: the first one, and
+    for even n the last one."""
+    if interior == 1.0:
+        return values
+    weights = np.ones(_resized((1,) * values.ndim, axis, n // 2 + 1), values.real.dtype)
+    np.moveaxis(weights, axis, 0)[1 : (n + 1) // 2] = interior
+    return values * weights
+
+
+def _rfft_eval(x: Any, axis: int, scale: float, interior: float) -> Any:
+    n = x.shape[axis]
     if x.size == 0:
-        return np.zeros((*_resized(x.shape, axis, x.shape[axis] // 2 + 1), 2), x.dtype)
-    return _pairs(np.fft.rfft(x, axis=axis), x, scale)
+        return np.zeros((*_resized(x.shape, axis, n // 2 + 1), 2), x.dtype)
+    return _pairs(_weighted(np.fft.rfft(x, axis=axis), axis, n, interior), x, scale)
 
 
-def _irfft_eval(x: Any, axis: int, n: int, scale: float) -> Any:
+def _irfft_eval(x: Any, axis: int, n: int, scale: float, interior: float) -> Any:
     if x.size == 0:
         return np.zeros(_resized(x.shape[:-1], axis, n), x.dtype)
-    values = np.fft.irfft(_complex(x), n, axis=axis, norm="forward")
+    values = np.fft.irfft(_weighted(_complex(x), axis, n, interior), n, axis=axis, norm="forward")
     return (values * x.dtype.type(scale)).astype(x.dtype, copy=False)
 
 
 # -- gradients ------------------------------------------------------------------------------------
 
 
-def _weighted(b: Any, pairs: Any, axis: int, n: int, interior: float) -> Any:
-    """`pairs` times `interior`, but for the elements that stand for themselves alone: the first one, and for
-    even n the last one."""
-    shape = tuple(pairs.shape[axis] if place == axis else 1 for place in range(len(pairs.shape)))
-    index = b.iota(shape=shape, axis=axis, dtype=INT64)
-    inside = b.logical_and(b.gt(index, 0), b.lt(b.mul(index, 2), n))
-    edge, middle = (b.full(value=value, shape=shape, dtype=pairs.dtype) for value in (1.0, interior))
-    return b.mul(pairs, b.where(inside, middle, edge))
+def _rfft_rule(b: Any, ct: Any, x_type: TensorType, axis: int, scale: float, interior: float) -> Any:
+    return b.irfft(ct, axis=axis, n=x_type.shape[axis], scale=scale, interior=0.5 * interior)
 
 
-def _rfft_rule(b: Any, ct: Any, x_type: TensorType, axis: int, scale: float) -> Any:
-    n = x_type.shape[axis]
-    return b.irfft(_weighted(b, ct, axis, n, 0.5), axis=axis, n=n, scale=scale)
+def _irfft_rule(b: Any, ct: Any, axis: int, n: int, scale: float, interior: float) -> Any:
+    return b.rfft(ct, axis=axis, scale=scale, interior=2.0 * interior)
 
 
-def _irfft_rule(b: Any, ct: Any, axis: int, n: int, scale: float) -> Any:
-    return _weighted(b, b.rfft(ct, axis=axis, scale=scale), axis, n, 2.0)
-
+_PLAIN: Final = {"interior": 1.0}
 
 FFT = define(
     "fft", Kind.FOURIER, "x",
@@ -130,14 +133,15 @@ FFT = define(
 RFFT = define(
     "rfft", Kind.FOURIER, "x",
     doc="`scale` times the first n // 2 + 1 elements, as pairs, of the discrete Fourier transform of real "
-    "numbers along `axis`",
-    attrs={"axis": (int,), "scale": (float,)}, infer=_rfft_infer, eval=_rfft_eval, vjp={"x": _rfft_rule},
-    batch=batch_axes,
+    "numbers along `axis`; those that stand for two times `interior`",
+    attrs={"axis": (int,), "scale": (float,), "interior": (float,)}, defaults=_PLAIN, infer=_rfft_infer,
+    eval=_rfft_eval, vjp={"x": _rfft_rule}, batch=batch_axes,
 )  # fmt: skip
 IRFFT = define(
     "irfft", Kind.FOURIER, "x",
     doc="`scale` times the n real numbers that the discrete Fourier transform with exp(+2 pi i j k / n) "
-    "makes of pairs along `axis`, the first n // 2 + 1 of which are there",
-    attrs={"axis": (int,), "n": (int,), "scale": (float,)}, infer=_irfft_infer, eval=_irfft_eval,
-    vjp={"x": _irfft_rule}, batch=batch_axes,
+    "makes of pairs along `axis`, the first n // 2 + 1 of which are there; those that stand for two times "
+    "`interior`",
+    attrs={"axis": (int,), "n": (int,), "scale": (float,), "interior": (float,)}, defaults=_PLAIN,
+    infer=_irfft_infer, eval=_irfft_eval, vjp={"x": _irfft_rule}, batch=batch_axes,
 )  # fmt: skip

@@ -38,7 +38,9 @@ def cases(n: int, layout: Any, dtype: str) -> list[tuple[str, Array, dict[str, A
         ("fft", pairs, {"axis": axis, "inverse": False, "scale": 1.0}),
         ("fft", pairs, {"axis": axis, "inverse": True, "scale": 0.5}),
         ("rfft", real, {"axis": axis, "scale": 2.0}),
+        ("rfft", real, {"axis": axis, "scale": 0.5, "interior": 2.0}),
         ("irfft", half, {"axis": axis, "n": n, "scale": -0.25}),
+        ("irfft", half, {"axis": axis, "n": n, "scale": 3.0, "interior": 0.5}),
     ]
 
 
