@@ -92,7 +92,38 @@ def _matmul(dtype: str, *shape: int) -> Workload:
     )
 
 
+def _fit(lib: Library, count: int, size: int) -> Function:
+    """How far damped waves of complex amplitudes are from a signal."""
+
+    def loss(amplitudes: Any, rates: Any, times: Any, signal: Any) -> Any:
+        model = lib.np.matmul(amplitudes, lib.np.exp(rates[:, None] * times[None]))
+        return (lib.np.abs(model - signal) ** 2).sum()
+
+    return loss
+
+
+def _fit_inputs(count: int, size: int) -> tuple[Any, ...]:
+    rng = generator()
+    amplitudes, noise = _operands("c128", (count,), (size,))
+    rates = -rng.random(count) + 50j * rng.random(count)
+    times = np.linspace(0.0, 2.0, size)
+    signal = amplitudes @ np.exp(rates[:, None] * times) + 0.1 * noise
+    return amplitudes * 1.1, rates + 0.01, times, signal
+
+
 WORKLOADS: Final = (
+    Workload(
+        "complex-fit-grad",
+        "16 damped waves of complex amplitudes and rates, 10,000 samples of c128: value and gradient",
+        _fit,
+        _fit_inputs,
+        sizes=(16, 10_000),
+        tiny=(2, 7),
+        gradient=(0, 1),
+        skip=("torch", "torch.compile"),  # its gradients are the conjugates
+        tolerance=1e-9,
+        goal=2.0,
+    ),
     *[_elementwise(name, dtype) for dtype in _DTYPES for name in (*UNARY, *BINARY)],
     *[
         _matmul(dtype, *shape)
