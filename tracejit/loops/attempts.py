@@ -33,7 +33,7 @@ from .carries import (
     zero_of,
 )
 from .reports import CURRENT, LoopError
-from .scalars import STAND_INS, truth
+from .scalars import as_float, truth
 from .variables import (
     UNDEFINED,
     Content,
@@ -124,7 +124,7 @@ class _Attempt:
                 results, text = self._append(tracer)
                 break
             except BecomesFloat as change:
-                self.inits[change.position] = self._as_float(self.inits[change.position])
+                self.inits[change.position] = as_float(self.inits[change.position])
         self._finish(tracer, results)
         return text
 
@@ -193,9 +193,6 @@ class _Attempt:
 
     def _sample(self) -> list[Any]:
         return [*self.inits, *self.memory.bases]
-
-    def _as_float(self, leaf: Any) -> Any:
-        return STAND_INS[float](leaf)
 
     # -- the body -----------------------------------------------------------------------------------
 
@@ -390,3 +387,4 @@ class _Attempt:
                 position += held is None
             values[carry.name] = structure.unflatten(leaves)
         self.variables.update(values)
+

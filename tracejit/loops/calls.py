@@ -25,7 +25,7 @@ from ..location import is_user_file
 from ..state import STATE
 from .functions import inner_copy, is_checked
 from .reports import LoopError
-from .scalars import STAND_INS
+from .stand_ins import STAND_INS
 from .variables import is_traced
 
 _PURE_BUILTINS: Final = frozenset(

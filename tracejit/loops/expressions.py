@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import ast
+import math
 from typing import Any, Final
 
 #: Stand for the object that rewritten code calls, and for descriptions of loops, until the code is compiled.
 RUNTIME: Final = "\0loops"
 #: Builtins that loops go along.
-ITERATIONS: Final = frozenset(("range", "enumerate", "zip", "reversed"))
+ITERATIONS: Final = frozenset(("range", "enumerate", "zip", "reversed", "arange"))
 #: Functions that make arrays whose elements are written later.
 CREATIONS: Final = frozenset(
     ("zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like")
 )
+#: Names of functions that have stand-ins everywhere.
+_STAND_INS: Final = frozenset(name for name in vars(math) if name not in ("floor", "ceil")) | {
+    "array",
+    "asarray",
+    "round",
+    *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)),
+    *("bool_", "float16", "float32", "float64"),
+}
 _EAGER: Final = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
 
 
@@ -27,6 +36,11 @@ def thunk(value: ast.expr) -> ast.Lambda:
     """``lambda: value``"""
     empty = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
     return ast.copy_location(ast.Lambda(empty, value), value)
+
+
+def name_of(function: ast.expr) -> str:
+    """The last part of the name that is called."""
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
 def _is_deferrable(*values: ast.expr) -> bool:
@@ -55,7 +69,8 @@ class InLoops(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> Any:
         self.generic_visit(node)
-        if len(node.ops) == 1 or not _is_deferrable(*node.comparators):
+        contains = any(isinstance(op, (ast.In, ast.NotIn)) for op in node.ops)
+        if (len(node.ops) == 1 and not contains) or not _is_deferrable(*node.comparators):
             return node
         names = [ast.copy_location(ast.Constant(type(op).__name__), node) for op in node.ops]
         listed = ast.copy_location(ast.Tuple(list(names), ast.Load()), node)
@@ -93,9 +108,10 @@ class InLoops(ast.NodeTransformer):
         return node
 
 
-class Creations(ast.NodeTransformer):
-    """Rewrites ``a = np.zeros(...)`` and its like, where the function writes elements of `a`: what is made
-    can hold what is traced, as an array of NumPy's cannot."""
+class Everywhere(ast.NodeTransformer):
+    """Rewrites calls inside and outside of loops. ``a = np.zeros(...)`` and its like, where the function
+    writes elements of `a`, make what can hold what is traced, as an array of NumPy's cannot; ``math.sqrt``
+    and its like are followed where Python's own would ask for a value."""
 
     def __init__(self, written: frozenset[str]) -> None:
         self._written = written
@@ -104,9 +120,14 @@ class Creations(ast.NodeTransformer):
         names = [target.id if isinstance(target, ast.Name) else "" for target in node.targets]
         if isinstance(node.value, ast.Call) and self._written.issuperset(names):
             function = node.value.func
-            name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-            if name in CREATIONS:
+            if name_of(function) in CREATIONS:
                 node.value.func = call("creation", function, at=function)
+        return self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        self.generic_visit(node)
+        if name_of(node.func) in _STAND_INS:
+            node.func = call("callee", node.func, at=node.func)
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
@@ -121,7 +142,7 @@ class Iterations(ast.NodeTransformer):
     them."""
 
     def visit_Call(self, node: ast.Call) -> Any:
-        if isinstance(node.func, ast.Name) and node.func.id in ITERATIONS:
+        if name_of(node.func) in ITERATIONS:
             node.func = call("iteration", node.func, at=node.func)
             node.args = [self.visit(argument) for argument in node.args]
         return node

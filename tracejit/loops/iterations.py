@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import operator
 from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
 
-from ..array.elementwise.arithmetic import maximum
+from ..array.elementwise.arithmetic import maximum, minimum, sign
+from ..array.ranges import arange
+from ..eager.dispatch import apply
 from ..eager.tensor import Tensor, wrap
 from ..ir.errors import DTypeError
 from ..ir.records import record
+from ..ir.registry import OPS
+from ..state import STATE
+from ..tracing.regions import RegionTracer
 from .scalars import python_integer
 from .variables import is_traced
 
 
 class Range:
-    """``range`` of bounds that may be traced."""
+    """``range`` of bounds that may be traced, or ``arange``, whose items are no Python numbers."""
 
-    def __init__(self, *bounds: Any) -> None:
+    def __init__(self, *bounds: Any, is_array: bool = False) -> None:
+        self.is_array = is_array
         for bound in bounds:
             if isinstance(bound, Tensor) and (bound.shape != () or bound.dtype.kind not in "iu"):
                 raise DTypeError(f"range: expected integers, got a tensor of type {bound.type}")
@@ -44,11 +51,11 @@ class Enumerated:
 class Zipped:
     """``zip`` of what loops can be traced along."""
 
-    def __init__(self, *inner: Any) -> None:
-        self.inner = inner
+    def __init__(self, *inner: Any, strict: bool) -> None:
+        self.inner, self.strict = inner, strict
 
     def __iter__(self) -> Iterator[Any]:
-        return zip(*self.inner, strict=False)
+        return zip(*self.inner, strict=self.strict)
 
 
 class Reversed:
@@ -77,13 +84,27 @@ def _enumerate(iterable: Any, start: Any = 0) -> Any:
 
 
 def _zip(*iterables: Any, strict: bool = False) -> Any:
-    if iterables and not strict and all(map(_is_array, iterables)):
-        return Zipped(*iterables)
+    if iterables and all(map(_is_array, iterables)):
+        return Zipped(*iterables, strict=strict)
     return zip(*iterables, strict=strict)
 
 
 def _reversed(iterable: Any) -> Any:
     return Reversed(iterable) if _is_array(iterable) else reversed(iterable)
+
+
+def _arange(function: Any) -> Any:
+    def call(*bounds: Any, **options: Any) -> Any:
+        integers = all(isinstance(bound, (int, np.integer)) or _is_integer(bound) for bound in bounds)
+        if options or not any(map(is_traced, bounds)) or not integers or not 1 <= len(bounds) <= 3:
+            return function(*bounds, **options)
+        return Range(*bounds, is_array=True)
+
+    return call
+
+
+def _is_integer(value: Any) -> bool:
+    return is_traced(value) and not value.shape and value.dtype.kind in "iu"
 
 
 def _is_array(value: Any) -> bool:
@@ -96,6 +117,8 @@ STAND_INS: Final[dict[Any, Any]] = {
     builtins.enumerate: _enumerate,
     builtins.zip: _zip,
     builtins.reversed: _reversed,
+    np.arange: _arange(np.arange),
+    arange: _arange(arange),
 }
 
 
@@ -133,7 +156,7 @@ def steps_of(iterable: Any) -> Steps | None:
         first, item = iterable.start, inner.item
         return Steps(inner.count, inner.arrays, lambda k, elements: (k + first, item(k, elements)))
     if isinstance(iterable, Zipped):
-        return _steps_of_zip([steps_of(part) for part in iterable.inner])
+        return _steps_of_zip([steps_of(part) for part in iterable.inner], strict=iterable.strict)
     if isinstance(iterable, Reversed):
         return _steps_of_reversed(iterable.inner)
     return None
@@ -145,23 +168,37 @@ def _at(start: Any, step: Any, k: Any) -> Any:
 
 
 def _steps_of_range(iterable: Range) -> Steps | None:
-    start, stop, step = iterable.start, iterable.stop, iterable.step
-    if isinstance(step, Tensor) or step == 0:
-        return None  # its sign decides
-    start, stop = python_integer(start), python_integer(stop)
-    span = (stop - start) if step > 0 else (start - stop)
-    size = abs(step)
-    count = span if size == 1 else (span + (size - 1)) // size
-    count = maximum(count, 0)
-    return Steps(count, [], lambda k, _: _at(start, step, k))
+    start, stop, step = map(python_integer, (iterable.start, iterable.stop, iterable.step))
+    if isinstance(step, Tensor):
+        if not isinstance(STATE.tracer, RegionTracer) and step == 0:
+            return None  # Python raises
+        span = stop - start + step - sign(step)
+    elif step == 0:
+        return None
+    else:
+        span = stop - start + step - (1 if step > 0 else -1)
+    count = maximum(span if type(step) is int and step == 1 else span // step, 0)
+
+    def item(k: Any, _: Any) -> Any:
+        index = _at(start, step, k)
+        return apply(OPS["copy"], (index,), {}) if iterable.is_array else index
+
+    return Steps(count, [], item)
 
 
-def _steps_of_zip(parts: list[Steps | None]) -> Steps | None:
-    if any(part is None or isinstance(part.count, Tensor) for part in parts):
+def _steps_of_zip(parts: list[Steps | None], *, strict: bool) -> Steps | None:
+    if any(part is None for part in parts):
         return None
     steps = [part for part in parts if part is not None]
-    count = min(part.count for part in steps)
-    arrays = [array[:count] for part in steps for array in part.arrays]
+    fixed = [part.count for part in steps if not isinstance(part.count, Tensor)]
+    if strict and (len(fixed) < len(steps) or len(set(fixed)) > 1):
+        return None
+    if len(fixed) == len(steps):
+        count = min(fixed)
+        arrays = [array[:count] for part in steps for array in part.arrays]
+    else:
+        count = functools.reduce(minimum, [part.count for part in steps])
+        arrays = [array for part in steps for array in part.arrays]
 
     def item(k: Any, elements: list[Any]) -> Any:
         result, first = [], 0

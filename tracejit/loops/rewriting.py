@@ -18,7 +18,7 @@ from typing import Any
 
 from ..ir.records import record
 from .exits import FLAG, RETURNED, Exits, lower_block, set_flag
-from .expressions import RUNTIME, Creations, InLoops, Iterations, call, thunk
+from .expressions import RUNTIME, Everywhere, InLoops, Iterations, call, thunk
 from .names import SCOPES, Liveness, assigned, has_jumps, written_in_place
 from .refusals import refusal
 
@@ -76,8 +76,8 @@ class FunctionRewriter:
         self._written = frozenset(written_in_place(body))
         documented = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
         start, body = (body[:1], body[1:]) if documented else ([], body)
-        creations = Creations(self._written)
-        body = [creations.visit(statement) for statement in body]
+        everywhere = Everywhere(self._written)
+        body = [everywhere.visit(statement) for statement in body]
         if inside:
             body = self._without_returns(body)
         else:
@@ -213,9 +213,11 @@ class FunctionRewriter:
                     statement = ast.copy_location(plain, statement)
                 if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
                     operand = _name(statement.target.id, statement.target, ast.Load())
-                    checked = call("augmented", operand, at=statement.target)
-                    target = _name(statement.target.id, statement.target, ast.Store())
-                    result.append(ast.copy_location(ast.Assign([target], checked), statement))
+                    operator = _constant(_operator(statement.op), statement)
+                    operated = InLoops().visit(statement.value)
+                    value = call("augmented", operator, operand, operated, at=statement)
+                    result.append(ast.copy_location(ast.Assign([statement.target], value), statement))
+                    continue
                 result.append(InLoops().visit(statement))
         return result
 
@@ -330,6 +332,13 @@ def _never_assigned(names: list[str], at: ast.AST) -> ast.stmt:
     targets: list[ast.expr] = [_name(name, at, ast.Store()) for name in names]
     assign = ast.copy_location(ast.Assign(targets, _constant(None, at)), at)
     return ast.copy_location(ast.If(_constant(False, at), [assign], []), at)
+
+
+def _operator(node: ast.operator) -> str:
+    """The function of the module ``operator`` that computes what `node` does."""
+    name = type(node).__name__.lower()
+    names = {"mult": "mul", "div": "truediv", "bitand": "and_", "bitor": "or_", "bitxor": "xor"}
+    return names.get(name, "matmul" if name == "matmult" else name)
 
 
 def _name(name: str, at: ast.AST, context: ast.expr_context) -> ast.Name:

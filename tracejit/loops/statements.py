@@ -10,9 +10,8 @@ from typing import Any, Final
 import numpy as np
 
 from ..array import creation
-from ..array.indexing.writing import before
 from ..autograd.modes import untaped
-from ..eager.tensor import Tensor, wrap
+from ..eager.tensor import Tensor
 from ..ir.errors import TracejitError
 from ..state import STATE
 from ..tracing.regions import RegionTracer, trace_region
@@ -24,7 +23,8 @@ from .carries import LoopStatement
 from .functions import set_runtime
 from .reports import CURRENT, MANY_OPERATIONS, LoopError, Session
 from .rewriting import Statement
-from .scalars import truth
+from .scalars import contains, truth
+from .stand_ins import everywhere
 from .variables import Variables, is_parameter, is_traced
 
 #: Loops of fewer steps times operations in the text of a step are unrolled. There both ways compile in 5 to
@@ -33,7 +33,7 @@ SHORT: Final = 64
 _COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt, "GtE": operator.ge, "Eq": operator.eq,
     "NotEq": operator.ne, "Is": operator.is_, "IsNot": operator.is_not,
-    "In": lambda x, y: x in y, "NotIn": lambda x, y: x not in y,
+    "In": contains, "NotIn": lambda x, y: _negated(contains(x, y)),
 }  # fmt: skip
 
 
@@ -165,7 +165,7 @@ class Runtime:
 
     def not_(self, value: Any) -> Any:
         """``not value``"""
-        return ~truth(value) if _is_structured(value) else not value
+        return _negated(value)
 
     def and_(self, value: Any, *more: Callable[[], Any]) -> Any:
         """``value and more()``"""
@@ -208,7 +208,9 @@ class Runtime:
     def callee(self, function: Any) -> Any:
         """`function`, which is about to be called."""
         session = CURRENT.session
-        return checked_callee(function) if session is not None and session.attempts else function
+        if session is None or STATE.tracer is None:
+            return function
+        return checked_callee(function) if session.attempts else everywhere(function)
 
     def creation(self, function: Any) -> Any:
         """`function`; for one of NumPy's that makes an array, ours that makes a Tensor of the same dtype."""
@@ -229,23 +231,19 @@ class Runtime:
             return STATE.tracer.symbolic(value)
         return value
 
-    def augmented(self, value: Any) -> Any:
-        """`value`, to which an augmented assignment is made."""
+    def augmented(self, name: str, value: Any, operand: Any) -> Any:
+        """The new value of a variable after an augmented assignment with the operator `name`."""
         session = CURRENT.session
-        if session is None:
-            return value
-        if session.attempts:
+        if session is not None and session.attempts:
             value = checked_target(value)
         if (
-            isinstance(value, Tensor)
-            and not value.shape
+            session is not None
             and is_traced(value)
+            and not value.shape
             and not _is_argument(value, session)
         ):
-            # NumPy's scalars are immutable
-            tracer = STATE.tracer
-            return before(value, keep=False) if tracer.owns(value._data) else wrap(tracer.lift(value))
-        return value
+            return getattr(operator, name)(value, operand)  # NumPy's scalars are immutable
+        return getattr(operator, f"i{name.rstrip('_')}")(value, operand)
 
     def attribute_target(self, value: Any) -> Any:
         """`value`, whose attribute is about to be written."""
@@ -266,6 +264,10 @@ def _is_argument(value: Tensor, session: Session) -> bool:
 def _is_structured(test: Any) -> bool:
     """Whether a test is traced where Python code cannot be told its value."""
     return isinstance(STATE.tracer, RegionTracer) and is_traced(test)
+
+
+def _negated(value: Any) -> Any:
+    return ~truth(value) if _is_structured(value) else not value
 
 
 def _nothing() -> None:
