@@ -1,9 +1,10 @@
 """Special functions in machine code: an evaluator that writes what the algorithms of ``ir/special`` compute.
 
-Each function becomes one internal function of the module, on vectors of f64, or of f32 where its algorithm
-serves that. Where results of f64 are rounded to f32, polynomials and series may be shorter. What only
-some elements need is skipped where no lane needs it; loops end when all lanes have, and lanes that are done
-keep what they have, so that no result depends on its neighbours.
+Each function becomes one internal function of the module, but those of few steps, which are written in place:
+on vectors of f64, or of f32 where its algorithm serves that. Where results of f64 are rounded to f32,
+polynomials and series may be shorter. What only some elements need is skipped where no lane needs it; loops
+end when all lanes have, and lanes that are done keep what they have, so that no result depends on its
+neighbours.
 """
 
 from __future__ import annotations
@@ -232,10 +233,13 @@ class LaneEvaluator(Evaluator):
 
 def special(b: BlockEmitter, name: str, orders: Index, *operands: Reg) -> Reg:
     """The derivative `orders` of the special function `name`."""
-    dtype = operands[0].dtype
-    if dtype == "f64" or (definition(name).single and not any(orders)):
+    dtype, function = operands[0].dtype, definition(name)
+    if function.inline:
+        evaluator = LaneEvaluator(b, dtype, operands[0].lanes, False)
+        return evaluator.reg(function.compute(evaluator, orders, *[Lanes(b, x) for x in operands]))
+    if dtype == "f64" or (function.single and not any(orders)):
         return _call(b, name, orders, operands, False)
-    short = definition(name).short and not any(orders)
+    short = function.short and not any(orders)
     # a vector of f32 takes two registers of f64: each by itself, which keeps values in registers
     lanes, widest = operands[0].lanes, 8 if b.declarations.wide_tables else 4
     if lanes <= widest:

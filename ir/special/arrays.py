@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..dtypes import FLOAT64
-from ..ops.error_function import erf
+from ..ops.error_function import erf, erfc
 from .evaluator import Array, Evaluator
 from .jets import Index
 
@@ -17,6 +17,7 @@ _UFUNCS: Final[dict[str, np.ufunc]] = {
     "sqrt": np.sqrt, "pow": np.power, "abs": np.abs, "floor": np.floor, "rint": np.rint,
     "copysign": np.copysign,
 }  # fmt: skip
+_ERROR_FUNCTIONS: Final = {"erf": erf, "erfc": erfc}
 #: Veltkamp's constant: the upper half of a float's bits.
 _SPLIT: Final = 2.0**27 + 1.0
 #: Elements that are computed at a time, so that intermediate arrays stay in the cache.
@@ -37,8 +38,8 @@ class ArrayEvaluator(Evaluator):
         return array if array.ndim else np.full(self.size, array)
 
     def elementary(self, name: str, *operands: Any) -> Any:
-        if name == "erf":
-            return erf(operands[0], FLOAT64)
+        if name in _ERROR_FUNCTIONS:
+            return _ERROR_FUNCTIONS[name](operands[0], FLOAT64)
         return _UFUNCS[name](*operands)
 
     def select(self, condition: Any, x: Any, y: Any) -> Any:

@@ -151,6 +151,12 @@ def _log_ndtr(m: Evaluator, x: Any) -> Any:
     return m.log(m.where(negative, scaled * 0.5, upper)) + m.where(negative, x * x * -0.5, rest)
 
 
+def _expit(m: Evaluator, x: Any) -> Any:
+    # exp(-|x|) does not overflow, and small results keep their digits
+    power = m.exp(-m.abs(x))
+    return m.where(x < 0.0, power, 1.0) / (power + 1.0)
+
+
 def _log_sigmoid(m: Evaluator, x: Any) -> Any:
     return m.where(x < 0.0, x, 0.0) - m.log1p(m.exp(-m.abs(x)))
 
@@ -160,6 +166,17 @@ def _logit(m: Evaluator, x: Any) -> Any:
     t = x * 2.0 - 1.0
     near = m.polynomial(t * t, _ATANH) * (t * 2.0)
     return m.where(m.abs(t) < 1 / 3, near, m.log(x / (1.0 - x)))
+
+
+def _error_slope(sign: float) -> Any:
+    def slope(b: Any, orders: Index, x: Any) -> Any:
+        return b.mul(sign * 2.0 / math.sqrt(math.pi), b.exp(b.neg(b.square(x))))
+
+    return slope
+
+
+def _expit_slope(b: Any, orders: Index, x: Any) -> Any:
+    return b.mul(write(b, "expit", x), write(b, "expit", b.neg(x)))
 
 
 def _erfinv_slope(b: Any, orders: Index, y: Any) -> Any:
@@ -183,6 +200,11 @@ def _logit_slope(b: Any, orders: Index, x: Any) -> Any:
     return b.div(1.0, b.mul(x, b.sub(1.0, x)))
 
 
+define("erf", "x", lambda m, orders, x: m.elementary("erf", x), _error_slope(1.0),
+       single=True, inline=True)  # fmt: skip
+define("erfc", "x", lambda m, orders, x: m.elementary("erfc", x), _error_slope(-1.0),
+       single=True, inline=True)  # fmt: skip
+define("expit", "x", lambda m, orders, x: _expit(m, x), _expit_slope, single=True, inline=True)
 define_by_jets("erfcx", "x", _erfcx, True, single=True)
 define("erfinv", "y", lambda m, orders, y: _erfinv(m, y), _erfinv_slope, single=True)
 define("erfcinv", "y", lambda m, orders, y: _erfcinv(m, y), _erfcinv_slope, single=True)

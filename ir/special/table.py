@@ -36,6 +36,8 @@ class Special:
     single: bool = False
     #: Whether shorter polynomials and series serve results in float64 that are rounded to float32.
     short: bool = False
+    #: Whether compiled code has the few steps of the algorithm in place of a call; for NaN they give NaN.
+    inline: bool = False
 
 
 _FUNCTIONS: Final[dict[str, Special]] = {}
@@ -43,7 +45,7 @@ _FUNCTIONS: Final[dict[str, Special]] = {}
 FAMILIES: Final = {
     "gamma": "gammaln gamma digamma zeta riemann_zeta",
     "beta": "beta betaln binom",
-    "error": "erfcx erfinv erfcinv ndtr log_ndtr ndtri log_expit logit",
+    "error": "erf erfc erfcx erfinv erfcinv ndtr log_ndtr ndtri expit log_expit logit",
     "information": "xlogy xlog1py entr rel_entr kl_div log_ratio",
     "incomplete_gamma": "gammainc gammaincc gamma_density gammaincinv gammainccinv",
     "incomplete_beta": "betainc betaincc beta_density betaincinv",
@@ -76,9 +78,10 @@ def define(
     *slopes: Slope | bool | None,
     single: bool = False,
     short: bool = False,
+    inline: bool = False,
 ) -> None:
     """Register the function `name`, whose `compute` gives derivatives, too."""
-    _FUNCTIONS[name] = Special(name, tuple(params.split()), compute, slopes, single, short)
+    _FUNCTIONS[name] = Special(name, tuple(params.split()), compute, slopes, single, short, inline)
 
 
 def define_by_jets(

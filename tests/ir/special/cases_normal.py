@@ -46,6 +46,9 @@ def ndtri(p: Any) -> Any:
 
 
 CASES = (
+    Case("erf", "all x", mp.erf, mixed(uniform(-6, 6), powers(-300, 0)), 2),
+    Case("erfc", "x < 26.5", mp.erfc, mixed(uniform(-6, 26.5), uniform(-1, 1)), 3.5),
+    Case("expit", "-700 < x", lambda x: 1 / (1 + mp.exp(-x)), mixed(uniform(-700, 40), uniform(-5, 5)), 3),
     Case("erfcx", "-26 < x < 300", erfcx, mixed(uniform(-26, 27), powers(-10, 1.4), uniform(27, 300)), 6,
          {(1,): 6, (2,): 20}, digits=60, exact={(1,): erfcx_slope, (2,): erfcx_bend}),
     Case("erfinv", "-1 < y < 1", mp.erfinv, mixed(uniform(-1, 1), powers(-300, 0)), 3),

@@ -13,14 +13,15 @@ HEAD = """\
 eagerly, under `jit`, `grad` and `vmap`, and load at their first use. Integers are computed in floating
 point. float32 is computed in float64 and rounded, but for the functions whose bound in float32 is in the
 table below: they are computed in float32, or where the bound is below 1 in float64 by polynomials and series
-that are shorter. erf, erfc, expit, softmax and logsumexp are composed of ops of float32.
+that are shorter. softmax and logsumexp are composed of ops of float32.
 
-Each function is one algorithm (`ir/special/`), of which compiled code has one vector function. Eager calls
-are ufuncs of that function, compiled at its first use (some 10 ms; the disk cache keeps it); where there can
-be no native code, NumPy runs the algorithm. Derivatives in parameters, such as the a of `gammainc` or the
-order of `iv`, are what the algorithm computes on truncated Taylor polynomials: series, recurrences and
-continued fractions are differentiated term by term, to fourth order in each parameter. Those of `betaln`
-are differences of polygamma functions, summed so that nothing cancels.
+Each function is one algorithm (`ir/special/`), of which compiled code has one vector function; that of erf,
+erfc and expit is written in place. Eager calls are ufuncs of that code, compiled at its first use (some 10
+ms; the disk cache keeps it); where there can be no native code, NumPy runs the algorithm. Derivatives in
+parameters, such as the a of `gammainc` or the order of `iv`, are what the algorithm computes on truncated
+Taylor polynomials: series, recurrences and continued fractions are differentiated term by term, to fourth
+order in each parameter. Those of `betaln` are differences of polygamma functions, summed so that nothing
+cancels.
 
 Where a series, recurrence or fraction needs more than 100,000 terms, the result is NaN: `gammainc` for a
 above some 10^8, `jv` and `iv` for orders above 10^5, `hyp2f1` within 4e-4 of 1. `zeta` and `polygamma` are

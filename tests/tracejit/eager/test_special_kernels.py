@@ -40,7 +40,7 @@ def test_native_and_numpy_kernels_agree(x: Any) -> None:
 
 def test_eager_and_jitted_bits_are_the_same() -> None:
     a, x = np.random.default_rng(1).uniform(0.1, 40.0, (2, 1001))
-    for function in (S.gammaln, S.digamma, S.i0e):
+    for function in (S.gammaln, S.digamma, S.i0e, S.erf, S.erfc, S.expit):
         assert np.array_equal(function(x).numpy(), tj.jit(function)(x).numpy())
     assert np.array_equal(S.gammainc(a, x).numpy(), tj.jit(S.gammainc)(a, x).numpy())
 

@@ -126,11 +126,14 @@ def test_every_name_is_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dtype", "expected"), [(tj.float32, tj.float32), (tj.float64, tj.float64), (tj.int64, tj.float64)]
+    ("dtype", "expected"),
+    [(tj.float32, tj.float32), (tj.float64, tj.float64), (tj.int64, tj.float64), (tj.int8, tj.float64)],
 )
 def test_dtypes_are_floating(dtype: Any, expected: Any) -> None:
     assert S.gammaln(tj.ones(3, dtype=dtype)).dtype == expected
     assert S.gammainc(tj.ones(3, dtype=dtype), 2.0).dtype == expected
+    for function in (S.erf, S.erfc, S.expit, S.logsumexp, S.softmax, S.factorial):
+        assert function(tj.ones(3, dtype=dtype)).dtype == expected
 
 
 def test_arguments_broadcast() -> None:

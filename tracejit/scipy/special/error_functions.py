@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...array.operands import run
 from ...eager.tensor import Tensor
-from .operands import floats, special
+from .operands import special
 
 
 def erf(x: Any) -> Tensor:
@@ -19,7 +18,7 @@ def erf(x: Any) -> Tensor:
 
     Semantics: ``scipy.special.erf``.
     """
-    return run("erf", *floats(x))
+    return special("erf", x)
 
 
 def erfc(x: Any) -> Tensor:
@@ -32,7 +31,7 @@ def erfc(x: Any) -> Tensor:
 
     Semantics: ``scipy.special.erfc``.
     """
-    return run("erfc", *floats(x))
+    return special("erfc", x)
 
 
 def erfcx(x: Any) -> Tensor:
@@ -123,7 +122,7 @@ def expit(x: Any) -> Tensor:
 
     Semantics: ``scipy.special.expit``.
     """
-    return _expit(x)
+    return special("expit", x)
 
 
 def logit(x: Any) -> Tensor:
@@ -150,13 +149,6 @@ def log_expit(x: Any) -> Tensor:
     Semantics: ``scipy.special.log_expit``.
     """
     return special("log_expit", x)
-
-
-def _expit(x: Any) -> Tensor:
-    # exp(-|x|) never overflows, and small results keep their digits
-    (x,) = floats(x)
-    power = run("exp", run("neg", run("abs", x)))
-    return run("div", run("where", run("lt", x, 0.0), power, 1.0), run("add", power, 1.0))
 
 
 __all__ = [

@@ -6,9 +6,10 @@ import math
 from typing import Any
 
 from ...array import reductions, statistics
-from ...array.operands import as_tensor, floating, promoted, reshaped, run
+from ...array.operands import promoted, reshaped, run
 from ...eager.tensor import Tensor
 from ...nn import activations
+from .operands import floats
 
 
 def logsumexp(
@@ -24,7 +25,7 @@ def logsumexp(
 
     Where the sum is negative, the result is NaN unless `return_sign`. Semantics: ``scipy.special.logsumexp``.
     """
-    a = floating(a)
+    (a,) = floats(a)
     if b is None:
         value = statistics.logsumexp(a, axis, keepdims=keepdims)
         if not return_sign:
@@ -74,7 +75,7 @@ def log_softmax(x: Any, axis: Any = None) -> Tensor:
 
 
 def _normalized(function: Any, x: Any, axis: Any) -> Tensor:
-    x = floating(as_tensor(x))
+    (x,) = floats(x)
     if isinstance(axis, int):
         result: Tensor = function(x, axis)
         return result

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...array.operands import SCALARS, as_tensor, floating, promoted, run
+from ...array.operands import SCALARS, as_tensor, cast, promoted, run
 from ...eager import special_kernels as _special_kernels  # noqa: F401 - makes eager kernels native
 from ...eager.tensor import Tensor
-from ...ir.dtypes import is_real_floating
+from ...ir.dtypes import is_inexact, result_type
 from ...ir.errors import TracejitError
 
 
@@ -24,6 +24,7 @@ def special(name: str, *operands: Any) -> Tensor:
 
 
 def floats(*operands: Any) -> list[Tensor]:
-    """`operands` as tensors of one floating dtype."""
+    """`operands` as tensors of one floating dtype: integers of all sizes in the default dtype or float64."""
     values = promoted(*operands)
-    return values if is_real_floating(values[0].dtype) else [floating(value) for value in values]
+    dtype = values[0].dtype
+    return values if is_inexact(dtype) else [cast(value, result_type(dtype, float)) for value in values]
