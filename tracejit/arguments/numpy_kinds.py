@@ -85,6 +85,9 @@ CASTABLE: Final = ArgumentKind(
     "an array or a dtype, no number",
     DTypeError,
 )
+MODES: Final = ArgumentKind(
+    lambda value: isinstance(value, (str, list, tuple)), "'raise', 'wrap' or 'clip', or one for each axis"
+)
 _BY_NAME: Final[dict[str, ArgumentKind]] = {
     **dict.fromkeys(
         ["kind", "named", "options", "order", "places", "otypes", "excluded", "cov", "mode"], ANYTHING
@@ -119,6 +122,7 @@ _IN_FUNCTION: Final[dict[str, dict[str, ArgumentKind]]] = {
     "digitize": {"bins": ARRAY},
     "ix_": {"args": ARRAY},
     "mask_indices": {"k": INTEGER, "n": INTEGER},
+    "ravel_multi_index": {"mode": MODES},
     "trim_zeros": {"axis": AXIS},
     **{name: {"x": OUT} for name in ("fill_diagonal", "place", "put", "put_along_axis", "putmask")},
 }

@@ -60,6 +60,7 @@ def _parity(pivots: Any) -> Any:
     return 1 - 2 * (swaps % 2)
 
 
+@np.errstate(all="ignore")  # as NumPy's functions
 def _det_eval(a: Any, lu: Any, pivots: Any, permutation: Any) -> Any:
     product_of_pivots = np.prod(np.diagonal(lu, axis1=-2, axis2=-1), axis=-1, dtype=a.dtype)
     return np.asarray(product_of_pivots * _parity(pivots)).astype(a.dtype)

@@ -52,6 +52,7 @@ def _infer(types: Types, attrs: Attrs) -> Types:
 
 
 @on_one_thread
+@np.errstate(all="ignore")  # as NumPy's functions
 def _eval(a: Any) -> tuple[Any, Any, Any]:
     """LAPACK's, of one matrix after the other; many small ones are eliminated all at once."""
     rows, columns = a.shape[-2:]

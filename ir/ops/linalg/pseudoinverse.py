@@ -36,6 +36,7 @@ def _infer(types: Types, attrs: Attrs) -> Types:
 
 
 @on_one_thread
+@np.errstate(all="ignore")  # as NumPy's functions
 def _eval(a: Any, cutoff: Any) -> Any:
     if a.size == 0:
         return np.swapaxes(np.zeros_like(a), -1, -2)

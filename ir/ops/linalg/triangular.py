@@ -40,6 +40,7 @@ def _infer(types: Types, attrs: Attrs) -> Types:
 
 
 @on_one_thread
+@np.errstate(all="ignore")  # as NumPy's functions
 def _eval(
     a: Any,
     b: Any,

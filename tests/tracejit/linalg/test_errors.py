@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,19 @@ def test_what_is_not_finite_is_answered(wrap: Any, size: int, bad: float) -> Non
                 strict=True,
             ):
                 assert np.shape(value) == result.shape
+
+
+@pytest.mark.parametrize("name", ["inv", "det", "solve", "pinv", "matrix_rank", "lu_factor"])
+@pytest.mark.parametrize("dtype", ["f4", "c16"])
+def test_matrices_beyond_all_numbers_warn_of_nothing(name: str, dtype: str) -> None:
+    """As in NumPy, whose functions have no warnings of NaN and infinities; here they would be errors."""
+    function: Any = getattr(tj.linalg, name, None) or getattr(tj.scipy.linalg, name)
+    for size in (1, 2, 3, 5, 40):
+        for bad in (np.nan, np.inf):
+            matrix = np.eye(size, dtype=dtype) + np.ones((size, size), dtype)
+            matrix[size // 2, -1] = bad
+            with contextlib.suppress(tj.LinAlgError):
+                function(matrix, matrix) if name == "solve" else function(matrix)
 
 
 @EITHER
