@@ -100,12 +100,13 @@ def roll(x: Any, shift: Any, axis: Any = None) -> Tensor:
     x = as_tensor(x)
     if axis is None:
         return reshaped(roll(ravel(x), shift, 0), x.shape)
+    distances, places = np.asarray(shift), np.asarray(axis)
+    if max(distances.ndim, places.ndim) > 1:
+        raise ShapeError("roll: shift and axis must be integers or sequences of them")
     try:
-        shifts, axes = np.broadcast_arrays(np.asarray(shift), np.asarray(axis))
+        shifts, axes = np.broadcast_arrays(distances, places)
     except ValueError as error:
         raise ShapeError(f"roll: shift {shift!r} and axis {axis!r} must have as many integers") from error
-    if shifts.ndim > 1:
-        raise ShapeError("roll: shift and axis must be integers or sequences of them")
     for distance, place in zip(shifts.ravel().tolist(), axes.ravel().tolist(), strict=True):
         x = _rolled(x, operator.index(distance), normalize_axis("roll", place, x.ndim))
     return x if shifts.size else cast(x, x.dtype, copy=True)

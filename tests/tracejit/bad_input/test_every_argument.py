@@ -7,6 +7,7 @@ import pickle
 import warnings
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
 import tracejit as tj
@@ -106,6 +107,7 @@ def test_mistakes_of_ours_stay_what_they_are(monkeypatch: pytest.MonkeyPatch) ->
             tj.TracejitError,
             "roll: shift must be an integer .*, got 'a' of type str",
         ),
+        (lambda: tj.roll([1, 2], np.ones((1,) * 40)), tj.ShapeError, "roll: shift and axis must be integers"),
         (lambda: tj.linspace(0, 1, 2.5), tj.ArgumentError, "linspace: num must be an integer, got 2.5"),
         (lambda: tj.nn.elu([1.0], alpha="a"), tj.TracejitError, "nn.elu: .*alpha.*'a'"),
         (lambda: tj.random.normal(3), tj.TracejitError, "random.normal: expected a key, .*got int"),
