@@ -9,7 +9,7 @@ of summation did.
 from __future__ import annotations
 
 import doctest
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -63,10 +63,16 @@ def ulps(got: Array, want: Array) -> Array:
 def mismatch(
     got: Array, want: Array, *, bound: float = 0.0, atol: Array | float = 0.0, zero_sign: bool = True
 ) -> str:
-    """What differs, or "" where every element is within `bound` ULPs or `atol` of what is wanted."""
+    """What differs, or "" where every element is within `bound` ULPs or `atol` of what is wanted. An ULP of a
+    complex number is that of its absolute value."""
     if got.dtype != want.dtype or got.shape != want.shape:
         return f"{got.dtype}{got.shape} instead of {want.dtype}{want.shape}"
-    if got.dtype.kind != "f":
+    if got.dtype.kind == "c":
+        with np.errstate(all="ignore"):
+            allowed = bound * np.finfo(want.dtype).eps * np.abs(want) + atol
+            near = (np.abs(got.astype(np.complex128) - want) <= allowed) | (got == want)
+        bad = np.atleast_1d(~near & ~(np.isnan(got) & np.isnan(want)))
+    elif got.dtype.kind != "f":
         bad = np.atleast_1d(got != want)
     else:
         distance = np.atleast_1d(ulps(np.atleast_1d(got), np.atleast_1d(want)))
@@ -83,6 +89,26 @@ def mismatch(
         f"{int(bad.sum())} of {bad.size} elements differ, first at {first}: "
         f"{np.atleast_1d(got)[first]!r} instead of {np.atleast_1d(want)[first]!r}"
     )
+
+
+def interpret_stage(function: Function, original: Function, arrays: Sequence[Array]) -> list[Array]:
+    """The results of `original` by `function`, which passes made of it: its complex parameters and results
+    may be pairs of real numbers in a last axis."""
+    operands = [
+        _pairs(array) if array.dtype.kind == "c" and param.dtype.kind == "f" else array
+        for array, param in zip(arrays, function.params, strict=True)
+    ]
+    results = interpret(function, operands)
+    return [
+        np.ascontiguousarray(result).view(before.dtype)[..., 0]
+        if before.dtype.kind == "c" and result.dtype.kind == "f"
+        else result
+        for result, before in zip(results, original.results, strict=True)
+    ]
+
+
+def _pairs(array: Array) -> Array:
+    return np.stack([array.real, array.imag], -1)
 
 
 def native(function: Function, arrays: list[Array]) -> list[Array]:

@@ -28,7 +28,7 @@ from tracejit.runtime.executable import Executable
 
 from .fuzz.graphs import GraphProgram, program, smooth_program
 from .rotation import of_today
-from .support import Array, interpret, mismatch
+from .support import Array, interpret, interpret_stage, mismatch
 
 FIRST = int(os.environ.get("TRACEJIT_FUZZ_SEED", "0"))
 CHUNK = 20
@@ -76,7 +76,7 @@ def check_program(seed: int) -> None:
             verify(function)
         except Exception as error:
             pytest.fail(f"seed {seed}, after {step.name}: {error}")
-        compare(interpret(function, made.arrays), want, made, f"after {step.name}", seed)
+        compare(interpret_stage(function, made.function, made.arrays), want, made, f"after {step.name}", seed)
     check_text(function, seed)
     copies = [array.copy() for array in made.arrays]
     try:
@@ -105,7 +105,7 @@ def check_gradient(seed: int) -> None:
             for step in PIPELINE:
                 function = step.apply(function)
                 verify(function)
-            got = interpret(function, made.arrays)
+            got = interpret_stage(function, derived, made.arrays)
         for position, (one, wanted) in enumerate(zip(got, want, strict=True)):
             # the measured tolerance; and f64 has 1e-16, values in between stay under 1e8 times the largest
             atol = max(made.errors[0], 1e-8 * (1 + largest))

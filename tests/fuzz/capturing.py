@@ -70,7 +70,7 @@ class Capturing(Choices):
         """Read something from outside, which `rebind` changes."""
         if len(self.captures) >= 3:
             raise Unfit
-        x = self.find("f", nonempty=True)
+        x = self.find("fc", nonempty=True)
         place, content = self.choose(tuple(PLACES)), self.choose(CONTENTS)
         if any(gated(f) for f in (f"capture {place}", f"capture {content}", f"capture {place} {content}")):
             raise Unfit

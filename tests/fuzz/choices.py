@@ -1,8 +1,6 @@
 """What programs are written with: random choices, values of all kinds, and statements tried as they come.
 
-Every statement runs at once, on NumPy (`reference`), in several *worlds*: the first has the arguments as they
-are; in the others each float is moved by some roundings after every statement (stochastic arithmetic: Vignes,
-1993). How far the worlds drift apart is how far rounding may take a result, so it is the tolerance; and a
+Every statement runs at once, on NumPy, in several worlds (`worlds.py`), whose drift is the tolerance. A
 statement whose integers, bools or branches differ between worlds is not taken, nor one whose floats drift
 far.
 
@@ -13,17 +11,16 @@ and infinities may occur, and sorts and comparisons follow sums.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import reference
 from .known import gated
 from .layouts import LAYOUTS, copied, laid_out
-from .program import HEADER, Argument, Capture, Statement
+from .program import Argument, Capture, Statement
+from .worlds import World, real_bytes, worlds
 
 DIMS = (1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 7, 8, 9, 12, 13)
 #: Sizes on both sides of vector widths, of unrolled loops, and of what is a small or a large dimension to the
@@ -33,76 +30,20 @@ THRESHOLDS = (
     1023, 1024, 1025, 2047, 2048, 2049, 4095, 4096, 4097,
 )  # fmt: skip
 FLOATS = ("float32", "float64")
+COMPLEX = ("complex64", "complex128")
 INTS = ("int64", "int32", "int16", "int8", "uint8", "uint16", "uint32", "uint64")
 LARGE = 300.0
+#: In float16, whose largest number is 65504: products of two are finite.
+HALF_LARGE = 100.0
 EXACT_LARGE = 1e5
-#: Roundings (ULPs) by which worlds move each float after each statement.
-DRIFT = 16
-#: Statements that pick elements, or add up what may be zeros of either sign.
-PICKS = re.compile(
-    r"sort|partition|max|min|median|quantile|percentile|unique|clip|relu|@|dot|einsum|matmul|sum|mean|conv"
-)
-#: Statements that take elements out of arrays.
-TAKEN = re.compile(r"unstack|\w\[|squeeze|reshape|ravel")
+#: Whole numbers up to which float16 has all eighths.
+HALF_EXACT_LARGE = 250.0
 #: Statements whose results drift apart by more than this, relative to their size, are ill-conditioned.
-ILL = {4: 2e-3, 8: 1e-9}
+ILL = {2: 0.1, 4: 2e-3, 8: 1e-9}
 
 
 class Unfit(Exception):
     """The step has nothing to work on here, or its result would not do."""
-
-
-class World:
-    """A namespace in which statements run.
-
-    What NumPy leaves open is otherwise in a `free` one: zeros that are picked have the other sign, and
-    what is computed lies in C order, so that reshapes of it are views (docs/differences.md).
-    """
-
-    def __init__(self, seed: int | None, *, free: bool = False) -> None:
-        self.free = free
-        self.names: dict[str, Any] = {"xp": reference if seed is None else reference.Wide()}
-        exec(HEADER, self.names)
-        self.rng = None if seed is None else np.random.default_rng(seed)
-        #: What NumPy took scalars out of, which are its copies, and here views.
-        self.sources: list[NDArray[Any]] = []
-        #: The arguments as a call gets them.
-        self.arguments: dict[str, NDArray[Any]] = {}
-
-    def restore(self) -> None:
-        """Undo what writes and views did to the arguments."""
-        self.names.update({name: copied(array) for name, array in self.arguments.items()})
-
-    def run(self, text: str, targets: Sequence[str]) -> None:
-        exec(compile(text, "<step>", "exec"), self.names)
-        if TAKEN.search(text) and any(isinstance(self.names[name], np.generic) for name in targets):
-            mentioned = [self.names.get(word) for word in re.findall(r"\b[av]\d+\b", text)]
-            self.sources += [x for x in mentioned if isinstance(x, np.ndarray)]
-        for name in targets:
-            x = np.asarray(self.names[name])
-            if self.free and x.base is None and x.flags.writeable:
-                x = self.ordered(x)
-                if x.dtype.kind == "f" and PICKS.search(text):
-                    x[x == 0] *= -1
-            self.names[name] = self.drifted(x)
-
-    def ordered(self, x: NDArray[Any]) -> NDArray[Any]:
-        """`x` in C order, where that is open."""
-        return np.array(x, order="C") if self.free and not x.flags.c_contiguous else x
-
-    def drifted(self, x: NDArray[Any]) -> NDArray[Any]:
-        """`x`, its floats moved by some roundings in place, as views share them; a copy where read-only."""
-        if self.rng is not None and x.dtype.kind == "f":
-            x = x if x.flags.writeable else x.copy()
-            x *= 1 + DRIFT * np.finfo(x.dtype).eps * self.rng.uniform(-1, 1, x.shape).astype(x.dtype)
-        return x
-
-
-def worlds(*, exact: bool) -> list[World]:
-    """The worlds in which a program is measured."""
-    if exact:
-        return [World(None), World(None, free=True)]
-    return [World(None), World(1), World(2), World(3, free=True)]
 
 
 class Choices:
@@ -113,6 +54,12 @@ class Choices:
         self.exact = self.chance(0.25)
         self.special = self.exact and self.chance(0.3)
         self.dtypes: tuple[str, ...] = ("float64",) if self.chance(0.45) else FLOATS
+        if self.chance(0.1):
+            self.dtypes = ("float16", *FLOATS[: self.integer(0, 2)])
+        #: Dtypes of complex values, of which NaN and infinities are not compared.
+        self.complex_dtypes: tuple[str, ...] = ()
+        if self.chance(0.25) and not self.special:
+            self.complex_dtypes = ("complex128",) if "float64" in self.dtypes[:1] else COMPLEX
         self.floats_only = self.chance(0.3)
         self.limit = 150_000 if self.chance(0.015) else 3000
         self.worlds = worlds(exact=self.exact)
@@ -159,7 +106,12 @@ class Choices:
     def float_dtype(self) -> str:
         return str(self.choose(self.dtypes))
 
+    def complex_dtype(self) -> str:
+        return str(self.choose(self.complex_dtypes))
+
     def dtype(self) -> str:
+        if self.complex_dtypes and self.chance(0.5):
+            return self.complex_dtype()
         if self.floats_only or self.chance(0.7):
             return self.float_dtype()
         return str(self.choose(("int64", "int32", "bool", self.choose(INTS))))
@@ -190,6 +142,9 @@ class Choices:
         """The text of an array of random elements."""
         rng = f"np.random.default_rng({self.integer(0, 10**6)})"
         kind = np.dtype(dtype).kind
+        if kind == "c":
+            real = self.fresh(shape, "float64", positive=positive)
+            return f"({real} + 1j * {self.fresh(shape, 'float64')}).astype('{dtype}')"
         if kind == "b":
             return f"{rng}.random({shape}) < 0.5"
         if kind in "iu":
@@ -244,11 +199,19 @@ class Choices:
             return str(fits[-1 - min(int(self.rng.exponential(3)), len(fits) - 1)])
         if len(self.arguments) > 5:
             raise Unfit
-        dtype = self.float_dtype() if "f" in kinds else "bool" if kinds == "b" else str(self.choose(INTS))
+        dtype = self.new_dtype(kinds)
         while True:
             shape = self.shape(self.integer(rank, max(rank, min(most, 3))))
             if not (nonempty and 0 in shape) and (size is None or math.prod(shape) <= size):
                 return self.argument(shape, dtype)
+
+    def new_dtype(self, kinds: str) -> str:
+        """A dtype of one of these kinds for a new argument."""
+        if "c" in kinds and self.complex_dtypes and ("f" not in kinds or self.chance(0.5)):
+            return self.complex_dtype()
+        if kinds == "c":
+            raise Unfit
+        return self.float_dtype() if "f" in kinds else "bool" if kinds == "b" else str(self.choose(INTS))
 
     def partner(self, name: str, *, same: bool = False, dtype: str | None = None) -> str:
         """A value that broadcasts with `name` (or has its shape), of its dtype or of `dtype`."""
@@ -284,9 +247,15 @@ class Choices:
     def bounds(self, name: str) -> tuple[float, float]:
         """The least and the largest of its elements; (0, 0) of none."""
         x = self.array(name)
+        if x.dtype.kind == "c":
+            return (-self.size(name), self.size(name))
         if not x.size or not np.isfinite(x).all():
             return (0.0, 0.0) if not x.size else (-math.inf, math.inf)
         return float(x.min()), float(x.max())
+
+    def size(self, name: str) -> float:
+        """The largest absolute value of its elements."""
+        return float(np.abs(self.array(name)).max(initial=0))
 
     # -- appending --------------------------------------------------------------------------------
 
@@ -346,24 +315,25 @@ class Choices:
         x = self.array(name)
         if x.size > self.limit or x.ndim > 5 or x.dtype.itemsize not in SIZES.get(x.dtype.kind, ()):
             raise Unfit
+        inexact, half = x.dtype.kind in "fc", x.dtype == np.float16
         if self.exact:
-            finite = np.where(np.isfinite(x), x, 0) if x.dtype.kind == "f" else x
-            if not self.special and x.dtype.kind == "f" and not np.isfinite(x).all():
+            finite = np.where(np.isfinite(x), x, 0) if inexact else x
+            if not self.special and inexact and not np.isfinite(x).all():
                 raise Unfit
             # sums of eighths below 2**21 are exact in float32
-            if x.dtype.kind == "f" and (
-                (finite % 0.125).any() or np.abs(finite).max(initial=0) > EXACT_LARGE
+            largest = HALF_EXACT_LARGE if half else EXACT_LARGE
+            if inexact and (
+                (finite.real % 0.125).any() or (finite.imag % 0.125).any() or self.size(name) > largest
             ):
                 raise Unfit
             other = np.asarray(self.worlds[1].names[name])
-            if x.dtype != other.dtype or not np.array_equal(x, other, equal_nan=x.dtype.kind == "f"):
+            if x.dtype != other.dtype or not np.array_equal(x, other, equal_nan=inexact):
                 raise Unfit
             return
-        if x.dtype.kind == "f" and not np.abs(x).max(initial=0) < LARGE:
+        if inexact and not self.size(name) < (HALF_LARGE if half else LARGE):
             raise Unfit
-        if self.drift(name) > 0 and x.dtype.kind != "f":
-            raise Unfit
-        if x.dtype.kind == "f" and self.drift(name) > ILL[x.dtype.itemsize] * (1 + np.abs(x).max(initial=0)):
+        drift = self.drift(name)
+        if drift > 0 and (not inexact or drift > ILL[real_bytes(x.dtype)] * (1 + self.size(name))):
             raise Unfit
 
     def drift(self, name: str) -> float:
@@ -374,23 +344,24 @@ class Choices:
             y = np.asarray(world.names[name])
             if y.shape != x.shape or y.dtype != x.dtype:
                 return math.inf
-            if x.dtype.kind != "f":
+            if x.dtype.kind not in "fc":
                 largest = max(largest, 0.0 if np.array_equal(x, y) else math.inf)
             elif x.size:
-                largest = max(largest, float(np.abs(y - x, dtype=np.float64).max()))
+                largest = max(largest, float(np.abs(y - x.astype(np.result_type(x, "f8"))).max()))
         return largest
 
     def tolerance(self, name: str) -> float:
         """What rounding may do to a result: twice the drift of worlds whose roundings are DRIFT ones each."""
         x = self.array(name)
-        if self.exact or x.dtype.kind != "f":
+        if self.exact or x.dtype.kind not in "fc":
             return 0.0
         eps = float(np.finfo(x.dtype).eps)
         # squares of what is nothing but rounding drift by their own size
-        return 2 * self.drift(name) + 4 * eps * float(np.abs(x).max(initial=0)) + (LARGE * eps) ** 2
+        large = HALF_LARGE if x.dtype == np.float16 else LARGE
+        return 2 * self.drift(name) + 4 * eps * self.size(name) + (large * eps) ** 2
 
 
 #: Contents of captures that are arrays.
 ARRAYS = ("tensor", "ndarray")
 SPECIALS = ("np.nan", "np.inf", "-np.inf", "-0.0")
-SIZES = {"b": (1,), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (4, 8)}
+SIZES = {"b": (1,), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (2, 4, 8), "c": (8, 16)}

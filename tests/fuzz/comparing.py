@@ -39,9 +39,9 @@ def difference(got: Any, expected: NDArray[Any], tolerance: float) -> str:
         return f"dtype: {got.dtype} instead of {expected.dtype}"
     if got.shape != expected.shape:
         return f"shape: {got.shape} instead of {expected.shape}"
-    if got.dtype.kind == "f":
+    if got.dtype.kind in "fc":
         with np.errstate(all="ignore"):
-            near = np.abs(got.astype(np.float64) - expected) <= tolerance
+            near = np.abs(got.astype(np.result_type(got, "f8")) - expected) <= tolerance
         same = near | (got == expected) | (np.isnan(got) & np.isnan(expected))
     else:
         same = got == expected

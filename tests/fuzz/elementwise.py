@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .choices import Choices, Unfit
+from .choices import Unfit
+from .complex_numbers import ComplexNumbers
 
 SMOOTH = (
     "sin", "cos", "tanh", "arctan", "arcsinh", "exp", "expm1", "exp2", "sinh", "cosh", "square", "erf",
@@ -34,13 +35,15 @@ NETWORK = (
 )  # fmt: skip
 
 
-class Elementwise(Choices):
+class Elementwise(ComplexNumbers):
     """Maths, arithmetic, comparisons, choices, casts."""
 
     def unary(self) -> None:
-        x = self.find("biuf")
+        x = self.find("biufc")
         kind = self.array(x).dtype.kind
-        if kind == "b":
+        if kind == "c":
+            self.complex_unary(x)
+        elif kind == "b":
             self.define(f"xp.logical_not({x})" if self.chance(0.5) else f"~{x}")
         elif kind in "iu":
             name = self.choose(INTEGER if kind == "i" else INTEGER[2:])
@@ -84,7 +87,7 @@ class Elementwise(Choices):
         self.define(f"xp.nn.{self.choose(NETWORK)}({x})")
 
     def binary(self) -> None:
-        x = self.find("biuf")
+        x = self.find("biufc")
         y = self.partner(x)
         if self.chance(0.5):
             x, y = y, x
@@ -93,7 +96,7 @@ class Elementwise(Choices):
             self.define(f"xp.{self.choose(BOOLS)}({x}, {y})")
         elif kind in "iu":
             self.integers(x, y, kind)
-        elif self.chance(0.25) and not self.exact:
+        elif self.chance(0.25) and not self.exact and kind == "f":
             self.define(f"xp.{self.choose(BINARY_SMOOTH)}({x}, {y})")
         elif self.chance(0.5):
             self.define(f"{x} {self.choose('+-*')} {y}")
@@ -113,9 +116,13 @@ class Elementwise(Choices):
         self.define(f"xp.{name}({x}, {y})")
 
     def divide(self) -> None:
-        x = self.find("f")
+        x = self.find("fc")
         y = self.partner(x)
-        if self.exact:
+        if self.array(x).dtype.kind == "c":
+            if self.exact:
+                raise Unfit
+            self.complex_divide(x, y)
+        elif self.exact:
             self.define(f"{x} {self.choose(('//', '%'))} {self.choose((2.0, 4.0, -3.0, 5.0))}")
         elif np.abs(self.array(y)).min(initial=1) > 0.1 and self.chance(0.6):
             self.define(self.choose((f"{x} / {y}", f"xp.divide({x}, {y})", f"xp.true_divide({x}, {y})")))
@@ -129,7 +136,10 @@ class Elementwise(Choices):
 
     def scaled(self) -> None:
         """Arithmetic with Python numbers on either side."""
-        x = self.find("iuf")
+        x = self.find("iufc")
+        if self.array(x).dtype.kind == "c":
+            self.complex_scaled(x)
+            return
         if self.array(x).dtype.kind in "iu":
             c = self.choose((0, 1, 2, 3, 7))
             self.define(
@@ -153,11 +163,11 @@ class Elementwise(Choices):
         self.define(self.choose(forms))
 
     def comparison(self) -> None:
-        x = self.find("biuf")
+        x = self.find("biufc")
         y = (
             self.partner(x)
             if self.chance(0.7)
-            else str(self.number() if self.array(x).dtype.kind == "f" else 1)
+            else str(self.number() if self.array(x).dtype.kind in "fc" else 1)
         )
         name = self.choose(COMPARISONS)
         if self.chance(0.1) and self.array(x).dtype.kind == "f":
@@ -166,7 +176,7 @@ class Elementwise(Choices):
         self.define(f"xp.{name}({x}, {y})")
 
     def where(self) -> None:
-        x = self.find("biuf")
+        x = self.find("biufc")
         y = self.partner(x)
         kind = self.array(x).dtype.kind
         forms = [f"xp.where({self.partner(x, dtype='bool')}, {x}, {y})"]
@@ -175,13 +185,18 @@ class Elementwise(Choices):
                       f"xp.where({x} > {y}, {x}, {self.number()})",
                       f"xp.clip({x}, -1.5, 2)", f"xp.clip({x}, {y}, None)", f"xp.where({x} < 0, 0.0, {x})",
                       f"xp.copysign({x}, {y})", f"xp.heaviside({x}, {y})"]  # fmt: skip
+        elif kind == "c":
+            forms += [
+                f"xp.where(xp.real({x}) > {self.number()}, {x}, {y})",
+                f"xp.where({x}.imag < 0, {y}, 0.0)",
+            ]
         elif kind in "iu":
             forms += [f"xp.clip({x}, 1, 4)", f"xp.where({x} > 2, {x}, {y})", f"xp.where({x} == {y}, 1, {x})"]
         self.define(self.choose(forms))
 
     def mixed(self) -> None:
         """Operands of different dtypes."""
-        x, y = self.find("biuf"), self.find("biuf")
+        x, y = self.find("biufc"), self.find("biufc")
         if not self.broadcasts(self.array(x).shape, self.array(y).shape):
             raise Unfit
         self.define(
@@ -191,9 +206,11 @@ class Elementwise(Choices):
         )
 
     def cast(self) -> None:
-        x = self.find("biuf")
+        x = self.find("biufc")
         source = self.array(x).dtype
         target = np.dtype(self.dtype())
+        if source.kind == "c" and target.kind != "c":
+            raise Unfit  # with a warning
         low, high = self.bounds(x)
         if source.kind == "f" and target.kind in "iu":
             info = np.iinfo(target)

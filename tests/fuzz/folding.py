@@ -32,17 +32,22 @@ class Folding(Choices):
         return math.prod(shape[a] for a in (chosen if isinstance(chosen, tuple) else (chosen,)))
 
     def reduce(self) -> None:
-        x = self.find("biuf")
+        x = self.find("biufc")
         axes, kind = self.axes(x), self.array(x).dtype.kind
         count = self.count(x, axes)
         if kind == "b":
             name = self.choose(("any", "all", "sum", "count_nonzero"))
         elif kind in "iu":
             name = self.choose(("sum", "max", "min", "prod", "count_nonzero", "any", "all"))
+        elif kind == "c":
+            names = ("sum", "max", "min", "count_nonzero", "any")
+            name = self.choose(
+                names if self.exact else (*names, "sum", "mean", "prod", "var", "std", "nansum")
+            )
         else:
             name = self.choose(EXACT_FOLDS if self.exact else FOLDS)
         if (count == 0 and name not in ("sum", "prod", "nansum", "any", "all", "count_nonzero")) or (
-            name == "prod" and kind == "f" and count > 20
+            name == "prod" and kind in "fc" and count > 20
         ):
             raise Unfit
         keep = ", keepdims=True" if self.chance(0.4) else ""
@@ -77,8 +82,18 @@ class Folding(Choices):
         )
 
     def running(self) -> None:
-        x = self.find("iuf", 1)
+        x = self.find("iufc", 1)
         a, kind = self.axis(x), self.array(x).dtype.kind
+        if kind == "c":
+            forms = [
+                f"xp.cumsum({x}, {a})",
+                f"xp.cumsum({x}, axis={a}, reverse=True)",
+                f"xp.diff({x}, axis={a})",
+            ]
+            if not self.exact:
+                forms.append(f"xp.cumprod({x} / (1 + xp.abs({x})), {a})")
+            self.define(self.choose(forms))
+            return
         forms = [f"xp.cumsum({x}, {a})", f"xp.cumsum({x}, axis={a}, reverse=True)", f"xp.cummax({x}, {a})",
                  f"xp.cummin({x}, axis={a}, reverse=True)", f"xp.cumsum({x})"]  # fmt: skip
         if self.array(x).size < 100:
@@ -92,13 +107,13 @@ class Folding(Choices):
         self.define(self.choose(forms))
 
     def arg(self) -> None:
-        x = self.find("biuf", 1, nonempty=True)
+        x = self.find("biufc", 1, nonempty=True)
         name = self.choose(("argmax", "argmin"))
         a = self.choose((str(self.axis(x)), "None"))
         self.define(f"xp.{name}({x}, axis={a}{', keepdims=True' if self.chance(0.2) else ''})")
 
     def sort(self) -> None:
-        x = self.find("biuf", 1)
+        x = self.find("biufc", 1)
         a = self.axis(x)
         forms = [
             f"xp.sort({x}, axis={a})",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import warnings
 from collections.abc import Callable
 
@@ -12,6 +13,7 @@ from .capturing import Capturing
 from .choices import Choices, Unfit
 from .elementwise import Elementwise
 from .folding import Folding
+from .linear_algebra import LinearAlgebra
 from .moving import Moving
 from .multiplying import Multiplying
 from .patterns import Patterns
@@ -19,7 +21,7 @@ from .program import Program
 from .regions import Regions
 
 
-class Generator(Elementwise, Folding, Moving, Multiplying, Regions, Patterns, Capturing):
+class Generator(Elementwise, Folding, Moving, Multiplying, LinearAlgebra, Regions, Patterns, Capturing):
     """All steps, and the program that they make."""
 
     def table(self) -> dict[Callable[[], None], float]:
@@ -44,6 +46,8 @@ class Generator(Elementwise, Folding, Moving, Multiplying, Regions, Patterns, Ca
             self.pairwise: 1, self.attention: 0.5, self.layer: 0.5, self.loss: 0.8, self.covariance: 0.5,
             self.recurrence: 0.4, self.regression: 0.4, self.polynomial: 0.4, self.finite_difference: 0.4,
             self.capture: 1.5,
+            self.factored: 0.7, self.solved: 0.7, self.transformed: 0.7, self.filtered: 0.3,
+            self.made_complex: 1.5 if self.complex_dtypes else 0,
         }  # fmt: skip
 
     def write_program(self) -> Program:
@@ -74,11 +78,11 @@ class Generator(Elementwise, Folding, Moving, Multiplying, Regions, Patterns, Ca
         results = [values[-1], *[name for name in values if name not in read][-3:], str(self.choose(values))]
         results = list(dict.fromkeys(results))
         tolerances = tuple(self.tolerance(name) for name in results)
-        if any(
-            "float32" in text
-            for text in (*(s.text for s in self.statements), *(a.dtype for a in self.arguments))
-        ):
-            self.features.add("float32")
+        texts = (*(s.text for s in self.statements), *(a.dtype for a in self.arguments))
+        narrow = {"float32": "float32|complex64", "float16": "float16"}
+        self.features.update(
+            name for name, words in narrow.items() if any(re.search(words, text) for text in texts)
+        )
         return Program(
             seed=self.seed, arguments=tuple(self.arguments), captures=tuple(self.captures),
             statements=tuple(self.statements), results=tuple(results), tolerances=tolerances,

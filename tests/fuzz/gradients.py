@@ -1,8 +1,9 @@
 """Ways to differentiate a program, compared with each other and with differences of NumPy's values.
 
-All are of a weighted sum of the results. The tolerance follows from how far the gradient moves when the
-arguments move by many roundings; where it moves far, there is a kink or the program is ill-conditioned, and
-nothing is compared.
+All are of a weighted sum of the results, of which complex ones are two real ones each. Gradients by complex
+arguments are as `tj.grad` has them: of the loss by the real part, less i times that by the imaginary part.
+The tolerance follows from how far the gradient moves when the arguments move by many roundings; where it
+moves far, there is a kink or the program is ill-conditioned, and nothing is compared.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from .subject import Array, Subject
 
 #: By how much the arguments move, relatively; and which part of the gradient's movement is its tolerance:
 #: some hundred roundings.
-MOVE = {True: 1e-7, False: 1e-4}
-PART = {True: 1e-6, False: 0.2}
-FLOOR = {True: 1e-11, False: 1e-4}
+MOVE = {"double": 1e-7, "single": 1e-4, "half": 5e-2}
+PART = {"double": 1e-6, "single": 0.2, "half": 1.0}
+FLOOR = {"double": 1e-11, "single": 1e-4, "half": 5e-2}
+#: Where a gradient moves by more than this part of it, there is a kink, or it is ill-conditioned.
+SPREAD = {"double": 1e-2, "single": 1e-2, "half": 0.2}
 MOST = 1e6
 
 
@@ -32,10 +35,10 @@ class Derivatives:
     def __init__(self, subject: Subject) -> None:
         if subject.has("special", "written argument") or not subject.float_positions:
             raise Skipped
-        floats = [x for x in subject.expected if x.dtype.kind == "f"]
+        floats = [x for x in subject.expected if x.dtype.kind in "fc"]
         if not any(x.size for x in floats) or not all(np.isfinite(x).all() for x in floats):
             raise Skipped
-        self.subject, self.double = subject, subject.double
+        self.subject, self.double, self.precision = subject, subject.double, subject.precision
         arguments = subject.arguments()
         self.floats = [np.array(arguments[i]) for i in subject.float_positions]
         self.argnums = tuple(range(len(self.floats)))
@@ -51,18 +54,18 @@ class Derivatives:
         self.largest = float(np.max([np.abs(g).max(initial=0) for g in self.gradients]))
         if not self.largest < MOST:
             raise Skipped
-        self.tolerance = FLOOR[self.double] * (1 + self.largest)
+        self.tolerance = FLOOR[self.precision] * (1 + self.largest)
         if not subject.has("exact"):
             # both ways: at a kink one of them may end on the side where rounding has put the arguments
             apart = [
                 np.abs(here - there).max(initial=0)
-                for move in (MOVE[self.double], -MOVE[self.double])
+                for move in (MOVE[self.precision], -MOVE[self.precision])
                 for here, there in zip(self.gradients, self.backward(self.moved(move)), strict=True)
             ]
             spread = float(np.max(apart))
-            if not spread < 1e-2 * (1 + self.largest):
+            if not spread < SPREAD[self.precision] * (1 + self.largest):
                 raise Skipped
-            self.tolerance += PART[self.double] * spread
+            self.tolerance += PART[self.precision] * spread
         self.tolerances = [self.tolerance] * len(self.floats)
 
     def backward(self, floats: Sequence[Array]) -> list[Array]:
@@ -73,18 +76,25 @@ class Derivatives:
             raise Skipped
         value.backward()
         return [
-            np.zeros_like(x) if leaf.grad is None else np.asarray(leaf.grad)
+            np.zeros_like(x) if leaf.grad is None else np.conj(np.asarray(leaf.grad))
             for x, leaf in zip(floats, leaves, strict=True)
         ]
 
     def moved(self, amount: float) -> list[Array]:
         rng = np.random.default_rng(5)
-        return [
-            (x + (1 + np.abs(x)) * amount * rng.uniform(-1, 1, x.shape)).astype(x.dtype) for x in self.floats
-        ]
+        return [(x + (1 + np.abs(x)) * amount * _random(rng, x)).astype(x.dtype) for x in self.floats]
 
     def tangents(self) -> list[Array]:
-        return [np.sin(np.arange(x.size) * 1.7 + 1).reshape(x.shape).astype(x.dtype) for x in self.floats]
+        parts = (1.0, 1j)
+        return [
+            sum(
+                part * np.sin(np.arange(x.size) * 1.7 + abs(part + 1))
+                for part in parts[: 1 + (x.dtype.kind == "c")]
+            )
+            .reshape(x.shape)
+            .astype(x.dtype)
+            for x in self.floats
+        ]
 
     def bends(self, tangents: Sequence[Array]) -> bool:
         """Whether the gradient is another one a small step along `tangents`, as it is between equal elements
@@ -92,7 +102,7 @@ class Derivatives:
         there = self.backward([x + 1e-6 * t for x, t in zip(self.floats, tangents, strict=True)])
         slope, scale = 0.0, 1.0
         for here, moved, tangent in zip(self.gradients, there, tangents, strict=True):
-            slope += float(np.sum((moved - here) * tangent))
+            slope += float(np.sum((moved - here) * tangent).real)
             scale += float(np.abs(here * tangent).sum())
         return not abs(slope) < 1e-4 * scale
 
@@ -100,17 +110,24 @@ class Derivatives:
         compare(gradients, self.gradients, self.tolerances, label)
 
 
+def _random(rng: np.random.Generator, x: Array) -> Array:
+    """Numbers between -1 and 1 in the shape of `x`, complex where that is."""
+    real = rng.uniform(-1, 1, x.shape)
+    return real + 1j * rng.uniform(-1, 1, x.shape) if x.dtype.kind == "c" else real
+
+
 def transforms(subject: Subject) -> None:
     """``backward``, ``grad``, ``jvp`` and differences of NumPy's values."""
     d = Derivatives(subject)
     d.check(tj.grad(d.loss, argnums=d.argnums)(*d.floats), "grad against backward")
     tangents = d.tangents()
-    along = sum(float(np.sum(g * t, dtype=np.float64)) for g, t in zip(d.gradients, tangents, strict=True))
-    scale = 1 + sum(
-        float(np.abs(g * t).sum(dtype=np.float64)) for g, t in zip(d.gradients, tangents, strict=True)
-    )
+    products = [
+        np.multiply(g, t, dtype=np.result_type(g, "f8")) for g, t in zip(d.gradients, tangents, strict=True)
+    ]
+    along = sum(float(np.sum(product).real) for product in products)
+    scale = 1 + sum(float(np.abs(product).sum()) for product in products)
     size = sum(x.size for x in d.floats)
-    allowed = d.tolerance * (1 + size) + FLOOR[d.double] * scale
+    allowed = d.tolerance * (1 + size) + FLOOR[d.precision] * scale
     _, slope = tj.jvp(d.loss, tuple(d.floats), tuple(tangents))
     if not abs(float(slope) - along) <= allowed:
         raise Mismatch(f"value: jvp gives {float(slope)!r}, backward {along!r} +- {allowed:.1e} (jvp)")
@@ -199,7 +216,10 @@ def grad_of_jit(subject: Subject) -> None:
     loss(*leaves).backward()
     zeros = [np.zeros_like(x) for x in d.floats]
     d.check(
-        [z if leaf.grad is None else leaf.grad for z, leaf in zip(zeros, leaves, strict=True)],
+        [
+            z if leaf.grad is None else np.conj(np.asarray(leaf.grad))
+            for z, leaf in zip(zeros, leaves, strict=True)
+        ],
         "jit, then backward",
     )
 
@@ -221,7 +241,7 @@ def second_order(subject: Subject) -> None:
         gradients = tj.grad(d.loss, argnums=d.argnums)(*floats)
         total: Any = 0.0
         for g, t in zip(gradients, tangents, strict=True):
-            total = total + tj.sum(g * t)
+            total = total + tj.sum(tj.real(g * t))
         return total
 
     compare(tj.grad(dotted, argnums=d.argnums)(*d.floats), products, tolerances, "grad of grad against hvp")
@@ -230,10 +250,10 @@ def second_order(subject: Subject) -> None:
     compare(result if isinstance(result, (tuple, list)) else (result,), products, tolerances, "jit of hvp")
     if subject.has("exact") or subject.has("stop_gradient"):
         return
-    slope = sum(float(np.sum(p * t)) for p, t in zip(products, tangents, strict=True))
+    slope = sum(float(np.sum(p * t).real) for p, t in zip(products, tangents, strict=True))
     scale = 1 + sum(float(np.abs(p * t).sum()) for p, t in zip(products, tangents, strict=True))
     differences(
-        lambda x: sum(float(np.sum(g * t)) for g, t in zip(d.backward(x), tangents, strict=True)),
+        lambda x: sum(float(np.sum(g * t).real) for g, t in zip(d.backward(x), tangents, strict=True)),
         d.floats, tangents, slope, scale, "differences of gradients",
     )  # fmt: skip
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .choices import Choices, worlds
+from .choices import Choices
 from .layouts import copied
 from .program import Program
+from .worlds import worlds
 
 
 class Measured(Choices):

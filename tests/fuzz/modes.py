@@ -22,7 +22,7 @@ from tracejit.ir.verifier import verify
 from tracejit.runtime import tiers
 from tracejit.tracing.tracer import trace_flat
 
-from ..support import interpret
+from ..support import interpret, interpret_stage
 from .comparing import Mismatch, Skipped, compare
 from .subject import Array, Subject
 
@@ -58,7 +58,7 @@ def check(subject: Subject, results: Any, label: str, *, rebound: bool = False) 
 def check_arguments(subject: Subject, arguments: list[Any], label: str) -> None:
     """What the call made of its arguments: nothing, or what NumPy made of them."""
     for i, (got, expected) in enumerate(zip(arguments, subject.expected_arguments, strict=True)):
-        if not np.array_equal(np.asarray(got), expected, equal_nan=expected.dtype.kind == "f"):
+        if not np.array_equal(np.asarray(got), expected, equal_nan=expected.dtype.kind in "fc"):
             raise Mismatch(f"argument: number {i} is not as NumPy leaves it ({label})")
 
 
@@ -180,6 +180,7 @@ def passes(subject: Subject) -> None:
     if print_function(parse_function(print_function(graph))) != print_function(graph):
         raise Mismatch("text: print, parse, print is not the identity")
     check(subject, interpret(graph, inputs), "interpreted")
+    original = graph
     for step in PIPELINE:
         before = print_function(graph)
         after = step.apply(graph)
@@ -187,7 +188,7 @@ def passes(subject: Subject) -> None:
             raise Mismatch(f"pass: {step.name} changed its argument")
         graph = after
         verify(graph)
-        check(subject, interpret(graph, inputs), f"after {step.name}")
+        check(subject, interpret_stage(graph, original, inputs), f"after {step.name}")
 
 
 def traced(function: Any, arrays: Sequence[Array]) -> tuple[Function, list[Array]]:
@@ -209,7 +210,7 @@ def vmapped(subject: Subject) -> None:
     function, _ = subject.fresh(tj)
     arrays = subject.arguments()
     leading = subject.float_positions[0]
-    mapped = [i == leading or (dtype.kind == "f" and i % 3 != 2) for i, dtype in enumerate(subject.dtypes)]
+    mapped = [i == leading or (dtype.kind in "fc" and i % 3 != 2) for i, dtype in enumerate(subject.dtypes)]
     scale = 2 if subject.has("exact") else 0.9
     middle = [(x * np.asarray(scale, x.dtype)) if many else x for x, many in zip(arrays, mapped, strict=True)]
     stacked = [np.stack([x, y, x]) if many else x for x, y, many in zip(arrays, middle, mapped, strict=True)]
@@ -227,4 +228,4 @@ def vmapped(subject: Subject) -> None:
 
 
 def largest(x: Array) -> float:
-    return float(np.abs(x.astype(np.float64)).max(initial=0)) if x.dtype.kind == "f" else 0.0
+    return float(np.abs(x).max(initial=0)) if x.dtype.kind in "fc" else 0.0

@@ -47,11 +47,11 @@ class Moving(Choices):
         return f"np.array({values}, dtype=np.int64)"
 
     def view(self) -> None:
-        x = self.find("biuf", 1)
+        x = self.find("biufc", 1)
         self.define(f"{x}[{self.key(self.array(x).shape)}]")
 
     def gather(self) -> None:
-        x = self.find("biuf", 1, nonempty=True)
+        x = self.find("biufc", 1, nonempty=True)
         shape = self.array(x).shape
         n = shape[0]
         forms = [f"{x}[{self.key(shape, arrays=True)}]", f"xp.take({x}, {self.indices(n)}, axis=0)"]
@@ -65,7 +65,7 @@ class Moving(Choices):
 
     def gather_traced(self) -> None:
         """Indices that the program computes."""
-        x, i = self.find("biuf", 1, nonempty=True), self.find("iu")
+        x, i = self.find("biufc", 1, nonempty=True), self.find("iu")
         n = self.array(x).shape[0]
         if (
             self.array(i).dtype == np.uint64
@@ -77,7 +77,7 @@ class Moving(Choices):
         self.define(self.choose((f"{x}[xp.asarray({i} % {n})]", f"xp.take({x}, {i} % {n}, axis=0)")))
 
     def reshape(self) -> None:
-        x = self.find("biuf")
+        x = self.find("biufc")
         shape, size = self.array(x).shape, self.array(x).size
         parts = [n for n in (2, 3, 4, 5, 8) if size % n == 0 and size]
         forms = ["(-1,)", f"({size},)", f"(1, {size})", f"({size}, 1)", str(shape[::-1])]
@@ -96,7 +96,7 @@ class Moving(Choices):
         )
 
     def transpose(self) -> None:
-        x = self.find("biuf", 1)
+        x = self.find("biufc", 1)
         ndim = self.array(x).ndim
         order = tuple(int(a) for a in self.rng.permutation(ndim))
         a, b = self.axis(x), self.axis(x)
@@ -108,7 +108,7 @@ class Moving(Choices):
         self.define(self.choose(forms))
 
     def rearrange(self) -> None:
-        x = self.find("biuf", 1)
+        x = self.find("biufc", 1)
         data = self.array(x)
         a, k = self.axis(x), self.integer(-5, 5)
         n = data.shape[a]
@@ -127,7 +127,7 @@ class Moving(Choices):
         self.define(self.choose(forms))
 
     def pad(self) -> None:
-        x = self.find("iuf", 1)
+        x = self.find("iufc", 1)
         shape = self.array(x).shape
         widths = [(self.integer(0, 2), self.integer(0, 2)) for _ in shape]
         modes = ["constant"] + (["edge", "reflect", "symmetric", "wrap"] if min(shape) > 2 else [])
@@ -138,7 +138,7 @@ class Moving(Choices):
         )
 
     def broadcast(self) -> None:
-        x = self.find("biuf")
+        x = self.find("biufc")
         shape = tuple(self.dimension() if n == 1 and self.chance(0.6) else n for n in self.array(x).shape)
         shape = (*(self.dimension() for _ in range(self.integer(0, 2))), *shape)
         if math.prod(shape) > self.limit:
@@ -146,12 +146,12 @@ class Moving(Choices):
         self.define(f"xp.broadcast_to({x}, {shape})")
 
     def join(self) -> None:
-        x = self.find("biuf", 1)
+        x = self.find("biufc", 1)
         y, a = self.partner(x, same=True), self.axis(x)
         forms = [f"xp.concatenate([{x}, {y}], axis={a})", f"xp.stack([{x}, {y}, {x}], axis={a})",
                  f"xp.hstack([{x}, {y}])", f"xp.vstack([{x}, {y}])",
                  f"xp.concat([{y}, {x}, {x}], axis={a})"]  # fmt: skip
-        other = self.find("biuf", 1)
+        other = self.find("biufc", 1)
         if self.array(other).ndim == 1 and self.array(x).ndim == 1:
             forms.append(f"xp.concatenate([{x}, {other}])")
         if self.array(x).dtype.kind == "f" and not self.special:
@@ -159,7 +159,7 @@ class Moving(Choices):
         self.define(self.choose(forms))
 
     def split(self) -> None:
-        x = self.find("biuf", 1)
+        x = self.find("biufc", 1)
         a = self.axis(x)
         n = self.array(x).shape[a]
         if n % 2 == 0 and n:
@@ -199,7 +199,7 @@ class Moving(Choices):
 
     def written(self) -> str:
         """A value that may be written: one of the program's own, or a copy made for it."""
-        x = self.find("iuf", 1)
+        x = self.find("iufc", 1)
         if self.writable(x) and self.chance(0.6):
             return x
         return self.define(self.choose((f"{x}.copy()", f"xp.copy({x})", f"{x} + 0")))
@@ -215,7 +215,9 @@ class Moving(Choices):
             if (y := self.array(name)).dtype == data.dtype and _into(y.shape, np.shape(target))
         ]
         value = (
-            self.choose(fits[-6:]) if fits and self.chance(0.6) else "1" if data.dtype.kind != "f" else "0.5"
+            self.choose(fits[-6:])
+            if fits and self.chance(0.6)
+            else {"f": "0.5", "c": "2j"}.get(data.dtype.kind, "1")
         )
         if self.exact and value == "0.5":
             value = "2.0"
@@ -248,11 +250,11 @@ class Moving(Choices):
 
     def remake(self) -> None:
         """A copy by the constructor."""
-        self.define(f"xp.array({self.find('biuf')})", "array of tensor")
+        self.define(f"xp.array({self.find('biufc')})", "array of tensor")
 
     def augment(self) -> None:
         x = self.written()
-        y = self.number() if self.array(x).dtype.kind == "f" else 2
+        y = self.number() if self.array(x).dtype.kind in "fc" else 2
         fits = [
             name
             for name in self.values
@@ -265,19 +267,19 @@ class Moving(Choices):
 
     def update(self) -> None:
         """Writes that make a new array."""
-        x = self.find("iuf", 1, nonempty=True)
+        x = self.find("iufc", 1, nonempty=True)
         data = self.array(x)
         n = data.shape[0]
         name = self.choose(("index_update", "index_add"))
         at = self.indices(n) if self.chance(0.5) else f"slice(1, None, {self.integer(1, 2)})"
-        self.define(f"xp.{name}({x}, {at}, {1 if data.dtype.kind != 'f' else self.number()})")
+        self.define(f"xp.{name}({x}, {at}, {1 if data.dtype.kind not in 'fc' else self.number()})")
 
     def masked(self) -> None:
         """Writes where a mask says so."""
         x = self.written()
         data = self.array(x)
         c = self.integer(0, 2)
-        value = 1 if data.dtype.kind != "f" else self.number()
+        value = 1 if data.dtype.kind not in "fc" else self.number()
         self.write(f"{x}[{x} > {c}] = {value}", x)
 
     def columns(self) -> None:

@@ -9,7 +9,7 @@ class Multiplying(Choices):
     """Products of all ranks, einsum, convolutions, pools."""
 
     def matmul(self) -> None:
-        x = self.find("iuf", 1, 4)
+        x = self.find("iufc", 1, 4)
         data = self.array(x)
         k = data.shape[-1]
         n = int(self.choose((1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33)))
@@ -30,11 +30,11 @@ class Multiplying(Choices):
             forms.append(f"xp.dot({x}, {y})")
         if data.ndim == 1 == self.array(y).ndim:
             forms += [f"xp.vdot({x}, {y})", f"xp.inner({x}, {y})", f"xp.vecdot({x}, {y})"]
-        scale = "" if self.exact or data.dtype.kind != "f" else f" * {1 / max(1, k) ** 0.5:.3f}"
+        scale = "" if self.exact or data.dtype.kind not in "fc" else f" * {1 / max(1, k) ** 0.5:.3f}"
         self.define(f"({self.choose(forms)}){scale}")
 
     def outer(self) -> None:
-        x, y = self.find("f", 1, 2), self.find("f", 1, 2)
+        x, y = self.find("fc", 1, 2), self.find("fc", 1, 2)
         first, second = self.array(x), self.array(y)
         if first.size * second.size > self.limit or first.dtype != second.dtype:
             raise Unfit
@@ -44,7 +44,7 @@ class Multiplying(Choices):
         self.define(self.choose(forms))
 
     def einsum(self) -> None:
-        x = self.find("f", 2, 3)
+        x = self.find("fc", 2, 3)
         scale = "" if self.exact else " * 0.1"
         if self.array(x).ndim == 2:
             forms = [f"xp.einsum('ij,kj->ik', {x}, {x})", f"xp.einsum('ij->j', {x})",

@@ -20,7 +20,16 @@ from .gradients import Derivatives
 from .subject import Subject
 
 #: What differs by design: integers promote otherwise, indices outside, ties, strings for Python's numbers.
-UNLIKE = ("special", "float32", "write", "written argument", "branch", "iteration", "stop_gradient")
+UNLIKE = (
+    "special",
+    "float32",
+    "float16",
+    "write",
+    "written argument",
+    "branch",
+    "iteration",
+    "stop_gradient",
+)
 
 
 class _Namespace(types.SimpleNamespace):

@@ -139,6 +139,8 @@ def written(array: NDArray[Any], literal: bool) -> str:
         elements = repr(array.tolist()).replace("nan", "np.nan").replace("inf", "np.inf")
         return f"np.array({elements}, '{array.dtype}').reshape({array.shape})"
     rng = f"np.random.default_rng({array.size})"
+    if array.dtype.kind == "c":
+        return f"({rng}.normal(size={array.shape}) + 1j).astype('{array.dtype}')"
     if array.dtype.kind == "f" and not (array == np.rint(array)).all():
         return f"{rng}.normal(size={array.shape}).astype('{array.dtype}')"
     if array.dtype.kind == "b":

@@ -226,6 +226,24 @@ def index_take(x: Array, key: Any) -> Array:
     return x[key]
 
 
+# -- linear algebra ------------------------------------------------------------------------------------
+
+
+def _solve_triangular(a: Array, b: Array, trans: Any = 0, lower: bool = False) -> Array:
+    triangle = np.tril(a) if lower else np.triu(a)
+    return np.linalg.solve(triangle if trans in (0, "N") else np.swapaxes(triangle, -1, -2), b)
+
+
+def _cho_solve(factor_and_lower: tuple[Array, bool], b: Array) -> Array:
+    factor = factor_and_lower[0]
+    return np.linalg.solve(factor @ np.conj(np.swapaxes(factor, -1, -2)), b)
+
+
+scipy = types.SimpleNamespace(
+    linalg=types.SimpleNamespace(solve_triangular=_solve_triangular, cho_solve=_cho_solve)
+)
+
+
 # -- networks ------------------------------------------------------------------------------------------
 
 
@@ -341,7 +359,9 @@ class Wide:
 
 def _in_wide(function: Any, operands: tuple[Any, ...], *args: Any, **kwargs: Any) -> Any:
     arrays = [np.asarray(operand) for operand in operands]
-    if any(array.dtype.kind != "f" for array in arrays):
+    if any(array.dtype.kind not in "fc" for array in arrays):
         return function(*operands, *args, **kwargs)
-    result = function(*[array.astype(np.longdouble) for array in arrays], *args, **kwargs)
-    return np.asarray(result).astype(np.result_type(*arrays))
+    wide = {"f": np.longdouble, "c": np.clongdouble}
+    result = np.asarray(function(*[x.astype(wide[x.dtype.kind]) for x in arrays], *args, **kwargs))
+    dtype = np.result_type(*arrays)
+    return result.astype(dtype if result.dtype.kind == dtype.kind else dtype.type(0).real.dtype)

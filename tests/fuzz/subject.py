@@ -72,18 +72,28 @@ class Subject:
     @functools.cached_property
     def float_positions(self) -> list[int]:
         """The arguments that may be differentiated."""
-        return [i for i, dtype in enumerate(self.dtypes) if dtype.kind == "f"]
+        return [i for i, dtype in enumerate(self.dtypes) if dtype.kind in "fc"]
 
     @functools.cached_property
+    def precision(self) -> str:
+        """What the narrowest of all floats is: "half", "single" or "double"."""
+        dtypes = {x.str[1:] for x in (*self.dtypes, *(x.dtype for x in self.expected))}
+        if "f2" in dtypes or self.has("float16"):
+            return "half"
+        return "single" if not dtypes.isdisjoint(("f4", "c8")) or self.has("float32") else "double"
+
+    @property
     def double(self) -> bool:
         """Whether all floats are float64, so that differences say something."""
-        dtypes = [*self.dtypes, *(x.dtype for x in self.expected)]
-        return np.dtype("f4") not in dtypes and not self.has("float32")
+        return self.precision == "double"
 
     def loss(self, function: Callable[..., Any], xp: Any) -> Callable[..., Any]:
-        """A weighted sum of the program's float results, as a function of its float arguments."""
+        """A weighted sum of the program's float results, and of the real and the imaginary parts of complex
+        ones, as a function of its float and complex arguments."""
         weights = [
-            np.cos(np.arange(x.size) + 1.0).reshape(x.shape).astype(x.dtype) if x.dtype.kind == "f" else None
+            np.cos(np.arange(x.size) + 1.0).reshape(x.shape).astype(x.real.dtype)
+            if x.dtype.kind in "fc"
+            else None
             for x in self.expected
         ]
 
@@ -92,9 +102,14 @@ class Subject:
             for position, x in zip(self.float_positions, floats, strict=True):
                 arguments[position] = x
             total: Any = 0.0
-            for result, weight in zip(function(*arguments), weights, strict=True):
-                if weight is not None:
-                    total = total + xp.sum(result * weight)
+            for result, expected, weight in zip(function(*arguments), self.expected, weights, strict=True):
+                if weight is None:
+                    continue
+                part = result
+                if expected.dtype.kind == "c":
+                    total = total + xp.sum(xp.imag(result) * (weight + 0.5))
+                    part = xp.real(result)
+                total = total + xp.sum(part * weight)
             return total
 
         return weighted
