@@ -88,7 +88,7 @@ def compare_positions(comparison: str, rows: int, columns: int | None, k: int) -
         row = run("iota", shape=shape, axis=0, dtype=INT64)
     else:
         column, row = wrap(np.arange(shape[1])), wrap(np.arange(shape[0])[:, None])
-    return run(comparison, column, run("add", row, offset))
+    return run(comparison, column, run("add", row, offset) if offset else row)
 
 
 def tril(x: Any, k: int = 0) -> Tensor:

@@ -15,6 +15,7 @@ from ...registry import OPS, Kind
 from ..loops.control_flow import trim
 from ..rewriting import Definitions, Rule, constant_of, rewrite
 from .adjugates import factored_adjugate
+from .eigenvalues import with_vectors
 
 
 def decompose(function: Function) -> Function:
@@ -93,7 +94,7 @@ def cse(function: Function) -> Function:
     seen: dict[Any, Instruction] = {}
     merged: dict[Instruction, list[Instruction]] = {}
     body: list[Instruction] = []
-    for original in function.body:
+    for original in with_vectors(function.body):
         instruction = table.apply(original)
         if instruction.regions or instruction.op.effect:
             body.append(instruction)

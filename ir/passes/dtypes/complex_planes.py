@@ -16,8 +16,11 @@ from ...builder import Builder
 from ...dtypes import is_complex, real_dtype
 from ...graph import Function, Instruction, Value
 from ...ops.fusion import INTERPRETED
+from ...ops.linalg.lu import LU_SOLVE
 from ...ops.linalg.pairs import COMPLEX_LINALG, attrs_of, paired
+from ...ops.linalg.triangular import TRIANGULAR_SOLVE
 from ...registry import Kind
+from ..algebra.triangular_systems import triangular_system
 from .complex_arithmetic import ARITHMETIC
 from .complex_functions import FUNCTIONS
 from .complex_inverses import INVERSES
@@ -186,8 +189,14 @@ class _Splitter:
 
     def _linear_algebra(self, instruction: Instruction) -> None:
         """The instruction on the memory of pairs, as LAPACK has it."""
-        operands = [self.values[operand] for operand in instruction.operands]
-        pairs = [self.together(value) if isinstance(value, Planes) else value for value in operands]
+        system = triangular_system(instruction, self.defs) if instruction.op is LU_SOLVE else None
+        if system is not None:
+            operands, attrs = system
+            instruction = Instruction(
+                TRIANGULAR_SOLVE, operands, attrs, instruction.results, instruction.location
+            )
+        values = [self.values[operand] for operand in instruction.operands]
+        pairs = [self.together(value) if isinstance(value, Planes) else value for value in values]
         results = self.b.append(COMPLEX_LINALG, tuple(pairs), attrs_of(instruction))
         for result, value in zip(instruction.results, results, strict=True):
             self.values[result] = self._columns(value) if is_complex(result.dtype) else value

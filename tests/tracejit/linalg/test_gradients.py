@@ -18,8 +18,8 @@ Function = Callable[[Any], Any]
 
 
 def positive(x: Any) -> Any:
-    """A symmetric positive definite matrix that depends on all of `x`."""
-    return x @ x.mT + tj.eye(x.shape[-1])
+    """A Hermitian positive definite matrix that depends on all of `x`."""
+    return x @ (tj.conj(x).mT if x.dtype.kind == "c" else x.mT) + tj.eye(x.shape[-1])
 
 
 def weighted(results: Any) -> Any:
@@ -290,3 +290,41 @@ def test_eager_graphs_and_higher_orders() -> None:
 
     expected = tj.grad(lambda x: (tj.grad(loss)(x) ** 2).sum())(SQUARE)
     np.testing.assert_allclose(x.grad, expected, rtol=1e-8)
+
+
+FACTORIZATIONS = {"lu", "cholesky", "qr", "svd", "svdvals", "eigh", "eigvalsh", "eig", "eigvals", "schur"}
+
+
+def factorizations(function: Function, at: Any) -> list[str]:
+    """Those in the compiled value and gradient, of real and of complex matrices."""
+    text = tj.jit(tj.value_and_grad(lambda x: (abs(function(x)) ** 2).sum())).lower(at).as_text("optimized")
+    ops = [line.partition(" = ")[2] for line in text.split("\n")]
+    names = [op.partition('op="')[2].partition('"')[0] or op.partition("(")[0] for op in ops]
+    return [name for name in names if name in FACTORIZATIONS]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda x: tj.linalg.cholesky(positive(x)), ["cholesky"]),
+        (lambda x: tj.linalg.inv(x) @ VECTOR, ["lu"]),
+        (lambda x: tj.linalg.slogdet(x).logabsdet + tj.linalg.solve(x, VECTOR).sum(), ["lu"]),
+        (lambda x: tj.linalg.qr(x, "r"), ["qr"]),
+        (lambda x: tj.linalg.svdvals(x), ["svd"]),
+        (lambda x: tj.linalg.cond(x), ["svd"]),
+        (lambda x: tj.linalg.pinv(x), ["svd"]),
+        (lambda x: tj.linalg.eigvalsh(x + tj.conj(x).mT), ["eigh"]),
+        (lambda x: tj.linalg.eigvals(x), ["eig", "lu"]),  # of the vectors
+        (lambda x: tj.linalg.solve(tj.tril(x), VECTOR), []),
+        (lambda x: tj.linalg.solve(tj.conj(tj.linalg.cholesky(positive(x))).mT, VECTOR), ["cholesky"]),
+        (lambda x: tj.scipy.linalg.cho_solve(tj.scipy.linalg.cho_factor(positive(x)), VECTOR), ["cholesky"]),
+        (lambda x: tj.scipy.linalg.lu_solve(tj.scipy.linalg.lu_factor(x), VECTOR), ["lu"]),
+        (lambda x: tj.scipy.linalg.solve_sylvester(x, x @ x, x), ["schur", "schur"]),
+    ],
+)
+def test_gradients_use_the_factors_of_the_forward_pass(
+    function: Function, expected: list[str], dtype: Any
+) -> None:
+    at = SQUARE.astype(dtype) + (1j * OTHER if dtype == np.complex128 else 0)
+    assert sorted(factorizations(function, at)) == sorted(expected)
