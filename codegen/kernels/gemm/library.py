@@ -25,10 +25,12 @@ from .tiles import Blocking, Tile, tile_for
 
 #: The functions in which products spend their time.
 KERNELS: Final = PRODUCT_KERNELS
-#: The numbers of a descriptor, in order: sizes; strides of x, y and the result's rows; blocks.
+#: The numbers of a descriptor, in order: sizes; strides of x, y and the result's rows; blocks; whether the
+#: product is added to what the result has.
 FIELDS: Final = (
     "m", "n", "k", "x_row", "x_column", "y_row", "y_column", "row",
     "rows", "columns", "inner", "row_panels", "column_panels", "packing", "y_offset",
+    "adds",
 )  # fmt: skip
 #: What tasks know of the block they work on, in order.
 _CONTEXT: Final = ("descriptor", "x", "y", "result", "px", "py", "rows", "columns", "inner", "first")
@@ -45,15 +47,16 @@ def pack_declaration(dtype: str) -> str:
 
 
 def descriptor(
-    cut: Blocking, x: tuple[int, ...], y: tuple[int, ...], row: int | None = None
+    cut: Blocking, x: tuple[int, ...], y: tuple[int, ...], row: int | None = None, *, adds: bool = False
 ) -> tuple[int, ...]:
     """The numbers that describe a product to the function; `x` and `y` are strides in elements, `row` the
-    distance of the result's rows."""
+    distance of the result's rows, to which it `adds`."""
     packed = -(-cut.rows // cut.tile.rows) * cut.tile.rows * cut.inner
     offset = -(-(packed + cut.tile.columns) // 16) * 16
     return (
         cut.m, cut.n, cut.k, *x, *y, cut.n if row is None else row,
         cut.rows, cut.columns, cut.inner, cut.row_panels, cut.column_panels, cut.packing, offset,
+        int(adds),
     )  # fmt: skip
 
 
@@ -223,7 +226,7 @@ class _Driver(_Writer):
         x_row, x_column, y_row, y_column = (
             self.number(name) for name in ("x_row", "x_column", "y_row", "y_column")
         )
-        stride, group = self.number("row"), self.number("packing")
+        stride, group, adds = (self.number(name) for name in ("row", "packing", "adds"))
         by_row, by_column = self.number("row_panels"), self.number("column_panels")
         context = w.slot("i64", len(_CONTEXT))
         py = w.offset("%work", self.dtype, self.number("y_offset"))
@@ -248,7 +251,7 @@ class _Driver(_Writer):
                 y = self.offset(self.offset("%y", column, y_column), at, y_row)
                 put("y", pointer(y))
                 put("inner", deep)
-                put("first", w.cast(w.eq(at, 0), "i64"))
+                put("first", w.cast(w.eq(w.or_(at, adds), 0), "i64"))
 
                 def over_rows(row: Reg, tall: Reg) -> None:
                     x = self.offset(self.offset("%x", row, x_row), at, x_column)

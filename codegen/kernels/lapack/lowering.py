@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ....ir.graph import Instruction, Value
 from ....ir.lapack.library import LapackLibrary, library
+from ....ir.ops.linalg.cholesky import CHOLESKY
+from ....ir.ops.linalg.lu import LU
 from ....ir.ops.linalg.pairs import complex_instruction
+from ....ir.registry import Op
 from ...interface import LINALG_ERROR
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ..kernel import Kernel, empty_kernel, signature
 from ..lowering import LoweringContext
-from .blocked_cholesky import blocked_cholesky_kernel, blocked_cholesky_workspace, takes_blocks
+from .blocked_cholesky import BlockedCholesky
+from .blocked_lu import BlockedLU
+from .blocks import BlockedFactorization, is_large
 from .calls import Caller, one_thread, routine
 from .problem import Factorization, Problem, dtype_of, element_bytes
 from .table import FACTORIZATIONS
@@ -41,10 +46,9 @@ def lapack_kernel(name: str, instruction: Instruction, context: LoweringContext)
             if any(value.type.size for value in instruction.results)
             else empty_kernel(name, len(values), description)
         )
-    if takes_blocks(instruction):
-        return blocked_cholesky_kernel(
-            name, instruction, context, lapack, _message(instruction, factorization)
-        )
+    blocked = _blocked(name, instruction, context, lapack)
+    if blocked is not None:
+        return blocked.kernel(_message(instruction, factorization))
     dtype, parts = dtype_of(a)
     workspace = factorization.workspace(instruction, element_bytes(a))
     w = FunctionWriter(context.declarations)
@@ -77,6 +81,10 @@ def lapack_kernel(name: str, instruction: Instruction, context: LoweringContext)
         slowdown=0.0,
         lapack=(*thread_symbols, *caller.symbols), serial="LAPACK is called for one matrix after the other",
     )  # fmt: skip
+
+
+#: What factors large matrices by blocks, by op.
+_BLOCKED: Final[Mapping[Op, type[BlockedFactorization]]] = {CHOLESKY: BlockedCholesky, LU: BlockedLU}
 
 
 class _Constants(dict[tuple[type, object], str]):
@@ -119,6 +127,14 @@ def _factorization(instruction: Instruction) -> tuple[Factorization, LapackLibra
     return factorization, lapack
 
 
+def _blocked(
+    name: str, instruction: Instruction, context: LoweringContext, lapack: LapackLibrary
+) -> BlockedFactorization | None:
+    """How large matrices are factored by blocks; None of others, and of what LAPACK does alone."""
+    writer = _BLOCKED.get(instruction.op)
+    return None if writer is None or not is_large(instruction) else writer(name, instruction, context, lapack)
+
+
 def _message(instruction: Instruction, factorization: Factorization) -> str:
     """What the instruction raises; empty where it cannot fail."""
     attrs = instruction.attrs
@@ -135,6 +151,5 @@ def lapack_workspace(instruction: Instruction, context: LoweringContext) -> int:
     chosen, a = _factorization(instruction), instruction.operands[0]
     if chosen is None or a.type.size == 0:
         return 0
-    if takes_blocks(instruction):
-        return blocked_cholesky_workspace(instruction, context)
-    return chosen[0].workspace(instruction, element_bytes(a))
+    blocked = _blocked("", instruction, context, chosen[1])
+    return blocked.workspace if blocked is not None else chosen[0].workspace(instruction, element_bytes(a))

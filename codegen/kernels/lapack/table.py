@@ -56,7 +56,7 @@ FACTORIZATIONS: Final[dict[str, Factorization]] = {
         _of_right_sides(1.0),
         "singular matrix",
     ),
-    "lu": Factorization(factorizations.lu, factorizations.lu_workspace, ("getrf",), _cube(2 / 3)),
+    "lu": Factorization(factorizations.lu, factorizations.lu_workspace, ("getrf", "trsm"), _cube(2 / 3)),
     "lu_solve": Factorization(
         factorizations.lu_solve,
         factorizations.lu_solve_workspace,

@@ -270,9 +270,7 @@ def _inverse_or_zero(b: Any, a: Any, lu: Any, permutation: Any) -> Any:
     shape = tuple(a.shape)
     singular = b.any(b.eq(diagonal(b, lu), 0.0), axes=(len(shape) - 2,))
     singular = b.broadcast(column_of(b, column_of(b, singular)), shape=shape)
-    return b.where(
-        singular, 0.0, b.lu_solve(a, b.stop_gradient(lu), permutation, identity(b, a, shape[-1]))
-    )
+    return b.where(singular, 0.0, b.lu_solve(a, b.stop_gradient(lu), permutation, identity(b, a, shape[-1])))
 
 
 def _log_rule(b: Any, ct: Any, a: Any, lu: Any, permutation: Any) -> Any:

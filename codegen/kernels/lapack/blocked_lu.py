@@ -1,0 +1,186 @@
+"""LU factors of large matrices with partial pivoting, by blocks of columns.
+
+LAPACK factors the rows of a block that are not finished, by columns; then tasks exchange the rows of some
+other columns each, and solve for the block's rows of U in those to the right. The product of both is taken
+from the rest. (Golub and Van Loan, Matrix Computations, 4th edition, 3.4.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ...llvm.emitter import Number, Reg, constant
+from ...llvm.loops import FunctionWriter
+from ...llvm.transpose import turned
+from ..parallel_for import run_tasks
+from .blocks import BLOCK, BlockedFactorization
+from .calls import Caller
+
+#: Columns of a task, whole blocks.
+_TASK_COLUMNS: Final = 2 * BLOCK
+
+
+class BlockedLU(BlockedFactorization):
+    """Factors in the memory of the first result; pivots from 0, and the order of rows."""
+
+    flops = 2 / 3
+
+    def product_sizes(self, last: int) -> tuple[int, int, int]:
+        return self.size - last, self.size - last, BLOCK
+
+    def product_strides(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        return (BLOCK, 1), (self.size, 1)
+
+    def factor(self, w: FunctionWriter, caller: Caller, index: Reg) -> Reg:
+        size = self.size
+        source, result = self.matrix(w, 0, index), self.matrix(w, 1, index)
+        w.copy(result, source, size * size * self.bytes)
+        pivots, order = [w.offset(f"%b{i}", "i64", w.mul(index, size)) for i in (2, 3)]
+        height_place, width_place = w.slot(caller.integer, 1), w.slot(caller.integer, 1)
+
+        def number_row(row: Reg, _: list[Reg]) -> Sequence[Reg]:
+            w.store(row, w.offset(order, "i64", row))
+            return ()
+
+        w.loop(0, size, 1, number_row)
+
+        def block(number: Reg, _: list[Reg]) -> Sequence[Reg]:
+            first = w.mul(number, BLOCK)
+            height = w.sub(constant(size, "i64"), first)
+            width = w.min(height, BLOCK)
+            square, room = self.element(w, result, first, first), self.place(w, self.room)
+            integers = self.place(w, self.integers)
+            self._transpose(w, square, (height, width), size, room, height)
+            for value, place in ((height, height_place), (width, width_place)):
+                self.store_integer(w, caller, value, place)
+            caller.call("getrf", [height_place, width_place, room, height_place, integers, caller.info], 0)
+            self._transpose(w, room, (width, height), height, square, size)
+            self._note_exchanges(w, caller, first, width, pivots, order)
+            self.tell(w, first, result)
+            w.store_pointer(pivots, w.offset(self.place(w, 0), "i64", 2))
+            run_tasks(w, f"{self.name}_part", -(-size // _TASK_COLUMNS))
+            last = w.add(first, BLOCK)
+
+            def rest() -> None:
+                below = self.element(w, result, last, first)
+                self.negated(w, below, room, w.sub(constant(size, "i64"), last), BLOCK, BLOCK)
+                right, corner = [self.element(w, result, row, last) for row in (first, last)]
+                self.multiply(w, number, room, right, corner)
+
+            w.when(w.lt(last, size), rest)
+            return ()
+
+        w.loop(0, len(self.cuts) + 1, 1, block)
+        return constant(False, "bool")  # a zero among the pivots is a result
+
+    def _note_exchanges(
+        self, w: FunctionWriter, caller: Caller, first: Reg, width: Reg, pivots: str, order: str
+    ) -> None:
+        """The block's pivots, which LAPACK counts from 1 and from the block's first row."""
+
+        def exchange(step: Reg, _: list[Reg]) -> Sequence[Reg]:
+            place = w.offset(self.place(w, self.integers), caller.integer, step)
+            own = w.add(first, step)
+            pivot = w.add(w.sub(w.cast(w.load(place, caller.integer), "i64"), 1), first)
+            w.store(pivot, w.offset(pivots, "i64", own))
+            here, there = w.offset(order, "i64", own), w.offset(order, "i64", pivot)
+            old, new = w.load(here, "i64"), w.load(there, "i64")
+            w.store(new, here)
+            w.store(old, there)
+            return ()
+
+        w.loop(0, width, 1, exchange)
+
+    def _transpose(
+        self,
+        w: FunctionWriter,
+        source: str,
+        size: tuple[Reg, Reg],
+        stride: Number,
+        target: str,
+        other: Number,
+    ) -> None:
+        """Write a matrix of `size` whose rows are `stride` apart transposed to `target`, whose rows are
+        `other` apart: squares of a vector's lanes in registers, and what is left by elements."""
+        (rows, columns), lanes = size, self.lanes
+        whole_rows, whole_columns = w.and_(rows, -lanes), w.and_(columns, -lanes)
+
+        def place(matrix: str, row: Reg, column: Reg, by: Number) -> str:
+            return w.offset(matrix, self.dtype, w.add(w.mul(row, by), column))
+
+        def squares(i: Reg, _: list[Reg]) -> Sequence[Reg]:
+            def square(j: Reg, _: list[Reg]) -> Sequence[Reg]:
+                vectors = [
+                    w.load(place(source, w.add(i, k), j, stride), self.dtype, lanes) for k in range(lanes)
+                ]
+                for k, vector in enumerate(turned(w, vectors)):
+                    w.store(vector, place(target, w.add(j, k), i, other))
+                return ()
+
+            w.loop(0, whole_columns, lanes, square)
+            return ()
+
+        w.loop(0, whole_rows, lanes, squares)
+
+        def elements(top: Number, bottom: Number, left: Number, right: Number) -> None:
+            def row(i: Reg, _: list[Reg]) -> Sequence[Reg]:
+                def element(j: Reg, _: list[Reg]) -> Sequence[Reg]:
+                    w.store(w.load(place(source, i, j, stride), self.dtype), place(target, j, i, other))
+                    return ()
+
+                w.loop(left, right, 1, element)
+                return ()
+
+            w.loop(top, bottom, 1, row)
+
+        elements(0, whole_rows, whole_columns, columns)
+        elements(whole_rows, rows, 0, columns)
+
+    def task(self, w: FunctionWriter, caller: Caller, first: Reg, matrix: str) -> None:
+        """Some columns but the block's: their rows are exchanged, and solved where they are to the right."""
+        size = self.size
+        pivots = w.load_pointer(w.offset(self.place(w, 0), "i64", 2))
+        rows, width, unit = caller.number(size), caller.number(BLOCK), caller.element(1.0)
+        letters = [caller.text(letter) for letter in "RUNU"]
+        count_place = w.slot(caller.integer, 1)
+        last = w.min(w.add(first, BLOCK), size)
+        square = self.element(w, matrix, first, first)
+
+        def exchange(column: Reg, count: Reg) -> None:
+            def step(row: Reg, _: list[Reg]) -> Sequence[Reg]:
+                pivot = w.load(w.offset(pivots, "i64", row), "i64")
+                here, there = [self.element(w, matrix, place, column) for place in (row, pivot)]
+
+                def some(at: Reg, lanes: int) -> None:
+                    places = [w.offset(place, self.dtype, at) for place in (here, there)]
+                    values = [w.load(place, self.dtype, lanes) for place in places]
+                    for place, value in zip(places, reversed(values), strict=True):
+                        w.store(value, place)
+
+                w.when(w.ne(pivot, row), lambda: self.by_vectors(w, count, some))
+                return ()
+
+            w.loop(first, last, 1, step)
+
+        def columns(begin: Reg, end: Reg) -> None:
+            count = w.sub(end, begin)
+            exchange(begin, count)
+
+            def solve() -> None:
+                self.store_integer(w, caller, count, count_place)
+                here = self.element(w, matrix, first, begin)
+                caller.call("trsm", [*letters, count_place, width, unit, square, rows, here, rows], 4)
+
+            w.when(w.ge(begin, w.add(first, BLOCK)), solve)
+
+        def some_columns(number: Reg, _: list[Reg]) -> Sequence[Reg]:
+            begin = w.mul(number, _TASK_COLUMNS)
+            end = w.min(w.add(begin, _TASK_COLUMNS), size)
+            # on both sides of the block
+            before, after = w.min(end, first), w.max(begin, last)
+            w.when(w.lt(begin, before), lambda: columns(begin, before))
+            w.when(w.lt(after, end), lambda: columns(after, end))
+            return ()
+
+        w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, some_columns)

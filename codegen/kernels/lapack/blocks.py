@@ -1,0 +1,193 @@
+"""Factorizations of large matrices by blocks of columns: what they share.
+
+Products are the product function's, and squares and panels are factored by LAPACK; the pool's threads share
+products and what else is independent. How work is cut follows from sizes alone.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from ....ir.dtypes import FLOAT32, FLOAT64, SHORT_NAME
+from ....ir.graph import Instruction
+from ....ir.lapack.library import LapackLibrary
+from ...interface import PARALLEL_FOR, product_symbol
+from ...llvm.emitter import BITS, Number, Reg, constant, pointer
+from ...llvm.function import Code, Table
+from ...llvm.loops import FunctionWriter
+from ..gemm.library import FIELDS, declaration, descriptor
+from ..gemm.tiles import Blocking, blocking, tile_for
+from ..kernel import Kernel, signature
+from ..lowering import LoweringContext
+from ..parallel_for import context_of, task_function
+from .calls import Caller, one_thread
+from .problem import aligned
+
+#: Rows from which blocks pay, and the columns of a block. Measured on Zen 5.
+LEAST_ROWS: Final = 256
+BLOCK: Final = 64
+#: Bytes for what tasks are told: the block's first column, and the address of the matrix.
+_STATE_BYTES: Final = 64
+#: Floating operations in a cycle.
+_FLOPS: Final = 16.0
+
+
+def is_large(instruction: Instruction) -> bool:
+    """Whether `instruction` is of real square matrices that are large enough."""
+    a = instruction.operands[0]
+    rows, columns = a.shape[-2:]
+    return bool(rows == columns >= LEAST_ROWS and a.dtype in (FLOAT32, FLOAT64))
+
+
+class BlockedFactorization(abc.ABC):
+    """Writes a kernel and its tasks. Their buffers are the matrices, the results and the workspace, where
+    there are what tasks are told, room for the elements of a block (`room`), for as many integers as it has
+    columns (`integers`), and for the product function's panels."""
+
+    #: Floating operations for n^3.
+    flops: float
+
+    def __init__(
+        self, name: str, instruction: Instruction, context: LoweringContext, library: LapackLibrary
+    ) -> None:
+        self.name, self.context, self.library = name, context, library
+        a = instruction.operands[0]
+        self.size, self.batch = a.shape[-1], math.prod(a.shape[:-2])
+        self.dtype, self.what = SHORT_NAME[a.dtype], f"{instruction.op.name} {name}: {self.batch} x {a.type}"
+        self.bytes, self.lanes = BITS[self.dtype] // 8, context.target.lanes(self.dtype)
+        #: Whether it raises where it fails.
+        self.raises = instruction.attrs.get("on_error", "raise") == "raise"
+        tile = tile_for(context.target, self.dtype)
+        #: By the number of finished blocks, less one.
+        self.cuts: list[Blocking] = [
+            blocking(tile, *self.product_sizes(last)) for last in range(BLOCK, self.size, BLOCK)
+        ]
+        self.buffers = 2 + len(instruction.results)
+        self.room = _STATE_BYTES
+        self.integers = self.room + aligned(self.size * BLOCK * self.bytes)
+        self.panels = self.integers + aligned(8 * BLOCK)
+        self.workspace = self.panels + max(cut.workspace for cut in self.cuts)
+        self.symbols: dict[str, None] = {}
+
+    @abc.abstractmethod
+    def product_sizes(self, last: int) -> tuple[int, int, int]:
+        """Rows, columns and inner size of the product where `last` columns are finished."""
+
+    @abc.abstractmethod
+    def product_strides(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """The strides of its operands."""
+
+    @abc.abstractmethod
+    def factor(self, w: FunctionWriter, caller: Caller, index: Reg) -> Reg:
+        """Factor matrix `index`; whether that failed."""
+
+    @abc.abstractmethod
+    def task(self, w: FunctionWriter, caller: Caller, first: Reg, matrix: str) -> None:
+        """Write the tasks from ``%begin`` to ``%end`` of the block from column `first` on."""
+
+    def kernel(self, message: str) -> Kernel:
+        """The kernel, which returns an error if there is a `message` for it."""
+        x, y = self.product_strides()
+        numbers = [number for cut in self.cuts for number in descriptor(cut, x, y, row=self.size, adds=True)]
+        code: Code = [Table(f"@{self.name}_numbers", "i64", numbers), *self._tasks()]
+        w = FunctionWriter(self.context.declarations)
+        w.declarations[product_symbol(self.dtype)] = declaration(self.dtype)
+        caller = Caller(w, self.library, self.dtype, 1)
+        context_of(w, self.buffers)
+
+        def matrix(index: Reg, seen: list[Reg]) -> Sequence[Reg]:
+            return [w.or_(seen[0], self.factor(w, caller, index))]
+
+        with one_thread(w, self.library) as thread_symbols:
+            (failed,) = w.loop(0, self.batch, 1, matrix, [constant(False, "bool")])
+        if message:
+            w.ret(w.cast(failed, "i32"))
+        else:
+            w.ret()
+        head = signature(self.name, self.buffers, result="i32" if message else "void")
+        code.append(w.function(head, "nounwind"))
+        self.symbols.update(dict.fromkeys((*thread_symbols, *caller.symbols)))
+        return Kernel(
+            self.name, code, f"{self.what} by LAPACK, in blocks of {BLOCK} columns",
+            cycles=self.batch * self.flops * self.size**3 / _FLOPS, errors=(message,) if message else (),
+            product=self.dtype, lapack=tuple(self.symbols), pooled=True, slowdown=0.0,
+        )  # fmt: skip
+
+    def _tasks(self) -> Code:
+        w = FunctionWriter(self.context.declarations)
+        caller = Caller(w, self.library, self.dtype, 1)
+        state = self.place(w, 0)
+        self.task(w, caller, w.load(state, "i64"), w.load_pointer(w.offset(state, "i64", 1)))
+        w.ret()
+        self.symbols.update(dict.fromkeys(caller.symbols))
+        part = f"{self.name}_part"
+        return [w.function(signature(part, self.buffers), "nounwind"), task_function(part, self.buffers)]
+
+    # -- parts ------------------------------------------------------------------------------------
+
+    def place(self, w: FunctionWriter, offset: int) -> str:
+        """The pointer to byte `offset` of the workspace."""
+        return w.offset(f"%b{self.buffers - 1}", "u8", offset)
+
+    def matrix(self, w: FunctionWriter, buffer: int, index: Reg) -> str:
+        """The pointer to matrix `index` of a buffer."""
+        return w.offset(f"%b{buffer}", self.dtype, w.mul(index, self.size**2))
+
+    def element(self, w: FunctionWriter, matrix: str, row: Reg, column: Number) -> str:
+        """The pointer to an element of a `matrix`."""
+        return w.offset(matrix, self.dtype, w.add(w.mul(row, self.size), column))
+
+    def tell(self, w: FunctionWriter, first: Reg, matrix: str) -> None:
+        """Tell tasks where they work."""
+        state = self.place(w, 0)
+        w.store(first, state)
+        w.store_pointer(matrix, w.offset(state, "i64", 1))
+
+    def multiply(self, w: FunctionWriter, number: Reg, x: str, y: str, result: str) -> None:
+        """Add ``x y`` to `result`, where `number` + 1 blocks are finished."""
+        numbers = w.offset(f"@{self.name}_numbers", "i64", w.mul(number, len(FIELDS)))
+        arguments = (numbers, x, y, result, self.place(w, self.panels), f"@{PARALLEL_FOR}")
+        w.run(product_symbol(self.dtype), *map(pointer, arguments))
+
+    def store_integer(self, w: FunctionWriter, caller: Caller, value: Reg, place: str) -> str:
+        """Store `value` as one of LAPACK's integers."""
+        w.store(w.cast(value, caller.integer), place)
+        return place
+
+    def by_vectors(self, w: FunctionWriter, count: Number, some: Callable[[Reg, int], None]) -> None:
+        """``some(first element, lanes)`` over `count` elements: vectors, and then single elements."""
+
+        def part(start: Number, stop: Number, lanes: int) -> None:
+            def step(at: Reg, _: list[Reg]) -> Sequence[Reg]:
+                some(at, lanes)
+                return ()
+
+            w.loop(start, stop, lanes, step)
+
+        if isinstance(count, int):
+            whole: Number = count - count % self.lanes
+        else:
+            whole = w.and_(count, -self.lanes)
+        part(0, whole, self.lanes)
+        part(whole, count, 1)
+
+    def negated(
+        self, w: FunctionWriter, source: str, target: str, rows: Number, columns: Number, stride: int
+    ) -> None:
+        """Write the negative of a part of the matrix to `target`, whose rows are `stride` apart."""
+
+        def row(number: Reg, _: list[Reg]) -> Sequence[Reg]:
+            here = w.offset(source, self.dtype, w.mul(number, self.size))
+            there = w.offset(target, self.dtype, w.mul(number, stride))
+
+            def some(at: Reg, lanes: int) -> None:
+                value = w.load(w.offset(here, self.dtype, at), self.dtype, lanes)
+                w.store(w.neg(value), w.offset(there, self.dtype, at))
+
+            self.by_vectors(w, columns, some)
+            return ()
+
+        w.loop(0, rows, 1, row)
