@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import operator
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -23,6 +23,7 @@ from ..kernels.linalg.operations import elementwise_results, message
 from ..llvm.emitter import Reg, constant
 from ..llvm.loops import FunctionWriter
 from ..llvm.target import Target
+from .index_ranges import UNKNOWN, Interval
 from .packing import PackingWriter, in_groups
 
 
@@ -54,6 +55,8 @@ class ElementWriter(PackingWriter, abc.ABC):
 
     def __init__(self, name: str, w: FunctionWriter, target: Target) -> None:
         super().__init__(name, w, target)
+        #: Between which numbers integers are known to lie.
+        self.ranges: Mapping[Value, Interval] = {}
         #: What can go wrong, and the label to branch to where it does.
         self.errors: list[str] = []
         self.failed: list[str] = []
@@ -294,16 +297,30 @@ class ElementWriter(PackingWriter, abc.ABC):
         """The offset of the slice that each tuple of indices leads to; code that leaves where one is out of
         range comes first."""
         w, count = self.w, instruction.operands[-1].type.size
-        self.errors += index_messages(instruction, slices)
-        labels = [w.label("bad") for _ in indices]
-        self.failed += labels
+        checks = []
+        first = len(instruction.operands) - len(indices)
+        for text, index, size, step, value in zip(
+            index_messages(instruction, slices), indices, slices.sizes, slices.steps,
+            instruction.operands[first:], strict=True,
+        ):  # fmt: skip
+            low, high = self.ranges.get(value, UNKNOWN)
+            inside = low is not None and high is not None and -size <= low and high < size
+            label = ""
+            if not inside:
+                label = w.label("bad")
+                self.errors.append(text)
+                self.failed.append(label)
+            checks.append((index, size, step, label, inside and low is not None and low >= 0))
         places = []
         for number in range(count):
             place = constant(0, "i64")
-            for index, size, step, label in zip(indices, slices.sizes, slices.steps, labels, strict=True):
+            for index, size, step, label, positive in checks:
                 at = self.element(index, number)
-                w.exit_unless(w.and_(w.ge(at, -size), w.lt(at, size)), label)
-                place = w.add(place, w.mul(w.select(w.lt(at, 0), w.add(at, size), at), step))
+                if label:
+                    w.exit_unless(w.and_(w.ge(at, -size), w.lt(at, size)), label)
+                if not positive:
+                    at = w.select(w.lt(at, 0), w.add(at, size), at)
+                place = w.add(place, w.mul(at, step))
             places.append(w.mul(place, slices.unit))
         return places
 

@@ -29,6 +29,7 @@ from ..llvm.function import FunctionCode
 from ..llvm.loops import FunctionWriter
 from ..module.buffers import on_stack
 from .elements import Elements, ElementWriter, Stored, flattened, parted
+from .index_ranges import index_ranges
 from .loop_records import Stack, no_memory
 from .polling import poll, polled_loop, steps_between_polls
 from .regions import UNKNOWN_TRIPS
@@ -68,6 +69,7 @@ class _RegisterWriter(ElementWriter):
     def __init__(self, name: str, instruction: Instruction, context: LoweringContext) -> None:
         super().__init__(name, FunctionWriter(context.declarations), context.target)
         self.instruction, self.most_steps = instruction, context.parameters.loop_steps
+        self.ranges = index_ranges(instruction, context.defs)
         #: Whether it lets signals in, and where it is left where they raise.
         self.polls, self.stop = False, self.w.label("stop")
 
