@@ -5,6 +5,7 @@ import __future__
 
 import ast
 import inspect
+import linecache
 import re
 import weakref
 from collections.abc import Iterable
@@ -184,11 +185,12 @@ def _parsed(function: FunctionType, code: CodeType) -> tuple[ast.Module, ast.Fun
     name = function.__qualname__
     if code.co_name == "<lambda>":
         return f"{name} is a lambda"
-    try:
-        lines, first = inspect.getsourcelines(code)
-    except (OSError, TypeError):
+    # what `inspect.getsourcelines` does, without its look at every module that is loaded
+    linecache.checkcache(code.co_filename)
+    lines, first = linecache.getlines(code.co_filename, function.__globals__), code.co_firstlineno
+    if not 0 < first <= len(lines):
         return f"the source of {name} is not there"
-    text = "".join(lines)
+    text = "".join(inspect.getblock(lines[first - 1 :]))
     indented = text[:1].isspace()
     try:
         module = ast.parse(f"if 1:\n{text}" if indented else text)
