@@ -7,7 +7,7 @@ that an attempt that fails has changed nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..array.indexing.writing import OutsideWriteError
@@ -15,7 +15,6 @@ from ..control.carry import as_leaf, as_tensor, is_weak, traced
 from ..control.loops import append_while
 from ..control.scans import append_scan
 from ..eager.tensor import Tensor, wrap
-from ..eager.views import chain_of
 from ..ir.dtypes import FLOAT64, INT64
 from ..ir.graph import Function
 from ..ir.registry import Attrs, Op
@@ -26,12 +25,16 @@ from .arrays import apply_loop
 from .carries import (
     BecomesFloat,
     Carry,
+    Identities,
     IsWritten,
     LoopStatement,
+    Start,
+    UnsteadyError,
     as_tensor_type,
     shown,
     zero_of,
 )
+from .lists import Appends
 from .reports import CURRENT, LoopError
 from .scalars import as_float, truth
 from .variables import (
@@ -48,6 +51,19 @@ from .variables import (
 def trace_loop(loop: LoopStatement) -> str:
     """Trace `loop` into the running trace, and give its variables the values after it. Returns how many steps
     it has, in words. Raises where it cannot be traced, after which nothing has changed."""
+    memory = _written_by(loop)  # whose variables are gone: they would count as other names of arrays
+    if not _has_steps(loop):
+        return "no steps"
+    memories = CURRENT.session.memories
+    memories.append(memory)
+    try:
+        return _traced(loop, memory)
+    finally:
+        memories.remove(memory)
+
+
+def _written_by(loop: LoopStatement) -> WrittenTensors:
+    """What the text of the loop says that it writes in place."""
     memory = WrittenTensors()
     for name in loop.statement.written:
         value = loop.variables.get(name)
@@ -61,14 +77,7 @@ def trace_loop(loop: LoopStatement) -> str:
             continue
         if not value.shape and is_parameter(value):
             memory.add(value)
-    if not _has_steps(loop):
-        return "no steps"
-    memories = CURRENT.session.memories
-    memories.append(memory)
-    try:
-        return _traced(loop, memory)
-    finally:
-        memories.remove(memory)
+    return memory
 
 
 def _has_steps(loop: LoopStatement) -> bool:
@@ -105,6 +114,7 @@ class _Attempt:
         self.loop, self.memory = loop, memory
         self.statement, self.variables = loop.statement, loop.variables
         self.carries: list[Carry] = []
+        self.appends = Appends(self.statement.appended, self.variables)
         #: Variables that have no value before the loop and are read after it.
         self.undefined: list[str] = []
         #: What the leaves of carries begin with, without those that are held.
@@ -201,11 +211,13 @@ class _Attempt:
 
     def _restore(self, saved: Any) -> None:
         values, tensors = saved
+        self.appends.restore()
         self.memory.restore(tensors)
         self.variables.update(values)
 
     def _enter(self, values: Any) -> list[Tensor]:
         """Give variables and memory their values in a region; the symbols of the variables."""
+        self.appends.enter()
         count = len(self.inits)
         symbols = list(values[:count])
         position = 0
@@ -238,23 +250,30 @@ class _Attempt:
             id(symbol) for symbol, param in zip(symbols, params, strict=True) if symbol._data is not param
         }
         leaves: list[Any] = []
-        owners: dict[int, str] = {}
+        identities = Identities(
+            self._starts(symbols),
+            self.statement.written_anywhere,
+            self.memory,
+            writes=bool(written or self.memory.bases),
+        )
         for carry in self.carries:
             value = self.variables.get(carry.name)
             if is_returned(carry.name):
                 value = self.memory.snapshot(carry.name, value)
             if value is UNDEFINED:
-                raise LoopError(f"{carry.name} may have no value at the end of a step")
+                raise UnsteadyError(f"{carry.name} may have no value at the end of a step")
             before, after = carry.content, content_of(value)
             if before.structure is None:
                 if value is not before.value:
-                    raise LoopError(f"{carry.name} is {shown(before.value)} first and {shown(value)} later")
+                    raise UnsteadyError(
+                        f"{carry.name} is {shown(before.value)} first and {shown(value)} later"
+                    )
                 continue
             if is_returned(carry.name) and after.structure is None:
                 leaves += [symbols[len(leaves) + i] for i in range(len(before.leaves))]
                 continue
             if after.structure != before.structure:
-                raise LoopError(
+                raise UnsteadyError(
                     f"{carry.name} changes its structure: {before.structure} first, {after.structure} later"
                 )
             paths = before.structure.paths()
@@ -267,27 +286,25 @@ class _Attempt:
                 if id(symbol) in written and isinstance(first, Tensor) and is_traced(first):
                     if leaf is symbol and tracer.parent.owns(first._data):
                         raise IsWritten(first)
-                    if not carry.exclusive or first._aliases is not None:
+                    if not carry.owns(first):
                         raise LoopError(f"{carry.name}{path} is both written in place and assigned")
-                self._check_identity(carry.name + path, leaf, owners, bool(written or self.memory.bases))
+                identities.check(carry.name + path, leaf)
                 leaf = as_leaf("loop", carry.name, path, leaf)
                 before_number = is_weak(tracer, symbol) and symbol.dtype.kind == "i"
                 if before_number and is_weak(tracer, leaf) and as_tensor_type(leaf).dtype is FLOAT64:
                     raise BecomesFloat(len(leaves))
                 leaves.append(leaf)
-        return [*leaves, *[wrap(base._data) for base in self.memory.bases]]
+        items = self.appends.leave(lambda leaf: is_weak(tracer, leaf))
+        for name, leaf in items:
+            identities.check(f"{name}[-1]", leaf)
+        return [*leaves, *[wrap(base._data) for base in self.memory.bases], *[leaf for _, leaf in items]]
 
-    def _check_identity(self, name: str, leaf: Any, owners: dict[int, str], writes: bool) -> None:
-        """Raise where a tensor is the value of two variables, or a part of another, and one is written."""
-        if not isinstance(leaf, Tensor) or not leaf.shape:
-            return
-        other = owners.setdefault(id(leaf), name)
-        base = name.split("[")[0].split(".")[0]
-        in_place = self.statement.written_anywhere
-        if other != name and (writes or base in in_place or other.split("[")[0] in in_place):
-            raise LoopError(f"{name} and {other} are the same array, and an array is written in place")
-        if self.memory.holds(leaf) or (chain_of(leaf) is not None and (writes or base in in_place)):
-            raise LoopError(f"{name} is a part of an array, and an array is written in place")
+    def _starts(self, symbols: list[Tensor]) -> Iterator[Start]:
+        remaining, paths = iter(symbols), iter(self.paths)
+        for carry in self.carries:
+            for held, first in zip(carry.held, carry.content.leaves, strict=True):
+                if held is None:
+                    yield Start(next(paths), next(remaining), carry.owns(first))
 
     # -- the op -------------------------------------------------------------------------------------
 
@@ -302,7 +319,7 @@ class _Attempt:
                 split = len(values) - len(steps.arrays)
                 return [counter + 1, *self._body(counter, values[:split], list(values[split:]))]
 
-            results, _ = append_scan(
+            results, stacks = append_scan(
                 "loop",
                 tracer,
                 scanned,
@@ -312,7 +329,11 @@ class _Attempt:
                 count,
                 apply=self._apply,
             )
+            self.appends.finish(stacks, count)
             return results[1:], f"{count} step{'s' * (count != 1)}"
+
+        if self.appends:
+            raise LoopError("it appends to a list, whose length would depend on values")
 
         def repeated(counter: Tensor, *values: Tensor) -> list[Any]:
             return [counter + 1, *self._body(counter, values)]
@@ -387,4 +408,3 @@ class _Attempt:
                 position += held is None
             values[carry.name] = structure.unflatten(leaves)
         self.variables.update(values)
-

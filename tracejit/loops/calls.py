@@ -24,7 +24,7 @@ from ..ir.registry import OPS
 from ..location import is_user_file
 from ..state import STATE
 from .functions import inner_copy, is_checked
-from .reports import LoopError
+from .reports import CURRENT, LoopError
 from .stand_ins import STAND_INS
 from .variables import is_traced
 
@@ -156,12 +156,14 @@ def _builtin(function: Any) -> Any:
         module = (getattr(function, "__module__", None) or "").split(".")
         if owner in _PURE_MODULES or (module[0] in ("numpy", "math", "_operator") and "random" not in module):
             return function
-    elif isinstance(
-        owner, (Tensor, str, bytes, int, float, complex, np.generic)
-    ) or function.__name__ in _PURE_METHODS.get(type(owner), frozenset()):
+    elif (
+        isinstance(owner, (Tensor, str, bytes, int, float, complex, np.generic))
+        or function.__name__ in _PURE_METHODS.get(type(owner), frozenset())
+        or (isinstance(owner, (list, dict)) and _is_fresh(owner))
+    ):
         return function
     elif isinstance(owner, list) and function.__name__ == "append":
-        raise LoopError("it appends to a list")
+        raise LoopError("it appends to a list, and uses it otherwise, or the list has another name")
     if isinstance(owner, np.ndarray) and function.__name__ not in (
         "fill",
         "itemset",
@@ -173,11 +175,19 @@ def _builtin(function: Any) -> Any:
     raise LoopError(f"it calls {_name(function)}, whose effects are not known")
 
 
+def _is_fresh(value: Any) -> bool:
+    """Whether a list or dict was made where the running code is, so that no other step has it. (Another that
+    took the place of one that is gone was made here as well.)"""
+    return id(value) in CURRENT.session.fresh.get(STATE.tracer, ())
+
+
 def checked_target(value: Any) -> Any:
     """`value`, which is about to be written in place. Raises LoopError where other steps would not see it."""
     if not isinstance(value, Tensor):
         if isinstance(value, (bool, int, float, complex, str, tuple, np.generic)):
             return value  # they have new values, not changed ones
+        if _is_fresh(value):
+            return value
         raise LoopError(f"it writes a {type(value).__name__} in place")
     if not is_traced(value) or not value.shape:
         return value
@@ -191,3 +201,47 @@ def checked_target(value: Any) -> Any:
             break
         data = instruction.operands[0]
     return value
+
+
+def is_integer(index: Any) -> bool:
+    """Whether `index` selects one item along an axis."""
+    if is_traced(index):
+        return not index.shape and index.dtype.kind in "iu"
+    return isinstance(index, (int, np.integer)) and not isinstance(index, bool)
+
+
+class Subarray:
+    """The part of a tensor that integers select, which is not read yet: ``a[i][j]`` is read and written as
+    ``a[i, j]``, without a row of a traced index."""
+
+    def __init__(self, tensor: Tensor, indices: tuple[Any, ...]) -> None:
+        self._tensor, self._indices = tensor, indices
+
+    @classmethod
+    def of(cls, value: Subarray | Tensor, index: Any) -> Subarray:
+        """``value[index]``"""
+        if isinstance(value, Subarray):
+            return cls(value._tensor, (*value._indices, index))
+        return cls(value, (index,))
+
+    @property
+    def ndim(self) -> int:
+        """The rank of the part."""
+        return self._tensor.ndim - len(self._indices)
+
+    def _whole(self, key: Any) -> tuple[Any, ...] | None:
+        """The index of the whole tensor; None for indices that NumPy broadcasts with the integers."""
+        keys = key if isinstance(key, tuple) else (key,)
+        plain = all(is_integer(k) or k is None or k is Ellipsis or isinstance(k, slice) for k in keys)
+        return (*self._indices, *keys) if plain else None
+
+    def __getitem__(self, key: Any) -> Any:
+        whole = self._whole(key)
+        return self._tensor[self._indices][key] if whole is None else self._tensor[whole]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        whole = self._whole(key)
+        if whole is None:
+            checked_target(self._tensor[self._indices])[key] = value
+        else:
+            checked_target(self._tensor)[whole] = value

@@ -1,8 +1,12 @@
-"""What loops hand from step to step: variables taken apart, and what may turn out about them."""
+"""What loops hand from step to step: variables taken apart, and what may turn out about them.
+
+A loop hands values on, and Python hands on objects. That is the same unless an array is written in place by
+one of several names: what a loop may not do is to give an array another name then.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -10,11 +14,14 @@ import numpy as np
 from ..array.operands import filled
 from ..control.carry import as_tensor
 from ..eager.tensor import Tensor
+from ..eager.views import chain_of
 from ..ir.records import record
 from ..ir.types import TensorType
+from ..state import STATE
 from .iterations import Steps
+from .reports import LoopError
 from .rewriting import Statement
-from .variables import Content, Variables
+from .variables import Content, Variables, WrittenTensors, is_traced
 
 
 class BecomesFloat(Exception):
@@ -22,6 +29,10 @@ class BecomesFloat(Exception):
 
     def __init__(self, position: int) -> None:
         self.position = position
+
+
+class UnsteadyError(LoopError):
+    """A variable does not keep its structure, or has a value at one end of a step only."""
 
 
 class IsWritten(Exception):
@@ -51,6 +62,11 @@ class Carry:
         #: Of each leaf, the tensor of the caller's that stays the variable's, None for one that is handed on.
         self.held: list[Tensor | None] = []
 
+    def owns(self, leaf: Any) -> bool:
+        """Whether nothing but the variable refers to `leaf`, its value before the loop."""
+        alone = self.exclusive and self.content.structure is not None and self.content.structure.is_leaf
+        return alone and getattr(leaf, "_aliases", None) is None
+
 
 def zero_of(leaf: Any, is_number: bool) -> Any:
     """A zero of the type of `leaf`, which is a Python number or not."""
@@ -70,3 +86,57 @@ def shown(value: Any) -> str:
     """`value` in a few words."""
     text = repr(value) if not isinstance(value, Tensor) else f"a tensor of type {value.type}"
     return text if len(text) < 60 else f"a {type(value).__name__}"
+
+
+@record(eq=False)
+class Start:
+    """The array of a variable where a step begins: its symbol, and whether nothing but the variable refers to
+    the array before the loop."""
+
+    name: str
+    symbol: Tensor
+    exclusive: bool
+
+
+class Identities:
+    """The arrays that variables name where one step ends."""
+
+    def __init__(
+        self, starts: Iterable[Start], in_place: frozenset[str], memory: WrittenTensors, *, writes: bool
+    ) -> None:
+        """`in_place` are the names by which the function writes arrays in place; `writes` tells whether this
+        step has written one."""
+        starts = list(starts)
+        self._by_symbol = {id(start.symbol): start for start in starts}
+        self._exclusive = {start.name: start.exclusive for start in starts}
+        self._in_place, self._memory, self._writes = in_place, memory, writes
+        self._owners: dict[int, str] = {}
+
+    def check(self, name: str, leaf: Any) -> None:
+        """Let `name` have the array `leaf`. Raises LoopError where that may be written by another name."""
+        if not isinstance(leaf, Tensor) or not leaf.shape:
+            return
+        other = self._owners.setdefault(id(leaf), name)
+        writes = self._writes or self._is_written(name)
+        if other != name and (writes or self._is_written(other)):
+            raise LoopError(f"{name} and {other} are the same array, and an array is written in place")
+        if self._memory.holds(leaf) or (chain_of(leaf) is not None and writes):
+            raise LoopError(f"{name} is a part of an array, and an array is written in place")
+        start = self._by_symbol.get(id(leaf))
+        if start is None:
+            if self._in_place and is_traced(leaf) and not STATE.tracer.owns(leaf._data):
+                raise LoopError(
+                    f"{name} becomes an array from outside the loop, and an array is written in place"
+                )
+        elif (
+            start.name != name
+            and (writes or self._is_written(start.name))
+            and not (start.exclusive and self._exclusive.get(name, True))
+        ):
+            raise LoopError(
+                f"{name} becomes the array {start.name}, which has another name, and is written in place: "
+                "begin with a copy of it"
+            )
+
+    def _is_written(self, name: str) -> bool:
+        return name.split("[")[0].split(".")[0] in self._in_place

@@ -16,8 +16,7 @@ CREATIONS: Final = frozenset(
 )
 #: Names of functions that have stand-ins everywhere.
 _STAND_INS: Final = frozenset(name for name in vars(math) if name not in ("floor", "ceil")) | {
-    "array",
-    "asarray",
+    *("array", "asarray", "stack", "tensor"),
     "round",
     *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)),
     *("bool_", "float16", "float32", "float64"),
@@ -51,6 +50,15 @@ def _is_ours(function: ast.expr) -> bool:
     if not isinstance(function, ast.Attribute):
         return False
     return isinstance(function.value, ast.Constant) and function.value.value == RUNTIME
+
+
+def _is_chained(node: ast.Subscript) -> bool:
+    """Whether `node` is a subscript of a subscript that an argument can stand for."""
+    inner = node.value
+    return isinstance(inner, ast.Subscript) and not any(
+        isinstance(part, (ast.Slice, ast.Starred))
+        for part in (inner.slice, *getattr(inner.slice, "elts", ()))
+    )
 
 
 class InLoops(ast.NodeTransformer):
@@ -92,10 +100,34 @@ class InLoops(ast.NodeTransformer):
         return node
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
+        to_write = not isinstance(node.ctx, ast.Load)
+        if _is_chained(node):
+            node.slice = self.visit(node.slice)
+            node.value = self._part(node.value, to_write=to_write)  # type: ignore[arg-type]
+            return node
         self.generic_visit(node)
-        name = "indexed" if isinstance(node.ctx, ast.Load) else "target"
-        node.value = call(name, node.value, at=node.value)
+        node.value = call("target" if to_write else "indexed", node.value, at=node.value)
         return node
+
+    def _part(self, node: ast.Subscript, *, to_write: bool) -> ast.Call:
+        if _is_chained(node):
+            value: ast.expr = self._part(node.value, to_write=to_write)  # type: ignore[arg-type]
+        else:
+            value = self.visit(node.value)
+        writes = ast.copy_location(ast.Constant(to_write), node)
+        return call("part", value, self.visit(node.slice), writes, at=node)
+
+    def visit_List(self, node: ast.List) -> Any:
+        self.generic_visit(node)
+        return call("fresh", node, at=node) if isinstance(node.ctx, ast.Load) else node
+
+    def visit_Dict(self, node: ast.Dict) -> Any:
+        self.generic_visit(node)
+        return call("fresh", node, at=node)
+
+    def visit_ListComp(self, node: ast.ListComp) -> Any:
+        self.generic_visit(node)
+        return call("fresh", node, at=node)
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         self.generic_visit(node)

@@ -19,6 +19,7 @@ from ..ir.records import record
 from ..ir.registry import OPS
 from ..state import STATE
 from ..tracing.regions import RegionTracer
+from .lists import StackedList
 from .scalars import python_integer
 from .variables import is_traced
 
@@ -108,6 +109,8 @@ def _is_integer(value: Any) -> bool:
 
 
 def _is_array(value: Any) -> bool:
+    if isinstance(value, StackedList):
+        return value.stacked() is not None
     return isinstance(value, (range, *_OWN)) or (isinstance(value, (Tensor, np.ndarray)) and value.ndim > 0)
 
 
@@ -136,6 +139,17 @@ class Steps:
     arrays: list[Tensor]
     item: Any
 
+    def first(self) -> Any:
+        """The item of the first step, in which indices are Python's where bounds are."""
+        return self.item(0, [array[0] for array in self.arrays])
+
+    def after_first(self) -> Steps:
+        """The steps after the first."""
+        item = self.item
+        return Steps(
+            self.count - 1, [array[1:] for array in self.arrays], lambda k, elements: item(k + 1, elements)
+        )
+
 
 def steps_of(iterable: Any) -> Steps | None:
     """The steps of a loop along `iterable`, None where they cannot be traced."""
@@ -144,6 +158,9 @@ def steps_of(iterable: Any) -> Steps | None:
         return Steps(len(iterable), [], lambda k, _: _at(start, step, k))
     if isinstance(iterable, Range):
         return _steps_of_range(iterable)
+    if isinstance(iterable, StackedList):
+        stacked = iterable.stacked()
+        return None if stacked is None else steps_of(stacked)
     if isinstance(iterable, (Tensor, np.ndarray)):
         array = iterable if isinstance(iterable, Tensor) else wrap(np.asarray(iterable))
         if not array.shape or array.dtype.kind not in "biufc":

@@ -71,6 +71,29 @@ def written_in_place(nodes: Iterable[ast.AST]) -> set[str]:
     return names
 
 
+def appended(nodes: Sequence[ast.AST]) -> set[str]:
+    """The names that `nodes` only use to call their method ``append``."""
+    methods = [
+        inner.value.func.value
+        for node in nodes
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.Expr)
+        and isinstance(inner.value, ast.Call)
+        and isinstance(inner.value.func, ast.Attribute)
+        and inner.value.func.attr == "append"
+        and isinstance(inner.value.func.value, ast.Name)
+        and len(inner.value.args) == 1
+        and not inner.value.keywords
+    ]
+    used = {
+        inner.id
+        for node in nodes
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.Name) and not any(inner is name for name in methods)
+    }
+    return {name.id for name in methods} - used
+
+
 class Liveness:
     """The live names of one function, whose body is `statements`.
 

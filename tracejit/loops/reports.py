@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
+import weakref
 from typing import Any, Final
 
 from ..ir.errors import TraceError, UnrolledLoopWarning
@@ -49,6 +50,8 @@ class Session:
         self.memories: list[Any] = []
         #: Arguments of rank 0 that are written in place.
         self.scalars: list[Any] = []
+        #: By tracer, the lists and dicts that its code has made, by identity.
+        self.fresh: weakref.WeakKeyDictionary[Any, set[int]] = weakref.WeakKeyDictionary()
         self._reports: dict[LoopReport, None] = {}
         self._warned: set[str] = set()
 

@@ -19,7 +19,7 @@ from typing import Any
 from ..ir.records import record
 from .exits import FLAG, RETURNED, Exits, lower_block, set_flag
 from .expressions import RUNTIME, Everywhere, InLoops, Iterations, call, thunk
-from .names import SCOPES, Liveness, assigned, has_jumps, written_in_place
+from .names import SCOPES, Liveness, appended, assigned, has_jumps, written_in_place
 from .refusals import refusal
 
 
@@ -34,6 +34,7 @@ class Statement:
         results: those of them that are read after it.
         written: names whose objects it writes in place.
         written_anywhere: names whose objects the function writes in place.
+        appended: names of lists that it appends to, and does not use otherwise.
         flag: the name of the flag by which a step leaves the loop, empty without.
         size: about how many operations it has.
         refused: why a loop stays as it is written.
@@ -46,6 +47,7 @@ class Statement:
     results: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
     written_anywhere: frozenset[str] = frozenset()
+    appended: tuple[str, ...] = ()
     flag: str = ""
     size: int = 0
     refused: str = ""
@@ -61,6 +63,7 @@ class FunctionRewriter:
         self._liveness: Any = None
         self._written: frozenset[str] = frozenset()
         self._outside: set[str] = set()
+        self._variables: frozenset[str] = frozenset()
 
     def rewrite(self, function: ast.FunctionDef, *, inside: bool = False) -> None:
         """Rewrite `function` in place; with `inside`, as a part of loops: its branches become functions, too,
@@ -85,6 +88,7 @@ class FunctionRewriter:
         self._liveness = Liveness(body)
         parameters = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
         variables = sorted(assigned(body) - parameters - self._outside)
+        self._variables = frozenset(variables)
         declared = [_never_assigned(variables, function)] if variables else []
         globals_ = [node for node in body if isinstance(node, (ast.Global, ast.Nonlocal))]
         rest = [node for node in body if not isinstance(node, (ast.Global, ast.Nonlocal))]
@@ -235,6 +239,7 @@ class FunctionRewriter:
                 tuple(sorted(names & behind)),
                 tuple(sorted(written_in_place(loop.body))),
                 self._written,
+                tuple(sorted(appended(loop.body) & self._variables)),
                 flag,
                 _size(loop),
             ),

@@ -4,32 +4,27 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import numpy as np
 
 from ..array import creation
-from ..autograd.modes import untaped
 from ..eager.tensor import Tensor
-from ..ir.errors import TracejitError
 from ..state import STATE
-from ..tracing.regions import RegionTracer, trace_region
+from ..tracing.regions import RegionTracer
 from . import iterations
-from .attempts import trace_loop
 from .branches import chosen, conditional
-from .calls import checked_callee, checked_target
-from .carries import LoopStatement
+from .calls import Subarray, checked_callee, checked_target, is_integer
 from .functions import set_runtime
-from .reports import CURRENT, MANY_OPERATIONS, LoopError, Session
+from .lists import StackedList
+from .reports import CURRENT, LoopError, Session
 from .rewriting import Statement
+from .running import note, run_for, run_while, watched
 from .scalars import contains, truth
 from .stand_ins import everywhere
 from .variables import Variables, is_parameter, is_traced
 
-#: Loops of fewer steps times operations in the text of a step are unrolled. There both ways compile in 5 to
-#: 7 ms, and a call is 10-30 % faster unrolled; at four times as many it compiles two to three times as long.
-SHORT: Final = 64
 _COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt, "GtE": operator.ge, "Eq": operator.eq,
     "NotEq": operator.ne, "Is": operator.is_, "IsNot": operator.is_not,
@@ -75,53 +70,11 @@ class Runtime:
 
     def for_(self, iterable: Iterable[Any], body: Callable[[Any], Any], statement: Statement) -> None:
         """``for item in iterable``"""
-        session = CURRENT.session
-        if STATE.tracer is None or session is None:
-            _each(iterable, body, statement)
-            return
-        reason = self._for_reason(iterable, body, statement, session)
-        if reason is None:
-            return
-        _each(_watched(iterable, statement, session, reason), body, statement)
-
-    def _for_reason(
-        self, iterable: Any, body: Callable[[Any], Any], statement: Statement, session: Session
-    ) -> str | None:
-        """Trace the loop once. Returns None where that was possible, else why not."""
-        if session.mode == "unrolled":
-            return ""
-        steps = iterations.steps_of(iterable)
-        if steps is None:
-            return _note(statement, session, f"it goes along a {type(iterable).__name__}")
-        if isinstance(steps.count, int):
-            if steps.count == 0:
-                return ""
-            if session.mode == "auto" and steps.count * statement.size <= SHORT:
-                return ""
-        return _attempt(LoopStatement(statement, Variables(body), body, steps), session)
+        run_for(iterable, body, statement)
 
     def while_(self, test: Callable[[], Any], body: Callable[[], Any], statement: Statement) -> None:
         """``while test()``"""
-        session = CURRENT.session
-        value = test()
-        if STATE.tracer is None or session is None or session.mode == "unrolled":
-            _while(value, test, body, statement)
-            return
-        variables = Variables(body)
-        reason: str | None = ""
-        loop = LoopStatement(statement, variables, body, None, test)
-        if is_traced(value) or (value and _depends(loop)):
-            reason = _attempt(loop, session)
-            if reason is None:
-                return
-        start, tracer = len(STATE.tracer.body), STATE.tracer
-        while value:
-            body()
-            if len(tracer.body) - start > MANY_OPERATIONS:
-                session.warn(_where(statement), len(tracer.body) - start, reason or "")
-            if statement.flag and variables.get(statement.flag):
-                return
-            value = test()
+        run_while(test, body, statement)
 
     def iteration(self, function: Any) -> Any:
         """`function`, or what stands in for ``range``, ``enumerate``, ``zip`` and ``reversed``."""
@@ -135,14 +88,14 @@ class Runtime:
         session = CURRENT.session
         if STATE.tracer is None or session is None:
             return iterable
-        reason = "" if session.mode == "unrolled" else _note(statement, session, statement.refused)
-        return _watched(iterable, statement, session, reason)
+        reason = "" if session.mode == "unrolled" else note(statement, session, statement.refused)
+        return watched(iterable, statement, session, reason)
 
     def refused_test(self, value: Any, statement: Statement) -> Any:
         """The test of a loop that stays as it is written."""
         session = CURRENT.session
         if STATE.tracer is not None and session is not None and session.mode != "unrolled":
-            _note(statement, session, statement.refused)
+            note(statement, session, statement.refused)
         return value
 
     # -- branches -----------------------------------------------------------------------------------
@@ -225,23 +178,38 @@ class Runtime:
         session = CURRENT.session
         return checked_target(value) if session is not None and session.attempts else value
 
+    def fresh(self, value: Any) -> Any:
+        """`value`, a list or dict that was made here, and that code here may change."""
+        session = CURRENT.session
+        if session is not None and session.attempts:
+            session.fresh.setdefault(STATE.tracer, set()).add(id(value))
+        return value
+
     def indexed(self, value: Any) -> Any:
         """`value`, an item of which is read, by an index that may be traced."""
-        if type(value) is np.ndarray and isinstance(STATE.tracer, RegionTracer):
-            return STATE.tracer.symbolic(value)
+        if isinstance(STATE.tracer, RegionTracer):
+            if type(value) is np.ndarray:
+                return STATE.tracer.symbolic(value)
+            if isinstance(value, StackedList):
+                return _stacked_or_list(value)
         return value
+
+    def part(self, value: Any, index: Any, to_write: bool) -> Any:
+        """``value[index]``, an item of which is read or written."""
+        session = CURRENT.session
+        if session is not None and session.attempts:
+            value = value if isinstance(value, Subarray) else self.indexed(value)
+            if isinstance(value, (Subarray, Tensor)) and value.ndim > 1 and is_integer(index):
+                return Subarray.of(value, index)
+        item = self.indexed(value)[index]
+        return self.target(item) if to_write else self.indexed(item)
 
     def augmented(self, name: str, value: Any, operand: Any) -> Any:
         """The new value of a variable after an augmented assignment with the operator `name`."""
         session = CURRENT.session
         if session is not None and session.attempts:
             value = checked_target(value)
-        if (
-            session is not None
-            and is_traced(value)
-            and not value.shape
-            and not _is_argument(value, session)
-        ):
+        if session is not None and is_traced(value) and not value.shape and not _is_argument(value, session):
             return getattr(operator, name)(value, operand)  # NumPy's scalars are immutable
         return getattr(operator, f"i{name.rstrip('_')}")(value, operand)
 
@@ -266,6 +234,11 @@ def _is_structured(test: Any) -> bool:
     return isinstance(STATE.tracer, RegionTracer) and is_traced(test)
 
 
+def _stacked_or_list(value: StackedList) -> Any:
+    stacked = value.stacked()
+    return value if stacked is None else stacked
+
+
 def _negated(value: Any) -> Any:
     return ~truth(value) if _is_structured(value) else not value
 
@@ -276,90 +249,6 @@ def _nothing() -> None:
 
 def _constantly(value: Any) -> Callable[[], Any]:
     return lambda: value
-
-
-def _where(statement: Statement) -> str:
-    return f"{statement.file.replace(chr(92), '/').rsplit('/', 1)[-1]}:{statement.line}"
-
-
-def _note(statement: Statement, session: Session, reason: str) -> str:
-    session.note(_where(statement), "unrolled", reason)
-    return reason
-
-
-def _attempt(loop: LoopStatement, session: Session) -> str | None:
-    """Trace `loop` once. Returns None where that was possible, else why not."""
-    marked = session.mark()
-    session.attempts += 1
-    try:
-        text = trace_loop(loop)
-    except Exception as error:  # of the user's, too: what raises in a branch need not run
-        session.reset(marked)
-        if session.attempts > 1 and getattr(error, "tensor", None) is not None:
-            raise  # a loop around this one carries it
-        reason = str(error) if isinstance(error, TracejitError) else f"{type(error).__name__}: {error}"
-        return _note(loop.statement, session, reason)
-    finally:
-        session.attempts -= 1
-    session.note(_where(loop.statement), "compiled", text)
-    return None
-
-
-def _depends(loop: LoopStatement) -> bool:
-    """Whether the test of a ``while``, or whether a step leaves it, depends on traced values once a step has
-    run."""
-    session = CURRENT.session
-    seen: list[bool] = []
-
-    def step() -> list[Any]:
-        saved = loop.variables.values(loop.statement.assigned)
-        try:
-            loop.body()
-            flag = loop.variables.get(loop.statement.flag) if loop.statement.flag else False
-            assert loop.test is not None
-            seen.append(is_traced(flag) or is_traced(loop.test()))
-        finally:
-            loop.variables.update(saved)
-        return []
-
-    session.attempts += 1
-    marked = session.mark()
-    try:
-        with untaped():
-            trace_region(RegionTracer(STATE.tracer, repeats=True), step, (), ())
-    except Exception:
-        return True  # the attempt itself will say why
-    finally:
-        session.reset(marked)
-        session.attempts -= 1
-    return seen[-1]
-
-
-def _each(iterable: Iterable[Any], body: Callable[[Any], Any], statement: Statement) -> None:
-    variables = Variables(body) if statement.flag else None
-    for item in iterable:
-        body(item)
-        if variables is not None and variables.get(statement.flag):
-            return
-
-
-def _while(value: Any, test: Callable[[], Any], body: Callable[[], Any], statement: Statement) -> None:
-    variables = Variables(body)
-    while value:
-        body()
-        if statement.flag and variables.get(statement.flag):
-            return
-        value = test()
-
-
-def _watched(iterable: Iterable[Any], statement: Statement, session: Session, reason: str) -> Iterator[Any]:
-    """The items of an unrolled loop, which warns where it becomes much code."""
-    tracer = STATE.tracer
-    start = len(tracer.body)
-    for item in iterable:
-        yield item
-        if len(tracer.body) - start > MANY_OPERATIONS:
-            session.warn(_where(statement), len(tracer.body) - start, reason)
 
 
 set_runtime(Runtime())

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import tracejit as tj
-from tracejit.loops import statements
+from tracejit.loops import running
 
 from .programs import Generator
 
@@ -95,7 +95,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the seed of the first program")
     parser.add_argument("--programs", type=int, default=1000, help="how many")
     options = parser.parse_args()
-    statements.SHORT = -1  # type: ignore[misc]
+    running.SHORT = -1  # type: ignore[misc]
     failed = 0
     for seed in range(options.first, options.first + options.programs):
         with tempfile.TemporaryDirectory() as folder:

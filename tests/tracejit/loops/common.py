@@ -39,3 +39,14 @@ def reports(jitted: Any) -> list[tuple[str, str]]:
     return [
         (loop.outcome, loop.reason) for signature in jitted.explain().signatures for loop in signature.loops
     ]
+
+
+class Cases(list[Any]):
+    """Functions with loops and the arguments to call them with; `cases(*arguments)` decorates one."""
+
+    def __call__(self, *arguments: Any, mode: str = "compiled") -> Callable[[Any], Any]:
+        def decorate(function: Any) -> Any:
+            self.append((function, arguments, mode))
+            return function
+
+        return decorate

@@ -561,5 +561,5 @@ CASES = [
 
 @pytest.mark.parametrize(("function", "arguments", "mode"), CASES)
 def test_construct(function, arguments, mode, monkeypatch):
-    monkeypatch.setattr("tracejit.loops.statements.SHORT", -1)
+    monkeypatch.setattr("tracejit.loops.running.SHORT", -1)
     agree(function, *arguments, mode=mode)

@@ -114,9 +114,9 @@ def test_explain_tells_what_became_of_loops():
 
 def test_much_unrolled_code_is_worth_a_warning():
     def f(x):
-        values = []
+        values = [x[0]]
         for i in range(4500):
-            values.append(x[0] * i)
+            values.append(values[-1] * i)
         return values[-1]
 
     with pytest.warns(tj.UnrolledLoopWarning, match="it appends to a list"):

@@ -14,7 +14,7 @@ FIRST = int(os.environ.get("TRACEJIT_FUZZ_SEED", "0")) * 1000
 
 @pytest.fixture(autouse=True)
 def _short_loops_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tracejit.loops.statements.SHORT", -1)
+    monkeypatch.setattr("tracejit.loops.running.SHORT", -1)
 
 
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + 12))

@@ -37,11 +37,34 @@ def written_row(x):
     return a
 
 
-def appended_list(x):
+def appended_under_a_condition(x):
     o = []
     for i in range(7):
+        if x[i] > 0.5:
+            o.append(x[i] * 2)
+    return o
+
+
+def appended_and_read(x):
+    o = [x[0]]
+    for i in range(7):
+        o.append(o[-1] * 0.5 + x[i])
+    return o
+
+
+def appended_as_long_as(x, n):
+    o = []
+    for i in range(n):
         o.append(x[i] * 2)
-    return o[3], o[-1]
+    return o
+
+
+def appended_by_two_names(x):
+    o = []
+    p = o
+    for i in range(7):
+        o.append(x[i] * 2)
+    return p
 
 
 def indexed_list(x):
@@ -52,14 +75,14 @@ def indexed_list(x):
     return s
 
 
-def starts_with_none(x):
-    best = None
+def is_none_in_between(x):
+    best = x[0]
     for i in range(7):
-        if best is None:
+        if i % 2 == 0:
+            best = None
+        else:
             best = x[i]
-        if x[i] > best:
-            best = x[i]
-    return best
+    return best is None
 
 
 def python_numbers_alone(x):
@@ -130,9 +153,12 @@ def containers(x):
 
 CASES = [
     (written_row, (np.ones((3, 4)),), "a part of an array that a traced index selects"),
-    (appended_list, (X,), "appends to a list"),
+    (appended_under_a_condition, (X,), "appends to a list in a branch"),
+    (appended_and_read, (X,), "appends to a list, and uses it otherwise"),
+    (appended_as_long_as, (X, 5), "a list, whose length would depend on values"),
+    (appended_by_two_names, (X,), "a list that has another name"),
     (indexed_list, (X,), "Python integer"),
-    (starts_with_none, (X,), "best is None"),
+    (is_none_in_between, (X,), "None in the other"),
     (python_numbers_alone, (X,), "Python numbers alone"),
     (integer_becomes_float, (X.astype(np.float32),), "Python numbers alone"),
     (sets_an_attribute, (X,), "sets an attribute"),
@@ -146,7 +172,7 @@ CASES = [
 
 @pytest.mark.parametrize(("function", "arguments", "reason"), CASES)
 def test_unrolled(function, arguments, reason, monkeypatch):
-    monkeypatch.setattr("tracejit.loops.statements.SHORT", -1)
+    monkeypatch.setattr("tracejit.loops.running.SHORT", -1)
     jitted = agree(function, *arguments, mode="auto")
     assert any(outcome == "unrolled" and reason in text for outcome, text in reports(jitted))
     with pytest.raises(tj.TraceError, match="cannot be compiled"):

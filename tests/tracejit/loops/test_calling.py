@@ -1,0 +1,125 @@
+"""Functions, methods and nested functions that loops call."""
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+
+from .common import Cases, agree
+
+X = np.linspace(0.1, 1.0, 7)
+M = np.arange(12.0).reshape(3, 4) / 7
+case = Cases()
+
+
+def helper(v, w=2.0):
+    if v > 0.5:
+        return v * w
+    return v
+
+
+def helper_arrays(a, i):
+    a[i] = a[i] + 1
+
+
+def helper_two(v):
+    return v + 1, v * 2
+
+
+@tj.jit
+def helper_jit(v):
+    return v * v
+
+
+@case(X)
+def helpers(x):
+    a = x.copy()
+    s = 0.0
+    for i in range(7):
+        s += helper(x[i]) + helper(x[i], w=3.0)
+        helper_arrays(a, i)
+        p, q = helper_two(x[i])
+        s += p * q + helper_jit(x[i])
+        f = lambda v: v + i
+        s += f(x[i])
+    return s, a
+
+
+@case(X)
+def nested_fn(x):
+    def inner(i, scale=1.0):
+        t = 0.0
+        for j in range(i):
+            t += x[j] * scale
+        return t
+
+    s = 0.0
+    for i in range(7):
+        s += inner(i) + inner(i, 0.5)
+    return s
+
+
+def swapn(a, i, j):
+    t = a[i]
+    a[i] = a[j]
+    a[j] = t
+
+
+@case(X[::-1].copy())
+def heap(a):
+    n = len(a)
+    for k in range(n // 2 - 1, -1, -1):
+        i = k
+        while 2 * i + 1 < n:
+            c = 2 * i + 1
+            if c + 1 < n and a[c + 1] > a[c]:
+                c += 1
+            if a[i] >= a[c]:
+                break
+            swapn(a, i, c)
+            i = c
+    return a
+
+
+def part(a, lo, hi):
+    p = a[hi]
+    i = lo - 1
+    for j in range(lo, hi):
+        if a[j] <= p:
+            i += 1
+            a[i], a[j] = a[j], a[i]
+    a[i + 1], a[hi] = a[hi], a[i + 1]
+    return i + 1
+
+
+@case(X[::-1].copy())
+def quicksort_iter(a):
+    stack = np.zeros(16, dtype=np.int64)
+    top = -1
+    top += 1
+    stack[top] = 0
+    top += 1
+    stack[top] = len(a) - 1
+    while top >= 0:
+        hi = stack[top]
+        top -= 1
+        lo = stack[top]
+        top -= 1
+        p = part(a, lo, hi)
+        if p - 1 > lo:
+            top += 1
+            stack[top] = lo
+            top += 1
+            stack[top] = p - 1
+        if p + 1 < hi:
+            top += 1
+            stack[top] = p + 1
+            top += 1
+            stack[top] = hi
+    return a
+
+
+@pytest.mark.parametrize(("function", "arguments", "mode"), case)
+def test_form(function, arguments, mode, monkeypatch):
+    monkeypatch.setattr("tracejit.loops.running.SHORT", -1)
+    agree(function, *arguments, mode=mode)

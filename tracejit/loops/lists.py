@@ -1,0 +1,236 @@
+"""Lists that a loop only appends to: items are stacked, and the list is read from the stack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, MutableSequence
+from typing import Any
+
+from ..array.joining import stack
+from ..eager.tensor import Tensor, wrap
+from ..ir.records import record
+from ..pytree import TreeDef, register_pytree_node
+from ..state import STATE
+from ..tracing.tracer import Tracer
+from .reports import LoopError
+from .variables import Content, Variables, content_of
+
+
+@record(eq=False)
+class Column:
+    """What each step of a loop appends at one place: the structure of the item, and its leaves, stacked.
+    `weak` says of each leaf whether it is a Python number."""
+
+    structure: TreeDef
+    leaves: list[Any]
+    weak: list[bool]
+
+
+@record(eq=False)
+class Block:
+    """The items that the `steps` of a loop append, in each step one of each of the `columns`."""
+
+    columns: list[Column]
+    steps: int
+
+    def __len__(self) -> int:
+        return self.steps * len(self.columns)
+
+    def item(self, position: int) -> Any:
+        """The item at `position`."""
+        step, place = divmod(position, len(self.columns))
+        column = self.columns[place]
+        leaves = [leaf[step] for leaf in column.leaves]
+        for leaf, weak in zip(leaves, column.weak, strict=True):
+            if weak and STATE.tracer is not None:
+                STATE.tracer.mark_weak(leaf._data)
+        return column.structure.unflatten(leaves)
+
+    def stacked(self) -> Tensor | None:
+        """All items as one tensor, None where they are not tensors of one type."""
+        if not all(column.structure.is_leaf for column in self.columns):
+            return None
+        leaves = [column.leaves[0] for column in self.columns]
+        if len(leaves) == 1:
+            return leaves[0]  # type: ignore[no-any-return]
+        if any(leaf.type != leaves[0].type for leaf in leaves):
+            return None
+        shape = (len(self), *leaves[0].shape[1:])
+        return stack(leaves, axis=1).reshape(shape)
+
+
+class StackedList(MutableSequence[Any]):
+    """A list whose items were appended by a loop. It becomes a list of its items when it is changed, or when
+    items are asked for otherwise than by an index."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, start: Iterable[Any], block: Block) -> None:
+        self._start, self._block = list(start), block
+        self._items: list[Any] | None = None
+
+    def stacked(self) -> Tensor | None:
+        """All items as one tensor, where the loop appended all of them and they are of one type."""
+        return None if self._start or self._items is not None else self._block.stacked()
+
+    def _list(self) -> list[Any]:
+        if self._items is None:
+            self._items = [*self._start, *map(self._block.item, range(len(self._block)))]
+        return self._items
+
+    def __len__(self) -> int:
+        return len(self._start) + len(self._block) if self._items is None else len(self._items)
+
+    def __getitem__(self, index: Any) -> Any:
+        if self._items is None and type(index) is int:
+            position = index + len(self) if index < 0 else index
+            if len(self._start) <= position < len(self):
+                return self._block.item(position - len(self._start))
+        return self._list()[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._list()[index] = value
+
+    def __delitem__(self, index: Any) -> None:
+        del self._list()[index]
+
+    def insert(self, index: int, value: Any) -> None:
+        """``list.insert``"""
+        self._list().insert(index, value)
+
+    def copy(self) -> list[Any]:
+        """``list.copy``"""
+        return list(self._list())
+
+    def sort(self, **options: Any) -> None:
+        """``list.sort``"""
+        self._list().sort(**options)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._list())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, (list, StackedList)) and self._list() == list(other)
+
+    def __add__(self, other: Any) -> list[Any]:
+        return self._list() + list(other)
+
+    def __radd__(self, other: Any) -> list[Any]:
+        return list(other) + self._list()
+
+    def __mul__(self, times: int) -> list[Any]:
+        return self._list() * times
+
+    __rmul__ = __mul__
+
+    def __repr__(self) -> str:
+        return repr(self._list())
+
+
+register_pytree_node(StackedList, lambda stacked: (list(stacked), None), lambda _, items: list(items))
+
+
+class Recorder:
+    """Takes the place of a list while a step is traced, and keeps what the step appends."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        self._tracer = tracer
+        self.items: list[Any] = []
+
+    def append(self, item: Any) -> None:
+        """``list.append``"""
+        self._check()
+        self.items.append(item)
+
+    def extend(self, block: Block) -> None:
+        """Append the items of an inner loop."""
+        self._check()
+        self.items.append(block)
+
+    def _check(self) -> None:
+        if STATE.tracer is not self._tracer:
+            raise LoopError(
+                "it appends to a list in a branch, so that the list's length would depend on values"
+            )
+
+
+class Appends:
+    """The lists that one loop only appends to."""
+
+    def __init__(self, names: Iterable[str], variables: Variables) -> None:
+        self._variables = variables
+        self._before: dict[str, Any] = {}
+        #: Of each list, what a step appends, and whether it is the block of an inner loop.
+        self._contents: dict[str, list[tuple[Content, list[bool]]]] = {}
+        self._blocks: dict[str, Block | None] = {}
+        for name in names:
+            exclusive = variables.is_exclusive(name)
+            value = variables.get(name)
+            if not isinstance(value, (list, StackedList, Recorder)):
+                continue
+            if not exclusive and not isinstance(value, Recorder):
+                raise LoopError(f"it appends to {name}, a list that has another name")
+            self._before[name] = value
+
+    def __bool__(self) -> bool:
+        return bool(self._before)
+
+    def enter(self) -> None:
+        """Let the running region append."""
+        for name in self._before:
+            self._variables.set(name, Recorder(STATE.tracer))
+
+    def restore(self) -> None:
+        """Let the lists be what they were."""
+        self._variables.update(self._before)
+
+    def leave(self, is_weak: Any) -> list[tuple[str, Any]]:
+        """The leaves of what the step has appended, each with the name of its list."""
+        leaves: list[tuple[str, Any]] = []
+        for name in self._before:
+            items = self._variables.get(name).items
+            block = items[0] if len(items) == 1 and isinstance(items[0], Block) else None
+            if block is not None:
+                contents = [
+                    (Content(None, column.leaves, column.structure), column.weak) for column in block.columns
+                ]
+            else:
+                contents = [_content(name, item, is_weak) for item in _expanded(items)]
+            self._contents[name], self._blocks[name] = contents, block
+            leaves += [(name, leaf) for content, _ in contents for leaf in content.leaves]
+        return leaves
+
+    def finish(self, stacks: list[Tensor], steps: int) -> None:
+        """Let the lists have the items that the `steps` appended, whose leaves are stacked."""
+        remaining = iter(stacks)
+        for name, before in self._before.items():
+            inner = self._blocks[name]
+            columns = []
+            for content, weak in self._contents[name]:
+                leaves = [next(remaining) for _ in content.leaves]
+                if inner is not None:
+                    leaves = [leaf.reshape((steps * inner.steps, *leaf.shape[2:])) for leaf in leaves]
+                assert content.structure is not None
+                columns.append(Column(content.structure, leaves, weak))
+            if not columns:
+                continue
+            block = Block(columns, steps if inner is None else steps * inner.steps)
+            if isinstance(before, Recorder):
+                before.extend(block)
+            else:
+                self._variables.set(name, StackedList(before, block))
+
+
+def _expanded(items: list[Any]) -> Iterator[Any]:
+    for item in items:
+        if isinstance(item, Block):
+            yield from map(item.item, range(len(item)))
+        else:
+            yield item
+
+
+def _content(name: str, item: Any, is_weak: Any) -> tuple[Content, list[bool]]:
+    content = content_of(item)
+    if content.structure is None:
+        raise LoopError(f"it appends a {type(item).__name__} to {name}, which is no number or array")
+    leaves = [leaf if isinstance(leaf, Tensor) else wrap(STATE.tracer.lift(leaf)) for leaf in content.leaves]
+    return Content(item, leaves, content.structure), [is_weak(leaf) for leaf in content.leaves]

@@ -1,0 +1,203 @@
+"""Loops of rewritten code: traced once, or run step by step as Python does."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+from ..autograd.modes import untaped
+from ..ir.errors import DTypeError, ShapeError, TracejitError
+from ..state import STATE
+from ..tracing.regions import RegionTracer, trace_region
+from . import iterations
+from .attempts import trace_loop
+from .carries import LoopStatement, UnsteadyError
+from .reports import CURRENT, MANY_OPERATIONS, Session
+from .rewriting import Statement
+from .variables import Variables, is_traced
+
+#: Loops of fewer steps times operations in the text of a step are unrolled. There both ways compile in 5 to
+#: 7 ms, and a call is 10-30 % faster unrolled; at four times as many it compiles two to three times as long.
+SHORT: Final = 64
+#: What a variable raises that has another type, or no value, in the first step. It may keep its type from
+#: then on.
+_UNSTEADY: Final = (UnsteadyError, NameError, DTypeError, ShapeError)
+
+
+def run_for(iterable: Iterable[Any], body: Callable[[Any], Any], statement: Statement) -> None:
+    """``for item in iterable``"""
+    session = CURRENT.session
+    if STATE.tracer is None or session is None:
+        _each(iterable, body, statement)
+    elif session.mode == "unrolled":
+        _each(watched(iterable, statement, session, ""), body, statement)
+    else:
+        _trace_for(iterable, body, statement, session)
+
+
+def _trace_for(
+    iterable: Iterable[Any], body: Callable[[Any], Any], statement: Statement, session: Session
+) -> None:
+    steps = iterations.steps_of(iterable)
+    if steps is None:
+        reason = note(statement, session, f"it goes along a {type(iterable).__name__}")
+        _each(watched(iterable, statement, session, reason), body, statement)
+        return
+    fixed = isinstance(steps.count, int)
+    if fixed and (not steps.count or (session.mode == "auto" and steps.count * statement.size <= SHORT)):
+        _each(watched(iterable, statement, session, ""), body, statement)
+        return
+    variables = Variables(body)
+    error = _attempt(LoopStatement(statement, variables, body, steps), session)
+    if error is None:
+        return
+    first = 0
+    if isinstance(error, _UNSTEADY) and (steps.count > 1 if fixed else not _in_region()):
+        if not fixed and not steps.count > 0:
+            return
+        body(steps.first())
+        if statement.flag and variables.get(statement.flag):
+            return
+        first = 1
+        error = _attempt(
+            LoopStatement(statement, variables, body, steps.after_first()), session, " after the first"
+        )
+        if error is None:
+            return
+    reason = note(statement, session, _reason(error))
+    rest = itertools.islice(iterable, first, None)
+    _each(watched(rest, statement, session, reason), body, statement)
+
+
+def run_while(test: Callable[[], Any], body: Callable[[], Any], statement: Statement) -> None:
+    """``while test()``"""
+    session = CURRENT.session
+    value = test()
+    variables = Variables(body)
+    if STATE.tracer is None or session is None or session.mode == "unrolled":
+        _while(value, test, body, statement, variables)
+        return
+    reason = ""
+    loop = LoopStatement(statement, variables, body, None, test)
+    if is_traced(value) or (value and _depends(loop)):
+        error = _attempt(loop, session)
+        if error is None:
+            return
+        if isinstance(error, _UNSTEADY) and not (is_traced(value) and _in_region()):
+            if not value:
+                return
+            body()
+            if statement.flag and variables.get(statement.flag):
+                return
+            value = test()
+            if is_traced(value) or value:
+                error = _attempt(loop, session, " after the first")
+                if error is None:
+                    return
+        reason = note(statement, session, _reason(error))
+    for _ in watched(_while_steps(value, test, body, statement, variables), statement, session, reason):
+        pass
+
+
+def _in_region() -> bool:
+    return isinstance(STATE.tracer, RegionTracer)
+
+
+def note(statement: Statement, session: Session, reason: str) -> str:
+    """Note that a loop is unrolled, for the `reason`."""
+    session.note(where(statement), "unrolled", reason)
+    return reason
+
+
+def where(statement: Statement) -> str:
+    """The line of a statement, as ``model.py:12``."""
+    return f"{statement.file.replace(chr(92), '/').rsplit('/', 1)[-1]}:{statement.line}"
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, TracejitError) else f"{type(error).__name__}: {error}"
+
+
+def _attempt(loop: LoopStatement, session: Session, which: str = "") -> Exception | None:
+    """Trace `loop` once. Returns None where that was possible, else why not. `which` of its steps it has."""
+    marked = session.mark()
+    session.attempts += 1
+    try:
+        text = trace_loop(loop)
+    except Exception as error:  # of the user's, too: what raises in a branch need not run
+        session.reset(marked)
+        if session.attempts > 1 and getattr(error, "tensor", None) is not None:
+            raise  # a loop around this one carries it
+        return error.with_traceback(None)  # which would keep lists alive
+    finally:
+        session.attempts -= 1
+    session.note(where(loop.statement), "compiled", text + which)
+    return None
+
+
+def _depends(loop: LoopStatement) -> bool:
+    """Whether the test of a ``while``, or whether a step leaves it, depends on traced values once a step has
+    run."""
+    session = CURRENT.session
+    seen: list[bool] = []
+
+    def step() -> list[Any]:
+        saved = loop.variables.values(loop.statement.assigned)
+        try:
+            loop.body()
+            flag = loop.variables.get(loop.statement.flag) if loop.statement.flag else False
+            assert loop.test is not None
+            seen.append(is_traced(flag) or is_traced(loop.test()))
+        finally:
+            loop.variables.update(saved)
+        return []
+
+    session.attempts += 1
+    marked = session.mark()
+    try:
+        with untaped():
+            trace_region(RegionTracer(STATE.tracer, repeats=True), step, (), ())
+    except Exception:
+        return True  # the attempt itself will say why
+    finally:
+        session.reset(marked)
+        session.attempts -= 1
+    return seen[-1]
+
+
+def _each(iterable: Iterable[Any], body: Callable[[Any], Any], statement: Statement) -> None:
+    variables = Variables(body) if statement.flag else None
+    for item in iterable:
+        body(item)
+        if variables is not None and variables.get(statement.flag):
+            return
+
+
+def _while(
+    value: Any, test: Callable[[], Any], body: Callable[[], Any], statement: Statement, variables: Variables
+) -> None:
+    for _ in _while_steps(value, test, body, statement, variables):
+        pass
+
+
+def _while_steps(
+    value: Any, test: Callable[[], Any], body: Callable[[], Any], statement: Statement, variables: Variables
+) -> Iterator[None]:
+    """Run the steps, each when it is asked for."""
+    while value:
+        body()
+        if statement.flag and variables.get(statement.flag):
+            return
+        yield
+        value = test()
+
+
+def watched(iterable: Iterable[Any], statement: Statement, session: Session, reason: str) -> Iterator[Any]:
+    """The items of an unrolled loop, which warns where it becomes much code."""
+    tracer = STATE.tracer
+    start = len(tracer.body)
+    for item in iterable:
+        yield item
+        if len(tracer.body) - start > MANY_OPERATIONS:
+            session.warn(where(statement), len(tracer.body) - start, reason)
