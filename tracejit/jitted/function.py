@@ -23,7 +23,6 @@ from ..ir.graph import Function
 from ..ir.process.locks import ForkLock
 from ..ir.types import TensorType
 from ..loops.conversion import loops_traced
-from ..loops.reports import LoopReport
 from ..pytree import TreeDef, flatten
 from ..state import STATE
 from ..tracing.tracer import Traced, trace_flat
@@ -221,8 +220,8 @@ class JitFunction(Viewable):
 
     def _read_and_trace(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], prefix: Sequence[Any] = ()
-    ) -> tuple[Uses, Numbers, Traced, tuple[LoopReport, ...]]:
-        """What the function reads, which numbers are inputs, what `_trace` gives, and what became of loops.
+    ) -> tuple[Uses, Numbers, Traced]:
+        """What the function reads, which numbers are inputs, and what `_trace` gives.
 
         Where the arguments have values, Python code may ask for them; `prefix` are the first answers.
         """
@@ -253,7 +252,8 @@ class JitFunction(Viewable):
             symbols = [(*symbol_type(type_), name) for type_, name in zip(types, names, strict=True)]
             with loops_traced(self._loops, self._name, uses.followed.values()) as reports:
                 traced = trace_flat(run, symbols, self._branches(leaves, prefix), numbers)
-            return uses, numbers, traced, reports()
+            traced.loops = reports(len(traced.function.body))
+            return uses, numbers, traced
         finally:
             STATE.recording, STATE.blocked = outer
 
@@ -271,7 +271,7 @@ class JitFunction(Viewable):
     ) -> Signature:
         """Trace and compile for these arguments; with `prefix`, the path that begins with such decisions."""
         start = time.perf_counter()
-        uses, numbers, traced, loops = self._read_and_trace(args, kwargs, prefix)
+        uses, numbers, traced = self._read_and_trace(args, kwargs, prefix)
         seconds = time.perf_counter() - start
         structure, leaf_types, static, _ = key
         bindings = bind(uses, numbers, traced)
@@ -283,7 +283,7 @@ class JitFunction(Viewable):
         signature = Signature(
             structure, leaf_types, static, traced.function, compiled, bindings, result, traced.ranges
         )
-        signature.writes, signature.loops = writes, loops
+        signature.writes, signature.loops = writes, traced.loops
         signature.reason, signature.decisions, signature.donated = reason, traced.decisions, donated
         signature.milliseconds = {"trace": seconds * 1e3}
         return signature

@@ -9,7 +9,7 @@ from importlib import import_module
 from types import CodeType, FunctionType
 from typing import Any, Final
 
-from .reports import LoopReport, Session, tracing_loops
+from .reports import MANY_OPERATIONS, LoopReport, Session, tracing_loops
 
 _LOOP_OPCODES: Final = frozenset(
     code for name, code in dis.opmap.items() if name == "FOR_ITER" or "JUMP_BACKWARD" in name
@@ -26,18 +26,29 @@ def has_loops(code: CodeType) -> bool:
 @contextlib.contextmanager
 def loops_traced(
     mode: str, label: str, functions: Iterable[FunctionType]
-) -> Iterator[Callable[[], tuple[LoopReport, ...]]]:
+) -> Iterator[Callable[[int], tuple[LoopReport, ...]]]:
     """Within, `functions` have code in which loops can be traced as loops, by `mode`. Gives a function that
-    tells what became of them; `label` is what messages call the function that is traced."""
+    tells what became of them, of the number of operations that were traced; `label` is what messages call the
+    function that is traced."""
     looping = [function for function in functions if has_loops(function.__code__)]
     if not looping:
-        yield tuple
+        yield lambda operations: ()
         return
     session = Session(mode, label)
     rewriting: Any = import_module(".functions", __package__)  # for those who write loops
     import_module(".statements", __package__)
     with rewriting.Converted(looping) as converted, tracing_loops(session):
-        for code, reason in converted.problems.items():
-            where = f"{code.co_filename.replace(chr(92), '/').rsplit('/', 1)[-1]}:{code.co_firstlineno}"
+        unread = {
+            f"{code.co_filename.replace(chr(92), '/').rsplit('/', 1)[-1]}:{code.co_firstlineno}": reason
+            for code, reason in converted.problems.items()
+        }
+        for where, reason in unread.items():
             session.note(where, "unrolled", reason)
-        yield lambda: session.reports
+
+        def finish(operations: int) -> tuple[LoopReport, ...]:
+            if operations > MANY_OPERATIONS:
+                for where, reason in unread.items():
+                    session.warn(where, operations, reason)
+            return session.reports
+
+        yield finish

@@ -54,6 +54,8 @@ class Session:
         self.fresh: weakref.WeakKeyDictionary[Any, set[int]] = weakref.WeakKeyDictionary()
         self._reports: dict[LoopReport, None] = {}
         self._warned: set[str] = set()
+        #: By line of a loop, the operations that were there before it.
+        self._starts: dict[str, int] = {}
 
     def note(self, where: str, outcome: str, reason: str) -> None:
         """Note what became of the loop at `where`. Raises TraceError where it must be compiled and is not."""
@@ -71,6 +73,12 @@ class Session:
     def reset(self, reports: list[LoopReport]) -> None:
         """Forget what was noted since `mark`."""
         self._reports = dict.fromkeys(reports)
+
+    def count(self, where: str, operations: int, reason: str) -> None:
+        """Take note of the operations so far where a step begins, and warn as `warn` does."""
+        start = self._starts.setdefault(where, operations)
+        if operations - start > MANY_OPERATIONS:
+            self.warn(where, operations - start, reason)
 
     def warn(self, where: str, operations: int, reason: str) -> None:
         """Warn once of a loop that becomes much code, unless that was asked for."""

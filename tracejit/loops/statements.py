@@ -20,7 +20,7 @@ from .functions import set_runtime
 from .lists import StackedList
 from .reports import CURRENT, LoopError, Session
 from .rewriting import Statement
-from .running import note, run_for, run_while, watched
+from .running import note, run_for, run_while, watched, where
 from .scalars import contains, truth
 from .stand_ins import everywhere
 from .variables import Variables, is_parameter, is_traced
@@ -96,6 +96,7 @@ class Runtime:
         session = CURRENT.session
         if STATE.tracer is not None and session is not None and session.mode != "unrolled":
             note(statement, session, statement.refused)
+            session.count(where(statement), len(STATE.tracer.body), statement.refused)
         return value
 
     # -- branches -----------------------------------------------------------------------------------

@@ -287,7 +287,7 @@ def scalar_type(value: Number) -> TensorType:
     return TensorType(as_dtype(np.int64 if isinstance(value, int) else np.float64), ())
 
 
-@record(eq=False)
+@record(eq=False, frozen=False)
 class Traced:
     """A Function; what it captures, in the order of its last parameters; the ranges of its integer
     parameters that meet narrower dtypes; what else the traced function handed back; and the decisions that
@@ -302,6 +302,8 @@ class Traced:
     inspected: list[Tensor] = field(default_factory=list)
     #: The elements of captured arrays when they were captured, by identity.
     contents: dict[int, Array] = field(default_factory=dict)
+    #: What became of each loop in the functions that ran.
+    loops: tuple[Any, ...] = ()
 
 
 def trace_flat(

@@ -1,5 +1,7 @@
 """Functions, methods and nested functions that loops call."""
 
+# ruff: noqa: B023, E731 - loops as users write them
+
 import numpy as np
 import pytest
 

@@ -11,6 +11,7 @@ from .common import reports
 
 X = np.linspace(0.1, 1.0, 100)
 RATE = 0.5
+WEIGHTS = [1.0, 2.0, 0.5]
 
 
 def summed(x, n):
@@ -121,6 +122,72 @@ def test_much_unrolled_code_is_worth_a_warning():
 
     with pytest.warns(tj.UnrolledLoopWarning, match="it appends to a list"):
         tj.jit(f).trace(X)
+
+
+def unrolled_while(x):
+    k = 0
+    while k < 4500:
+        try:
+            x = x * k
+        finally:
+            k += 1
+    return x
+
+
+def test_much_code_of_a_while_that_cannot_be_compiled_is_worth_a_warning():
+    with pytest.warns(
+        tj.UnrolledLoopWarning, match=r"test_modes.py:\d+ is unrolled, .* a try statement"
+    ) as seen:
+        tj.jit(unrolled_while).trace(X)
+    assert len(seen) == 1
+    tj.jit(unrolled_while, loops="unrolled").trace(X)
+
+
+def test_much_code_without_source_is_worth_a_warning():
+    scope = {}
+    exec("def f(x):\n    for i in range(4500): x = x * 2\n    return x", scope)
+    with pytest.warns(
+        tj.UnrolledLoopWarning, match="f: the loop at <string>:1 .* the source of f is not there"
+    ):
+        tj.jit(scope["f"]).trace(X)
+
+
+def test_the_view_of_too_much_code_says_which_loop_is_unrolled():
+    def f(x):
+        for i in range(10_500):
+            x = x * WEIGHTS[i % 3]
+        return x
+
+    with (
+        pytest.warns(tj.UnrolledLoopWarning),
+        pytest.raises(tj.TracejitError, match=r"loop at test_modes.py:\d+: unrolled: .* Python integer"),
+    ):
+        tj.jit(f).view(X)
+
+
+def test_lambdas_are_unrolled():
+    jitted = tj.jit(lambda x: sum([x[i] * i for i in range(5)]))
+    assert float(jitted(X)) == pytest.approx(sum(X[i] * i for i in range(5)))
+    assert all("is a lambda" in reason for _, reason in reports(jitted))
+
+
+def test_helpers_without_source_are_unrolled():
+    scope = {}
+    exec("def half(v):\n    for _ in range(3): v = v * 0.5\n    return v", scope)
+    half = scope["half"]
+
+    def f(x):
+        s = 0.0
+        for i in range(20):
+            s += half(x[i])
+        return s
+
+    jitted = tj.jit(f)
+    assert float(jitted(X)) == pytest.approx(X[:20].sum() / 8)
+    line = f.__code__.co_firstlineno + 2
+    assert f"loop at test_modes.py:{line}: unrolled: it calls half" in jitted.explain()
+    with pytest.raises(tj.TraceError, match="the source of half is not there"):
+        tj.jit(f, loops="compiled")(X)
 
 
 def test_functions_without_source_are_unrolled():

@@ -15,8 +15,10 @@ import numpy as np
 from ...ir.graph import Function
 from ...ir.process.locks import computed_once
 from ...ir.types import TensorType
+from ...jitted.branches import array_of
 from ...jitted.function import JitFunction
 from ...jitted.signatures import as_input
+from ...loops.reports import LoopReport
 from ...pytree import flatten
 from .document import ViewedFunction, document_of
 from .page import page_of
@@ -88,8 +90,8 @@ def view(fn: Any, *args: Any, **kwargs: Any) -> View:
     target = fn if isinstance(fn, JitFunction) else JitFunction(fn)
     traced = target._trace(args, kwargs)
     _, dynamic = target._split(args, kwargs)
-    leaves = [*flatten(dynamic)[0], *traced.captured]
-    return view_function(traced.function, input_values(leaves), target._name)
+    values = [*input_values(flatten(dynamic)[0]), *map(array_of, traced.captured)]
+    return view_function(traced.function, values, target._name, loops=traced.loops)
 
 
 def view_function(
@@ -98,12 +100,15 @@ def view_function(
     label: str = "",
     *,
     timing: bool = True,
+    loops: Sequence[LoopReport] = (),
 ) -> View:
-    """What becomes of a traced `function`; `inputs` are the values to time it on, as far as they are known.
+    """What becomes of a traced `function`; `inputs` are the values to time it on, as far as they are known,
+    and `loops` what became of the loops in its source.
 
     Raises TracejitError for a function that is too large to show.
     """
-    return View(document_of(ViewedFunction(label or function.name, function, inputs), timing=timing))
+    subject = ViewedFunction(label or function.name, function, inputs, tuple(loops))
+    return View(document_of(subject, timing=timing))
 
 
 def input_values(leaves: Sequence[Any]) -> list[Array | None]:

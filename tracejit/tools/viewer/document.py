@@ -24,6 +24,7 @@ from ...codegen.module.writer import Module, generate
 from ...ir.errors import TracejitError
 from ...ir.graph import Function
 from ...ir.records import record
+from ...loops.reports import LoopReport
 from .drawing import Drawing
 from .hints import as_json, hints, locations_of
 from .kernels import Apart, KernelRow, alike, kernel_rows
@@ -49,6 +50,8 @@ class ViewedFunction:
     label: str
     function: Function
     inputs: Sequence[Array | None]
+    #: What became of the loops in its source.
+    loops: tuple[LoopReport, ...] = ()
 
 
 def document_of(subject: ViewedFunction, *, timing: bool = True) -> dict[str, Any]:
@@ -64,9 +67,11 @@ class _Collector:
         self.subject, self.timing = subject, timing
         self.traced, self.ops = numbered(subject.function)
         if len(self.ops) > MAX_OPS:
+            unrolled = [f"; {loop}" for loop in subject.loops if loop.outcome == "unrolled"]
             raise TracejitError(
                 f"{subject.label} has {len(self.ops):,} ops, and the page can show {MAX_OPS:,}; view a "
                 "part of it, or write repetitions as tj.scan or tj.fori_loop, whose bodies are traced once"
+                + "".join(unrolled)
             )
         self.names = StageNames()
         self.groups: dict[tuple[int, ...], int] = {(): 0}
@@ -101,6 +106,7 @@ class _Collector:
             "kernels": [self._kernel(row, measured, peaks, machine_lines) for row in rows],
             "graph": {"width": picture.width, "height": picture.height, "svg": picture.svg},
             "hints": self._hints(rows, sources, peaks, measured),
+            "loops": [self._loop(loop, sources) for loop in self.subject.loops],
             "machine": _peaks_json(peaks),
             "timing": self._timing_json(measured, problem),
         }
@@ -257,6 +263,17 @@ class _Collector:
             return []
         locations = dict(locations_of(rows, self.ops))
         return [as_json(hint, sources.place) for hint in hints(rows, locations, peaks)]
+
+    @staticmethod
+    def _loop(loop: LoopReport, sources: Sources) -> dict[str, Any]:
+        name, _, line = loop.where.rpartition(":")
+        return {
+            "file": sources.number(name),
+            "line": int(line),
+            "where": loop.where,
+            "outcome": loop.outcome,
+            "reason": loop.reason,
+        }
 
     def _timing_json(self, measured: Measured | None, problem: str) -> dict[str, Any]:
         supplied = sum(1 for input_ in self.subject.inputs if input_ is not None)

@@ -40,6 +40,11 @@ class Sources:
             start, shown = first, ["(the source of this line is not available)"]
         return {"name": os.path.basename(file), "first": start, "lines": shown}
 
+    def number(self, name: str) -> int:
+        """The number of the file called `name`; -1 for none of the user's."""
+        names = [file["name"] for file in self.files]
+        return names.index(name) if name in names else -1
+
     def place(self, location: Location | None) -> tuple[int, int]:
         """The file's number and the line; (-1, 0) for nothing of the user's."""
         if location is None or not location.file:

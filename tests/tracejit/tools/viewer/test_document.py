@@ -165,6 +165,7 @@ def test_what_raises_is_said_and_the_rest_is_there():
     assert [kernel["kind"] for kernel in made["kernels"]] == ["host call", "map nest"]
 
 
+RATE = 0.5
 WEIGHTS = tj.ones((100, 100))
 
 
@@ -228,3 +229,27 @@ def test_functions_that_are_too_large_are_refused(monkeypatch):
     monkeypatch.setattr(document, "MAX_OPS", 3)
     with pytest.raises(TracejitError, match=r"score has \d+ ops, and the page can show 3; view a part"):
         view(score, tj.ones((4, 4)), tj.ones((4, 4)))
+
+
+def test_loops_of_the_source_are_listed_with_what_became_of_them():
+    def total(x, names=(0, 1, 2, 0, 1, 2, 0, 1, 2, 0) * 5):
+        s = 0.0
+        for i in range(len(x)):
+            s += x[i] * x[i]
+        for i in range(50):
+            s += x[names[i]]
+        return s
+
+    document = view(tj.jit(total, static_argnames="names"), tj.ones(500)).document
+    line = total.__code__.co_firstlineno + 2
+    compiled, unrolled = document["loops"]
+    assert (compiled["outcome"], compiled["line"], compiled["reason"]) == ("compiled", line, "500 steps")
+    assert (unrolled["outcome"], unrolled["line"]) == ("unrolled", line + 2)
+    assert "Python integer" in unrolled["reason"]
+    (file,) = document["files"]
+    assert document["files"][unrolled["file"]] is file
+    assert "range(50)" in file["lines"][unrolled["line"] - file["first"]]
+
+
+def test_numbers_outside_the_function_are_timed_as_they_are():
+    assert view(tj.jit(lambda x: x * RATE), tj.ones(10)).document["timing"]["problem"] == ""

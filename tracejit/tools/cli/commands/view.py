@@ -8,8 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ....pytree import flatten
-from ...viewer import View, input_values, view_function
+from ...viewer import View, view_function
 from ..errors import UsageError
 from ..options import add_common_options
 from ..targets import TARGET_HELP, CommandSubject, add_target_options, subject_of
@@ -66,9 +65,9 @@ def view_of(subject: CommandSubject, *, timing: bool) -> View:
     if subject.function is not None:
         return view_function(subject.function, (), subject.label, timing=timing)
     traced = subject.traced()
-    # numbers on the command line are examples of their type, as good as any
-    leaves = [*flatten((subject.args, {}))[0], *traced.captured]
-    return view_function(traced.function, input_values(leaves), subject.label, timing=timing)
+    return view_function(
+        traced.function, subject.values(traced), subject.label, timing=timing, loops=traced.loops
+    )
 
 
 def _check_writable(path: Path) -> None:

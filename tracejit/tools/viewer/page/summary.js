@@ -4,7 +4,7 @@ views.summary = {
   title: "Summary",
   build(element) {
     const page = el("div", { class: "page" });
-    page.append(headline(), timeBar(), advice(), facts());
+    page.append(headline(), timeBar(), advice(), loops(), facts());
     element.append(page);
   },
 };
@@ -80,6 +80,23 @@ function advice() {
           line === null ? null : codeLine(line, hint.line),
           el("p", {}, hint.text),
           el("div", { class: "links" }, ...buttons)))
+    );
+  }
+  return section;
+}
+
+/** The loops of the source: compiled, or unrolled for a reason. */
+function loops() {
+  if (!doc.loops.length) return "";
+  const section = el("section", { class: "loops" }, el("h2", {}, "Loops in the source"));
+  for (const loop of doc.loops) {
+    const line = sourceLine(loop.file, loop.line);
+    section.append(
+      el("article", { class: `hint ${loop.outcome === "unrolled" ? "bad" : "note"}` },
+        el("div", { class: "hint-body" },
+          el("h3", {}, loop.outcome === "unrolled" ? "Unrolled" : "Compiled", el("span", { class: "where" }, loop.where)),
+          line === null ? null : codeLine(line, loop.line),
+          el("p", {}, loop.reason)))
     );
   }
   return section;
