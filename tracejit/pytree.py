@@ -174,6 +174,16 @@ def _walk(tree: Any, leaves: list[Any], rule: bool | Callable[[Any], bool] = Fal
     return None
 
 
+def is_container(cls: type) -> bool:
+    """Whether instances of `cls` are containers."""
+    return (
+        issubclass(cls, (list, tuple, dict, type(None)))
+        or cls in _REGISTERED
+        or hasattr(cls, "__dataclass_fields__")
+        or hasattr(cls, "__attrs_attrs__")
+    )
+
+
 def count_leaves(shape: Any) -> int:
     """How many leaves the structure `shape` of a TreeDef has."""
     if shape is None:

@@ -31,6 +31,8 @@ from .values import (
 )
 
 _ARRAYS: Final = (Tensor, np.ndarray)
+#: The attribute by which instances keep their jitted methods (`jitted.methods`).
+METHODS: Final = "__tracejit_methods__"
 SEQUENCES: Final = (list, tuple, collections.deque)
 #: Attributes of a tensor that are tensors.
 _TENSOR_ATTRIBUTES: Final = frozenset(("T", "mT", "real", "imag"))
@@ -178,6 +180,16 @@ class Attributes:
                 self.uses.guard(Guard, Place(holder, expected), expected)
         return place
 
+    def _method(self, owner: Place, name: str, function: FunctionType) -> Place:
+        """A method of an instance, guarded against another of its class, and against an attribute of the
+        instance that hides it."""
+        if not hasattr(owner.value, "__dict__"):
+            return self._class_function(type(owner.value), name, function)
+        if is_user_function(function):
+            source = owner.source.attribute(name).attribute("__func__")
+            self.uses.guard(Guard, Place(source, function), function)
+        return Place(Source("object", function, function.__qualname__), function, settled=True)
+
     def _attribute_of_instance(self, owner: Place, name: str) -> Any:
         value = owner.value
         cls = type(value)
@@ -199,7 +211,7 @@ class Attributes:
             return self._absent(owner, cls, name)
         if isinstance(raw, FunctionType):
             self._of_class(owner)
-            return Bound(owner, name, self._class_function(cls, name, raw))
+            return Bound(owner, name, self._method(owner, name, raw))
         if isinstance(raw, classmethod):
             self._of_class(owner)
             return Bound(_class_place(cls), name, self._class_function(cls, name, raw.__func__))
@@ -260,6 +272,9 @@ class Attributes:
         if isinstance(raw, (classmethod, staticmethod)):
             function = self._class_function(defining, name, raw.__func__)
             return function if isinstance(raw, staticmethod) else Bound(_class_place(cls), name, function)
+        if callable(raw) and not isinstance(raw, type) and hasattr(type(raw), "__get__"):  # decorated
+            source = Source("object", defining, defining.__qualname__).attribute(name)
+            return Bound(owner, name, Place(source, raw))
         return UNKNOWN
 
 

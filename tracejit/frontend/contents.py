@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..eager.tensor import Tensor
-from .attributes import SEQUENCES, Attributes, in_classes, instance_dict, is_user_function
+from .attributes import METHODS, SEQUENCES, Attributes, in_classes, instance_dict, is_user_function
 from .guards import is_constant
 from .sources import MISSING
 from .values import (
@@ -233,7 +233,7 @@ class Contents(Attributes):
 
 def attributes_of(value: Any) -> list[tuple[str, Any]]:
     """The attributes of an instance: of its own, and in slots."""
-    attributes = list(instance_dict(value).items())
+    attributes = [(name, item) for name, item in instance_dict(value).items() if name != METHODS]
     for cls in type(value).__mro__:
         for name, raw in list(vars(cls).items()):
             if isinstance(raw, types.MemberDescriptorType) and not name.startswith("__"):

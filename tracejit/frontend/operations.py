@@ -113,12 +113,13 @@ class Operations(Contents):
             bounds.append(value)
         return Constant(slice(*bounds))
 
-    def store_attribute(self, owner: Any, name: str, value: Any) -> None:
-        """``owner.name = value``"""
+    def store_attribute(self, owner: Any, name: str, value: Any, where: tuple[str, int]) -> None:
+        """``owner.name = value``, at a file and line."""
         self.escape(value)
         for option in options(owner):
             if isinstance(option, Place):
                 self.written(option.attribute(name, None))
+                self.uses.stores.setdefault((id(option.value), name), where)
 
     def store_item(self, owner: Any, key: Any, value: Any) -> None:
         """``owner[key] = value``"""

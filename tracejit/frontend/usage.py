@@ -71,10 +71,12 @@ class Uses:
     frozen: dict[str, None]
     #: Functions of the user's that were followed, by identity.
     followed: dict[int, FunctionType]
+    #: Where code assigns an attribute: by the object's identity and the name, the file and the line.
+    stores: dict[tuple[int, str], tuple[str, int]]
 
     @classmethod
     def empty(cls) -> Uses:
-        return cls({}, {}, {}, {}, set(), {}, {}, {}, {}, {})
+        return cls({}, {}, {}, {}, set(), {}, {}, {}, {}, {}, {})
 
     def guard(self, kind: type[Guard], place: Place, expected: Any) -> None:
         """Ask for `expected` to hold at `place`."""

@@ -140,12 +140,12 @@ def _load_super_attr(run: Execution, i: Instruction) -> None:
 @on("STORE_ATTR")
 def _store_attr(run: Execution, i: Instruction) -> None:
     owner, value = run.pop(), run.pop()
-    run.reader.store_attribute(owner, i.argument, value)
+    run.reader.store_attribute(owner, i.argument, value, (run.code.co_filename, i.line))
 
 
 @on("DELETE_ATTR")
 def _delete_attr(run: Execution, i: Instruction) -> None:
-    run.reader.store_attribute(run.pop(), i.argument, UNKNOWN)
+    run.reader.store_attribute(run.pop(), i.argument, UNKNOWN, (run.code.co_filename, i.line))
 
 
 @on("IMPORT_NAME")

@@ -32,6 +32,7 @@ from .calls import CompiledFunction, requiring_grad
 from .captures import bind, warn_of_frozen
 from .disabling import jit_is_disabled
 from .entries import make_entries
+from .methods import Bindable, UnchangedAttributes, is_instance, is_method
 from .paths import MAX_PATHS, Paths
 from .recompilation import argument_names, reason_for
 from .registry import watch
@@ -68,7 +69,7 @@ _MOST_VARIANTS = 8
 _MOST_ATTEMPTS = 4
 
 
-class JitFunction(Viewable):
+class JitFunction(Viewable, Bindable):
     """A function that compiles itself for the types it is called with. Made by ``tj.jit``."""
 
     # An instance's own ``__call__``, found through the class: the native entry without a Python frame around.
@@ -90,6 +91,7 @@ class JitFunction(Viewable):
         self._max_paths = max_paths
         self._loops, self._flush_denormals = loops, flush_denormals
         self._fn = fn
+        self._owner, self._is_method = None, is_method(fn)
         static = selected_arguments(fn, "static", static_argnums, static_argnames)
         self._static_argnums, self._static_argnames = static
         self._donated = selected_arguments(fn, "donate", donate_argnums, donate_argnames)
@@ -110,9 +112,6 @@ class JitFunction(Viewable):
         self._entry = entry
         self.__call__ = self._slow if entry is None else entry
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
-
     def __repr__(self) -> str:
         return f"<jit of {getattr(self._fn, '__qualname__', self._fn)!s}, {len(self._signatures)} signatures>"
 
@@ -125,6 +124,8 @@ class JitFunction(Viewable):
     def _slow(self, *args: Any, **kwargs: Any) -> Any:
         if STATE.tracer is not None or jit_is_disabled():
             return self._fn(*args, **kwargs)
+        if self._is_method and args and 0 not in self._static_argnums and is_instance(args[0]):
+            return self.__get__(args[0])(*args[1:], **kwargs)
         static, dynamic = self._split(args, kwargs)
         leaves, structure = flatten(dynamic, static_strings=True)
         likely = self._by_structure.get((structure, static, default_dtype()))
@@ -235,7 +236,8 @@ class JitFunction(Viewable):
         def run(*symbols: Tensor) -> tuple[list[Any], tuple[TreeDef, ArgumentWrites | None]]:
             watched = ArgumentRecorder(self._name, structure, symbols, donated, argument_name)
             positional, named = watched.arguments
-            result = self._fn(*with_static(args, positional, self._static_argnums), **{**kwargs, **named})
+            with UnchangedAttributes(self._owner, self._name, uses.stores):
+                result = self._fn(*with_static(args, positional, self._static_argnums), **{**kwargs, **named})
             results, result_structure = checked_results(self._name, result)
             return results, (result_structure, watched.writes(results))
 
