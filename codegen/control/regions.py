@@ -16,6 +16,7 @@ from ...ir.dtypes import BOOL
 from ...ir.graph import Function, Instruction, Value
 from ...ir.records import record
 from ...ir.registry import Kind
+from ..kernels.indexing.movement import copy_operand
 from ..llvm.emitter import Reg, constant
 from ..llvm.loops import FunctionWriter
 from ..module.buffers import FIRST_VALUE, IN_PLACE, BufferLayout, BufferPlan, on_stack
@@ -130,7 +131,9 @@ class _ControlWriter:
         for position, offset in enumerate(self.layout.spares):
             if offset == IN_PLACE:
                 spares.append(self.results[position])
-                self._copy(position, inits[position])
+                nbytes = self.instruction.results[position].type.nbytes
+                if nbytes:
+                    copy_operand(self.w, nbytes, inits[position], self.results[position])
             elif offset == FIRST_VALUE:
                 spares.append(inits[position])
             else:

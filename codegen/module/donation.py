@@ -2,8 +2,9 @@
 
 A result may take over a donated parameter's memory where everything that reads the parameter has run before
 anything writes the result; or where what writes the result is what reads the parameter last, and reads each
-element before it writes there: nests that say so (`nest/overwriting.py`), and updates and scatters of the
-parameter itself. The code is the same with and without: `@main` is given one pointer twice.
+element before it writes there: nests that say so (`nest/overwriting.py`), updates and scatters of the
+parameter itself, and loops whose steps update a carry that begins as the parameter. The code is the same with
+and without: `@main` is given one pointer twice.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ...ir.graph import Function, Instruction, Value
+from ...ir.passes.loops.register_state import operations, written_arrays
 from ...ir.registry import Kind
-from .buffers import BufferPlace, BufferPlan, reads
+from .buffers import IN_PLACE, BufferPlace, BufferPlan, reads
 
 
 def reuses(function: Function, plan: BufferPlan, donated: Collection[int]) -> dict[int, int]:
@@ -93,8 +95,23 @@ class _Analysis:
             return self._root(instruction.operands[0]) is param and all(
                 self._root(other) is not param for other in instruction.operands[1:]
             )
+        if instruction.op.kind in (Kind.SCAN, Kind.WHILE):
+            return self._updates_carry(instruction, instruction.results.index(value), param)
         if instruction.op.kind is not Kind.REGION:
             return False
         read = [j for j, operand in enumerate(instruction.operands) if self._root(operand) is param]
         pairs = self.plan.overwrites[instruction]
         return all((instruction.results.index(value), j) in pairs for j in read)
+
+    def _updates_carry(self, loop: Instruction, position: int, param: Value) -> bool:
+        """Whether the steps of a loop update a carry in place that begins as `param`, which they read as
+        nothing else."""
+        if position >= loop.attrs["carries"]:
+            return False
+        if operations(loop) is not None:  # scalar code
+            if position not in (written_arrays(loop) or ()):
+                return False
+        elif self.plan.layouts[loop][0].spares[position] != IN_PLACE:
+            return False
+        roots = [self._root(operand) for operand in loop.operands]
+        return roots[position] is param and roots.count(param) == 1

@@ -20,6 +20,7 @@ from ..ir.dtypes import is_differentiable
 from ..ir.errors import DTypeError, GradientError, TraceError, TracejitError
 from ..ir.graph import Value
 from ..ir.records import record
+from ..ir.registry import Kind
 from ..pytree import TreeDef, flatten
 from ..runtime.executable import Executable
 from ..runtime.observing import OBSERVER
@@ -39,12 +40,14 @@ class ArgumentWrite:
         name: what the user calls it.
         unrecorded: whether all writes are under ``no_grad``, so that its place in the graph stays.
         sources: the inputs through which a gradient can reach what is written.
+        by_steps: whether a loop writes it element by element, of which one that fails has written some.
     """
 
     position: int
     name: str
     unrecorded: bool
     sources: Sequence[int]
+    by_steps: bool
 
 
 @record
@@ -151,7 +154,8 @@ class ArgumentRecorder:
             if position not in self._donated:
                 unrecorded = _is_unrecorded(tracer, symbol._data, param)
                 reached = _bits(sources.get(symbol._data, 0))
-                writes.append(ArgumentWrite(position, name, unrecorded, reached))
+                by_steps = _is_written_by_steps(tracer, symbol._data)
+                writes.append(ArgumentWrite(position, name, unrecorded, reached, by_steps))
         return writes
 
 
@@ -185,6 +189,18 @@ def _is_unrecorded(tracer: Tracer, value: Any, param: Value) -> bool:
     return value is param
 
 
+def _is_written_by_steps(tracer: Tracer, value: Any) -> bool:
+    """Whether `value` is what a loop makes of an array, or what updates of elements make of that."""
+    makers = {result: instruction for instruction in tracer.body for result in instruction.results}
+    while (instruction := makers.get(value)) is not None:
+        if instruction.op.kind in (Kind.SCAN, Kind.WHILE):
+            return True
+        if not instruction.op.kind.traits.updates_operand and instruction.op.name != "rewritten":
+            return False
+        value = instruction.operands[0]
+    return False
+
+
 class PendingWrites:
     """The writes of one call, which can be made."""
 
@@ -212,14 +228,14 @@ class PendingWrites:
 
     def _targets(self, executable: Executable) -> dict[int, Any]:
         """By result, the array of the argument that it may be written over while the program runs."""
-        if any(not message.startswith("out of memory") for message in executable.errors):
-            return {}  # a call that fails must leave the arguments as they are
+        fails = any(not message.startswith("out of memory") for message in executable.errors)
         targets = {}
         for number, write in enumerate(self._writes.writes):
             array = self.inputs[write.position]._data
             leaf = self._leaves[write.position]
             if (
-                executable.reuses.get(number) == write.position
+                (write.by_steps or not fails)  # else a call that fails leaves the arguments as they are
+                and executable.reuses.get(number) == write.position
                 and array is (leaf._data if isinstance(leaf, Tensor) else leaf)
                 and array.flags.carray
             ):

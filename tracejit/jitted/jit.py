@@ -60,8 +60,9 @@ def jit(
     Arguments and results are pytrees of tensors, arrays and Python numbers. A change of shape, dtype or
     structure compiles again; a change of a Python number's value does not. Arguments named by
     `static_argnums` or `static_argnames` are constants: hashable, and a new value compiles again. Tensors
-    that `fn` closes over are read afresh at each call, and so is what a method finds through ``self``, which is
-    no argument. Python code in `fn` runs only while tracing; what it writes to its arguments, each call writes.
+    that `fn` closes over are read afresh at each call, and so is what a method finds through ``self``, which
+    is no argument. Python code in `fn` runs only while tracing; what it writes to its arguments, each call
+    writes.
 
     Python code may branch on values (``if x:``, ``while x:``, ``float(x)``, indexing a list): each path that
     calls take is compiled once, up to `max_paths` of them. With ``on_branch="error"`` it may not.

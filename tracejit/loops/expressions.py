@@ -111,7 +111,7 @@ class InLoops(ast.NodeTransformer):
 
     def _part(self, node: ast.Subscript, *, to_write: bool) -> ast.Call:
         if _is_chained(node):
-            value: ast.expr = self._part(node.value, to_write=to_write)  # type: ignore[arg-type]
+            value: ast.expr = self._part(node.value, to_write=False)  # type: ignore[arg-type]
         else:
             value = self.visit(node.value)
         writes = ast.copy_location(ast.Constant(to_write), node)

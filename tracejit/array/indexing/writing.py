@@ -51,9 +51,11 @@ class OutsideWriteError(TraceError):
     """A traced tensor is written in a region that it does not belong to."""
 
     def __init__(self, name: str, tensor: Tensor) -> None:
+        hint = getattr(tensor._data, "hint", "")
+        shown = f"{hint}, a tensor of type {tensor.type}," if hint else f"a tensor of type {tensor.type}"
         super().__init__(
-            f"{name}: a tensor of type {tensor.type} from outside a loop body, a branch or a mapped function "
-            "is being written inside it. Carry it through, or return the new value"
+            f"{name}: {shown} from outside a loop body, a branch or a mapped function is being "
+            "written inside it. Carry it through, or return the new value"
         )
         self.tensor = tensor
 
