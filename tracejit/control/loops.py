@@ -16,6 +16,7 @@ from .carry import (
     SCALARS,
     Flat,
     Tree,
+    is_weak,
     kept,
     results_of,
     same_structure,
@@ -30,13 +31,20 @@ from .chunks import positive
 from .scans import append_scan, scan
 
 
-def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
+def while_loop(
+    cond_fun: Callable[[Any], Any],
+    body_fun: Callable[[Any], Any],
+    init_val: Any,
+    *,
+    checkpoint_every: int | None = None,
+) -> Any:
     """``val = body_fun(val)`` while ``cond_fun(val)``, beginning with `init_val`; the last `val`.
 
     `val` is a pytree of tensors that keep their shapes and dtypes. Python numbers in `init_val` take the
     dtype of what the body makes of them (eagerly, the functions get them as Python numbers). `cond_fun`
     returns a bool scalar. Differentiable to any order: forward mode carries tangents along; reverse mode
-    under ``jit`` runs the loop again and keeps the carries of each step: memory grows with their number.
+    under ``jit`` runs the loop again and keeps the carries of each step: memory grows with their number. With
+    ``checkpoint_every=k`` it keeps those of every k-th step, and of k steps at a time, which it runs again.
 
     Example:
         >>> import tracejit as tj
@@ -50,9 +58,11 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     if not callable(cond_fun) or not callable(body_fun):
         raise TracejitError("while_loop: cond_fun and body_fun must be functions")
     init = take_apart("while_loop", "init_val", init_val)
+    if checkpoint_every is not None:
+        positive("while_loop", "checkpoint_every", checkpoint_every)
     tracer = STATE.tracer
     if tracer is not None:
-        return _traced_while(tracer, cond_fun, body_fun, init)
+        return _traced_while(tracer, cond_fun, body_fun, init, checkpoint_every)
     leaves = values_of(init.leaves)
     while _true(cond_fun(init.structure.unflatten(leaves))):
         carry = take_apart("while_loop", "the carry", body_fun(init.structure.unflatten(leaves)))
@@ -76,7 +86,7 @@ def _condition(value: Any) -> Any:
 
 
 def _traced_while(
-    parent: Tracer, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Tree
+    parent: Tracer, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Tree, every: Any
 ) -> Any:
     def body(*leaves: Tensor) -> list[Any]:
         carry = take_apart("while_loop", "the carry", body_fun(init.structure.unflatten(leaves)))
@@ -86,7 +96,7 @@ def _traced_while(
     def condition(*leaves: Tensor) -> list[Any]:
         return [_condition(cond_fun(init.structure.unflatten(leaves)))]
 
-    results = append_while("while_loop", parent, condition, body, init.leaves, init.paths)
+    results = append_while("while_loop", parent, condition, body, init.leaves, init.paths, every)
     return init.structure.unflatten(results)
 
 
@@ -97,10 +107,14 @@ def append_while(
     body: Flat,
     inits: list[Any],
     paths: list[str],
+    checkpoint_every: int | None = None,
     *,
     apply: AppliesRegions = apply_with_regions,
 ) -> list[Tensor]:
-    """Append a ``while`` of flat functions to the running trace."""
+    """Append a ``while`` of flat functions to the running trace; with `checkpoint_every`, one whose steps are
+    loops of so many steps."""
+    if checkpoint_every is not None:
+        return _append_chunks(name, parent, condition, body, inits, paths, checkpoint_every, apply)
     loop = trace_loop(name, parent, body, inits, paths)
     params = loop.region.tracer.params
     test = traced(
@@ -120,6 +134,35 @@ def append_while(
     return apply(OPS["while"], [*loop.inits, *holders], attrs, regions)
 
 
+def _append_chunks(
+    name: str,
+    parent: Tracer,
+    condition: Flat,
+    body: Flat,
+    inits: list[Any],
+    paths: list[str],
+    size: int,
+    apply: AppliesRegions,
+) -> list[Tensor]:
+    def chunk(*leaves: Tensor) -> list[Any]:
+        def goes_on(step: Tensor, *values: Tensor) -> list[Any]:
+            return [(step < size) & condition(*values)[0]]
+
+        def following(step: Tensor, *values: Tensor) -> list[Any]:
+            return [step + 1, *body(*values)]
+
+        tracer = STATE.tracer
+        results = append_while(
+            name, tracer, goes_on, following, [0, *leaves], [" (the step)", *paths], apply=apply
+        )
+        for leaf, result in zip(leaves, results[1:], strict=True):
+            if is_weak(tracer, leaf):
+                tracer.mark_weak(result._data)
+        return list(results[1:])
+
+    return append_while(name, parent, condition, chunk, inits, paths, apply=apply)
+
+
 def fori_loop(
     lower: Any,
     upper: Any,
@@ -132,8 +175,9 @@ def fori_loop(
     """``val = body_fun(i, val)`` for i from `lower` to `upper` - 1, from `init_val` on; the last `val`.
 
     `val` is as for `while_loop`. With bounds that are Python integers the loop is a `scan`, whose gradient
-    does not run it again, and for which `checkpoint_every` is as for `scan`; i is then a Python integer to
-    dtype promotion (and eagerly is one). `unroll` is accepted as JAX has it and changes nothing.
+    does not run it again; i is then a Python integer to dtype promotion (and eagerly is one).
+    `checkpoint_every` is as for `scan` then, and with traced bounds as for `while_loop`. `unroll` is accepted
+    as JAX has it and changes nothing.
 
     Example:
         >>> import tracejit as tj
@@ -148,7 +192,9 @@ def fori_loop(
     lower, upper = _bound("lower", lower), _bound("upper", upper)
     init = take_apart("fori_loop", "init_val", init_val)
     if checkpoint_every is not None:
-        return _fori_in_chunks(lower, upper, body_fun, init_val, checkpoint_every)
+        positive("fori_loop", "checkpoint_every", checkpoint_every)
+        if isinstance(lower, int) and isinstance(upper, int):
+            return _fori_in_chunks(lower, upper, body_fun, init_val, checkpoint_every)
     tracer = STATE.tracer
     if tracer is None:
         leaves = values_of(init.leaves)
@@ -170,21 +216,20 @@ def fori_loop(
     dtype = (upper if isinstance(upper, Tensor) else lower).dtype
     first, last = [symbol(tracer, bound, dtype) for bound in (lower, upper)]
     results = append_while(
-        "fori_loop", tracer, lambda i, *rest: [i < last], body, [first, *init.leaves], paths
+        "fori_loop",
+        tracer,
+        lambda i, *rest: [i < last],
+        body,
+        [first, *init.leaves],
+        paths,
+        checkpoint_every,
     )
     return init.structure.unflatten(results[1:])
 
 
 def _fori_in_chunks(
-    lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, every: Any
+    lower: int, upper: int, body_fun: Callable[[Any, Any], Any], init_val: Any, size: int
 ) -> Any:
-    size = positive("fori_loop", "checkpoint_every", every)
-    if not (isinstance(lower, int) and isinstance(upper, int)):
-        raise TracejitError(
-            "fori_loop: checkpoint_every needs bounds that are Python integers; with traced ones the "
-            "gradient keeps the carries of every step"
-        )
-
     def step(carry: Any, _: Any) -> Any:
         return (carry[0] + 1, body_fun(*carry)), None
 

@@ -86,10 +86,12 @@ class JitFunction(Viewable, Bindable):
         donate_argnames: str | Sequence[str] = (),
         loops: str = "auto",
         flush_denormals: bool = False,
+        checkpoint_every: int | None = None,
     ) -> None:
         functools.update_wrapper(self, fn)
         self._max_paths = max_paths
         self._loops, self._flush_denormals = loops, flush_denormals
+        self._checkpoint_every = checkpoint_every
         self._fn = fn
         self._owner, self._is_method = None, is_method(fn)
         static = selected_arguments(fn, "static", static_argnums, static_argnames)
@@ -252,7 +254,8 @@ class JitFunction(Viewable, Bindable):
         STATE.recording, STATE.blocked = True, False
         try:
             symbols = [(*symbol_type(type_), name) for type_, name in zip(types, names, strict=True)]
-            with loops_traced(self._loops, self._name, uses.followed.values()) as reports:
+            followed = uses.followed.values()
+            with loops_traced(self._loops, self._name, followed, self._checkpoint_every) as reports:
                 traced = trace_flat(run, symbols, self._branches(leaves, prefix), numbers)
             traced.loops = reports(len(traced.function.body))
             return uses, numbers, traced

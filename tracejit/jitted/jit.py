@@ -29,6 +29,7 @@ def jit(
     on_branch: str = ...,
     loops: str = ...,
     flush_denormals: bool = ...,
+    checkpoint_every: int | None = ...,
 ) -> JitFunction: ...
 @overload
 def jit(
@@ -42,6 +43,7 @@ def jit(
     on_branch: str = ...,
     loops: str = ...,
     flush_denormals: bool = ...,
+    checkpoint_every: int | None = ...,
 ) -> Callable[[Callable[..., Any]], JitFunction]: ...
 def jit(
     fn: Callable[..., Any] | None = None,
@@ -54,6 +56,7 @@ def jit(
     on_branch: str = "path",
     loops: str = "auto",
     flush_denormals: bool = False,
+    checkpoint_every: int | None = None,
 ) -> Any:
     """Compile `fn` to native code for the types it is called with; a decorator or a function.
 
@@ -70,7 +73,8 @@ def jit(
     ``for`` and ``while`` statements become loops of the compiled code where their steps can be traced as one,
     and are unrolled otherwise, with the reason in ``explain()``; short ones are unrolled, too. With
     ``loops="compiled"`` a loop that cannot be compiled raises, with ``loops="unrolled"`` none is. See
-    docs/loops.md.
+    docs/loops.md. With ``checkpoint_every=k`` gradients of loops, but for those inside loops, keep what every
+    k-th step begins with, and run k steps again at a time.
 
     With ``flush_denormals=True`` calls and their gradients take numbers smaller than the smallest normal one
     (1.2e-38 in float32) for zero, see `tj.flush_denormals`; of nested jitted functions the outermost decides.
@@ -107,6 +111,10 @@ def jit(
         raise TracejitError(f"jit: flush_denormals must be True or False, got {flush_denormals!r}")
     if flush_denormals:
         check_can_flush("jit")
+    if checkpoint_every is not None and (type(checkpoint_every) is not int or checkpoint_every < 1):
+        raise TracejitError(
+            f"jit: checkpoint_every must be a positive integer or None, got {checkpoint_every!r}"
+        )
     limit = max_paths if on_branch == "path" else 0
     if fn is not None and not callable(fn):
         raise TracejitError(f"jit: expected a function, got {type(fn).__name__}")
@@ -114,7 +122,7 @@ def jit(
     def make(function: Callable[..., Any]) -> JitFunction:
         return JitFunction(
             function, static_argnums, static_argnames, limit, donate_argnums, donate_argnames, loops,
-            flush_denormals,
+            flush_denormals, checkpoint_every,
         )  # fmt: skip
 
     return make if fn is None else make(fn)

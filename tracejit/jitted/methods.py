@@ -63,6 +63,7 @@ class Bindable:
     _max_paths: int
     _loops: str
     _flush_denormals: bool
+    _checkpoint_every: int | None
     #: The instance of a method, whose attributes may not change while the method is traced.
     _owner: Any
 
@@ -107,6 +108,7 @@ class Bindable:
             self._donated[1].difference(first),
             self._loops,
             self._flush_denormals,
+            self._checkpoint_every,
         )
         function._owner = method.__self__
         return function

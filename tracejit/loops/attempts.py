@@ -312,7 +312,9 @@ class _Attempt:
         steps, flag = self.loop.steps, self.statement.flag
         bases: list[Any] = list(self.memory.bases)
         paths = [*self.paths, *[f"array {i}" for i in range(len(bases))]]
-        if steps is not None and isinstance(steps.count, int) and not flag:
+        session = CURRENT.session
+        every = session.checkpoint_every if session.attempts == 1 and not self.appends else None
+        if steps is not None and isinstance(steps.count, int) and not flag and every is None:
             count = steps.count
 
             def scanned(counter: Tensor, *values: Tensor) -> list[Any]:
@@ -342,8 +344,12 @@ class _Attempt:
             return [self._condition(counter, values)]
 
         inits, paths = [0, *self.inits, *bases], ["step", *paths]
-        results = append_while("loop", tracer, condition, repeated, inits, paths, apply=self._apply)
-        return results[1:], "as many steps as its values say"
+        results = append_while(
+            "loop", tracer, condition, repeated, inits, paths, every, apply=self._apply
+        )
+        fixed = steps is not None and isinstance(steps.count, int)
+        text = f"{'at most ' * bool(flag)}{steps.count} steps" if fixed else "as many steps as its values say"
+        return results[1:], text + (f", {every} at a time" if every else "")
 
     def _apply(
         self, op: Op, operands: Sequence[Tensor], attrs: Attrs, regions: tuple[Function, ...]

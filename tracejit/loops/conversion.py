@@ -25,16 +25,16 @@ def has_loops(code: CodeType) -> bool:
 
 @contextlib.contextmanager
 def loops_traced(
-    mode: str, label: str, functions: Iterable[FunctionType]
+    mode: str, label: str, functions: Iterable[FunctionType], checkpoint_every: int | None = None
 ) -> Iterator[Callable[[int], tuple[LoopReport, ...]]]:
     """Within, `functions` have code in which loops can be traced as loops, by `mode`. Gives a function that
     tells what became of them, of the number of operations that were traced; `label` is what messages call the
-    function that is traced."""
+    function that is traced, and `checkpoint_every` of how many steps gradients keep the first carries."""
     looping = [function for function in functions if has_loops(function.__code__)]
     if not looping:
         yield lambda operations: ()
         return
-    session = Session(mode, label)
+    session = Session(mode, label, checkpoint_every)
     rewriting: Any = import_module(".functions", __package__)  # for those who write loops
     import_module(".statements", __package__)
     with rewriting.Converted(looping) as converted, tracing_loops(session):

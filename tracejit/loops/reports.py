@@ -42,8 +42,8 @@ class LoopError(TraceError):
 class Session:
     """One trace: its mode, and its loops."""
 
-    def __init__(self, mode: str, label: str) -> None:
-        self.mode, self.label = mode, label
+    def __init__(self, mode: str, label: str, checkpoint_every: int | None = None) -> None:
+        self.mode, self.label, self.checkpoint_every = mode, label, checkpoint_every
         #: How many loops are being traced once around the code that runs.
         self.attempts = 0
         #: What those loops write in place.

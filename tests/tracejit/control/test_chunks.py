@@ -187,8 +187,8 @@ def test_map_in_batches(length: int, size: int) -> None:
             "fori_loop: checkpoint_every must be a positive integer or None, got 2.5",
         ),
         (
-            lambda: tj.fori_loop(0, tj.tensor(3), lambda i, v: v, 0.0, checkpoint_every=2),
-            "fori_loop: checkpoint_every needs bounds that are Python integers",
+            lambda: tj.while_loop(lambda v: v < 3, lambda v: v + 1, 0.0, checkpoint_every=True),
+            "while_loop: checkpoint_every must be a positive integer or None, got True",
         ),
         (
             lambda: tj.map(lambda x: x, tj.ones(3), batch_size=-1),
@@ -200,3 +200,24 @@ def test_map_in_batches(length: int, size: int) -> None:
 def test_messages(call: Any, message: str) -> None:
     with pytest.raises(tj.TracejitError, match=message):
         call()
+
+
+@pytest.mark.parametrize("every", [1, 3, 50])
+def test_loops_of_unknown_length(every: int) -> None:
+    def counted(x: Any, n: Any, every: int | None) -> Any:
+        return tj.fori_loop(0, n, lambda i, v: tj.sin(v) * 1.1 + i * 0.01, x, checkpoint_every=every).sum()
+
+    def grown(x: Any, n: Any, every: int | None) -> Any:
+        carry = tj.while_loop(
+            lambda v: v[1] < n, lambda v: (v[0] * 1.1 + x, v[1] + 1), (x, 0), checkpoint_every=every
+        )
+        return (carry[0] * carry[0]).sum()
+
+    x = np.linspace(0.1, 1.0, 5)
+    for loop in (counted, grown):
+        for n in (0, 10):
+            expected = tj.jit(tj.value_and_grad(loop), static_argnums=2)(x, n, None)
+            results = tj.jit(tj.value_and_grad(loop), static_argnums=2)(x, n, every)
+            for result, value in zip(results, expected, strict=True):
+                np.testing.assert_allclose(result.numpy(), value.numpy(), rtol=1e-12)
+            assert float(loop(tj.tensor(x), n, every)) == pytest.approx(float(results[0]))

@@ -138,7 +138,7 @@ def test_a_loop_that_fails_has_written_what_python_has_written():
             a[i] = 1.0
 
     a = np.zeros(50)
-    with pytest.raises(tj.OutOfBoundsError, match="test_arguments.py"):
+    with pytest.raises(tj.OutOfBoundsError, match=r"test_arguments\.py"):
         tj.jit(f)(a, 60)
     assert set(a) <= {0.0, 1.0}
     with pytest.raises(tj.OutOfBoundsError):
