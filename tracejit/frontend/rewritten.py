@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from types import CodeType
 from typing import Any, Final
 
 from .bytecode import decode
 
 #: By identity, code and what it stands for; of inner functions that rewriting made, the function around them.
-_ORIGINALS: Final[dict[int, tuple[CodeType, CodeType]]] = {}
+_ORIGINALS: Final[dict[int, tuple[Any, Any]]] = {}
+
+
+def forgotten_with(code: CodeType, table: dict[Any, Any], key: Any) -> weakref.ref[CodeType]:
+    """A reference to `code`, with which the entry `key` of `table` goes."""
+    return weakref.ref(code, lambda _: table.pop(key, None))
 
 
 def stands_for(code: CodeType, source: CodeType) -> None:
     """Note that `code` stands for `source`."""
-    _ORIGINALS[id(code)] = code, source
+    _ORIGINALS[id(code)] = forgotten_with(code, _ORIGINALS, id(code)), weakref.ref(source)
 
 
 def original(value: Any) -> Any:
     """The code that `value` stands for; `value` itself for anything else."""
-    return _ORIGINALS[id(value)][1] if id(value) in _ORIGINALS else value
+    entry = _ORIGINALS.get(id(value))
+    source = None if entry is None else entry[1]()
+    return value if source is None else source
 
 
 @functools.lru_cache(maxsize=4096)

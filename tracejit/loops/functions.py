@@ -13,22 +13,22 @@ from types import CodeType, FunctionType
 from typing import Any, Final
 
 from ..frontend.bytecode import decode
-from ..frontend.rewritten import original, stands_for
+from ..frontend.rewritten import forgotten_with, original, stands_for
 from ..ir.process.locks import ForkLock
 from .expressions import RUNTIME
 from .refusals import refusal
 from .rewriting import FunctionRewriter, Statement, complete
 
 _LOCK: Final = ForkLock()
-#: By the identity of code, and whether it is for the inside of loops: the code, and what it is rewritten to
-#: or why it is not.
-_REWRITTEN: Final[dict[tuple[int, bool], tuple[CodeType, CodeType | str]]] = {}
+#: By the identity of code, and whether it is for the inside of loops: a reference to the code, with which the
+#: entry goes, and what it is rewritten to or why it is not.
+_REWRITTEN: Final[dict[tuple[int, bool], tuple[Any, CodeType | str]]] = {}
 #: Of functions that loops call, the code and a copy for the inside of loops.
 _COPIES: Final[weakref.WeakKeyDictionary[FunctionType, tuple[Any, FunctionType]]] = (
     weakref.WeakKeyDictionary()
 )
 #: Code that checks its calls and writes, by identity.
-_CHECKED: Final[set[int]] = set()
+_CHECKED: Final[dict[int, Any]] = {}
 #: Functions that have rewritten code now: how many traces want that, and their own code.
 _CONVERTED: Final[dict[int, tuple[FunctionType, int, CodeType]]] = {}
 #: What the placeholder of the runtime in rewritten code becomes.
@@ -110,10 +110,11 @@ def inner_copy(function: FunctionType) -> FunctionType | str:
 def rewritten_code(function: FunctionType, *, inside: bool) -> CodeType | str:
     """The rewritten code of `function`, or why there is none."""
     code = function.__code__
-    cached = _REWRITTEN.get((id(code), inside))
+    key = id(code), inside
+    cached = _REWRITTEN.get(key)
     if cached is None:
-        cached = code, _rewrite(function, code, inside=inside)
-        _REWRITTEN[id(code), inside] = cached
+        cached = forgotten_with(code, _REWRITTEN, key), _rewrite(function, code, inside=inside)
+        _REWRITTEN[key] = cached
     return cached[1]
 
 
@@ -176,7 +177,7 @@ def _finished(code: CodeType, source: CodeType, statements: list[Statement], *, 
     result = code.replace(co_consts=tuple(constants), co_name=name, **names)
     stands_for(result, source)
     if checked:
-        _CHECKED.add(id(result))  # `stands_for` keeps it alive
+        _CHECKED[id(result)] = forgotten_with(result, _CHECKED, id(result))
     return result
 
 

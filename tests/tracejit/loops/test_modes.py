@@ -1,5 +1,6 @@
 """How loops are handled: modes, reports, warnings, guards, and what is compiled how often."""
 
+import gc
 import threading
 
 import numpy as np
@@ -244,3 +245,26 @@ def test_branches_share_what_the_step_has_read():
     text = str(tj.jit(f).trace(X))
     assert text.count("gather(") == 1
     np.testing.assert_allclose(np.asarray(tj.jit(tj.grad(f))(X)), np.where(X > 0.5, 2 * X, 0.0))
+
+
+def test_rewritten_code_goes_with_its_function(tmp_path):
+    from tracejit.frontend.rewritten import _ORIGINALS
+    from tracejit.loops.functions import _CHECKED, _REWRITTEN
+
+    path = tmp_path / "passing.py"
+    path.write_text("def f(x):\n    s = 0.0\n    for i in range(50): s += x[i]\n    return s\n")
+
+    def run():
+        scope = {}
+        exec(compile(path.read_text(), str(path), "exec"), scope)
+        tj.jit(scope["f"], loops="compiled")(X)
+
+    def sizes():
+        gc.collect()
+        return len(_REWRITTEN), len(_ORIGINALS), len(_CHECKED)
+
+    run()
+    before = sizes()
+    for _ in range(3):
+        run()
+    assert sizes() <= before
