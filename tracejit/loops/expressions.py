@@ -142,7 +142,8 @@ class InLoops(ast.NodeTransformer):
 
 class Everywhere(ast.NodeTransformer):
     """Rewrites calls inside and outside of loops. ``a = np.zeros(...)`` and its like, where the function
-    writes elements of `a`, make what can hold what is traced, as an array of NumPy's cannot; ``math.sqrt``
+    writes elements of `a`, make what can hold what is traced, as an array of NumPy's cannot, and so does
+    ``a = 2 * TABLE``; ``math.sqrt``
     and its like are followed where Python's own would ask for a value."""
 
     def __init__(self, written: frozenset[str]) -> None:
@@ -154,7 +155,10 @@ class Everywhere(ast.NodeTransformer):
             function = node.value.func
             if name_of(function) in CREATIONS:
                 node.value.func = call("creation", function, at=function)
-        return self.generic_visit(node)
+        self.generic_visit(node)
+        if self._written.intersection(names) and isinstance(node.value, (ast.BinOp, ast.UnaryOp, ast.Call)):
+            node.value = call("own", node.value, at=node.value)
+        return node
 
     def visit_Call(self, node: ast.Call) -> Any:
         self.generic_visit(node)

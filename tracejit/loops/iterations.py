@@ -192,8 +192,10 @@ def _steps_of_range(iterable: Range) -> Steps | None:
         span = stop - start + step - sign(step)
     elif step == 0:
         return None
+    elif step == 1:
+        span = stop - start
     else:
-        span = stop - start + step - (1 if step > 0 else -1)
+        span = stop - start + (step - 1 if step > 0 else step + 1)
     count = maximum(span if type(step) is int and step == 1 else span // step, 0)
 
     def item(k: Any, _: Any) -> Any:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import functools
 import operator
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import numpy as np
 
 from ..array import creation
-from ..eager.tensor import Tensor
+from ..eager.dispatch import apply
+from ..eager.tensor import Tensor, wrap
+from ..ir.registry import OPS
 from ..state import STATE
 from ..tracing.regions import RegionTracer
 from . import iterations
@@ -174,6 +177,24 @@ class Runtime:
                     return ours
         return self.callee(function)
 
+    def references(self, value: Any) -> int:
+        """How many references there are to `value` while a method is called with it."""
+        return sys.getrefcount(value)
+
+    def own(self, value: Any) -> Any:
+        """`value`, whose elements the function writes; if it is an array of NumPy's that nothing else refers
+        to, a Tensor, whose elements may be traced."""
+        if (
+            type(value) is np.ndarray
+            and STATE.tracer is not None
+            and CURRENT.session is not None
+            and value.base is None
+            and value.dtype.kind in "biufc"
+            and sys.getrefcount(value) <= _ALONE
+        ):
+            return apply(OPS["copy"], (wrap(value),), {})
+        return value
+
     def target(self, value: Any) -> Any:
         """`value`, whose items are about to be written."""
         session = CURRENT.session
@@ -252,4 +273,5 @@ def _constantly(value: Any) -> Callable[[], Any]:
     return lambda: value
 
 
+_ALONE: Final = Runtime().references(np.empty(1))
 set_runtime(Runtime())

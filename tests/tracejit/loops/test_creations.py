@@ -10,6 +10,8 @@ import pytest
 
 import tracejit as tj
 
+from .common import agree
+
 X = np.random.default_rng(0).random(40)
 
 
@@ -110,3 +112,28 @@ def test_functions_of_those_names_are_the_users() -> None:
         return x * y[0]
 
     np.testing.assert_allclose(tj.jit(program)(X), X * 2.0)
+
+
+TABLE = np.arange(5.0)
+
+
+def computed_arrays(x):
+    a = TABLE * 2
+    b = np.arange(5.0)
+    c = -np.ones(5)
+    d = np.maximum(TABLE, 2.0)
+    for i in range(5):
+        a[i] += x[i]
+        b[i] = b[i] * x[0]
+        c[i] = d[i]
+        d[i] = a[i]
+        e = np.arange(3) * 1.0
+        e[1] = x[i]
+        a[i] += e.sum()
+    return a, b, c, d
+
+
+def test_arrays_that_numpy_computes_are_written(monkeypatch):
+    monkeypatch.setattr("tracejit.loops.running.SHORT", -1)
+    agree(computed_arrays, np.linspace(0.5, 1.5, 5))
+    np.testing.assert_array_equal(TABLE, np.arange(5.0))
