@@ -30,6 +30,7 @@ def test_the_readme_names_the_ops_without_native_code() -> None:
 
 def test_the_examples_for_those_who_come_from_other_libraries() -> None:
     check_document("coming-from.md", least=10)
+    check_document("coming-from-numba.md", least=20)
 
 
 def test_the_programs_of_the_readme() -> None:
