@@ -22,6 +22,7 @@ import numpy as np
 
 from .libraries import Library, leaves, load
 from .timing import CLOCKS, calls_for, least, mean
+from .workload import Workload
 from .workloads import GROUPS
 
 #: By command: the least seconds per call on each clock, and the mean.
@@ -35,7 +36,7 @@ class _Contender:
     """The workload that was prepared last."""
 
     def __init__(self, lib: Library, name: str) -> None:
-        workload = next(one for group in GROUPS.values() for one in group if one.name == name)
+        workload = _named(name)
         self.wait = lib.wait if workload.waits else None
         self.f = workload.function(lib)
         self.args = workload.arguments(lib)
@@ -53,6 +54,13 @@ class _Contender:
         result = self.f(*self.args)
         if self.wait is not None:
             self.wait(result)
+
+
+def _named(name: str) -> Workload:
+    """The workload with this name, of the table or of random ones."""
+    if name.startswith("explore-"):
+        return importlib.import_module("benchmarks.explore.families").workload_named(name)  # type: ignore[no-any-return]
+    return next(one for group in GROUPS.values() for one in group if one.name == name)
 
 
 def _warm_up(lib: Library) -> None:

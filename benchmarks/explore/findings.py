@@ -1,0 +1,142 @@
+"""What was measured, a line of JSON for each program, and what follows from it."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from ..contest import Outcome
+from .candidate import Candidate
+
+#: A peer that takes this part of our time or less makes the program a finding.
+SLOW: Final = 1 / 1.3
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A program with its times."""
+
+    seed: int
+    number: int
+    candidate: dict[str, Any]
+    #: Seconds of a call and of the first call, by library.
+    seconds: dict[str, float]
+    first: dict[str, float]
+    #: The fastest peer, and its time over ours; none where no peer ran the program.
+    peer: str | None
+    ratio: float | None
+    #: Values that are not ours, and libraries that failed.
+    wrong: list[str]
+    failed: list[str]
+
+    @classmethod
+    def of(cls, seed: int, number: int, candidate: Candidate, outcome: Outcome) -> Finding:
+        ratio = outcome.ratio
+        return cls(
+            seed,
+            number,
+            candidate.as_dict(),
+            {name: spread.median for name, spread in outcome.seconds.items()},
+            outcome.first,
+            outcome.best_peer,
+            None if ratio is None else ratio.median,
+            outcome.disagreements,
+            outcome.failures,
+        )
+
+    @property
+    def is_slow(self) -> bool:
+        return self.ratio is not None and self.ratio <= SLOW
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether values differ, or we alone failed."""
+        return bool(self.wrong) or any(text.startswith("tracejit:") for text in self.failed)
+
+    def text(self) -> str:
+        """The program with what was measured."""
+        arguments = ", ".join(
+            f"a{i}: {what} {tuple(shape)}" for i, (shape, what) in enumerate(self.candidate["arguments"])
+        )
+        times = ", ".join(f"{name} {seconds * 1e6:.1f} us" for name, seconds in self.seconds.items())
+        mode = "gradient of the sum of squares" if self.candidate["gradient"] else "value"
+        lines = [
+            f"### {self.candidate['family']}, seed {self.seed}, number {self.number}",
+            "",
+            f"{mode}, {self.candidate['dtype']}; {arguments}; {times}",
+            *self.wrong,
+            *self.failed,
+            "",
+            "```python",
+            self.candidate["source"],
+            "```",
+            "",
+        ]
+        return "\n".join(lines)
+
+
+def read(path: Path) -> list[Finding]:
+    """What earlier runs kept; nothing where there is no file. A line that was cut off is left out."""
+    if not path.exists():
+        return []
+    findings = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            findings.append(Finding(**json.loads(line)))
+        except json.JSONDecodeError:
+            continue
+    return findings
+
+
+def append(path: Path, finding: Finding) -> None:
+    """Keep one more."""
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(asdict(finding)) + "\n")
+
+
+def page(findings: list[Finding]) -> str:
+    """A report: shares, means by family, and every program that is slow or wrong."""
+    timed = [finding for finding in findings if finding.ratio is not None]
+    lines = ["# Random programs beside peers", "", _shares(timed), ""]
+    lines += ["| family | programs | ahead | geometric mean | least |", "|---|---|---|---|---|"]
+    for family in sorted({finding.candidate["family"] for finding in timed}):
+        mine = [finding for finding in timed if finding.candidate["family"] == family]
+        lines.append(
+            f"| {family} | {len(mine)} | {_share(mine):.1f} % | {_mean(mine):.2f} | {_least(mine):.2f} |"
+        )
+    slow = sorted([finding for finding in timed if finding.is_slow], key=lambda finding: finding.ratio or 0)
+    wrong = [finding for finding in findings if finding.is_wrong]
+    lines += ["", f"## Wrong: {len(wrong)}", "", *[finding.text() for finding in wrong]]
+    lines += [f"## Slower than the best peer by 1.3 times or more: {len(slow)}", ""]
+    lines += [finding.text() for finding in slow]
+    return "\n".join(lines)
+
+
+def _shares(timed: list[Finding]) -> str:
+    if not timed:
+        return "No program was measured."
+    return (
+        f"{len(timed)} programs; the best peer takes longer in {_share(timed):.1f} % of them, and "
+        f"{_mean(timed):.2f} times as long in the geometric mean."
+    )
+
+
+def _ratios(findings: list[Finding]) -> list[float]:
+    return [finding.ratio for finding in findings if finding.ratio is not None]
+
+
+def _share(findings: list[Finding]) -> float:
+    ratios = _ratios(findings)
+    return 100 * sum(ratio >= 1 for ratio in ratios) / len(ratios)
+
+
+def _mean(findings: list[Finding]) -> float:
+    ratios = _ratios(findings)
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+
+
+def _least(findings: list[Finding]) -> float:
+    return min(_ratios(findings))
