@@ -76,6 +76,8 @@ OF_LIBRARIES: dict[str, Any] = {
     "scipy.linalg.expm_frechet": {"A": A, "E": A, "compute_expm": True},
     **{f"scipy.linalg.{name}": {"c": V, "r": V} for name in ("hankel", "toeplitz")},
     **{f"scipy.linalg.{name}": {"A": A} for name in ("logm", "sqrtm")},
+    "scipy.linalg.ldl": {"A": A, "lower": True, "hermitian": True, "overwrite_a": False, **_FLAGS},
+    "scipy.linalg.schur": {"a": A, "output": "complex", "overwrite_a": False, "sort": None, **_FLAGS},
     "scipy.linalg.lu": {"a": A, "permute_l": False, "overwrite_a": False, "p_indices": True, **_FLAGS},
     "scipy.linalg.lu_factor": {"a": A, "overwrite_a": False, **_FLAGS},
     "scipy.linalg.lu_solve": {
