@@ -7,8 +7,9 @@ checks (``check_finite``) are taken and mean nothing. ``docs/linalg.md`` says ho
 from __future__ import annotations
 
 from ...arguments.errors import check_public as _check_public
+from .exponential import expm, expm_frechet
 from .factors import cho_factor, cho_solve, cholesky, lu, lu_factor, lu_solve, polar, solve_triangular
-from .functions_of_matrices import expm, expm_frechet, logm, sqrtm
+from .functions_of_matrices import logm, sqrtm
 from .schur_and_ldl import ldl, schur
 from .structured import block_diag, circulant, hankel, toeplitz
 from .structured_solutions import solve_banded, solve_toeplitz, solveh_banded
