@@ -25,29 +25,23 @@ def schur(p: Problem) -> Reg | None:
     w.store(constant(0, "i64"), p.results[2])
 
     def compute() -> list[Reg]:
-        arguments = ["'V", "'N", t, size, t, size, count, *eigenvalues, z, size, work, length]
-        p.call("gees", [*arguments, *([reals] if of_complex else []), t])
+        more: list[str | int] = [reals] if of_complex else []
+        p.call(
+            "gees",
+            ["'V", "'N", t, size, t, size, count, *eigenvalues, z, size, work, length, *more, t],
+        )
         failed = p.caller.failed()
         if not sort:
             return [failed]
         w.loop(0, size, 1, choose)
-        arguments = [
-            "'N",
-            "'V",
-            chosen,
-            size,
-            t,
-            size,
-            z,
-            size,
-            *eigenvalues,
-            count,
-            reals,
-            reals,
-            work,
-            length,
-        ]
-        p.call("trsen", [*arguments, *([] if of_complex else [numbers, size])])
+        more = [] if of_complex else [numbers, size]
+        p.call(
+            "trsen",
+            [
+                "'N", "'V", chosen, size, t, size, z, size, *eigenvalues, count, reals, reals, work, length,
+                *more,
+            ],
+        )  # fmt: skip
         first = w.load(count, p.caller.integer)
         w.store(first if p.caller.integer == "i64" else w.cast(first, "i64"), p.results[2])
         return [w.or_(failed, p.caller.failed())]

@@ -85,8 +85,10 @@ def _solve_eval(
     if on_singular == "raise" and not factors[..., below + above].all():
         raise LinAlgError("banded_solve: singular matrix")
     x = np.empty_like(stack_of(b))
-    for result, *arrays in zip(x, stack_of(factors), stack_of(pivots, 1), stack_of(b), strict=True):
-        result[...] = calls.banded_solve(*arrays, below, above, transpose, conjugate)
+    for index, right in enumerate(stack_of(b)):
+        x[index] = calls.banded_solve(
+            stack_of(factors)[index], stack_of(pivots, 1)[index], right, below, above, transpose, conjugate
+        )
     return x.reshape(b.shape)
 
 
@@ -180,8 +182,8 @@ def _cholesky_solve_infer(types: Types, attrs: Attrs) -> Types:
 @on_one_thread
 def _cholesky_solve_eval(ab: Any, factor: Any, b: Any, lower: bool = True) -> Any:
     x = np.empty_like(stack_of(b))
-    for result, *arrays in zip(x, stack_of(factor), stack_of(b), strict=True):
-        result[...] = calls.banded_cholesky_solve(*arrays, lower)
+    for index, right in enumerate(stack_of(b)):
+        x[index] = calls.banded_cholesky_solve(stack_of(factor)[index], right, lower)
     return x.reshape(b.shape)
 
 

@@ -129,8 +129,8 @@ def _turning_infer(types: Types, attrs: Attrs) -> Types:
 @on_one_thread
 def _turning_eval(t: Any, g: Any, is_adjoint: bool = False) -> Any:
     result = np.zeros_like(g)
-    for x, *matrices in zip(stack_of(result), *map(stack_of, (t, g)), strict=True):
-        _turn(*matrices, x, is_adjoint)
+    for matrix, below, x in zip(stack_of(t), stack_of(g), stack_of(result), strict=True):
+        _turn(matrix, below, x, is_adjoint)
     return result
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from ...builder import Builder
@@ -19,7 +18,7 @@ def solve_triangular(b: Builder, instruction: Instruction, defs: Definitions) ->
 
 
 def triangular_system(
-    instruction: Instruction, defs: Mapping[Value, Instruction]
+    instruction: Instruction, defs: Definitions
 ) -> tuple[tuple[Value, Value], dict[str, Any]] | None:
     """The operands and attributes of the ``triangular_solve`` that an ``lu_solve`` is; None where it is
     none."""
@@ -54,7 +53,7 @@ def triangular_system(
     }
 
 
-def _triangle(choice: Instruction, defs: Mapping[Value, Instruction]) -> str:
+def _triangle(choice: Instruction, defs: Definitions) -> str:
     """Of a ``where`` that leaves zeros in one triangle the other one, "lower" or "upper"; else empty."""
     mask, _, other = choice.operands
     if constant_of(other, defs) != 0:
@@ -73,7 +72,7 @@ def _triangle(choice: Instruction, defs: Mapping[Value, Instruction]) -> str:
     return "lower" if column_is_less else "upper"
 
 
-def _behind_broadcasts(value: Value, defs: Mapping[Value, Instruction]) -> Instruction | None:
+def _behind_broadcasts(value: Value, defs: Definitions) -> Instruction | None:
     """What defines `value` but for broadcasts to more leading axes."""
     definition = defs.get(value)
     while definition is not None and definition.op.name == "broadcast":
