@@ -20,7 +20,6 @@ from ..ir.graph import Function
 from ..ir.registry import Attrs, Op
 from ..ir.types import TensorType
 from ..state import STATE
-from ..tracing.regions import RegionTracer
 from .arrays import apply_loop
 from .carries import (
     BecomesFloat,
@@ -31,7 +30,9 @@ from .carries import (
     Start,
     UnsteadyError,
     as_tensor_type,
+    has_steps,
     shown,
+    written_by,
     zero_of,
 )
 from .lists import Appends
@@ -42,7 +43,6 @@ from .variables import (
     Content,
     WrittenTensors,
     content_of,
-    is_parameter,
     is_returned,
     is_traced,
 )
@@ -51,8 +51,8 @@ from .variables import (
 def trace_loop(loop: LoopStatement) -> str:
     """Trace `loop` into the running trace, and give its variables the values after it. Returns how many steps
     it has, in words. Raises where it cannot be traced, after which nothing has changed."""
-    memory = _written_by(loop)  # whose variables are gone: they would count as other names of arrays
-    if not _has_steps(loop):
+    memory = written_by(loop)  # whose variables are gone: they would count as other names of arrays
+    if not has_steps(loop):
         return "no steps"
     memories = CURRENT.session.memories
     memories.append(memory)
@@ -60,39 +60,6 @@ def trace_loop(loop: LoopStatement) -> str:
         return _traced(loop, memory)
     finally:
         memories.remove(memory)
-
-
-def _written_by(loop: LoopStatement) -> WrittenTensors:
-    """What the text of the loop says that it writes in place."""
-    memory = WrittenTensors()
-    for name in loop.statement.written:
-        value = loop.variables.get(name)
-        if name in loop.statement.assigned or not is_traced(value) or memory.holds(value):
-            continue
-        if STATE.tracer.owns(value._data):
-            memory.add(value)
-    for name in loop.statement.carried:
-        value = loop.variables.get(name)
-        if name not in loop.statement.written or not is_traced(value) or memory.holds(value):
-            continue
-        if not value.shape and is_parameter(value):
-            memory.add(value)
-    return memory
-
-
-def _has_steps(loop: LoopStatement) -> bool:
-    """Whether the loop has a step, where that decides whether its variables have a value behind it."""
-    statement, steps = loop.statement, loop.steps
-    unknown = [
-        name for name in statement.results if loop.variables.get(name) is UNDEFINED and not is_returned(name)
-    ]
-    if not unknown or (steps is not None and isinstance(steps.count, int)):
-        return True
-    if isinstance(STATE.tracer, RegionTracer):
-        raise LoopError(f"{unknown[0]} has no value before the loop, which may have no steps")
-    if steps is not None:
-        return bool(steps.count > 0)
-    return loop.test is None or bool(loop.test())
 
 
 def _traced(loop: LoopStatement, memory: WrittenTensors) -> str:

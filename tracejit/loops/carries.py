@@ -18,10 +18,19 @@ from ..eager.views import chain_of
 from ..ir.records import record
 from ..ir.types import TensorType
 from ..state import STATE
+from ..tracing.regions import RegionTracer
 from .iterations import Steps
 from .reports import LoopError
 from .rewriting import Statement
-from .variables import Content, Variables, WrittenTensors, is_traced
+from .variables import (
+    UNDEFINED,
+    Content,
+    Variables,
+    WrittenTensors,
+    is_parameter,
+    is_returned,
+    is_traced,
+)
 
 
 class BecomesFloat(Exception):
@@ -52,6 +61,39 @@ class LoopStatement:
     body: Callable[..., Any]
     steps: Steps | None = None
     test: Callable[[], Any] | None = None
+
+
+def written_by(loop: LoopStatement) -> WrittenTensors:
+    """What the text of the loop says that it writes in place."""
+    memory = WrittenTensors()
+    for name in loop.statement.written:
+        value = loop.variables.get(name)
+        if name in loop.statement.assigned or not is_traced(value) or memory.holds(value):
+            continue
+        if STATE.tracer.owns(value._data):
+            memory.add(value)
+    for name in loop.statement.carried:
+        value = loop.variables.get(name)
+        if name not in loop.statement.written or not is_traced(value) or memory.holds(value):
+            continue
+        if not value.shape and is_parameter(value):
+            memory.add(value)
+    return memory
+
+
+def has_steps(loop: LoopStatement) -> bool:
+    """Whether the loop has a step, where that decides whether its variables have a value behind it."""
+    statement, steps = loop.statement, loop.steps
+    unknown = [
+        name for name in statement.results if loop.variables.get(name) is UNDEFINED and not is_returned(name)
+    ]
+    if not unknown or (steps is not None and isinstance(steps.count, int)):
+        return True
+    if isinstance(STATE.tracer, RegionTracer):
+        raise LoopError(f"{unknown[0]} has no value before the loop, which may have no steps")
+    if steps is not None:
+        return bool(steps.count > 0)
+    return loop.test is None or bool(loop.test())
 
 
 class Carry:

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from .names import SCOPES
+from .syntax import SCOPES
 
 NEVER, MAYBE, ALWAYS = "never", "maybe", "always"
 #: What the names of flags, and of values to return, begin with.

@@ -16,8 +16,8 @@ from ..frontend.bytecode import decode
 from ..frontend.rewritten import forgotten_with, original, stands_for
 from ..ir.process.locks import ForkLock
 from .expressions import RUNTIME
-from .refusals import refusal
 from .rewriting import FunctionRewriter, Statement, complete
+from .syntax import refusal
 
 _LOCK: Final = ForkLock()
 #: By the identity of code, and whether it is for the inside of loops: a reference to the code, with which the

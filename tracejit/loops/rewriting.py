@@ -19,8 +19,7 @@ from typing import Any
 from ..ir.records import record
 from .exits import FLAG, RETURNED, Exits, lower_block, set_flag
 from .expressions import RUNTIME, Everywhere, InLoops, Iterations, call, thunk
-from .names import SCOPES, Liveness, appended, assigned, has_jumps, written_in_place
-from .refusals import refusal
+from .syntax import SCOPES, Liveness, appended, assigned, has_jumps, refusal, written_in_place
 
 
 @record(eq=False)

@@ -11,8 +11,10 @@ _HEADER = """def f(x, y, n):
     s = 0.0
     t = 1.5
     k = 0
+    items = []
 """
-_FOOTER = "    return u, v, s, t, k\n"
+_RETURN = "return u, v, s, t, k, items"
+_FOOTER = f"    {_RETURN}\n"
 #: The numbers and arrays of a program.
 _NUMBERS = ("s", "t")
 _ARRAYS = ("u", "v")
@@ -24,6 +26,8 @@ class Generator:
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
         self._indices: list[str] = []
+        #: What the innermost loops begin with.
+        self._starts: list[str] = []
         self._depth = 0
         self._whiles = 0
         self._branches = 0
@@ -70,7 +74,7 @@ class Generator:
         choices += [f"{a} > 0.1 and {b} < 0.8", f"{a} < -0.5 or not {b} > 0.2"]
         if self._indices:
             i = self._pick(*self._indices)
-            choices += [f"{i} > 2", f"{i} % 2 == 1", f"{i} == n - 1"]
+            choices += [f"{i} > 2", f"{i} % 2 == 1", f"{i} == n - 1", f"{i} in (0, 3, 5)"]
         return self._pick(*choices)
 
     # -- statements --------------------------------------------------------------------------------
@@ -93,8 +97,22 @@ class Generator:
             return [f"{array}[{self._index()}] {operator} {self._value()}"]
         if kind < 0.62:
             return ["k += 1"]
-        if kind < 0.66:
+        if kind < 0.65:
             return ["s, t = t, s"]
+        if kind < 0.67:
+            return ["u, v = v, u"]
+        if kind < 0.68 and self._depth:
+            return [f"items.append({self._value()} + 0.0)"]
+        if kind < 0.69 and self._indices and not self._indices[-1].startswith("m"):
+            start = self._starts[-1]
+            value = self._value()
+            return [
+                f"if {self._indices[-1]} == {start}:",
+                f"    p = {value}",
+                "else:",
+                "    p = p * 0.5 + 0.1",
+                "s = p",
+            ]
         if kind < 0.70:
             return [f"w = {self._value()}", "s = w * 0.5 + 0.1"]
         if self._branches < 2 and (kind < 0.85 or self._depth >= 2):
@@ -106,7 +124,7 @@ class Generator:
         jumps = self._depth and self._random.random() < 0.25
         lines = [f"if {self._test()}:", *_indented(self._block(2))]
         if jumps:
-            lines.append("    " + self._pick("break", "continue", "break", "return u, v, s, t, k"))
+            lines.append("    " + self._pick("break", "continue", "break", _RETURN))
         if self._random.random() < 0.3:
             lines += [f"elif {self._test()}:", *_indented(self._block(2))]
         if self._random.random() < 0.5:
@@ -120,6 +138,7 @@ class Generator:
         index = "ijl"[number - 1]
         kind = self._random.random()
         header: list[str] = []
+        start = "0"
         footer: list[str] = []
         indices = [index]
         if kind < 0.15:
@@ -132,16 +151,21 @@ class Generator:
         elif kind < 0.25:
             line = f"for {index}, e in enumerate({self._pick('x', 'u')}):"
         elif kind < 0.32:
-            line = f"for {index} in reversed(range({self._pick('n', '5')})):"
+            stop = self._pick("n", "5")
+            start = f"{stop} - 1"
+            line = f"for {index} in reversed(range({stop})):"
         else:
             outer = self._indices[-1] if self._indices and not self._indices[-1].startswith("m") else "n"
             bounds = self._pick(
                 "n", "n", "5", "6", "1, n", "0", "4, -1, -1", "n - 1, -1, -1", "0, 6, 2", "3, 3",
-                f"{outer}", f"{outer}, 6", "5, 0, -2", "1, 2",
+                f"{outer}", f"{outer}, 6", "5, 0, -2", "1, 2", "0, 6, n + 1", "5, -1, -n - 1", "1, 6, n % 3 + 1",
             )  # fmt: skip
+            start = bounds.split(",")[0] if "," in bounds else "0"
             line = f"for {index} in range({bounds}):"
         self._indices += indices
+        self._starts.append(start)
         body = self._block(2)
+        self._starts.pop()
         if footer:  # before a continue could pass over it
             body = [footer[0], *body]
         self._indices = self._indices[: len(self._indices) - 1]

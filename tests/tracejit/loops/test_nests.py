@@ -38,7 +38,7 @@ def inputs(seed: int) -> tuple[Any, Any, Any]:
 
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
 def test_results(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tracejit.loops.statements.SHORT", -1)
+    monkeypatch.setattr("tracejit.loops.running.SHORT", -1)
     monkeypatch.setattr("tracejit.ir.passes.loops.array_loops.MIN_NEST", 1)
     function = load(seed, tmp_path)
     expected = function(*inputs(seed))
@@ -49,7 +49,7 @@ def test_results(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT // 4))
 def test_gradients(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tracejit.loops.statements.SHORT", -1)
+    monkeypatch.setattr("tracejit.loops.running.SHORT", -1)
     function = load(seed, tmp_path)
 
     def loss(x: Any, a: Any, y: Any) -> Any:
