@@ -77,7 +77,8 @@ class Bindable:
         except (AttributeError, KeyError):
             pass  # the first time, or what keeps none
         if not self._is_method or 0 in self._static_argnums or not is_instance(instance):
-            return functools.partial(self, instance)  # type: ignore[arg-type]
+            whole: Any = self
+            return functools.partial(whole, instance)
         return self._bound_to(instance)
 
     def _bound_to(self, instance: Any) -> Any:

@@ -312,8 +312,9 @@ class _Attempt:
 
         inits, paths = [0, *self.inits, *bases], ["step", *paths]
         results = append_while("loop", tracer, condition, repeated, inits, paths, every, apply=self._apply)
-        fixed = steps is not None and isinstance(steps.count, int)
-        text = f"{'at most ' * bool(flag)}{steps.count} steps" if fixed else "as many steps as its values say"
+        text = "as many steps as its values say"
+        if steps is not None and isinstance(steps.count, int):
+            text = f"{'at most ' * bool(flag)}{steps.count} steps"
         return results[1:], text + (f", {every} at a time" if every else "")
 
     def _apply(

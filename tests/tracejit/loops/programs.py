@@ -158,7 +158,8 @@ class Generator:
             outer = self._indices[-1] if self._indices and not self._indices[-1].startswith("m") else "n"
             bounds = self._pick(
                 "n", "n", "5", "6", "1, n", "0", "4, -1, -1", "n - 1, -1, -1", "0, 6, 2", "3, 3",
-                f"{outer}", f"{outer}, 6", "5, 0, -2", "1, 2", "0, 6, n + 1", "5, -1, -n - 1", "1, 6, n % 3 + 1",
+                f"{outer}", f"{outer}, 6", "5, 0, -2", "1, 2",
+                "0, 6, n + 1", "5, -1, -n - 1", "1, 6, n % 3 + 1",
             )  # fmt: skip
             start = bounds.split(",")[0] if "," in bounds else "0"
             line = f"for {index} in range({bounds}):"
