@@ -16,8 +16,9 @@ _TOLERANCE: Final = {"float32": 3e-3, "float64": 1e-7}
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A program as text. `lines` are the body of a function of ``a0``, ``a1``, ..., written with ``xp``
-    (NumPy's names), ``control`` (``jax.lax``'s loops) and ``put(x, key, value)``, which gives x with
-    elements written. `gradient` says whether the gradient of the sum of squares of its result is measured."""
+    (NumPy's names), ``control`` (``jax.lax``'s loops) and ``put(x, key, value)``, which gives x with elements
+    written. `gradient` says whether what is measured is the gradient of the sum of squares of its result
+    plus 0.3."""
 
     family: str
     lines: tuple[str, ...]
@@ -42,7 +43,8 @@ class Candidate:
         function: Function = names["program"]
         if not self.gradient:
             return function
-        return lambda *arguments: lib.np.sum(function(*arguments) ** 2)
+        # the squares of orthonormal columns, or of standardized rows, add up to a constant
+        return lambda *arguments: lib.np.sum((function(*arguments) + 0.3) ** 2)
 
     def inputs(self) -> tuple[Any, ...]:
         """The arguments, the same in every process."""

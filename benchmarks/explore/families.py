@@ -80,7 +80,7 @@ def recurrence(c: Choices) -> Written:
     arguments: Arguments = (((steps, size), "normal"), ((size, size), "normal"))
     body = c.one_of(
         [
-            f"h = xp.tanh(a1 @ h * {c.number()} + x)",
+            f"h = xp.tanh(a1 @ h * {float(c.number()) / size:.4f} + x)",
             f"h = h * {c.number()} + x",
             f"h = h + 0.01 * (x - h * h * h) + {c.number()} * xp.sin(h)",
         ]
@@ -109,7 +109,7 @@ def triangular(c: Choices) -> Written:
     if c.chance(0.5):
         return [
             "def step(i, x):",
-            "    return put(x, i, (a1[i] - a0[i] @ x) / (2.0 + a0[i, i] * a0[i, i]))",
+            f"    return put(x, i, (a1[i] - a0[i] @ x) / ({n}.0 + a0[i, i] * a0[i, i]))",
             f"return control.fori_loop(0, {n}, step, a1 * 0.0)",
         ], (((n, n), "normal"), ((n,), "normal"))
     m = n + c.integer(0, 50)
@@ -144,7 +144,7 @@ def stencil(c: Choices) -> Written:
     return [
         "def step(i, carry):",
         "    u, v = carry",
-        "    g = xp.tanh(v)",
+        "    g = xp.tanh(v) ** 2",
         f"    u = {new}",
         f"    return u, {other}",
         f"u, v = control.fori_loop(0, {steps}, step, (a0 * 1.0, a1))",

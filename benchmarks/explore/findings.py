@@ -62,7 +62,7 @@ class Finding:
             f"a{i}: {what} {tuple(shape)}" for i, (shape, what) in enumerate(self.candidate["arguments"])
         )
         times = ", ".join(f"{name} {seconds * 1e6:.1f} us" for name, seconds in self.seconds.items())
-        mode = "gradient of the sum of squares" if self.candidate["gradient"] else "value"
+        mode = "gradient of the sum of squares of it plus 0.3" if self.candidate["gradient"] else "value"
         lines = [
             f"### {self.candidate['family']}, seed {self.seed}, number {self.number}",
             "",
