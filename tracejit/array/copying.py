@@ -10,21 +10,26 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..arguments.errors import checks_itself
 from ..eager.tensor import Tensor, rebuilt
 from ..eager.views import lies_in_order
 from ..ir.errors import GradientError
 from ..state import STATE
-from .manipulation import copy
+from . import manipulation
 from .operands import run
 
 _ROWS: Final = "C"
 
 
-def copy_in_order(x: Tensor, order: str = _ROWS) -> Tensor:
+@checks_itself  # `manipulation.copy` does, and a wrapper would cost half of a small copy's time
+def copy(x: Tensor, order: str = _ROWS) -> Tensor:
     """A copy of `x` that lies in C order, as ``numpy.ndarray.copy`` makes it, or in `order`."""
     if order is not _ROWS:
-        return copy(x, order)
-    return copy(x) if lies_in_order(x) else run("contiguous", x)
+        return manipulation.copy(x, order)
+    data = x._data
+    if (type(data) is np.ndarray and data.flags.c_contiguous) or lies_in_order(x):
+        return manipulation.COPY.run(x)  # type: ignore[no-any-return]
+    return run("contiguous", x)
 
 
 def in_order(x: Tensor) -> Tensor:
@@ -39,7 +44,7 @@ def _is_operation() -> bool:
 def copied(x: Tensor) -> Tensor:
     """``copy.copy(x)``: a leaf that shares memory, where it is no operation."""
     if _is_operation():
-        return copy(x)
+        return manipulation.copy(x)
     function, arguments = x.__reduce__()
     result: Tensor = function(*arguments)
     return result
@@ -48,7 +53,7 @@ def copied(x: Tensor) -> Tensor:
 def deep_copied(x: Tensor, memo: dict[int, Any]) -> Tensor:
     """``copy.deepcopy(x)``. Raises GradientError for what is no leaf, where it is no operation."""
     if _is_operation():
-        return copy(x)
+        return manipulation.copy(x)
     if x._node is not None:
         raise GradientError("only leaf tensors can be deep-copied; use x.detach().copy()")
     result = rebuilt(np.array(x._concrete("copying", "x.copy()")), x._requires_grad)

@@ -91,6 +91,8 @@ def _leaf(x: Tensor) -> Tensor:
 #: NumPy's limit of the rank.
 _MOST_AXES: Final = 64
 _AS_IT_LIES: Final = "K"
+#: What `tensor` copies in that order: NumPy does, and lists have none.
+_COPIED_AS_IT_LIES: Final = (np.ndarray, list, tuple)
 
 
 def array(
@@ -115,7 +117,7 @@ def array(
 
     Raises what ``tensor`` raises. Semantics: ``numpy.array``.
     """
-    if copy is True and order is _AS_IT_LIES and ndmin == 0 and type(data) in (list, tuple):
+    if copy is True and order is _AS_IT_LIES and ndmin == 0 and type(data) in _COPIED_AS_IT_LIES:
         return tensor(data, dtype, requires_grad=requires_grad)
     result = tensor(data, dtype) if copy else asarray(data, dtype, copy=copy)
     if operator.index(ndmin) > _MOST_AXES:

@@ -92,7 +92,7 @@ def _copy(x: Any) -> Tensor:
     return cast(as_tensor(x), as_tensor(x).dtype, copy=True)
 
 
-_COPY: Final = NativeCall(OPS["copy"], _copy)
+COPY: Final = NativeCall(OPS["copy"], _copy)
 
 
 def _in_order(x: Any, shape: Any, order: str, copy: bool | None = None) -> Tensor:
@@ -364,7 +364,7 @@ def copy(x: Any, order: str = _AS_IT_LIES) -> Tensor:
     Semantics: ``numpy.copy``.
     """
     if order is _AS_IT_LIES:
-        return _COPY.run(x)  # type: ignore[no-any-return]
+        return COPY.run(x)  # type: ignore[no-any-return]
     x = as_tensor(x)
     ordered = in_memory_order(x, axes_in_memory("copy", order, x.ndim, x))
-    return _COPY.run(x) if ordered is x else ordered
+    return COPY.run(x) if ordered is x else ordered

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from ..arguments.errors import checked, named
+from ..arguments.plain_calls import plain_calls
 from ..eager.native_ops import NativeCall
 from ..eager.tensor import Tensor
 from ..ir.dtypes import BOOL, INT64, as_dtype, default_dtype, is_inexact
@@ -97,6 +98,7 @@ _SUM: Final = _native("sum", _summand)
 _PROD: Final = _native("prod", _summand)
 
 
+@plain_calls(_SUM, keeps_axes=True)
 def sum(
     x: Any,
     axis: Any = None,
@@ -121,6 +123,7 @@ def sum(
     return _with_options("sum", x, axis, dtype, out, keepdims, initial, where)
 
 
+@plain_calls(_PROD, keeps_axes=True)
 def prod(
     x: Any,
     axis: Any = None,
@@ -156,6 +159,7 @@ def averaged(x: Any, dtype: Any) -> Tensor:
 _MEAN: Final = _native("mean", averaged)
 
 
+@plain_calls(_MEAN, keeps_axes=True)
 def mean(
     x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, where: Any = True
 ) -> Tensor:
@@ -197,6 +201,7 @@ _ALL: Final = _native("all", _truths)
 _ANY: Final = _native("any", _truths)
 
 
+@plain_calls(_MAX, keeps_axes=True)
 def max(
     x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
 ) -> Tensor:
@@ -214,6 +219,7 @@ def max(
     return _with_options("max", x, axis, None, out, keepdims, initial, where)
 
 
+@plain_calls(_MIN, keeps_axes=True)
 def min(
     x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
 ) -> Tensor:
@@ -231,6 +237,7 @@ def min(
     return _with_options("min", x, axis, None, out, keepdims, initial, where)
 
 
+@plain_calls(_ALL, keeps_axes=True)
 def all(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, where: Any = True) -> Tensor:
     """Whether all elements along `axis` are true (not zero). True of nothing.
 
@@ -246,6 +253,7 @@ def all(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, where
     return _with_options("all", x, axis, None, out, keepdims, None, where)
 
 
+@plain_calls(_ANY, keeps_axes=True)
 def any(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, where: Any = True) -> Tensor:
     """Whether any element along `axis` is true (not zero). False of nothing.
 
@@ -284,6 +292,7 @@ _ARGMAX: Final = _native_index("argmax")
 _ARGMIN: Final = _native_index("argmin")
 
 
+@plain_calls(_ARGMAX, keeps_axes=False)
 def argmax(x: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Tensor:
     """The index along `axis` of the first largest element or NaN; of the raveled array if `axis` is None.
 
@@ -300,6 +309,7 @@ def argmax(x: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False)
     return result if out is None else write_out("argmax", out, result)
 
 
+@plain_calls(_ARGMIN, keeps_axes=False)
 def argmin(x: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Tensor:
     """The index along `axis` of the first smallest element or NaN; of the raveled array if `axis` is None.
 

@@ -207,7 +207,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "clip": floats.clip,
     "round": floats.round,
     "dot": contraction.dot,
-    "copy": copying.copy_in_order,
+    "copy": copying.copy,
     "clone": manipulation.copy,
     "repeat": rearranging.repeat,
     "take": take,

@@ -1,0 +1,55 @@
+"""Plain calls of reductions go to their native functions at once."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Final, Protocol, TypeVar, cast
+
+from .errors import checked, checks_itself
+
+F = TypeVar("F", bound=Callable[..., Any])
+_ABSENT: Final = object()
+
+
+class _Native(Protocol):
+    """What has a native function, or what stands for it, as ``run``."""
+
+    run: Callable[..., Any]
+
+
+def plain_calls(native: _Native, *, keeps_axes: bool) -> Callable[[F], F]:
+    """Decorator: ``f(x)`` and ``f(x, axis)``, as positional arguments or by name, call ``native.run``.
+
+    So does ``f(x, axis, keepdims=...)`` where that `keeps_axes`. All other calls go to the function, which is
+    `checked`: a wrapper that takes any arguments would cost each plain call a tenth of a microsecond.
+    """
+
+    def decorate(function: F) -> F:
+        general = checked(function.__name__, function)
+
+        def otherwise(x: Any, axis: Any, others: Any, options: dict[str, Any]) -> Any:
+            if others:
+                return general(x, axis, *others, **options)
+            if axis is not None:
+                options["axis"] = axis
+            return general(**options) if x is _ABSENT else general(x, **options)
+
+        def reduction(
+            x: Any = _ABSENT, axis: Any = None, *others: Any, keepdims: Any = False, **options: Any
+        ) -> Any:
+            if x is _ABSENT or others or options:
+                if keepdims is not False:
+                    options["keepdims"] = keepdims
+                return otherwise(x, axis, others, options)
+            return native.run(x, axis, None, None, keepdims)
+
+        def index(x: Any = _ABSENT, axis: Any = None, *others: Any, **options: Any) -> Any:
+            if x is _ABSENT or others or options:
+                return otherwise(x, axis, others, options)
+            return native.run(x, axis)
+
+        direct = functools.update_wrapper(reduction if keeps_axes else index, function)
+        return checks_itself(cast(F, direct))
+
+    return decorate
