@@ -149,9 +149,9 @@ def _sizes(op: str, shape: Any) -> Shape:
         raise _no_integer(op, "a shape must be integers", shape, ShapeError, error) from error
 
 
-def resolve_reshape(op: str, shape: Shape, wanted: Any) -> Shape:
+def resolve_reshape(op: str, shape: Shape, requested: Any) -> Shape:
     """The target of a reshape, with one -1 filled in."""
-    target = list(_sizes(op, wanted))
+    target = list(_sizes(op, requested))
     size = math.prod(shape)
     if target.count(-1) > 1 or min(target, default=0) < -1:
         raise ShapeError(

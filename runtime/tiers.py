@@ -115,16 +115,16 @@ class _Background:
         """Told where a call is going to need LLVM."""
         self._last = time.monotonic()
 
-    def give_way(self, wanted: Callable[[], bool]) -> None:
-        """Between two pieces of a job: let callers compile first. Raises `Abandoned` where the job is not
-        `wanted` any more."""
+    def give_way(self, is_needed: Callable[[], bool]) -> None:
+        """Between two pieces of a job: let callers compile first. Raises `Abandoned` unless the job
+        `is_needed` still."""
         with self._lock:
             while not self._hurried and not self._ending:
                 left = self._last + _QUIET_SECONDS - time.monotonic()
                 if left <= 0:
                     break
                 self._changed.wait(left)
-            if self._ending or not wanted():
+            if self._ending or not is_needed():
                 raise Abandoned
 
     def _let_callers_compile(self) -> None:

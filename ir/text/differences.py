@@ -9,7 +9,7 @@ from .names import Names
 from .printer import print_function
 
 
-def difference(one: Function | str, two: Function | str, before: str = "", after: str = "") -> str:
+def difference(old: Function | str, new: Function | str, before: str = "", after: str = "") -> str:
     """A unified diff of two Functions, or texts, called `before` and `after`; empty where they are the same.
 
     A value that is in both Functions has the same name in both, so that what passes left alone is not in the
@@ -24,8 +24,8 @@ def difference(one: Function | str, two: Function | str, before: str = "", after
     """
     names = Names()
     first, second = (
-        print_function(one, names=names, aligned=False) + "\n" if isinstance(one, Function) else one
-        for one in (one, two)
+        print_function(text, names=names, aligned=False) + "\n" if isinstance(text, Function) else text
+        for text in (old, new)
     )
     lines = difflib.unified_diff(
         first.splitlines(keepends=True), second.splitlines(keepends=True), before, after

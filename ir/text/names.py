@@ -25,14 +25,14 @@ class Names:
         }
     """
 
-    def __init__(self, known: Mapping[Value, str] | None = None) -> None:
-        self._known = dict(known or {})
-        numbers = [int(text) for text in self._known.values() if text.isdecimal() and text.isascii()]
+    def __init__(self, names: Mapping[Value, str] | None = None) -> None:
+        self._names = dict(names or {})
+        numbers = [int(text) for text in self._names.values() if text.isdecimal() and text.isascii()]
         self._number = max(numbers, default=-1) + 1
 
     def of(self, function: Function) -> dict[Value, str]:
         """The names of the values that `function` defines, with ``%`` before them."""
-        names, taken = self._known, set[str]()
+        names, taken = self._names, set[str]()
         values = list(function.params)
         for instruction in function.body:
             values += instruction.results

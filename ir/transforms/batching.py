@@ -51,18 +51,18 @@ def batch(function: Function, mapped: Sequence[bool], size: int) -> tuple[Functi
 
 
 def batch_region(
-    function: Function, mapped: Sequence[bool], size: int, wanted: Sequence[bool] | None = None
+    function: Function, mapped: Sequence[bool], size: int, batched: Sequence[bool] | None = None
 ) -> Function:
-    """As `batch`, with batch axes just for the results in `wanted` (default: all).
+    """As `batch`, with batch axes just for the results in `batched` (default: all).
 
-    What is mapped and not wanted is summed over the examples: the cotangent of what they share.
+    What is mapped and not batched is summed over the examples: the cotangent of what they share.
     """
     inner, flags = batch(function, mapped, size)
     b = Builder()
     b.params, b.body = list(inner.params), list(inner.body)
     results = []
     for position, (value, many) in enumerate(zip(inner.results, flags, strict=True)):
-        want = wanted is None or wanted[position]
+        want = batched is None or batched[position]
         if want:
             value = value if many else spread(b, value, size)
         elif many:

@@ -14,17 +14,17 @@ from ..graph import Function, Value
 from .reverse import pull_back
 
 
-def push_forward(function: Function, wrt: Sequence[int], given: Sequence[int]) -> Function:
-    """``(*params, *tangents of the params wrt) -> (*results, *tangents of the results given)``.
+def push_forward(function: Function, wrt: Sequence[int], positions: Sequence[int]) -> Function:
+    """``(*params, *tangents of the params wrt) -> (*results, *tangents of the results at positions)``.
 
-    *Requires*: the parameters `wrt` and the results `given` are floating. Raises GradientError where an op
-    has no gradient, or its gradient has none.
+    *Requires*: the parameters `wrt` and the results at `positions` are floating. Raises GradientError where
+    an op has no gradient, or its gradient has none.
 
     Example:
         >>> import tracejit as tj
         >>> from tracejit.ir.interpreter import interpret
         >>> f = tj.trace(lambda x: x * x, 3.0)
-        >>> [one.item() for one in interpret(push_forward(f, [0], [0]), [3.0, 0.5])]
+        >>> [value.item() for value in interpret(push_forward(f, [0], [0]), [3.0, 0.5])]
         [9.0, 3.0]
     """
     b = Builder()
@@ -32,9 +32,9 @@ def push_forward(function: Function, wrt: Sequence[int], given: Sequence[int]) -
     outputs = inline(b, function, params)
     b.location = None
     count = len(b.body)
-    seeds = [_zeros(b, outputs[i]) for i in given]
+    seeds = [_zeros(b, outputs[i]) for i in positions]
     pulled = _Sum(b)
-    for position, seed in zip(given, seeds, strict=True):
+    for position, seed in zip(positions, seeds, strict=True):
         pulled.add(outputs[position], seed)
     slopes = pull_back(b, tuple(b.body[:count]), pulled.parts, [params[i] for i in wrt])
     b.location = None
@@ -49,7 +49,7 @@ def push_forward(function: Function, wrt: Sequence[int], given: Sequence[int]) -
     b.location = None
     results = [
         _zeros(b, outputs[i]) if gradient is None else gradient
-        for i, gradient in zip(given, gradients, strict=True)
+        for i, gradient in zip(positions, gradients, strict=True)
     ]
     joint = b.finish(f"{function.name}_pushed", [*outputs, *results])
     live = needed(joint, joint.results)

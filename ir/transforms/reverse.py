@@ -163,9 +163,11 @@ def gradient(function: Function, wrt: Sequence[int]) -> Function:
     return builder.finish(f"grad_{function.name}", [value, *gradients])
 
 
-def split_pullback(function: Function, wrt: Sequence[int], given: Sequence[int] | None = None) -> Pullback:
-    """Differentiate `function` and cut it where the cotangents come in: those of the results `given`, by
-    default of every floating one.
+def split_pullback(
+    function: Function, wrt: Sequence[int], positions: Sequence[int] | None = None
+) -> Pullback:
+    """Differentiate `function` and cut it where the cotangents come in: those of the results at
+    `positions`, by default of every floating one.
 
     Cheap values (constants, broadcasts) are recomputed in the backward part; other forward values that it
     needs become residuals.
@@ -176,7 +178,7 @@ def split_pullback(function: Function, wrt: Sequence[int], given: Sequence[int] 
     length = len(joint.body)
     joint.location = None
     floating = tuple(i for i, output in enumerate(outputs) if is_differentiable(output.dtype))
-    differentiable = floating if given is None else tuple(given)
+    differentiable = floating if positions is None else tuple(positions)
     cotangents = [Value(outputs[i].type, f"ct{i}") for i in differentiable]
     seeds: dict[Value, Value] = {}
     for position, cotangent in zip(differentiable, cotangents, strict=True):
@@ -205,7 +207,7 @@ _RECOMPUTED = frozenset(("full", "iota", "constant", "broadcast"))
 def _cut(
     joint: Builder, forward_body: tuple[Instruction, ...], gradients: list[Value], inputs: set[Value]
 ) -> tuple[list[Value], tuple[Instruction, ...]]:
-    """The residuals, and the backward body in terms of them and the values in `given`."""
+    """The residuals, and the backward body in terms of them and `inputs`."""
     producers = {result: instruction for instruction in joint.body for result in instruction.results}
     forward = set(forward_body)
     residuals: dict[Value, None] = {}

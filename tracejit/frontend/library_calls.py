@@ -116,13 +116,13 @@ class LibraryCalls(Operations):
         return UNKNOWN if name in library.GIVES_OTHERS or name.startswith("tree_") else TRACED
 
     def call_transformed(
-        self, made: Transformed, positional: list[Any], named: dict[str, Any], run: Any, i: Any
+        self, transformed: Transformed, positional: list[Any], named: dict[str, Any], run: Any, i: Any
     ) -> Any:
         """Call what a transform made of a function."""
-        result = self.call(made.function, positional, named, run, i)
-        if made.name in library.GIVES_TENSORS:
+        result = self.call(transformed.function, positional, named, run, i)
+        if transformed.name in library.GIVES_TENSORS:
             return TRACED
-        return Group("tuple", (TRACED, TRACED)) if made.name == "value_and_grad" else result
+        return Group("tuple", (TRACED, TRACED)) if transformed.name == "value_and_grad" else result
 
     def _partial(self, positional: list[Any], named: dict[str, Any]) -> Any:
         """``functools.partial(f, ...)``; its arguments are handed over, as calls may change them."""

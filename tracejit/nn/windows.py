@@ -10,19 +10,19 @@ from ..eager.tensor import Tensor
 from ..ir.errors import DomainError, ShapeError, TracejitError
 
 
-def numbers(name: str, what: str, given: Any, count: int, least: int) -> tuple[int, ...]:
-    """`given`, an int or one for each of `count` axes, as ints of at least `least`."""
-    each = given if isinstance(given, (tuple, list)) else (given,)
+def numbers(name: str, what: str, value: Any, count: int, least: int) -> tuple[int, ...]:
+    """`value`, an int or one for each of `count` axes, as ints of at least `least`."""
+    each = value if isinstance(value, (tuple, list)) else (value,)
     try:
         result = tuple(operator.index(number) for number in each)
     except TracejitError:
         raise  # a traced integer says itself what is wrong
     except TypeError as error:
-        raise DomainError(f"{name}: {what} must be integers, got {given!r}") from error
+        raise DomainError(f"{name}: {what} must be integers, got {value!r}") from error
     result = result * count if len(result) == 1 else result
     if len(result) != count or min(result) < least:
         raise DomainError(
-            f"{name}: {what} must be an int or {count} ints, of at least {least}, got {given!r}"
+            f"{name}: {what} must be an int or {count} ints, of at least {least}, got {value!r}"
         )
     return result
 

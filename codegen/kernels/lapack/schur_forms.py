@@ -96,13 +96,13 @@ def sylvester(p: Problem) -> Reg | None:
     is_adjoint = p.instruction.attrs["is_adjoint"]
     parts = _sylvester_parts(p.instruction, p.bytes)
     first, second, left, right, scale = (p.place(start) for start in parts.start.values())
-    one, zero = p.element(1.0), p.element(0.0)
+    unit, zero = p.element(1.0), p.element(0.0)
 
     def product(
         ops: str, sizes: tuple[int, int, int], x: str, x_rows: int, y: str, y_rows: int, to: str
     ) -> None:
         a, b = (f"'{op}" for op in ops)
-        p.call("gemm", [a, b, *sizes, one, x, x_rows, y, y_rows, zero, to, sizes[0]], info=False)
+        p.call("gemm", [a, b, *sizes, unit, x, x_rows, y, y_rows, zero, to, sizes[0]], info=False)
 
     # y^T = v^T q^T conj(u)
     product("NN", (columns, rows, columns), v, columns, q, columns, first)

@@ -16,7 +16,7 @@ def increment(body: Function, carry: int) -> int | None:
         return None
     x, y = step.operands
     other = y if x is param else x if y is param and step.op.name == "add" else None
-    number = next((made for made in body.body if other in made.results), None)
+    number = next((instruction for instruction in body.body if other in instruction.results), None)
     if number is None or number.op.name != "full":
         return None
     value = int(number.attrs["value"])

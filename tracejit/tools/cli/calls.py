@@ -13,9 +13,9 @@ class Call:
     """A call of the user's function by a flat list of the arguments that are not static."""
 
     def __init__(
-        self, label: str, fn: Callable[..., Any], static: dict[str, Any], known: tuple[str, ...]
+        self, label: str, fn: Callable[..., Any], static: dict[str, Any], passed: tuple[str, ...]
     ) -> None:
-        self.label, self.fn, self.static, self.known = label, fn, static, known
+        self.label, self.fn, self.static, self.passed = label, fn, static, passed
         self.names: list[str] = []
         #: How many of the arguments follow the named parameters, for ``*args``.
         self.extra = 0
@@ -61,7 +61,7 @@ class Call:
                 self.names.append(parameter.name)
                 values.append(named[parameter.name])
             elif (
-                waiting and parameter.name not in self.known and parameter.kind is not parameter.KEYWORD_ONLY
+                waiting and parameter.name not in self.passed and parameter.kind is not parameter.KEYWORD_ONLY
             ):
                 self.names.append(parameter.name)
                 values.append(waiting.pop(0))
@@ -84,7 +84,7 @@ class Call:
 
     def _check_missing(self, names: list[str]) -> None:
         """Raise UsageError where arguments are not given."""
-        if names and names[0] in self.known:
+        if names and names[0] in self.passed:
             raise UsageError(f"{self.label}: {names[0]} is static: give it with --static {names[0]}=VALUE")
         if len(names) == 1:
             raise UsageError(f"{self.label}: no type for {names[0]}: give it with --arg {names[0]}=TYPE")

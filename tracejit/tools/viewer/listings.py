@@ -26,20 +26,20 @@ class StageNames(Names, Mapping[Value, str]):
         self._before: dict[tuple[str, tuple[int, ...]], str] = {}
 
     def __getitem__(self, value: Value) -> str:
-        return sigil_name("%", self._known[value])
+        return sigil_name("%", self._names[value])
 
     def __iter__(self) -> Iterator[Value]:
-        return iter(self._known)
+        return iter(self._names)
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._names)
 
     def learn(self, function: Function) -> None:
         """Name what has no name yet."""
         self.of(function)
         for instruction in function.body:
             if instruction.origins and len(instruction.results) == 1:
-                self._before[instruction.op.name, instruction.origins] = self._known[instruction.result]
+                self._before[instruction.op.name, instruction.origins] = self._names[instruction.result]
             for region in instruction.regions:
                 if instruction.op.kind is Kind.REGION:
                     self._learn_copies(instruction, region)
@@ -47,7 +47,7 @@ class StageNames(Names, Mapping[Value, str]):
 
     def _learn_copies(self, group: Instruction, region: Function) -> None:
         """The values in a fused group have the names that they have outside."""
-        names = self._known
+        names = self._names
         for inner, outer in zip(region.params, group.operands, strict=True):
             if outer in names:
                 names.setdefault(inner, names[outer])

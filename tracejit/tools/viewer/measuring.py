@@ -102,13 +102,13 @@ def _with_inner(kernels: dict[str, SiteTime], inner: dict[str, SiteTime]) -> lis
     return [Timed(name, inner[name].runs, seconds) for name, seconds in times.items()]
 
 
-def made_up(function: Function, known: Sequence[Array | None]) -> list[Array]:
-    """Inputs for `function`: `known` ones, and random floats and small valid indices for the others."""
+def made_up(function: Function, inputs: Sequence[Array | None]) -> list[Array]:
+    """Inputs for `function`: those in `inputs`, random floats and small valid indices for None."""
     generator = np.random.default_rng(0)
     limit = _smallest_indexed(function)
     return [
         _random(param, generator, limit) if value is None else value
-        for param, value in zip(function.params, [*known, *[None] * len(function.params)], strict=False)
+        for param, value in zip(function.params, [*inputs, *[None] * len(function.params)], strict=False)
     ]
 
 
