@@ -1,7 +1,7 @@
 """Errors of public functions name the function and the argument.
 
 Public functions are called through `checked`. Where an error leaves one, and only then, its arguments are
-compared with what its parameters take (`argument_kinds`): the error then says which one is wrong, what was
+compared with what its parameters take (`wrong_arguments`): the error then says which one is wrong, what was
 expected and what came. What user code raised goes through as it is; so do AttributeError, KeyError and their
 like where every argument is of its kind, since those are mistakes of ours.
 """
@@ -190,13 +190,14 @@ def explain(
     """
     if isinstance(error, _REPORTS) or _is_users(error):
         return
-    kinds = import_module(".kinds", __package__)  # nothing that a program without mistakes needs
-    arguments = kinds.bound_arguments(function, args, kwargs)
+    # nothing that a program without mistakes needs
+    wrong_arguments = import_module(".wrong_arguments", __package__)
+    arguments = wrong_arguments.bound_arguments(function, args, kwargs)
     if arguments is None:  # Python's own message names the function and its parameter
         return
-    wrong = kinds.wrong_argument(name, function, arguments)
+    wrong = wrong_arguments.wrong_argument(name, function, arguments)
     if wrong is None and isinstance(error, DTypeError) and "complex" in str(error):
-        wrong = kinds.complex_arguments(function, arguments)
+        wrong = wrong_arguments.complex_arguments(function, arguments)
     if isinstance(error, TracejitError):
         _complete(name, wrong, error, op)
     elif isinstance(error, RecursionError):
