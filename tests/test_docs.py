@@ -48,3 +48,24 @@ def test_the_readme_names_files_that_exist() -> None:
         for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / document).read_text()):
             if not target.startswith("http"):
                 assert (ROOT / target).exists(), f"{document}: {target}"
+
+
+def test_the_rooms_of_the_architecture() -> None:
+    """Each package is in its table, with modules that are there to be read first; it stays short."""
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    assert len(text.splitlines()) <= 150
+    rows = re.findall(r"^\| (\W*`\w+/.*?) \| (.*) \| (.*) \|$", text, re.MULTILINE)
+    assert len(rows) > 30
+    rooms = {name.rstrip("/") for places, _, _ in rows for name in re.findall(r"`([\w/.]+)`", places)}
+    for places, _, modules in rows:
+        room = ROOT / re.findall(r"`([\w/.]+)`", places)[0]
+        for module in re.findall(r"`([\w/.]+\.py)`", modules):
+            assert (room / module).exists(), f"{room}/{module}"
+    packages = {
+        path.parent.relative_to(ROOT).as_posix()
+        for layer in ("ir", "codegen", "runtime", "tracejit")
+        for path in (ROOT / layer).glob("*/__init__.py")
+        if not path.parent.is_symlink()
+    }
+    besides = {f"tracejit/{name}" for name in re.findall(r"`(\w+)/`", text)}
+    assert packages <= rooms | besides, packages - rooms - besides
