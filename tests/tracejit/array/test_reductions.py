@@ -191,3 +191,40 @@ def test_errors():
             tj.sum(x, bad)
     with pytest.raises(AxisError, match="argmax"):
         tj.argmax(x, 2)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "mean", "max", "min", "all", "any", "argmax", "argmin"])
+def test_arguments_by_place_and_by_other_libraries_names(name):
+    """All spellings of a call that is not plain, of the function and of the method."""
+    x = tensor([[1.0, 5.0, 2.0], [3.0, 0.0, 4.0]])
+    function, method = getattr(tj, name), getattr(x, name)
+    expected = function(x, axis=1, keepdims=True).numpy()
+    assert expected.shape == (2, 1)
+    for result in (
+        function(x, 1, keepdims=True),
+        function(input=x, dim=1, keepdim=True),
+        function(x, dim=1, keepdims=True),
+        function(a=x, axis=1, keepdims=True),
+        function(x=x, axis=1, keepdims=True),
+        method(1, keepdims=True),
+        method(dim=1, keepdim=True),
+        method(axis=1, out=None, keepdims=True),
+    ):
+        np.testing.assert_array_equal(result.numpy(), expected)
+    np.testing.assert_array_equal(function(x, None).numpy(), method().numpy())
+    for call in (lambda: function(), lambda: function(x, spam=1), lambda: function(x, *[None] * 9)):
+        with pytest.raises(TypeError, match=rf"{name}\(\)"):
+            call()
+
+
+def test_plain_calls_have_no_wrapper_around_them():
+    """``checked`` catches what is wrong with other calls; around plain ones it would cost 0.1 us."""
+    called = []
+    native = tj.sum.__closure__[tj.sum.__code__.co_freevars.index("native")].cell_contents
+    run = native.run
+    native.run = lambda *arguments: called.append(arguments)
+    try:
+        tj.sum("x", 0), tj.sum("x", axis=(0, 1), keepdims=True)
+    finally:
+        native.run = run
+    assert called == [("x", 0, None, None, False), ("x", (0, 1), None, None, True)]
