@@ -114,6 +114,37 @@ def _associated(m: Evaluator, order: Any, n: Any, x: Any) -> Any:
     return m.where(whole & (m.abs(value_of(x)) <= 1.0), value, math.nan)
 
 
+def _spherical(m: Evaluator, n: Any, order: Any, theta: Any) -> Any:
+    """The spherical harmonic of integer degree `n` and `order` at the polar angle `theta` and azimuth 0.
+
+    By the recurrence of normalized functions, whose coefficients are square roots, so that nothing overflows.
+    """
+    size = m.abs(order)
+    sine, cosine = m.abs(m.sin(theta)), m.cos(theta)
+    # from the order itself as degree: (-1)^m sqrt((2 m + 1)!! / (4 pi (2 m)!!)) sin(theta)^m
+    _, now = m.loop(
+        lambda i, total: i <= size,
+        lambda i, total: (i + 1.0, total * sine * -m.sqrt(1.0 + 0.5 / i)),
+        1.0,
+        m.constant(math.sqrt(0.25 / math.pi), theta),
+    )
+
+    def turn(k: Any, now: Any, before: Any) -> tuple[Any, Any, Any]:
+        low = (k - size) * (k + size)
+        k = k + 1.0
+        high = (k - size) * (k + size)
+        outer, inner = 4.0 * k * k - 1.0, 4.0 * (k - 1.0) * (k - 1.0) - 1.0
+        part = before * m.sqrt(m.where(low > 0.0, low / inner, 0.0))
+        return k, (now * cosine - part) * m.sqrt(outer / high), now
+
+    _, value, _ = m.loop(lambda k, now, before: k < n, turn, size, now, m.constant(0.0, theta))
+    odd = ~m.eq(m.floor(size * 0.5) * 2.0, size)
+    value = m.where((order < 0.0) & odd, -value, value)
+    value = m.where(size > n, 0.0, value)
+    whole = m.eq(m.floor(n), n) & m.eq(m.floor(order), order) & (n < TURNS)
+    return m.where(whole, value, math.nan)
+
+
 def _lambert(m: Evaluator, z: Any, lower: bool) -> Any:
     """The branch 0 of W, or the branch -1."""
     high, low = m.two_product(z * 0.0 + _E, z)
@@ -160,5 +191,6 @@ define_by_jets("hyp1f1", "a b x", _confluent, True, True, True)
 define_by_jets("hyp2f1", "a b c z", _gauss, True, True, True, True)
 define_by_jets("eval_legendre", "n x", _legendre, None, True)
 define_by_jets("lpmv", "m v x", _associated, None, None, True)
+define_by_jets("sph_legendre_p", "n m theta", _spherical, None, None, True)
 define("lambertw_0", "z", lambda m, orders, z: _lambert(m, z, False), _lambert_slope("lambertw_0"))
 define("lambertw_m1", "z", lambda m, orders, z: _lambert(m, z, True), _lambert_slope("lambertw_m1"))

@@ -51,7 +51,7 @@ FAMILIES: Final = {
     "incomplete_beta": "betainc betaincc beta_density betaincinv",
     "bessel": "kv kve iv ive jv",
     "integrals": "exp1 expi expn si ci spence ellipk ellipe",
-    "hypergeometric": "hyp1f1 hyp2f1 eval_legendre lpmv lambertw_0 lambertw_m1",
+    "hypergeometric": "hyp1f1 hyp2f1 eval_legendre lpmv sph_legendre_p lambertw_0 lambertw_m1",
     "bessel_integer": "j0 j1 y0 y1 i0 i1 i0e i1e k0 k1 k0e k1e",
 }
 _MODULES: Final = {name: module for module, names in FAMILIES.items() for name in names.split()}

@@ -34,6 +34,19 @@ def associated(m: Any, n: Any, x: Any) -> Any:
     return value
 
 
+def spherical(n: Any, m: Any, theta: Any) -> Any:
+    order, degree = int(m), int(n)
+    factor = mp.sqrt(
+        (2 * degree + 1) / (4 * mp.pi) * mp.factorial(degree - order) / mp.factorial(degree + order)
+    )
+    return factor * associated(m, n, mp.cos(theta))
+
+
+def degrees_orders_and_angles(rng: Rng, count: int) -> list[Array]:
+    order, degree, _ = degrees_and_orders(rng, count)
+    return [degree, order, rng.uniform(0, np.pi, count)]
+
+
 def branch(k: int) -> Any:
     return lambda z: mp.lambertw(z, k).real
 
@@ -48,6 +61,9 @@ CASES = (
     Case("eval_legendre", "0 <= n < 30, -1 < x < 1; ulps of 1", mp.legendre, degrees, 20, floor=1.0),
     Case("lpmv", "|m| <= v < 12, -1 < x < 1; ulps of (2 v)!", associated, degrees_and_orders, 40,
          floor=lambda m, v, x: float(mp.factorial(v + m) / mp.factorial(v) / 4)),
+    Case("sph_legendre_p", "|m| <= n < 12, 0 < theta < pi; ulps of 1", spherical,
+         degrees_orders_and_angles, 12,
+         {(0, 0, 1): 120}, floor=1.0),
     Case("lambertw_0", "-1 / e < z", branch(0), mixed(uniform(-0.3678, 3), powers(-300, 300)), 4, digits=60),
     Case("lambertw_m1", "-1 / e < z < 0", branch(-1),
          mixed(uniform(-0.3678, 0), lambda rng, count: -powers(-300, -1)(rng, count)), 4, digits=60),

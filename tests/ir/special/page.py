@@ -26,7 +26,7 @@ cancels.
 Where a series, recurrence or fraction needs more than 100,000 terms, the result is NaN: `gammainc` for a
 above some 10^8, `jv` and `iv` for orders above 10^5, `hyp2f1` within 4e-4 of 1. `zeta` and `polygamma` are
 NaN below -10,000. `hyp1f1` and `hyp2f1` are their series: large parameters of unlike signs cancel.
-`lambertw` has the two real branches and is real. `sph_harm`, which is complex, is not there. `jv` of
+`lambertw` has the two real branches and is real. `jv` of
 negative orders that are no integers is NaN. Where functions have limits at infinity, those are their
 values; SciPy has NaN for some.
 
@@ -45,9 +45,10 @@ functions and of ops (`tests/ir/special/test_special_gradients.py`, to second or
 """
 TAIL = """
 `gammaincinv`, `gammainccinv` and `betaincinv` are Newton's rule on these functions, and as exact as these
-allow. `log_ratio`, `gamma_density` and `beta_density` are what gradients are written with; `si` and `ci`
-are the parts of `sici`, `riemann_zeta` is `zeta` of one argument, `lambertw_0` and `lambertw_m1` are
-branches of `lambertw`. Times beside SciPy and JAX are in [special-times.md](special-times.md).
+allow. `log_ratio`, `gamma_density` and `beta_density` are what gradients are written with; `si` and `ci` are
+the parts of `sici`, `riemann_zeta` is `zeta` of one argument, `lambertw_0` and `lambertw_m1` are branches of
+`lambertw`, and `sph_harm_y` is `sph_legendre_p` turned by the azimuth. Times beside SciPy and JAX are in
+[special-times.md](special-times.md).
 """
 
 

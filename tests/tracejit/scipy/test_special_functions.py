@@ -121,8 +121,8 @@ def test_elliptic_integrals_of_large_parameters() -> None:
 def test_every_name_is_there() -> None:
     assert all(callable(getattr(S, name)) for name in S.__all__)
     assert set(S.__all__) <= set(dir(S))
-    with pytest.raises(AttributeError, match="no attribute 'sph_harm'"):
-        S.sph_harm  # noqa: B018
+    with pytest.raises(AttributeError, match="no attribute 'airy'"):
+        S.airy  # noqa: B018
 
 
 @pytest.mark.parametrize(
@@ -166,3 +166,40 @@ def test_wrong_arguments_are_named() -> None:
         S.multigammaln(3.0, 10**13)
     with pytest.raises(tj.GradientError, match="expn"):
         tj.grad(S.expn)(2.0, 1.0)
+
+
+def test_spherical_harmonics() -> None:
+    """By their formula from associated Legendre functions, of negative orders and angles, too."""
+    n, m = (axis.ravel() for axis in np.meshgrid(np.arange(-1, 9), np.arange(-9, 10)))
+    rng = np.random.default_rng(4)
+    theta, phi = rng.uniform(-4, 4, (2, n.size))
+    value = np.zeros(n.size, complex)
+    inside = np.abs(m) <= n
+    ratio = [
+        math.factorial(i - j) / math.factorial(i + j)
+        for i, j in zip(n[inside], np.abs(m)[inside], strict=True)
+    ]
+    legendre = S.lpmv(np.abs(m), n, np.cos(theta)).numpy()[inside]
+    sign = np.where((m < 0) & (m % 2 == 1), -1.0, 1.0)[inside]
+    factor = sign * np.sqrt((2 * n[inside] + 1) / (4 * np.pi) * ratio)
+    value[inside] = factor * legendre * np.exp(1j * m[inside] * phi[inside])
+    for function in (S.sph_harm_y, tj.jit(S.sph_harm_y)):
+        result = function(tj.tensor(n), tj.tensor(m), tj.tensor(theta), tj.tensor(phi)).numpy()
+        assert np.allclose(result, value, rtol=1e-12, atol=1e-14)
+    assert np.array_equal(S.sph_harm(m, n, phi, theta).numpy(), S.sph_harm_y(n, m, theta, phi).numpy())
+    assert np.isnan(S.sph_harm_y(2.5, 1, theta, phi).numpy()).all()
+
+
+def test_spherical_harmonics_have_derivatives() -> None:
+    # d^2 / dtheta^2 + cot(theta) d / dtheta + (n (n + 1) - m^2 / sin(theta)^2) takes them to 0
+    def real(theta: Any, phi: Any) -> Any:
+        return S.sph_harm_y(5, 3, theta, phi).real
+
+    theta, phi = 0.7, 0.4
+    first, second = tj.grad(real)(theta, phi), tj.grad(tj.grad(real))(theta, phi)
+    rest = first / np.tan(theta) + (30 - 9 / np.sin(theta) ** 2) * real(theta, phi)
+    assert float(second) == pytest.approx(-float(rest), rel=1e-12)
+    turning = tj.grad(tj.grad(real, argnums=1), argnums=1)(theta, phi)
+    assert float(turning) == pytest.approx(-9 * float(real(theta, phi)), rel=1e-12)
+    large = S.sph_harm_y(200, 150, theta, phi)
+    assert np.isfinite(large.numpy())

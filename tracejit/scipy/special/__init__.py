@@ -18,7 +18,7 @@ _MODULES = {
     "gamma_functions": (
         "beta betaln binom comb digamma factorial gamma gammaln loggamma multigammaln polygamma psi zeta"
     ),
-    "hypergeometric": "eval_legendre hyp1f1 hyp2f1 lambertw lpmv",
+    "hypergeometric": "eval_legendre hyp1f1 hyp2f1 lambertw lpmv sph_harm sph_harm_y sph_legendre_p",
     "incomplete": "betainc betaincc betaincinv gammainc gammaincc gammainccinv gammaincinv",
     "information": "entr kl_div rel_entr xlog1py xlogy",
     "integrals": "ellipe ellipk exp1 expi expn sici spence",
@@ -55,7 +55,16 @@ if _TYPE_CHECKING:
         psi,
         zeta,
     )
-    from .hypergeometric import eval_legendre, hyp1f1, hyp2f1, lambertw, lpmv
+    from .hypergeometric import (
+        eval_legendre,
+        hyp1f1,
+        hyp2f1,
+        lambertw,
+        lpmv,
+        sph_harm,
+        sph_harm_y,
+        sph_legendre_p,
+    )
     from .incomplete import betainc, betaincc, betaincinv, gammainc, gammaincc, gammainccinv, gammaincinv
     from .information import entr, kl_div, rel_entr, xlog1py, xlogy
     from .integrals import ellipe, ellipk, exp1, expi, expn, sici, spence
@@ -138,6 +147,9 @@ __all__ = [
     "sici",
     "softmax",
     "spence",
+    "sph_harm",
+    "sph_harm_y",
+    "sph_legendre_p",
     "xlog1py",
     "xlogy",
     "y0",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...array.operands import SCALARS, as_tensor, promoted, run
 from ...eager.tensor import Tensor
 from ...ir.errors import DomainError
-from .operands import special
+from .operands import floats, special
 
 
 def hyp1f1(a: Any, b: Any, x: Any) -> Tensor:
@@ -65,6 +66,49 @@ def lpmv(m: Any, v: Any, x: Any) -> Tensor:
     return special("lpmv", m, v, x)
 
 
+def sph_legendre_p(n: Any, m: Any, theta: Any) -> Tensor:
+    """The spherical harmonic of integer degree n and order m at the polar angle theta and the azimuth 0; 0
+    where the degree is below the order.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.scipy.special.sph_legendre_p(2, 1, 0.5)
+        tensor(-0.32503853)
+
+    Semantics: ``scipy.special.sph_legendre_p`` without ``diff_n``. Gradients flow to theta.
+    """
+    return special("sph_legendre_p", n, m, theta)
+
+
+def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any) -> Tensor:
+    """The spherical harmonic of integer degree n and order m at the polar angle theta and the azimuth phi.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.scipy.special.sph_harm_y(2, 1, 0.5, 0.25)
+        tensor(-0.31493387-0.08041582j)
+
+    It has the phase (-1)^m of Condon and Shortley. Semantics: ``scipy.special.sph_harm_y`` without
+    ``diff_n``. Gradients flow to the angles.
+    """
+    order = m if type(m) in SCALARS else run("stop_gradient", as_tensor(m))
+    size, angle = promoted(sph_legendre_p(n, m, theta), *floats(run("mul", order, phi)))
+    return run("complex", run("mul", size, run("cos", angle)), run("mul", size, run("sin", angle)))
+
+
+def sph_harm(m: Any, n: Any, theta: Any, phi: Any) -> Tensor:
+    """``sph_harm_y(n, m, phi, theta)``: here theta is the azimuth, and phi the polar angle.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.scipy.special.sph_harm(1, 2, 0.25, 0.5)
+        tensor(-0.31493387-0.08041582j)
+
+    Semantics: ``scipy.special.sph_harm``, which SciPy had up to 1.16.
+    """
+    return sph_harm_y(n, m, phi, theta)
+
+
 def lambertw(z: Any, k: int = 0) -> Tensor:
     """The real branch `k` of Lambert's W, which solves w exp(w) = z: 0 for z >= -1 / e, -1 for -1 / e <= z <
     0.
@@ -83,4 +127,13 @@ def lambertw(z: Any, k: int = 0) -> Tensor:
     return special("lambertw_m1" if k else "lambertw_0", z)
 
 
-__all__ = ["eval_legendre", "hyp1f1", "hyp2f1", "lambertw", "lpmv"]
+__all__ = [
+    "eval_legendre",
+    "hyp1f1",
+    "hyp2f1",
+    "lambertw",
+    "lpmv",
+    "sph_harm",
+    "sph_harm_y",
+    "sph_legendre_p",
+]
