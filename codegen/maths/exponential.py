@@ -144,6 +144,11 @@ def exp(b: Emitter, x: Reg) -> Reg:
     return scale(b, muladd(b, r, slope, 1.0), biased)
 
 
+def exp_of_negative(b: Emitter, x: Reg) -> Reg:
+    """e^x for x <= 0, within 1 ulp: `exp` without what keeps it from overflow."""
+    return _exp_wide(b, b.max(EXP_RANGE[x.dtype][0], x)) if lookup.usable(b, x) else exp(b, x)
+
+
 def exp2(b: Emitter, x: Reg) -> Reg:
     """2^x, within 1 ulp; exact for integers."""
     low, high = EXP2_RANGE[x.dtype]
