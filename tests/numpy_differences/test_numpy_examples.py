@@ -80,9 +80,6 @@ _BY_REASON = {
         "load",
         "savez",
     ],
-    "one base": [
-        "logspace",
-    ],
     "the input is not overwritten": [
         "median",
         "percentile",
@@ -90,9 +87,6 @@ _BY_REASON = {
     ],
     "a partition is a sort": [
         "partition",
-    ],
-    "matrices": [
-        "poly",
     ],
     "poly1d": [
         "polyder",

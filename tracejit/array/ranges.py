@@ -162,7 +162,8 @@ def logspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> Tensor:
-    """`num` numbers from ``base ** start`` to ``base ** stop``, evenly spaced in the exponent.
+    """`num` numbers from ``base ** start`` to ``base ** stop``, evenly spaced in the exponent, for each
+    `base`.
 
     Example:
         >>> import tracejit as tj
@@ -171,8 +172,16 @@ def logspace(
 
     Semantics: ``numpy.logspace``.
     """
+    if not isinstance(base, float):
+        base = floating(base)
+        if base.ndim:
+            ends = as_tensor(start), as_tensor(stop)
+            rank = max(base.ndim, *(end.ndim for end in ends))
+            start, stop, base = (reshaped(x, (*[1] * (rank - x.ndim), *x.shape)) for x in (*ends, base))
+            place = normalize_axis("logspace", axis, rank + 1)
+            base = reshaped(base, (*base.shape[:place], 1, *base.shape[place:]))
     exponents = linspace(start, stop, num, endpoint, axis=axis)
-    result = run("pow", floating(base) if not isinstance(base, float) else base, exponents)
+    result = run("pow", base, exponents)
     return result if dtype is None else cast(result, as_dtype(dtype))
 
 

@@ -142,3 +142,20 @@ def test_default_dtype():
 def test_the_namespace_is_complete():
     module = sys.modules["tracejit.array"]
     assert all(callable(getattr(module, name)) for name in module.__all__)
+
+
+@pytest.mark.parametrize(
+    ("start", "stop", "base", "axis"),
+    [
+        (2.0, 3.0, [2.0, 3.0], -1),
+        (2.0, 3.0, [2, 3], 0),
+        ([1.0, 2.0], 3.0, [[2.0], [3.0]], 1),
+        (0, 2, np.float32(2), 0),
+    ],
+)
+def test_logspace_of_several_bases(start, stop, base, axis):
+    theirs = np.logspace(start, stop, 4, base=base, axis=axis)
+    ours = tj.logspace(start, stop, 4, base=base, axis=axis)
+    assert ours.dtype == theirs.dtype
+    assert ours.shape == theirs.shape
+    assert np.allclose(ours.numpy(), theirs)

@@ -221,16 +221,23 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Tensor:
 
 
 def poly(seq_of_zeros: Any) -> Tensor:
-    """The coefficients of the polynomial with these zeros, the first of them 1.
+    """The coefficients of the polynomial with these zeros, the first of them 1; of a square matrix, its
+    characteristic polynomial.
+
+    Eagerly, they are real where each complex zero has its conjugate, as NumPy's; under a trace they are as
+    complex as the zeros.
 
     Example:
         >>> import tracejit as tj
         >>> tj.poly([1.0, 2.0])
         tensor([ 1., -3.,  2.])
 
-    Raises ShapeError unless `seq_of_zeros` has rank 1. Semantics: ``numpy.poly``, without matrices.
+    Raises ShapeError unless `seq_of_zeros` has rank 1 or is a square matrix. Semantics: ``numpy.poly``.
     """
-    zeros = averaged(_line("poly", seq_of_zeros), None)
+    zeros = as_tensor(seq_of_zeros)
+    if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] > 0:
+        zeros = run("eigvals", floating(zeros))
+    zeros = averaged(_line("poly", zeros), None)
     if not zeros.shape[0]:
         return filled(1.0, (), FLOAT64)
     coefficients = filled(1, (1,), zeros.dtype)
@@ -238,6 +245,10 @@ def poly(seq_of_zeros: Any) -> Tensor:
         shifted = concatenate([coefficients, filled(0, (1,), zeros.dtype)])
         product = run("mul", coefficients, getitem(zeros, place))
         coefficients = run("sub", shifted, concatenate([filled(0, (1,), zeros.dtype), product]))
+    if is_complex(zeros.dtype) and not zeros.is_traced:
+        values = np.sort(zeros.detach().numpy())
+        if np.array_equal(values, np.sort(values.conj())):
+            return run("real", coefficients)
     return coefficients
 
 

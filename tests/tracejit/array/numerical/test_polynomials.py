@@ -98,3 +98,27 @@ def test_batches():
 def test_errors(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    "zeros",
+    [
+        [[1.0, 2.0], [3.0, 4.0]],
+        [[0, 1], [-1, 0]],
+        [[1j, 2], [3, 4]],
+        [1j, -1j],
+        [1 + 1j, 2],
+        [],
+    ],
+)
+def test_poly_of_matrices_and_conjugates(zeros):
+    ours, theirs = tj.poly(zeros), np.poly(zeros)
+    assert ours.dtype == np.asarray(theirs).dtype
+    assert np.allclose(ours.numpy(), theirs)
+    if len(zeros):
+        assert np.allclose(tj.jit(tj.poly)(tj.tensor(zeros)).numpy(), theirs)
+
+
+def test_poly_of_other_shapes_is_an_error():
+    with pytest.raises(tj.ShapeError, match="poly: expected a line"):
+        tj.poly([[1.0, 2.0, 3.0]])
