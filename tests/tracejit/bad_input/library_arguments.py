@@ -47,10 +47,9 @@ _SPECIAL: dict[str, Any] = {
 OF_LIBRARIES: dict[str, Any] = {
     "linalg.cholesky": {"a": A, "upper": True, "on_error": "nan"},
     "linalg.cond": {"x": A, "p": 2},
-    "linalg.cross": {"x": A, "y": A, "axisa": 0, "axisb": 0, "axisc": 0, "axis": None},
     "linalg.diagonal": {"x": A, "offset": 0},
     "linalg.eigh": {"a": A, "UPLO": "L"},
-    "linalg.eigvalsh": {"a": Z, "UPLO": "U"},
+    "linalg.eigvalsh": {"a": Z + Z.conj().T, "UPLO": "U"},
     "linalg.lstsq": {"a": A, "b": A, "rcond": 1e-9},
     "linalg.matrix_norm": {"x": A, "keepdims": True, "ord": "nuc"},
     "linalg.matrix_power": {"a": A, "n": -2},
