@@ -47,7 +47,7 @@ def hermitian(x: Any) -> Any:
 
 
 def varied(name: str, x: Any, kind: str) -> Any:
-    """`x` as real or complex numbers ("f" or "c"), its equal elements a little apart, so that no singular value
+    """`x` as real or complex numbers ("f" or "c"), equal elements a little apart, so that no singular value
     or eigenvalue occurs twice; Hermitian where it was."""
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     result = x + 0.02 * rng.standard_normal(x.shape) if x.dtype.kind == "f" or kind == "c" else x.real
