@@ -1,4 +1,5 @@
-"""`schur`, `ldl` and `solve_sylvester`: by what defines them, beside SciPy, native, and their gradients."""
+"""`schur`, `ldl`, `polar` and `solve_sylvester`: by what defines them, beside SciPy, native, and their
+gradients."""
 
 from __future__ import annotations
 
@@ -212,6 +213,17 @@ def test_gradients_of_sylvester_use_its_schur_forms() -> None:
     compiled = tj.jit(tj.value_and_grad(loss, (0, 1)))
     text = compiled.lower(random(np.float64, 5, 5), random(np.float64, 3, 3)).as_text("optimized")
     assert text.count("= schur(") == 2
+
+
+@pytest.mark.parametrize("side", ["right", "left"])
+@pytest.mark.parametrize("shape", [(3, 3), (4, 3), (3, 5)], ids=str)
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+def test_gradients_of_polar_decompositions_of_equal_singular_values(
+    dtype: Any, shape: tuple[int, int], side: str
+) -> None:
+    for at in (np.eye(*shape, dtype=dtype), 2 * np.eye(*shape, dtype=dtype), random(dtype, *shape)):
+        for number in range(2):
+            check(lambda x, number=number: weighted(LINALG.polar(x, side)[number], number), at)
 
 
 def test_batches_have_the_bits_of_single_matrices() -> None:

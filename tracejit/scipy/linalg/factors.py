@@ -218,26 +218,3 @@ def rows_at(x: Tensor, rows: Tensor) -> Tensor:
     places = reshaped(rows, (*rows.shape, 1))
     from_all = run("broadcast", places, shape=(*rows.shape, x.shape[-1]))
     return take_along_axis(x, from_all, axis=-2)
-
-
-def polar(a: Any, side: str = "right") -> tuple[Tensor, Tensor]:
-    """u with orthonormal columns (rows of wide matrices) and positive semidefinite p, with a = u p.
-
-    With ``side="left"``, a = p u. Gradients hold for equal singular values, too.
-
-    Example:
-        >>> import tracejit as tj
-        >>> u, p = tj.scipy.linalg.polar([[0.0, -2.0], [3.0, 0.0]])
-        >>> p
-        tensor([[3., 0.],
-                [0., 2.]])
-
-    Raises LinAlgError where the singular values do not converge. Semantics: ``scipy.linalg.polar``.
-    """
-    name = "scipy.linalg.polar"
-    if side not in ("right", "left"):
-        raise AttributeValueError(f"{name}: side must be 'right' or 'left', got {side!r}")
-    u, s, vh = several("svd", matrices(name, a), full_matrices=False)
-    values = reshaped(run("cast", s, dtype=u.dtype), (*s.shape[:-1], 1, s.shape[-1]))
-    w = adjoint(vh) if side == "right" else u
-    return matmul(u, vh), matmul(w * values, adjoint(w))
