@@ -3,8 +3,8 @@
 A parameter of the function is the same memory with a last axis of two, ``c128[n]`` as ``f64[n,2]``, and so is
 a result; values within it, and what regions of control flow take and return, are *planes*: the real parts as
 one value, the imaginary parts as another. What an op does to planes is a rule (`complex_arithmetic`,
-`complex_functions`, `complex_structure`); linear algebra takes and gives pairs; ops without a rule run by
-their NumPy kernel.
+`complex_functions`, `complex_structure`, `complex_products`); linear algebra takes and gives pairs; ops
+without a rule run by their NumPy kernel.
 """
 
 from __future__ import annotations
@@ -21,14 +21,18 @@ from ...ops.linalg.pairs import COMPLEX_LINALG, attrs_of, paired
 from ...ops.linalg.triangular import TRIANGULAR_SOLVE
 from ...registry import Kind
 from ..algebra.triangular_systems import triangular_system
+from ..rewriting import constant_of
 from .complex_arithmetic import ARITHMETIC
 from .complex_functions import FUNCTIONS
 from .complex_inverses import INVERSES
+from .complex_products import contraction, matrix_product
 from .complex_structure import STRUCTURE, whole_exponent
 from .planes import Planes
 
 #: What becomes of an op: ``rule(b, *operands)``.
 _RULES: Final[dict[str, Callable[..., Any]]] = {**ARITHMETIC, **FUNCTIONS, **INVERSES}
+#: Products of sums: ``rule(splitter, instruction, *operands)``.
+_PRODUCTS: Final[dict[str, Callable[..., Planes]]] = {"convolve": contraction, "matmul": matrix_product}
 
 
 def complex_planes(function: Function) -> Function:
@@ -60,6 +64,9 @@ class _Splitter:
         self.defs: dict[Value, Instruction] = {}
         #: The memory that planes are the columns of.
         self.pairs: dict[Planes, Value] = {}
+        #: The definitions of what is written, up to so many instructions of it.
+        self.written: dict[Value, Instruction] = {}
+        self.indexed = 0
 
     def run(self, function: Function, *, together: bool) -> Function:
         """`function` with parameters and results in planes, or `together` in one array of pairs each."""
@@ -68,7 +75,7 @@ class _Splitter:
             if not is_complex(param.dtype):
                 self.values[param] = b.parameter(param.type, param.hint)
             elif together:
-                self.values[param] = self._columns(b.parameter(paired(param.type), param.hint))
+                self.values[param] = self.columns(b.parameter(paired(param.type), param.hint))
             else:
                 type_ = param.type.with_dtype(real_dtype(param.dtype))
                 re, im = (b.parameter(type_, param.hint and f"{param.hint}_{part}") for part in ("re", "im"))
@@ -88,7 +95,7 @@ class _Splitter:
                 results += [value.re, value.im]
         return b.finish(function.name, results)
 
-    def _columns(self, pairs: Value) -> Planes:
+    def columns(self, pairs: Value) -> Planes:
         """The planes in an array of pairs."""
         shape = pairs.shape[:-1]
         step = (1,) * len(pairs.shape)
@@ -114,9 +121,20 @@ class _Splitter:
     def _computed(self, part: Value) -> Value:
         """`part`; where it is a view, such as a column of a parameter, as a value of its own, which the nest
         that computes the other part writes beside that."""
-        definition = next((each for each in reversed(self.b.body) if part in each.results), None)
+        definition = self._definitions().get(part)
         is_view = definition is None or definition.op.kind is Kind.VIEW
         return self.b.barrier(part) if is_view else part
+
+    def _definitions(self) -> dict[Value, Instruction]:
+        """The instructions that define what is written, by their results."""
+        for instruction in self.b.body[self.indexed :]:
+            self.written.update((result, instruction) for result in instruction.results)
+        self.indexed = len(self.b.body)
+        return self.written
+
+    def is_zero(self, value: Value) -> bool:
+        """Whether `value` is 0 everywhere."""
+        return bool(constant_of(value, self._definitions()) == 0)
 
     def _flat(self, values: Sequence[Value]) -> tuple[Value, ...]:
         """What stands for `values`, the two planes of complex ones in turn."""
@@ -150,11 +168,14 @@ class _Splitter:
         if name == "view_as_real":
             return self.together(operands[0])
         if name == "view_as_complex":
-            return self._columns(operands[0])
+            return self.columns(operands[0])
         if name == "pow":
             exponent = whole_exponent(instruction.operands[1], self.defs)
             if exponent is not None:
                 return exponent(self.b, operands[0])
+        product = _PRODUCTS.get(name)
+        if product is not None:
+            return product(self, instruction, *operands)
         rule = _RULES.get(name)
         if rule is not None:
             return rule(self.b, *operands)
@@ -199,7 +220,7 @@ class _Splitter:
         pairs = [self.together(value) if isinstance(value, Planes) else value for value in values]
         results = self.b.append(COMPLEX_LINALG, tuple(pairs), attrs_of(instruction))
         for result, value in zip(instruction.results, results, strict=True):
-            self.values[result] = self._columns(value) if is_complex(result.dtype) else value
+            self.values[result] = self.columns(value) if is_complex(result.dtype) else value
 
     # -- ops without a rule -------------------------------------------------------------------------------
 

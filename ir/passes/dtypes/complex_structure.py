@@ -1,4 +1,4 @@
-"""Ops that move, create, convert and multiply complex values, on planes.
+"""Ops that move, create and convert complex values, on planes.
 
 A rule is ``rule(b, instruction, operands)``.
 """
@@ -11,7 +11,6 @@ from typing import Any, Final
 from ...builder import Builder
 from ...dtypes import BOOL, is_complex, real_dtype
 from ...graph import Instruction, Value
-from ..rewriting import constant_of
 from .complex_arithmetic import truth
 from .complex_functions import whole_power
 from .planes import Planes
@@ -84,22 +83,6 @@ def _as(b: Builder, x: Value, dtype: Any) -> Any:
     return x if x.dtype is dtype else b.cast(x, dtype=dtype)
 
 
-def _product(b: Builder, instruction: Instruction, operands: list[Any]) -> Planes:
-    """A product of sums as four real ones, two where one factor is real: as exact as each of those."""
-    x, y = operands
-    op, attrs = instruction.op, instruction.attrs
-
-    def of(first: Value, second: Value) -> Any:
-        return b.append(op, (first, second), attrs)[0]
-
-    defs = {result: each for each in b.body for result in each.results}
-    if constant_of(y.im, defs) == 0:
-        return Planes(of(x.re, y.re), of(x.im, y.re))
-    if constant_of(x.im, defs) == 0:
-        return Planes(of(x.re, y.re), of(x.re, y.im))
-    return Planes(b.sub(of(x.re, y.re), of(x.im, y.im)), b.add(of(x.re, y.im), of(x.im, y.re)))
-
-
 STRUCTURE: Final[dict[str, Rule]] = {
     **dict.fromkeys(
         (
@@ -118,7 +101,6 @@ STRUCTURE: Final[dict[str, Rule]] = {
         _apart,
     ),
     **dict.fromkeys(("constant", "full", "iota"), _constant),
-    **dict.fromkeys(("convolve", "matmul"), _product),
     "cast": _cast,
     "complex": lambda b, instruction, operands: Planes(*operands),
     "imag": lambda b, instruction, operands: operands[0].im,
