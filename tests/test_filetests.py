@@ -33,6 +33,10 @@ from tracejit.ir.graph import Function
 from tracejit.ir.interpreter import interpret
 from tracejit.ir.passes import OPTIMIZE, PIPELINE, run_passes
 from tracejit.ir.passes.algebra.cleanup import dce
+from tracejit.ir.passes.loops.affine_accesses import slice_accesses
+from tracejit.ir.passes.loops.array_loops import loops_to_arrays
+from tracejit.ir.passes.loops.forwarded_elements import forward_elements
+from tracejit.ir.passes.loops.product_sums import contract_product_sums
 from tracejit.ir.text.formatter import format_text
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.text.printer import print_function
@@ -80,6 +84,10 @@ STAGES = ("loops", "operations", "llvm", "llvm-opt", "asm")
 MODES: dict[str, Callable[[Function], Function]] = {
     "parse": lambda function: function,
     "verify": lambda function: function,
+    "array-loops": loops_to_arrays,
+    "slice-accesses": lambda function: dce(slice_accesses(function)),
+    "forward-elements": lambda function: dce(forward_elements(function)),
+    "product-sums": lambda function: dce(contract_product_sums(function)),
     "gradient": _gradient,
     "vmap": _mapped,
 }

@@ -41,58 +41,56 @@ def access_of(instruction: Instruction, values: AffineValues, *, alone: bool = F
 
 
 def independent(accesses: list[StepAccess], shape: Shape, length: int) -> bool:
-    """Whether no step of `length` touches an element of an array of `shape` that another step writes."""
+    """Whether the accesses of an array of `shape`, in the order of a step, may each be done for all of
+    `length` steps before the next one is: of two at one element, one of which writes, the first is in no later
+    step."""
     for position, access in enumerate(accesses):
         for other in accesses[position:]:
             if not access.writes and not other.writes:
                 continue
-            same_step = access is not other and (access.alone or other.alone)
             if access is other and access.alone:
                 continue
-            if not _apart(access, other, shape, length, same_step=same_step):
+            anywhere = access.alone or other.alone
+            later = (1 - length, length - 1) if anywhere else (1, length - 1)
+            if not _apart(access, other, shape, length, later):
                 return False
     return True
 
 
-def _apart(x: StepAccess, y: StepAccess, shape: Shape, length: int, *, same_step: bool) -> bool:
-    """Whether no two elements of `x` in one step and `y` in another, or `same_step`, are the same."""
+def _apart(x: StepAccess, y: StepAccess, shape: Shape, length: int, later: tuple[int, int]) -> bool:
+    """Whether no element of `x` in one step is one of `y` in another, where the step of `x` is later by a
+    number in the interval `later`."""
     return any(
-        axis in y.indices and _differ(form, x.shape, y.indices[axis], y.shape, shape[axis], length, same_step)
+        axis in y.indices and _differ(form, x.shape, y.indices[axis], y.shape, shape[axis], length, later)
         for axis, form in x.indices.items()
     )
 
 
 def _differ(
-    x: Affine, x_shape: Shape, y: Affine, y_shape: Shape, size: int, length: int, same_step: bool
+    x: Affine, x_shape: Shape, y: Affine, y_shape: Shape, size: int, length: int, later: tuple[int, int]
 ) -> bool:
-    """Whether indices along an axis of `size` are never the same in two steps that differ."""
+    """Whether indices along an axis of `size` are never the same in such steps."""
     if set(x.scalars) != set(y.scalars) or x.step != y.step:
         return False
-    apart = x.constant - y.constant
-    low, high = apart, apart
+    low = high = x.constant - y.constant
     for form, shape, sign in ((x, x_shape, 1), (y, y_shape, -1)):
         for factor, extent in zip(form.axes, shape, strict=True):
             reach = sign * factor * (extent - 1)
             low, high = low + min(reach, 0), high + max(reach, 0)
     # -1 is the last element: indices that differ by the size may be the same
     around = () if _inside(x, x_shape, size, length) and _inside(y, y_shape, size, length) else (size, -size)
-    return not any(
-        _reached(target - high, target - low, x.step, length, same_step) for target in (0, *around)
-    )
+    return not any(_reached(target - high, target - low, x.step, later) for target in (0, *around))
 
 
 def _inside(form: Affine, shape: Shape, size: int, length: int) -> bool:
     bounds = form.bounds(shape, length)
-    return bounds is not None and bounds[0] >= 0 and bounds[1] < size
+    return bounds is not None and 0 <= bounds[0] and bounds[1] < size
 
 
-def _reached(low: int, high: int, step: int, length: int, same_step: bool) -> bool:
-    """Whether ``step * difference`` is between `low` and `high` for two steps with that difference."""
+def _reached(low: int, high: int, step: int, later: tuple[int, int]) -> bool:
+    """Whether ``step * number`` is between `low` and `high` for a number in the interval `later`."""
     if step < 0:
         low, high, step = -high, -low, -step
     if step == 0:
-        return low <= 0 <= high and (length > 1 or same_step)
-    first, last = max(-(-low // step), 1 - length), min(high // step, length - 1)
-    if first > last:
-        return False
-    return same_step or (first, last) != (0, 0)
+        return low <= 0 <= high and later[0] <= later[1]
+    return max(-(-low // step), later[0]) <= min(high // step, later[1])
