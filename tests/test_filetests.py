@@ -33,10 +33,10 @@ from tracejit.ir.graph import Function
 from tracejit.ir.interpreter import interpret
 from tracejit.ir.passes import OPTIMIZE, PIPELINE, run_passes
 from tracejit.ir.passes.algebra.cleanup import dce
-from tracejit.ir.passes.loops.affine_accesses import slice_accesses
-from tracejit.ir.passes.loops.array_loops import loops_to_arrays
-from tracejit.ir.passes.loops.forwarded_elements import forward_elements
-from tracejit.ir.passes.loops.product_sums import contract_product_sums
+from tracejit.ir.passes.array_loops.affine_accesses import slice_accesses
+from tracejit.ir.passes.array_loops.conversion import loops_to_arrays
+from tracejit.ir.passes.array_loops.forwarded_elements import forward_elements
+from tracejit.ir.passes.array_loops.product_sums import contract_product_sums
 from tracejit.ir.text.formatter import format_text
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.text.printer import print_function

@@ -14,6 +14,7 @@ from ...ir.access import element_strides, view_access
 from ...ir.dtypes import SHORT_NAME
 from ...ir.graph import Function, Instruction, Value
 from ...ir.ops.indexing import SCATTER_FOLDS
+from ...ir.passes.array_loops.index_ranges import UNKNOWN, Interval
 from ...ir.passes.loops.register_state import MAX_ELEMENTS
 from ...ir.records import record
 from ...ir.registry import Kind
@@ -23,7 +24,6 @@ from ..kernels.linalg.operations import elementwise_results, message
 from ..llvm.emitter import Reg, constant
 from ..llvm.loops import FunctionWriter
 from ..llvm.target import Target
-from .index_ranges import UNKNOWN, Interval
 from .packing import PackingWriter, in_groups
 
 

@@ -13,6 +13,7 @@ from typing import Final
 
 from ...ir.dtypes import BOOL, SHORT_NAME
 from ...ir.graph import Function, Instruction, Value
+from ...ir.passes.array_loops.index_ranges import index_ranges
 from ...ir.passes.loops.register_state import (
     MAX_ELEMENTS,
     cycles_of_step,
@@ -29,7 +30,6 @@ from ..llvm.function import FunctionCode
 from ..llvm.loops import FunctionWriter
 from ..module.buffers import on_stack
 from .elements import Elements, ElementWriter, Stored, flattened, parted
-from .index_ranges import index_ranges
 from .loop_records import Stack, no_memory
 from .polling import poll, polled_loop, steps_between_polls
 from .regions import UNKNOWN_TRIPS

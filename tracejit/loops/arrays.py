@@ -11,7 +11,7 @@ from ..array.operands import run
 from ..eager.tensor import Tensor
 from ..ir.builder import Builder
 from ..ir.graph import Function, Value
-from ..ir.passes.loops.array_loops import loops_to_arrays
+from ..ir.passes.array_loops.conversion import loops_to_arrays
 from ..ir.registry import Attrs, Op
 from ..ir.types import TensorType
 from ..state import STATE

@@ -39,7 +39,7 @@ def inputs(seed: int) -> tuple[Any, Any, Any]:
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
 def test_results(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tracejit.loops.running.SHORT", -1)
-    monkeypatch.setattr("tracejit.ir.passes.loops.array_loops.MIN_NEST", 1)
+    monkeypatch.setattr("tracejit.ir.passes.array_loops.conversion.MIN_NEST", 1)
     function = load(seed, tmp_path)
     expected = function(*inputs(seed))
     results = tj.jit(function)(*inputs(seed))

@@ -15,14 +15,14 @@ from ...graph import Function, Instruction, Value
 from ...ops.indexing import indexed_axes, sliced_axes
 from ...records import record
 from ...types import Shape
+from ..loops.control_flow import map_regions
 from ..rewriting import Definitions, rewrite
 from .affine import AffineValues
-from .control_flow import map_regions
 
 
 def slice_accesses(function: Function) -> Function:
-    """*Requires*: valid IR. *Ensures*: the same results; no gather or scatter has arrays of indices that are
-    affine, one axis of the array for each axis of the indices, and inside of it."""
+    """*Requires*: valid IR. *Ensures*: the same results; no gather or scatter has indices that are numbers,
+    or affine arrays with one axis for each axis of the operand, and that lie inside."""
     function = map_regions(function, slice_accesses)
     return rewrite(function, {"gather": (_sliced_gather,), "scatter": (_sliced_scatter,)})
 
@@ -47,7 +47,7 @@ def _window(
     x: Value, indices: tuple[Value, ...], axes: tuple[int, ...], b: Builder, defs: Definitions
 ) -> _Window | None:
     shape = indices[0].shape
-    if not shape or not x.type.size or not math.prod(shape):
+    if not x.type.size or not math.prod(shape):
         return None
     values = AffineValues(defs)
     start, size, step = [0] * len(x.shape), list(x.shape), [1] * len(x.shape)
@@ -61,7 +61,7 @@ def _window(
         forms[axis] = form
         along = [place for place, factor in enumerate(form.axes) if factor and shape[place] > 1]
         if form.scalars:
-            if along:
+            if along or not shape:
                 return None
             continue
         bounds = form.bounds(shape, 1)

@@ -8,13 +8,13 @@ does not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from ...ir.dtypes import BOOL, INT64
-from ...ir.graph import Function, Instruction, Value
-from ...ir.passes.loops.induction import increment
-from ...ir.registry import Kind
+from ...dtypes import BOOL, INT64
+from ...graph import Function, Instruction, Value
+from ...registry import Kind
+from .induction import increment
 
 #: The least and the largest number; None where that is not known.
 Interval: TypeAlias = tuple[int | None, int | None]
@@ -200,7 +200,7 @@ def _floor_divide(x: Interval, y: Interval) -> Interval:
     return (None if x[0] is None else x[0] // y[0]), (None if x[1] is None else x[1] // y[0])
 
 
-_RULES: Final = {
+_RULES: Final[dict[str, Callable[..., Interval]]] = {
     "add": _add,
     "sub": lambda x, y: _add(x, _neg(y)),
     "neg": _neg,

@@ -23,12 +23,12 @@ from ...graph import Function, Instruction, Substitution, Value
 from ...registry import Kind
 from ...transforms.batching import all_mapped, rule_of, spread
 from ..algebra.cleanup import dce
+from ..loops.register_state import MAX_ELEMENTS
 from .affine import AffineValues
 from .affine_accesses import slice_accesses
 from .forwarded_elements import forward_elements
 from .induction import increment, loop_forms
 from .product_sums import contract_product_sums
-from .register_state import MAX_ELEMENTS
 from .step_dependence import StepAccess, access_of, independent
 from .step_folds import FOLDS, Extremum, Fold, folds
 

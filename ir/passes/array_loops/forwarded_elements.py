@@ -178,8 +178,8 @@ class _Scan:
                 value=form.constant + steps * form.step, shape=(), dtype=forwarded.read.operands[1].dtype
             )
             for scalar, factor in form.scalars:
-                value = place.get(scalar, scalar)
-                index = b.add(index, value if factor == 1 else b.mul(value, factor))
+                outside = place.get(scalar, scalar)
+                index = b.add(index, outside if factor == 1 else b.mul(outside, factor))
             indices.append(index)
         value: Value = b.gather(
             self.scan.operands[forwarded.carry], *indices, axes=forwarded.read.attrs["axes"]

@@ -42,8 +42,9 @@ def access_of(instruction: Instruction, values: AffineValues, *, alone: bool = F
 
 def independent(accesses: list[StepAccess], shape: Shape, length: int) -> bool:
     """Whether the accesses of an array of `shape`, in the order of a step, may each be done for all of
-    `length` steps before the next one is: of two at one element, one of which writes, the first is in no later
-    step."""
+    `length` steps before the next one is.
+
+    So it is if of two at one element, one of which writes, the first is in no later step than the second."""
     for position, access in enumerate(accesses):
         for other in accesses[position:]:
             if not access.writes and not other.writes:
@@ -84,7 +85,7 @@ def _differ(
 
 def _inside(form: Affine, shape: Shape, size: int, length: int) -> bool:
     bounds = form.bounds(shape, length)
-    return bounds is not None and 0 <= bounds[0] and bounds[1] < size
+    return bounds is not None and bounds[0] >= 0 and bounds[1] < size
 
 
 def _reached(low: int, high: int, step: int, later: tuple[int, int]) -> bool:
