@@ -44,7 +44,6 @@ __all__ = [
     "vander",
 ]
 
-
 #: Of each power there is an operation in the program.
 _MOST_POWERS: Final = 1024
 
@@ -221,11 +220,9 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Tensor:
 
 
 def poly(seq_of_zeros: Any) -> Tensor:
-    """The coefficients of the polynomial with these zeros, the first of them 1; of a square matrix, its
-    characteristic polynomial.
+    """The coefficients of the polynomial with these zeros, the first of them 1; or of a matrix's eigenvalues.
 
-    Eagerly, they are real where each complex zero has its conjugate, as NumPy's; under a trace they are as
-    complex as the zeros.
+    Eagerly they are real where each complex zero has its conjugate.
 
     Example:
         >>> import tracejit as tj
