@@ -1,7 +1,8 @@
 """erf and erfc.
 
 erf: an odd series up to 1, beyond it 1 - exp(-x P(x)). erfc: exp(-x^2) P(q) / (x + K) with q = (x - K) / (x
-+ K) for all x >= 0 (Shepherd and Laframboise 1981), x^2 as a double word, and 2 - erfc(-x) below.
++ K) for all x >= 0 (Shepherd and Laframboise 1981), x^2 as a double word, and 2 - erfc(-x) below. With
+tables in registers, erf and exp(x^2) erfc x are polynomials on ranges (`wide.scaled_erfc`).
 """
 
 from __future__ import annotations
