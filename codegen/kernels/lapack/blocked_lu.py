@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ...llvm.emitter import Number, Reg, constant
+from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ...llvm.transpose import turned
 from ..parallel_for import run_tasks
@@ -97,16 +97,16 @@ class BlockedLU(BlockedFactorization):
         w: FunctionWriter,
         source: str,
         size: tuple[Reg, Reg],
-        stride: Number,
+        stride: Reg | int,
         target: str,
-        other: Number,
+        other: Reg | int,
     ) -> None:
         """Write a matrix of `size` whose rows are `stride` apart transposed to `target`, whose rows are
         `other` apart: squares of a vector's lanes in registers, and what is left by elements."""
         (rows, columns), lanes = size, self.lanes
         whole_rows, whole_columns = w.and_(rows, -lanes), w.and_(columns, -lanes)
 
-        def place(matrix: str, row: Reg, column: Reg, by: Number) -> str:
+        def place(matrix: str, row: Reg, column: Reg, by: Reg | int) -> str:
             return w.offset(matrix, self.dtype, w.add(w.mul(row, by), column))
 
         def squares(i: Reg, _: list[Reg]) -> Sequence[Reg]:
@@ -123,7 +123,7 @@ class BlockedLU(BlockedFactorization):
 
         w.loop(0, whole_rows, lanes, squares)
 
-        def elements(top: Number, bottom: Number, left: Number, right: Number) -> None:
+        def elements(top: Reg | int, bottom: Reg | int, left: Reg | int, right: Reg | int) -> None:
             def row(i: Reg, _: list[Reg]) -> Sequence[Reg]:
                 def element(j: Reg, _: list[Reg]) -> Sequence[Reg]:
                     w.store(w.load(place(source, i, j, stride), self.dtype), place(target, j, i, other))

@@ -15,7 +15,7 @@ from ....ir.dtypes import FLOAT32, FLOAT64, SHORT_NAME
 from ....ir.graph import Instruction
 from ....ir.lapack.library import LapackLibrary
 from ...interface import PARALLEL_FOR, product_symbol
-from ...llvm.emitter import BITS, Number, Reg, constant, pointer
+from ...llvm.emitter import BITS, Reg, constant, pointer
 from ...llvm.function import Code, Table
 from ...llvm.loops import FunctionWriter
 from ..gemm.library import FIELDS, declaration, descriptor
@@ -136,7 +136,7 @@ class BlockedFactorization(abc.ABC):
         """The pointer to matrix `index` of a buffer."""
         return w.offset(f"%b{buffer}", self.dtype, w.mul(index, self.size**2))
 
-    def element(self, w: FunctionWriter, matrix: str, row: Reg, column: Number) -> str:
+    def element(self, w: FunctionWriter, matrix: str, row: Reg, column: Reg | int) -> str:
         """The pointer to an element of a `matrix`."""
         return w.offset(matrix, self.dtype, w.add(w.mul(row, self.size), column))
 
@@ -157,10 +157,10 @@ class BlockedFactorization(abc.ABC):
         w.store(w.cast(value, caller.integer), place)
         return place
 
-    def by_vectors(self, w: FunctionWriter, count: Number, some: Callable[[Reg, int], None]) -> None:
+    def by_vectors(self, w: FunctionWriter, count: Reg | int, some: Callable[[Reg, int], None]) -> None:
         """``some(first element, lanes)`` over `count` elements: vectors, and then single elements."""
 
-        def part(start: Number, stop: Number, lanes: int) -> None:
+        def part(start: Reg | int, stop: Reg | int, lanes: int) -> None:
             def step(at: Reg, _: list[Reg]) -> Sequence[Reg]:
                 some(at, lanes)
                 return ()
@@ -168,14 +168,14 @@ class BlockedFactorization(abc.ABC):
             w.loop(start, stop, lanes, step)
 
         if isinstance(count, int):
-            whole: Number = count - count % self.lanes
+            whole: Reg | int = count - count % self.lanes
         else:
             whole = w.and_(count, -self.lanes)
         part(0, whole, self.lanes)
         part(whole, count, 1)
 
     def negated(
-        self, w: FunctionWriter, source: str, target: str, rows: Number, columns: Number, stride: int
+        self, w: FunctionWriter, source: str, target: str, rows: Reg | int, columns: Reg | int, stride: int
     ) -> None:
         """Write the negative of a part of the matrix to `target`, whose rows are `stride` apart."""
 

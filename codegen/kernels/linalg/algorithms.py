@@ -310,11 +310,14 @@ def solve_triangular(a: Matrix, b: Matrix, *, lower: bool, transposed: bool, uni
 
         b.each(*rows, row)
 
-    for columns in b.column_blocks():
+    def solve(columns: tuple[int, int]) -> None:
         if lower != transposed:
-            b.each(0, size, lambda k, own=columns: eliminate(k, (moved(w, k, 1), size), own))
+            b.each(0, size, lambda k: eliminate(k, (moved(w, k, 1), size), columns))
         else:
-            b.downward(size, lambda k, own=columns: eliminate(k, (0, k), own))
+            b.downward(size, lambda k: eliminate(k, (0, k), columns))
+
+    for columns in b.column_blocks():
+        solve(columns)
 
 
 def zero_on_diagonal(a: Matrix) -> Reg:

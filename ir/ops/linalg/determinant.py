@@ -68,7 +68,7 @@ def _det_eval(a: Any, lu: Any, pivots: Any, permutation: Any) -> Any:
 
 def _has_cofactors(a: Any) -> bool:
     """Whether the adjugate of `a` is written down, without factors."""
-    return a.shape[-1] <= MAX_COFACTORS and a.dtype.kind == "f"
+    return bool(a.shape[-1] <= MAX_COFACTORS and a.dtype.kind == "f")
 
 
 def _adjugate_of(b: Any, a: Any, lu: Any, permutation: Any) -> Any:
