@@ -63,19 +63,21 @@ _FEW_SQUARINGS: Final = 3.0
 
 
 @custom_vjp
-def _expm(a: Any) -> Any:
-    return _scaled_and_squared((a,))[0]
+def _expm(a: Any, halvings: Any) -> Any:
+    return _scaled_and_squared((a,), halvings)[0]
 
 
-def _expm_forward(a: Any) -> Any:
-    return _expm(a), a
+def _expm_forward(a: Any, halvings: Any) -> Any:
+    return _expm(a, halvings), (a, halvings)
 
 
-def _expm_backward(a: Any, ct: Any) -> Any:
-    """The adjoint of the Frechet derivative L(a, .) is ``L(a^T, ct) = L(a, ct^T)^T``: the same powers and
-    factors of a as in the forward pass."""
+def _expm_backward(residuals: Any, ct: Any) -> Any:
+    """The adjoint of the Frechet derivative L(a, .) is ``L(a^T, ct) = L(a, ct^T)^T``: the same halvings,
+    powers and factors of a as in the forward pass."""
+    a, halvings = residuals
     perm = (*range(a.ndim - 2), a.ndim - 1, a.ndim - 2)
-    return (run("transpose", _scaled_and_squared((a, run("transpose", ct, perm=perm)))[1], perm=perm),)
+    derivative = _scaled_and_squared((a, run("transpose", ct, perm=perm)), halvings)[1]
+    return run("transpose", derivative, perm=perm), 0.0 * halvings
 
 
 _expm.defvjp(_expm_forward, _expm_backward)
@@ -103,17 +105,17 @@ def _norm(a: Any) -> Any:
     return run("max", run("sum", run("abs", a.detach()), axes=(a.ndim - 2,)), axes=(a.ndim - 2,))
 
 
-def _scaled_and_squared(x: _Pair) -> _Pair:
+def _scaled_and_squared(x: _Pair, raw: Any) -> _Pair:
     """exp of a matrix and, of a pair, its derivative in a direction, by scaling and squaring.
+
+    Each matrix is halved `raw` times.
 
     Sources: Al-Mohy and Higham 2009, A new scaling and squaring algorithm for the matrix exponential, and
     Computing the Frechet derivative of the matrix exponential.
     """
     if x[0].size == 0:
         return x
-    real = np.dtype(np.finfo(x[0].dtype).dtype)
-    pade = _PADE[real.name]
-    raw = _halvings(x[0].detach(), pade)
+    pade = _pade_of(x[0])
     scale = reshaped(run("exp2", -raw), (*raw.shape, 1, 1))
     exponential = _approximant(tuple([part * scale for part in x]), pade.numerator)
     squarings = run("cast", raw, dtype=INT64)
@@ -133,8 +135,15 @@ def _scaled_and_squared(x: _Pair) -> _Pair:
     return exponential
 
 
-def _halvings(a: Any, pade: _Pade) -> Any:
+def _pade_of(a: Any) -> _Pade:
+    return _PADE[np.dtype(np.finfo(a.dtype).dtype).name]
+
+
+def _halvings(a: Any) -> Any:
     """How often each of `a` has to be halved for the approximant to be exact."""
+    pade, a = _pade_of(a), a.detach()
+    if a.size == 0:
+        return run("full", value=0.0, shape=tuple(a.shape[:-2]), dtype=np.dtype(np.finfo(a.dtype).dtype))
     norm = _norm(a)
     norm = run("where", norm * 0.0 == 0.0, norm, 0.0)
     plain = run("ceil", run("log2", run("maximum", norm / pade.limit, 1.0)))
@@ -216,7 +225,8 @@ def expm(A: Any) -> Tensor:
 
     Raises LinAlgError unless the last two axes are of one size. Semantics: ``scipy.linalg.expm``.
     """
-    result: Tensor = _expm(square_matrices("scipy.linalg.expm", A, "A"))
+    a = square_matrices("scipy.linalg.expm", A, "A")
+    result: Tensor = _expm(a, _halvings(a))
     return result
 
 
@@ -233,5 +243,6 @@ def expm_frechet(A: Any, E: Any, compute_expm: bool = True) -> Any:
     without its choice of methods.
     """
     name = "scipy.linalg.expm_frechet"
-    value, slope = _scaled_and_squared((square_matrices(name, A, "A"), square_matrices(name, E, "E")))
+    a = square_matrices(name, A, "A")
+    value, slope = _scaled_and_squared((a, square_matrices(name, E, "E")), _halvings(a))
     return (value, slope) if compute_expm else slope
