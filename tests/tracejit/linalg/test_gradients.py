@@ -263,6 +263,12 @@ def test_what_is_solved_with_one_matrix_shares_its_factorization() -> None:
     assert text.count("= lu(") == 1
 
 
+def test_the_gradient_of_expm_shares_the_forward_factorization() -> None:
+    loss = tj.value_and_grad(lambda x: (tj.scipy.linalg.expm(x) ** 2).sum())
+    text = tj.jit(loss).lower(SQUARE).as_text("optimized")
+    assert text.count("= lu(") == 1
+
+
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("factor", ["cholesky", "qr"])
 def test_what_is_solved_with_a_triangular_factor_is_not_factored(factor: str, turned: bool) -> None:
