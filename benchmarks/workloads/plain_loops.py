@@ -357,6 +357,8 @@ def _row(
     """The rows of a kernel: its value beside Numba with the options `njit`, and with ``parallel`` where that
     helps; and its gradient by the arguments at `gradient`, which Numba has not."""
 
+    name = f"loop-{name}"
+
     def program(lib: Library, *sizes: int) -> Function:
         return _FOR_JAX[kernel](lib, *sizes) if lib.name == "jax" else kernel(range, *sizes)
 

@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.libraries import leaves, load
 from benchmarks.workload import Workload
+from benchmarks.workloads import GROUPS
 from benchmarks.workloads.plain_loops import WORKLOADS
 
 OURS, NUMPY = load("tracejit"), load("numpy")
@@ -53,3 +54,8 @@ def test_gradients_are_differences(workload: Workload) -> None:
     slope = sum(float(np.sum(part * v)) for part, v in zip(leaves(gradients), along, strict=True))
     size = sum(float(np.abs(part).sum()) for part in leaves(gradients))
     assert abs(slope - expected) < 1e-6 * max(1.0, abs(expected), size)
+
+
+def test_names_are_different_in_all_groups() -> None:
+    names = [workload.name for group in GROUPS.values() for workload in group]
+    assert len(names) == len(set(names))
