@@ -177,7 +177,8 @@ def _walk(tree: Any, leaves: list[Any], rule: bool | Callable[[Any], bool] = Fal
 def is_container(cls: type) -> bool:
     """Whether instances of `cls` are containers."""
     return (
-        issubclass(cls, (list, tuple, dict, type(None)))
+        cls in (list, tuple, dict, OrderedDict, defaultdict, type(None))
+        or (issubclass(cls, tuple) and hasattr(cls, "_fields"))
         or cls in _REGISTERED
         or hasattr(cls, "__dataclass_fields__")
         or hasattr(cls, "__attrs_attrs__")

@@ -91,7 +91,7 @@ class Branches:
                 values[param] = array_of(holder)
         producers = {result: instruction for instruction in tracer.body for result in instruction.results}
         with np.errstate(all="ignore"):
-            for instruction in _needed(value, producers, values):
+            for instruction in needed_for(value, producers, values):
                 run_instruction(instruction, values)
         result: Array = values[value]
         return result
@@ -104,7 +104,9 @@ def array_of(holder: Any) -> Any:
     return holder if isinstance(holder, np.ndarray) else holder.peek()  # a number, or a generator's state
 
 
-def _needed(value: Value, producers: dict[Value, Instruction], values: dict[Value, Any]) -> list[Instruction]:
+def needed_for(
+    value: Value, producers: dict[Value, Instruction], values: dict[Value, Any]
+) -> list[Instruction]:
     """What must run for `value`, in order."""
     needed: dict[Instruction, None] = {}
     stack = [value]

@@ -76,7 +76,7 @@ class Bindable:
                 return function
         except (AttributeError, KeyError):
             pass  # the first time, or what keeps none
-        if not self._is_method or 0 in self._static_argnums or not is_instance(instance):
+        if not isinstance(self._fn, FunctionType) or 0 in self._static_argnums or not is_instance(instance):
             whole: Any = self
             return functools.partial(whole, instance)
         return self._bound_to(instance)
@@ -129,9 +129,11 @@ class UnchangedAttributes:
         self._owner, self._name, self._stores = owner, name, stores
 
     def __enter__(self) -> None:
-        self._before = dict(_attributes(self._owner))
+        self._before = {} if self._owner is None else dict(_attributes(self._owner))
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if self._owner is None:
+            return
         after = dict(_attributes(self._owner))
         problem = ""
         cls = type(self._owner)
@@ -145,10 +147,11 @@ class UnchangedAttributes:
             site = self._stores.get((id(self._owner), attribute), setters[0] if setters else None)
             if old is new or (site is None and not _is_traced(new)):
                 continue  # a cached property, or another thread's work
+            base: Any = type if isinstance(self._owner, type) else object
             if old is _MISSING:
-                object.__delattr__(self._owner, attribute)
+                base.__delattr__(self._owner, attribute)
             else:
-                object.__setattr__(self._owner, attribute, old)
+                base.__setattr__(self._owner, attribute, old)
             where = f" at {site[0]}:{site[1]}" if site else ""
             what = "deleted" if new is _MISSING else "assigned"
             problem = problem or f"{self._name}: self.{attribute} is {what}{where}"

@@ -12,13 +12,16 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from ..eager.tensor import Tensor
 from ..generator import DEFAULT
 from ..ir.errors import ConcretizationError, TraceError
-from ..ir.graph import Function
+from ..ir.graph import Function, Value
+from ..ir.interpreter import run_instruction
 from ..ir.process.locks import ForkLock
 from .argument_writes import PendingWrites
-from .branches import Decision
+from .branches import Decision, needed_for
 from .calls import CompiledFunction, call
 from .shared_paths import SharedPaths, share_paths
 from .signatures import MISS, Signature, as_input, read_captures
@@ -143,7 +146,10 @@ def _run(
         values = call(path.compiled, inputs)
     except Exception:
         # an error on the wrong path is none
-        outcome = _outcome(path, call(_decisions_alone(path), inputs))
+        try:
+            outcome = _outcome(path, call(_decisions_alone(path), inputs))
+        except Exception:  # of a decision that another comes before
+            outcome = _outcome_in_order(path, inputs)
         if outcome is None:
             raise
         return [], outcome, None
@@ -164,6 +170,26 @@ def _outcome(path: Signature, values: Sequence[Tensor]) -> list[Any] | None:
         outcome.append(value._data.item())
         if not _same(outcome[-1], decision.seen):
             return outcome
+    return None
+
+
+def _outcome_in_order(path: Signature, inputs: Sequence[Tensor]) -> list[Any] | None:
+    """`_outcome` of `inputs`, by the interpreter, which computes for each decision what it needs. None where
+    that fails, too."""
+    function, outcome = path.function, list[Any]()
+    values: dict[Value, Any] = dict(zip(function.params, [input_._data for input_ in inputs], strict=True))
+    producers = {result: instruction for instruction in function.body for result in instruction.results}
+    decided = function.results[len(function.results) - len(path.decisions) :]
+    try:
+        with np.errstate(all="ignore"):
+            for decision, value in zip(path.decisions, decided, strict=True):
+                for instruction in needed_for(value, producers, values):
+                    run_instruction(instruction, values)
+                outcome.append(values[value].item())
+                if not _same(outcome[-1], decision.seen):
+                    return outcome
+    except Exception:
+        return None  # the error is that of this path
     return None
 
 

@@ -146,8 +146,8 @@ class Everywhere(ast.NodeTransformer):
     ``a = 2 * TABLE``; ``math.sqrt``
     and its like are followed where Python's own would ask for a value."""
 
-    def __init__(self, written: frozenset[str]) -> None:
-        self._written = written
+    def __init__(self, written: frozenset[str], written_in_loops: frozenset[str]) -> None:
+        self._written, self._written_in_loops = written, written_in_loops
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         names = [target.id if isinstance(target, ast.Name) else "" for target in node.targets]
@@ -156,7 +156,8 @@ class Everywhere(ast.NodeTransformer):
             if name_of(function) in CREATIONS:
                 node.value.func = call("creation", function, at=function)
         self.generic_visit(node)
-        if self._written.intersection(names) and isinstance(node.value, (ast.BinOp, ast.UnaryOp, ast.Call)):
+        computed = isinstance(node.value, (ast.BinOp, ast.UnaryOp, ast.Call))
+        if computed and self._written_in_loops.intersection(names):
             node.value = call("own", node.value, at=node.value)
         return node
 

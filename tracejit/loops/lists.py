@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, MutableSequence
+import functools
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..array.joining import stack
@@ -58,74 +59,61 @@ class Block:
         return stack(leaves, axis=1).reshape(shape)
 
 
-class StackedList(MutableSequence[Any]):
-    """A list whose items were appended by a loop. It becomes a list of its items when it is changed, or when
+def _of_items(name: str) -> Callable[..., Any]:
+    """The method `name` of lists, of a list of all items."""
+    method = getattr(list, name)
+
+    @functools.wraps(method)
+    def call(self: StackedList, *arguments: Any, **options: Any) -> Any:
+        self._fill()
+        return method(self, *arguments, **options)
+
+    return call
+
+
+class StackedList(list[Any]):
+    """A list whose items were appended by a loop. It takes them from the stack when it is changed, or when
     items are asked for otherwise than by an index."""
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __init__(self, start: Iterable[Any], block: Block) -> None:
-        self._start, self._block = list(start), block
-        self._items: list[Any] | None = None
+        """The items of `start`, and after them those of `block`."""
+        super().__init__(start)
+        self._block: Block | None = block
 
     def stacked(self) -> Tensor | None:
         """All items as one tensor, where the loop appended all of them and they are of one type."""
-        return None if self._start or self._items is not None else self._block.stacked()
+        return None if self._block is None or super().__len__() else self._block.stacked()
 
-    def _list(self) -> list[Any]:
-        if self._items is None:
-            self._items = [*self._start, *map(self._block.item, range(len(self._block)))]
-        return self._items
+    def _fill(self) -> None:
+        block, self._block = self._block, None
+        if block is not None:
+            super().extend(map(block.item, range(len(block))))
 
     def __len__(self) -> int:
-        return len(self._start) + len(self._block) if self._items is None else len(self._items)
+        return super().__len__() + (0 if self._block is None else len(self._block))
 
     def __getitem__(self, index: Any) -> Any:
-        if self._items is None and type(index) is int:
+        if self._block is not None and type(index) is int:
             position = index + len(self) if index < 0 else index
-            if len(self._start) <= position < len(self):
-                return self._block.item(position - len(self._start))
-        return self._list()[index]
+            if super().__len__() <= position < len(self):
+                return self._block.item(position - super().__len__())
+        self._fill()
+        return super().__getitem__(index)
 
-    def __setitem__(self, index: Any, value: Any) -> None:
-        self._list()[index] = value
-
-    def __delitem__(self, index: Any) -> None:
-        del self._list()[index]
-
-    def insert(self, index: int, value: Any) -> None:
-        """``list.insert``"""
-        self._list().insert(index, value)
-
-    def copy(self) -> list[Any]:
-        """``list.copy``"""
-        return list(self._list())
-
-    def sort(self, **options: Any) -> None:
-        """``list.sort``"""
-        self._list().sort(**options)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._list())
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, (list, StackedList)) and self._list() == list(other)
-
-    def __add__(self, other: Any) -> list[Any]:
-        return self._list() + list(other)
-
-    def __radd__(self, other: Any) -> list[Any]:
-        return list(other) + self._list()
-
-    def __mul__(self, times: int) -> list[Any]:
-        return self._list() * times
-
-    __rmul__ = __mul__
-
-    def __repr__(self) -> str:
-        return repr(self._list())
+    def __radd__(self, other: Any) -> Any:
+        self._fill()
+        return other + list(self)
 
 
+for _name in (
+    "__add__", "__contains__", "__delitem__", "__eq__", "__ge__", "__gt__", "__iadd__", "__imul__",
+    "__iter__",
+    "__le__", "__lt__", "__mul__", "__ne__", "__repr__", "__reversed__", "__rmul__", "__setitem__", "append",
+    "clear", "copy", "count", "extend", "index", "insert", "pop", "remove", "reverse", "sort",
+):  # fmt: skip
+    setattr(StackedList, _name, _of_items(_name))
 register_pytree_node(StackedList, lambda stacked: (list(stacked), None), lambda _, items: list(items))
 
 

@@ -78,7 +78,8 @@ class FunctionRewriter:
         self._written = frozenset(written_in_place(body))
         documented = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
         start, body = (body[:1], body[1:]) if documented else ([], body)
-        everywhere = Everywhere(self._written)
+        loops = [node for part in body for node in ast.walk(part) if isinstance(node, (ast.For, ast.While))]
+        everywhere = Everywhere(self._written, frozenset(written_in_place(body if inside else loops)))
         body = [everywhere.visit(statement) for statement in body]
         if inside:
             body = self._without_returns(body)

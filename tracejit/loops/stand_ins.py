@@ -216,7 +216,7 @@ def _sum(iterable: Any, start: Any = 0) -> Any:
 
 
 def _round(value: Any, digits: Any = None) -> Any:
-    if not is_traced(value):
+    if not is_traced(value) or (value.shape and digits is None):
         return round(value) if digits is None else round(value, digits)
     if digits is not None:
         return floats.round(value, digits)

@@ -379,3 +379,25 @@ def test_an_instance_that_is_handed_on_is_guarded_without_its_functions():
     first = model.step(X)
     np.testing.assert_allclose(model.step(X).numpy(), first.numpy())
     assert not model.step.explain().signatures[0].earlier
+
+
+class Named(list):
+    weight = 2.0
+
+    @tj.jit
+    def step(this, x):
+        return x * this.weight * len(this)
+
+    @classmethod
+    @tj.jit
+    def changes_the_class(cls, x):
+        cls.weight = 5.0
+        return x
+
+
+def test_other_names_of_self_and_classes_derived_from_containers():
+    named = Named([1.0, 2.0])
+    np.testing.assert_allclose(named.step(X).numpy(), 4 * X)
+    with pytest.raises(tj.TraceError, match=r"self.weight is assigned at .*test_methods.py"):
+        Named.changes_the_class(X)
+    assert Named.weight == 2.0

@@ -167,3 +167,20 @@ def test_random_numbers_are_those_of_the_path_taken():
 
 def test_the_document():
     check_document("control.md", least=3)
+
+
+def test_an_error_in_a_later_decision_is_none_where_an_earlier_one_tells_the_path():
+    def f(x, n):
+        k = n
+        while k < 4:
+            if x[k] > 0.5:  # out of range for the first n of another path
+                x = x * 2
+            k += 1
+        return x
+
+    x = tj.tensor([0.1, 0.9, 0.2, 0.8, 0.3, 0.7])
+    compiled = tj.jit(f, loops="unrolled")
+    for n in (2, 0, 7, 1, 9):
+        assert compiled(x, n).tolist() == f(x, n).tolist()
+    with pytest.raises(IndexError):
+        compiled(x[:2], 0)

@@ -26,8 +26,6 @@ class Generator:
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
         self._indices: list[str] = []
-        #: What the innermost loops begin with.
-        self._starts: list[str] = []
         self._depth = 0
         self._whiles = 0
         self._branches = 0
@@ -103,16 +101,6 @@ class Generator:
             return ["u, v = v, u"]
         if kind < 0.68 and self._depth:
             return [f"items.append({self._value()} + 0.0)"]
-        if kind < 0.69 and self._indices and not self._indices[-1].startswith("m"):
-            start = self._starts[-1]
-            value = self._value()
-            return [
-                f"if {self._indices[-1]} == {start}:",
-                f"    p = {value}",
-                "else:",
-                "    p = p * 0.5 + 0.1",
-                "s = p",
-            ]
         if kind < 0.70:
             return [f"w = {self._value()}", "s = w * 0.5 + 0.1"]
         if self._branches < 2 and (kind < 0.85 or self._depth >= 2):
@@ -164,9 +152,10 @@ class Generator:
             start = bounds.split(",")[0] if "," in bounds else "0"
             line = f"for {index} in range({bounds}):"
         self._indices += indices
-        self._starts.append(start)
         body = self._block(2)
-        self._starts.pop()
+        if not index.startswith("m") and self._random.random() < 0.1:  # a variable of the loop's own
+            first = [f"if {index} == {start}:", f"    p = {self._value()}", "else:", "    p = p * 0.5 + 0.1"]
+            body = [*first, "s = p", *body]
         if footer:  # before a continue could pass over it
             body = [footer[0], *body]
         self._indices = self._indices[: len(self._indices) - 1]
