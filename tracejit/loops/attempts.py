@@ -17,7 +17,7 @@ from ..control.scans import append_scan
 from ..eager.tensor import Tensor, wrap
 from ..ir.dtypes import FLOAT64, INT64
 from ..ir.graph import Function
-from ..ir.registry import Attrs, Op
+from ..ir.registry import OPS, Attrs, Op
 from ..ir.types import TensorType
 from ..state import STATE
 from .arrays import apply_loop
@@ -299,7 +299,8 @@ class _Attempt:
                 apply=self._apply,
             )
             self.appends.finish(stacks, count)
-            return results[1:], f"{count} step{'s' * (count != 1)}"
+            text = f"{count} step{'s' * (count != 1)}"
+            return results[1:], text if tracer.body[-1].op is OPS["scan"] else f"{text} at once, as arrays"
 
         if self.appends:
             raise LoopError("it appends to a list, whose length would depend on values")

@@ -63,3 +63,19 @@ def test_gradients_of_a_hundred_lengths() -> None:
             y, expected = 0.5 * y + 1.0, 0.5 * expected + y
         np.testing.assert_allclose(float(slope(0.5, n)), expected, rtol=1e-12)
     assert len(traces) == 1
+
+
+def test_explain_tells_arrays_from_loops() -> None:
+    @tj.jit
+    def both(x: Any) -> Any:
+        y = np.zeros(200)
+        for i in range(200):
+            y[i] = x[i] * x[i]
+        for i in range(1, 200):
+            y[i] = 0.5 * y[i - 1] + x[i]
+        return y
+
+    both(np.ones(200))
+    text = str(both.explain())
+    assert "compiled: 200 steps at once, as arrays" in text
+    assert "compiled: 199 steps\n" in text + "\n"

@@ -97,7 +97,7 @@ def test_short_loops_are_unrolled_without_a_word():
     assert reports(jitted) == []
     compiled = tj.jit(f, loops="compiled")
     compiled(X)
-    assert reports(compiled) == [("compiled", "3 steps")]
+    assert reports(compiled) == [("compiled", "3 steps at once, as arrays")]
 
 
 def test_unrolled_loops_are_not_compiled():
