@@ -176,6 +176,8 @@ def _walk(tree: Any, leaves: list[Any], rule: bool | Callable[[Any], bool] = Fal
 
 def is_container(cls: type) -> bool:
     """Whether instances of `cls` are containers."""
+    if not isinstance(cls, type):
+        raise ArgumentError(f"is_container: cls must be a class, got {reprlib.repr(cls)}")
     return (
         cls in (list, tuple, dict, OrderedDict, defaultdict, type(None))
         or (issubclass(cls, tuple) and hasattr(cls, "_fields"))

@@ -119,6 +119,7 @@ def test_mistakes_of_ours_stay_what_they_are(monkeypatch: pytest.MonkeyPatch) ->
         (lambda: tj.ones(2).sum(axis="a"), tj.AxisError, "sum: axis must be an integer, got 'a'"),
         (lambda: tj.array_split([1, 2], 10**30), tj.ShapeError, "array_split: indices_or_sections must be"),
         (lambda: tj.zeros(10**30), tj.ShapeError, "zeros: an array of shape .* is too large"),
+        (lambda: tj.pytree.is_container(5), tj.ArgumentError, "is_container: cls must be a class, got 5"),
         (
             lambda: tj.pytree.count_leaves(5),
             tj.ArgumentError,

@@ -604,6 +604,7 @@ OF_FUNCTIONS: dict[str, Any] = {
         "gradient": 1e-6,
     },
     "pytree.count_leaves": {"shape": None},
+    "pytree.is_container": {"cls": dict},
     "pytree.flatten": {"tree": {"a": 1.0}},
     "pytree.leaf_paths": {"tree": {"a": 1.0}},
 }
