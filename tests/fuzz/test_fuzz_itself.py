@@ -58,6 +58,20 @@ def test_a_wrong_gradient_is_found() -> None:
     assert any("sin" in statement.text for statement in program.statements)
 
 
+def test_a_conjugate_too_many_is_found() -> None:
+    """A gradient that is right for real numbers alone."""
+    with tj.extend.isolated():
+        tj.register_gradient(
+            "mul",
+            lambda ct, x, y: (ct * tj.conj(y), ct * tj.conj(x)),
+            inputs_to_save=["x", "y"],
+            override=True,
+        )
+        program, failure = hunt(("transforms",))
+    assert "backward" in failure.message or "differences" in failure.message
+    assert "complex" in program.source()
+
+
 def stale_jit(function: Callable[..., Any]) -> Callable[..., Any]:
     """A ``jit`` that keeps the results of its first call with given arguments."""
     results: dict[bytes, Any] = {}
