@@ -106,8 +106,16 @@ def _scatter_eval(x: Any, v: Any, *indices: Any, mode: str, axes: tuple[int, ...
 @in_float32
 def _added(x: Any, v: Any, *indices: Any, axes: tuple[int, ...]) -> Any:
     result = np.array(x)
-    np.add.at(_in_front(result, axes), indices, v)
+    np.add.at(_in_front(result, axes), *_in_line(indices, v))
     return result
+
+
+def _in_line(indices: tuple[Any, ...], v: Any) -> tuple[tuple[Any, ...], Any]:
+    """`indices` and what is written at them with one axis: NumPy's `at` crashes for more than 32."""
+    shape = np.shape(indices[0])
+    count = math.prod(shape)
+    lines = tuple([np.reshape(index, count) for index in indices])
+    return lines, np.reshape(v, (count, *np.shape(v)[len(shape) :]))
 
 
 def _scatter_x_rule(
@@ -154,7 +162,7 @@ def _reduce_infer(types: Types, attrs: Attrs) -> Types:
 @in_float32
 def _reduce_eval(x: Any, v: Any, *indices: Any, mode: str, axes: tuple[int, ...]) -> Any:
     result = np.array(x)
-    _UFUNCS[mode].at(_in_front(result, axes), indices, v)
+    _UFUNCS[mode].at(_in_front(result, axes), *_in_line(indices, v))
     return result
 
 

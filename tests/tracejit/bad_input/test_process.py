@@ -45,6 +45,11 @@ for args in odd:
         assert not isinstance(error, SystemError)
 assert f(a, 3.0).tolist() == [3, 3, 3, 3]
 """,
+    "indices of more than 32 axes": """
+x, i = np.arange(3.0), np.ones((1,) * 40, np.int64)
+for f in (tj.index_add, lambda x, i, v: tj.grad(lambda x: tj.take(x, i).sum())(x)):
+    assert f(x, i, 1.0).tolist() in ([0, 2, 2], [0, 1, 0])
+""",
     "wide and deep": """
 f = tj.jit(lambda *a: sum(a))
 args = [np.ones(2) for _ in range(300)]
