@@ -43,6 +43,9 @@ _SPECIAL: dict[str, Any] = {
     **{name: {"a": V, "y": V} for name in ("gammaincinv", "gammainccinv")},
     **{name: {"v": 0.5, "x": V} for name in ("iv", "ive", "jv", "kv", "kve")},
     "spence": {"z": V},
+    "sph_harm": {"m": 1, "n": 2, "theta": V, "phi": V + 0.5},
+    "sph_harm_y": {"n": 2, "m": 1, "theta": V, "phi": V + 0.5},
+    "sph_legendre_p": {"n": 2, "m": 1, "theta": V},
 }
 OF_LIBRARIES: dict[str, Any] = {
     "linalg.cholesky": {"a": A, "upper": True, "on_error": "nan"},
