@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import is_complex
 from .define import elementwise, floating_function
 from .error_function import erf, erfc
 
@@ -26,6 +27,18 @@ def _unary(name: str, ufunc: Any, doc: str, rule: Any, cost: float = 20.0) -> An
     )  # fmt: skip
 
 
+def _shifted(b: Any, x: Any, number: float) -> Any:
+    """``x + number``, where an imaginary part of 0 keeps its sign: on cuts it says which side x is on."""
+    if not is_complex(x.dtype):
+        return b.add(x, number)
+    return b.complex(b.add(b.real(x), number), b.imag(x))
+
+
+def _one_minus_square(b: Any, x: Any) -> Any:
+    square = b.square(x)
+    return _shifted(b, b.neg(square), 1.0) if is_complex(x.dtype) else b.sub(1.0, square)
+
+
 EXP = _unary("exp", np.exp, "e^x", lambda b, ct, out: b.mul(ct, out), 12.0)
 EXP2 = _unary("exp2", np.exp2, "2^x", lambda b, ct, out: b.mul(ct, b.mul(out, _LN2)), 12.0)
 EXPM1 = _unary("expm1", np.expm1, "e^x - 1", lambda b, ct, out: b.mul(ct, b.add(out, 1.0)))
@@ -37,17 +50,19 @@ LOG1P = _unary("log1p", np.log1p, "log(1 + x)", lambda b, ct, x: b.div(ct, b.add
 SIN = _unary("sin", np.sin, "the sine of radians", lambda b, ct, x: b.mul(ct, b.cos(x)))
 COS = _unary("cos", np.cos, "the cosine of radians", lambda b, ct, x: b.neg(b.mul(ct, b.sin(x))))
 TAN = _unary("tan", np.tan, "the tangent of radians", lambda b, ct, out: b.mul(ct, b.add(b.square(out), 1.0)))
-ASIN = _unary("asin", np.arcsin, "arcsin", lambda b, ct, x: b.div(ct, b.sqrt(b.sub(1.0, b.square(x)))))
-ACOS = _unary("acos", np.arccos, "arccos", lambda b, ct, x: b.neg(b.div(ct, b.sqrt(b.sub(1.0, b.square(x))))))
+ASIN = _unary("asin", np.arcsin, "arcsin", lambda b, ct, x: b.div(ct, b.sqrt(_one_minus_square(b, x))))
+ACOS = _unary("acos", np.arccos, "arccos", lambda b, ct, x: b.neg(b.div(ct, b.sqrt(_one_minus_square(b, x)))))
 ATAN = _unary("atan", np.arctan, "arctan", lambda b, ct, x: b.div(ct, b.add(b.square(x), 1.0)))
 SINH = _unary("sinh", np.sinh, "sinh", lambda b, ct, x: b.mul(ct, b.cosh(x)))
 COSH = _unary("cosh", np.cosh, "cosh", lambda b, ct, x: b.mul(ct, b.sinh(x)))
 TANH = _unary("tanh", np.tanh, "tanh", lambda b, ct, out: b.mul(ct, b.sub(1.0, b.square(out))))
-ASINH = _unary("asinh", np.arcsinh, "arcsinh", lambda b, ct, x: b.div(ct, b.sqrt(b.add(b.square(x), 1.0))))
+ASINH = _unary(
+    "asinh", np.arcsinh, "arcsinh", lambda b, ct, x: b.div(ct, b.sqrt(_shifted(b, b.square(x), 1.0)))
+)
 # sqrt(x - 1) sqrt(x + 1), not sqrt(x^2 - 1): no cancellation near 1
 ACOSH = _unary(
     "acosh", np.arccosh, "arccosh",
-    lambda b, ct, x: b.div(ct, b.mul(b.sqrt(b.sub(x, 1.0)), b.sqrt(b.add(x, 1.0)))),
+    lambda b, ct, x: b.div(ct, b.mul(b.sqrt(_shifted(b, x, -1.0)), b.sqrt(_shifted(b, x, 1.0)))),
 )  # fmt: skip
 ATANH = _unary(
     "atanh", np.arctanh, "arctanh",
