@@ -1,14 +1,16 @@
 """Complex values as two real ones, so that fusion and code generation know nothing of complex numbers.
 
 A parameter of the function is the same memory with a last axis of two, ``c128[n]`` as ``f64[n,2]``, and so is
-a result; values within it, and what regions of control flow take and return, are *planes*: the real parts as
-one value, the imaginary parts as another. What an op does to planes is a rule (`complex_arithmetic`,
+a result, and so are large values that loops read or stack; values within it, and all others that regions of
+control flow take and return, are *planes*: the real parts as one value, the imaginary parts as another. What
+an op does to planes is a rule (`complex_arithmetic`,
 `complex_functions`, `complex_structure`, `complex_products`); linear algebra takes and gives pairs; ops
 without a rule run by their NumPy kernel.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -31,6 +33,8 @@ from .planes import Planes
 
 #: What becomes of an op: ``rule(b, *operands)``.
 _RULES: Final[dict[str, Callable[..., Any]]] = {**ARITHMETIC, **FUNCTIONS, **INVERSES}
+#: Elements of complex values that loops have in planes, as registers have them.
+_MOST_IN_REGISTERS: Final = 64
 #: Products of sums: ``rule(splitter, instruction, *operands)``.
 _PRODUCTS: Final[dict[str, Callable[..., Planes]]] = {"convolve": contraction, "matmul": matrix_product}
 
@@ -40,7 +44,13 @@ def complex_planes(function: Function) -> Function:
     instructions; parameters and results have the memory that they had."""
     if not _has_complex(function):
         return function
-    return _Splitter().run(function, together=True)
+    return _Splitter().run(function)
+
+
+def _is_large(value: Value) -> bool:
+    """Whether a complex value, which a loop reads or stacks, is too large for registers: as pairs, a stack of
+    transforms is written without copies."""
+    return value.type.size > _MOST_IN_REGISTERS
 
 
 def _has_complex(function: Function) -> bool:
@@ -68,31 +78,36 @@ class _Splitter:
         self.written: dict[Value, Instruction] = {}
         self.indexed = 0
 
-    def run(self, function: Function, *, together: bool) -> Function:
-        """`function` with parameters and results in planes, or `together` in one array of pairs each."""
+    def run(self, function: Function, *, carries: int | None = None) -> Function:
+        """`function` with parameters and results as arrays of pairs; in a region of control flow the first
+        `carries` of both, and what is small, in planes."""
         b = self.b
-        for param in function.params:
+
+        def in_planes(position: int, value: Value) -> bool:
+            return carries is not None and (position < carries or not _is_large(value))
+
+        for position, param in enumerate(function.params):
             if not is_complex(param.dtype):
                 self.values[param] = b.parameter(param.type, param.hint)
-            elif together:
-                self.values[param] = self.columns(b.parameter(paired(param.type), param.hint))
-            else:
+            elif in_planes(position, param):
                 type_ = param.type.with_dtype(real_dtype(param.dtype))
                 re, im = (b.parameter(type_, param.hint and f"{param.hint}_{part}") for part in ("re", "im"))
                 self.values[param] = Planes(re, im)
+            else:
+                self.values[param] = self.columns(b.parameter(paired(param.type), param.hint))
         for instruction in function.body:
             b.location = instruction.location
             self._instruction(instruction)
         b.location = None
         results: list[Value] = []
-        for result in function.results:
+        for position, result in enumerate(function.results):
             value = self.values[result]
             if not isinstance(value, Planes):
                 results.append(value)
-            elif together:
-                results.append(self.together(value))
-            else:
+            elif in_planes(position, result):
                 results += [value.re, value.im]
+            else:
+                results.append(self.together(value))
         return b.finish(function.name, results)
 
     def columns(self, pairs: Value) -> Planes:
@@ -185,19 +200,45 @@ class _Splitter:
     # -- control flow -----------------------------------------------------------------------------------
 
     def _control(self, instruction: Instruction) -> None:
-        """A loop or a choice over planes: two carries, slices and results for each complex one."""
-        operands, attrs = instruction.operands, dict(instruction.attrs)
+        """A loop or a choice: two carries, slices and results for each complex one in planes.
+
+        Steps overwrite planes where they can, so carries are. Invariants, slices and what is stacked are
+        pairs where they are large; of choices, and of loops that are rewound, nothing is.
+        """
+        operands, attrs, body = instruction.operands, dict(instruction.attrs), instruction.regions[-1]
+        carries, inner, outer = sys.maxsize, operands, instruction.results
+        if instruction.op.kind in (Kind.SCAN, Kind.WHILE):
+            carries, inner, outer = attrs["carries"], body.params, body.results
+
+        def in_planes(position: int, value: Value) -> bool:
+            return is_complex(value.dtype) and (position < carries or not _is_large(value))
+
+        split = [in_planes(position, value) for position, value in enumerate(inner)]
         count = len(operands)
-        for name, counted in (
-            ("carries", operands[: attrs.get("carries", 0)]),
-            ("slices", operands[count - attrs.get("slices", 0) :]),
-            ("states", operands[count - attrs.get("states", 0) :]),
+        for name, positions in (
+            ("carries", slice(0, attrs.get("carries"))),
+            ("slices", slice(count - attrs.get("slices", 0), None)),
+            ("states", slice(count - attrs.get("states", 0), None)),
         ):
             if name in attrs:
-                attrs[name] += sum(is_complex(operand.dtype) for operand in counted)
-        regions = tuple([_Splitter().run(region, together=False) for region in instruction.regions])
-        flat = self.b.append(instruction.op, self._flat(operands), attrs, regions=regions)
-        self._take(instruction, flat)
+                attrs[name] += sum(split[positions])
+        flat: list[Value] = []
+        for operand, is_split in zip(operands, split, strict=True):
+            value = self.values[operand]
+            if not isinstance(value, Planes):
+                flat.append(value)
+            else:
+                flat += [value.re, value.im] if is_split else [self.together(value)]
+        regions = tuple([_Splitter().run(region, carries=carries) for region in instruction.regions])
+        following = iter(self.b.append(instruction.op, tuple(flat), attrs, regions=regions))
+        for position, (result, inside) in enumerate(zip(instruction.results, outer, strict=True)):
+            first = next(following)
+            if not is_complex(result.dtype):
+                self.values[result] = first
+            elif in_planes(position, inside):
+                self.values[result] = Planes(first, next(following))
+            else:
+                self.values[result] = self.columns(first)
 
     def _take(self, instruction: Instruction, flat: Sequence[Value]) -> None:
         """Let `flat` stand for the results."""
