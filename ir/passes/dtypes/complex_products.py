@@ -118,7 +118,7 @@ def _halves(b: Builder, x: Value) -> list[Any]:
     return [b.slice(x, start=(*none, first, 0), size=size, step=(1,) * len(size)) for first in (0, rows // 2)]
 
 
-def _with_turned_rows(writer: PairWriter, y: Planes) -> Value:
+def _with_turned_rows(writer: PairWriter, y: Planes) -> Any:
     """Each row of y, its parts in turns, followed by `i` times itself."""
     b, (*batch, size, columns) = writer.b, y.re.shape
     shape = (*batch, size, 2, columns)
