@@ -191,7 +191,7 @@ def huge(x):
     for i in range(1200):
         x = tj.sin(x) * 0.5 + tj.cos(x) * (0.3 + i * 1e-4)
     return x
-f = tj.jit(huge)
+f = tj.jit(huge, loops="unrolled")
 x = np.linspace(0, 1, 1000)
 sent = []
 def send():

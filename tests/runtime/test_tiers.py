@@ -140,8 +140,8 @@ def test_those_that_run_long_have_one_tier(monkeypatch: pytest.MonkeyPatch) -> N
 def test_the_bits_do_not_depend_on_the_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     def large(x: Any) -> Any:
         for i in range(60):
-            x = tj.sin(x) * x + tj.exp(-x * x) * (i + 0.1)
-            x = x - x.mean(axis=1, keepdims=True) * x
+            x = tj.sin(x) + tj.exp(-x * x) * (i + 0.1)
+            x = x - x.mean(axis=1, keepdims=True)
         return x
 
     monkeypatch.setenv("TRACEJIT_TIERS", "")

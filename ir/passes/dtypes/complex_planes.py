@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from ...builder import Builder
 from ...dtypes import is_complex, real_dtype
-from ...graph import Function, Instruction, Value
+from ...graph import Function, Instruction, Location, Value
 from ...ops.fusion import INTERPRETED
 from ...ops.linalg.lu import LU_SOLVE
 from ...ops.linalg.pairs import COMPLEX_LINALG, attrs_of, paired
@@ -82,11 +82,18 @@ class _Splitter:
         """`function` with parameters and results as arrays of pairs; in a region of control flow the first
         `carries` of both, and what is small, in planes."""
         b = self.b
+        #: Where parameters are read first, and results made: their planes are of those lines.
+        places: dict[Value, Location | None] = {}
+        for instruction in function.body:
+            for operand in instruction.operands:
+                places.setdefault(operand, instruction.location)
+            places.update(dict.fromkeys(instruction.results, instruction.location))
 
         def in_planes(position: int, value: Value) -> bool:
             return carries is not None and (position < carries or not _is_large(value))
 
         for position, param in enumerate(function.params):
+            b.location = places.get(param)
             if not is_complex(param.dtype):
                 self.values[param] = b.parameter(param.type, param.hint)
             elif in_planes(position, param):
@@ -98,10 +105,10 @@ class _Splitter:
         for instruction in function.body:
             b.location = instruction.location
             self._instruction(instruction)
-        b.location = None
         results: list[Value] = []
         for position, result in enumerate(function.results):
             value = self.values[result]
+            b.location = places.get(result)
             if not isinstance(value, Planes):
                 results.append(value)
             elif in_planes(position, result):

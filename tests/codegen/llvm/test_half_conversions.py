@@ -14,8 +14,8 @@ from tracejit.ir.dtypes import BY_NAME
 from tracejit.ir.passes import run_passes
 from tracejit.runtime.executable import Executable
 
+from ...forked import forked
 from ...support import Array, function_of
-from ..narrow import python
 
 HALVES = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
 
@@ -80,7 +80,7 @@ def test_conversions() -> None:
 def test_conversions_by_integer_operations() -> None:
     """On machines without F16C."""
     program = "from tests.codegen.llvm.test_half_conversions import check_all\ncheck_all()\nprint('fine')"
-    assert python(program, TRACEJIT_CPU_FEATURES="-f16c").strip() == "fine"
+    assert forked(program, TRACEJIT_CPU_FEATURES="-f16c").strip() == "fine"
 
 
 @pytest.mark.parametrize(

@@ -243,7 +243,8 @@ def test_loops_of_the_source_are_listed_with_what_became_of_them():
     document = view(tj.jit(total, static_argnames="names"), tj.ones(500)).document
     line = total.__code__.co_firstlineno + 2
     compiled, unrolled = document["loops"]
-    assert (compiled["outcome"], compiled["line"], compiled["reason"]) == ("compiled", line, "500 steps")
+    steps = "500 steps at once, as arrays"
+    assert (compiled["outcome"], compiled["line"], compiled["reason"]) == ("compiled", line, steps)
     assert (unrolled["outcome"], unrolled["line"]) == ("unrolled", line + 2)
     assert "Python integer" in unrolled["reason"]
     (file,) = document["files"]
