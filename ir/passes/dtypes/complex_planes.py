@@ -275,6 +275,7 @@ class _Splitter:
     def _on_the_host(self, instruction: Instruction) -> None:
         """The instruction as it is, with what makes complex operands of planes, by its NumPy kernel."""
         inner = Builder()
+        inner.location = instruction.location
         arguments = []
         for operand in instruction.operands:
             if is_complex(operand.dtype):
