@@ -22,7 +22,6 @@ from ..ir.errors import (
     ArgumentError,
     CompileError,
     DomainError,
-    DTypeError,
     NestingError,
     NonFiniteError,
     OutOfBoundsError,
@@ -196,14 +195,14 @@ def explain(
     if arguments is None:  # Python's own message names the function and its parameter
         return
     wrong = wrong_arguments.wrong_argument(name, function, arguments)
-    if wrong is None and isinstance(error, DTypeError) and "complex" in str(error):
-        wrong = wrong_arguments.complex_arguments(function, arguments)
+    if wrong is None:
+        wrong = wrong_arguments.arguments_behind(error, function, arguments)
     if isinstance(error, TracejitError):
         _complete(name, wrong, error, op)
     elif isinstance(error, RecursionError):
         raise NestingError(f"{name}: an argument is nested too deep, or contains itself") from error
     elif wrong is not None and isinstance(
-        error, (*_FOLLOW, TypeError, ValueError, ArithmeticError, IndexError)
+        error, (*_FOLLOW, TypeError, ValueError, ArithmeticError, IndexError, RuntimeError)
     ):
         raise wrong.error(name) from error
     else:

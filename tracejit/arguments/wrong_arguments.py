@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..eager.tensor import Tensor
-from ..ir.errors import DomainError, DTypeError, TracejitError
+from ..ir.errors import DomainError, DTypeError, ShapeError, TracejitError
 from ..ir.records import record
 from .kinds import (
     ANYTHING,
@@ -163,23 +163,54 @@ def wrong_argument(
     return None
 
 
-def complex_arguments(function: Callable[..., Any], arguments: Mapping[str, Any]) -> WrongArgument | None:
-    """The `arguments` that hold complex numbers, as one: for a function that takes real ones."""
-    parameters = inspect.signature(function).parameters
-    names = [
-        name
-        for name, argument in arguments.items()
-        if any(map(_is_complex, _values(parameters[name], argument)))
-    ]
-    if not names:
-        return None
-    return WrongArgument(" and ".join(names), "real numbers", DTypeError, arguments[names[0]])
+def arguments_behind(
+    error: Exception, function: Callable[..., Any], arguments: Mapping[str, Any]
+) -> WrongArgument | None:
+    """Those of the `arguments` that are of their parameters' kinds and yet led to `error`, as one: complex
+    numbers for a function of real ones, arrays of a dtype that there is not, arrays of more axes than NumPy's
+    iterators take. None for other errors."""
+    text = str(error)
+    for raised, said, is_wrong, words, raises in _BEHIND:
+        if isinstance(error, raised) and said in text:
+            parameters = inspect.signature(function).parameters
+            names = [
+                name
+                for name, argument in arguments.items()
+                if any(map(is_wrong, _values(parameters[name], argument)))
+            ]
+            if names:
+                return WrongArgument(" and ".join(names), words, raises, arguments[names[0]])
+    return None
 
 
 def _is_complex(value: Any) -> bool:
     if isinstance(value, (list, tuple)):
         return any(map(_is_complex, value))
     return isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", "") == "c"
+
+
+def _has_no_dtype(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind not in "biufc"
+
+
+def _has_many_axes(value: Any) -> bool:
+    return np.ndim(value) > _ITERATED_AXES if isinstance(value, (np.ndarray, Tensor)) else False
+
+
+#: NumPy's iterators take arrays of so many axes, its other functions 64.
+_ITERATED_AXES: Final = 32
+#: Of errors that name no argument: the class, what they say, which values that is of, what these must be, and
+#: the error that says so.
+_BEHIND: Final[
+    tuple[tuple[type[Exception], str, Callable[[Any], bool], str, type[TracejitError]], ...]
+] = (
+    (DTypeError, "complex", _is_complex, "real numbers", DTypeError),
+    (DTypeError, "is not supported", _has_no_dtype, "of a dtype of numbers", DTypeError),
+    (
+        RuntimeError, f"up to {_ITERATED_AXES} dimensions", _has_many_axes,
+        f"of at most {_ITERATED_AXES} dimensions", ShapeError,
+    ),
+)  # fmt: skip
 
 
 def _passes(kind: ArgumentKind, value: Any) -> bool:
