@@ -13,18 +13,22 @@ EXPECTED: Final = {
     r"test_finfo\[": "limits are NumPy's scalars, as NumPy's finfo has them: np.float32 is no Python float",
     r"test_(meshgrid|broadcast_arrays)$": "tuples, as NumPy gives, and as the standard asks from 2025.12 on",
 }
+#: The same of tests that meet the elements which fail in some runs alone: what is random differs by process.
+SOMETIMES: Final = {
+    r"\[tanh\(real\(x_i\) is \+infinity and isfinite": "as NumPy's, the 0 has the sign of sin(2 y), as in C",
+    r"\[expm1\(\(real\(x_i\) is \+0 or real": "as NumPy's, expm1 of -0 is -0",
+}
 #: Where NumPy fails besides: it is run to compare.
 _OF_NUMPY: Final = (
     r"test_iinfo\[",
     r"test_signature",
     r"test_r?fftfreq$",
-    r"\[tanh\(real\(x_i\) is \+infinity and isfinite",
 )
 
 
 def reason_for(name: str, module: str) -> str | None:
     """Why the test `name` may fail for the library `module`; None where it may not."""
-    for pattern, reason in EXPECTED.items():
+    for pattern, reason in (EXPECTED | SOMETIMES).items():
         if re.search(pattern, name):
             return reason
     if module == "numpy" and any(re.search(pattern, name) for pattern in _OF_NUMPY):
