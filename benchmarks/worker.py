@@ -20,6 +20,7 @@ from typing import Any, BinaryIO, Final
 
 import numpy as np
 
+from .explore.families import workload_named
 from .libraries import Library, leaves, load
 from .timing import CLOCKS, calls_for, least, mean
 from .workload import Workload
@@ -59,7 +60,7 @@ class _Contender:
 def _named(name: str) -> Workload:
     """The workload with this name, of the table or of random ones."""
     if name.startswith("explore-"):
-        return importlib.import_module("benchmarks.explore.families").workload_named(name)  # type: ignore[no-any-return]
+        return workload_named(name)
     return next(one for group in GROUPS.values() for one in group if one.name == name)
 
 

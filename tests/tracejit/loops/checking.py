@@ -23,16 +23,21 @@ WEIGHTS = np.arange(1.0, 7.0)
 STEP = 1e-6
 
 
-def load(seed: int, folder: Path) -> Any:
-    """The function of the program `seed`, from a file: rewriting reads its source."""
-    path = folder / f"program_{seed}.py"
-    path.write_text("import math\n\n\n" + Generator(seed).program())
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+def load(text: str, name: str, folder: Path) -> Any:
+    """The function f of a program, from a file: rewriting reads its source."""
+    path = folder / f"{name}.py"
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module.f
+
+
+def program(seed: int, folder: Path) -> Any:
+    """The function of the program `seed`."""
+    return load("import math\n\n\n" + Generator(seed).program(), f"program_{seed}", folder)
 
 
 def inputs(seed: int) -> tuple[Any, Any]:
@@ -43,7 +48,7 @@ def inputs(seed: int) -> tuple[Any, Any]:
 
 def check_results(seed: int, folder: Path) -> None:
     """Assert that the results are those of Python."""
-    function = load(seed, folder)
+    function = program(seed, folder)
     x, y = inputs(seed)
     jitted = tj.jit(function)
     for n in (4, 0, 6):
@@ -58,7 +63,7 @@ def _compare(results: Any, expected: Any) -> None:
 
 def check_gradients(seed: int, folder: Path) -> None:
     """Assert that gradients are those of finite differences."""
-    function = load(seed, folder)
+    function = program(seed, folder)
 
     def loss(x: Any, y: Any, n: Any) -> Any:
         u, v, s, t, *_ = function(x, y, n)

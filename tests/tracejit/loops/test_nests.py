@@ -3,7 +3,6 @@ give what Python on NumPy's arrays gives."""
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from pathlib import Path
 from typing import Any
@@ -13,22 +12,17 @@ import pytest
 
 import tracejit as tj
 
+from .checking import load
 from .nests import NestGenerator
 
 FIRST = int(os.environ.get("TRACEJIT_FUZZ_SEED", "0")) * 1000
 COUNT = int(os.environ.get("TRACEJIT_FUZZ_COUNT", "40"))
 
 
-def load(seed: int, folder: Path) -> Any:
-    """The function of the program `seed`, from a file: rewriting reads its source."""
-    path = folder / f"nest_{seed}.py"
-    path.write_text("import math\n\nimport numpy as np\n\n\n" + NestGenerator(seed).program())
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.f
+def program(seed: int, folder: Path) -> Any:
+    """The function of the nest `seed`."""
+    text = "import math\n\nimport numpy as np\n\n\n" + NestGenerator(seed).program()
+    return load(text, f"nest_{seed}", folder)
 
 
 def inputs(seed: int) -> tuple[Any, Any, Any]:
@@ -40,7 +34,7 @@ def inputs(seed: int) -> tuple[Any, Any, Any]:
 def test_results(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tracejit.loops.running.SHORT", -1)
     monkeypatch.setattr("tracejit.ir.passes.array_loops.conversion.MIN_NEST", 1)
-    function = load(seed, tmp_path)
+    function = program(seed, tmp_path)
     expected = function(*inputs(seed))
     results = tj.jit(function)(*inputs(seed))
     for result, value in zip(results, expected, strict=True):
@@ -50,7 +44,7 @@ def test_results(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT // 4))
 def test_gradients(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tracejit.loops.running.SHORT", -1)
-    function = load(seed, tmp_path)
+    function = program(seed, tmp_path)
 
     def loss(x: Any, a: Any, y: Any) -> Any:
         u, b, c, s, p, low, _, top, _ = function(x, a, y)

@@ -12,6 +12,9 @@ import pytest
 import tracejit as tj
 from tracejit.ir.lapack.calls import has
 
+from .derivatives import check as check_derivatives
+from .derivatives import random
+
 LINALG = tj.scipy.linalg
 EITHER = pytest.mark.parametrize("wrap", [lambda f: f, tj.jit], ids=["eager", "jit"])
 DTYPES = pytest.mark.parametrize("dtype", [np.float64, np.complex128])
@@ -19,12 +22,6 @@ SIZES = pytest.mark.parametrize("size", [1, 2, 3, 9])
 BANDS = [(0, 0), (1, 1), (2, 1), (0, 2), (1, 0)]
 
 pytestmark = pytest.mark.skipif(not has(np.dtype(float), "gbtrf"), reason="there is no LAPACK to call")
-
-
-def random(dtype: Any, *shape: int, seed: int = 0) -> Any:
-    rng = np.random.default_rng(seed)
-    values = rng.standard_normal(shape)
-    return (values + 1j * rng.standard_normal(shape) if np.dtype(dtype).kind == "c" else values).astype(dtype)
 
 
 def dense(diagonals: Any, below: int, above: int) -> Any:
@@ -98,23 +95,8 @@ def weighted(x: Any) -> Any:
     return total + (x.imag * weights[::-1]).sum() if x.dtype.kind == "c" else total
 
 
-def check(function: Callable[[Any], Any], at: Any, tolerance: float = 1e-5) -> None:
-    """First and second derivatives along a direction, beside differences."""
-
-    def loss(x: Any) -> Any:
-        return weighted(function(x))
-
-    direction, step = random(at.dtype, *at.shape, seed=5), 1e-6
-    values = [loss(tj.tensor(at + sign * step * direction)).item() for sign in (1, -1)]
-    slope = (values[0] - values[1]) / (2 * step)
-    gradient = tj.grad(loss)
-    above, below = (gradient(at + sign * step * direction).numpy() for sign in (1, -1))
-    curvature = (above - below) / (2 * step)
-    for wrap in (lambda f: f, tj.jit):
-        along = (wrap(gradient)(at).numpy() * direction).sum().real
-        assert abs(along - slope) < tolerance * max(1.0, abs(slope))
-        twice = wrap(lambda x: tj.jvp(gradient, (x,), (tj.tensor(direction),))[1])(tj.tensor(at))
-        np.testing.assert_allclose(twice, curvature, atol=10 * tolerance * max(1.0, np.abs(curvature).max()))
+def check(function: Callable[[Any], Any], at: Any) -> None:
+    check_derivatives(lambda x: weighted(function(x)), at)
 
 
 @DTYPES
