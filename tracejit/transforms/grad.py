@@ -6,7 +6,6 @@ of the trace; nested, the inner gradient is itself recorded.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -22,8 +21,10 @@ from ..state import STATE
 from ..tape.backward import run_backward, seed
 from ..tape.engine import connected
 from ..tape.liveness import requires_outer_grad, retire, transform_input
+from .functions import transform
 
 
+@transform
 def value_and_grad(
     fun: Callable[..., Any],
     argnums: int | Sequence[int] = 0,
@@ -51,7 +52,6 @@ def value_and_grad(
     single = isinstance(argnums, int)
     label = f"grad of {name_of(fun)}"
 
-    @functools.wraps(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         trees = chosen_arguments(label, args, positions, argnums)
         structure = flatten(trees)[1]
@@ -76,6 +76,7 @@ def value_and_grad(
     return wrapped
 
 
+@transform
 def grad(
     fun: Callable[..., Any],
     argnums: int | Sequence[int] = 0,
@@ -93,7 +94,6 @@ def grad(
     """
     both = value_and_grad(fun, argnums, has_aux, holomorphic)
 
-    @functools.wraps(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         value, gradient = both(*args, **kwargs)
         return (gradient, value[1]) if has_aux else gradient

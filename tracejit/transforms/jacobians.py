@@ -16,11 +16,13 @@ from ..eager.tensor import Tensor
 from ..ir.dtypes import is_differentiable
 from ..ir.errors import DTypeError
 from ..pytree import flatten, leaf_paths
+from .functions import transform
 from .grad import check_complex, check_real, checked_argnums, chosen_arguments, grad, name_of, with_arguments
 from .vjp_jvp import linearize, vjp
 from .vmap import vmap
 
 
+@transform
 def jacrev(
     fun: Callable[..., Any],
     argnums: int | Sequence[int] = 0,
@@ -47,7 +49,6 @@ def jacrev(
     positions = checked_argnums("jacrev", argnums)
     label = f"jacrev of {name_of(fun)}"
 
-    @functools.wraps(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         chosen = chosen_arguments(label, args, positions, argnums)
         if holomorphic:
@@ -74,6 +75,7 @@ def jacrev(
     return wrapped
 
 
+@transform
 def jacfwd(
     fun: Callable[..., Any],
     argnums: int | Sequence[int] = 0,
@@ -95,7 +97,6 @@ def jacfwd(
     positions = checked_argnums("jacfwd", argnums)
     label = f"jacfwd of {name_of(fun)}"
 
-    @functools.wraps(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         chosen = chosen_arguments(label, args, positions, argnums)
         if holomorphic:
@@ -207,8 +208,14 @@ def elementwise_grad(fun: Callable[..., Any], argnum: int = 0) -> Callable[..., 
     autograd.
     """
 
-    @functools.wraps(fun)
+    return grad(_summed(fun), argnum)
+
+
+@transform
+def _summed(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """`fun`, whose elements are added up."""
+
     def total(*args: Any, **kwargs: Any) -> Any:
         return as_tensor(fun(*args, **kwargs)).sum()
 
-    return grad(total, argnum)
+    return total

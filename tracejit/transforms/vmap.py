@@ -7,7 +7,6 @@ run on tensors like the user's own: recorded on the tape, or part of a surroundi
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -21,7 +20,6 @@ from ..eager.tensor import Tensor, wrap
 from ..generator import Generator
 from ..ir.errors import DTypeError, ShapeError, TraceError, TracejitError
 from ..ir.graph import Function, Value
-from ..ir.passes.algebra.cleanup import dce
 from ..ir.transforms.batching import batch
 from ..ir.types import TensorType, remove_axes
 from ..pytree import TreeDef, flatten, leaf_paths
@@ -29,11 +27,13 @@ from ..state import STATE
 from ..tracing.regions import RegionTracer, replay
 from ..tracing.tracer import Tracer, as_value, tracing
 from .axes import axes_of_leaves, check_axes, check_size, common_size, placed
+from .functions import transform
 from .grad import name_of, recording
 
 _ARRAYS = (Tensor, np.ndarray, np.generic, bool, int, float, complex)
 
 
+@transform
 def vmap(
     fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None
 ) -> Callable[..., Any]:
@@ -74,7 +74,6 @@ def vmap(
     size = check_size(axis_size)
     label = f"vmap of {name_of(fun)}"
 
-    @functools.wraps(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         call = _Call(label, fun, args, kwargs, in_axes, size)
         results, mapped, structure = call.run()
@@ -159,6 +158,8 @@ class _Call:
 
     def run(self) -> tuple[list[Tensor], tuple[bool, ...], TreeDef]:
         """The results with mapped axes in front, which are mapped, and their structure."""
+        from ..ir.passes.algebra.cleanup import dce  # passes load where they run
+
         function, holders, structure = self._trace()
         flags = [True] * len(self.inputs) + [False] * len(holders)
         batched, mapped = batch(dce(function), flags, self.size)

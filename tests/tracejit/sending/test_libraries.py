@@ -1,0 +1,107 @@
+"""Functions sent by cloudpickle, joblib, dask, scikit-learn and from notebooks, where those are installed."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ...runtime.programs import python
+from .test_pickles import run_script
+
+pytest.importorskip("cloudpickle")
+pytest.importorskip("sklearn")
+
+
+@pytest.mark.parametrize("way", ["joblib", "dask"])
+def test_scripts(way: str, tmp_path: Path) -> None:
+    pytest.importorskip("distributed" if way == "dask" else way)
+    run_script(way, tmp_path)
+
+
+def test_cloudpickle_of_what_refers_to_itself() -> None:
+    program = """
+        import subprocess, sys
+        import cloudpickle
+        import numpy as np
+        import tracejit as tj
+
+        @tj.jit(static_argnums=1)
+        def power(x, n):
+            return power(x, n - 1) * x if n else x * 0 + 1
+
+        @tj.jit(static_argnums=1)
+        def even(x, n):
+            return odd(x, n - 1) if n else x
+
+        @tj.grad
+        def odd(x):
+            return even(x, 0) ** 2
+
+        pickled = cloudpickle.dumps((power, odd, even))
+        reader = (
+            "import sys, pickle; power, odd, even = pickle.loads(sys.stdin.buffer.read())\\n"
+            "print(float(power(2.0, 5)), float(odd(3.0)), float(even(1.5, 0)))"
+        )
+        print(subprocess.run([sys.executable, "-c", reader], input=pickled, capture_output=True).stdout)
+    """
+    assert python(textwrap.dedent(program)).strip() == "b'32.0 6.0 1.5\\n'"
+
+
+def test_an_estimator_in_a_grid_search(tmp_path: Path) -> None:
+    program = """
+        import numpy as np
+        from sklearn.base import BaseEstimator, RegressorMixin, clone
+        from sklearn.model_selection import GridSearchCV
+        import tracejit as tj
+
+        def loss(w, x, y, penalty):
+            return ((x @ w - y) ** 2).mean() + penalty * (w**2).sum()
+
+        step = tj.jit(lambda w, x, y, penalty: w - 0.1 * tj.grad(loss)(w, x, y, penalty))
+
+        class Ridge(RegressorMixin, BaseEstimator):
+            def __init__(self, penalty=0.1, update=step):
+                self.penalty, self.update = penalty, update
+
+            def fit(self, x, y):
+                w = np.zeros(x.shape[1])
+                for _ in range(100):
+                    w = self.update(w, x, y, self.penalty)
+                self.coef_ = np.asarray(w)
+                return self
+
+            @tj.jit
+            def predict(self, x):
+                return x @ self.coef_
+
+        rng = np.random.default_rng(0)
+        x = rng.normal(size=(60, 3))
+        y = x @ np.array([1.0, -2.0, 0.5])
+        copied = clone(Ridge(penalty=0.0).fit(x, y))
+        assert copied.update is step and not hasattr(copied, "coef_")
+        search = GridSearchCV(Ridge(), {"penalty": [0.0, 1.0]}, n_jobs=2, cv=3).fit(x, y)
+        print(search.best_params_["penalty"], np.round(search.best_estimator_.coef_, 3).tolist())
+    """
+    printed = python(textwrap.dedent(program), TRACEJIT_CACHE="1", TRACEJIT_CACHE_DIR=str(tmp_path))
+    assert printed.strip() == "0.0 [1.0, -2.0, 0.5]"
+
+
+def test_notebooks() -> None:
+    client = pytest.importorskip("nbclient")
+    nbformat = pytest.importorskip("nbformat")
+    pytest.importorskip("ipykernel")
+    cells = [
+        "import numpy as np\nimport tracejit as tj\nfrom joblib import Parallel, delayed\nfactor = 2.0",
+        "@tj.jit\ndef scaled(x):\n    return x.sum() * factor\n"
+        "slope = tj.jit(tj.grad(lambda x: scaled(x) ** 2))",
+        "[float(value) for value in Parallel(n_jobs=2)(delayed(scaled)(np.ones(n)) for n in (2, 3))]",
+        "factor = 3.0\n[slope(x).tolist() for x in (np.ones(2),)], [value.tolist() for value in\n"
+        " Parallel(n_jobs=2)(delayed(f)(np.ones(2)) for f in (scaled, slope))]",
+    ]
+    notebook: Any = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    client.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    texts = [cell.outputs[-1]["data"]["text/plain"] for cell in notebook.cells[2:]]
+    assert texts == ["[4.0, 6.0]", "([[36.0, 36.0]], [6.0, [36.0, 36.0]])"]

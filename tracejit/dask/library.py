@@ -1,0 +1,50 @@
+"""dask, imported when it is needed, and what all of its tasks that run jitted functions share."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, Final
+
+from ..ir.errors import TracejitError
+from ..ir.process.locks import ForkLock
+from ..runtime.threads import num_threads, set_num_threads
+
+
+def dask_module(name: str) -> Any:
+    """The module of dask's with this name. Raises TracejitError where dask is not installed."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise TracejitError(
+            f"tracejit.dask needs {name}, which is not installed: pip install 'tracejit[dask]'"
+        ) from error
+
+
+def is_dask_array(value: Any) -> bool:
+    """Whether `value` is an array in blocks."""
+    return isinstance(value, dask_module("dask.array").Array)
+
+
+class _OneThread:
+    """Context manager: native code of this process keeps to its caller's thread, as dask runs a task in each
+    of its own."""
+
+    def __init__(self) -> None:
+        self._lock = ForkLock()
+        self._tasks, self._before = 0, 1
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._tasks += 1
+            if self._tasks == 1:
+                self._before = num_threads()
+                set_num_threads(1)
+
+    def __exit__(self, *exc: object) -> None:
+        with self._lock:
+            self._tasks -= 1
+            if self._tasks == 0:
+                set_num_threads(self._before)
+
+
+ONE_THREAD: Final = _OneThread()

@@ -1,0 +1,106 @@
+"""Functions that this library makes of a user's, in pickles: what goes to the processes of multiprocessing,
+joblib, dask and their like.
+
+Pickles name functions, or (cloudpickle's, where a name would not be found again) hold their code. A
+`Sendable` leaves that choice to the pickler: it is written as two plain functions that are its attributes.
+Those are found by name, ``module.f._place``, or are written as code with a closure, which has what to make it
+of.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, Final
+
+#: The object that a function of `Sendable._place` stands for.
+_OWNERS: Final[weakref.WeakKeyDictionary[FunctionType, weakref.ref[Any]]] = weakref.WeakKeyDictionary()
+
+
+class Sendable:
+    """A callable object with a function's name, which pickles by that name or by what it is made of.
+
+    Its class defines ``_making``: the positional and the named arguments that make an equal object."""
+
+    __slots__ = ()
+    _making: Callable[[], tuple[tuple[Any, ...], dict[str, Any]]]
+
+    def __copy__(self) -> Any:
+        """As of functions, a copy is the function itself."""
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        name = _global_name(self)
+        if name is None:
+            return _made, (type(self), *self._making())
+        if protocol < 4:  # which has no names of attributes
+            return name[1]
+        place, parts = self._place, self._parts
+        function: Any
+        for function in (place, parts):
+            function.__module__, function.__qualname__ = name[0], f"{name[1]}.{function.__name__}"
+        return _found, (place, type(self)), parts
+
+    def __setstate__(self, parts: Callable[[], tuple[tuple[Any, ...], dict[str, Any]]]) -> None:
+        if not self.__dict__:  # it was not found by its name
+            positional, named = parts()
+            initialize: Any = self.__init__  # type: ignore[misc]
+            initialize(*positional, **named)
+
+    @property
+    def _place(self) -> FunctionType:
+        """A function that stands for this object where it is found by name."""
+        place: FunctionType | None = self.__dict__.get("_kept_place")
+        if place is None:
+            place = self.__dict__["_kept_place"] = FunctionType(_nothing.__code__, {}, "_place")
+            _OWNERS[place] = weakref.ref(self)
+        return place
+
+    @property
+    def _parts(self) -> Any:
+        """A function that returns what makes an equal object."""
+        parts = self.__dict__.get("_kept_parts")
+        if parts is None:
+            parts = self.__dict__["_kept_parts"] = _returning(self._making())
+        return parts
+
+
+def _nothing() -> None:
+    pass
+
+
+def _returning(value: Any) -> Any:
+    def _parts() -> Any:
+        return value
+
+    return _parts
+
+
+def _made(kind: Callable[..., Any], positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    return kind(*positional, **named)
+
+
+def _found(place: FunctionType, kind: type[Any]) -> Any:
+    """The object of `kind` that is here by the name of `place`; else one that `__setstate__` fills."""
+    reference = _OWNERS.get(place)
+    here = None if reference is None else reference()
+    return object.__new__(kind) if here is None else here
+
+
+def _global_name(function: Any) -> tuple[str, str] | None:
+    """Module and name that lead to `function`, None where none do."""
+    module = getattr(function, "__module__", None)
+    name = getattr(function, "__qualname__", None)
+    value: Any = sys.modules.get(module) if isinstance(module, str) else None
+    if isinstance(name, str):
+        for part in name.split("."):
+            value = getattr(value, part, None)
+        if value is function:
+            return str(module), name
+    names = vars(sys.modules[module]) if module in sys.modules else {}
+    return next(((str(module), name) for name, value in list(names.items()) if value is function), None)
