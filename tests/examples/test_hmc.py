@@ -57,7 +57,7 @@ def test_eager_mapped_and_jitted_agree(example, monkeypatch):
 
 
 def test_the_posterior_is_the_published_one(example):
-    draws, step_size, acceptance = (one.numpy() for one in example.sample(tj.random.key(7)))
+    draws, step_size, acceptance = (array.numpy() for array in example.sample(tj.random.key(7)))
     assert draws.shape == (4, 10_000, 10)
     assert ((step_size > 0.3) & (step_size < 0.6)).all()
     assert abs(acceptance.mean() - example.TARGET) < 0.06

@@ -1,0 +1,182 @@
+"""Exported functions: fused Functions as functions of C, in one module.
+
+``int name(const T *argument, ..., T *result, ..., void *workspace)`` returns 0, or the number of a message of
+the module. Intermediate values are on the stack where they are few, else in the caller's workspace. What the
+Function captured are constants of the module: to the kernels they are inputs, as they are to the code that
+Python calls, so that both compute the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from ...ir.graph import Function, Instruction
+from ...ir.records import record
+from ...ir.registry import OPS
+from ..control.loop_records import release_function
+from ..instrument.variants import PLAIN
+from ..llvm.emitter import Reg, constant, pointer
+from ..llvm.function import Code, calls_addresses
+from ..llvm.literals import bytes_constant
+from ..llvm.multiply_add import contracted
+from ..llvm.operations import Convert
+from ..llvm.target import Target
+from ..module.buffers import BufferPlace
+from ..module.writer import STACK_ARENA, ModuleWriter
+from ..nest.fusions import Fusions
+
+#: What a workspace is aligned to, wherever the caller's begins.
+_ALIGNMENT: Final = 64
+_NO_WORKSPACE: Final = "the workspace is NULL"
+#: What the functions of a module share while they are written.
+_SHARED: Final = (
+    "declarations", "functions", "globals", "kernels", "known", "tasks", "host_calls", "errors",
+    "descriptions", "captures",
+)  # fmt: skip
+
+
+@record(eq=False)
+class ExportedFunction:
+    """A fused Function to be exported as `name`; the last of its parameters are the arrays `captured`."""
+
+    name: str
+    function: Function
+    captured: Sequence[np.ndarray[Any, Any]]
+
+
+@record(eq=False)
+class ExportedModule:
+    """The LLVM text of exported functions."""
+
+    text: str
+    #: Messages by status, less 1.
+    errors: list[str]
+    #: By function, the bytes of its workspace.
+    workspaces: dict[str, int]
+    #: The dtypes whose product functions are called.
+    products: list[str]
+    #: What cannot leave the process, with the reason.
+    refused: list[tuple[Instruction, str]]
+    #: The function that gives memory back which is kept between calls; empty where none is.
+    release: str
+
+    @property
+    def keeps_memory(self) -> bool:
+        """Whether memory is kept between calls."""
+        return bool(self.release)
+
+    @property
+    def exports(self) -> list[str]:
+        """The names of its functions."""
+        return [*self.workspaces, *[self.release] * self.keeps_memory]
+
+
+def exported_module(functions: Sequence[ExportedFunction], target: Target, release: str) -> ExportedModule:
+    """The module of `functions` for `target`; where it keeps memory, with a function `release`."""
+    writers: list[_FunctionWriter] = []
+    for function in functions:
+        writers.append(_FunctionWriter(function, target, writers[0] if writers else None))
+        writers[-1].write()
+    first = writers[0]
+    releasing = release_function(first.declarations, release)
+    code: Code = [*first.globals, *first.declarations.values(), *first.functions, *releasing]
+    return ExportedModule(
+        contracted(code),
+        first.errors,
+        {writer.exported.name: writer.workspace_bytes for writer in writers},
+        sorted({kernel.product for kernel in first.kernels if kernel.product}),
+        first.refused(),
+        release if releasing else "",
+    )
+
+
+class _FunctionWriter(ModuleWriter):
+    def __init__(self, exported: ExportedFunction, target: Target, shared: _FunctionWriter | None) -> None:
+        super().__init__(exported.function, Fusions(target), PLAIN, ())
+        self.exported = exported
+        self.prefix = f"{exported.name}."  # no name in C has a dot
+        self.arguments = len(exported.function.params) - len(exported.captured)
+        #: The names of constants by their bytes, and those of what this function captures.
+        self.captures: dict[bytes, str] = {}
+        self.captured: list[str] = []
+        if shared is not None:
+            for name in _SHARED:
+                setattr(self, name, getattr(shared, name))
+            self.w = type(self.w)(self.declarations)
+
+    @property
+    def workspace_bytes(self) -> int:
+        """What the caller has to provide."""
+        size = self.plan.arena_bytes
+        return 0 if size <= STACK_ARENA else size + _ALIGNMENT - 1
+
+    def write(self) -> None:
+        """Append the function to the module."""
+        self._captures()
+        self._open_arena()
+        self._instructions()
+        self.close_arena("done")
+        self.w.ret(constant(0, "i32"))
+        self.exits()
+        arguments = [f"%input{i}" for i in range(self.arguments)]
+        arguments += [f"%output{i}" for i in range(len(self.function.results))]
+        listed = ", ".join(f"ptr {text}" for text in (*arguments, "%workspace"))
+        self.functions.append(self.w.function(f"i32 @{self.exported.name}({listed})", self._attributes()))
+
+    def refused(self) -> list[tuple[Instruction, str]]:
+        """The instructions of the module that need this process, each with what they need."""
+        refused = [(call.instruction, "runs in Python") for call in self.host_calls]
+        for kernel in self.kernels:
+            if kernel.instruction is None:
+                continue
+            if kernel.lapack:
+                refused.append((kernel.instruction, "calls LAPACK"))
+            elif kernel.instruction.op.native is not None or calls_addresses(kernel.code):
+                inside = [
+                    inner
+                    for region in kernel.instruction.regions
+                    for inner in region.instructions()
+                    if inner.op.name in OPS.foreign
+                ]
+                refused += [
+                    (instruction, "calls a C function of this process")
+                    for instruction in inside or [kernel.instruction]
+                ]
+        return refused
+
+    # -- memory -----------------------------------------------------------------------------------
+
+    def _captures(self) -> None:
+        """Constants for what the Function captures, each written once for all functions of the module."""
+        for array in self.exported.captured:
+            data = np.ascontiguousarray(array).tobytes()
+            if data not in self.captures:
+                name = self.captures[data] = f"captured.{len(self.captures)}"
+                self.globals.append(bytes_constant(name, data))
+            self.captured.append(self.captures[data])
+
+    def _open_arena(self) -> None:
+        if self.workspace_bytes == 0:
+            super()._open_arena()
+            return
+        w, workspace = self.w, Reg("%workspace", "ptr")
+        if _NO_WORKSPACE not in self.errors:
+            self.errors.append(_NO_WORKSPACE)
+        status = constant(self.errors.index(_NO_WORKSPACE) + 1, "i32")
+        w.when(w.compute("icmp eq", "bool", 1, workspace, pointer("null")), lambda: w.ret(status))
+        past = w.and_(w.sub(0, w.address_of("%workspace")), _ALIGNMENT - 1)
+        w.operations.append(
+            Convert("%arena", "ptr", 1, "bitcast", pointer(w.offset("%workspace", "u8", past)))
+        )
+
+    def close_arena(self, label: str) -> None:
+        """The workspace is the caller's."""
+        self.w.free_held()
+
+    def _argument(self, place: BufferPlace) -> str:
+        if place.kind == "input" and place.index >= self.arguments:
+            return f"@{self.captured[place.index - self.arguments]}"
+        return f"%{place.kind}{place.index}"

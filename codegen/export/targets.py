@@ -1,0 +1,34 @@
+"""Machines that functions are exported for: those that `llvm.targets` names, and some of 32 bits."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..llvm.target import Target
+from ..llvm.targets import ARCHITECTURES, named_target
+
+#: Architectures whose addresses have 32 bits, and a CPU of each.
+_SMALL: Final = {"wasm32": "generic", "thumbv7em": "cortex-m7", "thumbv8m.main": "cortex-m33"}
+#: What the name of an architecture stands for where that is no machine with Linux, or more than the least one
+#: of its kind.
+_WHOLE: Final = {
+    "riscv64": "riscv64,+m,+a,+f,+d,+c",
+    "wasm32": "wasm32-unknown-unknown",
+    "thumbv7em": "thumbv7em-none-eabihf",
+    "thumbv8m.main": "thumbv8m.main-none-eabihf",
+}
+
+
+def export_target(name: str) -> Target:
+    """The machine called `name`, see `llvm.targets.named_target`. Raises TracejitError.
+
+    Example:
+        >>> export_target("wasm32").triple
+        'wasm32-unknown-unknown'
+    """
+    head, *features = name.split(",")
+    architecture, colon, cpu = head.partition(":")
+    whole = _WHOLE.get(architecture, head) if not cpu else head
+    if cpu and architecture in _SMALL:
+        whole = f"{_WHOLE[architecture]}{colon}{cpu}"
+    return named_target(",".join([whole, *features]), {**ARCHITECTURES, **_SMALL})

@@ -1,0 +1,86 @@
+"""Function pointers into this process: what ``f.cfunc`` makes."""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from collections.abc import Sequence
+from typing import Any, Final
+
+from ..codegen.export.adapters import Adapter, adapter_text
+from ..codegen.export.emission import LinkGroup
+from ..codegen.interface import Library
+from ..codegen.llvm.target import host
+from ..ir.dtypes import SHORT_NAME
+from ..ir.errors import ArgumentError
+from ..jitted.function import JitFunction
+from ..runtime.cache.objects import link
+from .compiling import compiled
+from .identifiers import identifier
+from .pointers import FunctionPointer
+from .programs import Derivatives, ExportedProgram, programs_of
+from .prototypes import CPrototype
+from .signatures import NumberSignature, read_signature
+
+#: The largest workspace that a function of numbers has on the stack.
+_MOST_STACK_BYTES: Final = 1 << 16
+
+
+def function_pointer(function: JitFunction, specs: Sequence[Any], signature: str | None) -> FunctionPointer:
+    """The function pointer of `function`, see `JitFunction.cfunc`."""
+    name = identifier(function._name)
+    (program,) = programs_of(name, function, specs, Derivatives())
+    numbers = read_signature(signature) if signature is not None else None
+    symbol = name if numbers is None else f"{name}_of_numbers"
+
+    def adapt(prototypes: Sequence[CPrototype]) -> list[LinkGroup]:
+        if numbers is None:
+            return []
+        adapter = _adapter(symbol, numbers, program, prototypes[0].workspace_bytes)
+        return [LinkGroup([adapter_text(adapter)], [symbol])]
+
+    code = compiled(name, [program], [host()], adapt=adapt)
+    release = [f"{name}_release"] * code.keeps_memory
+    library = link(code.emission.image, [symbol, *release], {})
+    pointer = FunctionPointer(code.prototypes[0], numbers, code.messages, library, symbol)
+    for export in release:
+        weakref.finalize(pointer, _release, library, export).atexit = False
+    return pointer
+
+
+def _release(library: Library, symbol: str) -> None:
+    """Give back the memory that the code keeps between calls, while the code is still there."""
+    ctypes.CFUNCTYPE(None)(library.addresses[symbol])()
+
+
+def _adapter(name: str, signature: NumberSignature, program: ExportedProgram, workspace: int) -> Adapter:
+    """The function of `signature` around `program`. Raises ArgumentError where it does not fit."""
+    params = program.function.params[: len(program.arguments)]
+    results = program.function.results
+    dtypes = tuple([SHORT_NAME[param.dtype] for param in params])
+    numbers = all(param.shape == () for param in params)
+    if signature.packed:
+        fits = set(dtypes) <= set(signature.arguments) and (numbers or len(params) == 1)
+    else:
+        fits = numbers and dtypes == signature.arguments
+    one_number = (
+        len(results) == 1 and results[0].type.size == 1 and SHORT_NAME[results[0].dtype] == signature.result
+    )
+    if not (fits and one_number):
+        listed = ", ".join(
+            f"{name}: {param.type}" for name, param in zip(program.arguments, params, strict=True)
+        )
+        returned = ", ".join(str(result.type) for result in results)
+        raise ArgumentError(
+            f'cfunc: signature "{signature.text}" does not fit a function of ({listed}) with results '
+            f"({returned})"
+        )
+    if workspace > _MOST_STACK_BYTES:
+        raise ArgumentError(
+            f"cfunc: a function of numbers has its workspace on the stack, and this one needs {workspace} "
+            "bytes; leave signature out, and pass a workspace"
+        )
+    return Adapter(
+        name, program.name, dtypes, signature.result, signature.packed,
+        signature.user_data, workspace,
+    )  # fmt: skip
