@@ -18,7 +18,7 @@ from .dtypes import BOOL, FLOAT64, INT64, DType, Number, Operand, as_dtype, resu
 from .errors import DomainError, DTypeError, TracejitError
 from .graph import Function, Instruction, Location, Substitution, Value
 from .registry import OPS, Attrs, Kind, Op, OpNamespace, check_attrs
-from .types import Shape, TensorType, broadcast_shapes
+from .types import Shape, TensorType, broadcast_shapes, tensor_type
 
 _SCALARS = (bool, int, float, complex)
 
@@ -56,7 +56,8 @@ class Builder(OpNamespace):
         regions: tuple[Function, ...] = (),
     ) -> tuple[Value, ...]:
         """Append `op`, with its regions, to operands that fit as they are."""
-        check_attrs(op, attrs)
+        if attrs or op.attrs:
+            check_attrs(op, attrs)
         try:
             operand_types = tuple([operand.type for operand in operands])
         except AttributeError:
@@ -67,14 +68,18 @@ class Builder(OpNamespace):
         else:
             inferred = op.infer(operand_types, attrs)
         results = tuple([Value(type_) for type_ in inferred])
-        self.body.append(Instruction(op, operands, attrs, results, self.location, regions))
+        self.write(Instruction(op, operands, attrs, results, self.location, regions))
         return results
+
+    def write(self, instruction: Instruction) -> None:
+        """Append `instruction`, which is valid."""
+        self.body.append(instruction)
 
     def repeat(self, instruction: Instruction, operands: tuple[Value, ...]) -> tuple[Value, ...]:
         """Append `instruction` on other operands of its own operands' types; returns the results there."""
         results = tuple([Value(result.type) for result in instruction.results])
         op, attrs, regions = instruction.op, instruction.attrs, instruction.regions
-        self.body.append(Instruction(op, operands, attrs, results, instruction.location, regions))
+        self.write(Instruction(op, operands, attrs, results, instruction.location, regions))
         return results
 
     def extend(self, instruction: Instruction, regions: tuple[Function, ...]) -> tuple[Value, ...]:
@@ -96,19 +101,15 @@ class Builder(OpNamespace):
 
     def _matched(self, op: Op, operands: tuple[Any, ...]) -> tuple[Value, ...]:
         """Operands cast to the op's loop types and broadcast to one shape."""
-        shapes = [() if isinstance(operand, _SCALARS) else operand.type.shape for operand in operands]
+        shapes = [operand.type.shape if type(operand) is Value else () for operand in operands]
         shape, equal = shapes[0], shapes.count(shapes[0]) == len(shapes)
         if not equal:
             shape = broadcast_shapes(op.name, *shapes)
         if op.promote is None:
-            return tuple([self.broadcast_to(operand, shape) for operand in operands])
+            return tuple([self._broadcast(operand, shape) for operand in operands])
         kinds = tuple([self.operand_kind(operand) for operand in operands])
         loop = op.promote(kinds)
-        if (
-            equal
-            and all(map(is_, kinds, loop))
-            and not any(isinstance(operand, bool) for operand in operands)
-        ):
+        if equal and all(map(is_, kinds, loop)) and bool not in map(type, operands):
             return operands  # the usual case: numbers and weak values are of other kinds than dtypes
         if op.name in COMPARISONS:
             operands, loop = self._wide_enough(operands, loop)
@@ -150,25 +151,37 @@ class Builder(OpNamespace):
 
     def _converted(self, operand: Any, dtype: DType, shape: Shape) -> Value:
         if isinstance(operand, _SCALARS):
-            return self.broadcast_to(self.scalar(operand, dtype), shape)
+            return self._broadcast(self.scalar(operand, dtype), shape)
         value: Value = operand
         if value.type.dtype is not dtype:
             value = self.append(OPS["cast"], (value,), {"dtype": dtype})[0]
-        return self.broadcast_to(value, shape)
+        return self._broadcast(value, shape)
 
     def scalar(self, value: Number, dtype: DType) -> Value:
         """A rank-0 constant. Raises DTypeError for an integer that `dtype` cannot hold, as NumPy does."""
         try:
-            item = dtype.type(value).item()
+            item = value if dtype is FLOAT64 and type(value) is float else dtype.type(value).item()
         except OverflowError as error:
             raise DTypeError(f"the Python integer {value} does not fit {dtype.name}") from error
-        return self.append(OPS["full"], (), {"value": item, "shape": (), "dtype": dtype})[0]
+        return self._valid(OPS["full"], (), {"value": item, "shape": (), "dtype": dtype}, dtype, ())
 
     def broadcast_to(self, value: Value, shape: Shape) -> Value:
         """`value` with `shape`, itself where it has that already."""
         if value.type.shape == shape:
             return value
         return self.append(OPS["broadcast"], (value,), {"shape": shape})[0]
+
+    def _broadcast(self, value: Value, shape: Shape) -> Value:
+        """`value` with `shape`, to which it broadcasts."""
+        if value.type.shape == shape:
+            return value
+        return self._valid(OPS["broadcast"], (value,), {"shape": shape}, value.type.dtype, shape)
+
+    def _valid(self, op: Op, operands: tuple[Value, ...], attrs: Attrs, dtype: DType, shape: Shape) -> Value:
+        """Append `op` without asking its type rule, which says that the result has `dtype` and `shape`."""
+        result = Value(tensor_type(dtype, shape))
+        self.write(Instruction(op, operands, attrs, (result,), self.location))
+        return result
 
 
 #: Comparisons are right for every Python integer, whether the other operand's dtype can hold it or not.
@@ -177,6 +190,8 @@ COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 
 def operand_of(value: Any) -> Operand:
     """What `value` is to promotion: its dtype, or a weak Python type."""
+    if type(value) is Value:
+        return value.type.dtype
     if isinstance(value, bool):
         return BOOL
     if isinstance(value, (int, float, complex)):

@@ -6,7 +6,7 @@ It is made to be compared or digested, not to be read: see `text` for that.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from .dtypes import DType
 from .graph import Function, Instruction, Value
 from .registry import OPS
 from .types import Shape, TensorType
+
+#: Types of values that `repr` tells apart.
+_PLAIN: Final = frozenset((bool, int, float, complex, str))
 
 
 class NoContent(Exception):
@@ -87,9 +90,11 @@ def _type(type_: TensorType) -> str:
 def _attr(value: Any) -> str:
     if isinstance(value, CallbackName):
         raise NoContent("a Python function is called")
-    if value is None or type(value) in (bool, int, float, complex, str):
+    if value is None or type(value) in _PLAIN:
         return repr(value)
     if isinstance(value, (tuple, list)):
+        if _PLAIN.issuperset(map(type, value)):
+            return repr(tuple(value))
         return f"({','.join(map(_attr, value))})"
     if isinstance(value, Mapping):
         return f"{{{','.join(f'{_attr(k)}:{_attr(value[k])}' for k in sorted(value))}}}"

@@ -91,6 +91,8 @@ def as_dtype(dtype: Any) -> DType:
     Accepts what ``numpy.dtype`` accepts, and the short names of the IR where they mean nothing in NumPy:
     ``i32`` and ``f64``, but ``i8`` has eight bytes and ``f16`` sixteen. Raises DTypeError.
     """
+    if type(dtype) is type and dtype in _BY_SCALAR_TYPE:
+        return _BY_SCALAR_TYPE[dtype]
     if isinstance(dtype, str) and dtype in _IN_BITS:
         return BY_NAME[dtype]
     if dtype is float:
@@ -113,6 +115,7 @@ def as_dtype(dtype: Any) -> DType:
 
 
 _BY_KIND_AND_SIZE: Final = {(dtype.kind, dtype.itemsize): dtype for dtype in SHORT_NAME}
+_BY_SCALAR_TYPE: Final = {dtype.type: dtype for dtype in SHORT_NAME}
 
 
 def is_real_floating(dtype: DType) -> bool:

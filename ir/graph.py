@@ -147,7 +147,6 @@ class Substitution:
 
     def apply(self, instruction: Instruction) -> Instruction:
         """`instruction` with its operands replaced; itself where nothing changes."""
-        operands = self.all(instruction.operands)
-        if operands == instruction.operands:
+        if self.table.keys().isdisjoint(instruction.operands):
             return instruction
-        return instruction.replace(operands=operands)
+        return instruction.replace(operands=self.all(instruction.operands))

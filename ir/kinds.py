@@ -47,6 +47,11 @@ class Traits:
     updates_operand: bool = False
     #: Whether the last operands are indices into the first one, which is read or written there alone.
     indexes_operand: bool = False
+    #: Whether the op is its last region, computed by one kernel.
+    grouped: bool = False
+    #: Whether each line of the result along the attribute `axis` is computed from that line of the operand,
+    #: so that ops on the same lines can be one kernel.
+    by_lines: bool = False
     #: Whether the op's regions are programs of their own, to which every pass applies.
     control: bool = False
     #: Of loops, the numbers of the regions that run in every step; those of the condition are not among them.
@@ -75,12 +80,13 @@ class Kind(enum.Enum):
     SEARCH = "search", Traits()
     HISTOGRAM = "histogram", Traits(can_fail=True)
     COMPACTION = "compaction", Traits()
-    FOURIER = "fourier", Traits(movable=True)
+    FOURIER = "fourier", Traits(movable=True, by_lines=True)
     CONTRACTION = "contraction", Traits(movable=True, reads_views=ViewReads.MATRICES)
     CONVOLUTION = "convolution", Traits(movable=True, reads_views=ViewReads.ANY)
     CREATION = "creation", Traits(has_kernel=False, computes=False, movable=True)
     COMPOSITE = "composite", Traits(computes=False, can_fail=True)
-    REGION = "region", Traits(computes=False, can_fail=True)
+    REGION = "region", Traits(computes=False, can_fail=True, grouped=True)
+    TILED = "tiled", Traits(computes=False, can_fail=True, grouped=True)
     SWITCH = "switch", Traits(computes=False, control=True, can_fail=True, label="branch")
     WHILE = "while", Traits(computes=False, control=True, can_fail=True, step_regions=(1,), label="loop")
     SCAN = "scan", Traits(computes=False, control=True, can_fail=True, step_regions=(0,), label="loop")

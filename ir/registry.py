@@ -371,9 +371,7 @@ def check_attrs(op: Op, attrs: Attrs) -> None:
         value = attrs[name]
         if not isinstance(value, accepted) or (isinstance(value, bool) and bool not in accepted):
             class_names = " or ".join(class_.__name__ for class_ in accepted)
-            raise AttributeValueError(
-                f"{op.name}: attribute {name!r} must be {class_names}, got {attrs[name]!r}"
-            )
+            raise AttributeValueError(f"{op.name}: attribute {name!r} must be {class_names}, got {value!r}")
 
 
 class OpNamespace(abc.ABC):

@@ -41,13 +41,19 @@ class TensorType:
         return math.prod(self.shape) * self.dtype.itemsize
 
     def with_shape(self, shape: Shape) -> TensorType:
-        return TensorType(self.dtype, shape)
+        return tensor_type(self.dtype, shape)
 
     def with_dtype(self, dtype: DType) -> TensorType:
         return TensorType(dtype, self.shape)
 
     def __str__(self) -> str:
         return f"{SHORT_NAME[self.dtype]}[{','.join(map(str, self.shape))}]"
+
+
+@functools.lru_cache(maxsize=4096)
+def tensor_type(dtype: DType, shape: Shape) -> TensorType:
+    """The type of `dtype` and `shape`: one object for all that ask, which is quicker than another."""
+    return TensorType(dtype, shape)
 
 
 def broadcast_shapes(op: str, *shapes: Shape) -> Shape:

@@ -24,7 +24,7 @@ from ..dtypes import (
 )
 from ..errors import DTypeError, ShapeError, TracejitError
 from ..registry import NONDIFF, OPS, Attrs, Infer, Kind, Nondiff, Op, Regions, make_rules
-from ..types import TensorType
+from ..types import TensorType, tensor_type
 
 Vjp = Mapping[str, Callable[..., Any]] | Nondiff
 
@@ -129,7 +129,8 @@ def elementwise(
         if loop[: ufunc.nin] != dtypes and not (floating and all(map(is_inexact, dtypes))):
             listed = ", ".join(map(str, types))
             raise DTypeError(f"{name}: operands must be cast to the types of its loop, got ({listed})")
-        return (TensorType(loop[-1], same_shape(name, types)),)
+        shape = same_shape(name, types)
+        return (types[0] if types[0].dtype is loop[-1] else tensor_type(loop[-1], shape),)
 
     kernel = eval or (floating_kernel(ufunc) if floating else ufunc)
     return define(

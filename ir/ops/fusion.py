@@ -1,5 +1,6 @@
-"""The ``fusion`` op, a group of ops that codegen turns into one loop nest, made by the pass ``fuse``; and the
-``interpreted`` op, a part of a program that the compiler failed on, made by ``recovery``.
+"""The ``fusion`` op, a group of ops that codegen turns into one loop nest, made by the pass ``fuse``; the
+``tiled`` op, transforms and fusions that run one after the other on each line, made by ``tile-transforms``;
+and the ``interpreted`` op, a part of a program that the compiler failed on, made by ``recovery``.
 
 A fusion's attributes say how its region is computed: the `domain`, a shape over which the loops go; the
 `axes` of it that are reduced, whose elements are a *row*; and for each instruction of the region its level:
@@ -189,6 +190,13 @@ FUSION = define_with_regions(
     doc="the results of its region, computed as one loop nest", vjp=NONDIFF, batch=_batch,
     attrs={"domain": (tuple,), "axes": (tuple,), "levels": (tuple,)},
     regions=Regions(types=_types, run=_run),
+)  # fmt: skip
+
+TILED = define_with_regions(
+    "tiled", Kind.TILED, "*inputs",
+    doc="the results of its region of fusions and Fourier transforms, computed line by line of a `batch`",
+    vjp=NONDIFF, batch=_batch, attrs={"batch": (tuple,)},
+    regions=Regions(types=same_as_region, run=_run),
 )  # fmt: skip
 
 INTERPRETED = define_with_regions(

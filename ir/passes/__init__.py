@@ -23,9 +23,11 @@ from .dtypes.complex_planes import complex_planes
 from .dtypes.widen_float16 import widen_float16
 from .fusion.fuse import fuse
 from .fusion.rematerialization_before import rematerialize
+from .fusion.tiling import tile_transforms
 from .layout.joins import read_joins
 from .layout.pads import move_pads
 from .layout.updates import place_updates
+from .loops.carry_chains import shorten_carry_chains
 from .loops.control_flow import map_regions
 from .loops.deferred_products import defer_products
 from .loops.loop_invariant_motion import hoist_invariants
@@ -70,14 +72,16 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     Pass("move-pads", move_pads, is_small),  # padding outside of arithmetic, so that both are one nest
     Pass("split-narrow-axes", split_narrow_axes, is_small),  # few columns one by one, lanes along rows
     Pass("fuse-gemv-pairs", fuse_gemv_pairs, is_small),  # A x and A^T y in one pass over A
-    Pass("multiply-adds", multiply_adds),  # fma for a product that one sum reads
+    Pass("shorten-carry-chains", shorten_carry_chains),  # what waits for the last step enters last
+    Pass("multiply-adds", multiply_adds, is_small),  # fma for a product that one sum reads
     Pass("rematerialize", rematerialize, is_small),  # large values computed again from small ones
     Pass("read-joins", read_joins, is_small),  # concatenations read where their parts lie
     Pass("fuse", fuse, is_small, otherwise=fuse_nothing),  # groups that become one loop nest each
+    Pass("tile-transforms", tile_transforms, is_small),  # transforms with the maps around them, line by line
 )
 
 #: The passes before fusion: what ``--stage optimized`` shows.
-OPTIMIZE: Final = tuple(pass_ for pass_ in PIPELINE if pass_.name != "fuse")
+OPTIMIZE: Final = PIPELINE[: next(i for i, pass_ in enumerate(PIPELINE) if pass_.name == "fuse")]
 
 #: Called after each pass with its name, its result and its seconds.
 Observer: TypeAlias = Callable[[str, Function, float], None]

@@ -10,15 +10,15 @@ from ..graph import Function, Instruction, Substitution, Value
 from ..ops.fusion import INTERPRETED
 from ..registry import Kind
 from .fusion.groups import Unit
-from .fusion.inlining import Definitions, is_inline
+from .fusion.inlining import Definitions, Reads
 from .fusion.outlining import outline
 
 
 def fuse_nothing(function: Function) -> Function:
     """In place of the pass ``fuse``: each op is a group of its own."""
-    defs = {result: instruction for instruction in function.body for result in instruction.results}
-    units = [Unit.of(instruction, 0) for instruction in function.body if not is_inline(instruction, defs)]
-    return outline(function, units)
+    reads = Reads(function.body)
+    units = [Unit.of(instruction, 0) for instruction in function.body if not reads.is_inline(instruction)]
+    return outline(function, reads, units)
 
 
 def without(function: Function, failing: Instruction) -> Function | None:
@@ -70,6 +70,8 @@ def _regions_without(instruction: Instruction, failing: Instruction) -> list[Ins
 def _simpler(instruction: Instruction, defs: Definitions) -> list[Instruction] | None:
     if instruction.op is INTERPRETED:
         return None
+    if instruction.op.kind is Kind.TILED:
+        return _one_by_one(instruction, instruction.regions[0])
     apart = _taken_apart(instruction) if instruction.op.kind is Kind.REGION else None
     return [_on_the_host(instruction, defs)] if apart is None else apart
 
@@ -83,9 +85,15 @@ def _taken_apart(fusion: Instruction) -> list[Instruction] | None:
     kernels = [instruction for instruction in apart.body if instruction.op.kind is not Kind.VIEW]
     if len(kernels) < 2 or len(outer) < len(fusion.results) or not outer.keys() <= computed:
         return None
-    table = Substitution(dict(zip(region.params, fusion.operands, strict=True)))
+    return _one_by_one(fusion, apart)
+
+
+def _one_by_one(group: Instruction, region: Function) -> list[Instruction]:
+    """The instructions of the `region` of a group in its place."""
+    outer = dict(zip(region.results, group.results, strict=False))
+    table = Substitution(dict(zip(group.regions[0].params, group.operands, strict=True)))
     body = []
-    for instruction in apart.body:
+    for instruction in region.body:
         results = tuple([outer.get(result) or Value(result.type) for result in instruction.results])
         operands = table.all(instruction.operands)
         body.append(instruction.replace(operands=operands, results=results))

@@ -21,14 +21,17 @@ def rewrite(function: Function, rules: Mapping[str, Sequence[Rule]]) -> Function
 
     *Ensures*: results have the types they had; itself where nothing applied.
     """
+    if not any(instruction.op.name in rules for instruction in function.body):
+        return function
     builder = Builder()
     builder.params = list(function.params)
     table = Substitution()
     defs: Definitions = {}
     changed = False
     for original in function.body:
-        instruction = table.apply(original)
-        replacement = _offer(builder, instruction, defs, rules)
+        instruction = table.apply(original) if changed else original
+        offered = instruction.op.name in rules
+        replacement = _offer(builder, instruction, defs, rules) if offered else None
         if replacement is None:
             builder.body.append(instruction)
             _define(defs, instruction)

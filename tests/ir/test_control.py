@@ -79,14 +79,14 @@ def parsed(text: str, size: int, *, reverse: bool = False) -> Function:
 
 def agree(function: Function, arrays: list[Array]) -> None:
     """Native code and each stage of the pipeline give what the interpreter gives."""
-    wanted = interpret(function, arrays)
+    expected = interpret(function, arrays)
     stage = function
-    for one in PIPELINE:
-        stage = apply_pass(one, stage)
+    for pass_ in PIPELINE:
+        stage = apply_pass(pass_, stage)
         verify(stage)
-        for got, want in zip(interpret(stage, arrays), wanted, strict=True):
-            np.testing.assert_allclose(got, want, rtol=1e-13, err_msg=one.name)
-    for got, want in zip(native(function, arrays), wanted, strict=True):
+        for got, want in zip(interpret(stage, arrays), expected, strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-13, err_msg=pass_.name)
+    for got, want in zip(native(function, arrays), expected, strict=True):
         assert got.dtype == want.dtype
         np.testing.assert_allclose(got, want, rtol=1e-12)
 
@@ -146,10 +146,10 @@ def test_gradient_splits_where_cotangents_come_in(size: int) -> None:
     verify(split.backward)
     assert [instruction.op.name for instruction in split.forward.body] == ["scan"]
     outcome = native(split.forward, arrays)
-    cotangents = [np.cos(one) for one in outcome[: split.outputs]]
+    cotangents = [np.cos(result) for result in outcome[: split.outputs]]
     gradients = native(split.backward, [*outcome[split.outputs :], *cotangents])
     way = values((size,), (size,), (size,), (7, size))[::-1]
-    directions = [np.resize(one, array.shape) for one, array in zip(way, arrays, strict=True)]
+    directions = [np.resize(value, array.shape) for value, array in zip(way, arrays, strict=True)]
     eps = 1e-6
 
     def moved(step: float) -> list[Array]:
@@ -179,7 +179,7 @@ def test_gradient_with_an_integer_carry() -> None:
     """
     derived = gradient(parse_function(text), [0])
     for run in (interpret, native):
-        assert [float(one) for one in run(derived, [np.array(3.0)])] == [3.0 * 64, 64.0]
+        assert [float(result) for result in run(derived, [np.array(3.0)])] == [3.0 * 64, 64.0]
 
 
 @pytest.mark.parametrize("size", SIZES)

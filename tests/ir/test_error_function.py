@@ -53,7 +53,7 @@ def test_float32_is_rounded_once(name: str) -> None:
     x = np.linspace(-4, 10, 3000).astype(np.float32)
     got = OPS[name].eval(x)
     assert got.dtype == np.float32
-    want = np.array([getattr(math, name)(float(one)) for one in x])
+    want = np.array([getattr(math, name)(float(number)) for number in x])
     assert np.all(
         np.abs(got - want) <= 0.5001 * np.spacing(np.maximum(np.abs(want).astype(np.float32), 1e-37))
     )
@@ -63,7 +63,7 @@ def test_float32_is_rounded_once(name: str) -> None:
 @pytest.mark.parametrize("size", [0, 1, 3, 512, 513, 16384, 16385, 40000])
 def test_every_element_of_every_size(name: str, size: int) -> None:
     x = np.random.default_rng(size).normal(0, 3, size)
-    want = np.array([getattr(math, name)(one) for one in x])
+    want = np.array([getattr(math, name)(number) for number in x])
     np.testing.assert_allclose(OPS[name].eval(x), want, rtol=1e-15)
 
 
@@ -73,7 +73,7 @@ def test_special_values_and_errors_of_floats(name: str) -> None:
     x = np.tile(special, 200)
     with np.errstate(all="raise"):
         got = OPS[name].eval(x)
-    want = np.array([getattr(math, name)(one) for one in special])
+    want = np.array([getattr(math, name)(number) for number in special])
     np.testing.assert_array_equal(got, np.tile(want, 200))
     np.testing.assert_array_equal(np.signbit(got[3:5]), np.signbit(want[3:5]))
 
@@ -83,7 +83,9 @@ def test_layouts_and_integers() -> None:
     for view in (x.T, x[::2, ::-1], np.asfortranarray(x)):
         np.testing.assert_array_equal(OPS["erf"].eval(view), OPS["erf"].eval(view.copy("C")))
     many = np.arange(-400, 400)
-    np.testing.assert_allclose(OPS["erfc"].eval(many), [math.erfc(one) for one in many.tolist()], rtol=1e-15)
+    np.testing.assert_allclose(
+        OPS["erfc"].eval(many), [math.erfc(number) for number in many.tolist()], rtol=1e-15
+    )
     assert OPS["erf"].eval(many.astype(np.int8)).dtype == np.float32
     assert OPS["erf"].eval(many).dtype == np.float64
 

@@ -94,8 +94,8 @@ def sampled(op: Op) -> list[Sample]:
         key = (tuple(operand.ndim for operand in operands), repr(sample.attrs))
         if key not in chosen or size > sum(operand.size for operand in chosen[key].operands):
             chosen[key] = Sample(operands, sample.attrs)
-    found = sorted(chosen.values(), key=lambda one: -sum(x.size for x in one.operands))
-    return found[:8]
+    largest = sorted(chosen.values(), key=lambda sample: -sum(x.size for x in sample.operands))
+    return largest[:8]
 
 
 def weighted(op: Op, sample: Sample, dtype: Any = FLOAT64) -> Function:
@@ -207,7 +207,8 @@ def test_gradients_keep_float32(name: str) -> None:
         verify(derived)
         assert {result.type.dtype for result in derived.results} == {FLOAT32}
         wide = Sample(
-            [one.astype(np.float64) if one.dtype == FLOAT32 else one for one in single], sample.attrs
+            [operand.astype(np.float64) if operand.dtype == FLOAT32 else operand for operand in single],
+            sample.attrs,
         )
         truth = interpret(gradient(weighted(op, wide), float_positions(wide)), wide.operands)
         for got, want in zip(interpret(derived, single), truth, strict=True):

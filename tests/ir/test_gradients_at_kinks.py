@@ -86,7 +86,7 @@ def f(*values: float) -> Array:
         ("div", [f(1.0), f(0.0)], [[INF], [-INF]]),
         ("tanh", [f(0, 1000, -1000)], [[1, 0, 0]]),
     ],
-    ids=lambda one: one if isinstance(one, str) else "",
+    ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
 def test_elementwise(name: str, operands: list[Array], expected: list[list[float]]) -> None:
     np.testing.assert_allclose(gradients(summed(name, operands), operands), expected, rtol=1e-14)
@@ -138,7 +138,7 @@ def test_prod_with_zeros(values: Any, first: Any, hessian: Any) -> None:
         ("log", [f(2)], [-0.25]),
         ("where", [np.array([True, False]), f(1, 2), f(3, 4)], None),
     ],
-    ids=lambda one: one if isinstance(one, str) else "",
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_second_order_at_kinks(name: str, operands: list[Array], expected: Any) -> None:
     if name == "where":  # linear: the second slope of x^2 chosen by the condition
@@ -159,8 +159,8 @@ def test_where_keeps_what_is_not_chosen_out() -> None:
 def test_scatter_with_duplicates(mode: str, value: Any) -> None:
     """Of writes to one place the last counts; of additions, each."""
     x, v, i = f(1, 2, 3), f(10, 20, 30), np.array([0, 0, 2])
-    wanted = [[0, 1, 0] if mode == "set" else [1, 1, 1], value]
-    assert gradients(summed("scatter", [x, v, i], mode=mode), [x, v, i]) == wanted
+    expected = [[0, 1, 0] if mode == "set" else [1, 1, 1], value]
+    assert gradients(summed("scatter", [x, v, i], mode=mode), [x, v, i]) == expected
 
 
 @pytest.mark.parametrize(

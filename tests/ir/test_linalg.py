@@ -162,6 +162,10 @@ def test_gradients_of_solutions(transpose: bool) -> None:
     check_gradients(by_factors("lu_solve", transpose=transpose), SQUARE, random(2, 4, 3), tolerance=1e-5)
 
 
+def test_gradients_of_inverses() -> None:
+    check_gradients(by_factors("inverse"), SQUARE, tolerance=1e-5)
+
+
 @pytest.mark.parametrize("name", ["det", "adjugate", "logabsdet"])
 def test_gradients_of_determinants(name: str) -> None:
     check_gradients(by_factors(name), SQUARE)

@@ -63,7 +63,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[np.ndarray[Any, Any], ...]]]
     "large product": (lambda x, y: x @ y, (numbers(300, 200), numbers(200, 250))),
     "convolution": (lambda x, k: tj.nn.conv2d(x, k), (numbers(2, 3, 20, 20), numbers(5, 3, 3, 3))),
     "running sum": (lambda x: tj.cumsum(x), (numbers(40_000),)),
-    "sorted": (lambda x: tj.sort(x), (numbers(40_000),)),
+    "sorted": (lambda x: tj.sort(x), (numbers(40_000).astype(np.int16),)),
     "gathered": (gathered, (numbers(400, 9), np.arange(399, -1, -1))),
     "counted": (counted, (np.arange(9000) % 7,)),
     "arena": (lambda x, y: tj.sort(x @ y) @ y, (numbers(60, 60), numbers(60, 60))),

@@ -34,9 +34,9 @@ def numbered(function):
 
 
 def notes(text):
-    found = []
-    fuse(parse_function(text), lambda *note: found.append(note))
-    return [(reader.op.name, read.op.name, why) for reader, read, why in found]
+    results = []
+    fuse(parse_function(text), lambda *note: results.append(note))
+    return [(reader.op.name, read.op.name, why) for reader, read, why in results]
 
 
 def test_what_cse_merges_has_the_origins_of_both():
@@ -79,34 +79,34 @@ def test_gradients_say_so_and_name_the_line_that_they_are_of():
 def test_accumulated_cotangents_are_of_the_gradient():
     body = tj.trace(tj.grad(lambda x: (x * x * x).sum()), tj.ones(3)).body
     gradient = [instruction for instruction in body if instruction.location.gradient]
-    assert sum(one.op.name == "add" for one in gradient) == 2
+    assert sum(instruction.op.name == "add" for instruction in gradient) == 2
 
 
 def test_fusion_tells_of_other_elements():
-    found = notes("""func @f(%x: f64[4,4]) -> f64[4,4] {
+    noted = notes("""func @f(%x: f64[4,4]) -> f64[4,4] {
   %0: f64[4,4] = exp(%x)
   %1: f64[4,4] = transpose(%0) {perm=[1, 0]}
   %2: f64[4,4] = add(%0, %1)
   return %2
 }""")
-    assert [(reader, read) for reader, read, _ in found] == [("add", "exp")]
-    assert "transposed" in found[0][2]
+    assert [(reader, read) for reader, read, _ in noted] == [("add", "exp")]
+    assert "transposed" in noted[0][2]
 
 
 def test_fusion_tells_of_other_axes_and_of_kernels_of_their_own():
-    found = notes("""func @f(%x: f64[4,4]) -> (f64[4], f64[4]) {
+    noted = notes("""func @f(%x: f64[4,4]) -> (f64[4], f64[4]) {
   %0: f64[4,4] = matmul(%x, %x)
   %1: f64[4,4] = exp(%0)
   %2: f64[4] = sum(%1) {axes=[0]}
   %3: f64[4] = sum(%1) {axes=[1]}
   return %2, %3
 }""")
-    assert ("exp", "matmul", "matmul is a kernel of its own") in found
-    assert any(reader == "sum" and "other axes" in why for reader, _, why in found)
+    assert ("exp", "matmul", "matmul is a kernel of its own") in noted
+    assert any(reader == "sum" and "other axes" in why for reader, _, why in noted)
 
 
 def test_fusion_tells_of_long_rows_and_of_full_groups():
-    found = notes("""func @f(%x: f64[2,100000]) -> f64[2,100000] {
+    noted = notes("""func @f(%x: f64[2,100000]) -> f64[2,100000] {
   %0: f64[2,100000] = exp(%x)
   %1: f64[2] = sum(%0) {axes=[1]}
   %2: f64[2,1] = reshape(%1) {shape=[2, 1]}
@@ -114,10 +114,10 @@ def test_fusion_tells_of_long_rows_and_of_full_groups():
   %4: f64[2,100000] = div(%0, %3)
   return %4
 }""")
-    assert any(reader == "div" and "KiB" in why for reader, _, why in found)
+    assert any(reader == "div" and "KiB" in why for reader, _, why in noted)
     chain = "\n".join(f"  %{i}: f64[3] = sin(%{i - 1 if i else 'x'})" for i in range(MAX_MEMBERS + 1))
-    found = notes(f"func @f(%x: f64[3]) -> f64[3] {{\n{chain}\n  return %{MAX_MEMBERS}\n}}")
-    assert [why for _, _, why in found] == [f"the group has {MAX_MEMBERS} ops already, and grows no further"]
+    noted = notes(f"func @f(%x: f64[3]) -> f64[3] {{\n{chain}\n  return %{MAX_MEMBERS}\n}}")
+    assert [why for _, _, why in noted] == [f"the group has {MAX_MEMBERS} ops already, and grows no further"]
 
 
 def test_noting_changes_nothing():
@@ -156,9 +156,9 @@ def test_passes_lose_no_origins(seed):
     """Whatever passes make of a random program, each op that is left says which ops it stems from."""
     function, ops = number_all(program(seed).function)
     for instruction in run_passes(function).instructions():
-        found = origins_of(instruction)
-        assert found, instruction.op.name
-        assert set(found) <= set(range(len(ops)))
+        origins = origins_of(instruction)
+        assert origins, instruction.op.name
+        assert set(origins) <= set(range(len(ops)))
 
 
 def test_loops_and_branches_lose_no_origins():

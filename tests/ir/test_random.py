@@ -30,7 +30,7 @@ def u64(value):
 def test_known_answers(key, counter, result):
     assert threefry_of_ints(key, counter) == result
     for shape in [(), (1,), (3,), (37,), (2, 50)]:
-        keys, counters = (np.full(shape, one, np.uint64) for one in (key, counter))
+        keys, counters = (np.full(shape, word, np.uint64) for word in (key, counter))
         function = function_of("f", [keys, counters], lambda b, k, c: b.threefry(k, c))
         assert np.all(EVAL(keys, counters) == u64(result))
         assert np.all(interpret(function, [keys, counters])[0] == u64(result))
@@ -40,9 +40,9 @@ def test_known_answers(key, counter, result):
 def test_numpy_meaning_broadcasts_without_warnings():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        one = EVAL(u64(2**64 - 1), u64(2**64 - 1))
-        assert one.shape == ()
-        assert one.dtype == np.uint64
+        words = EVAL(u64(2**64 - 1), u64(2**64 - 1))
+        assert words.shape == ()
+        assert words.dtype == np.uint64
         many = EVAL(u64(2**64 - 1), np.arange(40_000, dtype=np.uint64))
         assert [int(many[i]) for i in (0, 16_383, 16_384, 39_999)] == [
             threefry_of_ints(2**64 - 1, i) for i in (0, 16_383, 16_384, 39_999)

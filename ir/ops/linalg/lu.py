@@ -22,6 +22,7 @@ from .common import (
     Types,
     adjoint,
     conjugate,
+    identity,
     lower,
     matrix_type,
     part,
@@ -248,4 +249,34 @@ LU_SOLVE = define(
     "diagonal `raise` or divide",
     attrs={"transpose": (bool,), "conjugate": (bool,), "on_singular": (str,)},
     defaults={"transpose": False, "conjugate": False, "on_singular": "ignore"},
+)  # fmt: skip
+
+
+# -- inverses -------------------------------------------------------------------------------------
+
+
+def _inverse_infer(types: Types, attrs: Attrs) -> Types:
+    return _solve_infer((*types, types[0]), attrs)
+
+
+def _inverse_eval(a: Any, lu: Any, permutation: Any, on_singular: str = "ignore") -> Any:
+    unit = np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape)
+    return _solve_eval(a, lu, permutation, unit, on_singular=on_singular)
+
+
+def _inverse(b: Any, a: Any, lu: Any, permutation: Any, on_singular: str) -> Any:
+    return b.lu_solve(a, lu, permutation, identity(b, a, a.shape[-1]), on_singular=on_singular)
+
+
+def _inverse_rule(b: Any, ct: Any, out: Any) -> Any:
+    """``d x = -x d a x``: two products, which are less than the systems of `lu_solve`."""
+    turned = transposed(b, out)
+    return b.neg(product(b, turned, ct, turned))
+
+
+INVERSE = define(
+    "inverse", Kind.COMPOSITE, "a lu permutation", infer=_inverse_infer, eval=_inverse_eval,
+    decompose=_inverse, vjp={"a": _inverse_rule}, batch=batch_pointwise,
+    doc="the inverse of a, by its factors from `lu`; zeros on U's diagonal `raise` or divide",
+    attrs={"on_singular": (str,)}, defaults={"on_singular": "ignore"},
 )  # fmt: skip

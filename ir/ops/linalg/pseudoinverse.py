@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import LinAlgError, ShapeError
+from ...errors import ShapeError
 from ...lapack.threads import on_one_thread
 from ...registry import Attrs, Kind
 from ...transforms.batching import batch_pointwise
@@ -22,7 +22,7 @@ from .common import (
     scaled_columns,
     transposed,
 )
-from .svd import real_of
+from .svd import converged_svd, real_of
 
 
 def _infer(types: Types, attrs: Attrs) -> Types:
@@ -40,10 +40,7 @@ def _infer(types: Types, attrs: Attrs) -> Types:
 def _eval(a: Any, cutoff: Any) -> Any:
     if a.size == 0:
         return np.swapaxes(np.zeros_like(a), -1, -2)
-    try:
-        u, s, vh = np.linalg.svd(a, full_matrices=False)
-    except np.linalg.LinAlgError as error:
-        raise LinAlgError(f"pinv: {error}") from error
+    u, s, vh = converged_svd("pinv", a, full_matrices=False)
     kept = s > np.asarray(cutoff)[..., None] * s.max(axis=-1, keepdims=True)
     inverse = np.where(kept, 1 / np.where(kept, s, 1), 0)
     return np.conj(np.swapaxes(vh, -1, -2) * inverse[..., None, :] @ np.swapaxes(u, -1, -2)).astype(

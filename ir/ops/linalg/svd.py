@@ -7,7 +7,7 @@ left out where values differ by no more than rounding.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from .common import (
     zeros_like,
 )
 
+#: Why there is no decomposition.
+NO_SINGULAR_VALUES: Final = "SVD did not converge, or the matrix has NaN"
+
 
 def real_of(dtype: DType) -> DType:
     """The dtype of the real part of `dtype`."""
@@ -53,11 +56,24 @@ def _infer(types: Types, attrs: Attrs) -> Types:
 
 @on_one_thread
 def _eval(a: Any, full_matrices: bool = True) -> tuple[Any, Any, Any]:
-    try:
-        u, s, vh = np.linalg.svd(a, full_matrices=full_matrices)
-    except np.linalg.LinAlgError as error:
-        raise LinAlgError(f"svd: {error}") from error
+    u, s, vh = converged_svd("svd", a, full_matrices=full_matrices)
     return u, s, vh
+
+
+def converged_svd(name: str, a: Any, **options: Any) -> Any:
+    """NumPy's ``svd``. Of infinities LAPACK may never come to an end: all results are NaN."""
+    finite = np.isfinite(a).all(axis=(-2, -1))
+    try:
+        if finite.all():
+            return np.linalg.svd(a, **options)
+        if not np.isnan(a).any():
+            results = np.linalg.svd(np.where(finite[..., None, None], a, 0), **options)
+            for array in results if isinstance(results, tuple) else (results,):
+                array[~finite] = np.nan
+            return results
+    except np.linalg.LinAlgError as error:
+        raise LinAlgError(f"{name}: {error}") from error
+    raise LinAlgError(f"{name}: {NO_SINGULAR_VALUES}")
 
 
 def _pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: Attrs) -> Any:
@@ -149,10 +165,7 @@ SVD = several(
 
 @on_one_thread
 def _values_eval(a: Any) -> Any:
-    try:
-        return np.linalg.svd(a, compute_uv=False)
-    except np.linalg.LinAlgError as error:
-        raise LinAlgError(f"svdvals: {error}") from error
+    return converged_svd("svdvals", a, compute_uv=False)
 
 
 def _values_infer(types: Types, attrs: Attrs) -> Types:

@@ -21,10 +21,16 @@ import numpy as np
 
 from ...dtypes import FLOAT32, FLOAT64
 from ...errors import DTypeError, ShapeError
+from ...graph import Instruction
 from ...registry import Attrs, Kind
 from ...transforms.batching import batch_axes
-from ...types import TensorType, normalize_axis
+from ...types import Shape, TensorType, normalize_axis
 from ..define import define
+
+#: Lines of fewer complex elements, or of other numbers of them than a multiple of 4, are computed several at
+#: a time; longer ones in steps.
+_LEAST_ELEMENTS: Final = 32
+_MOST_ELEMENTS: Final = 4096
 
 
 def _axis_of(name: str, operand: TensorType, attrs: Attrs, *, pairs: bool) -> int:
@@ -60,6 +66,23 @@ def _irfft_infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorTyp
     if n < 1 or n // 2 + 1 != shape[axis]:
         raise ShapeError(f"irfft: axis {axis} of {types[0]} must have n // 2 + 1 elements, of n = {n}")
     return (types[0].with_shape(_resized(shape, axis, n)),)
+
+
+# -- lines ----------------------------------------------------------------------------------------
+
+
+def batch_of_lines(transform: Instruction) -> Shape | None:
+    """The shape of the batch of lines along the last axis that a transform works on; None where code for one
+    line at a time is not at its best, or there is no more than one."""
+    (x,), attrs, result = transform.operands, transform.attrs, transform.result
+    is_complex = "inverse" in attrs
+    shape = result.shape if "n" in attrs else x.shape[:-1] if is_complex else x.shape
+    batch, size = shape[:-1], shape[-1]
+    if attrs["axis"] != len(batch) or 0 in shape or all(count == 1 for count in batch):
+        return None
+    complex_size = size if is_complex or size % 2 else size // 2
+    suits = complex_size >= _LEAST_ELEMENTS and complex_size % 4 == 0 and size <= _MOST_ELEMENTS
+    return batch if suits else None
 
 
 # -- the NumPy meaning ----------------------------------------------------------------------------

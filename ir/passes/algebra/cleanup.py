@@ -121,8 +121,15 @@ def _key(instruction: Instruction) -> Any:
     operands: tuple[Value, ...] = instruction.operands
     if instruction.op.commutative and len(operands) == 2 and id(operands[0]) > id(operands[1]):
         operands = (operands[1], operands[0])
-    # repr tells 0.0 from -0.0 and True from 1, which compare equal, and makes NaN equal to itself
-    return instruction.op, operands, repr(tuple(instruction.attrs.items()))
+    if not instruction.attrs:
+        return instruction.op, operands
+    return instruction.op, operands, *[(name, _attr_key(value)) for name, value in instruction.attrs.items()]
+
+
+def _attr_key(value: Any) -> Any:
+    # repr tells 0.0 from -0.0 and True from 1, which compare equal, and makes NaN equal to itself; that of a
+    # dtype takes long
+    return value if isinstance(value, np.dtype) else repr(value)
 
 
 def dce(function: Function) -> Function:
@@ -135,7 +142,7 @@ def dce(function: Function) -> Function:
     kept: list[Instruction] = []
     changed = False
     for instruction in reversed(function.body):
-        if any(result in live for result in instruction.results) or has_effect(instruction):
+        if not live.isdisjoint(instruction.results) or has_effect(instruction):
             if instruction.op.kind.traits.control and not has_effect(instruction):
                 trimmed = trim(instruction, live)
                 changed |= trimmed is not instruction

@@ -5,6 +5,9 @@
 It is decided here, once for each value, and nowhere later. Fusion computes a value in several nests, each of
 which may have other readers of the product; were each to decide for itself, the same value would differ in
 the last place between them, and no element would equal the minimum of all.
+
+In a loop in registers a sum that waits for the step before takes a product that does not wait as it is: what
+is added to enters a sum faster than a joint operation.
 """
 
 from __future__ import annotations
@@ -14,6 +17,8 @@ from typing import Final
 
 from ...builder import Builder
 from ...graph import Function, Instruction, Value
+from ..loops.carry_chains import CarryChains, step_chains
+from ..loops.register_state import is_small
 from ..rewriting import Definitions, Rule, rewrite
 from .cleanup import dce
 
@@ -24,8 +29,30 @@ _SUMS: Final = ("add", "sub")
 
 def multiply_adds(function: Function) -> Function:
     """*Requires*: no composites. *Ensures*: no float sum reads a product that nothing else reads, unless that
-    is of constants, as in ``linspace``, whose elements stay NumPy's; the same results up to the rounding of
-    those products."""
+    is of constants, as in ``linspace``, whose elements stay NumPy's, or the sum alone waits for a carry; the
+    same results up to the rounding of those products. Regions of loops in registers are done as well."""
+    return _joined(function, None)
+
+
+def _joined(function: Function, chains: CarryChains | None) -> Function:
+    """`function`, and regions of loops in registers; `chains` are those of a step of such a loop."""
+    body, changed = [], False
+    for instruction in function.body:
+        if instruction.op.kind.traits.control and is_small(instruction):
+            inner = step_chains(instruction)
+            last = len(instruction.regions) - 1
+            regions = tuple(
+                [
+                    _joined(region, inner if number == last else None)
+                    for number, region in enumerate(instruction.regions)
+                ]
+            )
+            if any(new is not old for new, old in zip(regions, instruction.regions, strict=True)):
+                instruction = instruction.replace(regions=regions)
+                changed = True
+        body.append(instruction)
+    if changed:
+        function = Function(function.name, function.params, tuple(body), function.results)
     if not any(instruction.op.name in _PRODUCTS for instruction in function.body):
         return function
     uses = Counter(operand for instruction in function.body for operand in instruction.operands)
@@ -44,6 +71,8 @@ def multiply_adds(function: Function) -> Function:
                 continue
             x, y = (product.operands[factor] for factor in _PRODUCTS[product.op.name])
             other = instruction.operands[1 - position]
+            if chains is not None and _waits_alone(instruction, value, other, chains):
+                continue
             if instruction.op.name == "sub":
                 x, other = (x, b.neg(other)) if position == 0 else (b.neg(x), other)
             return b.fma(x, y, other)  # type: ignore[no-any-return]
@@ -52,3 +81,8 @@ def multiply_adds(function: Function) -> Function:
     rules: dict[str, tuple[Rule, ...]] = dict.fromkeys(_SUMS, (rule,))
     joined = rewrite(function, rules)
     return joined if joined is function else dce(joined)
+
+
+def _waits_alone(total: Instruction, product: Value, other: Value, chains: CarryChains) -> bool:
+    """Whether the sum `total` of `product` and `other` is on a chain by the latter alone."""
+    return chains.on_chain(total.result) and other in chains.late and product not in chains.late

@@ -8,23 +8,28 @@ An index that is one scalar of the program is taken first, as in ``x[i, 1:n]``; 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 from ...builder import Builder
 from ...graph import Function, Instruction, Value
 from ...ops.indexing import indexed_axes, sliced_axes
 from ...records import record
+from ...registry import Kind
 from ...types import Shape
 from ..loops.control_flow import map_regions
 from ..rewriting import Definitions, rewrite
 from .affine import AffineValues
+
+#: Of an axis along which indices wrap around at most this part is there again.
+_MOST_AGAIN: Final = 4
 
 
 def slice_accesses(function: Function) -> Function:
     """*Requires*: valid IR. *Ensures*: the same results; no gather or scatter has indices that are numbers,
     or affine arrays with one axis for each axis of the operand, and that lie inside."""
     function = map_regions(function, slice_accesses)
-    return rewrite(function, {"gather": (_sliced_gather,), "scatter": (_sliced_scatter,)})
+    rules = {"gather": (_sliced_gather, _periodic_gather), "scatter": (_sliced_scatter,)}
+    return rewrite(function, rules)
 
 
 @record(eq=False)
@@ -93,6 +98,57 @@ def _sliced_gather(b: Any, gather: Instruction, defs: Definitions) -> Value | No
         return None
     result: Value = _read(b, x, window, indices[0].shape, _rest(x, len(indices), gather.attrs["axes"]))
     return result
+
+
+def _periodic_gather(b: Any, gather: Instruction, defs: Definitions) -> Value | None:
+    """A gather at remainders by the sizes of axes, as in ``x[(i - 1) % n]``: without remainders, of what has
+    its last elements in front again, and its first ones behind."""
+    x, *indices = gather.operands
+    values, wrapped = AffineValues(defs), list(indices)
+    for place, axis in enumerate(indexed_axes(len(indices), gather.attrs["axes"])):
+        views, inner = _views(indices[place], defs)
+        remainder = defs.get(inner)
+        if remainder is None or remainder.op.name != "remainder":
+            if values.of(indices[place]) is None:
+                return None
+            continue
+        number, divisor = (values.of(operand) for operand in remainder.operands)
+        size = gather.operands[0].shape[axis]
+        bounds = number.bounds(inner.shape, 1) if number is not None else None
+        if bounds is None or divisor is None or divisor.number != size:
+            return None
+        before, behind = max(-bounds[0], 0), max(bounds[1] - size + 1, 0)
+        if before + behind > size // _MOST_AGAIN:
+            return None
+        index = b.add(remainder.operands[0], before) if before else remainder.operands[0]
+        for view in reversed(views):
+            (index,) = b.append(view.op, (index,), view.attrs)
+        wrapped[place] = index
+        x = _around(b, x, axis, before, behind)
+    if wrapped == indices:
+        return None
+    result: Value = b.gather(x, *wrapped, **gather.attrs)
+    return result
+
+
+def _views(value: Value, defs: Definitions) -> tuple[list[Instruction], Value]:
+    """The views by which `value` is one of another value, from the last one on, and that value."""
+    views: list[Instruction] = []
+    while (definition := defs.get(value)) is not None and definition.op.kind is Kind.VIEW:
+        views.append(definition)
+        (value,) = definition.operands
+    return views, value
+
+
+def _around(b: Any, x: Value, axis: int, before: int, behind: int) -> Value:
+    """`x` with its last `before` elements along an axis in front, and its first `behind` ones behind."""
+    ends = []
+    for start, count in ((x.shape[axis] - before, before), (0, behind)):
+        size = tuple([count if place == axis else extent for place, extent in enumerate(x.shape)])
+        first = tuple([start if place == axis else 0 for place in range(len(size))])
+        ends.append(b.slice(x, start=first, size=size, step=(1,) * len(size)) if count else None)
+    parts = [part for part in (ends[0], x, ends[1]) if part is not None]
+    return x if len(parts) == 1 else b.concat(*parts, axis=axis)
 
 
 def _rest(x: Value, count: int, axes: tuple[int, ...]) -> tuple[int, ...]:

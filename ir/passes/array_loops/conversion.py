@@ -13,7 +13,7 @@ becomes arrays of as many dimensions.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from ...builder import Builder, inline
@@ -26,10 +26,12 @@ from ..algebra.cleanup import dce
 from ..loops.register_state import MAX_ELEMENTS
 from .affine import AffineValues
 from .affine_accesses import slice_accesses
+from .early_reads import reads_before
 from .forwarded_elements import forward_elements
 from .induction import increment, loop_forms
+from .mapped_loops import is_map, mapped_loop, pays
 from .product_sums import contract_product_sums
-from .step_dependence import StepAccess, access_of, independent
+from .step_dependence import StepAccess, access_of, independent, is_inside
 from .step_folds import FOLDS, Extremum, Fold, folds
 
 #: A value of all steps has at most so many elements: it may have to lie in memory.
@@ -51,7 +53,7 @@ def loops_to_arrays(function: Function) -> Function:
     ones in other loops. Itself where there is none."""
     if not any(instruction.op.kind.traits.control for instruction in function.body):
         return function
-    rewritten = forward_elements(_rewritten(function, lambda arrays: True, inside=False))
+    rewritten = forward_elements(_rewritten(function, pays, inside=False))
     if rewritten is function:
         return function
     return dce(contract_product_sums(dce(slice_accesses(rewritten))))
@@ -90,11 +92,11 @@ def _definitions(body: list[Instruction] | tuple[Instruction, ...]) -> dict[Valu
 
 def _is_large(arrays: Function) -> bool:
     """Whether the arrays that a loop became are worth it inside of another loop."""
-    return any(
+    return pays(arrays) and any(
         result.type.size >= MIN_NEST
         for step in arrays.body
         for result in step.results
-        if step.op.kind.traits.computes
+        if step.op.kind.traits.computes or step.op.kind is Kind.SCAN
     )
 
 
@@ -272,10 +274,14 @@ class _Steps:
         if step in self.accumulated:
             self._accumulate(step)
             return
-        if step.op.kind not in _KINDS or has_effect(step) or not _can_run(step):
-            raise _Dependent
+        kind = step.op.kind
+        if kind in (Kind.SCAN, Kind.WHILE) or (kind is Kind.SWITCH and not _can_run(step)):
+            self._map(step)
+            return
         operands = [self._value(operand) for operand in step.operands]
         flags = [operand in self.many for operand in step.operands]
+        if step.op.kind not in _KINDS or has_effect(step) or not _can_run(step):
+            raise _Dependent
         if step.op.name == "scatter" and step.result in self.versions:
             value, *indices = all_mapped(self.b, operands[1:], flags[1:], self.length)
             self.values[step.result] = self.b.append(step.op, (operands[0], value, *indices), step.attrs)[0]
@@ -292,6 +298,27 @@ class _Steps:
             if value.type.size > MAX_NEST:
                 raise _Dependent
             self.values[result] = value
+
+    def _map(self, step: Instruction) -> None:
+        """A loop or a branch in the steps, for all of them."""
+        if not is_map(step):
+            reads, step = reads_before(step, self._is_inside)
+            for read in reads:
+                self.defs[read.result] = read
+                self._append(read)
+        operands = [self._value(operand) for operand in step.operands]
+        flags = [operand in self.many for operand in step.operands]
+        if not any(flags) and not has_effect(step):
+            self.values.update(zip(step.results, self.b.repeat(step, tuple(operands)), strict=True))
+            return
+        results = mapped_loop(self.b, step, operands, flags, self.length, self.defs)
+        if results is None or any(result.type.size > MAX_NEST for result in results):
+            raise _Dependent
+        self.many.update(step.results)
+        self.values.update(zip(step.results, results, strict=True))
+
+    def _is_inside(self, read: Instruction, operands: Sequence[Value]) -> bool:
+        return operands[0] not in self.versions and is_inside(read, operands, self.affine, self.length)
 
     def _value(self, value: Value) -> Value:
         if value not in self.values:

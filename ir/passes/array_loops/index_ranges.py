@@ -23,27 +23,31 @@ UNKNOWN: Final[Interval] = (None, None)
 _LIMIT: Final = 1 << 60
 #: How often the step of a loop is looked at for carries that change.
 _ROUNDS: Final = 3
+#: How many ops before a loop are followed to what makes an operand.
+_DEPTH: Final = 4
 
 
 def index_ranges(instruction: Instruction, defs: Mapping[Value, Instruction]) -> dict[Value, Interval]:
     """The intervals of the integers in the regions of a control flow op; `defs` has what makes operands."""
     ranges = _Ranges()
-    ranges.control(instruction, [_constant(operand, defs) for operand in instruction.operands])
+    ranges.control(instruction, [_interval(operand, defs) for operand in instruction.operands])
     return ranges.intervals
 
 
-def _constant(value: Value, defs: Mapping[Value, Instruction]) -> Interval:
-    """The number that an operand holds, also where a loop nest writes it."""
+def _interval(value: Value, defs: Mapping[Value, Instruction], depth: int = 0) -> Interval:
+    """Where the integers of an operand lie, also where loop nests write them."""
     definition = defs.get(value)
-    if definition is None or value.dtype is not INT64:
+    if definition is None or value.dtype is not INT64 or depth > _DEPTH:
         return UNKNOWN
-    if len(definition.regions) == 1 and not definition.op.kind.traits.control:  # a loop nest
-        (region,) = definition.regions
-        result = region.results[definition.results.index(value)]
-        return _constant(result, {made: step for step in region.body for made in step.results})
-    if definition.op.name == "full":
-        return _known(definition.attrs["value"], definition.attrs["value"])
-    return UNKNOWN
+    if definition.op.kind.traits.control:
+        return UNKNOWN
+    operands = [_interval(operand, defs, depth + 1) for operand in definition.operands]
+    ranges = _Ranges()
+    if len(definition.regions) == 1:  # a loop nest
+        results = ranges.region(definition.regions[0], operands)
+        return results[definition.results.index(value)]
+    ranges.intervals.update(zip(definition.operands, operands, strict=True))
+    return ranges.computed(definition)
 
 
 def _known(low: int | None, high: int | None) -> Interval:
@@ -77,7 +81,7 @@ class _Ranges:
             if step.op.kind.traits.control:
                 results = self.control(step, [self.of(operand) for operand in step.operands])
             else:
-                results = [self._computed(step)] if step.results[0].dtype is INT64 else [UNKNOWN]
+                results = [self.computed(step)] if step.results[0].dtype is INT64 else [UNKNOWN]
             for result, interval in zip(step.results, results, strict=False):
                 self.intervals[result] = interval
         return [self.of(result) for result in function.results]
@@ -146,11 +150,15 @@ class _Ranges:
         if bound in condition.params:
             high = operands[condition.params.index(bound)][1]
         else:
-            made = next((step for step in condition.body if step.results[0] is bound), None)
-            high = int(made.attrs["value"]) if made is not None and made.op.name == "full" else None
+            definition = next((step for step in condition.body if step.results[0] is bound), None)
+            high = (
+                int(definition.attrs["value"])
+                if definition is not None and definition.op.name == "full"
+                else None
+            )
         return None if high is None else high - 1
 
-    def _computed(self, step: Instruction) -> Interval:
+    def computed(self, step: Instruction) -> Interval:
         """The interval of an integer that an op computes."""
         name, attrs = step.op.name, step.attrs
         if name == "full":

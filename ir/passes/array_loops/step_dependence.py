@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from ...graph import Instruction
+from ...graph import Instruction, Value
 from ...ops.indexing import indexed_axes
 from ...records import record
 from ...types import Shape
@@ -38,6 +38,17 @@ def access_of(instruction: Instruction, values: AffineValues, *, alone: bool = F
             return None
         forms[axis] = form
     return StepAccess(forms, indices[0].shape, writes, alone)
+
+
+def is_inside(read: Instruction, operands: Sequence[Value], values: AffineValues, length: int) -> bool:
+    """Whether the indices of a gather from and at `operands` are in range in all of `length` steps."""
+    array, *indices = operands
+    for axis, index in zip(indexed_axes(len(indices), read.attrs["axes"]), indices, strict=True):
+        form = values.of(index)
+        bounds = form.bounds(index.shape, length) if form is not None else None
+        if bounds is None or bounds[0] < -array.shape[axis] or bounds[1] >= array.shape[axis]:
+            return False
+    return True
 
 
 def independent(accesses: list[StepAccess], shape: Shape, length: int) -> bool:

@@ -3,9 +3,9 @@
 A parameter of the function is the same memory with a last axis of two, ``c128[n]`` as ``f64[n,2]``, and so is
 a result, and so are large values that loops read or stack; values within it, and all others that regions of
 control flow take and return, are *planes*: the real parts as one value, the imaginary parts as another. What
-an op does to planes is a rule (`complex_arithmetic`,
-`complex_functions`, `complex_structure`, `complex_products`); linear algebra takes and gives pairs; ops
-without a rule run by their NumPy kernel.
+an op does to planes is a rule (`complex_arithmetic`, `complex_functions`, `complex_structure`,
+`complex_reductions`, `complex_products`); linear algebra takes and gives pairs; ops without a rule run by
+their NumPy kernel.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from .complex_arithmetic import ARITHMETIC
 from .complex_functions import FUNCTIONS
 from .complex_inverses import INVERSES
 from .complex_products import contraction, matrix_product
+from .complex_reductions import REDUCTIONS
 from .complex_structure import STRUCTURE, whole_exponent
 from .planes import Planes
 
@@ -201,7 +202,7 @@ class _Splitter:
         rule = _RULES.get(name)
         if rule is not None:
             return rule(self.b, *operands)
-        structural = STRUCTURE.get(name)
+        structural = STRUCTURE.get(name) or REDUCTIONS.get(name)
         return None if structural is None else structural(self.b, instruction, operands)
 
     # -- control flow -----------------------------------------------------------------------------------

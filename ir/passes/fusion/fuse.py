@@ -21,11 +21,11 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from ...effects import has_effect
-from ...graph import Function, Instruction, Value
+from ...graph import Function, Instruction
 from ...registry import Kind
 from .groups import ACROSS, Unit, Units
 from .horizontal_fusion import siblings
-from .inlining import is_inline
+from .inlining import Reads
 from .legality import Legality, Placement
 from .outlining import outline
 from .reasons import CYCLE, OTHER_SHAPE, Misfit, is_fusable
@@ -45,25 +45,28 @@ def fuse(function: Function, note: Note | None = None) -> Function:
 class _Fusion:
     def __init__(self, function: Function, note: Note | None) -> None:
         self.function, self.note = function, note
-        self.defs: dict[Value, Instruction] = {
-            result: instruction for instruction in function.body for result in instruction.results
-        }
+        self.reads = Reads(function.body)
         self.units = Units()
-        self.legality = Legality(self.defs, self.units)
+        self.legality = Legality(self.reads, self.units)
         self.last_effect: Instruction | None = None
 
     def run(self) -> Function:
         for instruction in self.function.body:
-            if not is_inline(instruction, self.defs):
+            if not self.reads.is_inline(instruction):
                 self._place(instruction)
         joined = 1
         while joined:  # what was joined may read what others read, too
-            joined = sum(self._join_sibling(*pair) for pair in siblings(self.units.all, self.defs))
-        return outline(*repeat_cheap(self.function, [unit for unit in self.units.all if unit.members]))
+            joined = sum(self._join_sibling(*pair) for pair in siblings(self.units.all, self.reads))
+        units = [unit for unit in self.units.all if unit.members]
+        return outline(*repeat_cheap(self.function, self.reads, units))
 
     def _place(self, instruction: Instruction) -> None:
-        unit = self._join(instruction) if is_fusable(instruction) else self._join_columns(instruction)
-        self.units.add(instruction, unit, self._producers(instruction))
+        producers = self._producers(instruction)
+        if is_fusable(instruction):
+            unit = self._join(instruction, producers)
+        else:
+            unit = self._join_columns(instruction)
+        self.units.add(instruction, unit, [producer.survivor() for producer in producers])
         if has_effect(instruction):
             self.last_effect = instruction
 
@@ -72,20 +75,19 @@ class _Fusion:
         too; latest first."""
         producers = {}
         if self.last_effect is not None and has_effect(instruction):
-            before = self.units.of[self.last_effect.results[0]]
+            before = self.units[self.last_effect.results[0]]
             producers[before.number] = before
         for operand in instruction.operands:
-            for source, _ in self.legality.sources(operand):
-                unit = self.units.of.get(source)
-                if unit is not None:
-                    producers[unit.number] = unit
+            unit = self.units.get(self.reads.source(operand)[0])
+            if unit is not None:
+                producers[unit.number] = unit
         return sorted(producers.values(), key=lambda unit: -unit.number)
 
-    def _join(self, instruction: Instruction) -> Unit | None:
-        """The group that `instruction` joins, with other groups that it reads where they may be one."""
+    def _join(self, instruction: Instruction, producers: list[Unit]) -> Unit | None:
+        """The group of `producers` that `instruction` joins, with others of them where they may be one."""
         legality = self.legality
-        producers = self._producers(instruction)
-        if sum(self._join_rows(producer, other) for producer in producers for other in producers):
+        rows = [producer for producer in producers if producer.axes is not None]
+        if sum(self._join_rows(unit, other) for unit in rows for other in producers):
             producers = self._producers(instruction)
         for unit in producers:
             others = [producer for producer in producers if producer is not unit]
@@ -95,7 +97,7 @@ class _Fusion:
                 continue
             for other in others:
                 # what stays outside must not depend on what comes in: the group would read what it feeds
-                feeds = any(unit.dependencies >> other.number & 1 for unit in others if unit.members)
+                feeds = any(unit.depends_on(other) for unit in others if unit.members)
                 misfit = CYCLE if feeds else legality.merge(unit, other)
                 if misfit is not None:
                     self._tell(instruction, other, misfit)
@@ -150,6 +152,6 @@ class _Fusion:
     def _tell(self, instruction: Instruction, unit: Unit, misfit: Misfit) -> None:
         """Note why `instruction` is not in `unit`, with the first member that it reads there."""
         for operand in instruction.operands if self.note else ():
-            for source, _ in self.legality.sources(operand):
-                if self.note and self.units.of.get(source) is unit:
-                    return self.note(instruction, self.defs[source], misfit.text)
+            source, _ = self.reads.source(operand)
+            if self.note and self.units.get(source) is unit:
+                return self.note(instruction, self.reads.defs[source], misfit.text)

@@ -4,7 +4,7 @@ depend on which."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from ...graph import Instruction, Value
 from ...ops.fusion import ACROSS_ROWS, COLUMNS, EACH, FOLD, READ, ROW
@@ -18,6 +18,8 @@ Coordinates: TypeAlias = tuple[int | None, ...]
 #: The coordinates of what is folded across rows: nowhere, as long as rows are folded.
 ACROSS: Final[Coordinates] = (-1,)
 
+_Key = TypeVar("_Key", Instruction, Value)
+
 
 @record(eq=False, frozen=False)
 class Unit:
@@ -30,7 +32,12 @@ class Unit:
     #: Where a member's operands are read, and where its result is.
     own: dict[Instruction, Coordinates] = field(default_factory=dict)
     coordinates: dict[Value, Coordinates] = field(default_factory=dict)
+    #: The units that this one depends on, as bits: those of their numbers, or of units merged into them.
     dependencies: int = 0
+    #: The bits of its own number, and of the units merged into it.
+    bits: int = 0
+    #: What it was merged into.
+    merged: Unit | None = None
 
     @staticmethod
     def of(instruction: Instruction, number: int) -> Unit:
@@ -58,6 +65,17 @@ class Unit:
         if instruction.op.kind is Kind.REDUCTION:
             return ACROSS_ROWS if self.coordinates[instruction.result] is ACROSS else FOLD
         return EACH if own == tuple(range(len(self.domain))) else ROW
+
+    def depends_on(self, other: Unit) -> bool:
+        """Whether a path leads from `other` to this unit."""
+        return self.dependencies & other.bits != 0
+
+    def survivor(self) -> Unit:
+        """This unit, or what it was merged into at last."""
+        unit = self
+        while unit.merged is not None:
+            unit = unit.merged
+        return unit
 
 
 def domain_of(units: list[Unit]) -> tuple[Shape, tuple[int, ...] | None]:
@@ -90,62 +108,93 @@ class Units:
 
     def __init__(self) -> None:
         self.all: list[Unit] = []
-        self.of: dict[Value, Unit] = {}
+        self._units: dict[Value, Unit] = {}
         #: The units that some unit depends on, as bits.
-        self.needed = 0
+        self._needed = 0
+
+    def get(self, value: Value) -> Unit | None:
+        """The unit that computes `value`; None where nothing does, or it is repeated in its readers."""
+        unit = self._units.get(value)
+        if unit is not None and unit.merged is not None:
+            unit = self._units[value] = unit.survivor()
+        return unit
+
+    def __getitem__(self, value: Value) -> Unit:
+        unit = self.get(value)
+        assert unit is not None
+        return unit
 
     def add(self, instruction: Instruction, unit: Unit | None, producers: Iterable[Unit]) -> None:
         """Make `instruction`, which reads the units `producers`, a member of `unit`, or a new unit."""
         if unit is None:
             unit = Unit.of(instruction, len(self.all))
+            unit.bits = 1 << unit.number
             self.all.append(unit)
         else:
             unit.members.append(instruction)
         for result in instruction.results:
-            self.of[result] = unit
+            self._units[result] = unit
         before = unit.dependencies
         for producer in producers:
             if producer is not unit:
-                unit.dependencies |= producer.dependencies | 1 << producer.number
+                unit.dependencies |= producer.dependencies | producer.bits
         if unit.dependencies != before:
-            self.needed |= unit.dependencies
+            self._needed |= unit.dependencies
             self._spread(unit)
 
     def merge(self, unit: Unit, other: Unit) -> None:
-        """Move `other`'s members into `unit`. *Requires*: `Legality.merge` does not refuse."""
+        """Move `other`'s members into `unit`. *Requires*: `Legality.merge` does not refuse.
+
+        What is larger stays where it is, so that many merges take time in proportion to the members.
+        """
         unit.axes = unit.axes if unit.axes is not None else other.axes
-        unit.members += other.members
-        unit.own.update(other.own)
-        unit.coordinates.update(other.coordinates)
-        for member in other.members:
-            for result in member.results:
-                self.of[result] = unit
-        moved, stays = 1 << other.number, 1 << unit.number
-        for dependent in self.all:
-            if dependent.dependencies & moved:
-                dependent.dependencies = dependent.dependencies & ~moved | stays
-        unit.dependencies = (unit.dependencies | other.dependencies) & ~(moved | stays)
-        if self.needed & moved:
-            self.needed |= stays
-        other.members, other.domain = [], None
+        unit.members = _joined(unit.members, other.members)
+        unit.own = _united(unit.own, other.own)
+        unit.coordinates = _united(unit.coordinates, other.coordinates)
+        unit.bits |= other.bits
+        unit.dependencies = (unit.dependencies | other.dependencies) & ~unit.bits
+        other.members, other.own, other.coordinates = [], {}, {}
+        other.domain, other.merged, other.dependencies = None, unit, 0
         self._spread(unit)
 
     def path_through_others(self, unit: Unit, other: Unit) -> bool:
         """Whether a third unit depends on one of the two, and the other one on it."""
-        a, b = 1 << unit.number, 1 << other.number
-        between = (unit.dependencies | other.dependencies) & ~(a | b)
+        if unit.depends_on(other):
+            later, earlier = unit, other
+        elif other.depends_on(unit):
+            later, earlier = other, unit
+        else:
+            return False
+        # what the earlier one depends on does not depend on it
+        between = later.dependencies & ~(earlier.dependencies | earlier.bits)
         while between:
-            lowest = between & -between
-            if self.all[lowest.bit_length() - 1].dependencies & (a | b):
+            highest = between.bit_length() - 1
+            if self.all[highest].survivor().depends_on(earlier):
                 return True
-            between ^= lowest
+            between ^= 1 << highest
         return False
 
     def _spread(self, unit: Unit) -> None:
         """Give `unit`'s dependencies to everything that depends on it."""
-        own = 1 << unit.number
-        if not self.needed & own:
+        if not self._needed & unit.bits:
             return  # mostly: what has grown is what comes last
         for dependent in self.all:
-            if dependent.dependencies & own:
+            if dependent.dependencies & unit.bits:
                 dependent.dependencies |= unit.dependencies
+
+
+def _joined(first: list[Instruction], second: list[Instruction]) -> list[Instruction]:
+    """Both lists, in one of the two."""
+    if len(first) < len(second):
+        second[:0] = first
+        return second
+    first += second
+    return first
+
+
+def _united(first: dict[_Key, Coordinates], second: dict[_Key, Coordinates]) -> dict[_Key, Coordinates]:
+    """Both dictionaries, which share no key, in the larger one."""
+    if len(first) < len(second):
+        first, second = second, first
+    first.update(second)
+    return first

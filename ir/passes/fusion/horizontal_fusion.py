@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from ...graph import Value
 from ...machine import machine
 from .groups import Unit, reads_own_element
-from .inlining import Definitions, sources
+from .inlining import Reads
 
 
 def large_bytes() -> int:
@@ -16,12 +16,12 @@ def large_bytes() -> int:
     return 2 * machine().l1_bytes
 
 
-def siblings(units: Sequence[Unit], defs: Definitions) -> Iterator[tuple[Unit, Unit]]:
+def siblings(units: Sequence[Unit], reads: Reads) -> Iterator[tuple[Unit, Unit]]:
     """Pairs of groups with reductions that read one large value at their own elements. Who iterates may make
     one of the two: the other one has no members then."""
     readers: dict[Value, list[Unit]] = {}
     for unit in units:
-        for source in _large_reads(unit, defs) if unit.members and unit.axes is not None else ():
+        for source in _large_reads(unit, reads) if unit.members and unit.axes is not None else ():
             readers.setdefault(source, []).append(unit)
     for together in readers.values():
         unit = together[0]
@@ -31,20 +31,20 @@ def siblings(units: Sequence[Unit], defs: Definitions) -> Iterator[tuple[Unit, U
             unit = other if other.members else unit
 
 
-def _large_reads(unit: Unit, defs: Definitions) -> list[Value]:
+def _large_reads(unit: Unit, reads: Reads) -> list[Value]:
     """The large values, computed elsewhere, of which `unit` reads each element where its own are."""
     assert unit.domain is not None
     everything = tuple(range(len(unit.domain)))
-    reads: dict[Value, None] = {}
+    large_sources: dict[Value, None] = {}
     least = large_bytes()
     for member in unit.members:
         for operand in member.operands if unit.own[member] == everything else ():
-            for source, access in sources(operand, defs):
-                large = source.shape == unit.domain and source.type.nbytes >= least
-                if (
-                    large
-                    and source not in unit.coordinates
-                    and reads_own_element(access, everything, everything, source.shape)
-                ):
-                    reads[source] = None
-    return list(reads)
+            source, access = reads.source(operand)
+            large = source.shape == unit.domain and source.type.nbytes >= least
+            if (
+                large
+                and source not in unit.coordinates
+                and reads_own_element(access, everything, everything, source.shape)
+            ):
+                large_sources[source] = None
+    return list(large_sources)

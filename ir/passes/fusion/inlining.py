@@ -6,10 +6,10 @@ inside, and zero elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Final, TypeAlias
 
-from ...access import resolve, view_access
+from ...access import compose, identity, resolve, view_access
 from ...graph import Instruction, Value
 from ...registry import Access, Kind
 
@@ -19,7 +19,55 @@ _ZEROS: Final = ("0", "0.0", "False")
 #: More columns are put side by side by copying them: single elements far apart are slow to write.
 MOST_COLUMNS: Final = 4
 
-Definitions = Mapping[Value, Instruction]
+Definitions: TypeAlias = Mapping[Value, Instruction]
+#: What is read for a value: another value, and the index map to it; None where a window lies between.
+Source: TypeAlias = tuple[Value, Access | None]
+
+
+class Reads:
+    """What is read for each value of a body of instructions, looked up once, and what is inline there."""
+
+    def __init__(self, body: Sequence[Instruction]) -> None:
+        self.defs: dict[Value, Instruction] = {
+            result: instruction for instruction in body for result in instruction.results
+        }
+        #: The inline instructions by their results.
+        self.inline: dict[Value, Instruction] = {}
+        #: The results of affine views, with the index map to the operand.
+        self._views: dict[Value, Source] = {}
+        self._sources: dict[Value, Source] = {}
+        for instruction in body:
+            access = view_access(instruction)
+            if access is not None:
+                self._views[instruction.result] = instruction.operands[0], access
+            if access is not None or is_inline(instruction, self.defs):
+                self.inline[instruction.result] = instruction
+
+    def source(self, value: Value) -> Source:
+        """What is read for `value`."""
+        source = self._sources.get(value)
+        if source is None:
+            source = self._sources[value] = self._source(value)
+        return source
+
+    def _source(self, value: Value) -> Source:
+        source, access = self._through_views(value)
+        definition = self.inline.get(source)
+        if definition is not None and definition.op.kind is Kind.UPDATE:
+            return self._through_views(definition.operands[1])[0], None
+        return source, access
+
+    def _through_views(self, value: Value) -> Source:
+        access: Access | None = None
+        while (view := self._views.get(value)) is not None:
+            value, step = view
+            assert step is not None
+            access = step if access is None else compose(access, step)
+        return value, identity(len(value.type.shape)) if access is None else access
+
+    def is_inline(self, instruction: Instruction) -> bool:
+        """Whether `instruction` is repeated in its readers rather than computed once."""
+        return bool(instruction.results) and instruction.results[0] in self.inline
 
 
 def is_inline(instruction: Instruction | None, defs: Definitions) -> bool:
@@ -32,7 +80,8 @@ def is_inline(instruction: Instruction | None, defs: Definitions) -> bool:
 
 
 def is_window(instruction: Instruction, defs: Definitions) -> bool:
-    """Whether an instruction puts a value, in steps of 1, among zeros; not one that is a window or counts."""
+    """Whether an instruction puts a value, in steps of 1, among zeros; not one that is itself read through a
+    window, or counts."""
     if instruction.op.kind is not Kind.UPDATE or any(step != 1 for step in instruction.attrs["step"]):
         return False
     if instruction.operands[1].type.size == 0:
@@ -40,17 +89,7 @@ def is_window(instruction: Instruction, defs: Definitions) -> bool:
     around, inside = (defs.get(resolve(operand, defs)[0]) for operand in instruction.operands)
     if around is None or around.op.name != "full" or str(around.attrs["value"]) not in _ZEROS:
         return False
-    return inside is None or (inside.op.kind is not Kind.UPDATE and inside.op.name != "iota")
-
-
-def sources(value: Value, defs: Definitions) -> Iterator[tuple[Value, Access | None]]:
-    """What is read for `value`: a value and the index map to it, None where a window lies between."""
-    source, access = resolve(value, defs)
-    definition = defs.get(source)
-    if definition is not None and definition.op.kind is Kind.UPDATE and is_window(definition, defs):
-        yield resolve(definition.operands[1], defs)[0], None
-    else:
-        yield source, access
+    return inside is None or (inside.op.name != "iota" and not is_window(inside, defs))
 
 
 def columns_of(instruction: Instruction, defs: Definitions) -> tuple[Value, ...]:

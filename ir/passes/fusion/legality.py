@@ -10,7 +10,6 @@ so that chunks of rows fold on their own; of a row's own dimensions all (the row
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterable
 from typing import Any, Final
@@ -24,7 +23,7 @@ from ...records import record
 from ...registry import Kind
 from ...types import Shape
 from .groups import ACROSS, Coordinates, Unit, Units, domain_of, kept, reads_own_element
-from .inlining import Definitions, columns_of, sources
+from .inlining import Reads, columns_of
 from .reasons import (
     CYCLE,
     FAR_COLUMNS,
@@ -57,9 +56,8 @@ class Placement:
 class Legality:
     """Decisions about the groups in `units` and the instructions that might join them."""
 
-    def __init__(self, defs: Definitions, units: Units) -> None:
-        self.defs, self.units = defs, units
-        self.sources = functools.cache(lambda value: list(sources(value, defs)))
+    def __init__(self, reads: Reads, units: Units) -> None:
+        self.reads, self.units = reads, units
 
     # -- an instruction ---------------------------------------------------------------------------
 
@@ -69,7 +67,7 @@ class Legality:
             return why_alone(unit.members[-1]) or OTHER_SHAPE
         if len(unit.members) >= MAX_MEMBERS:
             return FULL
-        if any(other.dependencies >> unit.number & 1 for other in others):
+        if any(other.depends_on(unit) for other in others):
             return CYCLE  # a path would leave the group and come back
         return self.place(instruction, [unit])
 
@@ -108,17 +106,17 @@ class Legality:
         full = own == tuple(range(len(domain)))
         is_long = False
         for operand in instruction.operands:
-            for source, access in self.sources(operand):
-                unit = self.units.of.get(source)
-                if unit not in units:
-                    continue
-                theirs = unit.coordinates[source]
-                if theirs is ACROSS:
-                    return FOLDED_ACROSS
-                if not reads_own_element(access, own, theirs, source.shape):
-                    return OTHER_ELEMENT
-                if full and theirs != own:
-                    is_long |= passes_are_long(domain, axes, instruction.operands[0].dtype)
+            source, access = self.reads.source(operand)
+            unit = self.units.get(source)
+            if unit not in units:
+                continue
+            theirs = unit.coordinates[source]
+            if theirs is ACROSS:
+                return FOLDED_ACROSS
+            if not reads_own_element(access, own, theirs, source.shape):
+                return OTHER_ELEMENT
+            if full and theirs != own:
+                is_long |= passes_are_long(domain, axes, instruction.operands[0].dtype)
         return long_row() if is_long else None
 
     def _row_coordinates(
@@ -130,8 +128,8 @@ class Legality:
             return None
         along: list[int | None] = [None] * len(shape)
         for operand in operands:
-            source, access = resolve(operand, self.defs)
-            unit = self.units.of.get(source)
+            source, access = resolve(operand, self.reads.defs)
+            unit = self.units.get(source)
             if unit not in units or unit.coordinates[source] is ACROSS:
                 continue
             for (axis, _, _), coordinate in zip(access.dims, unit.coordinates[source], strict=True):
@@ -147,11 +145,11 @@ class Legality:
     def columns(self, instruction: Instruction) -> list[Unit] | Misfit:
         """The units that compute what `instruction` puts side by side, which may be one group: it writes that
         where it belongs."""
-        columns = columns_of(instruction, self.defs)
-        where = {self.units.of[column].coordinates.get(column) for column in columns}
+        columns = columns_of(instruction, self.reads.defs)
+        where = {self.units[column].coordinates.get(column) for column in columns}
         if len(where) != 1 or None in where or ACROSS in where:  # what is folded across is never at hand
             return FAR_COLUMNS
-        return list(dict.fromkeys(self.units.of[column] for column in columns))
+        return list(dict.fromkeys(self.units[column] for column in columns))
 
     # -- two groups -------------------------------------------------------------------------------
 
@@ -169,7 +167,7 @@ class Legality:
             return CYCLE
         _, axes = domain_of([unit, other])
         for reader, source in ((unit, other), (other, unit)):
-            if reader.axes == axes and not reader.dependencies >> source.number & 1:
+            if reader.axes == axes and not reader.depends_on(source):
                 continue  # its members read nothing of the other's, and fit where they are
             for member in reader.members:
                 misfit = self._read(member, reader.own[member], [unit, other], axes)
@@ -199,7 +197,7 @@ class Legality:
     def siblings(self, unit: Unit, other: Unit) -> list[Value] | Misfit:
         """Whether groups that read the same memory, of which neither waits for the other, may be one, where
         `unit` takes in `other`: the results of `other` that are then folded across `unit`'s rows."""
-        if (unit.dependencies >> other.number | other.dependencies >> unit.number) & 1:
+        if unit.depends_on(other) or other.depends_on(unit):
             return CYCLE
         if len(unit.members) + len(other.members) > MAX_MEMBERS:
             return FULL
@@ -214,9 +212,7 @@ class Legality:
         everything = tuple(range(len(unit.domain)))
         if axes is None or any(own != everything for own in unit.own.values()):
             return OTHER_AXES
-        read = {
-            source for member in unit.members for each in member.operands for source, _ in self.sources(each)
-        }
+        read = {self.reads.source(operand)[0] for member in unit.members for operand in member.operands}
         results = []
         for member in unit.members:
             if member.op.kind is Kind.REDUCTION:

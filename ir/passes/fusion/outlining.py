@@ -19,7 +19,7 @@ from ...machine import machine
 from ...ops.fusion import FUSION
 from ...types import contiguous_strides
 from .groups import Unit
-from .inlining import is_inline, sources
+from .inlining import Reads, is_inline
 
 
 def reads_strided(reader: Instruction, operand: Value, defs: dict[Value, Instruction]) -> bool:
@@ -45,19 +45,45 @@ def reads_strided(reader: Instruction, operand: Value, defs: dict[Value, Instruc
     return row_major or column_major
 
 
-def outline(function: Function, units: Sequence[Unit]) -> Function:
-    """Rebuild `function` from `units`, in any order.
+def outline(function: Function, reads: Reads, units: Sequence[Unit]) -> Function:
+    """Rebuild `function`, of which `reads` are, from `units`, in any order.
 
     *Requires*: no dependency cycle among units. *Ensures*: the same results, producers first.
     """
-    return _Outliner(function, units).run()
+    return _Outliner(function, reads, units).run()
+
+
+def effects_before(function: Function) -> dict[Instruction, tuple[Value, ...]]:
+    """For each instruction with an effect but the first, the results of the one before it."""
+    effects = [instruction for instruction in function.body if has_effect(instruction)]
+    return {later: earlier.results for earlier, later in itertools.pairwise(effects)}
+
+
+def producers_first(first: Sequence[int], producers: Sequence[set[int]]) -> list[int]:
+    """Numbers of groups in an order in which each comes behind its `producers`, otherwise near that of the
+    `first` instructions in them. *Requires*: no cycle."""
+    waiting = [len(numbers) for numbers in producers]
+    users: dict[int, list[int]] = {}
+    for number, numbers in enumerate(producers):
+        for producer in numbers:
+            users.setdefault(producer, []).append(number)
+    ready = [(first[number], number) for number, count in enumerate(waiting) if not count]
+    heapq.heapify(ready)
+    result: list[int] = []
+    while ready:
+        _, number = heapq.heappop(ready)
+        result.append(number)
+        for user in users.get(number, ()):
+            waiting[user] -= 1
+            if not waiting[user]:
+                heapq.heappush(ready, (first[user], user))
+    assert len(result) == len(producers), "groups must not make a cycle"
+    return result
 
 
 class _Outliner:
-    def __init__(self, function: Function, units: Sequence[Unit]) -> None:
-        self.function = function
-        self.units = units
-        self.defs = {result: instruction for instruction in function.body for result in instruction.results}
+    def __init__(self, function: Function, reads: Reads, units: Sequence[Unit]) -> None:
+        self.function, self.reads, self.units = function, reads, units
         self.order = {instruction: position for position, instruction in enumerate(function.body)}
         self.unit_of = {
             result: number
@@ -94,7 +120,7 @@ class _Outliner:
         """A single instruction with its inline operands available: as strided views, or in memory."""
         table = Substitution()
         for operand in reader.operands:
-            if operand not in self.present and reads_strided(reader, operand, self.defs):
+            if operand not in self.present and reads_strided(reader, operand, self.reads.defs):
                 table[operand] = self._view(operand)
             else:
                 self._write_out(operand)
@@ -112,7 +138,7 @@ class _Outliner:
 
     def _write_out(self, value: Value) -> None:
         """Emit the fusion that writes an inline value to memory."""
-        if is_inline(self.defs.get(value), self.defs) and value not in self.present:
+        if value not in self.present and value in self.reads.inline:
             self._emit(self._fusion([], [value], Unit(0, value.shape)))
 
     def _find_readers(self) -> None:
@@ -120,54 +146,34 @@ class _Outliner:
         for number, unit in enumerate(self.units):
             for member in unit.members:
                 for operand in member.operands:
-                    for source, _ in sources(operand, self.defs):
-                        if self.unit_of.get(source) != number:
-                            self.read_outside.add(source)
-        for result in self.function.results:
-            self.read_outside.update(source for source, _ in sources(result, self.defs))
+                    source, _ = self.reads.source(operand)
+                    if self.unit_of.get(source) != number:
+                        self.read_outside.add(source)
+        self.read_outside.update(self.reads.source(result)[0] for result in self.function.results)
 
     def _ordered(self) -> list[int]:
         """Unit numbers, producers first, otherwise near program order."""
-        waiting: list[int] = []
-        users: dict[int, list[int]] = {}
+        producers: list[set[int]] = []
         first = [min(self.order[member] for member in unit.members) for unit in self.units]
-        before = self._effects_before()
-        ready: list[tuple[int, int]] = []
-        for number, unit in enumerate(self.units):
-            producers = {
-                self.unit_of.get(source, number)
-                for member in unit.members
-                for operand in (*member.operands, *before.get(member, ()))
-                for source, _ in sources(operand, self.defs)
-            } - {number}
-            waiting.append(len(producers))
-            for producer in producers:
-                users.setdefault(producer, []).append(number)
-            if not producers:
-                heapq.heappush(ready, (first[number], number))
-        result: list[int] = []
-        while ready:
-            _, number = heapq.heappop(ready)
-            result.append(number)
-            for user in users.get(number, ()):
-                waiting[user] -= 1
-                if not waiting[user]:
-                    heapq.heappush(ready, (first[user], user))
-        assert len(result) == len(self.units), "fusion must not make a cycle"
-        return result
-
-    def _effects_before(self) -> dict[Instruction, tuple[Value, ...]]:
-        """For each instruction with an effect but the first, the results of the one before it."""
-        effects = [instruction for instruction in self.function.body if has_effect(instruction)]
-        return {later: earlier.results for earlier, later in itertools.pairwise(effects)}
+        before = effects_before(self.function)
+        for unit_number, unit in enumerate(self.units):
+            producers.append(
+                {
+                    self.unit_of.get(self.reads.source(operand)[0], unit_number)
+                    for member in unit.members
+                    for operand in (*member.operands, *before.get(member, ()))
+                }
+                - {unit_number}
+            )
+        return producers_first(first, producers)
 
     def _inline_closure(self, values: Iterable[Value]) -> list[Instruction]:
         """The inline instructions through which `values` are read, in program order."""
         closure: set[Instruction] = set()
         stack = list(values)
         while stack:
-            definition = self.defs.get(stack.pop())
-            if definition is not None and is_inline(definition, self.defs) and definition not in closure:
+            definition = self.reads.inline.get(stack.pop())
+            if definition is not None and definition not in closure:
                 closure.add(definition)
                 stack.extend(definition.operands)
         return sorted(closure, key=self.order.__getitem__)
@@ -177,23 +183,22 @@ class _Outliner:
         domain of `unit`."""
         reads = [operand for member in members for operand in member.operands]
         inline = self._inline_closure([*reads, *outputs])
-        body = sorted([*inline, *members], key=self.order.__getitem__)
-        inside = {result for instruction in body for result in instruction.results}
-        inputs = list(
-            dict.fromkeys(
-                operand for instruction in body for operand in instruction.operands if operand not in inside
-            )
-        )
-        table = Substitution({input_: Value(input_.type, f"p{i}") for i, input_ in enumerate(inputs)})
+        body = sorted([*inline, *members], key=self.order.__getitem__) if inline else members
+        inputs: dict[Value, Value] = {}
+        inside: dict[Value, Value] = {}
         copies: list[Instruction] = []
         for instruction in body:
-            fresh = tuple(Value(result.type) for result in instruction.results)
-            copies.append(instruction.replace(operands=table.all(instruction.operands), results=fresh))
-            for old, new in zip(instruction.results, fresh, strict=True):
-                table[old] = new
-        region = Function(
-            "fusion", tuple(table[input_] for input_ in inputs), tuple(copies), table.all(tuple(outputs))
-        )
+            operands = []
+            for operand in instruction.operands:
+                copy = inside.get(operand) or inputs.get(operand)
+                if copy is None:
+                    copy = inputs[operand] = Value(operand.type, f"p{len(inputs)}")
+                operands.append(copy)
+            fresh = tuple([Value(result.type) for result in instruction.results])
+            copies.append(instruction.replace(operands=tuple(operands), results=fresh))
+            inside.update(zip(instruction.results, fresh, strict=True))
+        results = tuple([inside[output] for output in outputs])
+        region = Function("fusion", tuple(inputs.values()), tuple(copies), results)
         location = members[-1].location if members else inline[-1].location
         levels = tuple([unit.level(instruction) for instruction in body])
         attrs = {"domain": unit.domain, "axes": unit.axes or (), "levels": levels}

@@ -17,7 +17,7 @@ from ...graph import Function, Instruction, Substitution, Value
 from ...machine import machine
 from ...registry import Kind
 from .groups import Unit
-from .inlining import sources
+from .inlining import Reads
 
 #: Cycles per vector that all ops behind a value may cost together.
 MOST_CYCLES: Final = 6.0
@@ -30,16 +30,21 @@ def least_bytes() -> int:
     return 2 * machine().l1_bytes
 
 
-def repeat_cheap(function: Function, units: Sequence[Unit]) -> tuple[Function, list[Unit]]:
-    """*Requires*: `units` of `function`'s instructions, as for `outline`. *Ensures*: the same results, and
-    units of the same instructions and copies of some, before who reads them."""
-    return _Repeating(function, units).run()
+def repeat_cheap(
+    function: Function, reads: Reads, units: Sequence[Unit]
+) -> tuple[Function, Reads, Sequence[Unit]]:
+    """*Requires*: `units` of `function`'s instructions, and its `reads`, as for `outline`. *Ensures*: the
+    same results, and units of the same instructions and copies of some, before who reads them."""
+    least = least_bytes()
+    results = (result for unit in units for member in unit.members for result in member.results)
+    if all(result.type.nbytes < least for result in results):
+        return function, reads, units
+    return _Repeating(function, reads, units).run()
 
 
 class _Repeating:
-    def __init__(self, function: Function, units: Sequence[Unit]) -> None:
-        self.function, self.units = function, units
-        self.defs = {result: instruction for instruction in function.body for result in instruction.results}
+    def __init__(self, function: Function, reads: Reads, units: Sequence[Unit]) -> None:
+        self.function, self.reads, self.units = function, reads, units
         self.group_of = {
             result: number
             for number, unit in enumerate(units)
@@ -58,14 +63,14 @@ class _Repeating:
         self.after: dict[Instruction, list[Instruction]] = {}
         self.changed: dict[Instruction, Instruction] = {}
 
-    def run(self) -> tuple[Function, list[Unit]]:
-        kept = {source for result in self.function.results for source, _ in sources(result, self.defs)}
+    def run(self) -> tuple[Function, Reads, Sequence[Unit]]:
+        kept = {self.reads.source(result)[0] for result in self.function.results}
         for number, unit in enumerate(self.units):
             for member in list(unit.members) if unit.domain is not None else ():
                 if member.op.kind is Kind.ELEMENTWISE and member.result not in kept:
                     self._consider(number, member)
         if not self.changed:
-            return self.function, list(self.units)
+            return self.function, self.reads, self.units
         body: list[Instruction] = []
         for instruction in self.function.body:
             body += [self.changed.get(instruction, instruction), *self.after.get(instruction, ())]
@@ -83,7 +88,7 @@ class _Repeating:
                     unit.own[self.changed[member]] = unit.own[member]
             now = [self.changed.get(member, member) for member in unit.members]
             unit.members = [instruction for instruction in now if instruction not in unread]
-        return function, [unit for unit in self.units if unit.members]
+        return function, Reads(function.body), [unit for unit in self.units if unit.members]
 
     def _unread(self, body: Sequence[Instruction]) -> set[Instruction]:
         """The originals that nobody reads any more."""
@@ -97,10 +102,7 @@ class _Repeating:
         return unread
 
     def _read(self, member: Instruction) -> list[Value]:
-        return list(dict.fromkeys(value for each in member.operands for value, _ in sources(each, self.defs)))
-
-    def _source(self, operand: Value) -> Value:
-        return next(source for source, _ in sources(operand, self.defs))
+        return list(dict.fromkeys([self.reads.source(operand)[0] for operand in member.operands]))
 
     def _consider(self, number: int, member: Instruction) -> None:
         """Copy what is behind `member`'s result to the groups that read it, if it is worth that for all."""
@@ -137,15 +139,15 @@ class _Repeating:
             if cost > MOST_CYCLES:
                 return None
             for operand in instruction.operands:
-                for source, _ in sources(operand, self.defs):
-                    definition = self.defs.get(source)
-                    if self.group_of.get(source) != number or definition is None:
-                        continue
-                    if source.type.nbytes * SMALL <= member.result.type.nbytes:
-                        continue  # a row's: it is in memory then
-                    if definition.op.kind is not Kind.ELEMENTWISE or operand is not source:
-                        return None
-                    stack.append(definition)
+                source, _ = self.reads.source(operand)
+                definition = self.reads.defs.get(source)
+                if self.group_of.get(source) != number or definition is None:
+                    continue
+                if source.type.nbytes * SMALL <= member.result.type.nbytes:
+                    continue  # a row's: it is in memory then
+                if definition.op.kind is not Kind.ELEMENTWISE or operand is not source:
+                    return None
+                stack.append(definition)
         return sorted(behind, key=self.units[number].members.index)
 
     def _gains(self, value: Value, behind: list[Instruction], group: int, readers: list[Instruction]) -> bool:
@@ -156,7 +158,9 @@ class _Repeating:
         for reader in readers:
             if not reader.op.kind.traits.fusable:
                 return False
-            as_it_is = [operand is value for operand in reader.operands if self._source(operand) is value]
+            as_it_is = [
+                operand is value for operand in reader.operands if self.reads.source(operand)[0] is value
+            ]
             if not all(as_it_is) or (
                 reader.op.kind is Kind.ELEMENTWISE and reader.result.shape != value.shape
             ):

@@ -1,14 +1,23 @@
-"""Parts of values joined along an axis are read where they lie, each through a window.
+"""Parts of values joined along an axis are read where they lie, each through a window, or computed further.
 
     concat(a, b)  =  where(pad(true), pad(a), pad(b))
 
 A roll is such a concatenation, of two slices. Apart, each roll of a stencil on a ring would write its result
 to memory; like this, one nest reads all of them from the value that is rolled, and away from the seam a read
 is an ordinary one (`codegen/nest/window.py`).
+
+Where the parts are computed, arithmetic with constants on what is joined is done on the parts instead,
+
+    f(concat(g(a), h(b)))  =  concat(f(g(a)), f(h(b)))
+
+in the nests that compute them: it would be a pass of its own over what is joined.
 """
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
 from ...access import resolve
@@ -16,10 +25,11 @@ from ...builder import Builder
 from ...dtypes import BOOL
 from ...graph import Function, Instruction, Value
 from ...registry import OPS, Kind
+from ...types import Shape
 from ..algebra.cleanup import dce
 from ..fusion.inlining import is_inline
 from ..fusion.reasons import why_alone
-from ..rewriting import Definitions, rewrite
+from ..rewriting import Definitions, constant_of, rewrite
 
 #: Elements from which on, those along the last axis alone and altogether: the seam of less is much of it.
 LEAST: Final = 1024
@@ -47,7 +57,8 @@ def read_joins(function: Function) -> Function:
         return _windows(b, instruction) if _pays(instruction, defs) else None
 
     joined = rewrite(function, {"concat": (rule,)})
-    return function if joined is function else dce(joined)
+    mapped = _Parts(joined).run()
+    return function if mapped is function else dce(mapped)
 
 
 def _pays(instruction: Instruction, defs: Definitions) -> bool:
@@ -88,3 +99,89 @@ def _windows(b: Builder, instruction: Instruction) -> Value:
         inside = pad(b.broadcast_to(b.scalar(True, BOOL), part.shape), at)
         joined = b.where(inside, pad(part, at), joined)
     return joined
+
+
+class _Parts:
+    """Arithmetic moved in front of the concatenations that it reads."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.uses = Counter(operand for instruction in function.body for operand in instruction.operands)
+        self.uses.update(function.results)
+        self.reduced = self._reduced()
+        #: The values of `function` that concatenations of what was moved stand for.
+        self.stands: dict[Value, Value] = {}
+
+    def run(self) -> Function:
+        names = {
+            instruction.op.name
+            for instruction in self.function.body
+            if instruction.op.kind is Kind.ELEMENTWISE and not why_alone(instruction)
+        }
+        return rewrite(self.function, dict.fromkeys(names, (self._rule,)))
+
+    def _reduced(self) -> set[Value]:
+        """What arithmetic alone lies between and a reduction, which reads what is joined in its own pass."""
+        reduced = set[Value]()
+        for instruction in reversed(self.function.body):
+            onward = instruction.op.kind in (Kind.ELEMENTWISE, Kind.VIEW) and instruction.result in reduced
+            if instruction.op.kind is Kind.REDUCTION or onward:
+                reduced.update(instruction.operands)
+        return reduced
+
+    def _alone(self, value: Value) -> bool:
+        """Whether one instruction reads `value`."""
+        return self.uses[self.stands.get(value, value)] == 1
+
+    def _rule(self, b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
+        joined = [operand for operand in instruction.operands if constant_of(operand, defs) is None]
+        result = instruction.result
+        if len(joined) != 1 or result.type.size < LEAST or result in self.reduced:
+            return None
+        parts, axis, row = self._parts(joined[0], defs)
+        computed = sum(part.type.size for part in parts if self._is_computed(part, defs))
+        if 2 * computed < result.type.size:
+            return None
+        mapped = []
+        for part in parts:
+            if row:
+                shape = (part.type.size // math.prod(row), *row)
+                (part,) = b.append(OPS["reshape"], (part,), {"shape": shape})
+            operands = [
+                part
+                if operand is joined[0]
+                else b.broadcast_to(b.scalar(constant_of(operand, defs), operand.dtype), part.shape)
+                for operand in instruction.operands
+            ]
+            mapped.append(b.append(instruction.op, tuple(operands), instruction.attrs)[0])
+        (value,) = b.append(OPS["concat"], tuple(mapped), {"axis": axis})
+        self.stands[value] = result
+        self.uses.update(mapped)
+        return value
+
+    def _parts(self, value: Value, defs: Definitions) -> tuple[Sequence[Value], int, Shape]:
+        """What is joined for `value` alone, and along which axis; no parts of other values. A stack along the
+        first axis, which a reshape makes one of rows, is a concatenation of rows: of that shape, then."""
+        nothing: tuple[Sequence[Value], int, Shape] = (), 0, ()
+        shape, definition = value.shape, defs.get(value)
+        if definition is None or not self._alone(value):
+            return nothing
+        if definition.op.name == "reshape" and len(shape) > 1:
+            joined, row = defs.get(definition.operands[0]), shape[1:]
+            if joined is None or joined.op.kind is not Kind.CONCAT or not self._alone(joined.result):
+                return nothing
+            before = math.prod(joined.result.shape[: joined.attrs["axis"]])
+            fits = before == 1 and not any(part.type.size % math.prod(row) for part in joined.operands)
+            return (joined.operands, 0, row) if fits else nothing
+        if definition.op.kind is not Kind.CONCAT:
+            return nothing
+        axis: int = definition.attrs["axis"]
+        if axis == len(shape) - 1 and shape[-1] < LEAST_COLUMNS:
+            return nothing
+        return definition.operands, axis, ()
+
+    def _is_computed(self, part: Value, defs: Definitions) -> bool:
+        """Whether a nest computes `part` for what it is joined to."""
+        while (definition := defs.get(part)) is not None and definition.op.name == "reshape":
+            part = definition.operands[0]
+        return definition is not None and definition.op.kind is Kind.ELEMENTWISE and self._alone(part)

@@ -57,9 +57,7 @@ def move_pads(function: Function) -> Function:
         around = constant_of(outside, defs)
         if any(step != 1 for step in instruction.attrs["step"]):
             return None
-        if around is None and (
-            COVERED * value.type.size < outside.type.size or _adds_in_place(instruction, uses, defs)
-        ):
+        if around is None and COVERED * value.type.size < outside.type.size:
             return None
         if around == 0 and padded[value] > 1:
             scaled = _scaled(b, instruction, defs)
@@ -72,18 +70,6 @@ def move_pads(function: Function) -> Function:
 
     moved = rewrite(function, {"update": (rule,)})
     return function if moved is function else dce(moved)
-
-
-def _adds_in_place(update: Instruction, uses: Counter[Value], defs: Definitions) -> bool:
-    """Whether part of a value is overwritten by what follows from that part, which nothing else reads."""
-    outside, value = update.operands
-    definition = defs.get(value)
-    if definition is None or uses[outside] != 2:
-        return False
-    for source in [defs[operand] for operand in definition.operands if operand in defs]:
-        if source.op.name == "slice" and source.operands[0] is outside:
-            return all(source.attrs[name] == update.attrs[name] for name in ("start", "step"))
-    return False
 
 
 def _scaled(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
@@ -137,6 +123,8 @@ class _Moved:
 
     def _is_cheap(self, value: Value) -> bool:
         """Whether `value` is large, and follows in a few cycles from parameters that are not much larger."""
+        if value.type.nbytes < least_bytes():
+            return False
         cost, stack, nbytes = 0.0, [value], 0
         read: set[Value] = set()
         seen: set[Value] = set()
@@ -158,8 +146,7 @@ class _Moved:
                 nbytes += source.type.nbytes
             if cost > MOST_CYCLES:
                 return False
-        large = value.type.nbytes >= least_bytes()
-        return large and cost <= MOST_CYCLES and 0 < nbytes <= 2 * value.type.nbytes
+        return cost <= MOST_CYCLES and 0 < nbytes <= 2 * value.type.nbytes
 
     def fits(self) -> bool:
         """Whether what is read is little, and can be read through windows."""

@@ -9,6 +9,7 @@ what it writes to, so that no copy must be kept for that.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 
 from ...builder import Builder
@@ -56,24 +57,31 @@ def _late(function: Function) -> Function:
     for instruction in function.body:
         if instruction.op.kind is Kind.VIEW:
             root[instruction.result] = root.get(instruction.operands[0], instruction.operands[0])
-    body = list(function.body)
-    moved = False
-    for write in [
+    readers: dict[Value, list[Instruction]] = {}
+    for instruction in function.body:
+        for value in {*instruction.operands, *[root.get(each, each) for each in instruction.operands]}:
+            readers.setdefault(value, []).append(instruction)
+    #: Sorted by these, what was moved comes right behind what it was moved behind.
+    places: dict[Instruction, tuple[float, ...]] = {
+        instruction: (position,) for position, instruction in enumerate(function.body)
+    }
+    writes = [
         instruction
         for instruction in reversed(function.body)
         if instruction.op.kind.traits.updates_operand and not has_effect(instruction)
-    ]:
-        at = body.index(write)
-        written = root.get(write.operands[0], write.operands[0])
-        last = at
-        for position in range(at + 1, len(body)):
-            read = [root.get(operand, operand) for operand in body[position].operands]
-            if write.result in read or write.result in body[position].operands:
-                break
-            if written in read and body[position].op.kind is not Kind.VIEW:
-                last = position
-        if last > at:
+    ]
+    moved = False
+    for number, write in enumerate(writes):
+        first = min([places[reader] for reader in readers.get(write.result, ())], default=(math.inf,))
+        behind = [
+            places[reader]
+            for reader in readers[root.get(write.operands[0], write.operands[0])]
+            if places[write] < places[reader] < first and reader.op.kind is not Kind.VIEW
+        ]
+        if behind:
             moved = True
-            body.insert(last + 1, write)
-            del body[at]
-    return Function(function.name, function.params, tuple(body), function.results) if moved else function
+            places[write] = (*max(behind), -number)
+    if not moved:
+        return function
+    body = sorted(function.body, key=places.__getitem__)
+    return Function(function.name, function.params, tuple(body), function.results)

@@ -38,9 +38,45 @@ def map_matrices(function: Function) -> Function:
         if seed is None:
             return dce(function) if changed else function
         tried.add(seed)
-        mapped = _Group(function, seed.operands[0].shape[:-2]).mapped()
+        batch = seed.operands[0].shape[:-2]
+        parted = _with_parted_reductions(function, batch)
+        mapped = None if parted is None else _Group(parted, batch).mapped()
+        if mapped is None:
+            mapped = _Group(function, batch).mapped()
         if mapped is not None:
             function, changed = mapped, True
+
+
+def _with_parted_reductions(function: Function, batch: Shape) -> Function | None:
+    """`function` with reductions over all of a batch that depends on factors in steps: over each axis of
+    the matrices, which a map can do, and over what is left. None where there is none."""
+    uses = Counter(operand for step in function.body for operand in step.operands)
+    uses.update(function.results)
+    dependent: set[Value] = set()
+    b, table, rank = Builder(), Substitution(), len(batch)
+    parted = False
+    b.params = list(function.params)
+    for original in function.body:
+        step = table.apply(original)
+        if _is_seed(step) or any(operand in dependent for operand in step.operands):
+            dependent.update(step.results)
+        if (
+            step.op.kind is Kind.REDUCTION
+            and (x := step.operands[0]) in dependent
+            and uses[x] == 1
+            and x.shape[:rank] == batch
+            and len(x.shape) > rank
+            and x.type.size <= math.prod(batch) * small.MAX_IN_REGISTERS
+            and tuple(sorted(step.attrs["axes"])) == tuple(range(len(x.shape)))
+        ):
+            b.location, parted = step.location, True
+            while len(x.shape) > rank:
+                (x,) = b.append(step.op, (x,), {"axes": (len(x.shape) - 1,)})
+            (total,) = b.append(step.op, (x,), {"axes": tuple(range(rank))})
+            table[original.result] = total
+        else:
+            b.body.append(step)
+    return b.finish(function.name, table.all(function.results)) if parted else None
 
 
 def _is_seed(instruction: Instruction) -> bool:

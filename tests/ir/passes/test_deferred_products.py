@@ -65,10 +65,10 @@ def test_the_sum_is_no_carry(f, arrays, loop):
     assert after is not before
     assert carries(after)[-1] == loop
     function = tj.trace(f, *arrays)
-    wanted = interpret(function, arrays)
+    expected = interpret(function, arrays)
     for got in (interpret(after, arrays), native(function, arrays)):
-        for one, other in zip(got, wanted, strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+        for actual, other in zip(got, expected, strict=True):
+            np.testing.assert_allclose(actual, other, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -128,23 +128,23 @@ def test_gradients_of_random_cells(seed):
     reverse = bool(rng.integers(2))
 
     def cell(h, x, w, v):
-        found = [h, x]
+        results = [h, x]
         for kind in plan:
-            a, b = found[-1], found[-2]
+            a, b = results[-1], results[-2]
             match kind:
                 case 0:
-                    found.append(tj.tanh(a @ w))
+                    results.append(tj.tanh(a @ w))
                 case 1:
-                    found.append(tj.sin(b @ w + a @ v))
+                    results.append(tj.sin(b @ w + a @ v))
                 case 2:
-                    found.append(a * b)
+                    results.append(a * b)
                 case 3:
-                    found.append(tj.tanh(a @ v.T))
+                    results.append(tj.tanh(a @ v.T))
                 case 4:
-                    found.append(a + 0.5 * (b @ v))
+                    results.append(a + 0.5 * (b @ v))
                 case 5:
-                    found.append(a - b[:1] @ w)
-        return tj.tanh(found[-1] + h)
+                    results.append(a - b[:1] @ w)
+        return tj.tanh(results[-1] + h)
 
     def loss(w, v, xs):
         h, ys = tj.scan(lambda h, x: (cell(h, x, w, v), h.sum()), xs[0] * 0, xs, reverse=reverse)
@@ -152,9 +152,9 @@ def test_gradients_of_random_cells(seed):
 
     arrays = [rng.normal(size=(n, n)) / 2, rng.normal(size=(n, n)) / 2, rng.normal(size=(steps, batch, n))]
     function = tj.trace(tj.value_and_grad(loss, (0, 1, 2)), *arrays)
-    wanted = interpret(function, arrays)
+    expected = interpret(function, arrays)
     after = defer_products(run_passes(function, BEFORE))
     verify(after)
     for got in (interpret(after, arrays), native(function, arrays)):
-        for one, other in zip(got, wanted, strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-11)
+        for actual, other in zip(got, expected, strict=True):
+            np.testing.assert_allclose(actual, other, rtol=1e-8, atol=1e-11)

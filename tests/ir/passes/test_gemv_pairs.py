@@ -33,8 +33,8 @@ def squares(w: Any, x: Any, y: Any) -> Any:
     return (tj.square(x @ w - y)).sum()
 
 
-def passed(f: Any, *given: Any) -> tuple[Any, Any]:
-    before = run_passes(tj.trace(f, *given), BEFORE)
+def passed(f: Any, *arguments: Any) -> tuple[Any, Any]:
+    before = run_passes(tj.trace(f, *arguments), BEFORE)
     after = fuse_gemv_pairs(before)
     verify(after)
     return before, after
@@ -47,13 +47,13 @@ def names(function: Any) -> list[str]:
 @pytest.mark.parametrize("loss", [logistic, squares])
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_a_regression_and_its_gradient_read_the_table_once(loss: Any, dtype: str) -> None:
-    given = arrays(dtype)
+    arguments = arrays(dtype)
     f = tj.value_and_grad(loss)
-    function = tj.trace(f, *given)
+    function = tj.trace(f, *arguments)
     fused = run_passes(function)
     assert sum(instruction.operands.count(fused.params[1]) for instruction in fused.body) == 1
     tolerance = 2e-4 if dtype == "f4" else 1e-12
-    for got, want in zip(native(function, given), interpret(function, given), strict=True):
+    for got, want in zip(native(function, arguments), interpret(function, arguments), strict=True):
         np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance * abs(want).max())
 
 
@@ -62,29 +62,29 @@ def both(w: Any, x: Any, y: Any) -> Any:
 
 
 def test_every_way_to_write_the_products() -> None:
-    given = arrays()
+    arguments = arrays()
     for f in (
         both,
         lambda w, x, y: (w @ x.T, x.T @ y),
         lambda w, x, y: (x @ w[:, None], x.T @ y[:, None]),
         lambda w, x, y: (w[None] @ x.T, y[None] @ x),
     ):
-        before, after = passed(f, *given)
+        before, after = passed(f, *arguments)
         assert "matmul" in names(before)
         assert "matmul" not in names(after)
-        for got, want in zip(interpret(after, given), interpret(before, given), strict=True):
+        for got, want in zip(interpret(after, arguments), interpret(before, arguments), strict=True):
             np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-10)
 
 
 def test_other_products_stay() -> None:
     """Of one side alone, of other elements of the table, of few rows, of short and of long ones, of whole
     numbers, and of matrices."""
-    given = arrays()
-    w, x, y = given
+    arguments = arrays()
+    w, x, y = arguments
     for f, args in (
-        (lambda w, x, y: (x @ w, (x * 2.0) @ w), given),
-        (lambda w, x, y: (x[1:] @ w, y[1:] @ x[1:]), given),
-        (lambda w, x, y: (x[::-1] @ w, y @ x[::-1]), given),
+        (lambda w, x, y: (x @ w, (x * 2.0) @ w), arguments),
+        (lambda w, x, y: (x[1:] @ w, y[1:] @ x[1:]), arguments),
+        (lambda w, x, y: (x[::-1] @ w, y @ x[::-1]), arguments),
         (both, arrays(rows=100)),
         (both, arrays(rows=40_000, columns=8)),
         (both, arrays(columns=300)),

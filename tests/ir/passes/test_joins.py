@@ -25,10 +25,10 @@ def read(f, *arrays):
     before = run_passes(tj.trace(f, *arrays), OPTIMIZE)
     after = read_joins(before)
     verify(after)
-    wanted = interpret(before, list(arrays))
-    for found in (interpret(after, list(arrays)), native(tj.trace(f, *arrays), list(arrays))):
-        for one, other in zip(found, wanted, strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-13, atol=1e-13)
+    expected = interpret(before, list(arrays))
+    for results in (interpret(after, list(arrays)), native(tj.trace(f, *arrays), list(arrays))):
+        for actual, other in zip(results, expected, strict=True):
+            np.testing.assert_allclose(actual, other, rtol=1e-13, atol=1e-13)
     return after
 
 
@@ -44,10 +44,10 @@ def array(*shape, dtype="f8"):
 def test_a_stencil_on_a_ring_is_one_nest(shape):
     u = array(*shape)
     assert concats(read(ring, u)) == 0
-    found = [
+    joined = [
         instruction for instruction in run_passes(tj.trace(ring, u)).body if instruction.op.name == "fusion"
     ]
-    assert len(found) == 1
+    assert len(joined) == 1
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "i1", "?"])
@@ -103,3 +103,26 @@ def test_gradients_and_loops():
 )
 def test_others_stay(f):
     assert concats(read(f, array(36, 36))) == 1
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4"])
+def test_arithmetic_on_joined_parts_is_done_on_the_parts(axis, dtype):
+    x = (array(40, 50) * 9).astype(dtype)
+
+    def joined(x):
+        return tj.abs(tj.concatenate([x * x, x - 1, x], axis) * 2) + 3
+
+    def stacked(x):
+        return tj.stack([x + 1, x * 2]).reshape(80, 50) * 3
+
+    def rows_that_do_not_fit(x):
+        return tj.stack([x[:39] + 1, x[:39] * 2]).reshape(50, 78) * 3
+
+    for program in (joined, stacked, rows_that_do_not_fit):
+        whole = (120, 50) if program is joined and axis == 0 else (40, 150) if program is joined else (80, 50)
+        after = read(program, x)
+        arithmetic = [each for each in after.body if each.op.name in ("mul", "add", "abs")]
+        apart = all(each.result.shape != whole for each in arithmetic)
+        assert apart is (program is not rows_that_do_not_fit or whole == (80, 50))
+        assert concats(after) == 1

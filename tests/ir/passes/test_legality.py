@@ -9,6 +9,7 @@ from tracejit.ir.machine import Machine, use_machine
 from tracejit.ir.ops.fusion import FUSION
 from tracejit.ir.passes.fusion.fuse import fuse
 from tracejit.ir.passes.fusion.groups import ACROSS, Units, kept
+from tracejit.ir.passes.fusion.inlining import Reads
 from tracejit.ir.passes.fusion.legality import Legality, Placement, fold_across
 from tracejit.ir.passes.fusion.reasons import (
     CYCLE,
@@ -38,13 +39,12 @@ def function(parameters: str, *body: str) -> Function:
 def grown(program: Function, groups: list[list[int]]) -> tuple[Legality, Units]:
     """Units of the instructions with those numbers; members of one group are placed as `legality` says."""
     units = Units()
-    defs = {result: instruction for instruction in program.body for result in instruction.results}
-    legality = Legality(defs, units)
+    legality = Legality(Reads(program.body), units)
     for numbers in groups:
         unit = None
         for number in numbers:
             instruction = program.body[number]
-            read = [units.of[value] for value in instruction.operands if value in units.of]
+            producers = [units.get(value) for value in instruction.operands]
             if unit is not None:
                 placement = legality.place(instruction, [unit])
                 assert isinstance(placement, Placement)
@@ -52,8 +52,8 @@ def grown(program: Function, groups: list[list[int]]) -> tuple[Legality, Units]:
                 unit.coordinates[instruction.result] = placement.result
                 if instruction.op.name == "sum" and placement.result is not ACROSS:
                     unit.axes = instruction.attrs["axes"]
-            units.add(instruction, unit, read)
-            unit = units.of[instruction.result]
+            units.add(instruction, unit, [producer for producer in producers if producer is not None])
+            unit = units[instruction.result]
     return legality, units
 
 

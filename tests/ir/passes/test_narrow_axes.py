@@ -87,8 +87,8 @@ def test_the_gradient_of_a_mixture_is_one_nest_over_the_points():
     f = tj.value_and_grad(mixture, argnums=(1, 2, 3))
     assert sum(f"[{LEAST_ROWS}]" in nest for nest in nests(f, *arrays)) == 1
     value, gradients = tj.jit(f)(*arrays)
-    wanted, others = f(*[tj.tensor(array) for array in arrays])
-    np.testing.assert_allclose(value, wanted, rtol=1e-12)
+    expected, others = f(*[tj.tensor(array) for array in arrays])
+    np.testing.assert_allclose(value, expected, rtol=1e-12)
     for gradient, other in zip(gradients, others, strict=True):
         np.testing.assert_allclose(gradient, other, rtol=1e-9)
 
@@ -103,8 +103,8 @@ def test_the_inner_columns_first():
     f = tj.value_and_grad(nearest, argnums=1)
     assert sum(f"[{LEAST_ROWS}]" in nest for nest in nests(f, x, centres)) == 1
     value, gradient = tj.jit(f)(x, centres)
-    wanted, other = f(tj.tensor(x), tj.tensor(centres))
-    np.testing.assert_allclose(value, wanted, rtol=1e-12)
+    expected, other = f(tj.tensor(x), tj.tensor(centres))
+    np.testing.assert_allclose(value, expected, rtol=1e-12)
     np.testing.assert_allclose(gradient, other, rtol=1e-11)
 
 
@@ -151,9 +151,9 @@ def test_sums_among_zeros_keep_the_sign_of_zero(seed):
 
     function = tj.trace(tj.grad(f), x, w)
     after = split_narrow_axes(run_passes(function, BEFORE))
-    (wanted,) = interpret(function, [x, w])
+    (expected,) = interpret(function, [x, w])
     for (got,) in (interpret(after, [x, w]), native(function, [x, w])):
-        assert got.tobytes() == wanted.tobytes()
+        assert got.tobytes() == expected.tobytes()
 
 
 def test_one_of_the_sums_put_side_by_side():
@@ -250,12 +250,12 @@ def test_random_programs(seed):
 
     function = tj.trace(f, *arrays)
     verify(function)
-    wanted = interpret(function, arrays)
+    expected = interpret(function, arrays)
     after = split_narrow_axes(run_passes(function, BEFORE))
     verify(after)
     for got in (interpret(after, arrays), native(function, arrays)):
-        for one, other in zip(got, wanted, strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-4 if dtype == "f4" else 1e-12)
+        for actual, other in zip(got, expected, strict=True):
+            np.testing.assert_allclose(actual, other, rtol=1e-4 if dtype == "f4" else 1e-12)
 
 
 @pytest.mark.usefixtures("few_rows")
@@ -270,6 +270,6 @@ def test_truth_and_other_types_by_column():
     function = tj.trace(f, x, y)
     before, after = by_columns(f, x, y)
     assert after is not before
-    for one, other in zip(native(function, [x, y]), interpret(function, [x, y]), strict=True):
-        assert one.dtype == other.dtype
-        assert not mismatch(one, other, bound=4) or np.allclose(one, other, rtol=1e-6)
+    for actual, other in zip(native(function, [x, y]), interpret(function, [x, y]), strict=True):
+        assert actual.dtype == other.dtype
+        assert not mismatch(actual, other, bound=4) or np.allclose(actual, other, rtol=1e-6)

@@ -93,9 +93,9 @@ def test_pads_of_one_product(factor):
     before, after = moved(f, x)
     assert (after is not before) == (factor == 2)
     for got in (interpret(after, [x]), native(before, [x])):
-        for one, other in zip(got, interpret(before, [x]), strict=True):
-            np.testing.assert_array_equal(one, other)
-            np.testing.assert_array_equal(np.signbit(one), np.signbit(other))
+        for actual, other in zip(got, interpret(before, [x]), strict=True):
+            np.testing.assert_array_equal(actual, other)
+            np.testing.assert_array_equal(np.signbit(actual), np.signbit(other))
 
 
 def spread(x):
@@ -137,7 +137,7 @@ def test_random_arithmetic_with_borders(seed):
     arrays = [rng.integers(-9, 9, shape).astype(dtype) for _ in range(2)]
     cut = [int(integer) for integer in rng.integers(0, 3, len(shape))]
     plan = rng.integers(0, 5, 6).tolist()
-    border = [tuple(one) for one in rng.integers(0, 3, (len(shape), 2)).tolist()]
+    border = [tuple(widths) for widths in rng.integers(0, 3, (len(shape), 2)).tolist()]
     value = rng.integers(-2, 3).astype(dtype).item()
 
     def f(x, y):
@@ -151,11 +151,11 @@ def test_random_arithmetic_with_borders(seed):
         return tj.pad(tj.pad(z + 1, border, constant_values=value) * 2, 1)
 
     function = tj.trace(f, *arrays)
-    wanted = interpret(function, arrays)[0]
+    expected = interpret(function, arrays)[0]
     after = move_pads(run_passes(function, OPTIMIZE))
     verify(after)
-    assert not mismatch(interpret(after, arrays)[0], wanted)
-    assert not mismatch(native(function, arrays)[0], wanted, bound=2)
+    assert not mismatch(interpret(after, arrays)[0], expected)
+    assert not mismatch(native(function, arrays)[0], expected, bound=2)
 
 
 def rosenbrock(x):

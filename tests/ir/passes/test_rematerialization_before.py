@@ -31,11 +31,11 @@ def largest_result(function):
 
 
 def test_no_large_array_between_nests():
-    given = arrays(300, 200)
-    function = run_passes(tj.trace(pairs, *given))
+    arguments = arrays(300, 200)
+    function = run_passes(tj.trace(pairs, *arguments))
     assert largest_result(function) <= 300
-    for one, other in zip(tj.jit(pairs)(*given), pairs(*map(tj.tensor, given)), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-12)
+    for actual, other in zip(tj.jit(pairs)(*arguments), pairs(*map(tj.tensor, arguments)), strict=True):
+        np.testing.assert_allclose(actual, other, rtol=1e-12)
 
 
 def test_the_gradient_of_an_energy_of_pairs():
@@ -47,8 +47,8 @@ def test_the_gradient_of_an_energy_of_pairs():
     f = tj.value_and_grad(energy)
     assert largest_result(run_passes(tj.trace(f, x))) <= x.size
     value, gradient = tj.jit(f)(x)
-    wanted, other = f(tj.tensor(x))
-    np.testing.assert_allclose(value, wanted, rtol=1e-12)
+    expected, other = f(tj.tensor(x))
+    np.testing.assert_allclose(value, expected, rtol=1e-12)
     np.testing.assert_allclose(gradient, other, rtol=1e-9, atol=1e-10)
 
 
@@ -80,30 +80,32 @@ def test_random_programs(seed, monkeypatch):
     monkeypatch.setattr(rematerialization_before, "SMALL", 1)
     rng = np.random.default_rng(seed)
     shape = tuple(rng.integers(1, 12, int(rng.integers(2, 4))).tolist())
-    given = []
+    arguments = []
     for _ in range(4):
-        given.append(rng.integers(-4, 5, [n if rng.integers(2) else 1 for n in shape]).astype(float))
+        arguments.append(rng.integers(-4, 5, [n if rng.integers(2) else 1 for n in shape]).astype(float))
     plan = [(int(rng.integers(0, 6)), int(rng.integers(0, 9))) for _ in range(10)]
     every = [tuple(i for i in range(len(shape)) if bits >> i & 1) for bits in range(1, 1 << len(shape))]
     folds = [(every[int(rng.integers(len(every)))], int(rng.integers(0, 3))) for _ in range(4)]
 
     def f(*xs):
-        made = [tj.broadcast_to(x, shape) for x in xs]
-        found = []
+        broadcast = [tj.broadcast_to(x, shape) for x in xs]
+        results = []
         for step, (kind, which) in enumerate(plan):
-            a, b = made[-1], made[which % len(made)]
-            made.append(
+            a, b = broadcast[-1], broadcast[which % len(broadcast)]
+            broadcast.append(
                 (a + b, a - b, tj.clip(a * b, -9, 9), tj.maximum(a, b), -a, tj.where(a > b, a, 1))[kind]
             )
             if step % 3 == 2:
                 axes, how = folds[step // 3]
-                found.append((made[-1].sum(axes), made[-2].max(axes), made[-1].min(axes))[how])
-        return (*found, made[-1].sum(folds[3][0]), made[-1].sum(), made[5])
+                results.append(
+                    (broadcast[-1].sum(axes), broadcast[-2].max(axes), broadcast[-1].min(axes))[how]
+                )
+        return (*results, broadcast[-1].sum(folds[3][0]), broadcast[-1].sum(), broadcast[5])
 
-    function = tj.trace(f, *given)
-    wanted = interpret(function, given)
+    function = tj.trace(f, *arguments)
+    expected = interpret(function, arguments)
     after = rematerialize(run_passes(function, BEFORE))
     verify(after)
-    for got in (interpret(after, given), native(function, given)):
-        for one, other in zip(got, wanted, strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-12)
+    for got in (interpret(after, arguments), native(function, arguments)):
+        for actual, other in zip(got, expected, strict=True):
+            np.testing.assert_allclose(actual, other, rtol=1e-12)

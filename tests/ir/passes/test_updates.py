@@ -63,10 +63,10 @@ def test_writes_stand_behind_readers():
     verify(after)
     names = [instruction.op.name for instruction in after.body]
     assert names.index("sin") < names.index("scatter")
-    for one, other in zip(
+    for actual, other in zip(
         interpret(after, [x, np.int64(2)]), interpret(before, [x, np.int64(2)]), strict=True
     ):
-        np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(actual, other)
 
 
 @pytest.mark.parametrize("seed", of_today(range(40), 2))
@@ -99,7 +99,7 @@ def test_random_gradients_of_reads_and_writes(seed):
 
     x = rng.normal(size=n)
     function = tj.trace(tj.value_and_grad(loss), x, many)
-    wanted = interpret(function, [x, many])
+    expected = interpret(function, [x, many])
     for got in (interpret(run_passes(function), [x, many]), native(function, [x, many])):
-        for one, other in zip(got, wanted, strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+        for actual, other in zip(got, expected, strict=True):
+            np.testing.assert_allclose(actual, other, rtol=1e-9, atol=1e-12)

@@ -104,11 +104,11 @@ def test_the_version_may_be_left_out():
 
 
 def test_places():
-    made = parse_document("\nfunc @f(%x: f64[]) -> f64[] {\n\n  %0: f64[] =\n neg(%x)\n  return %0\n}\n")
-    (function,) = made.functions
+    document = parse_document("\nfunc @f(%x: f64[]) -> f64[] {\n\n  %0: f64[] =\n neg(%x)\n  return %0\n}\n")
+    (function,) = document.functions
     lines = [
-        made.line(one)
-        for one in ((function, "func"), function.body[0], (function, "return"), (function, "end"))
+        document.line(place)
+        for place in ((function, "func"), function.body[0], (function, "return"), (function, "end"))
     ]
     assert lines == [2, 4, 6, 7]
 

@@ -1,0 +1,75 @@
+"""While loops that count up or down to a number: scans, whose steps are known.
+
+i = 0
+while i < 1000:                 for i in range(1000):
+    ...                             ...
+    i = i + 1
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...graph import Function, Instruction, Value
+from ...ops.control_flow.definitions import SCAN
+from ...registry import Kind
+from ..loops.control_flow import map_regions
+from .induction import increment
+
+#: By comparison what it is with its operands exchanged.
+_EXCHANGED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+
+
+def count_loops(function: Function) -> Function:
+    """*Requires*: valid IR. *Ensures*: the same results; a while loop is a scan where its condition is that a
+    counter, which begins with a number and to which each step adds one, has not passed a number."""
+    if not any(instruction.op.kind.traits.control for instruction in function.body):
+        return function
+    function = map_regions(function, count_loops)
+    numbers = {
+        instruction.result: int(instruction.attrs["value"])
+        for instruction in function.body
+        if instruction.op.name == "full"
+        and not instruction.result.shape
+        and instruction.result.dtype.kind == "i"
+    }
+    body, changed = [], False
+    for instruction in function.body:
+        length = _steps(instruction, numbers) if instruction.op.kind is Kind.WHILE else None
+        if length is not None:
+            attrs = {"carries": instruction.attrs["carries"], "slices": 0, "length": length, "reverse": False}
+            instruction = Instruction(
+                SCAN, instruction.operands, attrs, instruction.results, instruction.location,
+                instruction.regions[1:],
+            )  # fmt: skip
+            changed = True
+        body.append(instruction)
+    if not changed:
+        return function
+    return Function(function.name, function.params, tuple(body), function.results)
+
+
+def _steps(loop: Instruction, numbers: dict[Value, int]) -> int | None:
+    """How many steps a while loop has, if that is known."""
+    condition, body = loop.regions
+    test = next((step for step in condition.body if step.results[0] is condition.results[0]), None)
+    if test is None or test.op.name not in _EXCHANGED:
+        return None
+    inner = {
+        step.result: int(step.attrs["value"])
+        for step in condition.body
+        if step.op.name == "full" and not step.result.shape and step.result.dtype.kind == "i"
+    }
+    for param, operand in zip(condition.params, loop.operands, strict=True):
+        if operand in numbers and condition.params.index(param) >= loop.attrs["carries"]:
+            inner[param] = numbers[operand]
+    x, y = test.operands
+    comparison, counter, bound = (test.op.name, x, y) if y in inner else (_EXCHANGED[test.op.name], y, x)
+    if bound not in inner or counter not in condition.params[: loop.attrs["carries"]]:
+        return None
+    carry = condition.params.index(counter)
+    first, each = numbers.get(loop.operands[carry]), increment(body, carry)
+    if first is None or not each or (each > 0) != (comparison in ("lt", "le")):
+        return None
+    stop = inner[bound] + (comparison == "le") - (comparison == "ge")
+    return len(range(first, stop, each))

@@ -1,0 +1,123 @@
+"""Loops inside of loops whose steps do not depend on each other: maps, which are scans without carries.
+
+    for i in range(n):                              counts = map(steps of the while loop, x)
+        while ...
+
+The steps of a map are lanes of vectors, and shared among threads, where its loops are those of scalars. Maps
+in such loops are one map of all their steps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+from ...builder import Builder
+from ...effects import has_effect
+from ...graph import Function, Instruction, Value
+from ...ops.control_flow.definitions import SCAN
+from ...registry import Kind
+from ...transforms.batching import spread
+from ..loops.register_state import cycles_of_step, is_array
+from ..loops.scalar_maps import runs_in_lanes
+from ..rewriting import Definitions
+
+#: A map of less work is not worth the arrays that it reads and writes.
+MIN_CYCLES: Final = 20_000.0
+#: How many steps a loop of unknown length is taken to have.
+UNKNOWN_STEPS: Final = 16.0
+
+
+def is_map(instruction: Instruction) -> bool:
+    """Whether `instruction` is a scan without carries."""
+    return instruction.op.kind is Kind.SCAN and not instruction.attrs["carries"]
+
+
+def mapped_loop(
+    b: Builder,
+    loop: Instruction,
+    operands: Sequence[Value],
+    mapped: Sequence[bool],
+    size: int,
+    defs: Definitions,
+) -> Sequence[Value] | None:
+    """A loop or a branch for `size` steps at once, which are independent: its results, with an axis of steps
+    in front. None where that has no lanes. `defs` has what makes the operands of `loop`."""
+    if is_map(loop):
+        return None if loop.attrs["reverse"] else _flattened(b, loop, operands, mapped, size)
+    region = Function("step", loop.operands, (loop,), loop.results)
+    large = any(many and is_array(operand) for operand, many in zip(loop.operands, mapped, strict=True))
+    if large or has_effect(loop) or not runs_in_lanes(region):
+        return None
+    return _map(b, loop, operands, mapped, size, defs)
+
+
+def _map(
+    b: Builder,
+    loop: Instruction,
+    operands: Sequence[Value],
+    mapped: Sequence[bool],
+    size: int,
+    defs: Definitions,
+) -> Sequence[Value]:
+    """A scan whose steps are `loop`, with the numbers among its operands."""
+    body = Builder()
+    body.location = loop.location
+    values: dict[int, Value] = {}
+    outer: list[Value] = []
+    for many in (False, True):  # a scan takes what all steps share first
+        for position, operand in enumerate(loop.operands):
+            number = defs.get(operand)
+            if mapped[position] is not many:
+                continue
+            if number is not None and number.op.name == "full" and not operand.shape:
+                values[position] = body.repeat(number, ())[0]
+                continue
+            values[position] = body.parameter(operand.type, operand.hint)
+            outer.append(operands[position])
+    inner = tuple([values[position] for position in range(len(operands))])
+    results = body.append(loop.op, inner, loop.attrs, regions=loop.regions)
+    region = body.finish(f"each_{loop.op.name}", results)
+    attrs = {"carries": 0, "slices": sum(mapped), "length": size, "reverse": False}
+    return b.append(SCAN, tuple(outer), attrs, regions=(region,))
+
+
+def _flattened(
+    b: Any, inner: Instruction, operands: Sequence[Value], mapped: Sequence[bool], size: int
+) -> Sequence[Value]:
+    """One map of all steps of the map `inner` in `size` steps."""
+    length = inner.attrs["length"]
+    first = len(operands) - inner.attrs["slices"]
+    order = [i for i in range(first) if not mapped[i]]
+    shared = len(order)
+    order += [i for i in range(len(operands)) if i not in order]
+    arguments: list[Value] = []
+    for position in order:
+        value, many = operands[position], mapped[position]
+        if position < first and not many:
+            arguments.append(value)
+            continue
+        if not many:
+            value = spread(b, value, size)
+        elif position < first:
+            part = value.shape[1:]
+            value = b.broadcast_to(b.reshape(value, shape=(size, 1, *part)), (size, length, *part))
+        arguments.append(b.reshape(value, shape=(size * length, *value.shape[2:])))
+    (body,) = inner.regions
+    region = Function(body.name, tuple([body.params[i] for i in order]), body.body, body.results)
+    attrs = {**inner.attrs, "slices": len(order) - shared, "length": size * length}
+    results = b.append(inner.op, tuple(arguments), attrs, regions=(region,))
+    return [b.reshape(result, shape=(size, length, *result.shape[1:])) for result in results]
+
+
+def pays(arrays: Function) -> bool:
+    """Whether the arrays that a loop became are worth it: but for maps of little work, they are."""
+    maps = [step for step in arrays.body if is_map(step)]
+    cycles = [cycles_of_step(step) * step.attrs["length"] * _unknown_steps(step.regions[0]) for step in maps]
+    return not maps or math.fsum(cycles) >= MIN_CYCLES
+
+
+def _unknown_steps(body: Function) -> float:
+    unknown = any(instruction.op.kind is Kind.WHILE for instruction in body.instructions())
+    return UNKNOWN_STEPS if unknown else 1.0
