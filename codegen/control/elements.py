@@ -142,6 +142,8 @@ class ElementWriter(PackingWriter, abc.ABC):
             return self.control(instruction, operands)
         if kind is Kind.LINALG:
             return self._linear_algebra(instruction, operands)
+        if kind is Kind.GATHER:
+            return [self.gather(instruction, operands)]
         return [_WRITERS[kind](self, instruction, operands)]
 
     def _linear_algebra(self, instruction: Instruction, operands: list[Elements]) -> Sequence[Elements]:
@@ -350,6 +352,5 @@ _WRITERS: Final[dict[Kind, Callable[[ElementWriter, Instruction, list[Elements]]
     Kind.CREATION: ElementWriter.create,
     Kind.REDUCTION: ElementWriter.reduce,
     Kind.CONTRACTION: ElementWriter.contract,
-    Kind.GATHER: ElementWriter.gather,
     Kind.SCATTER: ElementWriter.scatter,
 }

@@ -144,11 +144,11 @@ def _stack_give_back() -> FunctionCode:
     return w.function("internal void @stack_give_back(ptr %block)", "nounwind")
 
 
-def release_function(declarations: Declarations) -> Code:
-    """``void @release()``, which frees what the module keeps between calls; no function where that is
+def release_function(declarations: Declarations, name: str = "release") -> Code:
+    """``void @name()``, which frees what the module keeps between calls; no function where that is
     nothing."""
     slots, w = [slot for slot in (ARENA, _KEPT) if slot in declarations], FunctionWriter()
     for slot in slots:
         w.run("free", w.exchange(f"@{slot}", _NULL))
     w.ret()
-    return [w.function("void @release()", "nounwind")] if slots else []
+    return [w.function(f"void @{name}()", "nounwind")] if slots else []

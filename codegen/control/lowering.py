@@ -11,12 +11,14 @@ from ..kernels.lowering import Lowering, LoweringContext
 from ..kernels.scan.element_loop import element_loop_kernel
 from .lane_maps import lane_map_kernel, lane_map_workspace
 from .register_loops import register_kernel
+from .scalar_maps import scalar_map_kernel
 
 
 def scan_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel | None:
     """A scan in registers; None where it is written over memory (`regions`)."""
     return (
-        lane_map_kernel(name, instruction, context)
+        scalar_map_kernel(name, instruction, context)
+        or lane_map_kernel(name, instruction, context)
         or register_kernel(name, instruction, context)
         or element_loop_kernel(name, instruction, context)
     )

@@ -16,6 +16,7 @@ from ...ir.graph import Function, Instruction, Value
 from ...ir.passes.array_loops.index_ranges import index_ranges
 from ...ir.passes.loops.register_state import (
     MAX_ELEMENTS,
+    Work,
     cycles_of_step,
     operations,
     written_arrays,
@@ -47,13 +48,23 @@ def register_kernel(name: str, instruction: Instruction, context: LoweringContex
     writer = _RegisterWriter(name, instruction, context)
     code = [writer.write(), *writer.functions]
     description = f"registers {name}: {instruction.op.name}, {work.cycles:.0f} operations a step"
-    cycles = work.cycles * _trips(instruction)
+    cycles = _cycles(instruction, work)
     known_length = instruction.op.kind in (Kind.SCAN, Kind.SWITCH)
     slowdown = SLOWDOWN if known_length else UNKNOWN_SLOWDOWN
     return Kernel(
         name, code, description, cycles=cycles, errors=tuple(writer.errors), interruptible=writer.polls,
         slowdown=slowdown,
     )  # fmt: skip
+
+
+def _cycles(instruction: Instruction, work: Work) -> float:
+    """About the cycles of all steps, in which `work` is done, and of those of the loops in them."""
+    cycles = work.cycles
+    for region in instruction.regions:
+        for inner in region.body:
+            if inner.op.kind.traits.control and (nested := operations(inner)) is not None:
+                cycles += _cycles(inner, nested) - nested.cycles
+    return cycles * _trips(instruction)
 
 
 def _trips(instruction: Instruction) -> float:

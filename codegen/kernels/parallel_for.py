@@ -28,6 +28,20 @@ def part_of(w: FunctionWriter, number: Reg, size: Number, extent: Number) -> tup
     return first, w.min(w.add(first, size), extent)
 
 
+def lines_of_tasks(
+    w: FunctionWriter, lines: int, tasks: int, body: Callable[[Reg, Reg], Sequence[Reg]]
+) -> None:
+    """``body(task, line)`` for the part of some `lines` that each of the kernel's tasks has."""
+    each = -(-lines // tasks)
+
+    def task(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+        first, stop = part_of(w, index, each, lines)
+        w.loop(first, stop, 1, lambda line, _: body(index, line))
+        return ()
+
+    w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, task)
+
+
 def fold_parts(
     w: FunctionWriter,
     count: int,

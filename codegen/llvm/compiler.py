@@ -11,7 +11,7 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from ...ir.errors import CompileError
 from ...ir.process.forking import FORKS
@@ -23,6 +23,7 @@ from .loading import emitted_without_lock, llvm_binding
 from .pieces import PIECE, cut
 from .target import Target, host, target_machine
 
+T = TypeVar("T")
 _NAMES = itertools.count()
 #: Level of code generation: 1 takes a tenth less time than 2, and the code is as fast on our workloads.
 _LEVEL = 1
@@ -119,7 +120,7 @@ def _prepared(text: str, effort: Effort, variables: bool, clock: _Clock, context
     return module
 
 
-def interruptibly(work: Callable[[], bytes]) -> bytes:
+def interruptibly(work: Callable[[], T]) -> T:
     """``work()``, while signals are let in where this is the main thread: another thread does it. After an
     exception of theirs that thread ends what it is at, and nobody looks at it."""
     if threading.current_thread() is not threading.main_thread():
@@ -143,8 +144,8 @@ def interruptibly(work: Callable[[], bytes]) -> bytes:
     done.acquire()
     if isinstance(outcome[0], BaseException):
         raise outcome[0]
-    image: bytes = outcome[0]
-    return image
+    result: T = outcome[0]
+    return result
 
 
 @contextlib.contextmanager

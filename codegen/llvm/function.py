@@ -121,5 +121,15 @@ def calls(code: Code, name: str) -> bool:
     )
 
 
+def calls_addresses(code: Code) -> bool:
+    """Whether one of the functions in `code` calls a function by its address in this process."""
+    return any(
+        isinstance(operation, FunctionCall) and operation.callee.startswith("inttoptr")
+        for part in code
+        if isinstance(part, FunctionCode)
+        for operation in part.operations
+    )
+
+
 #: Parts of a module: functions, tables, and as text what has no operations (declarations, variables).
 Code: TypeAlias = list[FunctionCode | Table | str]

@@ -27,6 +27,12 @@ def literal(value: float | int | bool, dtype: str) -> str:
     return f"0x{struct.unpack('<Q', struct.pack('<d', float(value)))[0]:016X}"
 
 
+def bytes_constant(name: str, data: bytes) -> str:
+    """The definition of a constant array of `data`, aligned for vectors."""
+    text = "\\" + data.hex("\\").upper() if data else ""
+    return f'@{name} = internal constant [{len(data)} x i8] c"{text}", align 64'
+
+
 def folded(op: str, x: str, y: str) -> str | None:
     """The text of what ``add``, ``sub`` or ``mul`` gives for two i64, None where that must be computed.
 

@@ -188,12 +188,12 @@ class FunctionWriter(MathsEmitter):
         size = BITS[value.dtype] // 8
         self.operations.append(MaskedAccess(f"@{name}", arguments, "", "void", 1, pointer, align, mask, size))
 
-    def prefetch(self, pointer: str, *, near: bool = True) -> None:
+    def prefetch(self, pointer: str, *, near: bool = True, write: bool = False) -> None:
         """Ask for the line at `pointer`, which need not be there, to come to the first cache if `near`, else
-        to the second."""
+        to the second; to be written if `write`."""
         self.declare("llvm.prefetch.p0", "void @llvm.prefetch.p0(ptr, i32, i32, i32)")
         level = Reg("3" if near else "2", "i32")
-        self.run("llvm.prefetch.p0", Reg(pointer, "ptr"), Reg("0", "i32"), level, Reg("1", "i32"))
+        self.run("llvm.prefetch.p0", Reg(pointer, "ptr"), Reg(str(int(write)), "i32"), level, Reg("1", "i32"))
 
     def aligned(self, pointers: Sequence[str], to: int = 64) -> Reg:
         """Whether all of `pointers` are multiples of `to`."""

@@ -37,6 +37,11 @@ class Target:
         return self.vector_bits >= 512 and ("+avx512f" in self.features or "+avx512bw" in self.features)
 
     @property
+    def packs_lanes(self) -> bool:
+        """Whether one instruction moves some lanes of 32 or 64 bits behind each other."""
+        return "+avx512f" in self.features
+
+    @property
     def half_conversions(self) -> bool:
         """Whether one instruction converts between float16 and float32."""
         return "+f16c" in self.features or self.triple.startswith(("aarch64", "arm64"))

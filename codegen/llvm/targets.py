@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from ...ir.errors import TracejitError
@@ -45,10 +45,11 @@ define void @probe(ptr %p, ptr %q) nounwind {
 """
 
 
-def named_target(name: str) -> Target:
+def named_target(name: str, architectures: Mapping[str, str] = ARCHITECTURES) -> Target:
     """The machine called `name`: ``native``; an architecture (``aarch64``); a level or a CPU of x86-64
     (``x86-64-v3``, ``znver4``); a triple (``arm64-apple-darwin``); a triple or architecture and a CPU
-    (``aarch64:neoverse-n1``). Features may follow: ``x86-64-v3,+avx512f,-fma``.
+    (``aarch64:neoverse-n1``). Features may follow: ``x86-64-v3,+avx512f,-fma``. `architectures` are those
+    that there may be, with a CPU of each.
 
     Raises TracejitError for what LLVM does not know, and for machines that the generated code is not for.
 
@@ -61,16 +62,16 @@ def named_target(name: str) -> Target:
         return host()
     place, _, cpu = head.partition(":")
     architecture = place.replace("x86-64", "x86_64", 1).split("-")[0]
-    if architecture not in ARCHITECTURES or (place.startswith("x86-64") and not cpu):
+    if architecture not in architectures or (place.startswith("x86-64") and not cpu):
         place, cpu = "x86_64", cpu or place  # a CPU without its architecture
         if ":" in head:
-            raise _unknown(name, f"{head.partition(':')[0]!r} is not one of {', '.join(ARCHITECTURES)}")
+            raise _unknown(name, f"{head.partition(':')[0]!r} is not one of {', '.join(architectures)}")
         architecture = "x86_64"
     triple = place if "-" in place else f"{architecture}-unknown-linux-gnu"
     for feature in features:
         if feature[:1] not in ("+", "-") or len(feature) < 2:
             raise _unknown(name, f"a feature begins with + or -, got {feature!r}")
-    return _examined(name, triple, cpu or ARCHITECTURES[architecture], features, architecture)
+    return _examined(name, triple, cpu or architectures[architecture], features, architecture)
 
 
 def _examined(name: str, triple: str, cpu: str, features: list[str], architecture: str) -> Target:

@@ -1,20 +1,99 @@
-"""Squares of elements in registers, as many vectors as a vector has lanes."""
+"""Rows and columns of registers exchanged: squares, as many vectors as a vector has lanes, and records of few
+numbers."""
 
 from __future__ import annotations
 
-from .emitter import Reg
+from collections.abc import Sequence
+
+from .emitter import BITS, Reg
 from .loops import FunctionWriter
 
+#: Bits of the parts of a vector within which shuffles are cheapest.
+_PART_BITS = 128
 
-def turned(w: FunctionWriter, block: list[Reg]) -> list[Reg]:
-    """The transpose of a square, by log2(lanes) rounds of interleaving its upper and lower half: each moves
-    one bit of an element's row to its lane."""
+
+def turned(w: FunctionWriter, block: Sequence[Reg]) -> list[Reg]:
+    """The transpose of a square, by log2(lanes) rounds of shuffles of two vectors: first squares within parts
+    of 128 bits, then the parts."""
     lanes = len(block)
-    half = lanes // 2
-    for _ in range(lanes.bit_length() - 1):
+    size = min(lanes, _PART_BITS // BITS[block[0].dtype])
+    columns = [_turned_parts(w, block[start : start + size], size) for start in range(0, lanes, size)]
+    result: list[Reg] = [block[0]] * lanes
+    for number, parts in enumerate(zip(*columns, strict=True)):
+        result[number::size] = separated(w, parts, size)
+    return result
+
+
+def _turned_parts(w: FunctionWriter, rows: Sequence[Reg], size: int) -> list[Reg]:
+    """`size` rows, where each part of `size` lanes becomes a part of the columns: by rounds of interleaving
+    the upper and the lower half, each of which moves one bit of an element's row to its lane."""
+    lanes, block = rows[0].lanes, list(rows)
+    for _ in range(size.bit_length() - 1):
         following: list[Reg] = []
-        for a, b in zip(block[:half], block[half:], strict=True):
-            for start in (0, half):
-                following.append(w.shuffle(a, b, [start + i // 2 + i % 2 * lanes for i in range(lanes)]))
+        for a, b in zip(block[: size // 2], block[size // 2 :], strict=True):
+            for start in (0, size // 2):
+                places = [
+                    part + start + i // 2 + i % 2 * lanes
+                    for part in range(0, lanes, size)
+                    for i in range(size)
+                ]
+                following.append(w.shuffle(a, b, places))
         block = following
     return block
+
+
+def separated(w: FunctionWriter, vectors: Sequence[Reg], size: int = 1) -> list[Reg]:
+    """Of records that lie one after the other in `vectors`, the vectors of their first fields, second fields
+    and so on. A record has as many fields as there are vectors, of `size` lanes each: a product of twos and
+    threes, for each of which there is a round that parts the fields by the remainder."""
+    lanes, block = vectors[0].lanes, list(vectors)
+    for radix in _radices(len(block)):
+        groups = [block[start : start + radix] for start in range(0, len(block), radix)]
+        places = [
+            [place for place in range(radix * lanes) if place // size % radix == r] for r in range(radix)
+        ]
+        block = [_picked(w, group, chosen) for chosen in places for group in groups]
+    return block
+
+
+def joined(w: FunctionWriter, vectors: Sequence[Reg]) -> list[Reg]:
+    """The reverse of `separated`, with fields of one lane."""
+    lanes, block = vectors[0].lanes, list(vectors)
+    for radix in reversed(_radices(len(block))):
+        count = len(block) // radix
+        groups = [block[number::count] for number in range(count)]
+        flat = range(radix * lanes)
+        places = [
+            [i % radix * lanes + i // radix for i in flat[start : start + lanes]] for start in flat[::lanes]
+        ]
+        block = [_picked(w, group, chosen) for group in groups for chosen in places]
+    return block
+
+
+def is_record(count: int) -> bool:
+    """Whether `separated` takes records of `count` fields, with less work than squares do."""
+    while count % 2 == 0:
+        count //= 2
+    return count in (1, 3)
+
+
+def _radices(count: int) -> list[int]:
+    """The factors of `count`, twos before threes."""
+    radices = []
+    for radix in (2, 3):
+        while count % radix == 0:
+            radices.append(radix)
+            count //= radix
+    return radices
+
+
+def _picked(w: FunctionWriter, vectors: Sequence[Reg], places: Sequence[int]) -> Reg:
+    """The lanes `places` of `vectors` one after the other."""
+    lanes, result = vectors[0].lanes, vectors[0]
+    chosen = list(places)
+    for number, vector in enumerate(vectors[1:], start=1):
+        # what is there already stays; lanes that are yet to come may hold anything
+        mine = [place - (number - 1) * lanes if place >= number * lanes else place for place in chosen]
+        result = w.shuffle(result, vector, [min(place, 2 * lanes - 1) for place in mine])
+        chosen = [i if place < (number + 1) * lanes else place for i, place in enumerate(chosen)]
+    return result

@@ -22,8 +22,8 @@ LN2_LOW: Final = {"f32": float.fromhex("0x1.7f7d1cp-20"), "f64": float.fromhex("
 #: Beyond these exp gives 0 or infinity.
 EXP_RANGE: Final = {"f32": (-104.0, 89.0), "f64": (-746.0, 710.0)}
 EXP2_RANGE: Final = {"f32": (-151.0, 129.0), "f64": (-1076.0, 1025.0)}
-#: What is added to round to integers (f32) or sixteenths (f64).
-WIDE_MAGIC: Final = {"f32": MAGIC["f32"], "f64": MAGIC["f64"] / 16}
+#: What is added to round to sixteenths.
+WIDE_MAGIC: Final = {"f32": MAGIC["f32"] / 16, "f64": MAGIC["f64"] / 16}
 #: Below the first expm1 is -1; where x^2 is below the second it is x, and half of x might not be a float.
 EXPM1_LOW: Final = {"f32": -20.0, "f64": -40.0}
 EXPM1_TINY: Final = {"f32": 2.0**-120, "f64": 2.0**-1000}
@@ -63,11 +63,9 @@ def exp2_reduced(b: Emitter, r: Reg) -> Reg:
     return muladd(b, r, muladd(b, r, polynomial(b, r, rest), first), 1.0)
 
 
-def _sixteenths(b: Emitter, shifted: Reg, r: Reg, bend: Reg) -> tuple[Reg, Reg]:
-    """2^(j/16) in f64, j in the low bits of `shifted`, and r + bend with what is missing from the power."""
-    index = b.bits(shifted)
-    lacking = lookup.lookup(b, powers.POWERS_LOW["f64"], index, "f64")
-    return lookup.lookup(b, powers.POWERS["f64"], index, "f64"), b.add(r, b.add(bend, lacking))
+def _sixteenth(b: Emitter, shifted: Reg) -> Reg:
+    """c 2^(j/16), j in the low bits of `shifted`."""
+    return lookup.lookup(b, powers.NEAR_POWERS[shifted.dtype], b.bits(shifted), shifted.dtype)
 
 
 def _scaled(b: Emitter, power: Reg, excess: Reg, k: Reg) -> Reg:
@@ -75,7 +73,7 @@ def _scaled(b: Emitter, power: Reg, excess: Reg, k: Reg) -> Reg:
 
 
 def _reduce_wide(b: Emitter, x: Reg) -> tuple[Reg, Reg, Reg]:
-    """(shifted, k, r): x = k ln 2 + r, k in integers (f32) or sixteenths (f64), which end `shifted`."""
+    """(shifted, k, r): x = k ln 2 + r, k in sixteenths, which end `shifted`."""
     magic = WIDE_MAGIC[x.dtype]
     shifted = muladd(b, x, LOG2_E, magic)
     k = b.exact("fsub", shifted, magic)
@@ -89,34 +87,25 @@ def expm1_of_positive(b: Emitter, x: Reg) -> Reg:
     near = muladd(b, k, -LN2_HIGH["f64"], x)
     r_low = b.fma(k, b.const(-LN2_LOW["f64"], x), b.exact("fsub", near, r))
     bend = muladd(b, b.mul(r, r), horner(b, r, powers.EXPM1_SHORT["f64"]), r_low)
-    power, excess = _sixteenths(b, shifted, r, bend)
-    power = lookup.scale(b, power, k)
+    index = b.bits(shifted)
+    excess = b.add(r, b.add(bend, lookup.lookup(b, powers.POWERS_LOW["f64"], index, "f64")))
+    power = lookup.scale(b, lookup.lookup(b, powers.POWERS["f64"], index, "f64"), k)
     return muladd(b, power, excess, b.exact("fsub", power, 1.0))
 
 
 def _exp_wide(b: Emitter, x: Reg) -> Reg:
-    """e^x where `wide` can be used, for x that is not too large: in f64 with a table of 2^(j/16)."""
+    """e^x where `wide` can be used, for x that is not too large."""
     shifted, k, r = _reduce_wide(b, x)
-    if x.dtype == "f32":
-        slope = muladd(b, r, polynomial(b, r, EXP["f32"]), 1.0)
-        return lookup.scale(b, muladd(b, r, slope, 1.0), k)
-    bend = b.mul(b.mul(r, r), horner(b, r, powers.EXP_SHORT["f64"]))
-    return _scaled(b, *_sixteenths(b, shifted, r, bend), k)
+    return _scaled(b, _sixteenth(b, shifted), horner(b, r, powers.EXP_NEAR[x.dtype]), k)
 
 
 def exp_product(b: Emitter, x: Reg, x_low: Reg, y: Reg, rest: Reg | None = None) -> Reg:
     """e^(x + x_low) y (1 + rest) where `wide` can be used, for x that is not too large and a small rest."""
     shifted, k, r = _reduce_wide(b, x)
     r = b.add(r, x_low)
-    square = b.mul(r, r)
-    if x.dtype == "f32":
-        bend = polynomial(b, r, EXP["f32"], square)
-        bend = muladd(b, square, bend, r if rest is None else b.add(r, rest))
-        return lookup.scale(b, muladd(b, y, bend, y), k)
-    bend = horner(b, r, powers.EXP_SHORT["f64"])
-    bend = b.mul(square, bend) if rest is None else muladd(b, square, bend, rest)
-    power, excess = _sixteenths(b, shifted, r, bend)
-    return _scaled(b, b.mul(power, y), excess, k)
+    first, *others = powers.EXP_NEAR[x.dtype]
+    excess = muladd(b, r, horner(b, r, others), first if rest is None else b.add(rest, first))
+    return _scaled(b, b.mul(_sixteenth(b, shifted), y), excess, k)
 
 
 def exp2_wide(b: Emitter, x: Reg, x_low: Reg | None) -> Reg:
@@ -127,11 +116,7 @@ def exp2_wide(b: Emitter, x: Reg, x_low: Reg | None) -> Reg:
     r = b.exact("fsub", x, k)
     if x_low is not None:
         r = b.add(r, x_low)
-    if x.dtype == "f32":
-        return lookup.scale(b, exp2_reduced(b, r), k)
-    first, *others = powers.EXP2_SHORT["f64"]
-    bend = b.mul(b.mul(r, r), horner(b, r, others))
-    return _scaled(b, *_sixteenths(b, shifted, b.mul(r, first), bend), k)
+    return _scaled(b, _sixteenth(b, shifted), horner(b, r, powers.EXP2_NEAR[x.dtype]), k)
 
 
 def exp(b: Emitter, x: Reg) -> Reg:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import insort
+import heapq
+import math
+from bisect import bisect_left, insort
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from ...ir.records import record
 
@@ -14,6 +16,10 @@ _MANY: Final = 150
 #: How many pairs all tries together may look at, and how many tries there are at most.
 _PAIRS: Final = 6400
 _TRIES: Final = 16
+
+
+#: Memory that is free: where it begins and where it ends.
+_Gap: TypeAlias = tuple[int, float]
 
 
 @record
@@ -59,31 +65,43 @@ def _most_at_once(blocks: Sequence[ArenaBlock]) -> int:
 
 def _in_order(blocks: Sequence[ArenaBlock]) -> tuple[list[int], int]:
     """First fit, in order of definition: close to linear time."""
-    live: list[tuple[int, int, int]] = []  # offset, size, end
+    gaps: list[_Gap] = [(0, math.inf)]  # by offset, none beside another
+    live: list[tuple[int, int, int]] = []  # a heap of end, offset, size
     offsets, total = [], 0
-    position, least, start = -1, 0, 0
     for block in blocks:
-        if block.start != position:
-            position = block.start
-            live = sorted([entry for entry in live if entry[2] >= position])
-            least, start = 0, 0  # no room for so many bytes before the entry of that number
-        offset, at = _first_fit(live, block.nbytes, start if block.nbytes >= least else 0)
-        live.insert(at, (offset, block.nbytes, block.end))
-        least, start = block.nbytes, at
+        while live and live[0][0] < block.start:
+            _, offset, nbytes = heapq.heappop(live)
+            _free(gaps, offset, offset + nbytes)
+        offset = _first_fit(gaps, block.nbytes) if block.nbytes else 0
+        if block.nbytes:
+            heapq.heappush(live, (block.end, offset, block.nbytes))
         offsets.append(offset)
         total = max(total, offset + block.nbytes)
     return offsets, total
 
 
-def _first_fit(live: list[tuple[int, int, int]], size: int, start: int = 0) -> tuple[int, int]:
-    """The lowest offset with room for `size` bytes among entries ordered by offset, none of which overlap,
-    and its place in the order. *Requires*: there is no such room before entry `start`."""
-    offset = live[start - 1][0] + live[start - 1][1] if start else 0
-    for at in range(start, len(live)):
-        if live[at][0] - offset >= size:
-            return offset, at
-        offset = live[at][0] + live[at][1]
-    return offset, len(live)
+def _first_fit(gaps: list[_Gap], size: int) -> int:
+    """Take `size` bytes from the first of `gaps` that has as many; their offset."""
+    for at, (start, stop) in enumerate(gaps):
+        if stop - start > size:
+            gaps[at] = start + size, stop
+            return start
+        if stop - start == size:
+            del gaps[at]
+            return start
+    raise AssertionError("the last gap has no end")
+
+
+def _free(gaps: list[_Gap], start: int, stop: float) -> None:
+    """Add what lies between `start` and `stop` to `gaps`, joined with its neighbours."""
+    at = bisect_left(gaps, (start, stop))
+    after = at
+    if after < len(gaps) and gaps[after][0] == stop:
+        stop, after = gaps[after][1], after + 1
+    if at and gaps[at - 1][1] == start:
+        at -= 1
+        start = gaps[at][0]
+    gaps[at:after] = [(start, stop)]
 
 
 def _one_by_one(blocks: Sequence[ArenaBlock], order: Sequence[int]) -> tuple[list[int], int]:

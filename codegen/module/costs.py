@@ -88,9 +88,9 @@ def cost_of(instruction: Instruction, defs: Mapping[Value, Instruction] | None =
     if kind.traits.control:
         return _control(instruction)
     written = sum(result.type.nbytes for result in instruction.results)
-    if kind is Kind.REGION and instruction.regions:
+    if kind.traits.grouped and instruction.regions:
         (region,) = instruction.regions[-1:]
-        work = sum((_work(instruction) for instruction in region.body), Cost())
+        work = _work_of(region)
         return work + Cost(read=_read_by(region), written=written)
     return _work(instruction) + Cost(read=_read(instruction, defs or {}), written=written)
 
@@ -109,6 +109,13 @@ def _control(instruction: Instruction) -> Cost:
     if instruction.op.kind is Kind.SCAN:
         return sum(costs, Cost()).times(instruction.attrs["length"])
     return sum(costs, Cost(exact=False))
+
+
+def _work_of(region: Function) -> Cost:
+    """Flops of a region, and of those in it."""
+    nested = (inside for instruction in region.body for inside in instruction.regions)
+    work = sum((_work(instruction) for instruction in region.body), Cost())
+    return sum((_work_of(inside) for inside in nested), work)
 
 
 def _work(instruction: Instruction) -> Cost:

@@ -15,8 +15,10 @@ class KernelDeduplication:
 
     def __init__(self) -> None:
         self._by_content: dict[str, Kernel | None] = {}
-        #: The kernels by the shape of their code.
-        self._by_shape: dict[tuple[int, ...], list[Kernel]] = {}
+        #: The first kernel with a shape of code, and once there is a second one, the names of all by their
+        #: code's text.
+        self._first: dict[tuple[int, ...], Kernel] = {}
+        self._by_text: dict[tuple[int, ...], dict[str, str]] = {}
 
     def lower(
         self, lowering: Lowering, name: str, instruction: Instruction, context: LoweringContext
@@ -39,13 +41,13 @@ class KernelDeduplication:
         """Whether the module has the code of `kernel`, made for the instruction `name`, save for the name;
         the kernel takes the name it is there by."""
         if kernel.name == name:
-            alike = self._by_shape.setdefault(_shape(kernel.code), [])
-            text = _nameless(kernel.code) if alike else ""
-            equal = next((other.name for other in alike if _nameless(other.code) == text), None)
-            if equal is None:
-                alike.append(kernel)
-            else:
-                kernel.name = equal
+            shape = _shape(kernel.code)
+            first = self._first.setdefault(shape, kernel)
+            if first is not kernel:
+                names = self._by_text.get(shape)
+                if names is None:
+                    names = self._by_text[shape] = {_nameless(first.code): first.name}
+                kernel.name = names.setdefault(_nameless(kernel.code), name)
         return kernel.name != name
 
 

@@ -111,7 +111,7 @@ def _instead(before: Function, after: Function) -> str:
 
 def _name(instruction: Instruction) -> str:
     """What an instruction computes, in the names of its ops."""
-    if instruction.op.kind is not Kind.REGION:
+    if not instruction.op.kind.traits.grouped:
         return instruction.op.name
     ops = dict.fromkeys(inner.op.name for inner in instruction.regions[0].body)
     names = list(ops)

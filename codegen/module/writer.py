@@ -7,7 +7,6 @@ from within through a callback.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Collection, Sequence
 from typing import Final
 
@@ -30,6 +29,7 @@ from ..kernels.parallel_for import run_tasks, task_function
 from ..llvm.declarations import Declarations
 from ..llvm.emitter import Reg, constant, pointer
 from ..llvm.function import Code, calls, code_length
+from ..llvm.literals import bytes_constant
 from ..llvm.loops import FunctionWriter
 from ..llvm.operations import Convert, Slot
 from ..llvm.target import Target
@@ -65,14 +65,16 @@ def generate(
     recovery = recovery or Recovery(function)
 
     def write(simpler: Function) -> Module:
-        return _ModuleWriter(simpler, Fusions(target, parameters), instrument or PLAIN, donated).run()
+        return ModuleWriter(simpler, Fusions(target, parameters), instrument or PLAIN, donated).run()
 
     module = recovery.attempt(write)
     module.recovery, module.target, module.parameters = recovery, target, parameters
     return module
 
 
-class _ModuleWriter(ExitWriter):
+class ModuleWriter(ExitWriter):
+    """Writes a Function as one native function: ``@main`` over arrays of pointers."""
+
     #: What the names of the kernels and constants of this function begin with.
     prefix = ""
     #: How often a call runs this function's instructions, for estimates.
@@ -220,12 +222,9 @@ class _ModuleWriter(ExitWriter):
 
     def _constant(self, instruction: Instruction) -> None:
         """A constant's elements as bytes in the module."""
-        data = np.ascontiguousarray(instruction.op.eval(**instruction.attrs))
-        text = "".join(f"\\{byte:02X}" for byte in struct.unpack(f"{data.nbytes}B", data.tobytes()))
         index = self.plan.places[instruction.result].index
-        self.globals.append(
-            f'@{self.prefix}const{index} = internal constant [{data.nbytes} x i8] c"{text}", align 64'
-        )
+        data = np.ascontiguousarray(instruction.op.eval(**instruction.attrs)).tobytes()
+        self.globals.append(bytes_constant(f"{self.prefix}const{index}", data))
 
     # -- kernels ----------------------------------------------------------------------------------
 
@@ -356,12 +355,12 @@ class _ModuleWriter(ExitWriter):
         self.errors.append(f"{instruction.op.name}: its NumPy kernel raised")
 
 
-class _RegionWriter(_ModuleWriter):
+class _RegionWriter(ModuleWriter):
     """A region as a function over an arena, its inputs and its outputs, which fails with the module's
     status."""
 
     def __init__(
-        self, parent: _ModuleWriter, function: Function, plan: BufferPlan, name: str, trips: float
+        self, parent: ModuleWriter, function: Function, plan: BufferPlan, name: str, trips: float
     ) -> None:
         vars(self).update(vars(parent))  # the module's text and tables are shared
         self.parent, self.name = parent, name

@@ -1,4 +1,4 @@
-"""Division by a number that a whole row, or a whole column, shares.
+"""Division by a number that a whole row, a whole column or a whole map shares.
 
 The quotient x / y is x times 1 / y, where 1 / y is known as a sum of two floats:
 
@@ -26,7 +26,7 @@ from ...ir.records import record
 from ..llvm.emitter import Reg
 from ..llvm.loops import FunctionWriter
 from ..maths.support import any_lane
-from .loop_nest import Member, Nest
+from .loop_nest import Member, Memory, Nest
 
 #: Divisors are ordinary from the inverse of this number up to it, and `low` is not 0 but this, where 1 / y is
 #: a float: so small that it rounds away.
@@ -50,6 +50,20 @@ def pays(nest: Nest, w: FunctionWriter) -> bool:
     instructions."""
     elements = math.prod(nest.sizes[nest.parallel :]) // (nest.lanes if nest.row_lanes else 1)
     return elements >= LEAST_USES and w.wide_tables
+
+
+def shared_in_map(nest: Nest, w: FunctionWriter) -> list[Memory]:
+    """What elements of a map are divided by that does not vary along the lanes, where that pays."""
+    dim = nest.vector_dim
+    if dim is None or len(nest.sizes) > nest.parallel or not w.wide_tables:
+        return []
+    if nest.sizes[dim] < LEAST_USES * nest.lanes:
+        return []
+    operands = dict.fromkeys(member.operands[1] for member in nest.members if is_division(member))
+    return [
+        operand for operand in operands
+        if isinstance(operand, Memory) and operand.buffer is not None and operand.strides[dim] == 0
+    ]  # fmt: skip
 
 
 def is_division(member: Member) -> bool:

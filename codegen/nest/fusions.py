@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...ir.content import NoContent, attributes, content
 from ...ir.graph import Instruction
 from ..kernels.kernel import Kernel
 from ..llvm.declarations import Declarations
@@ -21,12 +22,28 @@ from .writing.transposed_reads import TileWriter, tiles_of
 
 
 class Fusions:
-    """The nests of a module's fusions: made when buffers are planned, for they may need workspaces."""
+    """The nests of a module's fusions, and what they ask of memory, which is the same for equal fusions."""
 
     def __init__(self, target: Target, parameters: ScheduleParameters = OPTIMIZED.parameters) -> None:
         self.target, self.parameters = target, parameters
         self._nests: dict[Instruction, Nest] = {}
-        self._overwrites: dict[Instruction, frozenset[tuple[int, int]]] = {}
+        self._contents: dict[Instruction, str] = {}
+        self._workspaces: dict[str | Instruction, int] = {}
+        self._overwrites: dict[str | Instruction, frozenset[tuple[int, int]]] = {}
+
+    def content(self, instruction: Instruction) -> str:
+        """A text that is equal for equal fusions. Raises NoContent."""
+        text = self._contents.get(instruction)
+        if text is None:
+            text = f"{attributes(instruction.attrs)}\n{content(instruction.regions[0])}"
+            self._contents[instruction] = text
+        return text
+
+    def _key(self, instruction: Instruction) -> str | Instruction:
+        try:
+            return self.content(instruction)
+        except NoContent:
+            return instruction
 
     def nest(self, instruction: Instruction) -> Nest:
         """The loop nest of a fusion."""
@@ -39,15 +56,19 @@ class Fusions:
 
     def workspace(self, instruction: Instruction) -> int:
         """Bytes of the workspace that a fusion's kernel needs."""
-        nest = self.nest(instruction)
-        return nest.across.nbytes if nest.across is not None else workspace_of(nest)
+        key = self._key(instruction)
+        if key not in self._workspaces:
+            nest = self.nest(instruction)
+            self._workspaces[key] = nest.across.nbytes if nest.across is not None else workspace_of(nest)
+        return self._workspaces[key]
 
     def overwrites(self, instruction: Instruction) -> frozenset[tuple[int, int]]:
         """Positions of results of a fusion, each with that of an operand over which it may be written."""
-        if instruction not in self._overwrites:
+        key = self._key(instruction)
+        if key not in self._overwrites:
             with attributed(instruction):
-                self._overwrites[instruction] = overwritable(self.nest(instruction), instruction)
-        return self._overwrites[instruction]
+                self._overwrites[key] = overwritable(self.nest(instruction), instruction)
+        return self._overwrites[key]
 
     def kernel(self, instruction: Instruction, name: str, declarations: Declarations) -> Kernel:
         """The kernel of a fusion."""

@@ -4,14 +4,17 @@ Dimensions of size 1 are dropped, and neighbours that every access walks alike a
 contiguous arrays is one loop.
 
 The lanes run along the last dimension of the domain: if it is reduced the nest is a *row* nest (lanes are
-folded together at the end), otherwise a *column* nest (a map, if nothing is reduced). A row nest may fold
-across its rows, too (`reductions/cross_row_reductions.py`). Domain, axes and the level of each instruction
-are attributes of the fusion.
+folded together at the end), otherwise a *column* nest (a map, if nothing is reduced). Extrema of what lies
+contiguously along the dimension before are those of columns, too. A row nest may fold across its rows
+(`reductions/cross_row_reductions.py`). Domain, axes and the level of each instruction are attributes of the
+fusion.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
 from ...ir.access import compose, element_strides, resolve
 from ...ir.dtypes import SHORT_NAME
@@ -27,6 +30,9 @@ from .reductions.moments import join_moments
 from .reductions.split import split_of
 from .scratch import keep_between_stages
 
+#: Vectors of a line of a map from which on several are worth code of their own.
+LONG_LINE: Final = 64
+
 
 def schedule(region: Function, attrs: Attrs, name: str, target: Target) -> Nest:
     """The loop nest for `region` with the attributes of a fusion: domain, axes and levels; its buffers are
@@ -34,8 +40,27 @@ def schedule(region: Function, attrs: Attrs, name: str, target: Target) -> Nest:
     return _Scheduler(region, attrs, name, target).run()
 
 
+def schedule_tile(
+    region: Function, attrs: Attrs, name: str, target: Target, sizes: Shape, place: Callable[[Memory], Memory]
+) -> Nest:
+    """The loop nest of one tile of a map, with `sizes` along the dimensions of its domain, and each access
+    where `place` puts it.
+
+    *Requires*: a tile has 1 or all elements along dimensions along which counters and windows vary.
+    """
+    return _Scheduler(region, attrs, name, target, sizes, place).run()
+
+
 class _Scheduler:
-    def __init__(self, region: Function, attrs: Attrs, name: str, target: Target) -> None:
+    def __init__(
+        self,
+        region: Function,
+        attrs: Attrs,
+        name: str,
+        target: Target,
+        sizes: Shape | None = None,
+        place: Callable[[Memory], Memory] | None = None,
+    ) -> None:
         self.region = region
         self.name = name
         self.target = target
@@ -57,11 +82,21 @@ class _Scheduler:
         }
         kept = [axis for axis in range(len(self.domain)) if axis not in self.axes]
         self.order = kept + list(self.axes)
+        #: How many elements loops have along the dimensions of the domain.
+        self.extents = self.domain if sizes is None else sizes
+        self.place = place
         self.kept_wide = [axis for axis in kept if self.domain[axis] != 1]
 
     def run(self) -> Nest:
         members = self._members()
         writes = self._writes({member.value: member for member in members})
+        if self.place is not None:
+            for member in members:
+                member.operands = tuple(_at(operand, self.place) for operand in member.operands)
+            writes = [
+                Write(_at(w.source, self.place), self.place(w.memory), w.row_level, w.stage, w.fold)
+                for w in writes
+            ]
         row_lanes = bool(self.axes) and self._last_wide_axis() in self.axes
         sizes, parallel, merge = self._merged_dims(members, writes)
         for member in members:
@@ -70,6 +105,7 @@ class _Scheduler:
             Write(_remap(w.source, merge), _remap(w.memory, merge), w.row_level, w.stage, w.fold)  # type: ignore[arg-type]
             for w in writes
         ]
+        row_lanes = row_lanes and not self._lies_in_columns(members, sizes, parallel)
         stages = 1 + max([member.stage for member in members] + [write.stage for write in writes], default=0)
         nest = Nest(self.name, sizes, parallel, 1, members, writes, stages, row_lanes=row_lanes)
         self._choose_lanes(nest)
@@ -81,6 +117,24 @@ class _Scheduler:
         if self.across:
             across_of(nest, len(self.region.params) + len(self.region.results))
         return nest
+
+    def _lies_in_columns(self, members: list[Member], sizes: tuple[int, ...], parallel: int) -> bool:
+        """Whether rows of which extrema are taken lie apart in memory, and columns together."""
+        folds = [member for member in members if member.is_reduction]
+        if self.across or not parallel or not all(member.in_any_order for member in folds):
+            return False
+        if sizes[parallel - 1] < self.target.lanes("f64"):
+            return False
+        leaves = {
+            memory.strides
+            for member in members
+            if not member.row_level or member.is_reduction
+            for operand in member.operands
+            for memory in memories_of(operand)
+            if memory.buffer is not None
+        }
+        apart = [strides for strides in leaves if strides[-1] not in (0, 1)]
+        return bool(apart) and all(strides[parallel - 1] in (0, 1) for strides in leaves)
 
     def _last_wide_axis(self) -> int:
         wide = [axis for axis, size in enumerate(self.domain) if size != 1]
@@ -231,7 +285,7 @@ class _Scheduler:
             for source in [*(s for m in members for s in m.operands), *(w.source for w in writes)]
             for memory in memories_of(source)
         } | {write.memory for write in writes}
-        sizes = [self.domain[axis] for axis in self.order]
+        sizes = [self.extents[axis] for axis in self.order]
         boundary = len(self.order) - len(self.axes)
         groups: list[list[int]] = []
         for dim, size in enumerate(sizes):
@@ -258,7 +312,8 @@ class _Scheduler:
     # -- decisions --------------------------------------------------------------------------------
 
     def _choose_lanes(self, nest: Nest) -> None:
-        """As many lanes as a vector holds of the widest element; unrolled where the body is short."""
+        """As many lanes as a vector holds of the widest element; unrolled where the body is short, or a chain
+        of some length, of which several together take less time."""
         if nest.vector_dim is None:
             return
         extent = nest.sizes[nest.vector_dim]
@@ -274,6 +329,8 @@ class _Scheduler:
             nest.unroll = 4
         elif reduces and cost <= 40:
             nest.unroll = 2
+        elif not reduces and 8 <= cost <= 24 and extent >= LONG_LINE * nest.lanes:
+            nest.unroll = 4
         while nest.unroll > 1 and extent < nest.unroll * nest.lanes:
             nest.unroll //= 2
 
@@ -289,6 +346,8 @@ class _Scheduler:
         nest.nbytes = sum(param.type.nbytes for param in self.region.params) + sum(
             result.type.nbytes for result in self.region.results
         )
+        if self.extents is not self.domain:
+            nest.nbytes = nest.nbytes * elements // math.prod(self.domain)
         strided = any(
             isinstance(operand, Memory) and operand.buffer is not None and nest.vector_dim is not None
             and operand.strides[nest.vector_dim] not in (0, 1)
@@ -299,6 +358,14 @@ class _Scheduler:
             elements * (per_element + 1) / nest.lanes * (4 if strided else 1)
             + nest.nbytes / machine().bytes_per_cycle
         )
+
+
+def _at(source: Leaf | Value, place: Callable[[Memory], Memory]) -> Leaf | Value:
+    """`source` with its accesses where `place` puts them."""
+    if isinstance(source, Window):
+        inside = place(source.inside) if isinstance(source.inside, Memory) else source.inside
+        return Window(inside, tuple((place(index), count) for index, count in source.checks), source.dtype)
+    return place(source) if isinstance(source, Memory) else source
 
 
 def _remap(source: Leaf | Value, groups: Sequence[Sequence[int]]) -> Leaf | Value:

@@ -1,9 +1,11 @@
-"""How a nest's iterations are cut into tasks, which threads share."""
+"""How a nest's iterations are cut into tasks, which threads share, and where these let signals in."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
+from ..control.polling import BETWEEN_POLLS, LONG_CYCLES
 from .loop_nest import Nest
 
 #: Vectors in one task, where lanes run along the outermost loop.
@@ -21,3 +23,15 @@ def task_count(nest: Nest) -> int:
 def vector_block(nest: Nest) -> int:
     """Groups of vectors per task, along a vector dimension that is outermost."""
     return BLOCK_VECTORS // nest.unroll if len(nest.sizes) == nest.parallel else 1
+
+
+def polling_dim(sizes: Sequence[int], first: int, cycles: float) -> int | None:
+    """The loop, of those from `first` up to the innermost, whose steps let signals in, of a task that takes
+    `cycles` in all; None where a task is over soon."""
+    if cycles <= LONG_CYCLES:
+        return None
+    for dim in range(first, len(sizes) - 1):
+        cycles /= max(1, sizes[dim])
+        if cycles <= LONG_CYCLES:
+            return dim if cycles >= BETWEEN_POLLS else None if dim == first else dim - 1
+    return len(sizes) - 2 if len(sizes) - 2 >= first else None

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import platform
+import zlib
+from collections.abc import Callable
+from typing import TypeVar
 
 import pytest
 
 from tracejit.codegen.llvm.target import host
 
 from ..forked import forked
+from ..rotation import of_today
 
 #: What is switched off, and the bits of the vectors that are left.
-NARROWER = pytest.mark.parametrize(
-    ("features", "bits"), [("-avx512f", 256), ("-avx512f,-avx2,-avx,-fma", 128)]
-)
+WIDTHS = [("-avx512f", 256), ("-avx512f,-avx2,-avx,-fma", 128)]
+Test = TypeVar("Test", bound=Callable[..., None])
+
+
+def narrower(test: Test) -> Test:
+    """Decorator of tests of the parameters `features` and `bits`. They have each width every second day, and
+    each day about half of the tests have one of them."""
+    turned = zlib.crc32(f"{test.__module__}.{test.__name__}".encode()) % len(WIDTHS)
+    chosen = of_today([*WIDTHS[turned:], *WIDTHS[:turned]], len(WIDTHS))
+    return pytest.mark.parametrize(("features", "bits"), chosen)(test)
 
 
 def run_narrow(program: str, features: str, bits: int) -> None:

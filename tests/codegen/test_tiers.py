@@ -27,9 +27,9 @@ def normal(*shape: int, dtype: str = "f8") -> np.ndarray[Any, Any]:
 
 def _ties(*shape: int) -> np.ndarray[Any, Any]:
     """Numbers of which many are equal, and some NaN."""
-    found = _RNG.integers(0, 9, shape).astype("f8")
-    found[:, ::7] = np.nan
-    return found
+    array = _RNG.integers(0, 9, shape).astype("f8")
+    array[:, ::7] = np.nan
+    return array
 
 
 CASES: dict[str, tuple[Callable[..., Any], tuple[np.ndarray[Any, Any], ...]]] = {
@@ -114,40 +114,40 @@ def test_the_same_bits(case: str) -> None:
     assert short.shortened == (case in SHORTER)
     assert (len(short.text) < len(fast.text)) == (case in SHORTER)
     assert not fast.shortened
-    baseline = [one.tobytes() for one in executable(arrays)]
+    baseline = [result.tobytes() for result in executable(arrays)]
     assert tiers.BACKGROUND.wait(60)
     assert executable.tier == "optimized"
-    assert [one.tobytes() for one in executable(arrays)] == baseline
+    assert [result.tobytes() for result in executable(arrays)] == baseline
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_short_code_keeps_within_its_buffers(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     function, arrays = CASES[case]
-    wanted = Executable(tj.trace(function, *arrays))(arrays)
+    expected = Executable(tj.trace(function, *arrays))(arrays)
     small = functools.partial(generate, parameters=BASELINE.parameters)
     monkeypatch.setattr(compiling, "generate", lambda *args, parameters: small(*args))
     checks = AccessChecks()
     checked = Executable(tj.trace(function, *arrays), checks)
-    for one, other in zip(checked(arrays), wanted, strict=True):
-        np.testing.assert_array_equal(one, other)
+    for actual, other in zip(checked(arrays), expected, strict=True):
+        np.testing.assert_array_equal(actual, other)
     assert checked.module.shortened == (case in SHORTER)
     assert checks.unchecked == []
 
 
 def test_text_that_is_not_shortened_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = []
+    results = []
     original = executables._upgrade
 
     def counted(executable: Any, upgrade: Any) -> None:
-        made.append(upgrade.module)
+        results.append(upgrade.module)
         original(executable, upgrade)
 
     monkeypatch.setattr(executables, "_upgrade", counted)
-    one, two = Executable(tj.trace(lambda x: x + 1, normal(3))), Executable(tj.trace(*_product()))
+    small, two = Executable(tj.trace(lambda x: x + 1, normal(3))), Executable(tj.trace(*_product()))
     assert tiers.BACKGROUND.wait(60)
-    assert one.tier == two.tier == "optimized"
-    assert made[0] is not None
-    assert made[1] is None
+    assert small.tier == two.tier == "optimized"
+    assert results[0] is not None
+    assert results[1] is None
 
 
 def _product() -> tuple[Callable[[Any, Any], Any], Any, Any]:

@@ -8,6 +8,7 @@ from typing import Final
 from ....ir.content import attributes
 from ....ir.graph import Instruction
 from ....ir.registry import Kind
+from ...llvm.loops import FunctionWriter
 from ..kernel import Kernel, empty_kernel
 from ..lowering import Lowering, LoweringContext
 from .plan import TransformPlan
@@ -29,7 +30,7 @@ def fourier_kernel(name: str, instruction: Instruction, context: LoweringContext
         code = TwoStepWriter(plan, steps, context.declarations).write(name)
         how = f"in {steps.height} rows of {steps.width}, {plan.description}"
         return Kernel(name, code, f"{head}, {how}", cycles=2.0 * plan.cycles, pooled=True, slowdown=2.0)
-    code = TransformWriter(plan, context.declarations).write(name)
+    code = TransformWriter(plan, FunctionWriter(context.declarations), name).write()
     return Kernel(
         name, code, f"{head}: {plan.description}", tasks=plan.tasks, cycles=plan.cycles, slowdown=2.0
     )

@@ -18,7 +18,7 @@ LONGEST: Final = 8192
 #: Transforms one behind the other of fewer elements are turned, so that lanes are transforms.
 _TURNED: Final = 32
 #: Bytes of buffers on the stack; larger ones are in the kernel's workspace.
-_ON_STACK: Final = 5 << 16
+ON_STACK: Final = 5 << 16
 
 
 @record
@@ -51,7 +51,8 @@ class TwoSteps:
 class TransformPlan:
     """How the transforms of an instruction are computed."""
 
-    def __init__(self, instruction: Instruction, target: Target) -> None:
+    def __init__(self, instruction: Instruction, target: Target, *, line_by_line: bool = False) -> None:
+        """The plan for an `instruction`, with lanes along the line where it is computed `line_by_line`."""
         (x,) = instruction.operands
         attrs, result = instruction.attrs, instruction.result
         #: Whether the operand, or the result, is real.
@@ -80,7 +81,7 @@ class TransformPlan:
         self.rows = max(math.prod(self.radices), self.spectrum if self.halved else self.complex_size)
         lanes = target.lanes(self.dtype)
         count = self.outer if self.inner == 1 else self.inner
-        width = min(lanes, 1 << count.bit_length() - 1) if count else 1
+        width = min(lanes, 1 << count.bit_length() - 1) if count and not line_by_line else 1
         short = self.complex_size < _TURNED or (self.complex_size % 4 != 0 and not self.chirped)
         #: Whether transforms one behind the other are turned to columns.
         self.turned = self.inner == 1 and width > 1 and short
@@ -90,7 +91,7 @@ class TransformPlan:
         self.blocks = -(-count // self.columns) if self.columns > 1 else count
         self.groups = self.blocks * (self.outer if self.inner > 1 else 1)
         self.buffer_bytes = buffer_bytes(self.dtype, self.rows, self.columns)
-        self.on_stack = self.buffer_bytes <= _ON_STACK
+        self.on_stack = self.buffer_bytes <= ON_STACK
         self.tasks = self.groups if self.on_stack else min(self.groups, machine().chunks)
 
     @property
@@ -107,7 +108,7 @@ class TransformPlan:
         assert first is not None
         assert second is not None
         columns = self.lanes
-        while buffer_bytes(self.dtype, self.complex_size // height, columns) > _ON_STACK:
+        while buffer_bytes(self.dtype, self.complex_size // height, columns) > ON_STACK:
             columns //= 2
         if columns < 2 or columns > height:
             return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...llvm.declarations import Declarations
 from ...llvm.function import Code
 from ...llvm.loops import FunctionWriter
 from ...llvm.registers import Number, Reg
@@ -23,14 +22,13 @@ from .stockham import Buffers, Source, Stockham, Target
 class TransformWriter:
     """Writes ``@name(ptr %b0, ptr %b1, [ptr %b2,] i64 %begin, i64 %end)`` over tasks."""
 
-    def __init__(self, plan: TransformPlan, declarations: Declarations) -> None:
-        self.plan, self.w = plan, FunctionWriter(declarations)
+    def __init__(self, plan: TransformPlan, w: FunctionWriter, name: str) -> None:
+        self.plan, self.w, self.name = plan, w, name
+        self.roots = RootTable(name, plan.dtype)
 
-    def write(self, name: str) -> Code:
+    def write(self) -> Code:
         """The kernel and its tables."""
         w, plan = self.w, self.plan
-        roots = RootTable(name, plan.dtype)
-        self.roots = roots
         begin, end = Reg("%begin", "i64"), Reg("%end", "i64")
         memory = w.slot("u8", plan.buffer_bytes) if plan.on_stack else ""
 
@@ -47,7 +45,7 @@ class TransformWriter:
         w.loop(begin, end, 1, group if plan.on_stack else task)
         w.ret()
         buffers = 2 if plan.on_stack else 3
-        return [*roots.code(), w.function(signature(name, buffers), "nounwind")]
+        return [*self.roots.code(), w.function(signature(self.name, buffers), "nounwind")]
 
     def _group(self, index: Reg, memory: str) -> None:
         """The transforms of a group."""
@@ -71,14 +69,19 @@ class TransformWriter:
             w.offset(f"%b{number}", plan.dtype, w.mul(place, width))
             for number, (place, width) in enumerate(zip(places, widths, strict=True))
         )
-        buffers = Buffers(w, plan.dtype, plan.rows, plan.columns, memory)
         if plan.turned:
+            buffers = Buffers(w, plan.dtype, plan.rows, plan.columns, memory)
             self._turned(operand, result, lines, widths, buffers)
         else:
             x, y = (ArrayAccess(w, plan.dtype, place, plan.inner) for place in (operand, result))
-            source = (x.load_halves if plan.halved else x.load_real) if plan.from_real else x.load_pairs
-            target = (y.store_halves if plan.halved else y.store_real) if plan.to_real else y.store_pairs
-            self._transform(source, target, buffers)
+            self.transform(x, y, memory)
+
+    def transform(self, x: ArrayAccess, y: ArrayAccess, memory: str) -> None:
+        """Transform one line of `x`, or columns side by side, to `y`, by way of buffers in `memory`."""
+        plan = self.plan
+        source = (x.load_halves if plan.halved else x.load_real) if plan.from_real else x.load_pairs
+        target = (y.store_halves if plan.halved else y.store_real) if plan.to_real else y.store_pairs
+        self._transform(source, target, Buffers(self.w, plan.dtype, plan.rows, plan.columns, memory))
 
     def _turned(
         self, operand: str, result: str, lines: tuple[int, int], widths: tuple[int, int], buffers: Buffers

@@ -32,11 +32,7 @@ def cholesky(p: Problem) -> Reg | None:
         return failed
 
     def fill() -> list[Reg]:
-        def element(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-            w.store(constant(math.nan, p.dtype), w.offset(result, p.dtype, index))
-            return ()
-
-        w.loop(0, size * size * p.parts, 1, element)
+        p.fill(result, size * size * p.parts, math.nan)
         return []
 
     w.when(failed, fill)

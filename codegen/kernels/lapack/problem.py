@@ -70,13 +70,27 @@ class Problem:
     def all_finite(self, pointer: str, count: int) -> Reg:
         """Whether `count` elements are finite: LAPACK's iterations are not asked about others."""
         w = self.w
+        return w.not_(self.any_number(pointer, count, lambda value: w.not_(w.lt(w.abs(value), math.inf))))
 
-        def element(index: Reg, seen: list[Reg]) -> Sequence[Reg]:
-            value = w.load(w.offset(pointer, self.dtype, index), self.dtype)
-            return [w.and_(seen[0], w.lt(w.abs(value), math.inf))]
+    def any_number(self, pointer: str, count: int, test: Callable[[Reg], Reg]) -> Reg:
+        """Whether `test` holds of a number among `count` elements."""
+        w = self.w
 
-        (finite,) = w.loop(0, count * self.parts, 1, element, [constant(True, "bool")])
-        return finite
+        def number(index: Reg, seen: list[Reg]) -> Sequence[Reg]:
+            return [w.or_(seen[0], test(w.load(w.offset(pointer, self.dtype, index), self.dtype)))]
+
+        (holds,) = w.loop(0, count * self.parts, 1, number, [constant(False, "bool")])
+        return holds
+
+    def fill(self, pointer: str, count: int, value: float) -> None:
+        """Set `count` numbers to `value`."""
+        w = self.w
+
+        def number(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            w.store(constant(value, self.dtype), w.offset(pointer, self.dtype, index))
+            return ()
+
+        w.loop(0, count, 1, number)
 
     def conjugate(self, pointer: str, count: int) -> None:
         """Conjugate `count` elements in place."""

@@ -5,6 +5,7 @@ It is called as NumPy calls it, so that vectors have the same signs and phases.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from ....ir.dtypes import is_complex
@@ -65,14 +66,27 @@ def svd(p: Problem) -> Reg | None:
     else:
         job, s = "'A" if p.instruction.attrs["full_matrices"] else "'S", p.results[1]
     reals = [p.place(places.start["reals"])] if p.parts == 2 else []
-    p.call(
-        "gesdd",
-        [
-            job, rows, columns, p.workspace, rows, s, at_left, rows, at_right, max(right, 1), work,
-            places.count["work"], *reals, p.place(places.start["integers"]),
-        ],
-    )  # fmt: skip
-    failed = p.caller.failed()
+    arguments: list[str | int] = [
+        job, rows, columns, p.workspace, rows, s, at_left, rows, at_right, max(right, 1), work,
+        places.count["work"], *reals, p.place(places.start["integers"]),
+    ]  # fmt: skip
+
+    # of infinities LAPACK may never come to an end: all results are NaN then, and of NaN there is none
+    not_a_number = p.any_number(p.workspace, rows * columns, p.w.isnan)
+    finite = p.all_finite(p.workspace, rows * columns)
+
+    def compute() -> list[Reg]:
+        p.call("gesdd", arguments)
+        return [p.caller.failed()]
+
+    def fill() -> list[Reg]:
+        for place, count in ((at_left, rows * left * p.parts), (at_right, columns * right * p.parts)):
+            p.fill(place, count, math.nan)
+        p.fill(s, min(rows, columns), math.nan)
+        return []
+
+    (failed,) = p.w.when(finite, compute, [not_a_number])
+    p.w.when(p.w.not_(finite), fill)
     if left:
         p.transpose((left, rows), at_left, p.results[0])
         p.transpose((columns, right), at_right, p.results[2])

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ....ir.graph import Instruction
+from ....ir.ops.linalg.svd import NO_SINGULAR_VALUES
 from . import banded, factorizations, indefinite, levinson, schur_forms, spectra
 from .problem import Factorization, no_workspace, size_of
 
@@ -97,8 +98,8 @@ FACTORIZATIONS: Final[dict[str, Factorization]] = {
     ),
     "eig": Factorization(spectra.eig, spectra.eig_workspace, ("geev",), _cube(25.0), NO_EIGENVALUES),
     "eigvals": Factorization(spectra.eig, spectra.eig_workspace, ("geev",), _cube(10.0), NO_EIGENVALUES),
-    "svd": Factorization(spectra.svd, spectra.svd_workspace, ("gesdd",), _cube(20.0), "SVD did not converge"),
+    "svd": Factorization(spectra.svd, spectra.svd_workspace, ("gesdd",), _cube(20.0), NO_SINGULAR_VALUES),
     "svdvals": Factorization(
-        spectra.svd, spectra.svd_workspace, ("gesdd",), _cube(8 / 3), "SVD did not converge"
+        spectra.svd, spectra.svd_workspace, ("gesdd",), _cube(8 / 3), NO_SINGULAR_VALUES
     ),
 }

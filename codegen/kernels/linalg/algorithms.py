@@ -15,24 +15,27 @@ from ...llvm.emitter import INT_OF, Reg, constant
 from ...llvm.loops import FunctionWriter
 from .matrices import Index, Matrix, moved
 
-#: Divisors below the first number or above the second one are scaled by a power of two before their
-#: reciprocal is taken, which would be infinite or not normal.
-_RANGE: Final = {"f32": (2.0**-120, 2.0**120), "f64": (2.0**-1000, 2.0**1000)}
-_SCALE: Final = {"f32": 2.0**64, "f64": 2.0**512}
+#: The bits of a float's exponent, and of the exponent of 1.
+_EXPONENT: Final = {"f32": 0xFF << 23, "f64": 0x7FF << 52}
+_ONE: Final = {"f32": 0x7F << 23, "f64": 0x3FF << 52}
 #: The distance from 1 to the next number.
 EPSILON: Final = {"f32": 2.0**-23, "f64": 2.0**-52}
 
 
 class Quotients:
-    """Divides many numbers by `divisor` with one division."""
+    """Divides many numbers by `divisor` with one division; by its size with another `sign`, where that is
+    known later."""
 
-    def __init__(self, w: FunctionWriter, divisor: Reg) -> None:
+    def __init__(self, w: FunctionWriter, divisor: Reg, sign: Reg | None = None) -> None:
         self.w = w
-        low, high = _RANGE[divisor.dtype]
-        scale, size = _SCALE[divisor.dtype], w.abs(divisor)
-        small = w.select(w.lt(size, low), w.const(scale, divisor), 1.0)
-        self.scale = w.select(w.gt(size, high), 1.0 / scale, small)
+        # the power of two that takes the divisor to [0.5, 1), so that its reciprocal is a normal number; the
+        # ends of the range come close
+        lowest, one = _EXPONENT[divisor.dtype] & -_EXPONENT[divisor.dtype], _ONE[divisor.dtype]
+        exponent = w.and_(w.bits(divisor), _EXPONENT[divisor.dtype])
+        self.scale = w.bitcast(w.max(w.sub(2 * one - lowest, exponent), lowest), divisor.dtype)
         self.reciprocal = w.div(1.0, w.mul(divisor, self.scale))
+        if sign is not None:
+            self.reciprocal = w.copysign(self.reciprocal, sign)
 
     def of(self, x: Reg) -> Reg:
         """`x` divided by it."""
@@ -49,26 +52,22 @@ def cholesky(a: Matrix) -> Reg:
         failed = w.or_(carried[0], w.le(diagonal, 0.0))  # NaN is no failure, as in NumPy
         root = w.sqrt(diagonal)
         a[k, k] = root
-        divide = Quotients(w, root)
+        reciprocal = w.div(1.0, root)  # roots are far from the ends of the range
         after = moved(w, k, 1)
 
         def scale(i: Index) -> None:
-            a[i, k] = divide.of(a[i, k])
-            a[k, i] = constant(0.0, a.dtype, a.lanes)
-
-        def update(i: Index) -> None:
-            factor = w.neg(a[i, k])
-
-            def element(j: Index) -> None:
-                a[i, j] = w.fma(factor, a[j, k], a[i, j])
-
-            a.each(after, moved(w, i, 1), element)
+            a[i, k] = w.mul(a[i, k], reciprocal)
 
         a.each(after, size, scale)
-        a.each(after, size, update)
+        a.subtract_products(after, lambda i: a[i, k], lambda j: a[j, k], lower=True)
         return [failed]
 
-    return a.fold(0, size, [constant(False, "bool", a.lanes)], column)[0]
+    def clear(i: Index, j: Index) -> None:
+        a[i, j] = constant(0.0, a.dtype, a.lanes)
+
+    failed = a.fold(0, size, [constant(False, "bool", a.lanes)], column)[0]
+    a.each(0, size, lambda i: a.each(moved(w, i, 1), size, lambda j: clear(i, j)))
+    return failed
 
 
 def lu(a: Matrix, pivots: Matrix, order: Matrix) -> None:
@@ -82,31 +81,22 @@ def lu(a: Matrix, pivots: Matrix, order: Matrix) -> None:
 
         def search(i: Index, carried: list[Reg]) -> list[Reg]:
             best, row = carried
-            value = w.abs(a[i, k])
-            # a NaN is larger than all numbers, and the first one stays
-            larger = w.and_(w.not_(w.le(value, best)), w.eq(best, best))
-            here = number_of(a, i)
-            return [w.select(larger, value, best), w.select(larger, here, row)]
+            # as integers: comparing them is no link of the chain, and a NaN is larger than all numbers
+            value = w.bits(w.abs(a[i, k]))
+            return [w.max(best, value), w.select(w.gt(value, best), number_of(a, i), row)]
 
-        _, row = a.fold(after, a.rows, [w.abs(a[k, k]), number_of(a, k)], search)
+        best, row = a.fold(after, a.rows, [w.bits(w.abs(a[k, k])), number_of(a, k)], search)
         pivots[k, 0] = row
         a.swap_rows(k, row)
         order.swap_rows(k, row)
-        pivot = a[k, k]
         # where a pivot is zero, so is all below it, and stays
-        divide = Quotients(w, _nonzero(w, pivot))
+        divide = Quotients(w, _nonzero(w, w.bitcast(best, a.dtype)), a[k, k])
 
-        def eliminate(i: Index) -> None:
-            factor = divide.of(a[i, k])
-            a[i, k] = factor
-            negative = w.neg(factor)
+        def factor(i: Index) -> Reg:
+            a[i, k] = divide.of(a[i, k])
+            return a[i, k]
 
-            def element(j: Index) -> None:
-                a[i, j] = w.fma(negative, a[k, j], a[i, j])
-
-            a.each(after, a.columns, element)
-
-        a.each(after, a.rows, eliminate)
+        a.subtract_products(after, factor, lambda j: a[k, j])
 
     a.each(0, size, step)
 
@@ -252,16 +242,11 @@ def _factor_completely(a: Matrix, rows: Matrix, columns: Matrix) -> Reg:
         pivot = a[k, k]
         divide = Quotients(w, _nonzero(w, pivot))
 
-        def eliminate(i: Index) -> None:
+        def factor(i: Index) -> Reg:
             a[i, k] = divide.of(a[i, k])
-            negative = w.neg(a[i, k])
+            return a[i, k]
 
-            def element(j: Index) -> None:
-                a[i, j] = w.fma(negative, a[k, j], a[i, j])
-
-            a.each(after, size, element)
-
-        a.each(after, size, eliminate)
+        a.subtract_products(after, factor, lambda j: a[k, j])
         a[k, k] = _nonzero(w, pivot)
         signed = w.select(odd, w.neg(pivot), pivot)
         return [w.mul(product, signed)]

@@ -1,7 +1,8 @@
 """Groups of matrices with a lane for each: from memory, where each matrix is contiguous, and back.
 
 Squares of elements are transposed in registers: as many elements of as many matrices as a vector has lanes.
-What is left of a matrix is a square that overlaps the one before, or narrower vectors.
+What is left of a matrix is a square that overlaps the one before, or narrower vectors. Matrices of
+1, 2, 3, 4, 6 ... elements, less than a vector has lanes, are read and written as whole vectors of several.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from ...llvm.emitter import Reg
 from ...llvm.loops import FunctionWriter
-from ...llvm.transpose import turned
+from ...llvm.transpose import is_record, joined, separated, turned
 from .matrices import RegisterMatrix, ScratchMatrix
 
 
@@ -90,11 +91,18 @@ def _times(w: FunctionWriter, index: Reg | int, factor: int) -> Reg | int:
     return w.mul(index, factor) if isinstance(index, Reg) else index * factor
 
 
+def _fill_vectors(count: int, size: int, lanes: int) -> bool:
+    """Whether the matrices of a group, of `size` elements, `count` of them asked for, are read as records."""
+    return count == size < lanes and is_record(size)
+
+
 def _load_square(
     w: FunctionWriter, pointer: str, at: Reg | int, count: int, size: int, dtype: str, lanes: int
 ) -> list[Reg]:
     """`count` elements from `at` on, of matrices of `size`."""
     first = w.offset(pointer, dtype, at)
+    if _fill_vectors(count, size, lanes):
+        return separated(w, [w.load(w.offset(first, dtype, i * lanes), dtype, lanes) for i in range(count)])
     rows = []
     for lane in range(lanes):
         row = w.load(w.offset(first, dtype, lane * size), dtype, count)
@@ -110,6 +118,10 @@ def _store_square(w: FunctionWriter, elements: list[Reg], pointer: str, at: Reg 
     count, lanes = len(elements), elements[0].lanes
     dtype = elements[0].dtype
     first = w.offset(pointer, dtype, at)
+    if _fill_vectors(count, size, lanes):
+        for i, vector in enumerate(joined(w, elements)):
+            w.store(vector, w.offset(first, dtype, i * lanes))
+        return
     for lane, row in enumerate(turned(w, elements + [elements[-1]] * (lanes - count))):
         if count < lanes:
             row = w.shuffle(row, None, range(count)) if count > 1 else w.extract(row, 0)

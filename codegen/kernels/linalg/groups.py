@@ -8,7 +8,7 @@ a batch it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from ....ir.machine import machine
 from ....ir.records import record
@@ -46,6 +46,9 @@ class BatchPart:
         """Bytes of a matrix."""
         return self.size * BITS[self.dtype] // 8
 
+
+#: Of functions in which vectors leave registers: their places on the stack are aligned as they are.
+_ATTRIBUTES: Final = 'nounwind "stackrealign"'
 
 #: From the matrices of the operands to those of the results, and in which lanes it failed: a mask for each
 #: of the errors.
@@ -118,14 +121,14 @@ class GroupWriter:
         bad = self._all(Reg("%begin", "i64"), Reg("%end", "i64"))
         if bad is None:
             self.w.ret()
-            return [self.w.function(signature(name, buffers), "nounwind")]
+            return [self.w.function(signature(name, buffers), _ATTRIBUTES)]
         if not self.pooled:
             self.w.ret(status_of(self.w, bad))
-            return [self.w.function(signature(name, buffers, result="i32"), "nounwind")]
+            return [self.w.function(signature(name, buffers, result="i32"), _ATTRIBUTES)]
         part, status = f"{name}_g", f"%b{buffers}"
         note(self.w, bad, status)
         self.w.ret()
-        code: Code = [self.w.function(signature(part, buffers + 1), "nounwind")]
+        code: Code = [self.w.function(signature(part, buffers + 1), _ATTRIBUTES)]
         code.append(task_function(part, buffers + 1))
         self.w = w = FunctionWriter(self.declarations)
         w.store(constant(0, "i32"), status)
@@ -133,7 +136,7 @@ class GroupWriter:
         together = tasks_at_a_time(self.groups, self.total, machine().task_cycles)
         run_tasks(w, part, self.groups, together)
         w.ret(status_of(w, w.load(status, "i32")))
-        return [*code, w.function(signature(name, buffers + 1, result="i32"), "nounwind")]
+        return [*code, w.function(signature(name, buffers + 1, result="i32"), _ATTRIBUTES)]
 
     def _all(self, begin: Reg, end: Reg) -> Reg | None:
         """The groups from `begin` to `end`; the errors that there were as bits, None of what cannot fail."""

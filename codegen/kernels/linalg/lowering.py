@@ -7,6 +7,7 @@ from typing import Final
 
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Instruction, Value
+from ....ir.ops.linalg.lu import PERMUTATION_OF_PIVOTS
 from ....ir.ops.linalg.small import cycles, fits_registers, is_small, sizes
 from ....ir.registry import Kind
 from ..kernel import Kernel, empty_kernel
@@ -15,10 +16,13 @@ from ..lowering import Lowering, LoweringContext
 from .groups import BatchPart, GroupKernel
 from .matrices import Matrix, Storage
 from .operations import OPERATIONS, Outcome, message
+from .permutations import permutation_kernel
 
 
 def linalg_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel | None:
     """The kernel of an op; None where matrices are not small, and there is no LAPACK for it."""
+    if instruction.op is PERMUTATION_OF_PIVOTS:
+        return permutation_kernel(name, instruction, context)
     plan = plan_of(name, instruction)
     if plan is None:
         return lapack_kernel(name, instruction, context)

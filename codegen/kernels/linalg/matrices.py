@@ -7,6 +7,7 @@ scratch memory loops stay loops and indices are registers.
 from __future__ import annotations
 
 import abc
+import functools
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
@@ -52,6 +53,19 @@ class Matrix(abc.ABC):
         ``order[i]`` is the row i of this one. `order` is a column of integers."""
 
     @abc.abstractmethod
+    def subtract_products(
+        self,
+        first: Index,
+        left: Callable[[Index], Reg],
+        right: Callable[[Index], Reg],
+        *,
+        lower: bool = False,
+    ) -> None:
+        """Take ``left(i) * right(j)`` from all elements of rows and columns from `first` on, with
+        `lower` from those up to the diagonal. ``left`` is called at once, ``right(j)`` when column j is
+        computed."""
+
+    @abc.abstractmethod
     def swap_rows(self, row: Index, other: Reg) -> None:
         """Swap `row` with the row `other` (an integer for each lane), which is not above it."""
 
@@ -83,25 +97,47 @@ class Matrix(abc.ABC):
 
 
 class RegisterMatrix(Matrix):
-    """A matrix in registers: as many as it has elements."""
+    """A matrix in registers: as many as it has elements.
+
+    What is done to whole rows waits for each column until an element of it is read. So a column is computed
+    at one go, from values that do not change any more: few registers are in use at a time, and of those that
+    do not fit, each is stored once.
+    """
 
     def __init__(self, w: FunctionWriter, elements: list[list[Reg]]) -> None:
         first = elements[0][0]
         lanes = max(element.lanes for row in elements for element in row)
         super().__init__(w, len(elements), len(elements[0]), first.dtype, lanes)
-        self.elements = elements
+        self._columns = [list(column) for column in zip(*elements, strict=True)]
+        #: What is yet to be done to each column.
+        self._waiting: list[list[Callable[[list[Reg]], None]]] = [[] for _ in self._columns]
+
+    @property
+    def elements(self) -> list[list[Reg]]:
+        """Its rows."""
+        columns = [self._column(number) for number in range(self.columns)]
+        return [list(row) for row in zip(*columns, strict=True)]
+
+    def _column(self, number: int) -> list[Reg]:
+        """A column, computed."""
+        column, waiting = self._columns[number], self._waiting[number]
+        if waiting:
+            self._waiting[number] = []
+            for step in waiting:
+                step(column)
+        return column
 
     def __getitem__(self, place: tuple[Index, Index]) -> Reg:
         row, column = place
         assert isinstance(row, int)
         assert isinstance(column, int)
-        return self.elements[row][column]
+        return self._column(column)[row]
 
     def __setitem__(self, place: tuple[Index, Index], value: Reg) -> None:
         row, column = place
         assert isinstance(row, int)
         assert isinstance(column, int)
-        self.elements[row][column] = value
+        self._column(column)[row] = value
 
     def fold(
         self,
@@ -123,29 +159,56 @@ class RegisterMatrix(Matrix):
     def reordered(self, order: Matrix, *, inverse: bool) -> Matrix:
         w, numbers = self.w, range(self.rows)
         here = [[w.eq(order[i, 0], j) for j in numbers] for i in numbers]
-        rows = []
+        elements, rows = self.elements, []
         for i in numbers:
-            row = list(self.elements[0])
+            row = list(elements[0])
             for j in numbers[1:]:
                 chosen = here[j][i] if inverse else here[i][j]
-                row = [w.select(chosen, x, y) for x, y in zip(self.elements[j], row, strict=True)]
+                row = [w.select(chosen, x, y) for x, y in zip(elements[j], row, strict=True)]
             rows.append(row)
         return RegisterMatrix(w, rows)
+
+    def subtract_products(
+        self,
+        first: Index,
+        left: Callable[[Index], Reg],
+        right: Callable[[Index], Reg],
+        *,
+        lower: bool = False,
+    ) -> None:
+        assert isinstance(first, int)
+        w, factors = self.w, {row: self.w.neg(left(row)) for row in range(first, self.rows)}
+
+        def step(number: int, column: list[Reg]) -> None:
+            factor = right(number)
+            for row in range(number if lower else first, self.rows):
+                column[row] = w.fma(factors[row], factor, column[row])
+
+        for number in range(first, self.columns):
+            self._waiting[number].append(functools.partial(step, number))
 
     def swap_rows(self, row: Index, other: Reg) -> None:
         """By selects: each row below takes the old row where it is the `other`."""
         assert isinstance(row, int)
-        w, old = self.w, list(self.elements[row])
-        for below in range(row + 1, self.rows):
-            here = w.eq(other, below)
-            for column, value in enumerate(self.elements[below]):
-                self.elements[row][column] = w.select(here, value, self.elements[row][column])
-                self.elements[below][column] = w.select(here, old[column], value)
+        w, start = self.w, row
+        here = {below: w.eq(other, below) for below in range(start + 1, self.rows)}
+
+        def step(column: list[Reg]) -> None:
+            old = column[start]
+            for below, chosen in here.items():
+                column[start] = w.select(chosen, column[below], column[start])
+                column[below] = w.select(chosen, old, column[below])
+
+        for waiting in self._waiting:
+            waiting.append(step)
 
     def swap_columns(self, column: Index, other: Reg) -> None:
-        turned = RegisterMatrix(self.w, [list(line) for line in zip(*self.elements, strict=True)])
+        turned = RegisterMatrix(self.w, self._transposed())
         turned.swap_rows(column, other)
-        self.elements = [list(line) for line in zip(*turned.elements, strict=True)]
+        self._columns = turned.elements
+
+    def _transposed(self) -> list[list[Reg]]:
+        return [list(line) for line in zip(*self.elements, strict=True)]
 
 
 class ScratchMatrix(Matrix):
@@ -205,6 +268,26 @@ class ScratchMatrix(Matrix):
 
         self.each(0, self.rows, row)
         return result
+
+    def subtract_products(
+        self,
+        first: Index,
+        left: Callable[[Index], Reg],
+        right: Callable[[Index], Reg],
+        *,
+        lower: bool = False,
+    ) -> None:
+        w = self.w
+
+        def row(i: Index) -> None:
+            factor = w.neg(left(i))
+
+            def element(j: Index) -> None:
+                self[i, j] = w.fma(factor, right(j), self[i, j])
+
+            self.each(first, moved(w, i, 1) if lower else self.columns, element)
+
+        self.each(first, self.rows, row)
 
     def _row(self, row: Reg) -> str:
         """The pointer to the first element of `row`."""

@@ -16,41 +16,18 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from ...llvm.declarations import Declarations
-from ...llvm.emitter import BITS, Reg, constant
+from ...llvm.emitter import Reg, constant
 from ...llvm.function import Code
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ...llvm.transpose import turned
 from ...tiers import ScheduleParameters
 from ..kernel import signature
-from .ordered_keys import key_of, value_of
+from .rows import Row, batcher
 from .strategy import SortPlan
-
-#: What is compared, first by the first of them.
-_Row = list[Reg]
 
 #: Cycles of a comparison of two rows, and of two rows and where they came from.
 _CYCLES: Final = {1: 3.0, 2: 10.0}
-
-
-def batcher(count: int) -> list[tuple[int, int]]:
-    """The comparisons that sort `count` elements, lower place first.
-
-    >>> batcher(4)
-    [(0, 2), (1, 3), (0, 1), (2, 3), (1, 2)]
-    """
-    exchanges = []
-    top = 1 << max(count - 1, 1).bit_length() - 1
-    p = top
-    while p:
-        q, r, d = top, 0, p
-        while True:
-            exchanges += [(i, i + d) for i in range(count - d) if i & p == r]
-            if q == p:
-                break
-            d, q, r = q - p, q // 2, p
-        p //= 2
-    return exchanges
 
 
 class NetworkWriter:
@@ -60,15 +37,10 @@ class NetworkWriter:
         self, plan: SortPlan, target: Target, parameters: ScheduleParameters, declarations: Declarations
     ) -> None:
         self.plan, self.w = plan, FunctionWriter(declarations)
-        width, many = BITS[plan.key], target.vector_bits >= 512
-        #: Rows of key and place: the two in one number where they fit, the place lowest.
-        self.shift = (16 if width <= 16 else 32) if plan.places and width <= 32 else 0
-        self.paired = plan.places and not self.shift
-        #: What rows are compared as: signed, for vectors of AVX2 are compared so.
-        self.row = "i64" if width + self.shift > 32 else "i32"
-        self.lanes = target.lanes(self.row)
-        #: Rows in registers, of which AVX-512 has 32 and others have 16.
-        self.block = max(self.lanes, (16 if many else 8) // (2 if self.paired else 1))
+        self.format = plan.rows
+        self.lanes = target.lanes(self.format.dtype)
+        #: Rows in registers.
+        self.block = max(self.lanes, self.format.block(target.vector_bits))
         self.shortened = self.block > parameters.network_rows
         if self.shortened:
             self.lanes = self.block = min(self.lanes, parameters.network_rows)
@@ -77,7 +49,7 @@ class NetworkWriter:
         self.groups = max(1, plan.lines // self.lanes)
         self.whole = plan.extent // self.block * self.block
         self.rows: list[str] = []
-        self.dtypes = [self.row, "u32"] if self.paired else [self.row]
+        self.dtypes = self.format.dtypes
 
     @property
     def cycles(self) -> float:
@@ -111,7 +83,7 @@ class NetworkWriter:
         self._blocks(lambda at, count: self._keep(at, self._sorted(starts, at, count)))
         beyond = -(-plan.extent // self.block) * self.block
 
-        def pad(index: Reg, _: _Row) -> Sequence[Reg]:
+        def pad(index: Reg, _: Row) -> Sequence[Reg]:
             self._keep(index, [self._last(index)])
             return ()
 
@@ -120,14 +92,17 @@ class NetworkWriter:
         while run <= self.padded:
             self._merge(run)
             run *= 2
-        last = self._halved
-        self._blocks(lambda at, count: self._put(starts, at, last(self._rows(at, 1, self.block)), count))
+        self._blocks(
+            lambda at, count: self._put(
+                starts, at, self.format.halved(w, self._rows(at, 1, self.block)), count
+            )
+        )
         return ()
 
     def _blocks(self, body: Callable[[Reg, int], None]) -> None:
         """Call ``body(first row, how many are of the line)`` for the line's blocks."""
 
-        def each(index: Reg, _: _Row) -> Sequence[Reg]:
+        def each(index: Reg, _: Row) -> Sequence[Reg]:
             body(index, self.block)
             return ()
 
@@ -135,26 +110,7 @@ class NetworkWriter:
         if self.whole < self.plan.extent:
             body(constant(self.whole, "i64"), self.plan.extent - self.whole)
 
-    # -- comparing --------------------------------------------------------------------------------
-
-    def _exchange(self, rows: list[_Row], low: int, high: int) -> None:
-        """Put the smaller of two rows, lane by lane, in the lower place."""
-        w, a, b = self.w, rows[low], rows[high]
-        goes = w.lt(a[0], b[0])
-        if self.paired:
-            goes = w.or_(goes, w.and_(w.eq(a[0], b[0]), w.lt(a[1], b[1])))
-        rows[low] = [w.select(goes, x, y) for x, y in zip(a, b, strict=True)]
-        rows[high] = [w.select(goes, y, x) for x, y in zip(a, b, strict=True)]
-
-    def _halved(self, rows: list[_Row]) -> list[_Row]:
-        """Compare rows at half their number, then the halves within themselves."""
-        rows, distance = list(rows), len(rows) // 2
-        while distance:
-            for i in range(len(rows)):
-                if not i & distance:
-                    self._exchange(rows, i, i + distance)
-            distance //= 2
-        return rows
+    # -- merging ----------------------------------------------------------------------------------
 
     def _merge(self, run: int) -> None:
         """Make runs of half as many rows one, but for the distances within a block, which are a pass of their
@@ -168,9 +124,9 @@ class NetworkWriter:
             high = self._rows(mirrored, apart, radix // 2)
             rows = low + high
             for i in range(radix // 2):
-                self._exchange(rows, i, radix - 1 - i)
-            self._keep(w.add(at, base), self._halved(rows[: radix // 2]), apart)
-            self._keep(mirrored, self._halved(rows[radix // 2 :]), apart)
+                self.format.exchange(w, rows, i, radix - 1 - i)
+            self._keep(w.add(at, base), self.format.halved(w, rows[: radix // 2]), apart)
+            self._keep(mirrored, self.format.halved(w, rows[radix // 2 :]), apart)
 
         self._passes(run, apart, from_ends)
         while apart > (1 if run < self.padded else self.block):
@@ -183,7 +139,7 @@ class NetworkWriter:
 
         def clean(at: Reg, base: Reg) -> None:
             first = w.add(at, base)
-            self._keep(first, self._halved(self._rows(first, apart, radix)), apart)
+            self._keep(first, self.format.halved(w, self._rows(first, apart, radix)), apart)
 
         self._passes(distance, apart, clean)
 
@@ -191,8 +147,8 @@ class NetworkWriter:
         """Call ``body(first row, place)`` for runs of `size`, and each of their first `apart` places."""
         w = self.w
 
-        def run(at: Reg, _: _Row) -> Sequence[Reg]:
-            def place(base: Reg, _: _Row) -> Sequence[Reg]:
+        def run(at: Reg, _: Row) -> Sequence[Reg]:
+            def place(base: Reg, _: Row) -> Sequence[Reg]:
                 body(at, base)
                 return ()
 
@@ -203,7 +159,7 @@ class NetworkWriter:
 
     # -- rows in scratch --------------------------------------------------------------------------
 
-    def _rows(self, first: Reg, apart: int, count: int) -> list[_Row]:
+    def _rows(self, first: Reg, apart: int, count: int) -> list[Row]:
         """`count` rows from `first` on, `apart` from each other."""
         w, rows = self.w, []
         for number in range(count):
@@ -212,7 +168,7 @@ class NetworkWriter:
             rows.append([w.load(w.offset(text, dtype, at), dtype, self.lanes) for text, dtype in parts])
         return rows
 
-    def _keep(self, first: Reg, rows: list[_Row], apart: int = 1) -> None:
+    def _keep(self, first: Reg, rows: list[Row], apart: int = 1) -> None:
         """Store `rows` from `first` on; the rest of a block that is not full is behind the line."""
         w = self.w
         for number, row in enumerate(rows):
@@ -220,59 +176,43 @@ class NetworkWriter:
             for part, pointer in zip(row, self.rows, strict=True):
                 w.store(part, w.offset(pointer, part.dtype, at))
 
-    def _last(self, at: Reg) -> _Row:
+    def _last(self, at: Reg) -> Row:
         """The row `at` a place behind the line: as great as any key, and from further on."""
-        greatest = constant((1 << (BITS[self.row] - 1)) - 1, self.row, self.lanes)
-        return [greatest, self.w.splat(self.w.cast(at, "u32"), self.lanes)] if self.paired else [greatest]
+        return self.format.greatest(self.w.splat(self.w.cast(at, "u32"), self.lanes))
 
     # -- elements ---------------------------------------------------------------------------------
 
-    def _sorted(self, starts: list[Reg], at: Reg, count: int) -> list[_Row]:
+    def _sorted(self, starts: list[Reg], at: Reg, count: int) -> list[Row]:
         """A block from `at` on, of which `count` rows are of the lines."""
         w = self.w
-        rows: list[_Row] = []
+        rows: list[Row] = []
         for first in range(0, self.block, self.lanes):
             if first < count:
                 rows += self._taken(starts, w.add(at, first), min(count - first, self.lanes))
         del rows[count:]
         for low, high in batcher(count):
-            self._exchange(rows, low, high)
+            self.format.exchange(w, rows, low, high)
         return rows + [self._last(w.add(at, i)) for i in range(count, self.block)]
 
-    def _taken(self, starts: list[Reg], at: Reg, count: int) -> list[_Row]:
+    def _taken(self, starts: list[Reg], at: Reg, count: int) -> list[Row]:
         """A square of elements as rows."""
         w, plan, lanes = self.w, self.plan, self.lanes
         mask, keys = None if count == lanes else w.tail_mask(count, lanes), []
         for start in starts:
             x = w.load(w.offset("%b0", plan.dtype, w.add(start, at)), plan.dtype, lanes, mask)
-            keys.append(w.cast(key_of(w, x, merged=plan.places), plan.wide))
-        sign, rows = -(1 << (BITS[self.row] - 1)), []
+            keys.append(self.format.keys(w, x))
+        rows = []
         for number, key in enumerate(turned(w, keys)):
             place = w.splat(w.cast(w.add(at, number), "u32"), lanes)
-            row = w.bitcast(w.cast(key, f"u{BITS[self.row]}"), self.row)
-            if self.shift:
-                row = w.or_(w.shl(row, self.shift), w.cast(place, self.row))
-            row = w.xor(row, sign)
-            rows.append([row, place] if self.paired else [row])
+            rows.append(self.format.row(w, key, place))
         return rows
 
-    def _put(self, starts: list[Reg], at: Reg, rows: list[_Row], count: int) -> None:
+    def _put(self, starts: list[Reg], at: Reg, rows: list[Row], count: int) -> None:
         """Store `count` rows of a block as elements of the lines, or as their places."""
-        w, plan, lanes = self.w, self.plan, self.lanes
-        sign = -(1 << (BITS[self.row] - 1))
+        w, lanes = self.w, self.lanes
         for first in range(0, count, lanes):
-            square = []
-            for row in rows[first : first + lanes]:
-                if self.paired:
-                    square.append(row[1])
-                elif self.shift:
-                    square.append(w.cast(w.and_(row[0], (1 << self.shift) - 1), "u32"))
-                else:
-                    square.append(w.bitcast(w.xor(row[0], sign), f"u{BITS[self.row]}"))
+            square = [self.format.content(w, row) for row in rows[first : first + lanes]]
             mask = None if count - first >= lanes else w.tail_mask(count - first, lanes)
             for start, x in zip(starts, turned(w, square), strict=True):
-                if plan.places:
-                    result = w.cast(x, "i64")
-                else:
-                    result = value_of(w, w.cast(x, plan.key), plan.dtype)
+                result = self.format.result(w, x)
                 w.store(result, w.offset("%b1", result.dtype, w.add(w.add(start, at), first)), mask)

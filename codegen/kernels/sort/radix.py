@@ -15,7 +15,7 @@ from ...llvm.function import Code
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ..kernel import signature
-from ..parallel_for import context_of, part_of, run_tasks, task_function
+from ..parallel_for import context_of, lines_of_tasks, part_of, run_tasks, task_function
 from .ordered_keys import key_of, value_of
 from .strategy import SortPlan
 
@@ -48,14 +48,7 @@ class DigitWriter:
             context_of(w, 3)
             w.loop(0, plan.lines, 1, lambda line, _: self._line(constant(0, "i64"), line))
         else:
-            each = -(-plan.lines // plan.tasks)
-
-            def task(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-                first, stop = part_of(w, index, each, plan.lines)
-                w.loop(first, stop, 1, lambda reg, _: self._line(index, reg))
-                return ()
-
-            w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, task)
+            lines_of_tasks(w, plan.lines, plan.tasks, self._line)
         w.ret()
         return [*parts, w.function(signature(name, 3), "nounwind")]
 

@@ -10,6 +10,8 @@ from ....ir.graph import Instruction
 from ....ir.machine import machine
 from ....ir.registry import Kind
 from ...llvm.emitter import BITS
+from ...llvm.target import Target
+from .rows import RowFormat
 
 #: Lines of at most so many elements are sorted by a network. For 32 lines it takes at most half of the time
 #: of digits (of 4000 f32 a fifth), and less further on too; but its scratch, 64 bytes an element, is on the
@@ -19,32 +21,44 @@ NETWORKED: Final = 4096
 NETWORK_LINES: Final = (2, 4)
 #: Other lines of at most so many elements are ranked: n^2 steps of vectors, but nothing else.
 RANKED: Final = 256
+#: Where there are partitions, which elements of at least 32 bits are sorted by, lines of at most so many are
+#: ranked, and longer ones than the second number sorted by a network where they fill half a vector.
+PARTITIONED_AFTER: Final = (16, 64)
 #: Lines from this length on are cut into chunks where there are fewer than `_FEW_LINES`.
 CHUNKED: Final = 1 << 15
 _FEW_LINES: Final = 8
+#: Long lines are cut into segments of at most such a part of them, and into so many at most, for threads.
+SEGMENT_PARTS: Final = 16
+SEGMENTS: Final = 64
 #: Tasks that whole lines are put into, each of which has memory of its own to work in.
 _TASKS: Final = 64
 _ALIGNED: Final = 64
+#: Elements behind a line that partitions may write, for they write whole vectors.
+_BEHIND: Final = 64
 
 
 class SortPlan:
     """How lines are sorted, and where in memory."""
 
-    def __init__(self, instruction: Instruction) -> None:
+    def __init__(self, instruction: Instruction, target: Target) -> None:
         (x,) = instruction.operands
         self.extent, self.lines = x.shape[-1], math.prod(x.shape[:-1])
         #: The element type in memory: a bool is a byte.
         self.dtype = "u8" if SHORT_NAME[x.dtype] == "bool" else SHORT_NAME[x.dtype]
         width = BITS[self.dtype]
-        self.key = f"u{width}"
-        #: Keys as ranks compare them.
-        self.wide = "u64" if width == 64 else "u32"
         self.places = instruction.op.kind is Kind.ARG_SORT
+        self.rows = RowFormat(self.dtype, places=self.places)
+        self.key, self.wide = self.rows.key, self.rows.wide
         #: Counts and places.
         self.count = "u32" if self.extent < 1 << 32 else "u64"
-        enough = self.lines >= NETWORK_LINES[self.extent > RANKED]
-        self.networked = enough and self.extent <= NETWORKED
-        self.ranked = not self.networked and self.extent <= RANKED
+        partitions = target.packs_lanes and width >= 32 and self.extent < 1 << 32
+        least = NETWORK_LINES[self.extent > RANKED]
+        if partitions and self.extent > PARTITIONED_AFTER[1]:
+            least = target.lanes(self.rows.dtype) // 2 + 1
+        self.networked = self.lines >= least and self.extent <= NETWORKED
+        ranked = PARTITIONED_AFTER[0] if partitions else RANKED
+        self.ranked = not self.networked and self.extent <= ranked
+        self.partitioned = partitions and not self.networked and not self.ranked
         self.chunked = self.extent >= CHUNKED and self.lines < _FEW_LINES
         #: More digits in a pass are fewer passes, but places all over memory.
         self.bits = 11 if width == 32 and self.extent >= CHUNKED else 8
@@ -56,6 +70,14 @@ class SortPlan:
         self.digits = 1 << self.bits
         self._top = 0
         self.head = self._part(8 * 8)
+        #: Where the parts of rows begin that a task partitions, and those that wait beside them.
+        self.streams: list[int] = []
+        if self.partitioned:
+            self.segments = self._part(2 * 8 * SEGMENTS if self.chunked else 0)
+            sizes = [BITS[dtype] // 8 for dtype in self.rows.dtypes]
+            self.streams = [self._part((self.extent + _BEHIND) * size) for size in 2 * sizes]
+            self.region = self._top
+            return
         self.counts = self._part(self.chunks * self.digits * BITS[self.count] // 8)
         self.keys = self._part(2 * self.extent * width // 8)
         self.indices = self._part(2 * self.extent * BITS[self.count] // 8 if self.places else 0)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ...llvm.emitter import Reg
 from ...llvm.loops import Bound
+from ..interleaving import side_by_side
 from ..loop_nest import SHORT_BODY, Member, body_cost
 from ..writing.element import ElementPass, Places, RowValues
 from .totals import LONG, FoldStep, Totals, add_blocks
@@ -42,9 +43,12 @@ def fold_groups(
     def group(index: Reg, inner: list[Reg]) -> Sequence[Reg]:
         here = writer.advance(places, last, index)
         out: list[Reg] = []
-        for copy in range(copies):
+
+        def write(copy: int) -> None:
             mine = inner[copy * len(folds) : (copy + 1) * len(folds)]
-            out += plan.run(here, row, copy, None, mine, fold_mask=None)
+            out.extend(plan.run(here, row, copy, None, mine, fold_mask=None))
+
+        side_by_side(writer.w, copies, write)
         return out
 
     accumulators = state + _identities(writer, folds) * (copies - 1)

@@ -27,8 +27,9 @@ from ...llvm.emitter import Reg, constant
 from ...llvm.function import Code, FunctionCode
 from ...llvm.loops import Bound, FunctionWriter
 from ..loop_nest import Member, Memory, Nest, Split, Write
+from ..tasks import polling_dim
 from ..writing.element import ElementPass, Places, RowValues
-from ..writing.nest_writer import NestWriter, polling_dim
+from ..writing.nest_writer import NestWriter
 from ..writing.storing import past_cache
 from .folding import line_of
 from .partials import Partials

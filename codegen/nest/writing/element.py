@@ -50,8 +50,8 @@ class RowValues:
         self.leaves: dict[tuple[Leaf, int], Reg] = {}
         #: Numbers near the mean, by the sum that distances from them are folded to.
         self.near: dict[Value, Reg] = {}
-        #: Of values that elements are divided by.
-        self.divisors: dict[Value, Divisor] = {}
+        #: Of what elements are divided by.
+        self.divisors: dict[Leaf | Value, Divisor] = {}
 
 
 class ElementPass:
@@ -178,8 +178,7 @@ class ElementPass:
 
     def _computed(self, member: Member, operands: list[Reg], row: RowValues) -> Reg:
         if is_division(member):
-            shared = member.operands[1]
-            divisor = row.divisors.get(shared) if isinstance(shared, Value) else None
+            divisor = row.divisors.get(member.operands[1])
             if divisor is not None:
                 x, y = operands
                 return quotient(self.writer.w, x, y, divisor)

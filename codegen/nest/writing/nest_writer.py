@@ -12,18 +12,19 @@ from collections.abc import Callable, Mapping, Sequence
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Value
 from ...control.packing import OpWriter
-from ...control.polling import BETWEEN_POLLS, LONG_CYCLES, poll_or_return
+from ...control.polling import poll_or_return
 from ...kernels.kernel import signature
 from ...llvm.declarations import Declarations
 from ...llvm.emitter import Reg, constant
 from ...llvm.function import Code
 from ...llvm.loops import Bound, FunctionWriter
-from ..divisors import divisor_of, pays
+from ..divisors import Divisor, divisor_of, pays, shared_in_map
+from ..interleaving import side_by_side
 from ..loop_nest import Leaf, Member, Memory, Nest, NestConstant, Window, Write, memories_of
 from ..reductions.folding import line_of
 from ..reductions.totals import column_step, fold_loops, totals_of
 from ..row_blocks import rows_at_a_time, write_rows
-from ..tasks import task_count, vector_block
+from ..tasks import polling_dim, task_count, vector_block
 from ..window import Interior, read_window, write_line, write_range
 from .element import ElementPass, Places, RowValues
 from .prefetch import fetched_ahead
@@ -31,18 +32,6 @@ from .storing import folded, past_cache, put
 
 #: Expensive ops are written in place so many times in a nest, remainders and all, and called from then on.
 INLINED_USES = 12
-
-
-def polling_dim(sizes: Sequence[int], first: int, cycles: float) -> int | None:
-    """The loop, of those from `first` up to the innermost, whose steps let signals in, of a task that takes
-    `cycles` in all; None where a task is over soon."""
-    if cycles <= LONG_CYCLES:
-        return None
-    for dim in range(first, len(sizes) - 1):
-        cycles /= max(1, sizes[dim])
-        if cycles <= LONG_CYCLES:
-            return dim if cycles >= BETWEEN_POLLS else None if dim == first else dim - 1
-    return len(sizes) - 2 if len(sizes) - 2 >= first else None
 
 
 class NestWriter:
@@ -61,6 +50,8 @@ class NestWriter:
         #: being written.
         self.interior, self.at = Interior(nest), dict[int, Reg]()
         self.known: Mapping[tuple[Memory, int], bool] = {}
+        #: What the elements of a map's line are divided by.
+        self.divisors: dict[Leaf | Value, Divisor] = {}
         self.scratch = [self.w.slot(dtype, count) for dtype, count in nest.scratch_sizes]
         self.members = {member.value: member for member in nest.members}
         self.folded_alone = nest.folded_alone
@@ -157,6 +148,8 @@ class NestWriter:
     def _vector_loop(self, dim: int, places: Places, begin: Reg, end: Reg) -> None:
         """The loop that carries the lanes, when its dimension is parallel: whole groups, then the rest."""
         nest, w, extent = self.nest, self.w, self.nest.sizes[dim]
+        for memory in shared_in_map(nest, w):
+            self.divisors[memory] = divisor_of(w, w.load(str(places[memory]), memory.dtype), nest.lanes)
 
         def vectors(first: Bound, stop: Bound, copies: int) -> None:
             def body(index: Reg, _: list[Reg]) -> Sequence[Reg]:
@@ -197,6 +190,8 @@ class NestWriter:
         """All stages at one place of the parallel loops. `copies` vectors side by side share it."""
         nest = self.nest
         rows = [RowValues() for _ in range(copies if not nest.row_lanes else 1)]
+        for row in rows:
+            row.divisors.update(self.divisors)
         for stage in range(nest.stages):
             self._row_members(stage, rows, places, mask)
             self._stage(stage, rows, places, mask)
@@ -258,9 +253,12 @@ class NestWriter:
 
         def innermost(at: Places, state: list[Reg]) -> list[Reg]:
             out: list[Reg] = []
-            for copy, row in enumerate(rows):
+
+            def write(copy: int) -> None:
                 mine = state[copy * len(folds) : (copy + 1) * len(folds)]
-                out += plan.run(at, row, copy, mask, mine, fold_mask=None)
+                out.extend(plan.run(at, rows[copy], copy, mask, mine, fold_mask=None))
+
+            side_by_side(self.w, len(rows), write)
             return out
 
         out = fold_loops(self, totals, column_step(nest, innermost), nest.parallel, len(nest.sizes), places)

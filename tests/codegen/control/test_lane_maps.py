@@ -12,7 +12,7 @@ from tracejit.runtime.executable import Executable
 
 from ...forked import forked
 from ...support import Array
-from ..narrow import NARROWER, run_narrow
+from ..narrow import narrower, run_narrow
 
 #: Invariants beside slices; products, maths functions, sums, integers, choices and joins; two ops that fail.
 TEXT = """
@@ -100,7 +100,7 @@ print("fine")
 """
 
 
-@NARROWER
+@narrower
 def test_narrower_vectors(features: str, bits: int) -> None:
     run_narrow(PROGRAM, features, bits)
 

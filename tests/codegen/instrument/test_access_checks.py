@@ -89,16 +89,16 @@ def double(x: Any) -> Any:
 )
 def test_a_wrong_nest(n: int, change: Any, which: str, monkeypatch: pytest.MonkeyPatch) -> None:
     feed(monkeypatch, change)
-    made = checked(double, tj.ones(n))
+    function = checked(double, tj.ones(n))
     before = np.arange(float(n))
-    given = before.copy()
+    arguments = before.copy()
     with pytest.raises(CompileError) as caught:
-        made([given])
+        function([arguments])
     text = str(caught.value)
     line = double.__code__.co_firstlineno + 1
     assert text.startswith(f"checked code: kernel k0 (fusion at {__file__}:{line}): `")
     assert f"leaves {which} (f64[{n}], {8 * n} bytes), or is not aligned: it begins at byte" in text
-    np.testing.assert_array_equal(given, before)
+    np.testing.assert_array_equal(arguments, before)
 
 
 def test_the_byte_and_the_instruction(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,10 +159,10 @@ def test_alignment() -> None:
 
 
 def test_users_errors_stay_what_they_are() -> None:
-    made = checked(lambda x, i: x[i] * 2, tj.ones(3), tj.asarray([1]))
+    function = checked(lambda x, i: x[i] * 2, tj.ones(3), tj.asarray([1]))
     with pytest.raises(tj.OutOfBoundsError):
-        made([np.ones(3), np.array([7])])
-    assert made([np.ones(3), np.array([2])])[0].tolist() == [2.0]
+        function([np.ones(3), np.array([7])])
+    assert function([np.ones(3), np.array([2])])[0].tolist() == [2.0]
 
 
 @pytest.mark.parametrize(

@@ -68,8 +68,8 @@ def test_ops_are_found_again_behind_llvm():
     assert of_line(optimized, " fdiv ") == {(quotient,)}
     emitted = assembly_lines(assembly(text), groups)
     assert not any(line.lstrip().startswith((".loc", ".cfi", ".file")) for line, _ in emitted)
-    found = {origins for _, origins in emitted}
-    assert {(root,), (quotient,)} <= found
+    combinations = {origins for _, origins in emitted}
+    assert {(root,), (quotient,)} <= combinations
 
 
 def test_groups_number_sets_of_ops():

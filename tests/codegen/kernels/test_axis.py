@@ -13,7 +13,7 @@ from tracejit.codegen.kernels.scan.axis import chunk_bytes, round_chunks
 
 from ...forked import forked
 from ...support import Array, function_of, interpret, native
-from ..narrow import NARROWER, run_narrow
+from ..narrow import narrower, run_narrow
 
 LENGTHS = [1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 64, 65, 129, 300]
 DTYPES = ["f4", "f8", "i1", "i4", "i8", "u1", "?"]
@@ -31,11 +31,11 @@ def check(shapes: list[tuple[int, ...]], dtype: str, axis: int) -> None:
     arrays = [values(shape, dtype) for shape in shapes]
 
     def build(b: Any, *xs: Any) -> list[Any]:
-        found = []
+        results = []
         for x in xs:
-            found += [b.argmax(x, axis=axis), b.argmin(x, axis=axis)]
-            found += [b.cumsum(x, axis=axis, reverse=reverse) for reverse in (False, True)]
-        return found
+            results += [b.argmax(x, axis=axis), b.argmin(x, axis=axis)]
+            results += [b.cumsum(x, axis=axis, reverse=reverse) for reverse in (False, True)]
+        return results
 
     function = function_of("axis", arrays, build)
     for got, want in zip(native(function, arrays), interpret(function, arrays), strict=True):
@@ -64,8 +64,8 @@ def test_lines_with_one_nan_or_none(dtype: str) -> None:
         for axis in (0, 1):
             build = [lambda b, x, axis=axis: [b.argmax(x, axis=axis), b.argmin(x, axis=axis)]]
             build += [lambda b, x, axis=axis: [b.max(x, axes=(axis,)), b.min(x, axes=(axis,))]]
-            for one in build:
-                function = function_of("lines", [x], one)
+            for method in build:
+                function = function_of("lines", [x], method)
                 for got, want in zip(native(function, [x]), interpret(function, [x]), strict=True):
                     np.testing.assert_array_equal(got, want)
 
@@ -157,7 +157,7 @@ print('fine')
 """
 
 
-@NARROWER
+@narrower
 def test_narrower_vectors(features: str, bits: int) -> None:
     run_narrow(NARROW.format(bits=bits), features, bits)
 

@@ -70,8 +70,8 @@ def test_threads_write_the_same() -> None:
     x = np.random.default_rng(4).normal(size=(64, 50, 400)).astype("f4")
     executable = check(x, lambda b, x: shifted(b, x, 300, 1))
     assert executable.module.parallel
-    found = set()
+    names = set()
     for count in (1, 2, 5):
         with threads(count):
-            found.add(executable([x])[0].tobytes())
-    assert len(found) == 1
+            names.add(executable([x])[0].tobytes())
+    assert len(names) == 1

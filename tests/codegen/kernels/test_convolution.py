@@ -20,7 +20,7 @@ from tracejit.runtime.threads import threads
 
 from ...samples import np_convolve
 from ...support import Array, function_of
-from ..narrow import NARROWER, run_narrow
+from ..narrow import narrower, run_narrow
 
 
 def operands(rng: np.random.Generator, x: Any, w: Any, dtype: str) -> tuple[Array, Array]:
@@ -122,12 +122,12 @@ def gradients(x: Array, w: Array, attrs: dict[str, Any]) -> None:
         return tj.sum(y * y)
 
     slope = tj.grad(loss, argnums=(0, 1))
-    eager = [one.numpy() for one in slope(tj.tensor(x), tj.tensor(w))]
+    eager = [result.numpy() for result in slope(tj.tensor(x), tj.tensor(w))]
     jitted = tj.jit(slope)
     results = []
     for count in (1, 2):
         with tj.threads(count):
-            results.append([one.numpy() for one in jitted(tj.tensor(x), tj.tensor(w))])
+            results.append([result.numpy() for result in jitted(tj.tensor(x), tj.tensor(w))])
     for want, got, again in zip(eager, *results, strict=True):
         terms = max(want.size, x.size, w.size) * np.finfo(x.dtype).eps
         np.testing.assert_allclose(got, want, rtol=0, atol=terms * max(1.0, abs(want).max()))
@@ -147,7 +147,7 @@ print("fine")
 """
 
 
-@NARROWER
+@narrower
 def test_narrower_vectors(features: str, bits: int) -> None:
     run_narrow(FUZZ.format(bits=bits), features, bits)
 

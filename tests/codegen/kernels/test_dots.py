@@ -8,7 +8,7 @@ import pytest
 from tracejit.codegen.kernels.gemm.dots import far_bytes
 
 from ...support import function_of, native
-from ..narrow import NARROWER, run_narrow
+from ..narrow import narrower, run_narrow
 
 ROWS = [1, 2, 3, 5, 7, 8, 9, 13, 16, 17, 50]
 INNER = [1, 3, 8, 15, 16, 17, 50, 130, 300]
@@ -29,8 +29,8 @@ def test_every_row_is_its_own_sum(dtype: str) -> None:
             half = len(operands) // 2
             return [b.matmul(x, y) for x, y in zip(operands[:half], operands[half:], strict=True)]
 
-        found = native(function_of("dots", arrays, build), arrays)
-        for got, x, y in zip(found, *some, strict=True):
+        results = native(function_of("dots", arrays, build), arrays)
+        for got, x, y in zip(results, *some, strict=True):
             np.testing.assert_array_equal(got, x @ y)
 
 
@@ -55,6 +55,6 @@ print('fine')
 """
 
 
-@NARROWER
+@narrower
 def test_narrower_vectors(features: str, bits: int) -> None:
     run_narrow(NARROW.format(bits=bits), features, bits)

@@ -12,7 +12,7 @@ import pytest
 import tracejit as tj
 
 from ...forked import forked
-from ..narrow import NARROWER, run_narrow
+from ..narrow import narrower, run_narrow
 
 SIZES = [17, 31, 32, 33, 63, 64, 65, 129, 257, 1000]
 
@@ -27,8 +27,8 @@ def compare(step: Callable[[Any, Any], Any], start: Any, *others: Any, steps: in
     expected = start
     for _ in range(steps):
         expected = step(np, expected, *others)
-    found = looped(start, *others)
-    for mine, theirs in zip(found, expected, strict=True):
+    results = looped(start, *others)
+    for mine, theirs in zip(results, expected, strict=True):
         assert mine.dtype == theirs.dtype
         rtol = 1e-5 if theirs.dtype == np.float32 else 1e-12
         np.testing.assert_allclose(mine, theirs, rtol=rtol, atol=rtol)
@@ -83,8 +83,8 @@ def test_constants_and_carries_that_stay() -> None:
     def step(xp: Any, state: Any, other: Any) -> Any:
         return state[0], state[1] + state[0], xp.zeros_like(state[2]), other
 
-    given = tuple(values(40, seed=i) for i in range(4))
-    compare(step, given, values(40, seed=9), kind="registers")
+    arguments = tuple(values(40, seed=i) for i in range(4))
+    compare(step, arguments, values(40, seed=9), kind="registers")
 
 
 def test_steps_that_read_other_elements_stay_over_memory() -> None:
@@ -159,6 +159,6 @@ print('fine')
 """
 
 
-@NARROWER
+@narrower
 def test_narrower_vectors(features: str, bits: int) -> None:
     run_narrow(NARROW.format(bits=bits), features, bits)

@@ -18,7 +18,7 @@ from tracejit.runtime.executable import Executable
 
 from ...rotation import of_today
 from ...support import Array, function_of, interpret
-from ..narrow import NARROWER, run_narrow
+from ..narrow import narrower, run_narrow
 
 #: What precedes an axis, and what is behind it: a single line, fewer and more lines than lanes, columns.
 LAYOUTS = [((), ()), ((3,), ()), ((37,), ()), ((2,), (5,)), ((), (24,)), ((3,), (17,))]
@@ -232,6 +232,6 @@ print("fine")
 """
 
 
-@NARROWER
+@narrower
 def test_narrower_vectors(features: str, bits: int) -> None:
     run_narrow(NARROW.format(bits=bits), features, bits)

@@ -24,7 +24,7 @@ from tracejit.runtime.executable import Executable
 from tracejit.runtime.threads import num_threads, threads
 
 from ...support import Array, function_of
-from ..narrow import NARROWER, run_narrow
+from ..narrow import narrower, run_narrow
 
 TILE = tile_for(host(), "f32")
 
@@ -36,19 +36,21 @@ def operand(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Arr
 def product(x: Array, y: Array, turned: tuple[bool, bool] = (False, False)) -> tuple[Executable, Array]:
     """The product of x and y, of which those `turned` are given transposed, and what it computed."""
 
-    def swap(b: Any, one: Any) -> Any:
-        rank = len(one.shape)
-        return b.transpose(one, perm=(*range(rank - 2), rank - 1, rank - 2))
+    def swap(b: Any, operand: Any) -> Any:
+        rank = len(operand.shape)
+        return b.transpose(operand, perm=(*range(rank - 2), rank - 1, rank - 2))
 
     def build(b: Any, *operands: Any) -> Any:
-        return b.matmul(*[swap(b, one) if by else one for one, by in zip(operands, turned, strict=True)])
+        return b.matmul(
+            *[swap(b, operand) if by else operand for operand, by in zip(operands, turned, strict=True)]
+        )
 
-    given = [
-        np.ascontiguousarray(one.swapaxes(-1, -2)) if by else one
-        for one, by in zip((x, y), turned, strict=True)
+    arguments = [
+        np.ascontiguousarray(operand.swapaxes(-1, -2)) if by else operand
+        for operand, by in zip((x, y), turned, strict=True)
     ]
-    executable = Executable(function_of("product", given, build))
-    return executable, executable(given)[0]
+    executable = Executable(function_of("product", arguments, build))
+    return executable, executable(arguments)[0]
 
 
 def check(x: Array, y: Array, *products: Array) -> None:
@@ -113,12 +115,12 @@ def test_batches(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
 
         def build(b: Any, x: Any, y: Any) -> Any:
             leading = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
-            wide = [b.broadcast(one, shape=(*leading, *one.shape[-2:])) for one in (x, y)]
+            wide = [b.broadcast(operand, shape=(*leading, *operand.shape[-2:])) for operand in (x, y)]
             return b.matmul(*wide)
 
         executable = Executable(function_of("batch", [x, y], build))
         leading = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
-        x_wide, y_wide = (np.broadcast_to(one, (*leading, *one.shape[-2:])) for one in (x, y))
+        x_wide, y_wide = (np.broadcast_to(operand, (*leading, *operand.shape[-2:])) for operand in (x, y))
         check(x_wide, y_wide, executable([x, y])[0])
 
 
@@ -227,14 +229,14 @@ def test_threads_do_not_change_a_bit(dtype: str) -> None:
     rng = np.random.default_rng(10)
     for m, k, n in [(300, 400, 200), (1000, 900, 33), (40, 3000, 500)]:
         x, y = operand(rng, (m, k), dtype), operand(rng, (k, n), dtype)
-        found = []
+        results = []
         for count in (1, 2, 3, 5):
             with threads(count):
                 assert num_threads() == count
                 executable, got = product(x, y, (True, False))
                 assert executable.module.parallel
-                found.append(got.tobytes())
-        assert len(set(found)) == 1
+                results.append(got.tobytes())
+        assert len(set(results)) == 1
 
 
 def test_one_row_at_a_time_is_the_same() -> None:
@@ -312,7 +314,7 @@ def test_random_products() -> None:
     fuzz(int(os.environ.get("TRACEJIT_FUZZ_SEED", "1")), 60)
 
 
-@NARROWER
+@narrower
 def test_narrower_vectors(features: str, bits: int) -> None:
     run_narrow(FUZZ.format(bits=bits), features, bits)
 
@@ -344,12 +346,12 @@ def test_code_for_other_machines(triple: str, cpu: str, bits: int, dtype: str) -
     assert all(f"{name}:" in kernels for name in KERNELS)
     micro = kernels[kernels.index("micro:") : kernels.index("pack:")].splitlines()
     tile = tile_for(target, dtype)
-    found = []
+    results = []
     for block in "\n".join(micro).split(":\n"):  # a loop is a block of its own
         lines = block.splitlines()
         sums = [at for at, line in enumerate(lines) if re.search(r"\tv?(fn?m(add|la)|mulp)", line)]
         if sums:
-            found.append(len(sums))
+            results.append(len(sums))
             assert not [line for line in lines[sums[0] : sums[-1]] if "[sp" in line or "(%rsp)" in line]
     # a tile of half as many rows is for the last rows
-    assert sorted(found) == [-(-tile.rows // 2) * tile.vectors, tile.rows * tile.vectors]
+    assert sorted(results) == [-(-tile.rows // 2) * tile.vectors, tile.rows * tile.vectors]

@@ -11,7 +11,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.codegen.kernels.linalg.operations import OPERATIONS
-from tracejit.ir.errors import LinAlgError
+from tracejit.ir.errors import LinAlgError, OutOfBoundsError
 from tracejit.ir.graph import Function
 from tracejit.ir.interpreter import interpret
 from tracejit.ir.ops.linalg.small import CYCLES, MAX_SIZE
@@ -21,7 +21,7 @@ from tracejit.runtime.executable import Executable
 from ...forked import forked
 from ...rotation import of_today
 from ...support import Array, function_of, native
-from ..narrow import NARROWER, run_narrow
+from ..narrow import narrower, run_narrow
 
 #: None, one, less than a vector has lanes, one less, as many, not a multiple, and enough for several tasks.
 BATCHES = [(), (0,), (1,), (3,), (7,), (8,), (2, 9), (1000,)]
@@ -299,7 +299,7 @@ print("fine")
 """
 
 
-@NARROWER
+@narrower
 def test_narrower_vectors(features: str, bits: int) -> None:
     run_narrow(PROGRAM, features, bits)
 
@@ -369,3 +369,24 @@ def test_larger_ones_are_not_small(size: int) -> None:
     function = function_of("f", [a], lambda b, a: b.cholesky(a))
     assert not any("at a time" in text for text in Executable(function).module.descriptions)
     np.testing.assert_allclose(native(function, [a])[0], np.linalg.cholesky(a), atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(5,), (1,), (3, 4), (2, 0)], ids=str)
+def test_the_order_of_rows_after_exchanges(shape: tuple[int, ...]) -> None:
+    pivots = np.random.default_rng(1).integers(0, max(shape[-1], 1), shape)
+    function = function_of("f", [pivots], lambda b, pivots: b.permutation_of_pivots(pivots))
+    (expected,) = interpret(function, [pivots])
+    (order,) = native(function, [pivots])
+    np.testing.assert_array_equal(order, expected)
+
+
+@pytest.mark.parametrize("pivot", [-1, 4, 2**40])
+def test_pivots_that_are_no_rows(pivot: int) -> None:
+    run = Executable(
+        function_of("f", [np.arange(8).reshape(2, 4)], lambda b, pivots: b.permutation_of_pivots(pivots))
+    )
+    pivots = np.arange(8).reshape(2, 4) % 4
+    run([pivots])
+    pivots[1, 2] = pivot
+    with pytest.raises(OutOfBoundsError, match="pivots must be between 0 and 3"):
+        run([pivots])

@@ -12,7 +12,7 @@ from tracejit.codegen.kernels.indexing.scatter import How, scatter_plan
 
 from ...forked import forked
 from ...support import Array, function_of, interpret, native
-from ..narrow import NARROWER, run_narrow
+from ..narrow import narrower, run_narrow
 
 WIDTHS = [1, 2, 7, 8, 9, 15, 16, 17, 64, 65, 100]
 COUNTS = [1, 3, 7, 8, 9, 16, 17, 33]
@@ -36,10 +36,10 @@ def test_rows_of_every_width(dtype: str) -> None:
     arrays = [index] + [values((rows, n), dtype) for n in WIDTHS for rows in (5, 6)]
 
     def build(b: Any, index: Any, *xs: Any) -> list[Any]:
-        found = []
+        results = []
         for x, y in zip(xs[::2], xs[1::2], strict=True):
-            found += [b.gather(x, index)] + [b.scatter(x, y, index, mode=mode) for mode in ("add", "set")]
-        return found
+            results += [b.gather(x, index)] + [b.scatter(x, y, index, mode=mode) for mode in ("add", "set")]
+        return results
 
     same(arrays, build)
 
@@ -64,8 +64,8 @@ def check_bad_indices(count: int) -> None:
                 indices = [bad, good] if axis == 0 else [good, bad]
                 with pytest.raises(IndexError, match=f"out of bounds for axis {axis} with size {extent}"):
                     native(scatter, [x, np.ones(count), *indices])
-    (found,) = native(scatter, arrays)
-    assert found[0, 0] == count
+    (results,) = native(scatter, arrays)
+    assert results[0, 0] == count
 
 
 @pytest.mark.parametrize("count", [1, 8, 11, 17])
@@ -118,9 +118,9 @@ def test_large_scatters(shape: tuple[int, ...], axes: int, count: int, how: How,
         function_of("f", [x, v, *indices], lambda b, x, v, *i, mode=mode: b.scatter(x, v, *i, mode=mode))
         for mode in ("add", "set")
     ]
-    (one,) = add.body
+    (instruction,) = add.body
     if dtype == "f8":
-        assert scatter_plan(one).how is how
+        assert scatter_plan(instruction).how is how
     for function in (add, put):
         (got,), (want,) = native(function, [x, v, *indices]), interpret(function, [x, v, *indices])
         np.testing.assert_array_equal(got, want)
@@ -206,7 +206,7 @@ print('fine')
 """
 
 
-@NARROWER
+@narrower
 def test_narrower_vectors(features: str, bits: int) -> None:
     run_narrow(NARROW.format(bits=bits), features, bits)
 

@@ -1,4 +1,4 @@
-"""Native sorts and searches against NumPy: by networks, by ranks, by digits in tasks, and in chunks."""
+"""Native sorts and searches against NumPy: by networks, ranks, partitions, and by digits."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.codegen.kernels.sort.network import batcher
+from tracejit.codegen.kernels.sort import quicksort
+from tracejit.codegen.kernels.sort.rows import batcher
 from tracejit.codegen.kernels.sort.strategy import CHUNKED, NETWORK_LINES, NETWORKED, RANKED
 
 from ...forked import forked
 from ...rotation import of_today
 from ...support import Array, function_of, native
-from ..narrow import NARROWER, run_narrow
+from ..narrow import narrower, run_narrow
 
 DTYPES = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"]
 RANKED_SHAPES = [(0,), (3, 0), (0, 3), (1,), (2,), (7,), (1, 16), (17,), (1, 33), (RANKED,)]
@@ -23,7 +24,11 @@ RANKED_SHAPES = [(0,), (3, 0), (0, 3), (1,), (2,), (7,), (1, 16), (17,), (1, 33)
 NETWORKS = [(2, 7), (5, 33), (16, 17), (2, 3, 300), (37, 65)]
 TASKS = [(NETWORK_LINES[1] - 1, RANKED + 1), (70, NETWORKED + 1)]
 CHUNKS = [(CHUNKED,), (3, CHUNKED + 1), (50_001,)]
-PLANS = {"ranks": RANKED_SHAPES, "networks": NETWORKS, "tasks": TASKS, "chunks": CHUNKS}
+#: A vector and a block in registers, whole and with more; segments that threads share.
+PARTITIONS = [(18,), (128,), (257,), (2, 1000), (3, 4999), (2, 40_001)]
+PLANS = {
+    "ranks": RANKED_SHAPES, "networks": NETWORKS, "tasks": TASKS, "chunks": CHUNKS, "partitions": PARTITIONS
+}  # fmt: skip
 
 
 def values(shape: tuple[int, ...], dtype: str, seed: int = 0) -> Array:
@@ -112,6 +117,31 @@ def test_networks_keep_what_has_the_greatest_key() -> None:
         ordered, places = native(function, [x])
         np.testing.assert_array_equal(ordered, np.sort(x, axis=-1))
         np.testing.assert_array_equal(places, np.argsort(x, axis=-1, kind="stable"))
+
+
+def lines_that_split_badly(size: int) -> dict[str, Array]:
+    """All equal, in order, mostly the greatest, mostly the least, and a few values."""
+    x = np.random.default_rng(size).normal(size=size)
+    few = np.round(x)
+    return {
+        "equal": np.full(size, 0.5), "in order": np.sort(x), "backwards": np.sort(x)[::-1].copy(),
+        "greatest": np.where(x < 1, 9.0, x), "least": np.where(x < 1, -9.0, x), "few": few,
+        "sawtooth": np.arange(size) % 7.0, "least integers": np.where(x < 1, -(2.0**63), few),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("levels", [quicksort.LEVELS, 0])
+def test_lines_that_split_badly(levels: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With levels for medians, and with pivots in the middle of the range of keys from the first on."""
+    monkeypatch.setattr(quicksort, "LEVELS", levels)
+    for dtype, size in (("f8", 3001 + levels), ("i8", 2001 + levels), ("f4", 3501 + levels)):
+        lines = lines_that_split_badly(size).values()
+        examples = [x.astype(dtype) for x in lines]
+        sort = tj.jit(lambda x: (tj.sort(x), tj.argsort(x, stable=True)))
+        for x in examples:
+            ordered, places = sort(x)
+            np.testing.assert_array_equal(ordered, np.sort(x))
+            np.testing.assert_array_equal(places, np.argsort(x, kind="stable"))
 
 
 def test_random_shapes() -> None:
@@ -214,6 +244,6 @@ print('fine')
 """
 
 
-@NARROWER
+@narrower
 def test_narrower_vectors(features: str, bits: int) -> None:
     run_narrow(NARROW.format(bits=bits), features, bits)

@@ -12,7 +12,7 @@ from tracejit.codegen.instrument.access_checks import AccessChecks
 from tracejit.codegen.kernels.gemm import streams
 from tracejit.runtime.executable import Executable
 
-from ..narrow import NARROWER, run_narrow
+from ..narrow import narrower, run_narrow
 
 
 @pytest.fixture(autouse=True)
@@ -77,14 +77,14 @@ def test_what_is_not_streamed() -> None:
 def test_threads_do_not_change_results() -> None:
     rng = np.random.default_rng(3)
     x, y = rng.standard_normal((2, 700)), rng.standard_normal((700, 3000))
-    f, found = tj.jit(product), []
+    f, streamed = tj.jit(product), []
     for threads in (1, 2, 3):
         with tj.threads(threads):
-            found.append(np.asarray(f(x, y)).tobytes())
-    assert found[0] == found[1] == found[2]
+            streamed.append(np.asarray(f(x, y)).tobytes())
+    assert streamed[0] == streamed[1] == streamed[2]
 
 
-@NARROWER
+@narrower
 def test_with_narrower_vectors(features: str, bits: int) -> None:
     run_narrow(
         """

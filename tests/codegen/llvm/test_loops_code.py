@@ -88,7 +88,7 @@ def test_groups_are_an_order_of_the_instructions() -> None:
     """Alike and independent ones together, as many as fit vectors, each after what it needs."""
 
     def step(carry: Any, _: Any) -> Any:
-        waves = [tj.sin(one) for one in carry]
+        waves = [tj.sin(carried) for carried in carry]
         waves = [tj.exp(wave * 0.1) + other for wave, other in zip(waves, reversed(waves), strict=True)]
         return tuple(tj.cos(tj.sin(wave)) for wave in waves), None
 
@@ -97,13 +97,15 @@ def test_groups_are_an_order_of_the_instructions() -> None:
 
     region = body_of(f, tj.arange(40.0))
     groups = in_groups(region)
-    assert sorted(id(one) for group in groups for one in group) == sorted(map(id, region.body))
-    known = set(region.params)
+    assert sorted(id(instruction) for group in groups for instruction in group) == sorted(
+        map(id, region.body)
+    )
+    computed = set(region.params)
     for group in groups:
-        assert all(operand in known for one in group for operand in one.operands)
-        assert len({one.op for one in group}) == 1
+        assert all(operand in computed for instruction in group for operand in instruction.operands)
+        assert len({instruction.op for instruction in group}) == 1
         assert len(group) <= GROUP_ELEMENTS
-        known.update(result for one in group for result in one.results)
+        computed.update(result for instruction in group for result in instruction.results)
     sizes = [len(group) for group in groups if group[0].op.name == "sin"]
     assert sorted(sizes) == [8, 8, 16, 16, 16, 16]
 

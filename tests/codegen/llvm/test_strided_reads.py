@@ -13,7 +13,7 @@ from tracejit.codegen.llvm import strided_reads
 from tracejit.runtime.executable import Executable
 
 from ...rotation import of_today
-from ..narrow import NARROWER, run_narrow
+from ..narrow import narrower, run_narrow
 
 DTYPES = ["float64", "float32", "int64", "int32", "int16", "uint8", "bool"]
 STRIDES = [-9, -4, -3, -2, -1, 2, 3, 4, 5, 8, 9]
@@ -66,7 +66,7 @@ def test_channels_of_an_image() -> None:
     np.testing.assert_allclose(grey, image @ [0.3, 0.6, 0.1], rtol=1e-15)
 
 
-@NARROWER
+@narrower
 def test_with_narrower_vectors(features: str, bits: int) -> None:
     run_narrow(
         """

@@ -73,14 +73,14 @@ def errors(got: Array, truth: Array) -> Array:
     """
     bits = np.abs(truth).view(np.int64) >> 52
     unit = ((np.maximum(bits, 1023 - 126) - 23) << 52).view(np.float64)
-    found: Array = np.abs(got - truth) / unit
+    distances: Array = np.abs(got - truth) / unit
     finite = np.isfinite(got) & np.isfinite(truth)
     if not finite.all():
         both_nan = np.isnan(got) & np.isnan(truth)
         top = float(np.finfo(np.float32).max)
         overflow = np.isinf(got) & (np.abs(truth) > top) & (np.signbit(got) == np.signbit(truth))
-        found[~finite] = np.where((both_nan | overflow)[~finite], 0.0, np.inf)
-    return found
+        distances[~finite] = np.where((both_nan | overflow)[~finite], 0.0, np.inf)
+    return distances
 
 
 def worst(
@@ -88,14 +88,14 @@ def worst(
 ) -> tuple[float, float]:
     """The largest error in ulps over the floats of `ranges`, and where it is."""
     function = compiled(method, ("f32",), "f32", NATIVE["f32"], True, wide_tables)
-    found, where = 0.0, math.nan
+    largest_error, where = 0.0, math.nan
     with np.errstate(all="ignore"):
         for x in floats(method in SYMMETRIC, ranges):
             some = errors(function(x).astype(np.float64), IN_DOUBLE[method](x.astype(np.float64)))
             largest = int(np.argmax(some))
-            if some[largest] > found:
-                found, where = float(some[largest]), float(x[largest])
-    return found, where
+            if some[largest] > largest_error:
+                largest_error, where = float(some[largest]), float(x[largest])
+    return largest_error, where
 
 
 def worst_of_doubles(
@@ -105,7 +105,7 @@ def worst_of_doubles(
     function of a long double with 11 bits more."""
     function = compiled(method, ("f64",), "f64", NATIVE["f64"], True, wide_tables)
     rng = np.random.default_rng(count)
-    found, where = 0.0, math.nan
+    largest_error, where = 0.0, math.nan
     for low, high in ranges:
         for _ in range(-(-count // _DOUBLES)):
             x = rng.uniform(low, high, min(count, _DOUBLES))
@@ -115,9 +115,9 @@ def worst_of_doubles(
                 np.float64
             )
             largest = int(np.argmax(some))
-            if some[largest] > found:
-                found, where = float(some[largest]), float(x[largest])
-    return found, where
+            if some[largest] > largest_error:
+                largest_error, where = float(some[largest]), float(x[largest])
+    return largest_error, where
 
 
 def main() -> None:

@@ -98,11 +98,11 @@ def compiled(
         padded = -(-size // lanes) * lanes
         held = []
         for array, dtype in zip(arrays, dtypes, strict=True):
-            one = np.ones(padded, NUMPY[dtype])
-            one[:size] = array
-            held.append(one)
+            ones = np.ones(padded, NUMPY[dtype])
+            ones[:size] = array
+            held.append(ones)
         out = np.zeros(padded, NUMPY[result])
-        entry(out.ctypes.data, *(one.ctypes.data for one in held), padded)
+        entry(out.ctypes.data, *(ones.ctypes.data for ones in held), padded)
         return out[:size]
 
     call.library = library  # type: ignore[attr-defined]

@@ -243,9 +243,9 @@ def specs() -> list[Spec]:
 
 
 def main() -> None:
-    wanted = set(sys.argv[1:])
+    expected = set(sys.argv[1:])
     for spec in specs():
-        if wanted and spec.name not in wanted:
+        if expected and spec.name not in expected:
             continue
         coefficients, worst = remez(spec)
         bits = float(mp.log(worst, 2))

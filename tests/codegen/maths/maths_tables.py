@@ -30,16 +30,21 @@ QUANTUM: Final = {
 }
 BASES: Final = {"NATURAL": mp.e, "BINARY": mp.mpf(2), "DECIMAL": mp.mpf(10)}
 STORED: Final = {"f32": 23, "f64": 52}
+#: Of 2^18 (f32) or 2^30 floats (f64) from 1 on those whose products with 2^(j/16) are nearest to floats.
+NEAR_ONE: Final = {
+    "f32": 1 + mp.mpf(72612) * mp.mpf(2) ** -23,
+    "f64": 1 + mp.mpf(204873336) * mp.mpf(2) ** -52,
+}
 
 
 def cells(dtype: str) -> list[tuple[Any, Any]]:
     """The interval of each index; indices of significands from 3/2 on are those of [3/4, 1)."""
     count = 1 << BITS[dtype]
-    found = []
+    results = []
     for i in range(count):
         low, high = 1 + mp.mpf(i) / count, 1 + mp.mpf(i + 1) / count
-        found.append((low, high) if 2 * i < count else (low / 2, high / 2))
-    return found
+        results.append((low, high) if 2 * i < count else (low / 2, high / 2))
+    return results
 
 
 def is_at_one(low: Any, high: Any) -> bool:
@@ -93,7 +98,7 @@ def short(low: Any, high: Any, dtype: str) -> float:
 def reach(chosen: list[float], dtype: str) -> tuple[Any, Any]:
     """The range of f over all cells."""
     ends = [(low * c - 1, high * c - 1) for (low, high), c in zip(cells(dtype), chosen, strict=True)]
-    return min(one for one, _ in ends), max(one for _, one in ends)
+    return min(end for end, _ in ends), max(end for _, end in ends)
 
 
 def show(name: str, rows: dict[str, tuple[float, ...]], comment: str) -> None:
@@ -101,7 +106,7 @@ def show(name: str, rows: dict[str, tuple[float, ...]], comment: str) -> None:
     print(textwrap.fill(comment, 105, initial_indent="#: ", subsequent_indent="#: "))
     print(f"{name}: Final[Table] = {{")
     for dtype, row in rows.items():
-        items = ", ".join(repr(float(one)) for one in row)
+        items = ", ".join(repr(float(number)) for number in row)
         body = textwrap.fill(items, 109, initial_indent=" " * 8, subsequent_indent=" " * 8)
         print(f'    "{dtype}": (\n{body},\n    ),')
     print("}\n", flush=True)
@@ -130,7 +135,7 @@ def logarithms(name: str, degrees: dict[str, int]) -> None:
             f"{dtype} 2^{float(mp.log(worst, 2)):.1f} for {float(low):.4f} <= f <= {float(high):.4f}, "
             f"logarithms to 2^{float(mp.log(miss, 2)):.1f}"
         )
-    powers = " or ".join(f"2^{int(mp.log(one, 2))}" for one in QUANTUM[name].values())
+    powers = " or ".join(f"2^{int(mp.log(quantum, 2))}" for quantum in QUANTUM[name].values())
     of = {"NATURAL": "ln", "BINARY": "log2", "DECIMAL": "log10"}[name]
     show(f"{name}_INVERSES", inverses, f"c of each cell, such that {of} c is nearly a multiple of {powers}.")
     show(f"{name}_LOGS", logs, f"-{of} c of each cell.")
@@ -147,8 +152,8 @@ def wide_log2(degrees: dict[str, int]) -> None:
         chosen = [short(low, high, dtype) for low, high in cells(dtype)]
         inverses[dtype] = tuple(chosen)
         exact = [-mp.log(c) / mp.log(2) for c in chosen]
-        high = [mp.nint(one / QUANTUM["BINARY"][dtype]) * QUANTUM["BINARY"][dtype] for one in exact]
-        highs[dtype] = tuple(float(one) for one in high)
+        high = [mp.nint(value / QUANTUM["BINARY"][dtype]) * QUANTUM["BINARY"][dtype] for value in exact]
+        highs[dtype] = tuple(float(number) for number in high)
         lows[dtype] = tuple(rounded(a - b, dtype) for a, b in zip(exact, high, strict=True))
         least, most = reach(chosen, dtype)
         target = lambda f: (mp.log1p(f) - f + f**2 / 2) / f**3  # noqa: E731
@@ -173,24 +178,39 @@ def exponentials() -> None:
     low = [float(power / h - 1) for power, h in zip(powers, upper, strict=True)]
     show("POWERS", {"f64": tuple(upper)}, "2^(j/16).")
     show("POWERS_LOW", {"f64": tuple(low)}, "What is missing from those, over them.")
+    show(
+        "NEAR_POWERS",
+        {dtype: tuple(rounded(c * power, dtype) for power in powers) for dtype, c in NEAR_ONE.items()},
+        "c 2^(j/16) for a c near 1 such that all are within 0.23 (f32) or 0.12 ulp (f64) of floats.",
+    )
     wider = 1 + mp.mpf(2) ** -16
     bend: Any = lambda r: (mp.expm1(r) - r) / r**2  # noqa: E731
-    formula, top = "e^r = 1 + r + r^2 P(r), |r| <= ln(2)/32", mp.log(2) / 32 * wider
-    for name, degree, high, target, weight, note in (
-        ("EXP_SHORT", 4, top, bend, lambda r: r**2, formula),
-        ("EXPM1_SHORT", 5, top, bend, lambda r: r**2 / mp.expm1(r), f"{formula}; relative to e^r - 1"),
+    slope: Any = lambda r: mp.expm1(r * mp.log(2)) / r  # noqa: E731
+    top = mp.log(2) / 32 * wider
+    for name, degrees, high, target, weight, note in (
+        ("EXP_NEAR", {"f32": 1, "f64": 4}, top, bend, lambda r: r**2, "e^r / c = 1 + P(r), |r| <= ln(2)/32"),
         (
-            "EXP2_SHORT",
-            5,
+            "EXP2_NEAR",
+            {"f32": 2, "f64": 5},
             wider / 32,
-            lambda r: mp.expm1(r * mp.log(2)) / r,
+            slope,
             lambda r: r,
-            "2^r = 1 + r P(r), |r| <= 1/32",
+            "2^r / c = 1 + P(r), |r| <= 1/32",
         ),
     ):
-        found, worst = remez(Spec(name, guarded(target), guarded(weight), -high, high, degree, "f64"))
-        rows = {"f64": tuple(map(float, found))}
-        show(name, rows, f"{note}. Error: 2^{float(mp.log(worst, 2)):.1f}.")
+        rows, notes = {}, []
+        for dtype, degree in degrees.items():
+            series, worst = remez(Spec(name, guarded(target), guarded(weight), -high, high, degree, dtype))
+            ones = [mp.mpf(1)] * (degrees["f64"] == 4)
+            terms = [1 / NEAR_ONE[dtype] - 1, *(term / NEAR_ONE[dtype] for term in (*ones, *series))]
+            rows[dtype] = tuple(rounded(term, dtype) for term in terms)
+            notes.append(f"{dtype} 2^{float(mp.log(worst, 2)):.1f}")
+        show(name, rows, f"{note}. Errors: {', '.join(notes)}.")
+    weight = lambda r: r**2 / mp.expm1(r)  # noqa: E731
+    series, worst = remez(Spec("EXPM1_SHORT", guarded(bend), guarded(weight), -top, top, 5, "f64"))
+    formula = "e^r = 1 + r + r^2 P(r), |r| <= ln(2)/32; relative to e^r - 1"
+    rows = {"f64": tuple(map(float, series))}
+    show("EXPM1_SHORT", rows, f"{formula}. Error: 2^{float(mp.log(worst, 2)):.1f}.")
 
 
 def quarters(name: str, function: Any, lowest: int, degree: int, plus_x: bool = False) -> None:
@@ -222,7 +242,7 @@ def quarters(name: str, function: Any, lowest: int, degree: int, plus_x: bool = 
             Spec(name, guarded(target), guarded(weight), start - centre, high - centre, degree - 1, "f32")
         )
         worst = max(worst, error)
-        rows.append([centre, rounded(origin, "f32"), *(rounded(one, "f32") for one in c)])
+        rows.append([centre, rounded(origin, "f32"), *(rounded(number, "f32") for number in c)])
     print(f"#: {name.lower()} x = sum of row[k + 1] (x - row[0])^k in each of 32 quarters of binades from")
     first = "in the first one, from 0 on, that plus x" if plus_x else "the first one from 0 on"
     print(f"#: 2^{lowest} on, {first}; relative. Error: 2^{float(mp.log(worst, 2)):.1f}.")
@@ -254,11 +274,13 @@ def error_function(degree: int) -> None:
             return d / mp.erf(centre + d)
 
         low = -half if i else mp.mpf(0)
-        found, error = remez(Spec("ERF", guarded(target), guarded(weight), low, half, degree - 1, "f64"))
+        coefficients, error = remez(
+            Spec("ERF", guarded(target), guarded(weight), low, half, degree - 1, "f64")
+        )
         worst = max(worst, error)
         # The last one is rounded up, so that the sum at its end is 1.
         first = max(float(start), math.nextafter(float(start), 2.0) if float(start) < start else 0.0)
-        rows.append([first if i == 7 else float(start), *map(float, found)])
+        rows.append([first if i == 7 else float(start), *map(float, coefficients)])
     print("#: The distance of the centres of erf's cells.")
     print(f"ERF_STEP: Final = {float(ERF_STEP)}")
     print("#: erf x = sum of row[k] (x - c)^k, c the nearest multiple of that step, the one of the column; a")
@@ -359,9 +381,9 @@ def cube_roots(degrees: dict[str, int]) -> None:
                 c[row + i] = rounded(mp.mpf(t[row + i]) ** -3, dtype)
                 low_f, high_f = min(low_f, low * c[row + i] - 1), max(high_f, high * c[row + i] - 1)
         inverses[dtype], roots[dtype] = tuple(c), tuple(t)
-        wanted = guarded(lambda f: (mp.cbrt(1 + f) - 1) / f)
-        found, worst = remez(Spec("", wanted, guarded(lambda f: f), low_f, high_f, degree, dtype))
-        series[dtype] = tuple(rounded(one, dtype) for one in found)
+        expected = guarded(lambda f: (mp.cbrt(1 + f) - 1) / f)
+        coefficients, worst = remez(Spec("", expected, guarded(lambda f: f), low_f, high_f, degree, dtype))
+        series[dtype] = tuple(rounded(number, dtype) for number in coefficients)
         notes.append(
             f"{dtype} 2^{float(mp.log(worst, 2)):.1f} for {float(low_f):.4f} <= f <= {float(high_f):.4f}"
         )

@@ -14,7 +14,7 @@ import pytest
 
 from tracejit.codegen.maths import ULP_BOUND, MathsEmitter
 
-from ..narrow import NARROWER, run_narrow
+from ..narrow import narrower, run_narrow
 from .maths_harness import NATIVE, NUMPY, Array, compiled, module_text, ulp_errors
 
 POINTS = 60  # in each of a function's intervals, for each dtype and each number of lanes
@@ -213,7 +213,7 @@ def test_worst_cases(method: str, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
-@pytest.mark.parametrize("method", [one for one in TABLED if one in UNARY])
+@pytest.mark.parametrize("method", [name for name in TABLED if name in UNARY])
 def test_the_number_of_lanes_does_not_matter(method: str, dtype: str) -> None:
     x = samples(method, dtype, 2)
     expected = compiled(method, (dtype,), dtype, NATIVE[dtype])(x)
@@ -236,7 +236,8 @@ HARD: dict[str, tuple[float, ...]] = {
 def test_hard_cases_of_the_literature(method: str) -> None:
     for dtype in ("f32", "f64"):
         x = np.array(
-            [one for one in HARD[method] if abs(one) < float(np.finfo(NUMPY[dtype]).max)], NUMPY[dtype]
+            [number for number in HARD[method] if abs(number) < float(np.finfo(NUMPY[dtype]).max)],
+            NUMPY[dtype],
         )
         if x.size:
             got = compiled(method, (dtype,), dtype, NATIVE[dtype])(x)
@@ -314,7 +315,7 @@ print("fine")
 """
 
 
-@NARROWER
+@narrower
 def test_narrower_vectors(features: str, bits: int) -> None:
     run_narrow(NARROW, features, bits)
 

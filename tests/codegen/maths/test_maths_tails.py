@@ -6,7 +6,7 @@ import numpy as np
 
 import tracejit as tj
 
-from ..narrow import NARROWER, run_narrow
+from ..narrow import narrower, run_narrow
 from .maths_harness import Array
 
 UNARY = (
@@ -86,7 +86,7 @@ def test_special_values() -> None:
     check(9)
 
 
-@NARROWER
+@narrower
 def test_special_values_in_narrower_vectors(features: str, bits: int) -> None:
     run_narrow(
         "from tests.codegen.maths.test_maths_tails import check\ncheck(7)\nprint('fine')", features, bits

@@ -27,12 +27,12 @@ LARGE = (50, 100)
 def executable(fn: Callable[..., Any], arrays: list[Array], donated: tuple[int, ...] = ()) -> Executable:
     """Compiled, and found to compute what the interpreter does."""
     function = tj.trace(fn, *arrays)
-    made = Executable(function, donated=donated)
+    code = Executable(function, donated=donated)
     for _ in range(2):  # the second call finds an arena that was used
-        for got, want in zip(made(arrays), interpret(function, arrays), strict=True):
+        for got, want in zip(code(arrays), interpret(function, arrays), strict=True):
             # programs add and multiply a handful of numbers of about 1, up to 5,000 of them in a sum
             np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9, err_msg=str(function))
-    return made
+    return code
 
 
 def _array(seed: int = 0, shape: tuple[int, ...] = LARGE) -> Array:
@@ -91,8 +91,8 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], float]] = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_memory_is_handed_on(name: str) -> None:
     program, arrays = PROGRAMS[name]
-    made = executable(program, [_array()])
-    assert made.arena_bytes <= arrays * 40_000 + 2_000  # and small things
+    code = executable(program, [_array()])
+    assert code.arena_bytes <= arrays * 40_000 + 2_000  # and small things
 
 
 A, ROWS = "f64[4,6]", "f64[4]"
@@ -177,14 +177,14 @@ def test_first_values_of_carries(length: int, times: int) -> None:
         y = tj.cumsum(x, 0)
 
         def step(c: Any, _: Any) -> Any:
-            one, two = c
-            return (two + tj.flip(one, 0) * 0.5, one + y[0]), None
+            left, two = c
+            return (two + tj.flip(left, 0) * 0.5, left + y[0]), None
 
         return tj.scan(step, (y, y), length=length)[0]
 
-    made = executable(once if times == 1 else twice, [_array()])
+    code = executable(once if times == 1 else twice, [_array()])
     if times == 1:
-        assert made.arena_bytes < 50_000
+        assert code.arena_bytes < 50_000
 
 
 @pytest.mark.parametrize("steps", range(5))
@@ -197,8 +197,8 @@ def test_first_values_of_loops_of_unknown_length(steps: int) -> None:
 
         return tj.while_loop(lambda c: c[0] < n, body, (0, start))[1]
 
-    made = executable(fn, [_array(), np.array(steps)])
-    assert made.arena_bytes < 50_000
+    code = executable(fn, [_array(), np.array(steps)])
+    assert code.arena_bytes < 50_000
 
 
 @pytest.mark.parametrize("length", [1, 2, 7])

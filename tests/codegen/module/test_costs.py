@@ -45,9 +45,9 @@ def test_by_hand(f: Any, args: tuple[Any, ...], expected: Cost) -> None:
 
 def test_fusion_keeps_what_members_share() -> None:
     """Softmax reads its input once and writes its result once, whatever lies between."""
-    made = cost(lambda x: tj.nn.softmax(x, axis=-1), M)
-    assert (made.read, made.written, made.transcendentals) == (4800, 4800, 600)
-    assert made.flops >= 4 * 600, "maximum, difference, exponential, sum, quotient"
+    total = cost(lambda x: tj.nn.softmax(x, axis=-1), M)
+    assert (total.read, total.written, total.transcendentals) == (4800, 4800, 600)
+    assert total.flops >= 4 * 600, "maximum, difference, exponential, sum, quotient"
 
 
 def test_loops_count_their_steps_and_branches_the_dearest() -> None:

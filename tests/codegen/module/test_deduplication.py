@@ -48,8 +48,8 @@ def test_equal_code_that_fails_says_which_op() -> None:
 def test_parallel_kernels_that_are_equal() -> None:
     x = np.linspace(0.0, 1.0, 600_000)
     f = tj.jit(lambda x, y: (tj.cumsum(tj.sin(x)), tj.cumsum(tj.sin(y))))
-    one, two = f(x, x[::-1].copy())
-    np.testing.assert_allclose(one, np.cumsum(np.sin(x)), rtol=1e-9)
+    results, two = f(x, x[::-1].copy())
+    np.testing.assert_allclose(results, np.cumsum(np.sin(x)), rtol=1e-9)
     np.testing.assert_allclose(two, np.cumsum(np.sin(x[::-1])), rtol=1e-9)
 
 

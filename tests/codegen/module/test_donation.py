@@ -28,7 +28,7 @@ def in_place(executable: Executable, arrays: list[Array]) -> list[Array]:
     ]
 
     def pointers(these: list[Array]) -> Any:
-        return (ctypes.c_void_p * max(1, len(these)))(*[one.ctypes.data for one in these])
+        return (ctypes.c_void_p * max(1, len(these)))(*[array.ctypes.data for array in these])
 
     main = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(executable.address)
     assert main(pointers(inputs), pointers(outputs)) == 0
@@ -44,8 +44,8 @@ def check(fn: Callable[..., Any], arrays: list[Array]) -> dict[int, int]:
     function = tj.trace(fn, *arrays)
     executable = Executable(function, donated=range(len(arrays)))
     want = executable(arrays)
-    for got, wanted in zip(in_place(executable, arrays), want, strict=True):
-        assert got.tobytes() == wanted.tobytes(), str(function)
+    for got, expected in zip(in_place(executable, arrays), want, strict=True):
+        assert got.tobytes() == expected.tobytes(), str(function)
     return executable.reuses
 
 

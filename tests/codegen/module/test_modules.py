@@ -88,8 +88,8 @@ def test_host_calls_run_in_order_within() -> None:
         return [b.add(g, 1), b.lcm(g, x), g]
 
     function = function_of("f", [x, y], build)
-    assert [one.tolist() for one in native(function, [x, y])] == [
-        one.tolist() for one in interpret(function, [x, y])
+    assert [result.tolist() for result in native(function, [x, y])] == [
+        result.tolist() for result in interpret(function, [x, y])
     ]
     assert Executable(function).not_lowered == ["gcd", "lcm"]
 

@@ -30,7 +30,7 @@ from tracejit.ir.interpreter import interpret
 from tracejit.ir.passes.recovery import interpreted
 from tracejit.ir.registry import Kind
 from tracejit.ir.verifier import verify
-from tracejit.runtime import compilation, tiers
+from tracejit.runtime import tiers
 from tracejit.runtime.cache import store
 
 Array = np.ndarray[Any, Any]
@@ -92,17 +92,17 @@ def run_degraded(program: Callable[[Any], Any], message: str) -> Any:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         got = flat(jitted(X))
-    assert {one.category for one in caught} == {tj.CompilerWarning}
-    texts = {str(one.message) for one in caught}
+    assert {actual.category for actual in caught} == {tj.CompilerWarning}
+    texts = {str(actual.message) for actual in caught}
     assert any(re.search(message, text) for text in texts), texts
     for text in texts:
         assert "please report it" in text
         assert text[:60] in " ".join(jitted.explain().split())
-    for one, wanted in zip(got, want, strict=True):
-        assert one.dtype == wanted.dtype
-        np.testing.assert_allclose(one, wanted, rtol=1e-12, atol=1e-13)
+    for actual, expected in zip(got, want, strict=True):
+        assert actual.dtype == expected.dtype
+        np.testing.assert_allclose(actual, expected, rtol=1e-12, atol=1e-13)
     # the code stays, and says nothing more
-    assert [one.tolist() for one in flat(jitted(X))] == [one.tolist() for one in got]
+    assert [actual.tolist() for actual in flat(jitted(X))] == [actual.tolist() for actual in got]
     return jitted
 
 
@@ -113,7 +113,7 @@ def run_degraded(program: Callable[[Any], Any], message: str) -> Any:
 def test_kernels_that_fail(program: Any, kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each kind of kernel: by NumPy, as the single op fails too."""
     used = tj.jit(program).lower(X).fused.instructions()
-    if not any(one.op.kind is kind for one in used):
+    if not any(instruction.op.kind is kind for instruction in used):
         pytest.skip("the program has none")
     monkeypatch.setattr(writer, "LOWERINGS", {**lowerings.LOWERINGS, **failing({kind})})
     jitted = run_degraded(program, "NumPy computes it")
@@ -126,7 +126,7 @@ def test_fusions_of_several_ops_that_fail(program: Any, monkeypatch: pytest.Monk
 
     def several(instruction: Instruction) -> bool:
         inside = instruction.regions[0].body
-        return sum(one.op.kind in (Kind.ELEMENTWISE, Kind.REDUCTION) for one in inside) > 1
+        return sum(instruction.op.kind in (Kind.ELEMENTWISE, Kind.REDUCTION) for instruction in inside) > 1
 
     if not any(
         instruction.op.kind is Kind.REGION and several(instruction)
@@ -186,22 +186,22 @@ def test_where_nothing_is_simpler(monkeypatch: pytest.MonkeyPatch) -> None:
             tj.jit(rows)(X)
 
 
-@pytest.mark.parametrize("name", sorted({one.name for one in passes.PIPELINE}))
+@pytest.mark.parametrize("name", sorted({pass_.name for pass_ in passes.PIPELINE}))
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_passes_that_fail(program: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is left out; without fusion each op is a kernel."""
     broken = [
-        passes.Pass(one.name, raises if one.name == name else one.apply, one.skips, one.otherwise)
-        for one in passes.PIPELINE
+        passes.Pass(pass_.name, raises if pass_.name == name else pass_.apply, pass_.skips, pass_.otherwise)
+        for pass_ in passes.PIPELINE
     ]
-    monkeypatch.setattr(compilation, "OPTIMIZE", tuple(broken[:-1]))
-    monkeypatch.setattr(compilation, "PIPELINE", tuple(broken))
+    monkeypatch.setattr(passes, "OPTIMIZE", tuple(broken[:-1]))
+    monkeypatch.setattr(passes, "PIPELINE", tuple(broken))
     run_degraded(program, f"by the pass {name}")
 
 
 def test_no_fusion_and_no_way_around(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = passes.Pass("fuse", raises, None, raises)
-    monkeypatch.setattr(compilation, "PIPELINE", (*passes.OPTIMIZE, broken))
+    monkeypatch.setattr(passes, "PIPELINE", (*passes.OPTIMIZE, broken))
     run_degraded(rows, "NumPy computes it")
 
 
@@ -275,7 +275,7 @@ def test_the_full_tier_alone_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRACEJIT_TIERS", "always")
     told: list[Any] = []
     monkeypatch.setattr("threading.excepthook", told.append)
-    broken = failing({Kind.REGION}, lambda one: True)
+    broken = failing({Kind.REGION}, lambda instruction: True)
 
     def kernel(name: str, instruction: Instruction, context: Any) -> Any:
         is_baseline = context.parameters is BASELINE.parameters
@@ -290,9 +290,9 @@ def test_the_full_tier_alone_fails(monkeypatch: pytest.MonkeyPatch) -> None:
         warnings.simplefilter("always")
         want = flat(jitted(X))
         assert tiers.BACKGROUND.wait(60)
-        assert {one.category for one in caught} == {tj.CompilerWarning}
+        assert {warning.category for warning in caught} == {tj.CompilerWarning}
     assert not told
-    assert [one.tolist() for one in flat(jitted(X))] == [one.tolist() for one in want]
+    assert [result.tolist() for result in flat(jitted(X))] == [result.tolist() for result in want]
     (program,) = jitted.explain().signatures[0].programs
     assert program.tier == "baseline"
     assert "no region today" in program.problem
@@ -326,5 +326,5 @@ def test_a_function_is_interpreted_as_one() -> None:
     function: Function = tj.trace(rows, X)
     whole = interpreted(function)
     verify(whole)
-    for one, wanted in zip(interpret(whole, [X]), interpret(function, [X]), strict=True):
-        np.testing.assert_array_equal(one, wanted)
+    for actual, expected in zip(interpret(whole, [X]), interpret(function, [X]), strict=True):
+        np.testing.assert_array_equal(actual, expected)

@@ -164,17 +164,17 @@ def cases() -> Iterator[tuple[str, Function, tuple[int, ...]]]:
 def _flat(sets: list[Any]) -> list[list[Array]]:
     """The sets of each of a function's results."""
     results = [set_ if isinstance(set_, tuple) else (set_,) for set_ in sets]
-    return [[np.asarray(one) for one in same] for same in zip(*results, strict=True)]
+    return [[np.asarray(tree) for tree in same] for same in zip(*results, strict=True)]
 
 
 def errors(results: list[Any], exact: list[Any]) -> list[float]:
     """The error of each of a function's results, of which there are several sets."""
-    found = []
+    computed = []
     for ours, right in zip(_flat(results), _flat(exact), strict=True):
         away = [np.mean(np.square(x.astype(y.dtype) - y)) for x, y in zip(ours, right, strict=True)]
         scale = np.mean([np.mean(np.square(y)) for y in right])
-        found.append(float(np.sqrt(np.mean(away) / (scale if scale > NOTHING else 1.0))))
-    return found
+        computed.append(float(np.sqrt(np.mean(away) / (scale if scale > NOTHING else 1.0))))
+    return computed
 
 
 def arrays_of(shape: tuple[int, ...], data: str, dtype: str, sets: int) -> list[Array]:
@@ -206,9 +206,9 @@ def main(words: list[str]) -> None:
             continue
         for dtype in dtypes:
             sets = 3 if np.prod(shape) > 3_000_000 else SETS if np.prod(shape) > 100_000 else 2 * SETS
-            found = {data: ratio(function, shape, data, dtype, sets) for data in DATA}
-            row = "  ".join(f"{data} {value:8.2f}" for data, value in found.items())
-            print(f"{name:32} {dtype}  {row}{'   <--' if max(found.values()) > LIMIT else ''}", flush=True)
+            ratios = {data: ratio(function, shape, data, dtype, sets) for data in DATA}
+            row = "  ".join(f"{data} {value:8.2f}" for data, value in ratios.items())
+            print(f"{name:32} {dtype}  {row}{'   <--' if max(ratios.values()) > LIMIT else ''}", flush=True)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import pytest
 import tracejit as tj
 
 from ...forked import forked
-from ..narrow import NARROWER, run_narrow
+from ..narrow import narrower, run_narrow
 
 PROGRAM = """
 import numpy as np, tracejit as tj
@@ -37,7 +37,7 @@ def test_columns_within_their_arrays(flag: str) -> None:
     assert forked(PROGRAM, TRACEJIT_CHECK=flag).strip() == "fine"
 
 
-@NARROWER
+@narrower
 def test_columns_with_narrower_vectors(features: str, bits: int) -> None:
     run_narrow(PROGRAM, features, bits)
 

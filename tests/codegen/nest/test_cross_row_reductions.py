@@ -19,7 +19,7 @@ from tracejit.ir.passes.fusion import horizontal_fusion
 
 from ...forked import forked
 from ...support import Array, function_of, interpret, native
-from ..narrow import NARROWER, run_narrow
+from ..narrow import narrower, run_narrow
 
 SHAPES = [(2, 2), (3, 1000), (17, 16), (16, 17), (67, 5), (130, 64), (9, 33), (40, 130)]
 
@@ -46,8 +46,8 @@ def check(arrays: list[Array], build: Any, nests: int = 1, rtol: float = 1e-12) 
     function = function_of("across", arrays, build)
     assert len(chunks(function)) == nests
     with np.errstate(invalid="ignore"):
-        wanted = interpret(function, arrays)
-    for got, want in zip(native(function, arrays), wanted, strict=True):
+        expected = interpret(function, arrays)
+    for got, want in zip(native(function, arrays), expected, strict=True):
         np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol)
 
 
@@ -76,20 +76,20 @@ def layernorm_gradient(b: Any, x: Any, scale: Any, shift: Any, target: Any) -> l
 @pytest.mark.parametrize("shape", SHAPES)
 def test_layernorm_gradient(shape: tuple[int, int]) -> None:
     rng = np.random.default_rng(0)
-    arrays = [rng.standard_normal(one) for one in (shape, shape[1:], shape[1:], shape)]
+    arrays = [rng.standard_normal(lengths) for lengths in (shape, shape[1:], shape[1:], shape)]
     check(arrays, layernorm_gradient, rtol=1e-10)
 
 
 def folds(b: Any, x: Any, dtype: str) -> list[Any]:
     """Reductions of rows and across them, of the rows themselves and of what is computed from them."""
     names = ["any", "all"] if dtype == "?" else ["sum", "max", "min", "prod"]
-    found = []
+    results = []
     for name in names:
         fold = getattr(b, name)
         y = b.logical_not(x) if dtype == "?" else b.add(x, x)
         row = fold(y, axes=(1,))
-        found += [row, fold(y, axes=(0,)), fold(y, axes=(0, 1)), fold(row, axes=(0,))]
-    return found
+        results += [row, fold(y, axes=(0,)), fold(y, axes=(0, 1)), fold(row, axes=(0,))]
+    return results
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i1", "i4", "u1", "?"])
@@ -218,7 +218,7 @@ def test_rows_that_go_past_the_cache(columns: int, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(streaming, "streamed_bytes", lambda: 0)
     rng = np.random.default_rng(0)
     shape = (13, columns)
-    arrays = [rng.standard_normal(one) for one in (shape, shape[1:], shape[1:], shape)]
+    arrays = [rng.standard_normal(lengths) for lengths in (shape, shape[1:], shape[1:], shape)]
     check(arrays, layernorm_gradient, rtol=1e-10)
 
 
@@ -265,6 +265,6 @@ print('fine')
 """
 
 
-@NARROWER
+@narrower
 def test_narrower_vectors(features: str, bits: int) -> None:
     run_narrow(NARROW.format(bits=bits), features, bits)

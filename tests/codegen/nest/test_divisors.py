@@ -12,7 +12,7 @@ import tracejit as tj
 from tracejit.codegen.nest import divisors
 
 from ...support import Array, ulps
-from ..narrow import NARROWER, run_narrow
+from ..narrow import narrower, run_narrow
 
 
 def numbers(dtype: str, count: int) -> Array:
@@ -59,6 +59,28 @@ def test_quotients_of_usual_numbers_are_rounded_correctly(dtype: str) -> None:
         assert (np.asarray(got) != want).sum() <= 1
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_maps_by_one_number(dtype: str) -> None:
+    """A map whose divisor is an argument, for the whole of it or for each of its rows."""
+    many, few = numbers(dtype, 611), numbers(dtype, 103)
+
+    def quotients(x: Any, y: Any) -> Any:
+        return tj.abs(x / y)
+
+    by_rows = np.asarray(tj.jit(quotients)(np.broadcast_to(many, (103, 611)).copy(), few[:, None]))
+    whole = tj.jit(quotients)
+    for number, got in zip(few, by_rows, strict=True):
+        want = np.abs(many / number)
+        for quotient in (got, np.asarray(whole(many, number))):
+            plain = np.isnan(want) | np.isinf(want) | (want == 0)
+            np.testing.assert_array_equal(quotient[plain], want[plain])
+            apart = ulps(quotient[~plain], want[~plain])
+            assert apart.size == 0 or apart.max() <= 1
+            normal = want[~plain] > np.finfo(dtype).tiny * 2.0**30
+            assert not apart[normal].any()
+
+
 def test_short_rows_are_divided_as_ever() -> None:
     x = np.random.default_rng(0).uniform(1.0, 2.0, (40, 3 * divisors.LEAST_USES))
     f = tj.jit(divided, static_argnums=2)
@@ -73,10 +95,11 @@ np.seterr(all="ignore")
 for dtype in ("f4", "f8"):
     for axis in (0, 1):
         test_every_kind_of_number_by_every_kind(dtype, axis)
+    test_maps_by_one_number(dtype)
 print('fine')
 """
 
 
-@NARROWER
+@narrower
 def test_narrower_vectors(features: str, bits: int) -> None:
     run_narrow(NARROW.format(bits=bits), features, bits)

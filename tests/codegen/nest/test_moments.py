@@ -15,7 +15,7 @@ from tracejit.ir.machine import Machine
 from tracejit.ir.passes import run_passes
 
 from ...support import Array
-from ..narrow import NARROWER, run_narrow
+from ..narrow import narrower, run_narrow
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +45,7 @@ def columns(rows: int, count: int, dtype: str) -> dict[str, Array]:
     first, last = noise.copy(), noise.copy()
     first[0] = 3e3
     last[-1] = -3e3
-    found = {
+    arrays = {
         "around zero": noise,
         "far from zero": far,
         "an outlier first": first,
@@ -54,7 +54,7 @@ def columns(rows: int, count: int, dtype: str) -> dict[str, Array]:
         "two levels": noise + np.where(np.arange(rows) < rows // 2, 0.0, 1e3)[:, None],
         "small": noise * 1e-12,
     }
-    return {name: one.astype(dtype) for name, one in found.items()}
+    return {name: array.astype(dtype) for name, array in arrays.items()}
 
 
 def exact(x: Array) -> Array:
@@ -64,12 +64,12 @@ def exact(x: Array) -> Array:
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize(("rows", "count"), [(4001, 16), (700, 33), (3000, 5), (513, 100)])
 def test_no_digits_are_lost_that_two_passes_keep(rows: int, count: int, dtype: str) -> None:
-    given = columns(rows, count, dtype)
+    arguments = columns(rows, count, dtype)
     f = tj.jit(lambda x: (x.var(axis=0), x.mean(axis=0)))
-    assert in_one_pass(f, given["small"]) == 1
-    for name, x in given.items():
+    assert in_one_pass(f, arguments["small"]) == 1
+    for name, x in arguments.items():
         want = exact(x)
-        var, mean = (np.asarray(one) for one in f(x))
+        var, mean = (np.asarray(result) for result in f(x))
         allowed = np.maximum(4 * abs(x.var(axis=0) - want), 40 * np.finfo(dtype).eps * want)
         assert (abs(var - want) <= allowed).all(), name
         near = 8 * np.finfo(dtype).eps * abs(x).mean(axis=0)
@@ -147,12 +147,12 @@ def test_other_sums_of_squares_have_a_pass_of_their_own() -> None:
 
 
 def test_bits_do_not_depend_on_the_number_of_threads() -> None:
-    x, found = np.random.default_rng(0).normal(size=(40_001, 24)), []
+    x, results = np.random.default_rng(0).normal(size=(40_001, 24)), []
     f = tj.jit(lambda x: (x.var(axis=0), x.mean(axis=0)))
     for threads in (1, 2, 3):
         with tj.threads(threads):
-            found.append([np.asarray(one).tobytes() for one in f(x)])
-    assert found[0] == found[1] == found[2]
+            results.append([np.asarray(result).tobytes() for result in f(x)])
+    assert results[0] == results[1] == results[2]
 
 
 NARROW = """
@@ -168,6 +168,6 @@ print('fine')
 """
 
 
-@NARROWER
+@narrower
 def test_narrower_vectors(features: str, bits: int) -> None:
     run_narrow(NARROW.format(bits=bits), features, bits)

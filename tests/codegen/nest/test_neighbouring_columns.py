@@ -15,7 +15,7 @@ from tracejit.codegen.module.writer import generate
 from tracejit.ir.passes import run_passes
 from tracejit.runtime.executable import Executable
 
-from ..narrow import NARROWER, run_narrow
+from ..narrow import narrower, run_narrow
 
 COUNTS = (1, 3, 7, 8, 9, 16, 31, 64, 130)
 
@@ -62,7 +62,7 @@ def test_pairs_are_two_loads_of_whole_vectors() -> None:
     assert text.count("= load <") == 2
 
 
-@NARROWER
+@narrower
 def test_with_narrower_vectors(features: str, bits: int) -> None:
     run_narrow(
         """

@@ -15,7 +15,7 @@ from tracejit.ir.passes import run_passes
 from tracejit.runtime.executable import Executable
 
 from ...support import Array, function_of, interpret, mismatch, native
-from ..narrow import NARROWER, run_narrow
+from ..narrow import narrower, run_narrow
 
 SIZES = [1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 257]
 
@@ -124,7 +124,7 @@ print('fine')
 """
 
 
-@NARROWER
+@narrower
 def test_narrower_vectors(features: str, bits: int) -> None:
     """Random programs compiled as for a machine without AVX-512, and without AVX."""
     code = NARROW.format(bits=bits, first=bits * 100)

@@ -15,7 +15,7 @@ from tracejit.codegen.nest.schedule import schedule
 from tracejit.ir.passes import run_passes
 
 from ...support import Array, function_of, interpret, native
-from ..narrow import NARROWER, run_narrow
+from ..narrow import narrower, run_narrow
 from .test_cross_row_reductions import always_chunks
 
 SHAPES = [(7, 33), (8, 64), (9, 5), (16, 2), (17, 16), (33, 40), (130, 19)]
@@ -125,11 +125,11 @@ def test_few_cycles_and_long_rows_are_done_one_by_one(monkeypatch: pytest.Monkey
 def test_bits_do_not_depend_on_the_number_of_threads() -> None:
     x, y = np.random.default_rng(0).normal(size=(20_011, 64)), np.random.default_rng(1).normal(size=20_011)
     f = tj.jit(tj.value_and_grad(lambda w: tj.log(1 + tj.exp((x * w).sum(axis=1) * y)).mean()))
-    found = []
+    results = []
     for threads in (1, 2, 3):
         with tj.threads(threads):
-            found.append([np.asarray(one).tobytes() for one in f(np.ones(64))])
-    assert found[0] == found[1] == found[2]
+            results.append([np.asarray(result).tobytes() for result in f(np.ones(64))])
+    assert results[0] == results[1] == results[2]
 
 
 NARROW = """
@@ -147,6 +147,6 @@ print('fine')
 """
 
 
-@NARROWER
+@narrower
 def test_narrower_vectors(features: str, bits: int) -> None:
     run_narrow(NARROW.format(bits=bits), features, bits)

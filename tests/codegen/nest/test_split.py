@@ -16,7 +16,7 @@ from tracejit.ir.passes import run_passes
 
 from ...forked import forked
 from ...support import Array, function_of, interpret, native
-from ..narrow import NARROWER, run_narrow
+from ..narrow import narrower, run_narrow
 
 COLUMNS = [1, 2, 3, 7, 16, 17, 63, 64, 65, 130, 300]
 LENGTHS = [65, 127, 128, 129, 1000, 1023, 4099]
@@ -157,6 +157,6 @@ print('fine')
 """
 
 
-@NARROWER
+@narrower
 def test_narrower_vectors(features: str, bits: int) -> None:
     run_narrow(NARROW.format(bits=bits), features, bits)

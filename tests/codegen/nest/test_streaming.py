@@ -17,7 +17,7 @@ from tracejit.ir.passes import run_passes
 from tracejit.runtime.executable import Executable
 
 from ...support import function_of, interpret, native
-from ..narrow import NARROWER, run_narrow
+from ..narrow import narrower, run_narrow
 
 
 @pytest.fixture(autouse=True)
@@ -92,7 +92,7 @@ print('fine')
 """
 
 
-@NARROWER
+@narrower
 def test_narrower_vectors(features: str, bits: int) -> None:
     run_narrow(NARROW.format(bits=bits), features, bits)
 

@@ -78,5 +78,5 @@ def test_what_is_not_finite(case: str, placed: list[float], expected: float) -> 
     x = np.ones(shape, "f4")
     lines = x if x.ndim == 1 else (x if shape[0] < shape[1] else x.T)[-1]
     lines[[30_000, 17_000][: len(placed)] if lines.size > 30_000 else [19_000, 7][: len(placed)]] = placed
-    found = np.asarray(tj.jit(function)(x)).reshape(-1)[-1]
-    np.testing.assert_equal(float(found), expected)
+    total = np.asarray(tj.jit(function)(x)).reshape(-1)[-1]
+    np.testing.assert_equal(float(total), expected)

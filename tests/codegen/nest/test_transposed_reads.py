@@ -12,7 +12,7 @@ import tracejit as tj
 from tracejit.codegen.instrument.access_checks import AccessChecks
 from tracejit.runtime.executable import Executable
 
-from ..narrow import NARROWER, run_narrow
+from ..narrow import narrower, run_narrow
 
 SHAPES = [(16, 16), (17, 33), (5, 40), (40, 5), (100, 64), (131, 70), (64, 257)]
 DTYPES = ["float64", "float32", "int64", "int32", "int16", "uint8", "bool"]
@@ -57,12 +57,12 @@ def test_several_leaves_and_results() -> None:
         a = x.T + y.T * z + x[0, 0]
         return a, tj.exp(-a), (z < x.T)
 
-    wanted = x.T + y.T.astype("float64") * z + x[0, 0]
+    expected = x.T + y.T.astype("float64") * z + x[0, 0]
     for got in both(lambda x, y, z: f(x, y, z)[0], x, y, z):
-        np.testing.assert_array_equal(got, wanted)
+        np.testing.assert_array_equal(got, expected)
     got = tj.jit(f)(x, y, z)
-    np.testing.assert_array_equal(got[0], wanted)
-    np.testing.assert_allclose(got[1], np.exp(-wanted), rtol=1e-15)
+    np.testing.assert_array_equal(got[0], expected)
+    np.testing.assert_allclose(got[1], np.exp(-expected), rtol=1e-15)
     np.testing.assert_array_equal(got[2], z < x.T)
     part = tj.jit(lambda x: x[3:63:2, 1:].T + 1)(x)
     np.testing.assert_array_equal(part, x[3:63:2, 1:].T + 1)
@@ -98,11 +98,11 @@ def test_which_nests_are_walked_in_squares() -> None:
 def test_threads_do_not_change_results() -> None:
     x = np.random.default_rng(8).random((700, 900))
     f = tj.jit(lambda x: tj.sin(x.T) + x.T)
-    found = []
+    results = []
     for threads in (1, 2, 3):
         with tj.threads(threads):
-            found.append(np.asarray(f(x)).tobytes())
-    assert found[0] == found[1] == found[2]
+            results.append(np.asarray(f(x)).tobytes())
+    assert results[0] == results[1] == results[2]
 
 
 def test_large_results_that_go_past_the_cache() -> None:
@@ -110,7 +110,7 @@ def test_large_results_that_go_past_the_cache() -> None:
     np.testing.assert_array_equal(tj.jit(lambda x: x.T + 1)(x), x.T + 1)
 
 
-@NARROWER
+@narrower
 def test_with_narrower_vectors(features: str, bits: int) -> None:
     run_narrow(
         """

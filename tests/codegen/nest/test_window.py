@@ -13,7 +13,7 @@ from tracejit.ir.passes import run_passes
 
 from ...forked import forked
 from ...support import Array, function_of, interpret, native
-from ..narrow import NARROWER, run_narrow
+from ..narrow import narrower, run_narrow
 
 DTYPES = ["f4", "f8", "i1", "i4", "?"]
 
@@ -76,7 +76,7 @@ def test_views_of_windows_and_windows_of_views() -> None:
         spread = b.broadcast(b.slice(turned, start=(4, 0), size=(1, 19), step=(1, 1)), shape=(12, 19))
         column = b.broadcast(b.slice(turned, start=(0, 7), size=(12, 1), step=(1, 1)), shape=(12, 19))
         outside = b.broadcast(b.slice(turned, start=(0, 0), size=(1, 1), step=(1, 1)), shape=(12, 19))
-        return [b.add(x, one) for one in (turned, back, spread, column, outside)] + [
+        return [b.add(x, operand) for operand in (turned, back, spread, column, outside)] + [
             b.mul(some, some), b.transpose(turned, perm=(1, 0))
         ]  # fmt: skip
 
@@ -86,10 +86,10 @@ def test_views_of_windows_and_windows_of_views() -> None:
 def test_row_level_windows() -> None:
     """A window among what a row's reduction is combined with; and one of a single element."""
 
-    def build(b: Any, x: Any, y: Any, one: Any) -> list[Any]:
+    def build(b: Any, x: Any, y: Any, unit: Any) -> list[Any]:
         total = b.add(b.sum(x, axes=(1,)), among_zeros(b, y, (20,), (3,)))
-        first = among_zeros(b, b.reshape(one, shape=(1,)), (20,), (19,))
-        return [b.add(total, first), b.add(b.sum(x, axes=(0, 1)), one)]
+        first = among_zeros(b, b.reshape(unit, shape=(1,)), (20,), (19,))
+        return [b.add(total, first), b.add(b.sum(x, axes=(0, 1)), unit)]
 
     check([values((20, 37)), values((9,)), np.array(3.0)], build)
 
@@ -106,7 +106,7 @@ def test_what_is_no_window_is_an_update() -> None:
     """Steps of 2, ones around, a window inside, and readers that want memory."""
 
     def build(b: Any, x: Any, y: Any) -> list[Any]:
-        zeros, ones = (b.full(value=one, shape=(20,), dtype=x.dtype) for one in (0.0, 1.0))
+        zeros, ones = (b.full(value=fill, shape=(20,), dtype=x.dtype) for fill in (0.0, 1.0))
         every = b.update(zeros, y, start=(1,), step=(2,))
         around = b.update(ones, y, start=(1,), step=(1,))
         window = among_zeros(b, y, (12,), (1,))
@@ -217,7 +217,7 @@ print('fine')
 """
 
 
-@NARROWER
+@narrower
 def test_narrower_vectors(features: str, bits: int) -> None:
     run_narrow(NARROW.format(bits=bits), features, bits)
 
@@ -253,7 +253,7 @@ def test_lines_inside_the_windows_have_no_checks(flag: str) -> None:
     assert forked(STENCILS, TRACEJIT_CHECK=flag).strip() == "fine"
 
 
-@NARROWER
+@narrower
 def test_lines_inside_the_windows_with_narrower_vectors(features: str, bits: int) -> None:
     run_narrow(STENCILS, features, bits)
 
