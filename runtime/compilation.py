@@ -13,7 +13,7 @@ from ..ir.errors import CompileError
 from ..ir.failures import not_ours, warn_of_failure
 from ..ir.graph import Function
 from ..ir.machine import Machine, machine, use_machine
-from ..ir.passes import OPTIMIZE, PIPELINE, run_passes
+from ..ir.process.collector import collector_paused
 from ..ir.process.locks import computed_once
 from ..ir.records import record
 from .cache.code import Code, instruction_text, load_code, read_instruction, store_code
@@ -51,12 +51,16 @@ class Compilation:
     @computed_once
     def optimized(self) -> Function:
         """After the passes before fusion."""
+        from ..ir.passes import OPTIMIZE, run_passes  # not loaded for what is found on disk
+
         with use_machine(self.machine):
             return run_passes(self.source, OPTIMIZE, failures=self.fallbacks)
 
     @computed_once
     def fused(self) -> Function:
         """After fusion, what code is generated from."""
+        from ..ir.passes import OPTIMIZE, PIPELINE, run_passes
+
         with use_machine(self.machine):
             return run_passes(self.optimized, PIPELINE[len(OPTIMIZE) :], failures=self.fallbacks)
 
@@ -74,6 +78,10 @@ class Compilation:
 
     def run(self) -> CompilationResult:
         """The machine code, from disk where it is there."""
+        with collector_paused():
+            return self._run()
+
+    def _run(self) -> CompilationResult:
         start = time.perf_counter()
         key = self._key()
         code = None if key is None else load_code(key)

@@ -22,8 +22,8 @@ from .cache.store import CACHE
 
 #: What the optimized tier takes LLVM more than the baseline one, in milliseconds: for a module, and for a
 #: character of its text; measured on the benchmarks.
-_SAVED_PER_MODULE: Final = 2.0
-_SAVED_PER_CHARACTER: Final = 0.0005
+_SAVED_PER_MODULE: Final = 3.0
+_SAVED_PER_CHARACTER: Final = 0.0009
 _CYCLES_PER_MILLISECOND: Final = 3e6
 #: There is a baseline tier where it saves so many milliseconds: for less the thread and the second linking
 #: cost what it gains.

@@ -26,13 +26,17 @@ def is_user_file(file: str) -> bool:
     return file.startswith(_DEMO) or not file.startswith((*_ROOTS, _NUMPY, "<frozen"))
 
 
+#: One object for all ops of a line.
+_location = functools.lru_cache(maxsize=4096)(Location)
+
+
 def user_location() -> Location | None:
     """The line of the user's program that is running, None if there is none."""
     frame = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
         if is_user_file(file):
-            return Location(file, frame.f_lineno)
+            return _location(file, frame.f_lineno)
         if file.startswith(_COMMANDS):
             return None
         frame = frame.f_back  # type: ignore[assignment]

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 
 from ...codegen.interface import LONE_NUMBERS, PARALLEL_FOR, Library, out_of_memory
 from ...ir.graph import Function
+from ...ir.registry import Kind
 from ..cache.code import Code
 from ..cache.objects import link, support_image
 from ..tiers import BACKGROUND, tiers_are_on
@@ -21,7 +22,7 @@ def single_gemm_code(fused: Function, donated: Collection[int]) -> Code | None:
     Where its own kernel would not use the product functions and they are not there yet, they are made in the
     background, for the next product.
     """
-    if donated or not tiers_are_on():
+    if donated or not tiers_are_on() or all(each.op.kind is not Kind.CONTRACTION for each in fused.body):
         return None
     from ...codegen.llvm.target import host
     from ...codegen.module.single_gemm import single_gemm_product

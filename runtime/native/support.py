@@ -6,39 +6,49 @@ Loaded where the disk cache does not have them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, Final
 
-from ...codegen.kernels.gemm.library import driver_text, kernels_text
 from ...codegen.llvm.compiler import emit_object
 from ...codegen.llvm.target import host
-from ...codegen.module.single_gemm import single_gemm_text
-from ...codegen.native.allocator import results_text
-from ...codegen.native.eager.code import eager_code
-from ...codegen.native.eager.special_loops import special_loop
-from ...codegen.native.entry.code import entry_code
-from ...codegen.native.float_mode import float_mode_text, flushing_main_text
-from ...codegen.native.interrupts import interrupts_text
-from ...codegen.native.pool import pool_text
 from ...codegen.tiers import BASELINE, OPTIMIZED, Effort, Tier
+
+
+def _text(module: str, function: str, *first: Callable[[], Any]) -> Callable[..., str]:
+    """The `function` of a module of `codegen`, which loads when it is called; what the functions `first`
+    return comes before its arguments."""
+
+    def text(*arguments: Any) -> str:
+        write: Callable[..., str] = getattr(import_module(f"...codegen.{module}", __package__), function)
+        return write(*[value() for value in first], *arguments)
+
+    return text
+
+
+def _triple() -> str:
+    return host().triple
+
+
+_kernels_text: Final = _text("kernels.gemm.library", "kernels_text", host)
 
 #: The LLVM text of each part.
 TEXTS: Final[dict[str, Callable[..., str]]] = {
-    "eager": eager_code,
-    "entry": entry_code,
-    "float mode": lambda: float_mode_text(host().triple),
-    "flushing main": lambda: flushing_main_text(host().triple),
-    "interrupts": lambda: interrupts_text(host().triple),
-    "single gemm": single_gemm_text,
-    "pool": lambda: pool_text(host().triple),
-    "product": lambda dtype: driver_text(host(), dtype),
-    "product kernels": lambda dtype: kernels_text(host(), dtype, OPTIMIZED.parameters),
-    "results": results_text,
-    "special": lambda *arguments: special_loop(host(), *arguments),
+    "eager": _text("native.eager.code", "eager_code"),
+    "entry": _text("native.entry.code", "entry_code"),
+    "float mode": _text("native.float_mode", "float_mode_text", _triple),
+    "flushing main": _text("native.float_mode", "flushing_main_text", _triple),
+    "interrupts": _text("native.interrupts", "interrupts_text", _triple),
+    "single gemm": _text("module.single_gemm", "single_gemm_text"),
+    "pool": _text("native.pool", "pool_text", _triple),
+    "product": _text("kernels.gemm.library", "driver_text", host),
+    "product kernels": lambda dtype: _kernels_text(dtype, OPTIMIZED.parameters),
+    "results": _text("native.allocator", "results_text"),
+    "special": _text("native.eager.special_loops", "special_loop", host),
 }
 #: Parts that are too slow in plain code: their baseline tier is written in smaller sizes, with the same bits,
 #: and compiled well, save for the addresses in its loops.
 SMALL: Final[dict[str, Callable[..., str]]] = {
-    "product kernels": lambda dtype: kernels_text(host(), dtype, BASELINE.parameters),
+    "product kernels": lambda dtype: _kernels_text(dtype, BASELINE.parameters),
 }
 #: Parts that are no faster for being optimised.
 _PLAIN: Final = ("float mode", "flushing main", "interrupts", "single gemm", "pool", "product", "results")

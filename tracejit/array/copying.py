@@ -10,10 +10,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..arguments.errors import checks_itself
+from ..arguments.errors import checks_itself, named
+from ..eager.native_ops import NativeCall
 from ..eager.tensor import Tensor, rebuilt
 from ..eager.views import lies_in_order
 from ..ir.errors import GradientError
+from ..ir.registry import OPS
 from ..state import STATE
 from . import manipulation
 from .operands import run
@@ -21,15 +23,19 @@ from .operands import run
 _ROWS: Final = "C"
 
 
+@named("copy")
+def _copy(x: Tensor) -> Tensor:
+    """A copy in C order."""
+    return run("copy" if lies_in_order(x) else "contiguous", x)
+
+
+_COPY: Final = NativeCall(OPS["copy"], _copy, np.ndarray.copy)
+
+
 @checks_itself  # `manipulation.copy` does, and a wrapper would cost half of a small copy's time
 def copy(x: Tensor, order: str = _ROWS) -> Tensor:
     """A copy of `x` that lies in C order, as ``numpy.ndarray.copy`` makes it, or in `order`."""
-    if order is not _ROWS:
-        return manipulation.copy(x, order)
-    data = x._data
-    if (type(data) is np.ndarray and data.flags.c_contiguous) or lies_in_order(x):
-        return manipulation.COPY.run(x)  # type: ignore[no-any-return]
-    return run("contiguous", x)
+    return _COPY.run(x) if order is _ROWS else manipulation.copy(x, order)
 
 
 def in_order(x: Tensor) -> Tensor:

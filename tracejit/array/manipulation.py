@@ -343,10 +343,12 @@ def astype(x: Any, dtype: Any, *, copy: bool = True) -> Tensor:
     ``numpy.ndarray.astype``. Gradients pass between floating dtypes.
     """
     dtype = as_dtype(dtype)
-    if type(x) is Tensor and is_complex(x.dtype):
-        warn_of_lost_parts(x.dtype, dtype)
-    if copy and type(x) is Tensor and x.dtype is not dtype:
-        return _CAST.run(x, dtype)  # type: ignore[no-any-return]
+    if type(x) is Tensor:
+        own = x.dtype
+        if is_complex(own):
+            warn_of_lost_parts(own, dtype)
+        if copy and own is not dtype:
+            return _CAST.run(x, dtype)  # type: ignore[no-any-return]
     return converted(as_tensor(x), dtype, copy=copy)
 
 

@@ -120,16 +120,21 @@ class _NativeFunction(abc.ABC):
 
 
 class NativeCall(_NativeFunction):
-    """A `_NativeFunction` that calls the op's builtin function of NumPy's (`registry.Builtin`).
+    """A `_NativeFunction` that calls the op's builtin function of NumPy's (`registry.Builtin`), or
+    `function`, which gives the same values in another order in memory.
 
     It wraps what that gives for the arrays of the operands, and records it where an operand requires a
     gradient and the result is floating. The result of a view in the memory of its operand becomes its view.
     """
 
-    __slots__ = ("step",)
+    __slots__ = ("function", "step")
 
-    def __init__(self, op: Op | Composite, slow: Callable[..., Any]) -> None:
+    def __init__(
+        self, op: Op | Composite, slow: Callable[..., Any], function: Callable[..., Any] | None = None
+    ) -> None:
         super().__init__(op, slow)
+        assert op.builtin is not None
+        self.function = function or op.builtin.function
         #: Of a view, what makes its steps.
         self.step = step_of(op) if all(each.kind is Kind.VIEW for each in ops_of(op)) else None
         self.run = _counted(slow)
@@ -139,7 +144,7 @@ class NativeCall(_NativeFunction):
         assert builtin is not None
         first, operands = (len(builtin.arguments), 0) if params[0].startswith("*") else (0, len(params))
         return natives.make_call(
-            builtin.function, slow, self.remember,
+            self.function, slow, self.remember,
             first=first, operands=operands, second=builtin.second, step=self.step,
         )  # fmt: skip
 

@@ -33,8 +33,9 @@ _OF_MATH_ELSEWHERE: Final = {
 
 #: Ends the error of a symbol that becomes an ndarray: NumPy has not said what it wants that for.
 INSTEAD_OF_NUMPY: Final = (
-    "np.stack([x, y]) for np.array([x, y]), np.zeros_like(x) or tj.zeros for arrays to write x into, "
-    "tj.asarray(a)[i] for a NumPy array a, and tj.pure_callback for what tracejit lacks"
+    "tj.asarray(x) for np.asarray(x), np.stack([x, y]) for np.array([x, y]), np.zeros_like(x) or tj.zeros "
+    "for arrays to write x into, tj.asarray(a)[i] for a NumPy array a, and tj.pure_callback for what "
+    "tracejit lacks"
 )
 
 
@@ -52,11 +53,16 @@ def no_value(asked: str, instead: str, value: Value, *, tracing: bool) -> Concre
 
 
 def asked_by(asked: str, instead: str) -> tuple[str, str]:
-    """`asked` and `instead` of an error, in the words of a function of ``math`` or ``scipy.special`` that the
-    user called, if that wants the value."""
+    """`asked` and `instead` of an error, in the words of a function of ``math``, ``scipy.special`` or NumPy
+    that the user called, if that wants the value."""
     frame: Any = sys._getframe(1)
+    inner: Any = None
     while frame is not None and not is_user_file(frame.f_code.co_filename):
-        frame = frame.f_back
+        inner, frame = frame, frame.f_back
+    if inner is not None and str(inner.f_globals.get("__name__")).startswith("numpy."):
+        name = _of_numpy(inner)
+        if name and hasattr(sys.modules["tracejit"], name):
+            return f"np.{name}", f"tj.{name}"
     while frame is not None and str(frame.f_globals.get("__name__")).startswith("scipy."):
         frame = frame.f_back
     function = None if frame is None else _called_function(frame)
@@ -70,6 +76,17 @@ def asked_by(asked: str, instead: str) -> tuple[str, str]:
     for part in ours.split("."):
         namespace = getattr(namespace, part, None)
     return f"{place}.{label}(x)", instead if namespace is None else f"tj.{ours}(x)"
+
+
+def _of_numpy(frame: Any) -> str:
+    """The public name of the function, or the object, of NumPy's that `frame` runs for; empty if it has
+    none."""
+    owner = frame.f_locals.get("self")
+    names = [type(owner).__name__, *[name for name in ("r_", "c_") if getattr(np, name) is owner]]
+    for name in (frame.f_code.co_name, *reversed(names)):
+        if not name.startswith("_") and hasattr(np, name):
+            return str(name)
+    return ""
 
 
 def _called_function(frame: Any) -> Any:

@@ -145,7 +145,7 @@ class Tensor(Signatures):
         if self._requires_grad:
             raise GradientError(
                 "numpy() on a tensor that requires grad would lose the graph; use x.detach().numpy(), or in "
-                "place of np.array([x, y]) np.stack([x, y])"
+                "place of np.array([x, y]) np.stack([x, y]); tj.jit(tj.grad(f)) follows np.array"
             )
         return data
 

@@ -29,7 +29,7 @@ def call_op(op: Op, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
     Raises TracejitError for a wrong number of inputs, AttributeValueError for wrong attributes, and
     KernelError where nothing can run the op.
     """
-    if op.kind is Kind.REGION:
+    if op.kind.traits.grouped:
         raise TracejitError(f"{op.name}: an op with regions cannot be called by name")
     fixed = len(op.params) - op.variadic
     if len(inputs) < fixed or (len(inputs) > fixed and not op.variadic):

@@ -73,7 +73,7 @@ def _gradient(
     op: Op, fn: Callable[..., Any], inputs: Any, outputs: Any, *, save_all_inputs: bool
 ) -> Gradient:
     where = f"register_gradient {op.name!r}"
-    if op.kind in (Kind.REGION, Kind.CREATION):
+    if op.kind.traits.grouped or op.kind is Kind.CREATION:
         raise TracejitError(f"{where}: an op of kind {op.kind.value} has no gradient to replace")
     if not callable(fn):
         raise TracejitError(f"{where}: expected a function, got {type(fn).__name__}")

@@ -109,8 +109,8 @@ def register_kernel(
 def _fields(op: Op, kernel: Kernel) -> dict[str, Any]:
     """What the op's record says once it has `kernel`, which gets its ``call``."""
     where, fn = f"register_kernel {op.name!r} for {kernel.backend!r}", kernel.fn
-    if op.kind is Kind.REGION:
-        raise TracejitError(f"{where}: an op of kind region runs its regions")
+    if op.kind.traits.grouped:
+        raise TracejitError(f"{where}: an op of kind {op.kind.value} runs its regions")
     if kernel.backend == LLVM:
         return _native_fields(op, kernel, where)
     if not callable(fn) or is_c_function(fn):

@@ -9,7 +9,7 @@ from .tables import LLVM, NUMPY, TABLES, Kernel
 
 def has_numpy(op: Op) -> bool:
     """Whether eager mode can run `op`."""
-    return op.kind is not Kind.REGION and not getattr(op.eval, "is_missing", False)
+    return not op.kind.traits.grouped and not getattr(op.eval, "is_missing", False)
 
 
 def has_native(op: Op) -> bool:

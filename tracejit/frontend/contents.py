@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
-from types import FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
 import numpy as np
@@ -37,6 +37,9 @@ _MOST_CONTENTS: Final = 20_000
 class Contents(Attributes):
     """What containers hold."""
 
+    #: The code that is being followed, callers first.
+    _running: list[CodeType]
+
     def __init__(self) -> None:
         super().__init__()
         self._contents = 0
@@ -59,6 +62,7 @@ class Contents(Attributes):
             self.escape(key)
             return UNKNOWN
         if not isinstance(owner, Place):
+            self.note_key(key)
             self.escape(key)
             return UNKNOWN
         value = owner.value
@@ -67,12 +71,20 @@ class Contents(Attributes):
             return TRACED
         if isinstance(value, (dict, *SEQUENCES)):
             return self._item_of_container(owner, key)
+        if isinstance(value, np.ndarray):
+            self.note_key(key)
         method = in_classes(type(value).__mro__, "__getitem__")
         if isinstance(method, FunctionType) and is_user_function(method):
             return self.call(self._attribute(owner, "__getitem__"), [key], {}, None, None)
         self.escape(owner)
         self.escape(key)
         return UNKNOWN
+
+    def note_key(self, key: Any) -> None:
+        """Note that the code that is followed reads or writes items by `key`, if that is traced."""
+        parts = key.items if isinstance(key, Group) else (key,)
+        if any(option is TRACED for part in parts for option in options(part)):
+            self.uses.traced_keys.add(self._running[-1])
 
     def _item_of_group(self, group: Group, key: Any) -> Any:
         literal = key.value if isinstance(key, Constant) else MISSING

@@ -6,7 +6,7 @@ import functools
 import os
 import re
 from collections.abc import Iterable
-from types import CodeType, FunctionType, MethodType
+from types import FunctionType, MethodType
 from typing import Any, Final
 
 import numpy as np
@@ -52,9 +52,6 @@ def _holds_tensors(value: Any) -> bool:
 class LibraryCalls(Operations):
     """What functions of this library, of Python and of NumPy do with their arguments."""
 
-    #: The code that is being followed, callers first.
-    _running: list[CodeType]
-
     def hand_over(self, positional: Iterable[Any], named: dict[str, Any]) -> Any:
         """Hand arguments to a function that is not followed."""
         for value in (*positional, *named.values()):
@@ -97,7 +94,7 @@ class LibraryCalls(Operations):
         inner = self._user_functions(function)
         if inner:
             kind = getattr(getattr(function, "__code__", None), "co_qualname", "").partition(".")[0]
-            kind = {"_make": "jit"}.get(kind, kind)
+            kind = {"_make": "jit"}.get(kind, getattr(function, "transform", kind))
             rules = list(getattr(function, "__rules__", ()))
             for user_function in inner:
                 transformed = Transformed(

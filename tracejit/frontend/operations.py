@@ -123,6 +123,7 @@ class Operations(Contents):
 
     def store_item(self, owner: Any, key: Any, value: Any) -> None:
         """``owner[key] = value``"""
+        self.note_key(key)
         self.escape(key)
         for option in options(owner):
             if isinstance(option, Group):

@@ -71,12 +71,14 @@ class Uses:
     frozen: dict[str, None]
     #: Functions of the user's that were followed, by identity.
     followed: dict[int, FunctionType]
+    #: Code that reads items of what is no tensor, or writes items, by keys that are traced.
+    traced_keys: set[CodeType]
     #: Where code assigns an attribute: by the object's identity and the name, the file and the line.
     stores: dict[tuple[int, str], tuple[str, int]]
 
     @classmethod
     def empty(cls) -> Uses:
-        return cls({}, {}, {}, {}, set(), {}, {}, {}, {}, {}, {})
+        return cls({}, {}, {}, {}, set(), {}, {}, {}, {}, {}, set(), {})
 
     def guard(self, kind: type[Guard], place: Place, expected: Any) -> None:
         """Ask for `expected` to hold at `place`."""

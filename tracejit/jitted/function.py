@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..eager.tensor import Tensor
+from ..export.methods import Exportable
 from ..frontend.reads import read_function
 from ..frontend.usage import Numbers, Uses
 from ..ir.dtypes import default_dtype
@@ -22,7 +23,7 @@ from ..ir.errors import GradientError, TraceError, TracejitError
 from ..ir.graph import Function
 from ..ir.process.locks import ForkLock
 from ..ir.types import TensorType
-from ..loops.conversion import loops_traced
+from ..loops.conversion import loops_traced, to_rewrite
 from ..pytree import TreeDef, flatten
 from ..state import STATE
 from ..tracing.tracer import Traced, trace_flat
@@ -69,7 +70,7 @@ _MOST_VARIANTS = 8
 _MOST_ATTEMPTS = 4
 
 
-class JitFunction(Viewable, Bindable):
+class JitFunction(Exportable, Viewable, Bindable):
     """A function that compiles itself for the types it is called with. Made by ``tj.jit``."""
 
     # An instance's own ``__call__``, found through the class: the native entry without a Python frame around.
@@ -116,10 +117,6 @@ class JitFunction(Viewable, Bindable):
 
     def __repr__(self) -> str:
         return f"<jit of {getattr(self._fn, '__qualname__', self._fn)!s}, {len(self._signatures)} signatures>"
-
-    def __reduce__(self) -> str:
-        """As of functions: a copy is the function itself, and a pickle says where it is found."""
-        return str(getattr(self, "__qualname__", self))
 
     # -- calling ----------------------------------------------------------------------------------
 
@@ -254,8 +251,8 @@ class JitFunction(Viewable, Bindable):
         STATE.recording, STATE.blocked = True, False
         try:
             symbols = [(*symbol_type(type_), name) for type_, name in zip(types, names, strict=True)]
-            followed = uses.followed.values()
-            with loops_traced(self._loops, self._name, followed, self._checkpoint_every) as reports:
+            rewritten = to_rewrite(uses.followed.values(), uses.traced_keys)
+            with loops_traced(self._loops, self._name, rewritten, self._checkpoint_every) as reports:
                 traced = trace_flat(run, symbols, self._branches(leaves, prefix), numbers)
             traced.loops = reports(len(traced.function.body))
             return uses, numbers, traced

@@ -19,6 +19,7 @@ from ..frontend.attributes import METHODS
 from ..ir.errors import TraceError
 from ..ir.graph import Value
 from ..pytree import is_container, tree_leaves
+from ..sending import Sendable
 
 #: Instances without attributes of their own, and classes, whose functions are kept.
 _MOST: Final = 64
@@ -51,7 +52,7 @@ def is_instance(value: Any) -> bool:
     return not isinstance(value, _LEAVES) and not is_container(type(value))
 
 
-class Bindable:
+class Bindable(Sendable):
     """What becomes a function of its own for each instance of the class that it is an attribute of."""
 
     __slots__ = ()
@@ -100,19 +101,33 @@ class Bindable:
     def _bind(self, method: MethodType) -> Any:
         make: Any = type(self)
         first = self._fn.__code__.co_varnames[:1]
-        function = make(
-            method,
-            _shifted(self._static_argnums),
-            self._static_argnames.difference(first),
-            self._max_paths,
-            _shifted(self._donated[0]),
-            self._donated[1].difference(first),
-            self._loops,
-            self._flush_denormals,
-            self._checkpoint_every,
-        )
+        shifted = {
+            "static_argnums": _shifted(self._static_argnums),
+            "static_argnames": self._static_argnames.difference(first),
+            "donate_argnums": _shifted(self._donated[0]),
+            "donate_argnames": self._donated[1].difference(first),
+        }
+        function = make(method, **{**self._making()[1], **shifted})
         function._owner = method.__self__
         return function
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if self._owner is None:
+            return super().__reduce_ex__(protocol)
+        return getattr, (self._owner, self._fn.__name__)
+
+    def _making(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        options = {
+            "static_argnums": tuple(sorted(self._static_argnums)),
+            "static_argnames": tuple(sorted(self._static_argnames)),
+            "max_paths": self._max_paths,
+            "donate_argnums": tuple(sorted(self._donated[0])),
+            "donate_argnames": tuple(sorted(self._donated[1])),
+            "loops": self._loops,
+            "flush_denormals": self._flush_denormals,
+            "checkpoint_every": self._checkpoint_every,
+        }
+        return (self._fn,), options
 
 
 def _shifted(numbers: frozenset[int]) -> tuple[int, ...]:

@@ -24,7 +24,7 @@ from ..eager.tensor import Tensor
 from ..ir.dtypes import INT64
 from ..ir.errors import ArgumentError, LinAlgError, ShapeError
 from ..ir.types import normalize_axis
-from .operands import factored, identity, inexact_argument, matrices, square_matrices, with_right_side
+from .operands import factored, inexact_argument, matrices, square_matrices, with_right_side
 
 
 class LstsqResult(NamedTuple):
@@ -58,11 +58,9 @@ def solve(a: Any, b: Any) -> Tensor:
     return reshaped(solution, solution.shape[:-1]) if vector else solution
 
 
-def _solved(a: Tensor, right: Tensor, on_singular: str = "raise") -> Tensor:
+def _solved(a: Tensor, right: Tensor) -> Tensor:
     lu, _, permutation = factored(a)
-    return run(
-        "lu_solve", a, lu, permutation, right, transpose=False, conjugate=False, on_singular=on_singular
-    )
+    return run("lu_solve", a, lu, permutation, right, transpose=False, conjugate=False, on_singular="raise")
 
 
 def inv(a: Any) -> Tensor:
@@ -76,13 +74,17 @@ def inv(a: Any) -> Tensor:
 
     Raises LinAlgError for singular matrices. Semantics: ``numpy.linalg.inv``.
     """
-    x = square_matrices("linalg.inv", a)
-    return _solved(x, identity(x, x.shape[-1]))
+    return _inverted(square_matrices("linalg.inv", a), "raise")
 
 
 def inverse_or_nonfinite(a: Tensor) -> Tensor:
     """The inverses; of singular matrices infinities and NaN."""
-    return _solved(a, identity(a, a.shape[-1]), "ignore")
+    return _inverted(a, "ignore")
+
+
+def _inverted(a: Tensor, on_singular: str) -> Tensor:
+    lu, _, permutation = factored(a)
+    return run("inverse", a, lu, permutation, on_singular=on_singular)
 
 
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Tensor:
@@ -132,7 +134,8 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> LstsqResult:
         >>> tj.linalg.lstsq([[1.0], [1.0]], [1.0, 3.0]).x
         tensor([2.])
 
-    Raises LinAlgError where the singular values do not converge. Semantics: ``numpy.linalg.lstsq``.
+    Raises LinAlgError for matrices with NaN or infinities; under a trace the solution of the latter is NaN.
+    Semantics: ``numpy.linalg.lstsq``.
     """
     name = "linalg.lstsq"
     x = matrices(name, a)
@@ -146,11 +149,18 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> LstsqResult:
         rcond = epsilon
     solution = matmul(_pinv(name, x, rcond), right)
     values = run("svdvals", x)
+    finite = run("all", run("isfinite", values), axes=(values.ndim - 1,))
+    if is_tracing():
+        finite = run("broadcast", reshaped(finite, (*finite.shape, 1, 1)), shape=solution.shape)
+        solution = run("where", finite, solution, math.nan)
+    elif not finite._data.all():
+        raise LinAlgError(f"{name}: SVD did not converge: the matrix has infinities")
     largest = values[..., :1] if values.shape[-1] else values
     kept = run("gt", values, cast(floating(as_tensor(rcond)), values.dtype) * largest)
     rank = run("sum", run("cast", kept, dtype=INT64), axes=(values.ndim - 1,))
     difference = right - matmul(x, solution)
-    residuals = run("sum", difference * difference, axes=(difference.ndim - 2,))
+    squares = run("real", difference * run("conj", difference)) if x.dtype.kind == "c" else difference**2
+    residuals = run("sum", squares, axes=(difference.ndim - 2,))
     none = rows <= columns or (not is_tracing() and bool((rank._data < columns).any()))
     if none:
         residuals = filled(0.0, (0,), values.dtype)

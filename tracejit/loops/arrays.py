@@ -12,6 +12,7 @@ from ..eager.tensor import Tensor
 from ..ir.builder import Builder
 from ..ir.graph import Function, Value
 from ..ir.passes.array_loops.conversion import loops_to_arrays
+from ..ir.passes.array_loops.counted_loops import count_loops
 from ..ir.registry import Attrs, Op
 from ..ir.types import TensorType
 from ..state import STATE
@@ -29,7 +30,7 @@ def apply_loop(
     if _repeats(tracer):
         return apply_with_regions(op, operands, attrs, regions)
     function = _function_of(tracer, op, operands, attrs, regions)
-    rewritten = loops_to_arrays(function)
+    rewritten = loops_to_arrays(count_loops(function))
     if rewritten is function:
         return apply_with_regions(op, operands, attrs, regions)
     results = replay(rewritten, operands, located=True)

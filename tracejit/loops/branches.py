@@ -14,7 +14,7 @@ from ..control.branches import agree
 from ..control.carry import Region, as_leaf, shared_captures, traced
 from ..eager.tensor import Tensor, wrap
 from ..eager.views import chain_of
-from ..ir.graph import Function, Value
+from ..ir.graph import Function, Instruction, Value
 from ..ir.registry import OPS, Kind
 from ..state import STATE
 from ..tracing.regions import apply_with_regions, replay
@@ -214,36 +214,47 @@ def _appended(parent: Any, test: Tensor, regions: Sequence[Region]) -> list[Tens
 
 
 def _share_reads(parent: Any, region: Region) -> None:
-    """Let `region` use the elements that its `parent` has read already: the gradient of a read inside a
-    branch is an array for each step."""
-    reads = {
-        (instruction.operands, repr(instruction.attrs)): instruction.results[0]
+    """Let `region` use the elements that its `parent` has read already, at equal indices: the gradient of a
+    read inside a branch is an array for each step, and a branch without reads may be a select."""
+    done = {
+        _content(instruction, instruction.operands): instruction.results[0]
         for instruction in parent.body
-        if instruction.op.kind is Kind.GATHER
+        if instruction.op.kind in (Kind.GATHER, Kind.ELEMENTWISE, Kind.CREATION)
     }
     tracer = region.tracer
     outside = {inner: outer for outer, inner in tracer.captured.items()}
+    #: What values of the branch are outside of it: those of indices, too.
+    equal = dict(outside)
     shared: dict[Value, Value] = {}
     body = []
     for instruction in tracer.body:
-        if instruction.op.kind is Kind.GATHER and all(operand in outside for operand in instruction.operands):
-            operands = tuple([outside[operand] for operand in instruction.operands])
-            outer = reads.get((operands, repr(instruction.attrs)))
-            if outer is not None:
+        outer = None
+        if all(operand in equal for operand in instruction.operands):
+            outer = done.get(_content(instruction, [equal[operand] for operand in instruction.operands]))
+        if outer is not None:
+            equal[instruction.results[0]] = outer
+            if instruction.op.kind is Kind.GATHER:
                 shared[instruction.results[0]] = tracer.lift(wrap(outer))
                 continue
         body.append(instruction)
     if shared:
-        tracer.body[:] = [
-            instruction.replace(operands=tuple([shared.get(x, x) for x in instruction.operands]))
-            for instruction in body
-        ]
         region.results[:] = [shared.get(result, result) for result in region.results]
-        used = {operand for instruction in tracer.body for operand in instruction.operands}
-        used.update(region.results)
+        used = set(region.results)
+        tracer.body.clear()
+        for instruction in reversed(body):
+            if instruction.results[0] in equal and instruction.results[0] not in used:
+                continue  # an index of what is read outside
+            operands = tuple([shared.get(x, x) for x in instruction.operands])
+            used.update(operands)
+            tracer.body.insert(0, instruction.replace(operands=operands))
         for inner, outer in outside.items():
             if inner not in used:
                 del tracer.captured[outer], tracer.holders[outer]
+
+
+def _content(instruction: Instruction, operands: Sequence[Value]) -> object:
+    """What is equal for instructions with equal results, of `operands`."""
+    return instruction.op.name, tuple(operands), repr(instruction.attrs), instruction.results[0].type
 
 
 def _is_cheap(body: Function) -> bool:

@@ -78,6 +78,8 @@ def checked_callee(function: Any) -> Any:
     inner = getattr(function, "_fn", None)
     if callable(inner) and _is_library(type(function)):  # a jitted function
         return checked_callee(inner)
+    if hasattr(type(function), "of"):  # what a transform made of a function
+        return function.of(checked_callee(function.__wrapped__))
     if isinstance(function, functools.partial):
         return functools.partial(checked_callee(function.func), *function.args, **function.keywords)
     if _is_library(type(function)) or _is_library(function):
@@ -101,7 +103,7 @@ def _function(function: FunctionType) -> Any:
     if not is_user_function(function):
         if _is_library(function):
             return _with_checked_functions(function)
-        wrapped = getattr(function, "__wrapped__", None)  # what a transform made of a function
+        wrapped = getattr(function, "__wrapped__", None)
         if is_user_file(function.__code__.co_filename) or not isinstance(wrapped, FunctionType):
             wrapped = None
         if wrapped is not None and (is_checked(wrapped.__code__) or not is_user_function(wrapped)):

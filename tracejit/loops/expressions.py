@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import ast
-import math
 from typing import Any, Final
+
+from .conversion import CREATIONS, INDEXED_BUILDERS, WITH_STAND_INS
 
 #: Stand for the object that rewritten code calls, and for descriptions of loops, until the code is compiled.
 RUNTIME: Final = "\0loops"
 #: Builtins that loops go along.
 ITERATIONS: Final = frozenset(("range", "enumerate", "zip", "reversed", "arange"))
-#: Functions that make arrays whose elements are written later.
-CREATIONS: Final = frozenset(
-    ("zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like")
-)
-#: Names of functions that have stand-ins everywhere.
-_STAND_INS: Final = frozenset(name for name in vars(math) if name not in ("floor", "ceil")) | {
-    *("array", "asarray", "stack", "tensor"),
-    "round",
-    *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)),
-    *("bool_", "float16", "float32", "float64"),
-}
 _EAGER: Final = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
 
 
@@ -35,6 +25,13 @@ def thunk(value: ast.expr) -> ast.Lambda:
     """``lambda: value``"""
     empty = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
     return ast.copy_location(ast.Lambda(empty, value), value)
+
+
+def operator_name(node: ast.operator) -> str:
+    """The function of the module ``operator`` that computes what `node` does."""
+    name = type(node).__name__.lower()
+    names = {"mult": "mul", "div": "truediv", "bitand": "and_", "bitor": "or_", "bitxor": "xor"}
+    return names.get(name, "matmul" if name == "matmult" else name)
 
 
 def name_of(function: ast.expr) -> str:
@@ -59,6 +56,16 @@ def _is_chained(node: ast.Subscript) -> bool:
         isinstance(part, (ast.Slice, ast.Starred))
         for part in (inner.slice, *getattr(inner.slice, "elts", ()))
     )
+
+
+def _key(node: ast.expr) -> ast.expr:
+    """The key of a subscript as an expression."""
+    if isinstance(node, ast.Tuple):
+        node.elts = [_key(part) for part in node.elts]
+    if not isinstance(node, ast.Slice):
+        return node
+    bounds = [part or ast.Constant(None) for part in (node.lower, node.upper, node.step)]
+    return call("slice_of", *[ast.copy_location(bound, node) for bound in bounds], at=node)
 
 
 class InLoops(ast.NodeTransformer):
@@ -100,6 +107,10 @@ class InLoops(ast.NodeTransformer):
         return node
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
+        if name_of(node.value) in INDEXED_BUILDERS:
+            node.slice = self.visit(node.slice)
+            node.value = call("callee", node.value, at=node.value)
+            return node
         to_write = not isinstance(node.ctx, ast.Load)
         if _is_chained(node):
             node.slice = self.visit(node.slice)
@@ -146,28 +157,74 @@ class Everywhere(ast.NodeTransformer):
     ``a = 2 * TABLE``; ``math.sqrt``
     and its like are followed where Python's own would ask for a value."""
 
-    def __init__(self, written: frozenset[str], written_in_loops: frozenset[str]) -> None:
-        self._written, self._written_in_loops = written, written_in_loops
+    def __init__(
+        self, written: frozenset[str], written_in_loops: frozenset[str], *, items: bool = False
+    ) -> None:
+        """With `items`, items are read and written by what is traced, too: outside of loops, whose own
+        rewriting does so."""
+        self._written, self._written_in_loops, self._items = written, written_in_loops, items
 
     def visit_Assign(self, node: ast.Assign) -> Any:
-        names = [target.id if isinstance(target, ast.Name) else "" for target in node.targets]
-        if isinstance(node.value, ast.Call) and self._written.issuperset(names):
-            function = node.value.func
-            if name_of(function) in CREATIONS:
-                node.value.func = call("creation", function, at=function)
-        self.generic_visit(node)
-        computed = isinstance(node.value, (ast.BinOp, ast.UnaryOp, ast.Call))
-        if computed and self._written_in_loops.intersection(names):
-            node.value = call("own", node.value, at=node.value)
+        node.value = self._assigned(node.targets, node.value)
         return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        if node.value is not None:
+            node.value = self._assigned([node.target], node.value)
+        return node
+
+    def _assigned(self, targets: list[ast.expr], value: ast.expr) -> ast.expr:
+        """`value`, rewritten, that is assigned to `targets`; of tuples each part by itself."""
+        if isinstance(value, ast.Tuple) and len(targets) == 1 and isinstance(targets[0], ast.Tuple):
+            parts = targets[0].elts
+            starred = any(isinstance(part, ast.Starred) for part in (*parts, *value.elts))
+            if len(parts) == len(value.elts) and not starred:
+                pairs = zip(parts, value.elts, strict=True)
+                value.elts = [self._assigned([part], element) for part, element in pairs]
+                targets[0] = self.visit(targets[0])
+                return value
+        names = [target.id if isinstance(target, ast.Name) else "" for target in targets]
+        if (
+            isinstance(value, ast.Call)
+            and self._written.issuperset(names)
+            and name_of(value.func) in CREATIONS
+        ):
+            value.func = call("creation", value.func, at=value.func)
+        computed = isinstance(value, (ast.BinOp, ast.UnaryOp, ast.Call))
+        targets[:] = [self.visit(target) for target in targets]
+        value = self.visit(value)
+        if computed and self._written_in_loops.intersection(names):
+            value = call("own", value, at=value)
+        return value
 
     def visit_Call(self, node: ast.Call) -> Any:
         self.generic_visit(node)
-        if name_of(node.func) in _STAND_INS:
+        if name_of(node.func) in WITH_STAND_INS:
             node.func = call("callee", node.func, at=node.func)
         return node
 
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        self.generic_visit(node)
+        if name_of(node.value) in INDEXED_BUILDERS:
+            node.value = call("callee", node.value, at=node.value)
+        elif self._items and isinstance(node.ctx, ast.Load):
+            return call("item", node.value, _key(node.slice), at=node)
+        return node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        self.generic_visit(node)
+        target = node.target
+        if not (self._items and isinstance(target, ast.Subscript) and _is_deferrable(node.value)):
+            return node
+        name = ast.copy_location(ast.Constant(operator_name(node.op)), node)
+        parts = target.value, _key(target.slice), thunk(node.value)
+        return ast.copy_location(ast.Expr(call("augmented_item", name, *parts, at=node)), node)
+
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        node.decorator_list = [
+            call("callee", decorator, at=decorator) if name_of(decorator) in WITH_STAND_INS else decorator
+            for decorator in node.decorator_list
+        ]
         return node
 
     def visit_Lambda(self, node: ast.Lambda) -> Any:

@@ -18,8 +18,17 @@ from typing import Any
 
 from ..ir.records import record
 from .exits import FLAG, RETURNED, Exits, lower_block, set_flag
-from .expressions import RUNTIME, Everywhere, InLoops, Iterations, call, thunk
-from .syntax import SCOPES, Liveness, appended, assigned, has_jumps, refusal, written_in_place
+from .expressions import RUNTIME, Everywhere, InLoops, Iterations, call, operator_name, thunk
+from .syntax import (
+    SCOPES,
+    Liveness,
+    appended,
+    assigned,
+    has_jumps,
+    refusal,
+    written_by_calls,
+    written_in_place,
+)
 
 
 @record(eq=False)
@@ -79,8 +88,10 @@ class FunctionRewriter:
         documented = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
         start, body = (body[:1], body[1:]) if documented else ([], body)
         loops = [node for part in body for node in ast.walk(part) if isinstance(node, (ast.For, ast.While))]
-        everywhere = Everywhere(self._written, frozenset(written_in_place(body if inside else loops)))
-        body = [everywhere.visit(statement) for statement in body]
+        written_in_loops = frozenset(written_in_place(loops if loops and not inside else body))
+        written = self._written | written_by_calls(body)
+        visitors = [Everywhere(written, written_in_loops, items=items) for items in (False, True)]
+        body = [visitors[not (inside or _has_loops(statement))].visit(statement) for statement in body]
         if inside:
             body = self._without_returns(body)
         else:
@@ -217,7 +228,7 @@ class FunctionRewriter:
                     statement = ast.copy_location(plain, statement)
                 if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
                     operand = _name(statement.target.id, statement.target, ast.Load())
-                    operator = _constant(_operator(statement.op), statement)
+                    operator = _constant(operator_name(statement.op), statement)
                     operated = InLoops().visit(statement.value)
                     value = call("augmented", operator, operand, operated, at=statement)
                     result.append(ast.copy_location(ast.Assign([statement.target], value), statement))
@@ -337,13 +348,6 @@ def _never_assigned(names: list[str], at: ast.AST) -> ast.stmt:
     targets: list[ast.expr] = [_name(name, at, ast.Store()) for name in names]
     assign = ast.copy_location(ast.Assign(targets, _constant(None, at)), at)
     return ast.copy_location(ast.If(_constant(False, at), [assign], []), at)
-
-
-def _operator(node: ast.operator) -> str:
-    """The function of the module ``operator`` that computes what `node` does."""
-    name = type(node).__name__.lower()
-    names = {"mult": "mul", "div": "truediv", "bitand": "and_", "bitor": "or_", "bitxor": "xor"}
-    return names.get(name, "matmul" if name == "matmult" else name)
 
 
 def _name(name: str, at: ast.AST, context: ast.expr_context) -> ast.Name:

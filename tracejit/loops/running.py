@@ -20,6 +20,8 @@ from .variables import Variables, is_traced
 #: Loops of fewer steps times operations in the text of a step are unrolled. There both ways compile in 5 to
 #: 7 ms, and a call is 10-30 % faster unrolled; at four times as many it compiles two to three times as long.
 SHORT: Final = 64
+#: So many steps are run to find out whether the test depends on traced values: a number may become one.
+_PROBED: Final = 2
 #: What a variable raises that has another type, or no value, in the first step. It may keep its type from
 #: then on.
 _UNSTEADY: Final = (UnsteadyError, NameError, DTypeError, ShapeError)
@@ -80,7 +82,17 @@ def run_while(test: Callable[[], Any], body: Callable[[], Any], statement: State
         return
     reason = ""
     loop = LoopStatement(statement, variables, body, None, test)
-    if is_traced(value) or (value and _depends(loop)):
+    depends, computes = (is_traced(value), False) if is_traced(value) or not value else _depends(loop)
+    if computes and not depends:  # of few steps, the test may be a number because results are shapes
+        for _ in range(SHORT // max(statement.size, 1) if session.mode == "auto" else 0):
+            body()
+            if statement.flag and variables.get(statement.flag):
+                return
+            value = test()
+            if not value:
+                return
+        depends = True
+    if depends:
         error = _attempt(loop, session)
         if error is None:
             return
@@ -136,34 +148,39 @@ def _attempt(loop: LoopStatement, session: Session, which: str = "") -> Exceptio
     return None
 
 
-def _depends(loop: LoopStatement) -> bool:
-    """Whether the test of a ``while``, or whether a step leaves it, depends on traced values once a step has
-    run."""
+def _depends(loop: LoopStatement) -> tuple[bool, bool]:
+    """Whether the test of a ``while``, or whether a step leaves it, depends on traced values once steps have
+    run; and whether a step computes with such values."""
     session = CURRENT.session
     seen: list[bool] = []
 
     def step() -> list[Any]:
         saved = loop.variables.values(loop.statement.assigned)
         try:
-            loop.body()
-            flag = loop.variables.get(loop.statement.flag) if loop.statement.flag else False
             assert loop.test is not None
-            seen.append(is_traced(flag) or is_traced(loop.test()))
+            for _ in range(_PROBED):
+                loop.body()
+                flag = loop.variables.get(loop.statement.flag) if loop.statement.flag else False
+                again = flag if is_traced(flag) else loop.test()
+                seen.append(is_traced(again))
+                if seen[-1] or flag or not again:
+                    break
         finally:
             loop.variables.update(saved)
         return []
 
     session.attempts += 1
     marked = session.mark()
+    tracer = RegionTracer(STATE.tracer, repeats=True)
     try:
         with untaped():
-            trace_region(RegionTracer(STATE.tracer, repeats=True), step, (), ())
+            trace_region(tracer, step, (), ())
     except Exception:
-        return True  # the attempt itself will say why
+        return True, True  # the attempt itself will say why
     finally:
         session.reset(marked)
         session.attempts -= 1
-    return seen[-1]
+    return seen[-1], bool(tracer.body)
 
 
 def _each(iterable: Iterable[Any], body: Callable[[Any], Any], statement: Statement) -> None:

@@ -260,6 +260,39 @@ def _numpy_array(function: Any, ours: Any) -> Any:
     return call
 
 
+def _numpy_full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **options: Any) -> Any:
+    """``numpy.full``, of a traced number too."""
+    if options or not (is_traced(fill_value) or any(map(is_traced, tree_leaves(fill_value)))):
+        return np.full(shape, fill_value, dtype, order, **options)  # type: ignore[call-overload]
+    return creation.full(shape, fill_value, dtype)
+
+
+class _NumpyIndexed:
+    """``numpy.r_`` and ``numpy.c_``, of what is traced too."""
+
+    def __init__(self, theirs: Any, name: str) -> None:
+        self._theirs, self._name = theirs, name
+
+    def __getitem__(self, key: Any) -> Any:
+        traced = any(map(is_traced, tree_leaves(key)))
+        return (getattr(array, self._name) if traced else self._theirs)[key]
+
+
+def _numpy_vectorize(*arguments: Any, **options: Any) -> Any:
+    """``numpy.vectorize``, whose functions take what is traced too."""
+    theirs = np.vectorize(*arguments, **options)
+    ours = None
+
+    def call(*positional: Any, **named: Any) -> Any:
+        nonlocal ours
+        if not any(map(is_traced, tree_leaves((positional, named)))):
+            return theirs(*positional, **named)
+        ours = array.vectorize(*arguments, **options) if ours is None else ours
+        return ours(*positional, **named)
+
+    return functools.wraps(theirs.pyfunc)(call)
+
+
 def _joined(function: Any) -> Any:
     """``stack``, of the list that a loop has made, too."""
 
@@ -290,6 +323,13 @@ EVERYWHERE: Final[dict[Any, Any]] = {
     builtins.round: _round,
     np.array: _numpy_array(np.array, creation.array),
     np.asarray: _numpy_array(np.asarray, creation.asarray),
+    np.asanyarray: _numpy_array(np.asanyarray, creation.asarray),
+    np.ascontiguousarray: _numpy_array(np.ascontiguousarray, array.ascontiguousarray),
+    np.asfortranarray: _numpy_array(np.asfortranarray, array.asfortranarray),
+    np.full: _numpy_full,
+    np.vectorize: _numpy_vectorize,
+    np.r_: _NumpyIndexed(np.r_, "r_"),
+    np.c_: _NumpyIndexed(np.c_, "c_"),
     creation.array: _numpy_array(creation.array, creation.array),
     creation.asarray: _numpy_array(creation.asarray, creation.asarray),
     creation.tensor: _numpy_array(creation.tensor, creation.tensor),
@@ -303,9 +343,28 @@ EVERYWHERE: Final[dict[Any, Any]] = {
 def everywhere(function: Any) -> Any:
     """`function`, or what stands in for it in all rewritten code."""
     try:
-        return EVERYWHERE.get(function, function)
+        stand_in = EVERYWHERE.get(function)
     except TypeError:  # not hashable
         return function
+    if stand_in is not None:
+        return stand_in
+    if str(getattr(function, "__module__", None)).startswith("scipy.special."):
+        return _of_scipy(function)
+    return function
+
+
+def _of_scipy(function: Any) -> Any:
+    """A function of ``scipy.special``, by ours for what is traced."""
+    special = import_module("..scipy.special", __package__)
+    ours = getattr(special, getattr(function, "__name__", ""), None)
+    if ours is None:
+        return function
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        traced = any(map(is_traced, tree_leaves((arguments, options))))
+        return (ours if traced else function)(*arguments, **options)
+
+    return call
 
 
 #: What stands in for a function where a loop is traced once.

@@ -6,6 +6,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
+from .conversion import WRITERS
+
 #: Statements that open a scope of their own.
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -69,6 +71,21 @@ def written_in_place(nodes: Iterable[ast.AST]) -> set[str]:
                     base = base.value
                 if isinstance(base, ast.Name):
                     names.add(base.id)
+    return names
+
+
+def written_by_calls(nodes: Iterable[ast.AST]) -> set[str]:
+    """The names of arrays that `nodes` hand to functions of NumPy's that write them: ``np.add.at(a, ...)``,
+    ``np.put(a, ...)``, ``np.add(x, y, out=a)``."""
+    names: set[str] = set()
+    for node in nodes:
+        for inner in ast.walk(node):
+            if not isinstance(inner, ast.Call):
+                continue
+            written = [keyword.value for keyword in inner.keywords if keyword.arg == "out"]
+            if isinstance(inner.func, ast.Attribute) and inner.func.attr in WRITERS:
+                written += inner.args[:1]
+            names.update(target.id for target in written if isinstance(target, ast.Name))
     return names
 
 

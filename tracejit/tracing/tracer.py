@@ -91,15 +91,9 @@ class Tracer(Builder):
             self._weak.add(value)
         return wrap(value)
 
-    def append(self, op: Op, operands: tuple[Value, ...], attrs: Attrs, **more: Any) -> tuple[Value, ...]:
-        results = super().append(op, operands, attrs, **more)
-        self._owned.update(results)
-        return results
-
-    def repeat(self, instruction: Instruction, operands: tuple[Value, ...]) -> tuple[Value, ...]:
-        results = super().repeat(instruction, operands)
-        self._owned.update(results)
-        return results
+    def write(self, instruction: Instruction) -> None:
+        super().write(instruction)
+        self._owned.update(instruction.results)
 
     def owns(self, value: Value) -> bool:
         """Whether `value` belongs to this trace, and not to one around it or one that is over."""
@@ -114,9 +108,10 @@ class Tracer(Builder):
         self._weak.add(value)
 
     def operand_kind(self, value: Any) -> Operand:
-        if isinstance(value, Value) and value in self._weak and value.dtype is not BOOL:
-            return _WEAK_TYPES[value.dtype.kind]
-        return operand_of(value)
+        if type(value) is not Value:
+            return operand_of(value)
+        dtype = value.type.dtype
+        return _WEAK_TYPES[dtype.kind] if value in self._weak and dtype is not BOOL else dtype
 
     def narrow(self, value: Value, dtype: DType) -> None:
         """Note that `value` becomes one of `dtype`: calls with an integer that does not fit raise."""

@@ -17,7 +17,7 @@ from ...ir.dtypes import INT64, as_dtype
 from ...ir.errors import ArgumentError, DTypeError, OutOfBoundsError, ShapeError
 from ...ir.types import normalize_axes, normalize_axis
 from .. import cumulative, reductions
-from ..indexing.access import getitem, index_add, index_update
+from ..indexing.access import folded_at, getitem, index_add, index_update
 from ..joining import concatenate, stack
 from ..manipulation import broadcast_to, expand_dims, moveaxis, reshape
 from ..operands import as_tensor, cast, filled, holds_tensors, run, sliced
@@ -26,6 +26,8 @@ from .options import write_out
 
 __all__ = ["accumulate", "at", "outer", "reduce", "reduceat", "run_method"]
 
+#: Functions that writes to indices fold by.
+_FOLDS: Final = {"multiply": "mul", "maximum": "max", "minimum": "min"}
 _ASSOCIATIVE: Final = frozenset(
     [
         "bitwise_and",
@@ -214,8 +216,8 @@ def outer(name: str, x: Any, y: Any, **options: Any) -> Tensor:
 def at(name: str, x: Any, indices: Any, y: Any = None, /) -> None:
     """Write the function of ``x[indices]`` and `y` back there, once for each time that an index occurs.
 
-    ``numpy.ufunc.at``. Sums and differences take any indices; for others these must not depend on the
-    arguments of a traced function.
+    ``numpy.ufunc.at``. Sums, differences, and products and extremes of real numbers take any indices; for
+    others these must not depend on the arguments of a traced function.
     """
     label = f"{name}.at"
     ufunc: Any = getattr(np, name)
@@ -231,6 +233,10 @@ def at(name: str, x: Any, indices: Any, y: Any = None, /) -> None:
     if name in ("add", "subtract"):
         values = y if name == "add" else run("neg", as_tensor(y))
         inplace_write(x, label, (values,), lambda old, new: index_add(old, indices, new))
+        return
+    if name in _FOLDS and x.dtype.kind in "iuf":
+        mode = _FOLDS[name]
+        inplace_write(x, label, (y,), lambda old, new: folded_at(label, old, indices, new, mode))
         return
     function: Any = protocol.public_function(name)
     for key, chosen in _occurrences(label, x, indices):

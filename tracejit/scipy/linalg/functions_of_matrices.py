@@ -59,9 +59,7 @@ def _root(a: Any) -> Any:
 
     def step(_: Any, state: Any) -> Any:
         m, x = state
-        inverse = run(
-            "lu_solve", m, *_factors(m), unit, transpose=False, conjugate=False, on_singular="ignore"
-        )
+        inverse = run("inverse", m, *_factors(m), on_singular="ignore")
         new = 0.5 * (unit + 0.5 * (m + inverse))
         return new, matmul(x, 0.5 * (unit + inverse))
 

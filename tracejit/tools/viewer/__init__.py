@@ -91,7 +91,13 @@ def view(fn: Any, *args: Any, **kwargs: Any) -> View:
     traced = target._trace(args, kwargs)
     _, dynamic = target._split(args, kwargs)
     values = [*input_values(flatten(dynamic)[0]), *map(array_of, traced.captured)]
-    return view_function(traced.function, values, target._name, loops=traced.loops)
+    return view_function(
+        traced.function,
+        values,
+        target._name,
+        loops=traced.loops,
+        flush_denormals=target._flush_denormals,
+    )
 
 
 def view_function(
@@ -101,13 +107,15 @@ def view_function(
     *,
     timing: bool = True,
     loops: Sequence[LoopReport] = (),
+    flush_denormals: bool = False,
 ) -> View:
     """What becomes of a traced `function`; `inputs` are the values to time it on, as far as they are known,
-    and `loops` what became of the loops in its source.
+    `loops` what became of the loops in its source, and `flush_denormals` whether calls take denormal numbers
+    for zero.
 
     Raises TracejitError for a function that is too large to show.
     """
-    subject = ViewedFunction(label or function.name, function, inputs, tuple(loops))
+    subject = ViewedFunction(label or function.name, function, inputs, tuple(loops), flush_denormals)
     return View(document_of(subject, timing=timing))
 
 

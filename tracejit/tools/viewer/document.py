@@ -52,6 +52,8 @@ class ViewedFunction:
     inputs: Sequence[Array | None]
     #: What became of the loops in its source.
     loops: tuple[LoopReport, ...] = ()
+    #: Whether its calls take denormal numbers for zero.
+    flush_denormals: bool = False
 
 
 def document_of(subject: ViewedFunction, *, timing: bool = True) -> dict[str, Any]:
@@ -209,7 +211,7 @@ class _Collector:
             return None, "timing was switched off"
         inputs = made_up(self.traced, self.subject.inputs)
         try:
-            return measure(self.subject.function, inputs), ""
+            return measure(self.subject.function, inputs, flush_denormals=self.subject.flush_denormals), ""
         except Exception as error:  # the user's callbacks and indices may raise anything
             return None, f"the function raised {type(error).__name__}: {error}"
 
@@ -222,7 +224,7 @@ class _Collector:
     ) -> dict[str, Any]:
         for timed in measured.kernels if measured else ():
             if timed.name == row.name:
-                row.seconds, row.runs = timed.seconds, timed.runs
+                row.seconds, row.runs, row.flushed = timed.seconds, timed.runs, timed.flushed
         runs = row.runs or (1 if row.parent is None else int(row.trips))
         cost = row.cost
         many = 1 if row.is_loop or row.parent is None else runs

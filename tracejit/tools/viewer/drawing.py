@@ -12,7 +12,6 @@ from xml.sax.saxutils import escape, quoteattr
 
 from ...ir.graph import Function, Instruction, Value
 from ...ir.records import record
-from ...ir.registry import Kind
 from ..picture import Picture, PictureEdge, PictureNode, lay_out
 from ..picture.palette import clean
 from ..picture.svg import curve, size_of
@@ -109,7 +108,7 @@ class Drawing:
 
     def _boxed(self, instruction: Instruction, name: str) -> KernelBox:
         """An instruction with regions: a box around their drawings."""
-        fusion = instruction.op.kind is Kind.REGION
+        fusion = instruction.op.kind.traits.grouped
         regions = instruction.regions[-1:] if fusion else instruction.regions
         inner = [
             self._function(region, f"{name}_r{i}_", results=not fusion, inside=name if fusion else "")

@@ -10,6 +10,7 @@ from ...codegen.nest.loop_nest import Memory
 from ...ir.graph import Location
 from ...ir.ops.fusion import INTERPRETED
 from ...ir.records import field, record
+from ...ir.registry import Kind
 from .kernels import KernelRow, strided_reads
 from .roofline import Peaks
 
@@ -20,6 +21,10 @@ NEAR: Final = 2.0
 SMALL: Final = 2e-6
 #: About as many plain operations take as long as one exp or log, in vectors.
 TRANSCENDENTAL: Final = 12
+#: What denormal numbers slow down by less is left out.
+SLOWED: Final = 1.3
+#: Copies of fewer bytes at each step of a loop are not worth a word.
+LEAST_COPIED: Final = 1 << 15
 #: From this many times the floor on something is wrong.
 FAR: Final = 4.0
 
@@ -50,17 +55,20 @@ def hints(rows: Sequence[KernelRow], locations: dict[str, Location], peaks: Peak
     for row in sorted(measured, key=lambda row: -(row.seconds or 0.0)):
         if row.parent in told:
             continue
+        remarks = [(row, *_said(row, rows, peaks))]
         if row.is_loop:
             told.add(row.name)
-        level, title, text = _said(row, rows, peaks)
-        where = locations.get(row.name)
-        part = (row.seconds or 0.0) / total
-        same = by_place.get((str(where), title))
-        if same is None:
-            by_place[str(where), title] = Hint(row.name, level, title, text, where, part, [row.name])
-        else:
-            same.share += part
-            same.kernels.append(row.name)
+            inside = [inner for inner in rows if inner.parent == row.name and inner.seconds]
+            remarks += [(inner, *copied) for inner in inside if (copied := copy_in_loop(inner, peaks))]
+        for about, level, title, text in remarks:
+            where = locations.get(about.name)
+            part = (about.seconds or 0.0) / total
+            same = by_place.get((str(where), title))
+            if same is None:
+                by_place[str(where), title] = Hint(about.name, level, title, text, where, part, [about.name])
+            else:
+                same.share += part
+                same.kernels.append(about.name)
     listed = sorted((hint for hint in by_place.values() if hint.share >= SHARE), key=lambda hint: -hint.share)
     if total < SMALL:
         listed.append(
@@ -74,6 +82,8 @@ def hints(rows: Sequence[KernelRow], locations: dict[str, Location], peaks: Peak
 def _said(row: KernelRow, rows: Sequence[KernelRow], peaks: Peaks) -> tuple[str, str, str]:
     """The level, the title and the text about one kernel."""
     kind = row.instruction.op.kind
+    if row.flushed is not None and (row.seconds or 0.0) > SLOWED * row.flushed:
+        return _denormals(row)
     if row.kernel is None and not row.is_loop:
         return _host_call(row)
     if row.is_loop:
@@ -177,6 +187,53 @@ def _loop(row: KernelRow, rows: Sequence[KernelRow]) -> tuple[str, str, str]:
         "need the one before it, write the loop as one array operation (a sum, tj.index_add, a matrix "
         "product, tj.vmap).",
     )
+
+
+def _denormals(row: KernelRow) -> tuple[str, str, str]:
+    """About a kernel or loop that denormal numbers slow down."""
+    least = "1.2e-38" if row.dtype == "f32" else "2.2e-308"
+    return (
+        "bad", "Denormal numbers",
+        f"Numbers smaller than {least} come up here, with which most CPUs compute slowly: it takes "
+        f"{_time(row.seconds or 0.0)}, and {_time(row.flushed or 0.0)} while they count as zero. Write "
+        "tj.jit(..., flush_denormals=True) for that, or scale the values so that they stay larger.",
+    )  # fmt: skip
+
+
+def copy_in_loop(row: KernelRow, peaks: Peaks) -> tuple[str, str, str] | None:
+    """The level, the title and the text about a kernel in a loop that copies much at each step; None about
+    others."""
+    result, kind = row.instruction.results[0], row.instruction.op.kind
+    nbytes = result.type.nbytes
+    if nbytes < LEAST_COPIED or row.runs < 2:
+        return None
+    if row.nest is not None and not row.nest.members:
+        why = "what reads it needs it in another order than it has in memory"
+        remedy = "put it into that order once, before the loop"
+    elif kind is Kind.CONCAT:
+        why = "joined arrays are one array in memory"
+        remedy = "make the whole array before the loop, and write its parts with x.at[...].set(part)"
+    elif kind.traits.updates_operand:
+        # in place it takes what the elements that are written take
+        if (row.seconds or 0.0) / row.runs < nbytes / peaks.bytes_per_second(2 * nbytes):
+            return None
+        why = "the array that it writes to is read afterwards as it was before, or is kept"
+        remedy = "read what you need of the array first, and carry the written one alone"
+    else:
+        return None
+    return (
+        "bad",
+        f"Copies {_bytes(nbytes)} at each of {row.runs:,} steps",
+        f"This line copies {result.type}, {_bytes(nbytes)}, at each of {row.runs:,} steps, because {why}. "
+        f"To save that, {remedy}.",
+    )
+
+
+def _bytes(count: int) -> str:
+    for unit, scale in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= scale:
+            return f"{count / scale:.3g} {unit}"
+    return f"{count} bytes"
 
 
 def _per_element(row: KernelRow, peaks: Peaks) -> float:

@@ -44,6 +44,8 @@ class KernelRow:
     #: Measured: seconds of one call, all runs together, and the runs.
     seconds: float | None = None
     runs: int = 0
+    #: The seconds while denormal numbers count as zero, where there were some.
+    flushed: float | None = None
 
     @property
     def nest(self) -> Nest | None:
@@ -162,7 +164,7 @@ def _why_apart(
     row: KernelRow, writer: Mapping[Value, str], names: Mapping[Value, str], apart: Sequence[Apart]
 ) -> Iterator[dict[str, str]]:
     """Why it is not one kernel with those whose results it reads."""
-    misfit = why_alone(row.instruction) if row.instruction.op.kind is not Kind.REGION else None
+    misfit = None if row.instruction.op.kind.traits.grouped else why_alone(row.instruction)
     if misfit is not None:
         yield {"why": misfit.text}
     inside = [instruction for region in row.instruction.regions for instruction in region.body]

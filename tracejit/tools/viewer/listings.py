@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 
 from ...codegen.llvm.function import Marked
 from ...ir.graph import Function, Instruction, Value
-from ...ir.registry import Kind
 from ...ir.text.lexer import sigil_name
 from ...ir.text.names import Names
 from ...ir.text.printer import lines_of
@@ -41,7 +40,7 @@ class StageNames(Names, Mapping[Value, str]):
             if instruction.origins and len(instruction.results) == 1:
                 self._before[instruction.op.name, instruction.origins] = self._names[instruction.result]
             for region in instruction.regions:
-                if instruction.op.kind is Kind.REGION:
+                if instruction.op.kind.traits.grouped:
                     self._learn_copies(instruction, region)
                 self.learn(region)
 

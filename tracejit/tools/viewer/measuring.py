@@ -30,6 +30,8 @@ class Timed:
     name: str
     runs: int
     seconds: float | None
+    #: Where it met denormal numbers (x86 tells): the seconds that it takes while these count as zero.
+    flushed: float | None = None
 
 
 @record(eq=False)
@@ -41,23 +43,35 @@ class Measured:
     compiling: dict[str, float]
 
 
-def measure(function: Function, inputs: Sequence[Array]) -> Measured:
+def measure(function: Function, inputs: Sequence[Array], *, flush_denormals: bool = False) -> Measured:
     """Compile `function`, and time calls with `inputs`. Raises what the function raises."""
-    variant = TimedExecutable(function, Probes(nested=False))
+    variant = TimedExecutable(function, Probes(nested=False), flush_denormals)
     # two clocks around each of many kernels are lost among them, and compiling it again takes long
     large = len(variant.fused.body) > LARGE
-    executable = variant if large else Executable(function)
+    executable = variant if large else Executable(function, flush_denormals=flush_denormals)
     call = partial(variant.run_timed, inputs) if large else prepared_call(executable, inputs)
     best = _least_seconds(call)
-    kernels = _least(variant, inputs, max(1, min(9, int(BUDGET / max(best, 1e-6)))))
+    repeats = max(1, min(9, int(BUDGET / max(best, 1e-6))))
+    kernels = _least(variant, inputs, repeats)
     best = min(best, _least_seconds(call))  # again: something else may have run before
     if any(
         kernel.site.kernel is None and kernel.site.instruction.op.kind.traits.control
         for kernel in kernels.values()
     ):
-        inner = _least(TimedExecutable(function), inputs, 1)
-        return Measured(best, _with_inner(kernels, inner), executable.milliseconds)
-    timed = [Timed(name, kernel.runs, kernel.nanoseconds / 1e9) for name, kernel in kernels.items()]
+        inner = _least(TimedExecutable(function, flush_denormals=flush_denormals), inputs, 1)
+        timed = _with_inner(kernels, inner)
+        denormal = any(site.denormal_runs for site in inner.values())
+    else:
+        timed = [Timed(name, kernel.runs, kernel.nanoseconds / 1e9) for name, kernel in kernels.items()]
+        denormal = any(site.denormal_runs for site in kernels.values())
+    if denormal and not flush_denormals:
+        quick = _least(TimedExecutable(function, Probes(nested=False), flush_denormals=True), inputs, repeats)
+        timed = [
+            Timed(each.name, each.runs, each.seconds, quick[each.name].nanoseconds / 1e9)
+            if each.name in quick
+            else each
+            for each in timed
+        ]
     return Measured(best, timed, executable.milliseconds)
 
 
