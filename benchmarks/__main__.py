@@ -68,14 +68,14 @@ def _peers(options: argparse.Namespace, versions: dict[str, str | None]) -> list
 
 
 def _save(
-    options: argparse.Namespace, found: dict[str, Any], outcomes: list[Outcome], bounds: list[float | None]
+    options: argparse.Namespace, record: dict[str, Any], outcomes: list[Outcome], bounds: list[float | None]
 ) -> None:
     """Write the files that were asked for; after each workload, as a run may be stopped."""
     if options.json is not None:
         results = [report.as_json(outcome, limit) for outcome, limit in zip(outcomes, bounds, strict=True)]
-        options.json.write_text(json.dumps({**found, "results": results}, indent=1) + "\n")
+        options.json.write_text(json.dumps({**record, "results": results}, indent=1) + "\n")
     if options.markdown is not None:
-        options.markdown.write_text(report.table(outcomes, _peers(options, found["versions"])) + "\n")
+        options.markdown.write_text(report.table(outcomes, _peers(options, record["versions"])) + "\n")
     if options.svg is not None:
         options.svg.write_text(chart.svg(outcomes, "tracejit beside its peers"))
 

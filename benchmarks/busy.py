@@ -57,7 +57,7 @@ def slowdown(contest: Contest, library: str, workload: Workload, rival: Rival) -
         with rival.running():
             return alone()
 
-    return Pair.of(library, alone, beside, effort.rounds, lambda one, two: two / one)
+    return Pair.of(library, alone, beside, effort.rounds, lambda free, loaded: loaded / free)
 
 
 def run(workloads: Iterable[Workload], libraries: tuple[str, ...], threads: int, effort: Effort) -> list[str]:
@@ -67,7 +67,11 @@ def run(workloads: Iterable[Workload], libraries: tuple[str, ...], threads: int,
     try:
         with Contest(libraries, (threads,), effort) as contest:
             return table(
-                contest, workloads, heads, lambda *one: slowdown(*one, rival), lambda ratio: ratio > LIMIT
+                contest,
+                workloads,
+                heads,
+                lambda *measured: slowdown(*measured, rival),
+                lambda ratio: ratio > LIMIT,
             )
     finally:
         rival.close()
@@ -75,8 +79,8 @@ def run(workloads: Iterable[Workload], libraries: tuple[str, ...], threads: int,
 
 def main() -> int:
     """Run the chosen workloads."""
-    _, given = options("busy", "workloads beside a process that keeps one core busy", (FULL, QUICK))
-    failed = run(given.workloads, given.libraries, given.threads, given.effort)
+    _, arguments = options("busy", "workloads beside a process that keeps one core busy", (FULL, QUICK))
+    failed = run(arguments.workloads, arguments.libraries, arguments.threads, arguments.effort)
     print(f"\nmore than {LIMIT} times slower: {', '.join(failed) or 'none'}")
     return 1 if failed else 0
 

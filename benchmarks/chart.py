@@ -51,8 +51,8 @@ def svg(outcomes: list[Outcome], title: str) -> str:
         lines.append(f'<line class="{kind}" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP - 4}" y2="{bottom}"/>')
         lines.append(f'<text class="soft" x="{x:.1f}" y="{bottom + 14}" text-anchor="middle">{label}</text>')
         power += 1
-    for number, one in enumerate(shown):
-        lines += _row(one, TOP + ROW * number + ROW / 2)
+    for number, current in enumerate(shown):
+        lines += _row(current, TOP + ROW * number + ROW / 2)
     lines.append("</svg>")
     return "\n".join(lines) + "\n"
 
@@ -83,7 +83,7 @@ def _style() -> str:
 def _legend(shown: list[Outcome]) -> list[str]:
     lines, x = [], 10
     for name in COLOURS:
-        if any(name in one.ratios for one in shown):
+        if any(name in outcome.ratios for outcome in shown):
             lines.append(f'<circle class="{name.replace(".", "-")}" cx="{x + 4}" cy="36" r="4"/>')
             lines.append(f'<text class="text" x="{x + 13}" y="40">{name}</text>')
             x += 28 + 7 * len(name)
@@ -94,8 +94,8 @@ def _legend(shown: list[Outcome]) -> list[str]:
     return lines
 
 
-def _row(one: Outcome, y: float) -> list[str]:
-    slower = one.ratio is not None and one.ratio.median < 1
+def _row(outcome: Outcome, y: float) -> list[str]:
+    slower = outcome.ratio is not None and outcome.ratio.median < 1
     lines = []
     if round((y - TOP) / ROW - 0.5) % 2:
         lines.append(f'<rect class="stripe" x="0" width="{WIDTH}" y="{y - ROW / 2}" height="{ROW}"/>')
@@ -104,11 +104,11 @@ def _row(one: Outcome, y: float) -> list[str]:
         )
     lines.append(
         f'<text class="{"bad" if slower else "text"}" x="{LEFT - 8}" y="{y + 3.5}" text-anchor="end">'
-        f"{escape(one.workload.name)}</text>"
+        f"{escape(outcome.workload.name)}</text>"
     )
-    for name, ratio in one.ratios.items():
+    for name, ratio in outcome.ratios.items():
         lines.append(
             f'<circle class="{name.replace(".", "-")}" cx="{_x(ratio.median):.1f}" cy="{y}" r="3.8">'
-            f"<title>{escape(f'{one.workload.name}, {name}: {ratio.median:.2f}')}</title></circle>"
+            f"<title>{escape(f'{outcome.workload.name}, {name}: {ratio.median:.2f}')}</title></circle>"
         )
     return lines

@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 def environment(threads: int, caches: str) -> dict[str, str]:
     """The environment of a worker: so many threads for every library, no compiled code of earlier runs."""
     count = str(threads)
-    found = {
+    variables = {
         **os.environ,
         "OMP_NUM_THREADS": count,
         "MKL_NUM_THREADS": count,
@@ -39,8 +39,10 @@ def environment(threads: int, caches: str) -> dict[str, str]:
         "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1",
     }
     if threads == 1:
-        found["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_multi_thread_eigen=false".strip()
-    return found
+        variables["XLA_FLAGS"] = (
+            f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_multi_thread_eigen=false".strip()
+        )
+    return variables
 
 
 class Worker:
@@ -100,10 +102,10 @@ class Worker:
 
 def answer(worker: Worker, command: str, argument: Any) -> dict[str, Any]:
     """The answer to a command; RuntimeError where the library failed at it, or the process died."""
-    found = worker.ask(command, argument)
-    if "error" in found:
-        raise RuntimeError(f"{worker.library}: {found['error']}")
-    return found
+    reply = worker.ask(command, argument)
+    if "error" in reply:
+        raise RuntimeError(f"{worker.library}: {reply['error']}")
+    return reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,17 +192,17 @@ class Contest:
                 worker = self.worker(library, threads)
                 if worker.version is None:
                     continue
-                found = _ask(worker, "prepare", workload.name)
-                if "error" in found:
+                prepared = _ask(worker, "prepare", workload.name)
+                if "error" in prepared:
                     if library == OURS:
-                        sys.stderr.write(found["error"])
-                    failures.append(f"{library}: {found['error'].strip().splitlines()[-1]}")
+                        sys.stderr.write(prepared["error"])
+                    failures.append(f"{library}: {prepared['error'].strip().splitlines()[-1]}")
                     break
-                values.setdefault(library, found["values"])
-                first[library] = min(found["first"], first.get(library, float("inf")))
+                values.setdefault(library, prepared["values"])
+                first[library] = min(prepared["first"], first.get(library, float("inf")))
                 ready[library, threads] = worker
         samples = interleave(
-            {f"{library} {threads}": self._turn(one) for (library, threads), one in ready.items()},
+            {f"{library} {threads}": self._turn(turn) for (library, threads), turn in ready.items()},
             self.effort.rounds,
         )
         best, chosen = _best_threads(samples)
@@ -247,13 +249,16 @@ def difference(workload: Workload, name: str, values: dict[str, list[Any]]) -> s
     """How `name`'s results differ from ours, empty where they agree."""
     ours, theirs = values[OURS], values[name]
     if [our.shape for our in ours] != [their.shape for their in theirs]:
-        return f"{name}: shapes {[one.shape for one in theirs]}, ours {[one.shape for one in ours]}"
+        return f"{name}: shapes {[leaf.shape for leaf in theirs]}, ours {[leaf.shape for leaf in ours]}"
     for position, (mine, other) in enumerate(zip(ours, theirs, strict=True)):
         if mine.dtype != other.dtype:
             return f"{name}: result {position} is {other.dtype}, ours {mine.dtype}"
-        scale = max(float(np.max(np.abs(other), initial=0)), 1e-30)
         wide = np.complex128 if mine.dtype.kind == "c" else np.float64
-        apart = float(np.max(np.abs(np.subtract(mine, other, dtype=wide)), initial=0)) / scale
+        same = (mine == other) | ((mine != mine) & (other != other))  # infinities, and NaN in both
+        with np.errstate(all="ignore"):
+            apart = np.where(same, 0, np.abs(np.subtract(mine, other, dtype=wide)))
+            scale = max(float(np.max(np.abs(other), initial=0, where=np.isfinite(other))), 1e-30)
+        apart = float(np.max(apart, initial=0)) / scale
         if not apart <= workload.tolerance:
             return f"{name}: result {position} differs by {apart:.1e}, allowed {workload.tolerance:.1e}"
     return ""

@@ -13,8 +13,8 @@ def python_control(stack: Callable[[list[Any]], Any]) -> SimpleNamespace:
     def scan(step: Callable[..., Any], carry: Any, xs: Any, length: int | None = None) -> Any:
         results = []
         for i in range(len(xs) if length is None else length):
-            carry, one = step(carry, None if xs is None else xs[i])
-            results.append(one)
+            carry, output = step(carry, None if xs is None else xs[i])
+            results.append(output)
         return carry, None if results[0] is None else stack(results)
 
     def while_loop(condition: Callable[..., Any], body: Callable[..., Any], state: Any) -> Any:

@@ -63,6 +63,13 @@ class Library:
     #: Blocks until code that is improved in the background is as good as it gets, None where there is none.
     settle: Callable[[], Any] | None = None
 
+    def put(self, x: Any, key: Any, value: Any) -> Any:
+        """`x` with elements written; in place by NumPy: programs write to arrays of their own alone."""
+        if self.name != "numpy":
+            return x.at[key].set(value)
+        x[key] = value
+        return x
+
 
 def _names(base: Any, **more: Any) -> ModuleType:
     """The public names of `base` with `more` in their places."""
@@ -166,7 +173,7 @@ def _numpy() -> Library:
         lambda f: f,
         np.asarray,
         control=python_control(np.stack),
-        vmap=lambda f: lambda x: np.stack([f(one) for one in x]),
+        vmap=lambda f: lambda x: np.stack([f(example) for example in x]),
     )
 
 
@@ -253,7 +260,7 @@ def _torch() -> Library:
 
         def both(*args: Any) -> Any:
             flat, form = tree.tree_flatten([args[i] for i in argnums])
-            flat = [one.detach().requires_grad_() for one in flat]
+            flat = [leaf.detach().requires_grad_() for leaf in flat]
             fresh = dict(zip(argnums, tree.tree_unflatten(flat, form), strict=True))
             value = f(*(fresh.get(i, argument) for i, argument in enumerate(args)))
             gradients = torch.autograd.grad(value, flat)
@@ -331,7 +338,7 @@ def load(name: str) -> Library | None:
 def leaves(result: Any) -> list[Array]:
     """The arrays of a result in nested tuples and lists, as ndarrays."""
     if isinstance(result, (tuple, list)):
-        return [leaf for one in result for leaf in leaves(one)]
+        return [leaf for part in result for leaf in leaves(part)]
     if hasattr(result, "detach"):
         result = result.detach()
     return [np.asarray(result)]

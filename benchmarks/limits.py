@@ -28,13 +28,13 @@ LEAST_BYTES: Final = 1 << 16
 
 def seconds(workload: Workload) -> float | None:
     """The least time that the machine allows, None where the workload states no traffic and no work."""
-    found = []
+    bounds = []
     if workload.traffic is not None:
         moved = workload.traffic(*workload.sizes)
-        found.append(moved / copy_bandwidth(max(round(moved), LEAST_BYTES)))
+        bounds.append(moved / copy_bandwidth(max(round(moved), LEAST_BYTES)))
     if workload.work is not None:
-        found.append(workload.work(*workload.sizes) / peak(workload.unit))
-    return max(found, default=None)
+        bounds.append(workload.work(*workload.sizes) / peak(workload.unit))
+    return max(bounds, default=None)
 
 
 @functools.cache

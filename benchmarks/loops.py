@@ -44,7 +44,7 @@ def checkpoints(name: str, size: int, effort: Effort) -> dict[str, float]:
         return tj.jit(tj.grad(loss))
 
     x = tj.tensor(np.linspace(0.1, 0.9, size))
-    contenders = {f"every {one}": gradient(one) for one in (None, 10, 100, 1000)}
+    contenders = {f"every {every}": gradient(every) for every in (None, 10, 100, 1000)}
     figures = {}
     for label, ratio in _ratios(contenders, (x,), effort).items():
         nbytes = contenders[label].lower(x).module.arena_bytes  # type: ignore[attr-defined]

@@ -46,11 +46,11 @@ def measure(name: str) -> tuple[float, float] | None:
 def main() -> None:
     """Measure tracejit and torch, each in a fresh process."""
     if len(sys.argv) > 1:
-        found = measure(sys.argv[1])
+        used = measure(sys.argv[1])
         print(
             f"{sys.argv[1]}: not installed"
-            if found is None
-            else f"{sys.argv[1]:10} {found[0]:6.0f} bytes an operation recorded, {found[1]:6.0f} at the peak"
+            if used is None
+            else f"{sys.argv[1]:10} {used[0]:6.0f} bytes an operation recorded, {used[1]:6.0f} at the peak"
         )
         return
     print(f"a chain of {OPERATIONS:,} multiplications of 4 f64, gradients recorded")

@@ -8,12 +8,12 @@ from . import report
 from .contest import Outcome
 
 
-def page(runs: list[dict[str, Any]], found: list[tuple[Outcome, float | None]], peers: list[str]) -> str:
+def page(runs: list[dict[str, Any]], outcomes: list[tuple[Outcome, float | None]], peers: list[str]) -> str:
     """Markdown of what `runs` (files of ``--json``) found; `found` are their outcomes together, with limits.
 
     The chart is expected beside it, as ``results.svg``.
     """
-    alone = [outcome for outcome, _ in found]
+    alone = [outcome for outcome, _ in outcomes]
     machine, versions = runs[0]["machine"], {k: v for run in runs for k, v in run["versions"].items() if v}
     lines = [
         "# Results",
@@ -35,7 +35,7 @@ def page(runs: list[dict[str, Any]], found: list[tuple[Outcome, float | None]], 
         "",
         "| " + " | ".join(report.HEADER) + " |",
         "|" + "---|" * len(report.HEADER),
-        *(_squeezed(report.row(outcome, limit)) for outcome, limit in found),
+        *(_squeezed(report.row(outcome, limit)) for outcome, limit in outcomes),
         "",
         "## Every peer, and first calls",
         "",

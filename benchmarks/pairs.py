@@ -73,9 +73,9 @@ def table(
     print(line(["-" * width for width in _WIDTHS], _WIDTHS))
     for workload in workloads:
         for library in filter(workload.entered, here):
-            found = measure(contest, library, workload)
-            print(found.row(workload.name), flush=True)
-            if library == OURS and bad(found.ratio.median):
+            pair = measure(contest, library, workload)
+            print(pair.row(workload.name), flush=True)
+            if library == OURS and bad(pair.ratio.median):
                 failed.append(workload.name)
     return failed
 
@@ -91,8 +91,8 @@ def options(
     parser.add_argument(
         "--threads", metavar="N", type=int, default=available_cores(), help="for every library"
     )
-    found = parser.parse_args()
-    found.libraries = (OURS, *chosen_peers(parser, found.peers))
-    found.workloads = chosen(parser, found.only)
-    found.effort = efforts[found.quick]
-    return parser, found
+    arguments = parser.parse_args()
+    arguments.libraries = (OURS, *chosen_peers(parser, arguments.peers))
+    arguments.workloads = chosen(parser, arguments.only)
+    arguments.effort = efforts[arguments.quick]
+    return parser, arguments

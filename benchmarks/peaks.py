@@ -71,8 +71,8 @@ def peak_of_call(workload: Workload, library: str) -> int | None:
 
 
 def _bytes_of(field: str) -> int:
-    (found,) = [line for line in _STATUS.read_text().splitlines() if line.startswith(field)]
-    return int(found.split()[1]) * 1024
+    (status_line,) = [line for line in _STATUS.read_text().splitlines() if line.startswith(field)]
+    return int(status_line.split()[1]) * 1024
 
 
 def measure(workload: Workload, library: str) -> int | None:
@@ -88,8 +88,8 @@ def measure(workload: Workload, library: str) -> int | None:
         )
     if done.returncode != 0:
         raise RuntimeError(f"{workload.name} of {library} failed:\n{done.stderr}")
-    found: int | None = json.loads(done.stdout.splitlines()[-1])
-    return found
+    peak: int | None = json.loads(done.stdout.splitlines()[-1])
+    return peak
 
 
 def row(name: str, peaks: dict[str, int | None]) -> tuple[tuple[str, ...], bool]:

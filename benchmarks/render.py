@@ -22,28 +22,30 @@ from .workloads import WORKLOADS
 
 def outcomes(files: list[dict[str, Any]]) -> list[tuple[Outcome, float | None]]:
     """The outcomes in what ``--json`` wrote, with their limits; workloads that are no more are left out."""
-    known = {workload.name: workload for workload in WORKLOADS}
-    found: dict[str, tuple[Outcome, float | None]] = {}
-    for one in [result for file in files for result in file["results"] if result["name"] in known]:
-        read = _outcome(known[one["name"]], one)
-        if one["name"] in found:
-            first, limit = found[one["name"]]
+    workloads = {workload.name: workload for workload in WORKLOADS}
+    outcomes_by_name: dict[str, tuple[Outcome, float | None]] = {}
+    for record in [result for file in files for result in file["results"] if result["name"] in workloads]:
+        read = _outcome(workloads[record["name"]], record)
+        if record["name"] in outcomes_by_name:
+            first, limit = outcomes_by_name[record["name"]]
             for name, ratio in read.ratios.items():
                 if name not in first.ratios:
                     first.ratios[name] = ratio
                     first.seconds[name], first.threads[name] = read.seconds[name], read.threads[name]
                     first.first[name] = read.first[name]
-            found[one["name"]] = first, limit
+            outcomes_by_name[record["name"]] = first, limit
         else:
-            found[one["name"]] = read, one["limit"]
-    return list(found.values())
+            outcomes_by_name[record["name"]] = read, record["limit"]
+    return list(outcomes_by_name.values())
 
 
-def _outcome(workload: Workload, one: dict[str, Any]) -> Outcome:
+def _outcome(workload: Workload, record: dict[str, Any]) -> Outcome:
     def spreads(kind: str) -> dict[str, Spread]:
-        return {name: Spread(*values) for name, values in one[kind].items()}
+        return {name: Spread(*values) for name, values in record[kind].items()}
 
-    return Outcome(workload, spreads("seconds"), dict(one["threads"]), spreads("ratios"), dict(one["first"]))
+    return Outcome(
+        workload, spreads("seconds"), dict(record["threads"]), spreads("ratios"), dict(record["first"])
+    )
 
 
 def main() -> None:
@@ -57,11 +59,11 @@ def main() -> None:
     parser.add_argument("--page", metavar="FILE", type=Path, help="write a page with all of it there")
     options = parser.parse_args()
     runs = [json.loads(file.read_text()) for file in options.files]
-    found = outcomes(runs)
-    alone = [outcome for outcome, _ in found]
-    peers = [name for name in LIBRARIES[1:] if any(name in one.ratios for one in alone)]
+    results = outcomes(runs)
+    alone = [outcome for outcome, _ in results]
+    peers = [name for name in LIBRARIES[1:] if any(name in outcome.ratios for outcome in alone)]
     print(report.header())
-    for outcome, limit in found:
+    for outcome, limit in results:
         print(report.row(outcome, limit))
     print("", *report.summary(alone, peers), sep="\n")
     if options.markdown is not None:
@@ -69,7 +71,7 @@ def main() -> None:
     if options.svg is not None:
         options.svg.write_text(chart.svg(alone, f"{OURS} beside its peers"))
     if options.page is not None:
-        options.page.write_text(page(runs, found, peers))
+        options.page.write_text(page(runs, results, peers))
 
 
 if __name__ == "__main__":

@@ -98,8 +98,8 @@ def summary(outcomes: list[Outcome], peers: list[str]) -> list[str]:
 
 def _first_calls(outcomes: list[Outcome], peer: str) -> list[str]:
     """How many times ours the first calls of a peer take, and where that is below the goal."""
-    found = {outcome.workload.name: first_call_ratio(outcome, peer) for outcome in outcomes}
-    ratios = {name: ratio for name, ratio in found.items() if ratio is not None}
+    first_calls = {outcome.workload.name: first_call_ratio(outcome, peer) for outcome in outcomes}
+    ratios = {name: ratio for name, ratio in first_calls.items() if ratio is not None}
     if not ratios:
         return []
     goal, mean = FIRST_CALL_GOALS[peer], math.exp(sum(map(math.log, ratios.values())) / len(ratios))
@@ -160,8 +160,8 @@ def machine() -> dict[str, Any]:
 def as_json(outcome: Outcome, limit: float | None) -> dict[str, Any]:
     """An outcome for ``--json``; spreads are [median, least, most]."""
 
-    def spread(one: Spread) -> list[float]:
-        return [one.median, one.least, one.most]
+    def spread(seconds: Spread) -> list[float]:
+        return [seconds.median, seconds.least, seconds.most]
 
     return {
         "name": outcome.workload.name,

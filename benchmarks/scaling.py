@@ -38,11 +38,11 @@ def run(workloads: Iterable[Workload], libraries: tuple[str, ...], threads: int,
 
 def main() -> int:
     """Run the chosen workloads."""
-    parser, given = options("scaling", "workloads on one thread and on all cores", (FULL, QUICK))
-    if given.threads < 2:
+    parser, arguments = options("scaling", "workloads on one thread and on all cores", (FULL, QUICK))
+    if arguments.threads < 2:
         parser.error("there is nothing to compare on one core; --threads N takes more")
-    failed = run(given.workloads, given.libraries, given.threads, given.effort)
-    print(f"\nslower on {given.threads} threads: {', '.join(failed) or 'none'}")
+    failed = run(arguments.workloads, arguments.libraries, arguments.threads, arguments.effort)
+    print(f"\nslower on {arguments.threads} threads: {', '.join(failed) or 'none'}")
     return 1 if failed else 0
 
 

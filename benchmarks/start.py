@@ -152,7 +152,7 @@ def main() -> int:
     options = parser.parse_args()
     effort = QUICK if options.quick else FULL
     if options.warm:
-        names = [one.name for one in chosen(parser, options.only)] if options.only else list(WARMED)
+        names = [workload.name for workload in chosen(parser, options.only)] if options.only else list(WARMED)
         return _warm(names, effort.processes)
     libraries = [name for name in (OURS, "jax") if load(name) is not None]
     for what in ("import", *FIRST):

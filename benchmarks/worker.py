@@ -61,7 +61,7 @@ def _named(name: str) -> Workload:
     """The workload with this name, of the table or of random ones."""
     if name.startswith("explore-"):
         return workload_named(name)
-    return next(one for group in GROUPS.values() for one in group if one.name == name)
+    return next(workload for group in GROUPS.values() for workload in group if workload.name == name)
 
 
 def _warm_up(lib: Library) -> None:

@@ -86,5 +86,5 @@ class Workload:
 
 def _convert(tree: Any, leaf: Callable[[Any], Any]) -> Any:
     if isinstance(tree, (tuple, list)):
-        return type(tree)(_convert(one, leaf) for one in tree)
+        return type(tree)(_convert(subtree, leaf) for subtree in tree)
     return leaf(tree)

@@ -38,7 +38,7 @@ class Candidate:
 
     def program(self, lib: Library) -> Function:
         """The function by a library."""
-        names: dict[str, Any] = {"xp": lib.np, "control": lib.control, "put": _put_of(lib)}
+        names: dict[str, Any] = {"xp": lib.np, "control": lib.control, "put": lib.put}
         exec(self.source(), names)
         function: Function = names["program"]
         if not self.gradient:
@@ -63,17 +63,6 @@ class Candidate:
             skip=("torch", COMPILED_TORCH),
             tolerance=_TOLERANCE[self.dtype],
         )
-
-
-def _put_of(lib: Library) -> Any:
-    if lib.name != "numpy":
-        return lambda x, key, value: x.at[key].set(value)
-
-    def put(x: Any, key: Any, value: Any) -> Any:
-        x[key] = value  # programs write to arrays of their own alone
-        return x
-
-    return put
 
 
 def _array(rng: np.random.Generator, shape: tuple[int, ...], what: str, dtype: str) -> Any:

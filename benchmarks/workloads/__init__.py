@@ -8,6 +8,7 @@ from typing import Final
 
 from ..workload import Workload
 from . import (
+    array_steps,
     calls,
     complex_numbers,
     elementwise,
@@ -32,6 +33,7 @@ WORKLOADS: Final[tuple[Workload, ...]] = (
     *learning.WORKLOADS,
     *simulation.WORKLOADS,
     *loops.WORKLOADS,
+    *array_steps.WORKLOADS,
     *products.WORKLOADS,
     *movement.WORKLOADS,
 )
@@ -58,9 +60,9 @@ def chosen(
     parser: argparse.ArgumentParser, only: list[str] | None, workloads: tuple[Workload, ...] = WORKLOADS
 ) -> list[Workload]:
     """The workloads whose names begin so, all of them by default; the parser's error where there are none."""
-    found = [workload for workload in workloads if not only or workload.name.startswith(tuple(only))]
-    if not found:
+    selected = [workload for workload in workloads if not only or workload.name.startswith(tuple(only))]
+    if not selected:
         parser.error(
             f"no workload is called so; there are {', '.join(workload.name for workload in workloads)}"
         )
-    return found
+    return selected

@@ -57,8 +57,8 @@ def _multiply_add_numba(nb: Any) -> Function:
 
 
 def _op(lib: Library, name: str) -> Function:
-    found: Function = _OPERATORS[name] if name in _OPERATORS else getattr(lib.np, name)
-    return found
+    function: Function = _OPERATORS[name] if name in _OPERATORS else getattr(lib.np, name)
+    return function
 
 
 def _chain(lib: Library, name: str, length: int) -> Function:

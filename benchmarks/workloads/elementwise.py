@@ -54,13 +54,13 @@ def _expression(lib: Library, size: int) -> Function:
 
 
 def _expression_numba(nb: Any, size: int) -> Function:
-    one, half, exp = nb.float32(1), nb.float32(0.5), math.exp
+    unit, half, exp = nb.float32(1), nb.float32(0.5), math.exp
 
     @nb.njit(parallel=True)
     def run(x: Any, y: Any) -> Any:
         out = np.empty_like(x)
         for i in nb.prange(x.size):
-            out[i] = exp(-x[i] * half) / (one + exp(-y[i])) + x[i] * y[i]
+            out[i] = exp(-x[i] * half) / (unit + exp(-y[i])) + x[i] * y[i]
         return out
 
     compiled: Function = run
@@ -129,16 +129,16 @@ def _waves_numba(nb: Any, size: int, dtype: str) -> Function:
 
 
 def _one(lib: Library, name: str, dtype: str, size: int) -> Function:
-    found: Function = getattr(lib.np, name)
-    return found
+    function: Function = getattr(lib.np, name)
+    return function
 
 
 def _functions() -> list[Workload]:
     """One maths function each, on numbers in (0.1, 5)."""
-    found = []
+    workloads = []
     for name, arity in (("exp", 1), ("log", 1), ("tanh", 1), ("power", 2)):
         for dtype in ("f32", "f64"):
-            found.append(
+            workloads.append(
                 Workload(
                     f"{name}-{dtype}",
                     f"{name} of a million {dtype}",
@@ -152,7 +152,7 @@ def _functions() -> list[Workload]:
                     traffic=lambda name, dtype, size, arity=arity: (arity + 1) * size * BYTES[dtype],
                 )
             )
-    return found
+    return workloads
 
 
 def _rosenbrock(lib: Library, size: int) -> Function:

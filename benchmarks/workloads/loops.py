@@ -19,7 +19,7 @@ def _lorenz(s: State) -> State:
 
 
 def _moved(s: State, by: float, k: State) -> State:
-    return tuple(one + by * slope for one, slope in zip(s, k, strict=True))
+    return tuple(component + by * slope for component, slope in zip(s, k, strict=True))
 
 
 def _runge_kutta(s: State, dt: float) -> State:

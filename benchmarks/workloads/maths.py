@@ -66,8 +66,8 @@ GOAL: Final = 0.91
 
 
 def _program(lib: Library, name: str, dtype: str, size: int) -> Function:
-    found: Function = getattr(lib.np, name)
-    return found
+    function: Function = getattr(lib.np, name)
+    return function
 
 
 def _numba(nb: Any, name: str, dtype: str, size: int) -> Function:

@@ -92,16 +92,16 @@ def _fold(lib: Library, name: str, axis: int | None, shape: Any, dtype: str) -> 
 
 
 def _folds() -> list[Workload]:
-    found = []
+    workloads = []
     for place, axis in (("rows", 1), ("columns", 0)):
         for name in ("mean", "var", "max"):
-            found.append(_workload_of_fold(name, place, axis, _ROWS, (19, 37), "f32"))
-    found.append(_workload_of_fold("sum", "tall", 0, _TALL, (37, 3), "f32"))
-    found.append(_workload_of_fold("max", "tall", 0, _TALL, (37, 3), "f64"))
-    found.append(_workload_of_fold("sum", "all", None, (10_000_000,), (37,), "f64"))
-    found.append(_workload_of_fold("max", "all", None, (1_000_000,), (37,), "f32"))
-    found.append(_workload_of_fold("argmax", "rows", 1, _ROWS, (19, 37), "f32"))
-    return found
+            workloads.append(_workload_of_fold(name, place, axis, _ROWS, (19, 37), "f32"))
+    workloads.append(_workload_of_fold("sum", "tall", 0, _TALL, (37, 3), "f32"))
+    workloads.append(_workload_of_fold("max", "tall", 0, _TALL, (37, 3), "f64"))
+    workloads.append(_workload_of_fold("sum", "all", None, (10_000_000,), (37,), "f64"))
+    workloads.append(_workload_of_fold("max", "all", None, (1_000_000,), (37,), "f32"))
+    workloads.append(_workload_of_fold("argmax", "rows", 1, _ROWS, (19, 37), "f32"))
+    return workloads
 
 
 def _workload_of_fold(
