@@ -73,9 +73,9 @@ def saddle():
 
 
 def main():
-    found, truth = quantized_weights()
-    print(f"weights on a grid: {found}, truth {truth}")
-    assert found == truth
+    learned, truth = quantized_weights()
+    print(f"weights on a grid: {learned}, truth {truth}")
+    assert learned == truth
     x, y = saddle()
     print(f"saddle point: x = {x:.1e}, y = {y:.1e}")
     assert max(abs(x), abs(y)) < 1e-6

@@ -83,7 +83,7 @@ def main():
     after = energy(x, v).item()
     print(f"{steps:,} steps, {dt * steps:.0f} years: {seconds:.2f} s, {seconds / steps * 1e6:.1f} us a step")
     for name, place in zip(BODIES, x.numpy(), strict=True):
-        print(f"{name:8}" + "".join(f"{one:9.3f}" for one in place))
+        print(f"{name:8}" + "".join(f"{coordinate:9.3f}" for coordinate in place))
     print(f"energy {before:.9f} -> {after:.9f}, relative change {abs(after / before - 1):.1e}")
 
     assert np.allclose(acceleration(tj.tensor(START)), newton(START), rtol=1e-12)

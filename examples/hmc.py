@@ -108,7 +108,7 @@ def main():
     sample(tj.random.key(1))
     first = time.perf_counter() - start
     start = time.perf_counter()
-    draws, step_size, acceptance = (one.numpy() for one in sample(tj.random.key(0)))
+    draws, step_size, acceptance = (result.numpy() for result in sample(tj.random.key(0)))
     seconds = time.perf_counter() - start
 
     print(f"first call {first:.2f} s with compiling; then {seconds * 1e3:.0f} ms for {CHAINS} chains of")
@@ -120,7 +120,7 @@ def main():
             f"{name:6}{series.mean():8.2f}{series.std():6.2f}{effective:17,.0f}{effective / seconds:10,.0f}"
         )
         assert abs(series.mean() - PUBLISHED[name]) < 0.15, "not the published mean"
-    print("effects  " + " ".join(f"{one:.1f}" for one in draws.mean(axis=(0, 1))[2:]))
+    print("effects  " + " ".join(f"{effect:.1f}" for effect in draws.mean(axis=(0, 1))[2:]))
 
 
 if __name__ == "__main__":

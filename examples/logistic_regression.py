@@ -67,8 +67,8 @@ def main():
     p = 1 / (1 + np.exp(-x @ w))
     deviation = np.sqrt(np.diag(np.linalg.inv(hessian(w, x).numpy())))
     print(f"\n{'':14}    truth      fit  std. error")
-    for name, true, found, error in zip(NAMES, truth, w, deviation, strict=True):
-        print(f"{name:14} {true:8.3f} {found:8.3f} {error:11.3f}")
+    for name, true, estimate, error in zip(NAMES, truth, w, deviation, strict=True):
+        print(f"{name:14} {true:8.3f} {estimate:8.3f} {error:11.3f}")
 
     optimality = x.T @ (p - y) + RIDGE * w
     print(f"\nlargest entry of X.T @ (p - y) + ridge * w: {np.abs(optimality).max():.1e}")

@@ -57,18 +57,18 @@ def main():
 
     slope, intercept = np.polyfit(x, y, 1)
     start = np.array([intercept, slope, np.log(np.std(y - intercept - slope * x))])
-    found, value, iterations = bfgs(fun, start)
+    solution, value, iterations = bfgs(fun, start)
 
     print(f"{broken.sum()} of {len(x)} points are outliers")
     print("                 intercept   slope")
     print(f"truth            {true_intercept:9.3f} {true_slope:7.3f}")
     print(f"least squares    {intercept:9.3f} {slope:7.3f}")
-    print(f"Student t        {found[0]:9.3f} {found[1]:7.3f}   after {iterations} iterations")
+    print(f"Student t        {solution[0]:9.3f} {solution[1]:7.3f}   after {iterations} iterations")
 
     nudges = 1e-6 * np.eye(3)
     differences = [(fun(start + h)[0] - fun(start - h)[0]) / 2e-6 for h in nudges]
     assert np.allclose(fun(start)[1], differences, rtol=1e-6, atol=1e-8), "the gradient is wrong"
-    assert abs(found[1] - true_slope) < 0.1 < abs(slope - true_slope)
+    assert abs(solution[1] - true_slope) < 0.1 < abs(slope - true_slope)
     assert value < fun(start)[0]
 
 

@@ -17,6 +17,7 @@ import zlib
 from pathlib import Path
 
 import pytest
+from _pytest.runner import runtestprotocol
 
 from .emission import CODE, OBJECTS
 from .rotation import TENTH
@@ -33,6 +34,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+#: Objects and collections between collections of garbage: compilations allocate much that stays.
+GARBAGE = (10_000, 20, 20)
+#: Tests of values among those of `ANEW`.
+VALUES = ("benchmarks/test_workloads.py", "codegen/instrument/test_access_checks.py")
 #: Tests of LLVM itself, of what a compilation does and takes, and of recovery: all is compiled anew.
 ANEW = (
     "benchmarks/", "codegen/instrument/", "codegen/llvm/", "codegen/module/", "codegen/test_tiers.py",
@@ -48,11 +53,32 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Nine of ten tests of values do without LLVM's optimization."""
     path = item.path.relative_to(_TESTS).as_posix()
     tenth = str(zlib.crc32(item.nodeid.encode()) % 10)
-    if path.startswith(ANEW):
+    of_values = path.startswith(VALUES)
+    if path.startswith(ANEW) and not of_values:
         os.environ[CODE] = "anew"
     else:
-        optimized = TENTH in (tenth, "all") or path.startswith(OPTIMIZED)
+        optimized = TENTH in (tenth, "all") or (path.startswith(OPTIMIZED) and not of_values)
         os.environ[CODE] = "shared" if optimized else "plain"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+    """Report calls, and what failed or was skipped before or after them: each message to the process that
+    starts the others takes as long as a small test."""
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    if nextitem is None or nextitem.path.parent != item.path.parent:
+        _freeze()
+    return True
+
+
+def _freeze() -> None:
+    """Keep what is alive out of further collections of garbage: tests leave millions of objects behind, and
+    visiting them takes longer than most tests that collect."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_report_header() -> str:
@@ -83,9 +109,9 @@ def pytest_collection() -> None:
 
 
 def pytest_collection_finish() -> None:
-    gc.collect()
-    gc.freeze()
+    _freeze()
     gc.enable()
+    gc.set_threshold(*GARBAGE)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -13,10 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import tracejit.runtime.native.support  # noqa: F401, has LLVM's own `emit_object`: the runtime's parts are as ever
+import tracejit.runtime.native.support  # noqa: F401, has LLVM's own `emit_object`: parts are optimized as ever
 from tracejit.codegen.llvm import compiler
 from tracejit.codegen.llvm.target import host
-from tracejit.codegen.tiers import Effort
+from tracejit.codegen.tiers import OPTIMIZED, Effort, Tier
+from tracejit.runtime.cache import objects
 
 #: The environment variable that says how code is compiled: ``anew`` as for users, ``shared`` so and once for
 #: all, ``plain`` without optimization and once for all.
@@ -24,6 +25,7 @@ CODE = "TRACEJIT_TEST_CODE"
 #: The folder of object files that the processes of a test run share, by hash of what they were compiled from.
 OBJECTS = "TRACEJIT_TEST_OBJECTS"
 _EMIT: Callable[..., Any] = compiler.emit_object
+_PART: Callable[..., tuple[bytes, dict[str, float]]] = objects._made
 
 
 def _emit_object(text: str, effort: Effort = Effort.FULL, **options: Any) -> Any:
@@ -31,23 +33,33 @@ def _emit_object(text: str, effort: Effort = Effort.FULL, **options: Any) -> Any
     return _EMIT(text, Effort.PLAIN if os.environ.get(CODE) == "plain" else effort, **options)
 
 
+def _shares() -> bool:
+    return os.environ.get(CODE) in ("plain", "shared")
+
+
+def _kept(source: str, emit: Callable[[], bytes]) -> tuple[bytes, bool]:
+    """What was emitted for `source` before, by any process, or else is now; and whether it was before."""
+    path = Path(os.environ[OBJECTS]) / hashlib.sha256(source.encode()).hexdigest()
+    try:
+        return path.read_bytes(), True
+    except FileNotFoundError:
+        image = emit()
+        partial = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
+        partial.write_bytes(image)
+        partial.replace(path)
+        return image, False
+
+
 def _shared(emit: Callable[..., bytes]) -> Callable[..., bytes]:
     """`emit`, which compiles a module or a piece of one, with what was emitted before kept on disk."""
 
     def emitted(text: str, effort: Effort, *options: Any) -> bytes:
-        if os.environ.get(CODE) not in ("plain", "shared"):
+        if not _shares():
             return emit(text, effort, *options)
         *settings, clock = options
         source = repr((emit.__name__, text, effort, settings, host()))
-        path = Path(os.environ[OBJECTS]) / hashlib.sha256(source.encode()).hexdigest()
-        try:
-            image = path.read_bytes()
-        except FileNotFoundError:
-            image = emit(text, effort, *options)
-            partial = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
-            partial.write_bytes(image)
-            partial.replace(path)
-        else:
+        image, was_there = _kept(source, lambda: emit(text, effort, *options))
+        if was_there:
             for phase in ("parse", "optimize", "codegen"):
                 clock.lap(phase)
         return image
@@ -55,6 +67,21 @@ def _shared(emit: Callable[..., bytes]) -> Callable[..., bytes]:
     return emitted
 
 
+def _part(key: str, name: str, arguments: tuple[Any, ...], tier: Tier = OPTIMIZED) -> tuple[bytes, Any]:
+    """`objects._made`, with the runtime's parts kept on disk, too."""
+    if not _shares():
+        return _PART(key, name, arguments, tier)
+    milliseconds: dict[str, float] = {}
+
+    def emit() -> bytes:
+        image, phases = _PART(key, name, arguments, tier)
+        milliseconds.update(phases)
+        return image
+
+    return _kept(repr((key, tier)), emit)[0], milliseconds
+
+
 compiler.emit_object = _emit_object
+objects._made = _part
 compiler._emit = _shared(compiler._emit)
 compiler._emit_apart = _shared(compiler._emit_apart)

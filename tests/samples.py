@@ -50,7 +50,9 @@ def specials(dtype: np.dtype[Any]) -> Array:
     positive = [0.0, info.smallest_subnormal, info.tiny, info.eps, 0.3, 0.5, 1.0, 1 + info.eps, 1.5, 2.0, 2.5]
     positive += [3.0, np.pi, 7.75, 20.0, 88.5, 104.5, 709.5, 1e5, 1e15, info.max / 2, info.max, np.inf]
     with np.errstate(over="ignore"):
-        return np.array([sign * one for one in positive for sign in (1.0, -1.0)] + [np.nan]).astype(dtype)
+        return np.array([sign * number for number in positive for sign in (1.0, -1.0)] + [np.nan]).astype(
+            dtype
+        )
 
 
 def random_values(dtype: np.dtype[Any], shape: tuple[int, ...], rng: np.random.Generator) -> Array:
@@ -98,7 +100,7 @@ def _elementwise(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
         special = specials(dtype)
         if count <= 2:
             grid = np.meshgrid(*[special] * count)
-            yield Sample([np.ascontiguousarray(one).reshape(-1) for one in grid])
+            yield Sample([np.ascontiguousarray(axis).reshape(-1) for axis in grid])
         else:
             yield Sample([rng.choice(special, 500) for _ in range(count)])
         for shape in SHAPES:
@@ -398,6 +400,7 @@ ELSEWHERE = {
         "complex numbers have their own walk: tests/ir/test_complex_ops.py",
     ),
     "fusion": "made by the pass fuse, never by users: tests/filetests/fuse and tests/test_fuzz.py",
+    "tiled": "made by the pass tile-transforms: tests/codegen/kernels/test_tiled.py",
     "interpreted": "made where the compiler fails: tests/codegen/module/test_recovery.py",
     "custom_rule": "its meaning is its regions: tests/tracejit/transforms/test_custom_grad.py",
     "pure_callback": "its meaning is a Python function: tests/tracejit/test_callbacks.py",
@@ -413,6 +416,7 @@ ELSEWHERE = {
             "triangular_solve",
             "lu",
             "lu_solve",
+            "inverse",
             "permutation_of_pivots",
             "sylvester",
             "schur",
@@ -447,10 +451,10 @@ def samples_of(op: Op, rng: np.random.Generator) -> list[Sample]:
     maker = BY_NAME_OF_OP.get(op.name) or BY_KIND.get(op.kind)
     if maker is None:
         raise LookupError(f"op {op.name} of kind {op.kind.value} has no sample maker in tests/samples.py")
-    found = [sample for sample in maker(op, rng) if accepted(op, sample)]
-    if not found:
+    accepted_samples = [sample for sample in maker(op, rng) if accepted(op, sample)]
+    if not accepted_samples:
         raise LookupError(f"op {op.name}: its type rule accepts none of the samples of tests/samples.py")
-    return found
+    return accepted_samples
 
 
 def accepted(op: Op, sample: Sample) -> bool:
@@ -489,7 +493,7 @@ def np_convolve(x: Array, w: Array, stride: Any, padding: Any, dilation: Any) ->
     (top, bottom, left, right), room = padding, 16
     wide = np.pad(x, [(0, 0)] * 3 + [(room + max(0, top), room + max(0, bottom)),
                                      (room + max(0, left), room + max(0, right))])  # fmt: skip
-    start = [room + max(0, one) - one for one in (top, left)]
+    start = [room + max(0, corner) - corner for corner in (top, left)]
     size = [x.shape[3] + top + bottom, x.shape[4] + left + right]
     wide = wide[..., start[0] : start[0] + size[0], start[1] : start[1] + size[1]]
     reach = [(count - 1) * apart + 1 for count, apart in zip(w.shape[3:], dilation, strict=True)]
@@ -530,7 +534,7 @@ def _running(combine: np.ufunc) -> Callable[..., Array]:
 
 def _by_math(function: Callable[[float], float]) -> Callable[..., Any]:
     return lambda x: (
-        np.array([function(float(one)) for one in x.reshape(-1)]).reshape(x.shape).astype(x.dtype)
+        np.array([function(float(number)) for number in x.reshape(-1)]).reshape(x.shape).astype(x.dtype)
     )
 
 
@@ -607,8 +611,8 @@ def _np_irfft(x: Array, axis: int, n: int, scale: float, interior: float) -> Arr
 
 
 def _threefry(key: Any, counter: Any) -> Array:
-    for one in (key, counter):
-        if type(one) is not int and getattr(one, "dtype", None) != np.uint64:
+    for part in (key, counter):
+        if type(part) is not int and getattr(part, "dtype", None) != np.uint64:
             raise TypeError("no loop for these types")
     words = np.frompyfunc(lambda k, c: _threefry_word(int(k), int(c)), 2, 1)(key, counter)
     return np.asarray(words).astype(np.uint64)
@@ -652,10 +656,10 @@ _RENAMED = {
 
 def numpy_meaning(op: Op) -> Callable[..., Any]:
     """NumPy's function for `op`: the one in the table, or the one of the same name."""
-    found = _RENAMED.get(op.name) or getattr(np, op.name, None)
-    if found is None:
+    renamed = _RENAMED.get(op.name) or getattr(np, op.name, None)
+    if renamed is None:
         raise LookupError(f"op {op.name}: tests/samples.py does not say what it is in NumPy")
-    return _in_float32(found) if op.kind in _ADDING else found
+    return _in_float32(renamed) if op.kind in _ADDING else renamed
 
 
 #: Kinds of ops that add up or multiply many elements: where NumPy rounds every sum to float16, they do not.

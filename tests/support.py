@@ -48,8 +48,8 @@ def ulps(got: Array, want: Array) -> Array:
     """Distance in representable floats; 0 where both are NaN, infinite where one is."""
     kind = {2: np.int16, 4: np.int32, 8: np.int64}[got.dtype.itemsize]
     keys = []
-    for one in (got, want):
-        bits = np.ascontiguousarray(one).view(kind).astype(np.int64)
+    for array in (got, want):
+        bits = np.ascontiguousarray(array).view(kind).astype(np.int64)
         magnitude = (bits & np.iinfo(kind).max).astype(np.uint64)
         middle = np.uint64(1 << 63)
         keys.append(np.where(bits < 0, middle - magnitude, middle + magnitude))
@@ -113,8 +113,13 @@ def _pairs(array: Array) -> Array:
 
 def native(function: Function, arrays: list[Array]) -> list[Array]:
     """The results of the compiled Function, and a check that it left its arguments alone."""
+    return run_native(Executable(function), arrays)
+
+
+def run_native(executable: Executable, arrays: list[Array]) -> list[Array]:
+    """The results of `executable`, and a check that it left its arguments alone."""
     before = [array.copy() for array in arrays]
-    results = Executable(function)(arrays)
+    results = executable(arrays)
     for array, kept in zip(arrays, before, strict=True):
         assert array.tobytes() == kept.tobytes(), "a compiled Function changed an argument"
     return results
@@ -141,6 +146,7 @@ __all__ = [
     "interpret",
     "mismatch",
     "native",
+    "run_native",
     "sometimes",
     "type_of",
     "ulps",

@@ -36,6 +36,8 @@ LAZY = {
         "codegen.instrument.access_checks",
     ): "a process that finds its code on disk compiles nothing",
     ("runtime/compilation.py", "compiling"): "the same",
+    ("runtime/compilation.py", "ir.passes"): "the same",
+    ("tracejit/transforms/vmap.py", "cleanup"): "passes load where they run",
     ("runtime/native/single_gemm.py", "codegen.module.single_gemm"): "the same",
     ("runtime/native/single_gemm.py", "codegen.llvm.target"): "the same",
     ("runtime/cache/keys.py", "codegen.llvm.target"): "the same",
@@ -60,8 +62,8 @@ COMMANDS = ("tracejit/tools/cli", "tracejit/tools/demo")
 def sources() -> tuple[Path, ...]:
     """Every source file, found through the root folders and not through the links in tracejit/."""
     links = {ROOT / "tracejit" / layer for layer in LAYERS[:3]}
-    found = (path for layer in LAYERS for path in sorted((ROOT / layer).rglob("*.py")))
-    return tuple(path for path in found if not any(link in path.parents for link in links))
+    paths = (path for layer in LAYERS for path in sorted((ROOT / layer).rglob("*.py")))
+    return tuple(path for path in paths if not any(link in path.parents for link in links))
 
 
 def name_of(path: Path) -> str:
@@ -94,11 +96,11 @@ def imported(path: Path, node: ast.Import | ast.ImportFrom) -> Iterator[str]:
         yield ".".join(prefix)
 
 
-def imports(path: Path) -> Iterator[tuple[ast.Import | ast.ImportFrom, str]]:
-    for node in ast.walk(parsed(path)):
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            for name in imported(path, node):
-                yield node, name
+@cache
+def imports(path: Path) -> tuple[tuple[ast.Import | ast.ImportFrom, str], ...]:
+    """The imports of a file, and the modules that they take."""
+    statements = [node for node in ast.walk(parsed(path)) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    return tuple((statement, name) for statement in statements for name in imported(path, statement))
 
 
 def layer_of(module: str) -> str | None:
@@ -144,13 +146,17 @@ def test_llvmlite_is_imported_in_one_place() -> None:
     assert users == {"codegen/llvm/loading.py"}
 
 
-def inner_imports(path: Path) -> Iterator[tuple[int, str]]:
+@cache
+def inner_imports(path: Path) -> frozenset[tuple[int, str]]:
     """Imports inside functions, of modules or names."""
-    for function in ast.walk(parsed(path)):
-        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            for node in ast.walk(function):
-                if isinstance(node, (ast.Import, ast.ImportFrom)):
-                    yield from ((node.lineno, name) for name in imported(path, node))
+    lines = {
+        node.lineno
+        for function in ast.walk(parsed(path))
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+        for node in ast.walk(function)
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+    }
+    return frozenset((node.lineno, name) for node, name in imports(path) if node.lineno in lines)
 
 
 def test_imports_stand_at_the_top() -> None:
@@ -198,7 +204,7 @@ def dependencies() -> dict[str, set[str]]:
             names = (
                 [f"{target}.{alias.name}" for alias in node.names] if isinstance(node, ast.ImportFrom) else []
             )
-            taken.update({one for one in names if one in modules} or ({target} & set(modules)))
+            taken.update({name for name in names if name in modules} or ({target} & set(modules)))
         taken.discard(name)
     return result
 
@@ -287,7 +293,7 @@ def public_definitions(path: Path) -> Iterator[tuple[str, ast.AST]]:
     for node in parsed(path).body:
         if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or node.name.startswith("_"):
             continue
-        if not any(ast.unparse(one).endswith("overload") for one in node.decorator_list):
+        if not any(ast.unparse(decorator).endswith("overload") for decorator in node.decorator_list):
             yield node.name, node
 
 
@@ -311,8 +317,12 @@ def test_codegen_switches_on_kind_not_on_name() -> None:
         if path.relative_to(ROOT).parts[0] != "codegen":
             continue
         for node in ast.walk(parsed(path)):
-            if isinstance(node, ast.Compare) and ast.unparse(node.left).endswith("op.name"):
-                literals = {one.value for one in ast.walk(node) if isinstance(one, ast.Constant)}
+            if not isinstance(node, ast.Compare) or not isinstance(node.left, ast.Attribute):
+                continue
+            if ast.unparse(node.left).endswith("op.name"):
+                literals = {
+                    constant.value for constant in ast.walk(node) if isinstance(constant, ast.Constant)
+                }
                 if not literals <= allowed:
                     wrong.append(f"{name_of(path)}:{node.lineno}: {ast.unparse(node)}")
     assert not wrong, "\n".join(wrong)
@@ -336,8 +346,8 @@ def test_structured_kinds_are_known_in_one_place_each() -> None:
             f"{name}:{node.lineno}: {ast.unparse(node)}"
             for node in ast.walk(parsed(path))
             if isinstance(node, ast.Attribute)
-            and ast.unparse(node.value) == "Kind"
             and node.attr in STRUCTURED
+            and ast.unparse(node.value) == "Kind"
         ]
     assert not wrong, "\n".join(wrong)
 

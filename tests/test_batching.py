@@ -52,7 +52,7 @@ TURNED = ["transpose", "reshape", "transpose", "matmul", "reshape", "transpose"]
 def choices(count: int) -> Iterator[tuple[bool, ...]]:
     """Which operands are mapped: every choice, or with many operands each alone and all."""
     if count <= 3:
-        yield from (one for one in itertools.product((False, True), repeat=count) if any(one))
+        yield from (flags for flags in itertools.product((False, True), repeat=count) if any(flags))
         return
     yield (True,) * count
     for i in range(count):
@@ -62,7 +62,10 @@ def choices(count: int) -> Iterator[tuple[bool, ...]]:
 def loop(op: Op, sample: Sample, mapped: tuple[bool, ...], size: int) -> Iterator[Sample]:
     for number in range(size):
         pairs = enumerate(zip(sample.operands, mapped, strict=True))
-        yield Sample([example(op, i, one, number) if many else one for i, (one, many) in pairs], sample.attrs)
+        yield Sample(
+            [example(op, i, operand, number) if many else operand for i, (operand, many) in pairs],
+            sample.attrs,
+        )
 
 
 def stacked(op: Op, sample: Sample, mapped: tuple[bool, ...], size: int) -> list[Array]:
@@ -85,14 +88,14 @@ def function_of_choices(op: Op, size: int) -> tuple[Function, list[Array], list[
     b = Builder()
     results, arrays, loops = [], [], []
     for sample in few(op):
-        one = function_of(op.name, sample.operands, partial(append, op, sample))
+        function = function_of(op.name, sample.operands, partial(append, op, sample))
         for mapped in choices(len(sample.operands)):
-            given = stacked(op, sample, mapped, size)
-            params = [b.parameter(type_of(array), f"x{len(b.params)}") for array in given]
-            made, flags = inline_batched(b, one, params, mapped, size)
+            arguments = stacked(op, sample, mapped, size)
+            params = [b.parameter(type_of(array), f"x{len(b.params)}") for array in arguments]
+            mapped_result, flags = inline_batched(b, function, params, mapped, size)
             assert all(flags)
-            results.extend(made)
-            arrays.extend(given)
+            results.extend(mapped_result)
+            arrays.extend(arguments)
             loops.append(list(loop(op, sample, mapped, size)))
     return b.finish(op.name, results), arrays, loops
 
@@ -225,14 +228,14 @@ def custom(x_shape: tuple[int, ...]) -> Function:
     b = Builder()
     x, w = b.parameter(type_of(np.ones(x_shape)), "x"), b.parameter(type_of(np.ones(x_shape)), "w")
     forward = Builder()
-    params = [forward.parameter(one.type) for one in (x, w)]
+    params = [forward.parameter(array.type) for array in (x, w)]
     forward_region = forward.finish("forward", [forward.mul(*params)])
     backward = Builder()
     x1, w1, _, ct = [backward.parameter(x.type) for _ in range(4)]
-    found = [backward.mul(ct, backward.mul(w1, 10.0)), backward.mul(ct, backward.mul(x1, 100.0))]
-    regions = (forward_region, backward.finish("backward", found))
-    made = b.append(OPS["custom_vjp"], (x, w), {"name": "f", "outputs": 1, "wrt": (0, 1)}, regions=regions)
-    return b.finish("f", made)
+    cotangents = [backward.mul(ct, backward.mul(w1, 10.0)), backward.mul(ct, backward.mul(x1, 100.0))]
+    regions = (forward_region, backward.finish("backward", cotangents))
+    called = b.append(OPS["custom_vjp"], (x, w), {"name": "f", "outputs": 1, "wrt": (0, 1)}, regions=regions)
+    return b.finish("f", called)
 
 
 @pytest.mark.parametrize("mapped", [(True, True), (True, False), (False, True)])
@@ -252,8 +255,8 @@ def test_custom_vjp(mapped: tuple[bool, bool]) -> None:
     assert pull is not None
     parts = pull(b, instruction, [ct])
     backward = Function("g", (*batched.params, *batched.results, ct), tuple(b.body), tuple(parts))
-    given = np.arange(6.0).reshape(3, 2) - 2
-    got = interpret(backward, [x, w, x * w, given])
-    want = [given * 10 * w, given * 100 * x]
-    for one, many, value in zip(got, mapped, want, strict=True):
-        assert np.array_equal(one, value if many else value.sum(0))  # what is shared gets the sum
+    arguments = np.arange(6.0).reshape(3, 2) - 2
+    got = interpret(backward, [x, w, x * w, arguments])
+    want = [arguments * 10 * w, arguments * 100 * x]
+    for actual, many, value in zip(got, mapped, want, strict=True):
+        assert np.array_equal(actual, value if many else value.sum(0))  # what is shared gets the sum

@@ -69,3 +69,7 @@ def test_the_rooms_of_the_architecture() -> None:
     }
     besides = {f"tracejit/{name}" for name in re.findall(r"`(\w+)/`", text)}
     assert packages <= rooms | besides, packages - rooms - besides
+
+
+def test_the_examples_of_calls_from_c() -> None:
+    check_document("c.md", least=10)

@@ -58,8 +58,11 @@ def _one_operand(a: int, b: int, c: int) -> Iterator[Case]:
 
 def _slices(a: int, b: int, c: int) -> Iterator[Case]:
     for step, start in ((1, (0, 0, 0)), (2, (0, 0, 0)), (-1, (a - 1, b - 1, c - 1))):
-        size = tuple([len(range(one)[::step]) for one in (a, b, c)])
-        yield [(a, b, c)], {"start": tuple([max(one, 0) for one in start]), "size": size, "step": (step,) * 3}
+        size = tuple([len(range(length)[::step]) for length in (a, b, c)])
+        yield (
+            [(a, b, c)],
+            {"start": tuple([max(number, 0) for number in start]), "size": size, "step": (step,) * 3},
+        )
     yield [(a, b, 3)], {"start": (0, 0, 3), "size": (a, b, 0), "step": (1, 1, 1)}
 
 
@@ -103,8 +106,8 @@ def _scatters(a: int, b: int, c: int, modes: Sequence[str] = ("set", "add")) -> 
 
 
 CASES: dict[str, Callable[[int, int, int], Iterator[Case]]] = {
-    "reshape": lambda a, b, c: iter([([(a, b, c)], {"shape": one}) for one in ((a * b, c), (c, b, a))]),
-    "transpose": lambda a, b, c: iter([([(a, b, c)], {"perm": one}) for one in ((2, 1, 0), (1, 0, 2))]),
+    "reshape": lambda a, b, c: iter([([(a, b, c)], {"shape": target}) for target in ((a * b, c), (c, b, a))]),
+    "transpose": lambda a, b, c: iter([([(a, b, c)], {"perm": perm}) for perm in ((2, 1, 0), (1, 0, 2))]),
     "broadcast": lambda a, b, c: iter([([(b,)], {"shape": (a, b)}), ([(1, b)], {"shape": (c, a, b)})]),
     "slice": _slices,
     "update": _updates,
@@ -137,23 +140,23 @@ def operands(
     op: Op, shapes: list[tuple[int, ...]], dtype: Any, rng: np.random.Generator
 ) -> list[Array] | None:
     """Arrays that the op takes; None where there are none, as an index into nothing."""
-    made = []
+    results = []
     for position, shape in enumerate(shapes):
         indices = {"gather": 1, "scatter": 2, "scatter_reduce": 2}.get(op.name)
         if indices is not None and position >= indices:
             size = shapes[0][position - indices]
             if size == 0 and 0 not in shape:
                 return None
-            made.append(rng.integers(0, max(size, 1), shape))
+            results.append(rng.integers(0, max(size, 1), shape))
         elif op.name == "where" and position == 0:
-            made.append(random_values(BOOL, shape, rng))
+            results.append(random_values(BOOL, shape, rng))
         else:
-            made.append(
+            results.append(
                 np.abs(random_values(dtype, shape, rng)) % 3 if dtype.kind != "b" else rng.random(shape) < 0.5
             )
     if op.name == "searchsorted":
-        made[0] = np.sort(made[0])
-    return made
+        results[0] = np.sort(results[0])
+    return results
 
 
 def program(op: Op, dtype: Any) -> tuple[Function, list[Array]]:
@@ -163,26 +166,26 @@ def program(op: Op, dtype: Any) -> tuple[Function, list[Array]]:
     arrays: list[Array] = []
     for shapes, attrs in {str(case): case for case in cases(op)}.values():
         attrs = {**attrs, **{name: value for name, value in op.defaults.items() if name not in attrs}}
-        made = operands(op, shapes, dtype, rng)
-        if made is None:
+        inputs = operands(op, shapes, dtype, rng)
+        if inputs is None:
             continue
         try:
-            op.infer(tuple(type_of(one) for one in made), attrs)
+            op.infer(tuple(type_of(array) for array in inputs), attrs)
             with np.errstate(all="ignore"):
-                op.eval(*made, **attrs)
+                op.eval(*inputs, **attrs)
         except (TracejitError, ValueError):
             continue  # as the largest of nothing: refused where it is traced
-        params = tuple(b.parameter(type_of(one), f"x{len(b.params)}") for one in made)
+        params = tuple(b.parameter(type_of(array), f"x{len(b.params)}") for array in inputs)
         results += b.append(op, params, attrs)
-        arrays += made
+        arrays += inputs
     return b.finish(op.name, results), arrays
 
 
 def check(function: Function, arrays: list[Array], what: str) -> None:
     want = interpret(function, arrays)
-    for position, (got, wanted) in enumerate(zip(Executable(function)(arrays), want, strict=True)):
+    for position, (got, expected) in enumerate(zip(Executable(function)(arrays), want, strict=True)):
         atol = 1e-4 if function.name == "grad_cast" else 1e-12  # whose forward values are single precision
-        problem = mismatch(got, wanted, bound=64, atol=atol, zero_sign=False)
+        problem = mismatch(got, expected, bound=64, atol=atol, zero_sign=False)
         assert not problem, f"{what}, result {position}: {problem}"
 
 

@@ -37,16 +37,19 @@ QUICK = range(FIRST, FIRST + 240, CHUNK)
 SLOW = range(FIRST + 10_000, FIRST + 10_400, 5 * CHUNK)
 
 
-def compare(got: list[Array], want: list[Array], made: GraphProgram, stage: str, seed: int) -> None:
+def compare(got: list[Array], want: list[Array], generated: GraphProgram, stage: str, seed: int) -> None:
     """Every result within its error bound, doubled as both sides round; exact ones bit for bit.
 
     The sign of a zero is left open: maximum and minimum of zeros of both signs may give either.
     """
-    for position, (one, wanted, error) in enumerate(zip(got, want, made.errors, strict=True)):
-        problem = mismatch(one, wanted, atol=2 * error, zero_sign=False)
+    for position, (actual, expected, error) in enumerate(zip(got, want, generated.errors, strict=True)):
+        problem = mismatch(actual, expected, atol=2 * error, zero_sign=False)
         if problem:
             alone = Function(
-                "cut", made.function.params, made.function.body, (made.function.results[position],)
+                "cut",
+                generated.function.params,
+                generated.function.body,
+                (generated.function.results[position],),
             )
             pytest.fail(f"seed {seed}, {stage}, result {position}: {problem}\n{print_function(dce(alone))}")
 
@@ -60,13 +63,13 @@ def check_text(function: Function, seed: int) -> Function:
 
 
 def check_program(seed: int) -> None:
-    made = program(seed)
-    verify(made.function)
-    want = interpret(made.function, made.arrays)
-    parsed = check_text(made.function, seed)
-    for one, wanted in zip(interpret(parsed, made.arrays), want, strict=True):
-        assert not mismatch(one, wanted), f"seed {seed}: the parsed program computes something else"
-    function = made.function
+    generated = program(seed)
+    verify(generated.function)
+    want = interpret(generated.function, generated.arrays)
+    parsed = check_text(generated.function, seed)
+    for actual, expected in zip(interpret(parsed, generated.arrays), want, strict=True):
+        assert not mismatch(actual, expected), f"seed {seed}: the parsed program computes something else"
+    function = generated.function
     for step in PIPELINE:
         before = print_function(function)
         after = step.apply(function)
@@ -76,40 +79,46 @@ def check_program(seed: int) -> None:
             verify(function)
         except Exception as error:
             pytest.fail(f"seed {seed}, after {step.name}: {error}")
-        compare(interpret_stage(function, made.function, made.arrays), want, made, f"after {step.name}", seed)
+        compare(
+            interpret_stage(function, generated.function, generated.arrays),
+            want,
+            generated,
+            f"after {step.name}",
+            seed,
+        )
     check_text(function, seed)
-    copies = [array.copy() for array in made.arrays]
+    copies = [array.copy() for array in generated.arrays]
     try:
-        executable = Executable(made.function)
+        executable = Executable(generated.function)
     except Exception as error:
-        pytest.fail(f"seed {seed} does not compile: {type(error).__name__}: {error}\n{made.function}")
+        pytest.fail(f"seed {seed} does not compile: {type(error).__name__}: {error}\n{generated.function}")
     for again in range(2):  # twice: buffers are kept between calls
-        compare(executable(made.arrays), want, made, f"native call {again}", seed)
-    for array, copy in zip(made.arrays, copies, strict=True):
+        compare(executable(generated.arrays), want, generated, f"native call {again}", seed)
+    for array, copy in zip(generated.arrays, copies, strict=True):
         assert array.tobytes() == copy.tobytes(), f"seed {seed}: native code changed an argument"
 
 
 def check_gradient(seed: int) -> None:
-    made = smooth_program(seed)
-    wrt = [i for i, param in enumerate(made.function.params) if param.dtype.kind == "f"]
-    derived = gradient(made.function, wrt)
+    generated = smooth_program(seed)
+    wrt = [i for i, param in enumerate(generated.function.params) if param.dtype.kind == "f"]
+    derived = gradient(generated.function, wrt)
     verify(derived)
     check_text(derived, seed)
-    want = interpret(derived, made.arrays)
-    largest = max(float(np.abs(one).max(initial=0.0)) for one in want)
+    want = interpret(derived, generated.arrays)
+    largest = max(float(np.abs(expected).max(initial=0.0)) for expected in want)
     if not largest < 1e8:
         return  # ill-conditioned: rounding may show
-    for stage, got in (("interpreted", None), ("native", Executable(derived)(made.arrays))):
+    for stage, got in (("interpreted", None), ("native", Executable(derived)(generated.arrays))):
         if got is None:
             function = derived
             for step in PIPELINE:
                 function = step.apply(function)
                 verify(function)
-            got = interpret_stage(function, derived, made.arrays)
-        for position, (one, wanted) in enumerate(zip(got, want, strict=True)):
+            got = interpret_stage(function, derived, generated.arrays)
+        for position, (actual, reference) in enumerate(zip(got, want, strict=True)):
             # the measured tolerance; and f64 has 1e-16, values in between stay under 1e8 times the largest
-            atol = max(made.errors[0], 1e-8 * (1 + largest))
-            problem = mismatch(one, wanted, atol=atol, zero_sign=False)
+            atol = max(generated.errors[0], 1e-8 * (1 + largest))
+            problem = mismatch(actual, reference, atol=atol, zero_sign=False)
             if problem:
                 cut = dce(Function("cut", derived.params, derived.body, (derived.results[position],)))
                 pytest.fail(
@@ -163,26 +172,26 @@ def test_programs_are_varied() -> None:
 
 def check_batched(seed: int) -> None:
     """The same program three times at once: the first and the last as they are, beside one that differs."""
-    made = program(seed)
+    generated = program(seed)
     chosen = np.random.default_rng(seed)
-    mapped = [bool(chosen.random() < 0.6) for _ in made.arrays]
-    function, flags = batch(made.function, mapped, 3)
+    mapped = [bool(chosen.random() < 0.6) for _ in generated.arrays]
+    function, flags = batch(generated.function, mapped, 3)
     verify(function)
-    given = [
+    arguments = [
         np.stack([array, np.roll(array.reshape(-1), 1).reshape(array.shape), array]) if many else array
-        for array, many in zip(made.arrays, mapped, strict=True)
+        for array, many in zip(generated.arrays, mapped, strict=True)
     ]
-    want = interpret(made.function, made.arrays)
+    want = interpret(generated.function, generated.arrays)
     for way, results in (
-        ("interpreter", interpret(function, given)),
-        ("native", Executable(function)(given)),
+        ("interpreter", interpret(function, arguments)),
+        ("native", Executable(function)(arguments)),
     ):
         for example in (0, 2):
             rows = [
                 np.asarray(result[example]) if many else result
                 for result, many in zip(results, flags, strict=True)
             ]
-            compare(rows, want, made, f"example {example} of the batched program, {way}", seed)
+            compare(rows, want, generated, f"example {example} of the batched program, {way}", seed)
 
 
 @pytest.mark.parametrize("first", range(FIRST, FIRST + 100, CHUNK))

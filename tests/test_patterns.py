@@ -39,16 +39,18 @@ def difference(got: Sequence[Any], expected: Sequence[Any]) -> str:
     return ""
 
 
-def check_function(made: Pattern, stage: str, function: Callable[..., Any], arguments: Sequence[Any]) -> None:
+def check_function(
+    pattern: Pattern, stage: str, function: Callable[..., Any], arguments: Sequence[Any]
+) -> None:
     """`function` jitted and eager give the same."""
     try:
         expected = function(*arguments)
         problem = difference(tj.jit(function)(*arguments), expected)
     except Exception as error:
-        raise AssertionError(f"{stage}: {type(error).__name__}: {error}\n{made}") from error
+        raise AssertionError(f"{stage}: {type(error).__name__}: {error}\n{pattern}") from error
     # a jump that is as near as rounding is, as between two equal sums, may go either way
     if problem and not difference(function(*map(nudged, arguments)), expected):
-        raise AssertionError(f"{stage}: {problem}\n{made}")
+        raise AssertionError(f"{stage}: {problem}\n{pattern}")
 
 
 def nudged(array: Any) -> Any:
@@ -61,18 +63,18 @@ def check(seed: int, *, tiny: bool = False) -> None:
         check_pattern(pattern(seed, tiny=tiny), seed)
 
 
-def check_pattern(made: Pattern, seed: int) -> None:
-    arrays = [tj.tensor(array) for array in made.arrays]
-    check_function(made, "value", made, arrays)
+def check_pattern(pattern: Pattern, seed: int) -> None:
+    arrays = [tj.tensor(array) for array in pattern.arrays]
+    check_function(pattern, "value", pattern, arrays)
     every = tuple(range(len(arrays)))
-    gradient = tj.grad(made.loss, argnums=every)
-    check_function(made, "gradient", gradient, arrays)
+    gradient = tj.grad(pattern.loss, argnums=every)
+    check_function(pattern, "gradient", gradient, arrays)
     if seed % 3 == 0:
         second = tj.grad(lambda *arguments: weighted(gradient(*arguments)), argnums=every)
-        check_function(made, "second order", second, arrays)
+        check_function(pattern, "second order", second, arrays)
     if seed % 4 == 1:
         rows = [tj.stack([array, 0.5 * array, -array]) for array in arrays]
-        check_function(made, "vmap", tj.vmap(made), rows)
+        check_function(pattern, "vmap", tj.vmap(pattern), rows)
 
 
 @pytest.mark.parametrize("first", of_today(range(FIRST, FIRST + COUNT, CHUNK), 2))

@@ -22,7 +22,7 @@ class CountingBackend(tj.extend.Backend):
         results = result if isinstance(result, tuple) else (result,)
         self.calls[name] = self.calls.get(name, 0) + 1
         self.flops[name] = self.flops.get(name, 0) + operations(OPS[name].kind, arrays, results)
-        moved = sum(np.asarray(one).nbytes for one in (*arrays, *results))
+        moved = sum(np.asarray(array).nbytes for array in (*arrays, *results))
         self.bytes[name] = self.bytes.get(name, 0) + moved * (OPS[name].kind is not Kind.VIEW)
         return result
 

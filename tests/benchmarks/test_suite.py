@@ -44,9 +44,9 @@ def test_quick_run_beside_numpy(tmp_path: Path) -> None:
         *options,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    found: dict[str, Any] = json.loads(files["json"].read_text())
-    assert found["versions"]["numpy"] == np.__version__
-    results = {one["name"]: one for one in found["results"]}
+    document: dict[str, Any] = json.loads(files["json"].read_text())
+    assert document["versions"]["numpy"] == np.__version__
+    results = {result["name"]: result for result in document["results"]}
     assert list(results) == ["dispatch-array", "chain-10k-f32"]
     for result in results.values():
         assert result["disagreements"] == result["failures"] == []
@@ -163,7 +163,7 @@ def test_goals_beside_single_peers_count_too() -> None:
 
 def test_charts_stay_in_their_frame() -> None:
     drawn = xml.dom.minidom.parseString(chart.svg([outcome("softmax", jax=1e9, numpy=1e-9)], "a <title>"))
-    places = [float(one.getAttribute("cx")) for one in drawn.getElementsByTagName("circle")]
+    places = [float(element.getAttribute("cx")) for element in drawn.getElementsByTagName("circle")]
     assert len(places) == 4  # two in the legend
     assert all(0 < place < chart.WIDTH for place in places)
 
@@ -200,14 +200,14 @@ def test_what_is_measured_of_the_machine_is_plausible(monkeypatch: pytest.Monkey
 def test_results_are_read_back_and_put_together() -> None:
     first, later = outcome("softmax", jax=4.0, numpy=0.5), outcome("softmax", jax=9.0, torch=2.0)
     later.first["torch"] = 0.1
-    files = [{"results": [report.as_json(one, limit)]} for one, limit in ((first, 2e-3), (later, 1e-3))]
+    files = [{"results": [report.as_json(record, limit)]} for record, limit in ((first, 2e-3), (later, 1e-3))]
     files.append({"results": [{**files[0]["results"][0], "name": "a workload that is no more"}]})
-    ((found, limit),) = render.outcomes(json.loads(json.dumps(files)))
+    ((merged, limit),) = render.outcomes(json.loads(json.dumps(files)))
     assert limit == 2e-3
-    assert {name: ratio.median for name, ratio in found.ratios.items()} == {
+    assert {name: ratio.median for name, ratio in merged.ratios.items()} == {
         "jax": 4.0,
         "numpy": 0.5,
         "torch": 2.0,
     }
-    assert found.seconds["torch"].median == 2e-3
-    assert found.first == {"tracejit": 0.02, "jax": 0.06, "torch": 0.1}
+    assert merged.seconds["torch"].median == 2e-3
+    assert merged.first == {"tracejit": 0.02, "jax": 0.06, "torch": 0.1}

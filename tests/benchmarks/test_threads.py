@@ -26,7 +26,7 @@ def _bits(f: Any, arguments: tuple[Any, ...]) -> list[bytes]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workload", COMPILED, ids=lambda one: one.name)
+@pytest.mark.parametrize("workload", COMPILED, ids=lambda workload: workload.name)
 def test_every_number_of_threads_gives_the_same(workload: Any) -> None:
     lib = load(OURS)
     assert lib is not None
@@ -40,7 +40,7 @@ def test_every_number_of_threads_gives_the_same(workload: Any) -> None:
 
 def test_some_of_them_split() -> None:
     """Or the test above would compare one thread with itself."""
-    workload = next(one for one in COMPILED if one.name == "softmax")
+    workload = next(workload for workload in COMPILED if workload.name == "softmax")
     lib = load(OURS)
     assert lib is not None
     lowered = workload.function(lib).lower(*workload.arguments(lib))

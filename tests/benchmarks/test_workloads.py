@@ -37,7 +37,7 @@ def name_of(workload: Workload) -> str:
 def wide(tree: Any) -> Any:
     """Floats as float64: differences need the digits."""
     if isinstance(tree, (tuple, list)):
-        return type(tree)(wide(one) for one in tree)
+        return type(tree)(wide(leaf) for leaf in tree)
     return tree.astype(np.float64) if tree.dtype.kind == "f" else tree
 
 
@@ -49,7 +49,7 @@ def combine(tree: Any, other: Any, scale: float) -> Any:
 
 def like(tree: Any, rng: np.random.Generator) -> Any:
     if isinstance(tree, (tuple, list)):
-        return type(tree)(like(one, rng) for one in tree)
+        return type(tree)(like(leaf, rng) for leaf in tree)
     return rng.standard_normal(tree.shape)
 
 
@@ -57,9 +57,9 @@ def like(tree: Any, rng: np.random.Generator) -> Any:
 def test_values_are_numpys(workload: Workload) -> None:
     program = dataclasses.replace(workload, gradient=None)
     expected = leaves(program.function(NUMPY)(*program.arguments(NUMPY)))
-    found = leaves(program.function(OURS)(*program.arguments(OURS)))
-    assert len(expected) == len(found) > 0
-    for mine, theirs in zip(found, expected, strict=True):
+    results = leaves(program.function(OURS)(*program.arguments(OURS)))
+    assert len(expected) == len(results) > 0
+    for mine, theirs in zip(results, expected, strict=True):
         assert mine.dtype == theirs.dtype
         tolerance = 1e-4 if theirs.dtype == np.float32 else 1e-10
         np.testing.assert_allclose(mine, theirs, rtol=tolerance, atol=tolerance)
@@ -86,9 +86,9 @@ def test_gradients_are_differences(workload: Workload) -> None:
 
     expected = (moved(step) - moved(-step)) / (2 * step)
     parts = zip(leaves(gradients), leaves(directions), strict=True)
-    found = sum(float(np.sum(one * direction)) for one, direction in parts)
+    slope = sum(float(np.sum(gradient * direction)) for gradient, direction in parts)
     scale = max(1.0, abs(expected), sum(float(np.abs(leaf).sum()) for leaf in leaves(gradients)))
-    assert abs(found - expected) < 1e-6 * scale
+    assert abs(slope - expected) < 1e-6 * scale
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,8 @@ def test_a_step_of_sgd_moves_against_the_gradient(workload: Workload) -> None:
     "workload", [tiny(workload) for workload in WORKLOADS if workload.given == "variable"], ids=name_of
 )
 def test_eager_workloads_run(workload: Workload) -> None:
-    found = leaves(workload.function(OURS)(*workload.arguments(OURS)))
-    assert all(np.isfinite(one).all() for one in found)
+    results = leaves(workload.function(OURS)(*workload.arguments(OURS)))
+    assert all(np.isfinite(leaf).all() for leaf in results)
 
 
 def test_names_are_different() -> None:

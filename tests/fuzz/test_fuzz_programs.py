@@ -13,7 +13,7 @@ import pytest
 import tracejit as tj
 from tracejit.array import deferred
 
-from ..codegen.narrow import NARROWER, run_narrow
+from ..codegen.narrow import narrower, run_narrow
 from ..rotation import of_today
 from . import reference
 from .generator import Generator, write_program
@@ -48,7 +48,7 @@ def test_programs(first: int) -> None:
 
 
 @pytest.mark.slow
-@NARROWER
+@narrower
 def test_programs_on_narrow_vectors(features: str, bits: int) -> None:
     """Compiled as for a machine without AVX-512, and without AVX."""
     code = """

@@ -40,14 +40,14 @@ _HEADING: Final = re.compile(r"^== (\w+)\n", re.MULTILINE)
 def dumps(program: Program) -> dict[str, str]:
     """The text of each stage. Ops are not aligned: a longer name is to change one line."""
     lowered = Lowered(tj.jit(program.function()).lower(*program.arguments()).function, TARGET)
-    made = {}
+    results = {}
     for stage in STAGES:
         function = lowered.function_at(stage)
         if function is None:
-            made[stage] = lowered.as_text(stage)
+            results[stage] = lowered.as_text(stage)
         else:
-            made[stage] = print_function(function, locations=False, aligned=False)
-    return made
+            results[stage] = print_function(function, locations=False, aligned=False)
+    return results
 
 
 def joined(stages: dict[str, str]) -> str:
@@ -61,22 +61,24 @@ def split(text: str) -> dict[str, str]:
     return {stage: part.rstrip() for stage, part in zip(parts[::2], parts[1::2], strict=True)}
 
 
-def named_alike(one: Function, two: Function, known: dict[Value, str]) -> None:
-    """Give values of `two` the names that their like in `one` has in `known`.
+def named_alike(left: Function, right: Function, names: dict[Value, str]) -> None:
+    """Give values of `right` the names that their like in `left` has in `names`.
 
     Instructions are alike where their ops, attributes and types are, in the same order; what they read may
     differ, so that one changed instruction does not rename all that follow from it.
     """
-    pairs = list(zip(one.params, two.params, strict=False))
+    pairs = list(zip(left.params, right.params, strict=False))
     regions: list[tuple[Function, Function]] = []
-    before, after = ([_looks(instruction) for instruction in function.body] for function in (one, two))
+    before, after = ([_looks(instruction) for instruction in function.body] for function in (left, right))
     for first, second, count in SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks():
-        for old, new in zip(one.body[first : first + count], two.body[second : second + count], strict=True):
+        for old, new in zip(
+            left.body[first : first + count], right.body[second : second + count], strict=True
+        ):
             pairs += zip(old.results, new.results, strict=True)
             regions += zip(old.regions, new.regions, strict=True)
-    known.update((new, known[old]) for old, new in pairs)
+    names.update((new, names[old]) for old, new in pairs)
     for old_region, new_region in regions:
-        named_alike(old_region, new_region, known)
+        named_alike(old_region, new_region, names)
 
 
 def _looks(instruction: Instruction) -> str:
@@ -106,17 +108,17 @@ def changes(old: str, new: str, stage: str) -> str:
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_the_dumps_of_a_program(program: Program) -> None:
     path = DIRECTORY / f"{program.name}.txt"
-    made = dumps(program)
+    dumped = dumps(program)
     if os.environ.get(SWITCH) == "1":
-        path.write_text(joined(made))
+        path.write_text(joined(dumped))
         return
     kept = path.read_text() if path.exists() else ""
-    if kept == joined(made):
+    if kept == joined(dumped):
         return
     stages = split(kept)
     shown = [
         changes(stages.get(stage, ""), text.rstrip(), stage)
-        for stage, text in made.items()
+        for stage, text in dumped.items()
         if stages.get(stage) != text.rstrip()
     ]
     pytest.fail(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from tracejit.tools.numpy_names import absent_names, sections
 
@@ -21,19 +22,21 @@ class Namespace:
     differs: Mapping[str, str]
     absent: Mapping[str, str]
 
+    @cached_property
     def present(self) -> frozenset[str]:
         """The names that our module has."""
-        return frozenset(name for name in self.names if name in dir(importlib.import_module(self.ours)))
+        return frozenset(self.names) & frozenset(dir(importlib.import_module(self.ours)))
+
+    @cached_property
+    def absent_names(self) -> frozenset[str]:
+        """The names that are said to be absent."""
+        return frozenset(absent_names(self.absent))
 
     def kinds(self, name: str) -> list[str]:
         """What `name` is said to be; it should be one thing."""
-        absent = absent_names(self.absent)
-        same = name in self.present() and name not in self.differs and name not in absent
-        return [
-            kind
-            for kind, holds in (("same", same), ("differs", name in self.differs), ("absent", name in absent))
-            if holds
-        ]
+        differs, absent = name in self.differs, name in self.absent_names
+        same = name in self.present and not differs and not absent
+        return [kind for kind, holds in (("same", same), ("differs", differs), ("absent", absent)) if holds]
 
     def section(self) -> Iterator[str]:
         """The lines of docs/namespaces.md about it."""

@@ -8,8 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tracejit.tools.numpy_names import absent_names
-
 from .__main__ import NAMESPACES, document
 from .jax_numpy import JAX_NUMPY
 from .namespace import Namespace
@@ -29,12 +27,12 @@ def test_the_document_is_what_the_libraries_are() -> None:
 def test_every_name_is_of_one_kind(namespace: Namespace) -> None:
     kinds = {name: namespace.kinds(name) for name in namespace.names}
     assert {name: kind for name, kind in kinds.items() if len(kind) != 1} == {}
-    assert set(namespace.differs) | set(absent_names(namespace.absent)) <= set(namespace.names)
+    assert set(namespace.differs) | namespace.absent_names <= set(namespace.names)
 
 
 @pytest.mark.parametrize("namespace", [JAX_NUMPY, SCIPY_SPECIAL], ids=lambda namespace: namespace.name)
 def test_what_is_absent_is_absent(namespace: Namespace) -> None:
-    assert not namespace.present() & set(absent_names(namespace.absent))
+    assert not namespace.present & namespace.absent_names
 
 
 @pytest.mark.parametrize("namespace", [JAX_NUMPY, SCIPY_SPECIAL], ids=lambda namespace: namespace.name)

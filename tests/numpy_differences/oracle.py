@@ -164,8 +164,8 @@ def difference(call: Call, actual: Outcome, expected: Outcome, *, zero_signs: bo
     if len(actual) != len(expected):
         return f"gives {len(actual)} results, NumPy {len(expected)}"
     scale = max([1.0, *[_largest(array) for array in call.arrays()]])
-    for one, other in zip(actual, expected, strict=True):
-        if text := _array_difference(one, other, scale, zero_signs):
+    for left, right in zip(actual, expected, strict=True):
+        if text := _array_difference(left, right, scale, zero_signs):
             return text
     return ""
 

@@ -171,7 +171,7 @@ def _same(ours: Any, theirs: Any) -> bool:
 
 def problems(name: str) -> list[str]:
     """What differs in the examples of the function `name`."""
-    found = []
+    results = []
     original: dict[str, Any] = {"np": np, "numpy": np}
     replaced: dict[str, Any] = {"np": _Library(), "numpy": _Library()}
     for example in doctest.DocTestParser().get_examples(_text(name)):
@@ -190,13 +190,13 @@ def problems(name: str) -> list[str]:
             ours = error
         if isinstance(theirs, Exception) or isinstance(ours, Exception):
             if not (isinstance(theirs, Exception) and isinstance(ours, Exception)):
-                found.append(f"{source}: {ours!r}, NumPy: {theirs!r}")
+                results.append(f"{source}: {ours!r}, NumPy: {theirs!r}")
         elif not _same(ours, theirs):
-            found.append(f"{source}: {ours!r}, NumPy: {theirs!r}")
+            results.append(f"{source}: {ours!r}, NumPy: {theirs!r}")
     for value in (*original.values(), *replaced.values()):
         if isinstance(value, io.IOBase) or hasattr(value, "fid"):
             value.close()
-    return found
+    return results
 
 
 @pytest.fixture(autouse=True)

@@ -95,7 +95,7 @@ def test_both_tiers(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_differences_are_seen(actual: object, expected: object) -> None:
     call = Call("f", lambda xp: None, ())
-    outcomes = [one if isinstance(one, Exception) else [one] for one in (actual, expected)]
+    outcomes = [outcome if isinstance(outcome, Exception) else [outcome] for outcome in (actual, expected)]
     assert difference(call, *outcomes)
     if not isinstance(expected, Exception):
         assert not difference(call, outcomes[1], outcomes[1])

@@ -41,16 +41,16 @@ def test_code_from_pieces_is_the_same(size: int, settings: str, monkeypatch: pyt
     x, w = np.linspace(-1, 1, 1600).reshape(40, 40), np.eye(40) * 0.5
     monkeypatch.setenv("TRACEJIT_TIERS", settings)
     function = tj.trace(program, x, w)
-    whole = [one.tobytes() for one in Executable(function)([x, w])]
+    whole = [result.tobytes() for result in Executable(function)([x, w])]
     monkeypatch.setattr(pieces, "PIECE", size)
     monkeypatch.setattr(pieces, "_CUT", size)
     counts: list[int] = []
     cut = pieces.cut
 
     def noted(text: str) -> list[str]:
-        made = cut(text)
-        counts.append(len(made))
-        return made
+        abandoned = cut(text)
+        counts.append(len(abandoned))
+        return abandoned
 
     monkeypatch.setattr(compiler, "cut", noted)
     executable = Executable(function)

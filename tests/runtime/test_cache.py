@@ -60,9 +60,9 @@ def entries(folder: Path) -> list[Path]:
 
 def executable(factor: float = 2.0) -> Executable:
     x = np.arange(5.0)
-    made = Executable(function_of("f", [x], lambda b, x: b.mul(b.exp(x), factor)))
-    np.testing.assert_allclose(made([x])[0], np.exp(x) * factor, rtol=1e-14)
-    return made
+    code = Executable(function_of("f", [x], lambda b, x: b.mul(b.exp(x), factor)))
+    np.testing.assert_allclose(code([x])[0], np.exp(x) * factor, rtol=1e-14)
+    return code
 
 
 def test_a_second_process_needs_no_compiler(folder: Path) -> None:
@@ -166,11 +166,11 @@ def test_processes_at_once(folder: Path) -> None:
         subprocess.Popen([sys.executable, "-c", PROGRAM], env=settings, stdout=subprocess.PIPE, text=True)
         for _ in range(6)
     ]
-    while any(one.poll() is None for one in many):
+    while any(process.poll() is None for process in many):
         CACHE.clear()
         time.sleep(0.02)
-    results = {str(one.communicate(timeout=600)[0]).split()[0] for one in many}
-    assert {one.returncode for one in many} == {0}
+    results = {str(process.communicate(timeout=600)[0]).split()[0] for process in many}
+    assert {process.returncode for process in many} == {0}
     assert len(results) == 1
 
 
@@ -266,9 +266,9 @@ def test_lines_in_messages_are_those_of_this_source(folder: Path) -> None:
 def test_host_calls_are_found_again(folder: Path) -> None:
     def make() -> Executable:
         x = np.array([12, 18])
-        made = Executable(function_of("g", [x, x], lambda b, x, y: b.add(b.gcd(x, y), 1)))
-        assert made([x, np.array([8, 27])])[0].tolist() == [5, 10]
-        return made
+        executable = Executable(function_of("g", [x, x], lambda b, x, y: b.add(b.gcd(x, y), 1)))
+        assert executable([x, np.array([8, 27])])[0].tolist() == [5, 10]
+        return executable
 
     assert not make().found
     again = make()

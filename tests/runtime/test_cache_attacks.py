@@ -65,7 +65,7 @@ def test_programs_whose_entries_exchange_names_come_out_right(folder: Path) -> N
         assert not make(*program).found
     code = [entry for entry in entries(folder) if b"cycles" in entry.read_bytes()]
     assert len(code) == len(programs)
-    contents = [one.read_bytes() for one in code]
+    contents = [path.read_bytes() for path in code]
     for shift in range(1, len(code)):
         for position, path in enumerate(code):
             path.write_bytes(contents[(position + shift) % len(code)])
@@ -140,8 +140,8 @@ def _of_another_user(path: Path, good: bytes) -> None:
 
 
 PLACES: dict[str, Callable[[Path, bytes], None]] = {
-    one.__name__.strip("_").replace("_", " "): one
-    for one in (
+    content.__name__.strip("_").replace("_", " "): content
+    for content in (
         _fifo, _folder, _sparse, _sparse_with_its_size, _link, _link_to_itself, _device, _socket,
         _writable_by_others, _unreadable, _of_another_user,
     )
@@ -199,7 +199,7 @@ def test_a_failed_write_does_not_switch_the_cache_off(
     assert os.strerror(error) in cache.failure
     assert cache.problem == ""
     assert cache.load("before") == b"x"
-    assert [one.name for one in folder.iterdir()] == ["before.tjc"]
+    assert [path.name for path in folder.iterdir()] == ["before.tjc"]
     cache.store("k", b"y")
     assert cache.load("k") == b"y"
     assert cache.failure == ""
@@ -269,7 +269,7 @@ def test_an_entry_beyond_the_limit_is_not_kept(folder: Path, monkeypatch: pytest
     monkeypatch.setenv("TRACEJIT_CACHE_MB", "1")
     cache.store("large", bytes(2 << 20))
     assert "more than the cache may hold" in cache.failure
-    assert [one.name for one in folder.iterdir()] == ["small.tjc"]
+    assert [path.name for path in folder.iterdir()] == ["small.tjc"]
     monkeypatch.setenv("TRACEJIT_CACHE_MB", "0")
     assert cache.load("small") is None
     f = tj.jit(lambda x: x + 1)
@@ -287,7 +287,7 @@ def test_clear_leaves_what_others_are_writing(folder: Path) -> None:
         path.write_bytes(b"half of it")
     os.utime(old, (time.time() - 2 * HOUR,) * 2)
     assert cache.clear() == 1
-    assert [one.name for one in folder.iterdir()] == [fresh.name]
+    assert [path.name for path in folder.iterdir()] == [fresh.name]
 
 
 def test_what_others_left_unfinished_goes_in_time(folder: Path) -> None:
@@ -298,7 +298,7 @@ def test_what_others_left_unfinished_goes_in_time(folder: Path) -> None:
         path.write_bytes(b"half of it")
     os.utime(old, (time.time() - 2 * HOUR,) * 2)
     cache.store("k", b"x")  # the first store looks around
-    assert sorted(one.name for one in folder.iterdir()) == ["k.tjc", fresh.name]
+    assert sorted(path.name for path in folder.iterdir()) == ["k.tjc", fresh.name]
 
 
 def test_an_interrupted_write_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

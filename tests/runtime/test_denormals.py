@@ -141,6 +141,6 @@ def test_profiles_say_which_kernels_met_denormals() -> None:
     f = tj.jit(lambda x, y: (tj.exp(x), tj.cumsum(y * 0.5)))
     normal, both = tj.ones(1000, dtype="float32"), small(1000)
     assert "denormal" not in tj.profile(f, normal, normal).summary()
-    found = tj.profile(f, normal, both)
-    assert "met denormal numbers" in found.summary()
-    assert [nest.denormal_runs for nest in found.functions[0].nests].count(1) == 1
+    profile = tj.profile(f, normal, both)
+    assert "met denormal numbers" in profile.summary()
+    assert [nest.denormal_runs for nest in profile.functions[0].nests].count(1) == 1

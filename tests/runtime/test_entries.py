@@ -38,9 +38,9 @@ def _same(got: Any, want: Any) -> None:
     mine, structure = flatten(got)
     theirs, expected = flatten(want)
     assert structure == expected
-    for one, other in zip(mine, theirs, strict=True):
-        assert isinstance(one, tj.Tensor)
-        np.testing.assert_array_equal(np.asarray(one), np.asarray(other))
+    for actual, other in zip(mine, theirs, strict=True):
+        assert isinstance(actual, tj.Tensor)
+        np.testing.assert_array_equal(np.asarray(actual), np.asarray(other))
 
 
 x, y = np.arange(3.0), np.ones(3)
@@ -122,7 +122,7 @@ def test_what_does_not_fit_goes_the_slow_way(name: str, slow_calls: list[Any]) -
     except tj.TracejitError:
         assert name == "subclass of dict"  # a leaf, and not one that jit takes
         return
-    _same(got, fn(*[tj.tree_map(tj.asarray, one) for one in OTHERS[name]]))
+    _same(got, fn(*[tj.tree_map(tj.asarray, argument) for argument in OTHERS[name]]))
     assert len(slow_calls) == 1
 
 
@@ -168,10 +168,10 @@ def test_random_trees() -> None:
     """Trees as arguments and as results, called with the same and with each other's structure."""
     rng = random.Random(5)
     trees = [_random_tree(rng, 3) for _ in range(40)]
-    f = tj.jit(lambda tree: _map(lambda one: one + tj.asarray(1.5), tree))
+    f = tj.jit(lambda tree: _map(lambda leaf: leaf + tj.asarray(1.5), tree))
     for _ in range(2):
         for tree in trees:
-            _same(f(tree), _map(lambda one: np.asarray(one) + 1.5, tree))
+            _same(f(tree), _map(lambda leaf: np.asarray(leaf) + 1.5, tree))
 
 
 def test_captures_in_containers_and_attributes(slow_calls: list[Any]) -> None:
@@ -212,7 +212,7 @@ def test_an_attribute_that_raises_or_is_gone() -> None:
 def test_references_balance_in_trees() -> None:
     tensors = [tj.ones(3) for _ in range(6)]
     tree = {"a": tensors[:3], "b": (tensors[3], {"c": tensors[4]}), "d": tensors[5]}
-    f = tj.jit(lambda tree, *, k: {"sum": _map(lambda one: one * k, tree)["a"], "all": (tree["d"], None)})
+    f = tj.jit(lambda tree, *, k: {"sum": _map(lambda leaf: leaf * k, tree)["a"], "all": (tree["d"], None)})
     wrong = {**tree, "d": np.ones(4)}  # matches until its last leaf
     f(tree, k=2.0), f(wrong, k=2.0)
     objects = [

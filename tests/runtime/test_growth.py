@@ -31,7 +31,7 @@ def _repeated(call: Callable[[], Any]) -> Run:
 
 def _parameters() -> Run:
     layers = {f"layer{i}": {"w": np.ones((4, 4)), "b": tj.ones(4)} for i in range(10)}
-    f = tj.jit(lambda p: {name: one["w"] @ one["b"] for name, one in p.items()})
+    f = tj.jit(lambda p: {name: layer["w"] @ layer["b"] for name, layer in p.items()})
     return _repeated(lambda: f(layers))
 
 
@@ -62,7 +62,7 @@ def _stack_that_grows() -> Run:
         return tj.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, tj.sin(c[1])), (0, x))[1].sum()
 
     f, x = tj.jit(tj.grad(loss)), np.ones(40)
-    steps = [tj.tensor(one) for one in (3, 100, 0, 17)]
+    steps = [tj.tensor(count) for count in (3, 100, 0, 17)]
 
     def run(count: int) -> None:
         for i in range(count // 10):
@@ -117,8 +117,8 @@ def _threads() -> Run:
         workers = [threading.Thread(target=_repeated(lambda: f(x)), args=(count // 400,)) for _ in range(4)]
         for worker in workers:
             worker.start()
-        for one in workers:
-            one.join()
+        for thread in workers:
+            thread.join()
 
     return run
 

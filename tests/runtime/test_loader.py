@@ -97,13 +97,13 @@ def test_as_llvm_links_it(baseline: bool) -> None:
 def test_code_cannot_be_written_and_data_cannot_be_run() -> None:
     image, _ = emit_object(TEXT)
     library = load(image, ["main", "counter"], IMPORTS)
-    found = {}
+    results = {}
     for line in Path("/proc/self/maps").read_text().splitlines():
-        begin, end = (int(one, 16) for one in line.split()[0].split("-"))
+        begin, end = (int(bound, 16) for bound in line.split()[0].split("-"))
         for name, address in library.addresses.items():
             if begin <= address < end:
-                found[name] = line.split()[1]
-    assert found == {"main": "r-xp", "counter": "rw-p"}
+                results[name] = line.split()[1]
+    assert results == {"main": "r-xp", "counter": "rw-p"}
 
 
 def test_memory_is_given_back() -> None:

@@ -96,11 +96,13 @@ def test_calls_do_not_leak(kind: str) -> None:
 
     cycle(2_000)
     gc.collect()
-    counts = [sys.getrefcount(one) for one in shared]
+    counts = [sys.getrefcount(shared_object) for shared_object in shared]
     before = resident()
     cycle(100_000 if "slow path" not in kind else 10_000)
     gc.collect()
-    grown = [sys.getrefcount(one) - count for one, count in zip(shared, counts, strict=True)]
+    grown = [
+        sys.getrefcount(shared_object) - count for shared_object, count in zip(shared, counts, strict=True)
+    ]
     assert max(map(abs, grown)) < 100, grown
     assert resident() - before < 1_000_000
 
@@ -116,11 +118,13 @@ def test_failing_calls_do_not_leak() -> None:
                 f(x, bad)
 
     cycle(200)
-    counts = [sys.getrefcount(one) for one in (x, bad, x.dtype)]
+    counts = [sys.getrefcount(value) for value in (x, bad, x.dtype)]
     before = resident()
     cycle(2_000)
     gc.collect()
-    assert max(abs(sys.getrefcount(one) - c) for one, c in zip((x, bad, x.dtype), counts, strict=True)) < 20
+    assert (
+        max(abs(sys.getrefcount(value) - c) for value, c in zip((x, bad, x.dtype), counts, strict=True)) < 20
+    )
     assert resident() - before < 2_000_000
 
 
@@ -128,7 +132,7 @@ def test_results_outlive_the_function() -> None:
     """Results own their memory: it is not the arena of a function that is gone."""
     x = np.arange(5000.0)
     f = tj.jit(lambda x: (tj.cumsum(x), x + 1, x))
-    results = [np.asarray(one) for one in f(x)]
+    results = [np.asarray(result) for result in f(x)]
     del f
     gc.collect()
     for _ in range(3):
@@ -162,9 +166,9 @@ def test_blocks_of_sizes_that_are_not_wanted_any_more_make_place() -> None:
 def test_results_do_not_share_memory_with_arguments() -> None:
     """A result that is a parameter is a copy: writing one must not change the other."""
     x = np.arange(4.0)
-    one, two = (np.asarray(y) for y in tj.jit(lambda x: (x, x))(x))
-    assert not np.shares_memory(one, x)
-    assert not np.shares_memory(one, two)
+    first, two = (np.asarray(y) for y in tj.jit(lambda x: (x, x))(x))
+    assert not np.shares_memory(first, x)
+    assert not np.shares_memory(first, two)
 
 
 def test_the_arena_of_code_in_a_cycle_is_given_back() -> None:

@@ -57,7 +57,7 @@ PRODUCTS: dict[str, Callable[[Any, Any], Any]] = {
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_both_tiers_give_the_same_bits(held: threading.Event, name: str, dtype: str) -> None:
     rng = np.random.default_rng(4)
-    made = []
+    results = []
     for n in (4, 16, 31, 64, 150, 512):
         x, y = operand(rng, (n, n), dtype), operand(rng, (n, n), dtype)
         executable = Executable(tj.trace(PRODUCTS[name], x, y))
@@ -65,10 +65,10 @@ def test_both_tiers_give_the_same_bits(held: threading.Event, name: str, dtype: 
         assert "codegen" not in executable.milliseconds
         (baseline,) = executable([x, y])
         np.testing.assert_allclose(baseline, PRODUCTS[name](x, y), rtol=0, atol=1e-3 * n**0.5)
-        made.append((executable, x, y, baseline))
+        results.append((executable, x, y, baseline))
     held.set()
     assert tiers.BACKGROUND.wait(60)
-    for executable, x, y, baseline in made:
+    for executable, x, y, baseline in results:
         assert executable.tier == "optimized", executable.problem
         (full,) = executable([x, y])
         assert full.tobytes() == baseline.tobytes()
@@ -77,7 +77,7 @@ def test_both_tiers_give_the_same_bits(held: threading.Event, name: str, dtype: 
 def test_any_shape(held: threading.Event) -> None:
     """Whatever is linked for any shape has the bits of what is compiled for it; NaN and infinity too."""
     rng = np.random.default_rng(11)
-    made, linked = [], 0
+    compiled, linked = [], 0
     for _ in range(120):
         m, k, n = (int(2 ** rng.uniform(0, 8)) for _ in range(3))
         x, y = operand(rng, (m, k), "f4"), operand(rng, (n, k), "f4").T
@@ -85,11 +85,11 @@ def test_any_shape(held: threading.Event) -> None:
             x[rng.integers(m), rng.integers(k)] = rng.choice([np.inf, -np.inf, -0.0, 1e38])
         executable = Executable(tj.trace(lambda x, y: x @ y.T, x, y.T))
         linked += "codegen" not in executable.milliseconds
-        made.append((executable, [x, y.T], executable([x, y.T])[0]))
+        compiled.append((executable, [x, y.T], executable([x, y.T])[0]))
     assert linked > 60
     held.set()
     assert tiers.BACKGROUND.wait(60)
-    for executable, arguments, baseline in made:
+    for executable, arguments, baseline in compiled:
         (full,) = executable(arguments)
         np.testing.assert_array_equal(full, baseline)
         assert (np.signbit(full) == np.signbit(baseline)).all()
@@ -163,16 +163,16 @@ def test_memory_that_is_not_there_is_an_error() -> None:
 def test_calls_of_many_threads_while_the_code_is_replaced() -> None:
     rng = np.random.default_rng(9)
     x, y = operand(rng, (90, 70), "f8"), operand(rng, (70, 110), "f8")
-    wanted = np.asarray(tj.jit(lambda x, y: x @ y)(x, y)).tobytes()
+    expected = np.asarray(tj.jit(lambda x, y: x @ y)(x, y)).tobytes()
 
     def work(_: int) -> None:
         f = tj.jit(lambda x, y: x @ y)
         for _ in range(200):
-            assert np.asarray(f(x, y)).tobytes() == wanted
+            assert np.asarray(f(x, y)).tobytes() == expected
 
     with ThreadPoolExecutor(8) as pool:
-        for one in [pool.submit(work, i) for i in range(16)]:
-            one.result()
+        for future in [pool.submit(work, i) for i in range(16)]:
+            future.result()
 
 
 def test_explained_as_quick_code(held: threading.Event) -> None:

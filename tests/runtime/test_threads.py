@@ -34,7 +34,7 @@ def test_results_do_not_depend_on_threads(name: str, dtype: str) -> None:
     runs = []
     for count in (1, 2, 3, 8, 1):
         tj.set_num_threads(count)
-        runs.append([one.tobytes() for one in executable([x])])
+        runs.append([result.tobytes() for result in executable([x])])
     assert all(run == runs[0] for run in runs)
 
 
@@ -206,9 +206,9 @@ def run_at_once(count: int, work: Any) -> list[Any]:
     threads = [threading.Thread(target=run, args=(i,)) for i in range(count)]
     for thread in threads:
         thread.start()
-    for one in threads:
-        one.join(60)
-        assert not one.is_alive(), "deadlock"
+    for runner in threads:
+        runner.join(60)
+        assert not runner.is_alive(), "deadlock"
     if errors:
         raise errors[0]
     return results
@@ -236,13 +236,13 @@ def test_concurrent_calls(size: int) -> None:
     """One compiled function with an arena, called by eight threads on their own data."""
     f = tj.jit(lambda x: tj.sum(tj.cumsum(x * 2.0) - x))
     f(np.zeros(size))
-    wanted = [float(np.sum(np.cumsum(np.full(size, i / 8) * 2.0) - i / 8)) for i in range(8)]
+    expected = [float(np.sum(np.cumsum(np.full(size, i / 8) * 2.0) - i / 8)) for i in range(8)]
 
     def work(i: int) -> set[float]:
         x = np.full(size, i / 8)
         return {float(f(x)) for _ in range(200 if size == 16 else 12)}
 
-    for got, want in zip(run_at_once(8, work), wanted, strict=True):
+    for got, want in zip(run_at_once(8, work), expected, strict=True):
         assert len(got) == 1
         assert got.pop() == pytest.approx(want, rel=1e-12)
 
@@ -351,7 +351,7 @@ print("fine")
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no affinities of threads here")
-@pytest.mark.parametrize("one", [False, True])
-def test_workers_that_move_away_from_their_caller_keep_their_cores(one: bool) -> None:
+@pytest.mark.parametrize("alone", [False, True])
+def test_workers_that_move_away_from_their_caller_keep_their_cores(alone: bool) -> None:
     """They leave its core for a moment only, and stay where there is one core alone."""
-    assert python(_CORES.replace("ONE", str(one))).strip() == "fine"
+    assert python(_CORES.replace("ONE", str(alone))).strip() == "fine"

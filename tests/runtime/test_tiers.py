@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,7 @@ def test_both_tiers_give_the_same_bits(held: threading.Event) -> None:
 
 
 def test_gradients_give_the_same_bits(held: threading.Event) -> None:
-    loss = lambda x, w: sum(one.sum() for one in mixed(x, w))  # noqa: E731
+    loss = lambda x, w: sum(result.sum() for result in mixed(x, w))  # noqa: E731
     f = tj.jit(tj.grad(loss, argnums=(0, 1)))
     baseline = bits(f(*inputs()))
     held.set()
@@ -125,6 +125,11 @@ def test_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Executable(tj.trace(mixed, *inputs())).tier == "optimized"
 
 
+def steps(body: Callable[[Any], Any], x: Any) -> Any:
+    """`body` applied many times, one after the other."""
+    return tj.fori_loop(0, 30_000, lambda i, y: body(y), x)
+
+
 def test_those_that_run_long_have_one_tier(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TRACEJIT_TIERS")
     assert Executable(tj.trace(lambda x: x + 1, np.ones(3))).tier == "baseline"
@@ -132,6 +137,8 @@ def test_those_that_run_long_have_one_tier(monkeypatch: pytest.MonkeyPatch) -> N
     assert Executable(tj.trace(lambda x: tj.exp(tj.sin(x)) * tj.log(x), x)).tier == "optimized"
     count = tj.trace(lambda x: tj.while_loop(lambda i: i < x, lambda i: i + 1, 0), tj.tensor(3))
     assert Executable(count).tier == "optimized", "nobody knows how long it runs"
+    nested = tj.trace(lambda x: steps(lambda y: steps(lambda z: z * 0.5 + 1.0, y), x), tj.tensor(1.0))
+    assert Executable(nested).tier == "optimized", "steps of loops in loops count"
     long = "x" * 100_000
     assert tiers.saves_time(long, 1e6)
     assert not tiers.saves_time(long, 1e9)
@@ -157,12 +164,12 @@ def test_the_bits_do_not_depend_on_the_setting(monkeypatch: pytest.MonkeyPatch) 
 def test_first_calls_of_many_threads() -> None:
     functions = [tj.jit(lambda x, i=i: tj.sin(x) * i + x @ x) for i in range(6)]
     x = inputs()[0]
-    wanted = [np.sin(x) * i + x @ x for i in range(6)]
+    expected = [np.sin(x) * i + x @ x for i in range(6)]
 
     def work(seed: int) -> None:
         for position in np.random.default_rng(seed).permutation(6 * 20) % 6:
             np.testing.assert_allclose(
-                functions[position](x).numpy(), wanted[position], rtol=1e-12, atol=1e-12
+                functions[position](x).numpy(), expected[position], rtol=1e-12, atol=1e-12
             )
 
     with ThreadPoolExecutor(8) as pool:
@@ -180,21 +187,21 @@ def test_calls_go_on_while_the_code_is_replaced() -> None:
     stop = threading.Event()
     wrong: list[float] = []
 
-    def call(f: Any, wanted: bytes) -> None:
+    def call(f: Any, expected: bytes) -> None:
         while not stop.is_set():
-            if f(x).numpy().tobytes() != wanted:
+            if f(x).numpy().tobytes() != expected:
                 wrong.append(1.0)
 
     for _ in range(5):
         f = tj.jit(lambda x: tj.sin(x) * x + 0.5)
-        wanted = f(x).numpy().tobytes()
-        callers = [threading.Thread(target=call, args=(f, wanted)) for _ in range(3)]
+        expected = f(x).numpy().tobytes()
+        callers = [threading.Thread(target=call, args=(f, expected)) for _ in range(3)]
         for caller in callers:
             caller.start()
         assert tiers.BACKGROUND.wait(60)
         stop.set()
-        for one in callers:
-            one.join()
+        for thread in callers:
+            thread.join()
         stop.clear()
     assert not wrong
 
@@ -224,7 +231,7 @@ def test_errors_in_the_background_are_told(held: threading.Event, monkeypatch: p
     monkeypatch.setattr(compiler, "emit_object", fail)
     held.set()
     assert tiers.BACKGROUND.wait(60)
-    assert [str(one.exc_value) for one in told] == ["no optimized code today"]
+    assert [str(warning.exc_value) for warning in told] == ["no optimized code today"]
     assert f(np.ones(3)).tolist() == [2.0] * 3
     assert "could not be compiled: RuntimeError: no optimized code today" in f.explain()
 
@@ -236,10 +243,10 @@ def test_the_disk_cache_keeps_the_full_code(tmp_path: Path, monkeypatch: pytest.
     emit = compiler.emit_object
 
     def noted(text: str, effort: Effort = Effort.FULL, **more: Any) -> Any:
-        made = emit(text, effort, **more)
+        object_file = emit(text, effort, **more)
         if effort is Effort.FULL and "@main" in text:
-            images.append(made[0])
-        return made
+            images.append(object_file[0])
+        return object_file
 
     monkeypatch.setattr(compiler, "emit_object", noted)
     function = tj.trace(mixed, *inputs())
@@ -247,10 +254,10 @@ def test_the_disk_cache_keeps_the_full_code(tmp_path: Path, monkeypatch: pytest.
     baseline = bits(executable(inputs()))
     assert tiers.BACKGROUND.wait(60)
     assert executable.tier == "optimized"
-    found = Executable(function)
-    assert found.found
-    assert found.tier == "optimized"
-    assert bits(found(inputs())) == baseline
+    code = Executable(function)
+    assert code.found
+    assert code.tier == "optimized"
+    assert bits(code(inputs())) == baseline
     (image,) = images
     assert any(image in path.read_bytes() for path in tmp_path.iterdir())
 

@@ -28,12 +28,12 @@ def two_products(x: Any) -> Any:
 
 def test_every_kernel_has_a_time_within_the_calls() -> None:
     x = np.random.default_rng(0).normal(size=(128, 128))
-    made = executable(two_products, x)
-    variant = timed(made)
+    code = executable(two_products, x)
+    variant = timed(code)
     begin = time.monotonic_ns()
     results, times = variant.run_timed([x])
     end = time.monotonic_ns()
-    np.testing.assert_array_equal(results[0], made([x])[0])
+    np.testing.assert_array_equal(results[0], code([x])[0])
     assert [site.site.kind for site in times.sites] == ["contraction", "map nest", "contraction"]
     assert [site.runs for site in times.sites] == [1, 1, 1]
     assert all(site.nanoseconds > 0 for site in times.sites)
@@ -50,10 +50,10 @@ def test_a_slow_host_call_takes_what_it_takes() -> None:
         time.sleep(0.02)
         return x
 
-    made = executable(lambda x: tj.pure_callback(slow, tj.TensorType(tj.float64, (3,)), x) * 2, tj.ones(3))
+    timed = executable(lambda x: tj.pure_callback(slow, tj.TensorType(tj.float64, (3,)), x) * 2, tj.ones(3))
 
     def right() -> bool:
-        kernels = measure_kernels(made, [np.ones(3)], repeats=1)
+        kernels = measure_kernels(timed, [np.ones(3)], repeats=1)
         seconds = {kernel.kind: kernel.seconds for kernel in kernels}
         assert seconds["host call"] >= 0.02
         return seconds["host call"] < 1.0 and seconds["map nest"] < 0.02
@@ -68,7 +68,7 @@ def test_loops_have_their_kernels_as_children() -> None:
     x = np.eye(32) * 0.5
     loop, product, map_ = measure_kernels(executable(f, x), [x])
     assert (loop.kind, loop.parent, loop.runs) == ("loop", None, 1)
-    assert [(one.parent, one.runs) for one in (product, map_)] == [(0, 50), (0, 50)]
+    assert [(kernel.parent, kernel.runs) for kernel in (product, map_)] == [(0, 50), (0, 50)]
     assert product.cost.flops == 50 * 2 * 32**3
     assert loop.seconds >= 0.5 * (product.seconds + map_.seconds)
     assert product.gflops == pytest.approx(product.cost.flops / product.seconds / 1e9)
@@ -87,41 +87,41 @@ def test_more_events_than_there_is_room_for() -> None:
 def test_calls_at_the_same_time_do_not_meet() -> None:
     x = np.random.default_rng(0).normal(size=(64, 64))
     variant = timed(executable(two_products, x))
-    found: list[Any] = []
+    results: list[Any] = []
 
     def run() -> None:
         for _ in range(50):
-            found.append(variant.run_timed([x])[1])
+            results.append(variant.run_timed([x])[1])
 
     threads = [threading.Thread(target=run) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(found) == 200
-    assert all([site.runs for site in times.sites] == [1, 1, 1] for times in found)
-    assert all(len(times.events) == 3 for times in found)
+    assert len(results) == 200
+    assert all([site.runs for site in times.sites] == [1, 1, 1] for times in results)
+    assert all(len(times.events) == 3 for times in results)
 
 
 def test_nothing_is_added_to_ordinary_code() -> None:
-    made = executable(two_products, tj.ones((8, 8)))
-    assert "probe" not in made.module.text
-    assert made.timed_variant is None
-    assert "@probe_clock" in timed(made).module.text
-    assert timed(made) is timed(made)
+    code = executable(two_products, tj.ones((8, 8)))
+    assert "probe" not in code.module.text
+    assert code.timed_variant is None
+    assert "@probe_clock" in timed(code).module.text
+    assert timed(code) is timed(code)
 
 
 def test_a_failing_call_raises_as_ever() -> None:
-    made = executable(lambda x, i: x[i] * 2, tj.ones(3), tj.asarray([1]))
+    code = executable(lambda x, i: x[i] * 2, tj.ones(3), tj.asarray([1]))
     with pytest.raises(tj.OutOfBoundsError):
-        timed(made).run_timed([np.ones(3), np.array([7])])
+        timed(code).run_timed([np.ones(3), np.array([7])])
 
 
 @pytest.mark.parametrize("seed", range(25))
 def test_random_programs_compute_what_they_did(seed: int) -> None:
-    made = program(seed)
-    results, times = TimedExecutable(made.function).run_timed(made.arrays)
-    for got, want in zip(results, Executable(made.function, PLAIN)(made.arrays), strict=True):
+    generated = program(seed)
+    results, times = TimedExecutable(generated.function).run_timed(generated.arrays)
+    for got, want in zip(results, Executable(generated.function, PLAIN)(generated.arrays), strict=True):
         np.testing.assert_array_equal(got, want)
     assert all(site.runs >= 0 and site.nanoseconds >= 0 for site in times.sites)
     assert (times.events[:, 2] >= times.events[:, 1]).all()

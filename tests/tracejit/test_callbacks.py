@@ -90,7 +90,7 @@ def test_the_arrays_are_the_callbacks_own() -> None:
         assert changed.tolist() == [7.0, 7.0]
         assert same.tolist() == x.tolist() == [1.0, 2.0]
     f(tj.tensor([3.0, 4.0]))
-    assert [one.tolist() for one in kept] == [[7.0, 7.0]] * 3  # memory that nobody used again
+    assert [array.tolist() for array in kept] == [[7.0, 7.0]] * 3  # memory that nobody used again
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_exceptions_arrive_as_they_are(kind: Any) -> None:
         assert caught.value is thrown
         assert caught.value.__cause__ is None
         assert len(calls) == expected  # not tried again in some slower way
-        frames = [one.name for one in traceback.extract_tb(caught.value.__traceback__)]
+        frames = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
         assert "fails" in frames
     fail[0] = False
     assert f(tj.ones(2)).tolist() == [2.0, 2.0]
@@ -251,8 +251,8 @@ def test_threads() -> None:
     threads = [threading.Thread(target=work, args=(k,)) for k in range(-3, 4)]
     for thread in threads:
         thread.start()
-    for one in threads:
-        one.join()
+    for runner in threads:
+        runner.join()
     assert problems == []
 
 

@@ -174,7 +174,7 @@ scores = tj.zeros((4, 3))
         (missing_function_of_numpy, tj.ArgumentError, r"np\.einsum_path: .* by tj\.pure_callback"),
         (known_mask_of_an_array, tj.ConcretizationError, r"x\[np.nonzero\(mask\)\]"),
     ],
-    ids=lambda one: getattr(one, "__name__", ""),
+    ids=lambda value: getattr(value, "__name__", ""),
 )
 def test_it_says_what_to_do(mistake: Callable[[], object], error: type[Exception], advice: str) -> None:
     with pytest.raises(error, match=advice):
@@ -184,9 +184,9 @@ def test_it_says_what_to_do(mistake: Callable[[], object], error: type[Exception
 def test_a_hint_to_another_module_leads_somewhere() -> None:
     for name, place in PLACES.items():
         assert not hasattr(tj, name)
-        found = tj
+        value = tj
         for part in place.split("."):
-            found = getattr(found, part)
+            value = getattr(value, part)
 
 
 def test_advice_is_about_what_is_missing() -> None:

@@ -19,15 +19,15 @@ SOURCES = {
 
 
 def _on_disk():
-    found = set()
+    names = set()
     for folder, package in SOURCES.items():
         for file in (_ROOT / folder).rglob("*.py"):
             inside = file.parent.relative_to(_ROOT / folder)
             # the links tracejit/ir and so on are the same files again
             if folder == "tracejit" and inside.parts and inside.parts[0] in SOURCES:
                 continue
-            found.add(".".join([package, *inside.parts]))
-    return found
+            names.add(".".join([package, *inside.parts]))
+    return names
 
 
 def test_every_package_on_disk_is_listed():
@@ -58,8 +58,8 @@ def test_data_files():
     data = PROJECT["tool"]["setuptools"]["package-data"]
     assert data["tracejit"] == ["py.typed"]
     assert (_ROOT / "tracejit" / "py.typed").is_file()
-    wanted = {"tracejit": {".typed"}, "tracejit.array": {".pyi"}, "tracejit.tools.demo": {".npz"}}
-    wanted["tracejit.tools.viewer.page"] = {".html", ".css", ".js"}
+    expected = {"tracejit": {".typed"}, "tracejit.array": {".pyi"}, "tracejit.tools.demo": {".npz"}}
+    expected["tracejit.tools.viewer.page"] = {".html", ".css", ".js"}
     for folder, package in SOURCES.items():
         for file in (_ROOT / folder).rglob("*"):
             inside = file.parent.relative_to(_ROOT / folder)
@@ -67,7 +67,7 @@ def test_data_files():
                 continue
             if folder == "tracejit" and inside.parts and inside.parts[0] in SOURCES:
                 continue
-            assert file.suffix in wanted.get(".".join([package, *inside.parts]), set()), file
+            assert file.suffix in expected.get(".".join([package, *inside.parts]), set()), file
 
 
 def test_versions_agree():

@@ -49,7 +49,7 @@ TREES = [
 ]
 
 
-@pytest.mark.parametrize(("tree", "leaves"), TREES, ids=[repr(one) for one, _ in TREES])
+@pytest.mark.parametrize(("tree", "leaves"), TREES, ids=[repr(tree) for tree, _ in TREES])
 def test_flatten_and_back(tree, leaves):
     got, structure = flatten(tree)
     assert got == leaves
@@ -61,7 +61,7 @@ def test_flatten_and_back(tree, leaves):
 
 def test_structures_compare_and_hash():
     same = [{"a": 1, "b": (2, None)}, {"b": (5, None), "a": 7}]
-    first, second = (flatten(one)[1] for one in same)
+    first, second = (flatten(tree)[1] for tree in same)
     assert first == second
     assert hash(first) == hash(second)
     different = [
@@ -75,7 +75,7 @@ def test_structures_compare_and_hash():
         (1, None),
         (1, 2, 3),
     ]
-    structures = [flatten(one)[1] for one in different]
+    structures = [flatten(tree)[1] for tree in different]
     assert len(set(structures)) == len(different)
     assert repr(flatten((1, {"a": 2}))[1]) == "TreeDef((*, {'a': *}))"
     assert str(flatten((1, {"a": 2}))[1]) == "(*, {'a': *})"

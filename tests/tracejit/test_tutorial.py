@@ -86,7 +86,7 @@ def test_a_loop_that_looks_at_data(start: list[float], doublings: int) -> None:
     y = x * 2
     while y.data.norm() < 1000:
         y = y * 2
-    assert y.tolist() == [one * 2**doublings for one in start]
+    assert y.tolist() == [number * 2**doublings for number in start]
     y.backward(tj.tensor([0.1, 1.0, 0.0001]))
     assert x.grad.tolist() == [0.1 * 2**doublings, 2**doublings, 0.0001 * 2**doublings]
 

@@ -125,8 +125,8 @@ def gradients(function: Callable[..., Any], *arrays: Any) -> None:
     numbers = tuple(range(len(arrays)))
     eager = tj.grad(scalar, numbers)(*[tensor.detach() for tensor in tensors])
     jitted = tj.jit(tj.grad(scalar, numbers))(*[tensor.detach() for tensor in tensors])
-    for one, other in zip(eager, jitted, strict=True):
-        np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=1e-9, atol=1e-12)
+    for actual, other in zip(eager, jitted, strict=True):
+        np.testing.assert_allclose(np.asarray(actual), np.asarray(other), rtol=1e-9, atol=1e-12)
 
 
 def batched(function: Callable[..., Any], *stacks: Any) -> None:

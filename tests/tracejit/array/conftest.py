@@ -30,36 +30,36 @@ def _traced(function: Any, *arrays: Any) -> list[np.ndarray[Any, Any]]:
     types = [(TensorType(array.dtype, array.shape), False, f"x{i}") for i, array in enumerate(arrays)]
     traced = trace_flat(lambda *args: (leaves_of(function(*args)), None), types)
     verify(traced.function)
-    captured = [one._data if isinstance(one, Tensor) else one for one in traced.captured]
+    captured = [value._data if isinstance(value, Tensor) else value for value in traced.captured]
     return interpret(traced.function, [*arrays, *captured])
 
 
-def _same(actual: Any, wanted: Any, rtol: float) -> None:
-    wanted = np.asarray(wanted)
-    assert actual.shape == wanted.shape
-    assert actual.dtype == wanted.dtype
+def _same(actual: Any, expected: Any, rtol: float) -> None:
+    expected = np.asarray(expected)
+    assert actual.shape == expected.shape
+    assert actual.dtype == expected.dtype
     if rtol:
-        np.testing.assert_allclose(actual, wanted, rtol=rtol, atol=rtol)
+        np.testing.assert_allclose(actual, expected, rtol=rtol, atol=rtol)
     else:
-        np.testing.assert_array_equal(actual, wanted)
+        np.testing.assert_array_equal(actual, expected)
 
 
 def _agrees(function: Any, reference: Any, *arrays: Any, rtol: float = 0.0, dtypes: bool = True) -> None:
     """`function` on tensors gives what `reference` gives on arrays, eagerly and under a trace."""
     arrays = tuple(np.asarray(array) for array in arrays)
     with np.errstate(all="ignore"):
-        wanted = [np.asarray(leaf) for leaf in leaves_of(reference(*arrays))]
+        references = [np.asarray(leaf) for leaf in leaves_of(reference(*arrays))]
         eager = leaves_of(function(*[tensor(array) for array in arrays]))
         symbolic = _traced(function, *arrays)
-    assert len(eager) == len(wanted) == len(symbolic)
-    for one, other, expected in zip(eager, symbolic, wanted, strict=True):
-        assert isinstance(one, Tensor)
+    assert len(eager) == len(references) == len(symbolic)
+    for eager_leaf, other, expected in zip(eager, symbolic, references, strict=True):
+        assert isinstance(eager_leaf, Tensor)
         if not dtypes:
-            expected = expected.astype(one.dtype)
-        _same(one.detach().numpy(), expected, rtol)
+            expected = expected.astype(eager_leaf.dtype)
+        _same(eager_leaf.detach().numpy(), expected, rtol)
         # the same operations in the same order: equal to the last bit
-        np.testing.assert_array_equal(other, one.detach().numpy())
-        assert other.dtype == one.dtype
+        np.testing.assert_array_equal(other, eager_leaf.detach().numpy())
+        assert other.dtype == eager_leaf.dtype
 
 
 def _weights(count: int, shape: tuple[int, ...]) -> Any:
@@ -78,13 +78,16 @@ def _scalar(function: Any, *inputs: Tensor) -> Tensor:
 def _gradients(function: Any, inputs: list[Tensor], create_graph: bool) -> list[Tensor]:
     root = _scalar(function, *inputs)
     seed = wrap(np.ones(()))
-    found = run_backward([root], [seed], retain_graph=True, create_graph=create_graph, targets=inputs)
-    return [tj.zeros_like(x) if one is None else one for one, x in zip(found, inputs, strict=True)]
+    results = run_backward([root], [seed], retain_graph=True, create_graph=create_graph, targets=inputs)
+    return [
+        tj.zeros_like(x) if gradient is None else gradient
+        for gradient, x in zip(results, inputs, strict=True)
+    ]
 
 
 def _differences(function: Any, arrays: list[Any], step: float) -> list[Any]:
     """Central differences of a scalar `function` of arrays."""
-    found = []
+    results = []
     for position, array in enumerate(arrays):
         slope = np.zeros_like(array)
         for place in np.ndindex(array.shape):
@@ -92,8 +95,8 @@ def _differences(function: Any, arrays: list[Any], step: float) -> list[Any]:
             high[position][place] += step
             low[position][place] -= step
             slope[place] = (function(high) - function(low)) / (2 * step)
-        found.append(slope)
-    return found
+        results.append(slope)
+    return results
 
 
 def _check_gradients(function: Any, *arrays: Any, second: bool = True, rtol: float = 1e-5) -> None:
@@ -104,32 +107,34 @@ def _check_gradients(function: Any, *arrays: Any, second: bool = True, rtol: flo
     arrays = [np.array(array, np.float64) for array in arrays]
 
     def value(at: list[Any]) -> float:
-        return float(_scalar(function, *[wrap(one) for one in at]).item())
+        return float(_scalar(function, *[wrap(point) for point in at]).item())
 
     def slopes(at: list[Any]) -> float:
-        inputs = [wrap(np.array(one)).requires_grad_() for one in at]
+        inputs = [wrap(np.array(point)).requires_grad_() for point in at]
         parts = _gradients(function, inputs, create_graph=False)
         return sum(float(np.sum(part._data * _weights(7 + i, part.shape))) for i, part in enumerate(parts))
 
     with np.errstate(all="ignore"):
         inputs = [wrap(array).requires_grad_() for array in arrays]
         first = _gradients(function, inputs, create_graph=True)
-        for mine, wanted in zip(first, _differences(value, arrays, 1e-5), strict=True):
-            np.testing.assert_allclose(mine._data, wanted, rtol=rtol, atol=1e-7)
+        for mine, expected in zip(first, _differences(value, arrays, 1e-5), strict=True):
+            np.testing.assert_allclose(mine._data, expected, rtol=rtol, atol=1e-7)
         if not second:
             return
         total: Any = 0.0
-        for number, one in enumerate(first):
-            total = tj.add(total, tj.sum(tj.multiply(one, wrap(_weights(7 + number, one.shape)))))
+        for number, derivative in enumerate(first):
+            total = tj.add(
+                total, tj.sum(tj.multiply(derivative, wrap(_weights(7 + number, derivative.shape))))
+            )
         if total._node is None:
             again: list[Any] = [None] * len(inputs)
         else:
             again = run_backward(
                 [total], [wrap(np.ones(()))], retain_graph=True, create_graph=False, targets=inputs
             )
-        for mine, wanted in zip(again, _differences(slopes, arrays, 1e-5), strict=True):
-            actual = np.zeros_like(wanted) if mine is None else mine._data
-            np.testing.assert_allclose(actual, wanted, rtol=rtol, atol=1e-6)
+        for mine, expected in zip(again, _differences(slopes, arrays, 1e-5), strict=True):
+            actual = np.zeros_like(expected) if mine is None else mine._data
+            np.testing.assert_allclose(actual, expected, rtol=rtol, atol=1e-6)
 
 
 @pytest.fixture

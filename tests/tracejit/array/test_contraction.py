@@ -28,7 +28,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize(
-    ("name", "shapes"), [(name, one) for name in SHAPES for one in SHAPES[name]], ids=str
+    ("name", "shapes"), [(name, shapes) for name in SHAPES for shapes in SHAPES[name]], ids=str
 )
 def test_shapes(name, shapes, agrees, check_gradients, rng):
     x, y = (rng.normal(size=shape) for shape in shapes)

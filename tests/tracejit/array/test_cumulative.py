@@ -31,9 +31,9 @@ def test_values_are_numpys(name: str) -> None:
             grown = np.cumprod(x, 0).dtype if name in ("cumsum", "cumprod") else x.dtype
             for axis in range(-1, len(shape)):
                 want = UFUNCS[name].accumulate(x, axis=axis, dtype=grown)
-                for found in (function(x, axis), tj.jit(lambda x, axis=axis: function(x, axis))(x)):
-                    assert found.dtype == want.dtype
-                    np.testing.assert_allclose(found, want, rtol=1e-5)
+                for result in (function(x, axis), tj.jit(lambda x, axis=axis: function(x, axis))(x)):
+                    assert result.dtype == want.dtype
+                    np.testing.assert_allclose(result, want, rtol=1e-5)
             want = np.flip(UFUNCS[name].accumulate(np.flip(x, -1), axis=-1, dtype=grown), -1)
             np.testing.assert_allclose(function(x, -1, reverse=True), want, rtol=1e-5)
             np.testing.assert_allclose(
@@ -44,8 +44,8 @@ def test_values_are_numpys(name: str) -> None:
 @pytest.mark.parametrize("name", ["cummax", "cummin"])
 def test_nan_stays(name: str) -> None:
     x = np.array([1.0, np.nan, 3.0, -np.inf])
-    for found in (getattr(tj, name)(x), tj.jit(getattr(tj, name))(x), getattr(tj.tensor(x), name)()):
-        assert np.isnan(np.asarray(found)).tolist() == [False, True, True, True]
+    for result in (getattr(tj, name)(x), tj.jit(getattr(tj, name))(x), getattr(tj.tensor(x), name)()):
+        assert np.isnan(np.asarray(result)).tolist() == [False, True, True, True]
 
 
 def test_large_lines() -> None:
@@ -54,8 +54,8 @@ def test_large_lines() -> None:
     for name in ("cummax", "cummin"):
         for reverse in (False, True):
             f = getattr(tj, name)
-            found = tj.jit(lambda x, f=f, reverse=reverse: f(x, reverse=reverse))(x)
-            np.testing.assert_array_equal(found, f(x, reverse=reverse))
+            results = tj.jit(lambda x, f=f, reverse=reverse: f(x, reverse=reverse))(x)
+            np.testing.assert_array_equal(results, f(x, reverse=reverse))
     y = 1.0 + x / 1000
     np.testing.assert_allclose(tj.jit(tj.cumprod)(y), np.cumprod(y), rtol=1e-9)
 

@@ -49,12 +49,12 @@ def test_unary_on_integers(name, dtype, agrees):
     x = np.array([0, 1, 1, 3], dtype)
     try:
         with np.errstate(all="ignore"):
-            wanted = reference_of(name)(x)
+            expected = reference_of(name)(x)
     except TypeError:
         with pytest.raises(DTypeError):
             getattr(tj, name)(tensor(x))
         return
-    half = np.asarray(wanted[0] if isinstance(wanted, tuple) else wanted).dtype == np.float16
+    half = np.asarray(expected[0] if isinstance(expected, tuple) else expected).dtype == np.float16
     reference = reference_of(name)
     if half:
         agrees(getattr(tj, name), reference, x, rtol=1e-3)
@@ -105,14 +105,14 @@ def test_python_numbers_are_weak(name, dtype, number, agrees, traced):
         reference = (lambda a, f=numpys: f(number, a)) if swap else (lambda a, f=numpys: f(a, number))
         try:
             with np.errstate(all="ignore"):
-                wanted = reference(x)
+                expected = reference(x)
         except (TypeError, OverflowError, ValueError):
             with np.errstate(all="ignore"), pytest.raises((TracejitError, OverflowError)):
                 function(tensor(x))
             continue
-        if wanted.dtype == bool and dtype == "u1" and number == -1:
+        if expected.dtype == bool and dtype == "u1" and number == -1:
             # comparisons alone take integers that the dtype cannot hold; so far eagerly only
-            np.testing.assert_array_equal(function(tensor(x)).numpy(), wanted)
+            np.testing.assert_array_equal(function(tensor(x)).numpy(), expected)
             continue
         agrees(function, reference, x)
 
@@ -123,14 +123,14 @@ def test_power_by_python_numbers(exponent, dtype):
     x = np.array([0, 1, 2, 9], dtype) if dtype[0] != "f" else np.array(SPECIAL, dtype)
     with np.errstate(all="ignore"):
         try:
-            wanted = np.power(x, exponent)
+            expected = np.power(x, exponent)
         except (ValueError, OverflowError):
             with pytest.raises(TracejitError, match="pow"):
                 tj.power(tensor(x), exponent)
             return
         result = tj.power(tensor(x), exponent)
-    assert result.dtype == wanted.dtype
-    np.testing.assert_allclose(result.numpy(), wanted, rtol=1e-3 if dtype == "u1" else 0)
+    assert result.dtype == expected.dtype
+    np.testing.assert_allclose(result.numpy(), expected, rtol=1e-3 if dtype == "u1" else 0)
 
 
 def test_integers_beyond_the_dtype_are_an_error():
@@ -183,8 +183,8 @@ def test_frexp_and_ldexp(dtype, agrees):
     x = np.array([0.0, -0.0, 1.0, 0.5, -3.25, info.max, info.tiny, info.smallest_subnormal, 1 - info.epsneg, 1 / 3,
                   np.inf, -np.inf, np.nan, 7 * info.smallest_subnormal], dtype)  # fmt: skip
     mantissa, exponent = tj.frexp(tensor(x))
-    wanted, powers = np.frexp(x)
-    np.testing.assert_array_equal(mantissa.numpy(), wanted)
+    expected, powers = np.frexp(x)
+    np.testing.assert_array_equal(mantissa.numpy(), expected)
     finite = np.isfinite(x)
     np.testing.assert_array_equal(exponent.numpy()[finite], powers[finite])
     steps = np.array(
@@ -220,8 +220,8 @@ def test_closeness(agrees):
 
 def test_error_functions():
     x = np.linspace(-3, 3, 13)
-    np.testing.assert_allclose(tj.erf(x).numpy(), [math.erf(one) for one in x], rtol=1e-15)
-    np.testing.assert_allclose(tj.erfc(x).numpy(), [math.erfc(one) for one in x], rtol=1e-15)
+    np.testing.assert_allclose(tj.erf(x).numpy(), [math.erf(number) for number in x], rtol=1e-15)
+    np.testing.assert_allclose(tj.erfc(x).numpy(), [math.erfc(number) for number in x], rtol=1e-15)
 
 
 SMOOTH = "negative absolute reciprocal square cbrt exp exp2 expm1 sin cos tan arctan sinh cosh tanh arcsinh erf erfc"

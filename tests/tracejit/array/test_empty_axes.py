@@ -149,9 +149,11 @@ def test_empty_axes(name: str) -> None:
 
 def compare(got: Any, want: Any, text: str) -> None:
     assert len(got) == len(want), text
-    for one, wanted in zip(map(np.asarray, got), map(np.asarray, want), strict=True):
-        assert (one.dtype, one.shape) == (wanted.dtype, wanted.shape), f"{text}: {one!r}, not {wanted!r}"
-        np.testing.assert_allclose(one, wanted, rtol=1e-12, atol=1e-12, err_msg=text)
+    for actual, expected in zip(map(np.asarray, got), map(np.asarray, want), strict=True):
+        assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape), (
+            f"{text}: {actual!r}, not {expected!r}"
+        )
+        np.testing.assert_allclose(actual, expected, rtol=1e-12, atol=1e-12, err_msg=text)
 
 
 LOSSES = [
@@ -188,7 +190,7 @@ def test_empty_axes_in_networks(name: str) -> None:
         return [function(*arrays[i : i + count]) for i in range(0, len(arrays), count)]
 
     def total(*arrays: Any) -> Any:
-        return sum((tj.sum(one * one) for one in every(*arrays)), tj.tensor(0.0))
+        return sum((tj.sum(result * result) for result in every(*arrays)), tj.tensor(0.0))
 
     gradient = tj.grad(total, argnums=tuple(range(len(arrays))))
     with np.errstate(all="ignore"):

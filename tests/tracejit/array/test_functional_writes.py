@@ -95,8 +95,8 @@ def _check_gradient(f: Callable[..., Any], *args: Any) -> None:
     slope = sum(float((g * w).sum()) for g, w in zip(gradient(*args), weights, strict=True))
     up, down = (float(loss(*(x + h * w for x, w in zip(args, weights, strict=True)))) for h in (1e-6, -1e-6))
     assert slope == pytest.approx((up - down) / 2e-6, rel=1e-7, abs=1e-8)
-    for one, other in zip(tj.jit(gradient)(*args), gradient(*args), strict=True):
-        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-12)
+    for actual, other in zip(tj.jit(gradient)(*args), gradient(*args), strict=True):
+        np.testing.assert_allclose(actual.numpy(), other.numpy(), rtol=1e-12)
 
     def along(*values: Any) -> Any:
         return sum(tj.sum(g * w) for g, w in zip(gradient(*values), weights, strict=True))

@@ -48,10 +48,10 @@ MASKED = {name for name in KEYS if "mask" in name or name == "all false"}
 @pytest.mark.parametrize("name", KEYS)
 def test_reading(name, agrees, traced):
     key = KEYS[name]
-    wanted = X[key]
-    np.testing.assert_array_equal(tensor(X)[key].numpy(), wanted)
+    expected = X[key]
+    np.testing.assert_array_equal(tensor(X)[key].numpy(), expected)
     recorded = tensor(X, requires_grad=True)[key]  # by the ops, without NumPy's own indexing
-    np.testing.assert_array_equal(recorded.detach().numpy(), wanted)
+    np.testing.assert_array_equal(recorded.detach().numpy(), expected)
     if name not in MASKED or name == "mask list":
         agrees(lambda x: x[key], lambda x: x[key], X)
     else:
@@ -65,16 +65,16 @@ def test_writing(name, agrees):
     part = X[key]
     values = [7.5, -np.arange(float(part.size)).reshape(part.shape), np.ones(part.shape[-1:]), np.float32(2)]
     for value in values:
-        wanted = X.copy()
-        wanted[key] = value
+        expected = X.copy()
+        expected[key] = value
         x = tensor(X)
         memory = x.numpy()
         x[key] = value
-        np.testing.assert_array_equal(memory, wanted)
-        np.testing.assert_array_equal(tj.index_update(X, key, value).numpy(), wanted)
+        np.testing.assert_array_equal(memory, expected)
+        np.testing.assert_array_equal(tj.index_update(X, key, value).numpy(), expected)
         if name not in MASKED or name == "mask list" or (np.ndim(value) == 0 and name != "mask and array"):
-            agrees(lambda a, v=value: tj.index_update(a, key, v), lambda a, w=wanted: w, X)
-            agrees(lambda a, v=value: _set(a, key, v), lambda a, w=wanted: w, X)
+            agrees(lambda a, v=value: tj.index_update(a, key, v), lambda a, w=expected: w, X)
+            agrees(lambda a, v=value: _set(a, key, v), lambda a, w=expected: w, X)
 
 
 def _set(x, key, value):
@@ -87,11 +87,11 @@ def _set(x, key, value):
 def test_adding(name, agrees):
     key = KEYS[name]
     value = -np.arange(float(X[key].size)).reshape(X[key].shape) + 0.5
-    wanted = X.copy()
-    np.add.at(wanted, key if not isinstance(key, range) else list(key), value)
-    np.testing.assert_array_equal(tj.index_add(X, key, value).numpy(), wanted)
+    expected = X.copy()
+    np.add.at(expected, key if not isinstance(key, range) else list(key), value)
+    np.testing.assert_array_equal(tj.index_add(X, key, value).numpy(), expected)
     if name not in MASKED or name == "mask list":
-        agrees(lambda a: tj.index_add(a, key, value), lambda a: wanted, X)
+        agrees(lambda a: tj.index_add(a, key, value), lambda a: expected, X)
 
 
 @pytest.mark.parametrize("name", KEYS)
@@ -205,13 +205,13 @@ def test_other_errors():
 def test_writes_convert_as_numpy():
     for dtype in ("i1", "i8", "f4", "?"):
         for value in (1.75, 2, True, np.array([2.5, -1.0]), np.array([1, 0], "u1")):
-            wanted, mine = np.zeros((2, 2), dtype), tensor(np.zeros((2, 2), dtype))
-            wanted[1] = value
+            expected, mine = np.zeros((2, 2), dtype), tensor(np.zeros((2, 2), dtype))
+            expected[1] = value
             mine[1] = value
-            np.testing.assert_array_equal(mine.numpy(), wanted)
+            np.testing.assert_array_equal(mine.numpy(), expected)
             update = tj.index_update(np.zeros((2, 2), dtype), 1, value)
-            assert update.dtype == wanted.dtype
-            np.testing.assert_array_equal(update.numpy(), wanted)
+            assert update.dtype == expected.dtype
+            np.testing.assert_array_equal(update.numpy(), expected)
 
 
 def test_views_see_writes_and_elements_do_not():
@@ -289,8 +289,8 @@ def test_writing_a_tensor_into_itself():
     y = x * 3
     y[...] = y
     y *= y
-    (found,) = run_backward([tj.sum(y)], [tensor(1.0)], retain_graph=False, create_graph=False, targets=[x])
-    np.testing.assert_array_equal(found.numpy(), [18.0, 36.0])
+    (results,) = run_backward([tj.sum(y)], [tensor(1.0)], retain_graph=False, create_graph=False, targets=[x])
+    np.testing.assert_array_equal(results.numpy(), [18.0, 36.0])
     z = tensor([1.0, 2.0, 3.0])
     z[1:] = z[:-1]
     np.testing.assert_array_equal(z.numpy(), [1, 1, 2])

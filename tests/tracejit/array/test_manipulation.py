@@ -114,7 +114,7 @@ def test_gradients(case, check_gradients):
         if x.dtype == np.float64 and x.size:
             small = x / 7.0 + 0.1
             check_gradients(
-                lambda a: [one**2 for one in _as_list(function(tj, a))], small, second=x.size < 13
+                lambda a: [part**2 for part in _as_list(function(tj, a))], small, second=x.size < 13
             )
 
 
@@ -151,8 +151,8 @@ def test_ravel_copies_what_does_not_lie_in_order(view, transform):
 
 def test_nonzero_is_eager_only(traced):
     x = np.array([[0, 7], [8, 0]])
-    for mine, wanted in zip(tj.nonzero(x), np.nonzero(x), strict=True):
-        np.testing.assert_array_equal(mine.numpy(), wanted)
+    for mine, expected in zip(tj.nonzero(x), np.nonzero(x), strict=True):
+        np.testing.assert_array_equal(mine.numpy(), expected)
     np.testing.assert_array_equal(tj.argwhere(x).numpy(), np.argwhere(x))
     np.testing.assert_array_equal(tj.where(x)[1].numpy(), np.where(x)[1])
     for function in (tj.nonzero, tj.argwhere, tj.where):

@@ -120,8 +120,8 @@ def test_pytorch_methods(agrees):
 def test_norm_gradient(check_gradients):
     check_gradients(lambda x: x.norm(), [0.3, -0.4, 1.2])
     x = tj.zeros(3).requires_grad_()
-    (found,) = run_backward([x.norm()], [tensor(1.0)], retain_graph=False, create_graph=False, targets=[x])
-    np.testing.assert_array_equal(found.numpy(), 0.0)
+    (results,) = run_backward([x.norm()], [tensor(1.0)], retain_graph=False, create_graph=False, targets=[x])
+    np.testing.assert_array_equal(results.numpy(), 0.0)
 
 
 @pytest.mark.parametrize("op", [operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ifloordiv,
@@ -129,10 +129,10 @@ def test_norm_gradient(check_gradients):
 def test_in_place_operators(op, agrees):
     x = tensor(np.abs(X))
     memory, view = x.numpy(), x[0]
-    wanted = op(np.abs(X), 2.0)
+    expected = op(np.abs(X), 2.0)
     assert op(x, 2.0) is x
-    np.testing.assert_array_equal(memory, wanted)
-    np.testing.assert_array_equal(view.numpy(), wanted[0])
+    np.testing.assert_array_equal(memory, expected)
+    np.testing.assert_array_equal(view.numpy(), expected[0])
     agrees(lambda a: op(a * 1, X[0]), lambda a: op(a * 1, X[0]), np.abs(X))
 
 
@@ -163,8 +163,8 @@ def test_in_place_in_the_graph():
     y += 1
     y **= 2
     assert handle is y
-    (found,) = run_backward([y.sum()], [tensor(1.0)], retain_graph=False, create_graph=False, targets=[x])
-    np.testing.assert_array_equal(found.numpy(), 4 * (np.array([1.0, 2.0]) ** 2 + 1) * [1.0, 2.0])
+    (results,) = run_backward([y.sum()], [tensor(1.0)], retain_graph=False, create_graph=False, targets=[x])
+    np.testing.assert_array_equal(results.numpy(), 4 * (np.array([1.0, 2.0]) ** 2 + 1) * [1.0, 2.0])
 
 
 def test_fill_and_iteration(traced):

@@ -128,8 +128,8 @@ def test_logsumexp(agrees, rng):
     for axis in (None, 0, 1):
         shaped = x.ravel() if axis is None else x
         agrees(
-            lambda a, one=axis: tj.logsumexp(a, one),
-            lambda a, one=axis: logsumexp(a, one or 0),
+            lambda a, reduced_axis=axis: tj.logsumexp(a, reduced_axis),
+            lambda a, reduced_axis=axis: logsumexp(a, reduced_axis or 0),
             shaped,
             rtol=1e-14,
         )
@@ -152,8 +152,8 @@ def test_logsumexp_gradient_of_empty_rows_is_zero():
     from tracejit.tape.backward import run_backward
 
     root = tj.sum(tj.where(tj.isinf(tj.logsumexp(x, 1)), 0.0, tj.logsumexp(x, 1)))
-    (found,) = run_backward([root], [tensor(1.0)], retain_graph=False, create_graph=False, targets=[x])
-    np.testing.assert_array_equal(found.numpy(), [[0, 0], [1, 0]])
+    (results,) = run_backward([root], [tensor(1.0)], retain_graph=False, create_graph=False, targets=[x])
+    np.testing.assert_array_equal(results.numpy(), [[0, 0], [1, 0]])
 
 
 @pytest.mark.parametrize("axis", [None, 0, (0, 1)])
@@ -180,8 +180,8 @@ def test_std_of_equal_elements_has_slope_zero():
     from tracejit.tape.backward import run_backward
 
     x = tensor([2.0, 2.0, 2.0], requires_grad=True)
-    (found,) = run_backward([tj.std(x)], [tensor(1.0)], retain_graph=False, create_graph=False, targets=[x])
-    np.testing.assert_array_equal(found.numpy(), 0.0)
+    (results,) = run_backward([tj.std(x)], [tensor(1.0)], retain_graph=False, create_graph=False, targets=[x])
+    np.testing.assert_array_equal(results.numpy(), 0.0)
 
 
 def test_errors():

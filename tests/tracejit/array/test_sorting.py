@@ -122,8 +122,8 @@ def test_searches(side, agrees, rng):
 def test_partitions(rng):
     x = rng.normal(size=(3, 9))
     np.testing.assert_array_equal(tj.partition(x, 4)[:, 4], np.partition(x, 4)[:, 4])
-    found = np.take_along_axis(x, tj.argpartition(x, 4).numpy(), 1)
-    np.testing.assert_array_equal(found[:, 4], np.sort(x)[:, 4])
+    smallest = np.take_along_axis(x, tj.argpartition(x, 4).numpy(), 1)
+    np.testing.assert_array_equal(smallest[:, 4], np.sort(x)[:, 4])
     with pytest.raises(ShapeError, match="kth=9"):
         tj.partition(x, 9)
 

@@ -155,7 +155,7 @@ def test_create_graph():
 
 def test_autograd_grad():
     x, y = leaf(3.0), leaf(5.0)
-    assert [values(one) for one in tj.autograd.grad(x * y * y, (x, y))] == [[25], [30]]
+    assert [values(gradient) for gradient in tj.autograd.grad(x * y * y, (x, y))] == [[25], [30]]
     assert x.grad is None
     with pytest.raises(tj.GradientError, match="input 1 was not used"):
         tj.autograd.grad(x * 2, (x, y))
@@ -382,8 +382,8 @@ def test_threads_have_graphs_of_their_own():
     threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
     for thread in threads:
         thread.start()
-    for one in threads:
-        one.join()
+    for runner in threads:
+        runner.join()
     assert results == {0: 0.0, 1: 2.0, 2: 4.0, 3: 6.0}
 
 

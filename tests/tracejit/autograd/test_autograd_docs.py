@@ -35,14 +35,14 @@ def test_the_names_of_its_table_exist() -> None:
     owners = {"`tj`": tj, "`tj.Tensor`": tj.Tensor, "in place": tj.Tensor}
     owners |= {"`tj.autograd`": tj.autograd, "`tj.autograd.graph`": tj.autograd.graph}
     owners["`tj.autograd.functional`"] = tj.autograd.functional
-    found = 0
+    count = 0
     for line in DOCUMENT.read_text().splitlines():
         cells = [cell.strip() for cell in line.split("|")[1:-1]]
         if len(cells) == 2 and cells[0] in owners:
             for name in cells[1].split("`")[1].split():
                 assert hasattr(owners[cells[0]], name), f"{cells[0]}: {name}"
-                found += 1
-    assert found > 50
+                count += 1
+    assert count > 50
 
 
 def test_assigned_data_leaves_recorded_graphs_as_they_are() -> None:

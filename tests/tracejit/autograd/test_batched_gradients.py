@@ -65,7 +65,7 @@ def test_it_is_what_a_loop_gives(name):
 
 @pytest.mark.parametrize("name", GRAPHS)
 def test_its_gradient_is_that_of_the_loop(name):
-    found = []
+    results = []
     for together in (False, True):
         x = tj.tensor(X, requires_grad=True)
         y = GRAPHS[name](x)
@@ -75,8 +75,8 @@ def test_its_gradient_is_that_of_the_loop(name):
             rows = tj.stack(
                 [tj.autograd.grad(y, x, tj.asarray(seed), create_graph=True)[0] for seed in SEEDS]
             )
-        found.append(tj.autograd.grad((rows**2).sum(), x)[0].numpy())
-    np.testing.assert_allclose(found[1], found[0], rtol=1e-11, atol=1e-13)
+        results.append(tj.autograd.grad((rows**2).sum(), x)[0].numpy())
+    np.testing.assert_allclose(results[1], results[0], rtol=1e-11, atol=1e-13)
 
 
 def test_under_jit():
@@ -105,9 +105,9 @@ def test_the_graph_is_walked_once_and_freed():
 
 def test_inputs_that_are_not_used():
     x, w = tj.tensor(X, requires_grad=True), tj.tensor(1.0, requires_grad=True)
-    found = tj.autograd.grad(x * 2, [w, x], tj.asarray(SEEDS), is_grads_batched=True, allow_unused=True)
-    assert found[0] is None
-    np.testing.assert_allclose(found[1].numpy(), 2 * SEEDS)
+    results = tj.autograd.grad(x * 2, [w, x], tj.asarray(SEEDS), is_grads_batched=True, allow_unused=True)
+    assert results[0] is None
+    np.testing.assert_allclose(results[1].numpy(), 2 * SEEDS)
     zeros, _ = tj.autograd.grad(
         x * 2, [w, x], tj.asarray(SEEDS), is_grads_batched=True, materialize_grads=True
     )

@@ -106,8 +106,8 @@ def test_nested_checkpoints():
     np.testing.assert_allclose(x.grad.numpy(), expected, rtol=1e-14)
     assert (len(outer_calls), len(inner_calls)) == (2, 3)
     for way in WAYS.values():
-        found = way(lambda x: checkpoint(outer, x))(tj.tensor([0.5, 1.5]))
-        np.testing.assert_allclose(found.numpy(), expected, rtol=1e-14)
+        results = way(lambda x: checkpoint(outer, x))(tj.tensor([0.5, 1.5]))
+        np.testing.assert_allclose(results.numpy(), expected, rtol=1e-14)
 
 
 @pytest.mark.parametrize("run", [lambda f: f, jit], ids=["eager", "jit"])
@@ -211,9 +211,9 @@ def test_draws_between_forward_and_backward_change_nothing():
 def test_random_numbers_in_jit_of_grad():
     for way in WAYS.values():
         tj.random.seed(4)
-        found = way(lambda x: checkpoint(noisy, x).sum())(tj.ones(8))
+        results = way(lambda x: checkpoint(noisy, x).sum())(tj.ones(8))
         tj.random.seed(4)
-        np.testing.assert_allclose(found.numpy(), 2 * noisy(tj.ones(8)).numpy(), rtol=1e-14)
+        np.testing.assert_allclose(results.numpy(), 2 * noisy(tj.ones(8)).numpy(), rtol=1e-14)
 
 
 # -- what the function must not do ----------------------------------------------------------------

@@ -22,7 +22,7 @@ WAYS = [
 
 def values(result):
     """Nested tuples of nested lists."""
-    return tuple(values(one) for one in result) if isinstance(result, tuple) else result.detach().tolist()
+    return tuple(values(part) for part in result) if isinstance(result, tuple) else result.detach().tolist()
 
 
 def scaled(x):
@@ -90,9 +90,9 @@ def test_without_create_graph_results_are_constants():
         assert not F.jacobian(scaled, x, **way).requires_grad
     assert not F.hessian(cubes, x).requires_grad
     for function in (F.hvp, F.vhp):
-        assert not any(one.requires_grad for one in function(cubes, x, ONES))
+        assert not any(result.requires_grad for result in function(cubes, x, ONES))
     for function in (F.jvp, F.vjp):
-        assert not any(one.requires_grad for one in function(scaled, x, ONES))
+        assert not any(result.requires_grad for result in function(scaled, x, ONES))
     assert x.grad is None
 
 

@@ -181,7 +181,7 @@ def test_a_backward_that_is_not_reentrant(monkeypatch, fast_mode):
 
     def drifting(*args, **kwargs):
         calls.append(1)
-        return tuple(one + 1e-9 * len(calls) for one in real(*args, **kwargs))
+        return tuple(gradient + 1e-9 * len(calls) for gradient in real(*args, **kwargs))
 
     monkeypatch.setattr(gradcheck_jacobians, "gradients", drifting)
     with pytest.raises(GradcheckError, match=r"not reentrant.*nondet_tol=0\.0, the largest difference is"):
@@ -193,7 +193,7 @@ def test_a_backward_that_ignores_its_cotangent(monkeypatch):
     real = gradcheck_checks.gradients
 
     def shifted(*args, **kwargs):
-        return tuple(one + 1.0 for one in real(*args, **kwargs))
+        return tuple(gradient + 1.0 for gradient in real(*args, **kwargs))
 
     monkeypatch.setattr(gradcheck_checks, "gradients", shifted)
     with pytest.raises(
@@ -206,8 +206,8 @@ def test_undefined_gradients_count_as_zeros(monkeypatch):
     real = gradcheck_checks.gradients
 
     def confused(outputs, inputs, seeds, **kwargs):
-        found = real(outputs, inputs, seeds, **kwargs)
-        return tuple(one * len(outputs) for one in found)
+        results = real(outputs, inputs, seeds, **kwargs)
+        return tuple(gradient * len(outputs) for gradient in results)
 
     monkeypatch.setattr(gradcheck_checks, "gradients", confused)
     with pytest.raises(
@@ -224,7 +224,7 @@ def test_dtypes_of_gradients(monkeypatch):
     monkeypatch.setattr(
         gradcheck_checks,
         "gradients",
-        lambda *args, **kwargs: tuple(one.astype("float32") for one in real(*args, **kwargs)),
+        lambda *args, **kwargs: tuple(gradient.astype("float32") for gradient in real(*args, **kwargs)),
     )
     with pytest.raises(GradcheckError, match="gradient of output 0 has dtype float32, and input 0 float64"):
         gradcheck(tj.exp, (x,), check_grad_dtypes=True)
@@ -259,7 +259,7 @@ def test_batched_gradients(monkeypatch):
     assert gradcheck(lambda x, y: (x * y, tj.exp(x)), (x, y), check_batched_grad=True)
     assert gradgradcheck(lambda x, y: x * y * y, (x, y), check_batched_grad=True)
     real = gradcheck_checks.batched_jacobians
-    monkeypatch.setattr(gradcheck_checks, "batched_jacobians", lambda *args: [one + 1 for one in real(*args)])
+    monkeypatch.setattr(gradcheck_checks, "batched_jacobians", lambda *args: [row + 1 for row in real(*args)])
     with pytest.raises(GradcheckError, match=r"output 0 with respect to input 0 differ from a loop"):
         gradcheck(tj.exp, (x,), check_batched_grad=True)
 

@@ -270,7 +270,7 @@ LOSES: dict[str, Callable[[Any], Any]] = {
 def test_lost_gradients_warn(name: str) -> None:
     with pytest.warns(tj.LostGradientWarning, match=re.escape(name) + ".*no gradient follows") as seen:
         tj.grad(LOSES[name])(1.0)
-    assert {one.filename for one in seen} == {__file__}
+    assert {event.filename for event in seen} == {__file__}
 
 
 def test_a_traced_leaf_warns() -> None:

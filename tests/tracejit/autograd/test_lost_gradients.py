@@ -15,7 +15,7 @@ import tracejit as tj
 
 
 def loses(x: Any) -> Any:
-    return x * math.exp(x)
+    return x * math.exp(float(x))
 
 
 TRANSFORMS: dict[str, Callable[[Any], Any]] = {
@@ -36,8 +36,8 @@ TRANSFORMS: dict[str, Callable[[Any], Any]] = {
 def test_transforms_warn(transform: str) -> None:
     with pytest.warns(tj.LostGradientWarning, match=r"float\(x\) makes a Python number.*tj\.exp") as seen:
         TRANSFORMS[transform](loses)
-    assert {one.filename for one in seen} == {__file__}
-    assert {one.lineno for one in seen} == {loses.__code__.co_firstlineno + 1}
+    assert {event.filename for event in seen} == {__file__}
+    assert {event.lineno for event in seen} == {loses.__code__.co_firstlineno + 1}
     if transform.endswith("of loses"):
         assert str(seen[0].message).startswith(f"{transform}: ")
 
@@ -99,6 +99,18 @@ def test_outside_of_transforms_it_is_silent() -> None:
         with pytest.raises(ValueError, match="no"):
             tj.grad(lambda x: (_ for _ in ()).throw(ValueError("no")))(2.0)
         assert float(x) == 2.0
+
+
+def test_functions_of_math_keep_gradients_where_they_are_compiled() -> None:
+    def f(x: Any) -> Any:
+        return x * math.exp(x)
+
+    with pytest.warns(tj.LostGradientWarning):
+        assert tj.grad(f)(2.0).item() == pytest.approx(math.exp(2.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for compiled in (tj.jit(tj.grad(f)), tj.grad(tj.jit(f))):
+            assert compiled(2.0).item() == pytest.approx(3 * math.exp(2.0))
 
 
 def test_it_is_an_error_for_those_who_want_that() -> None:

@@ -89,7 +89,7 @@ def test_logsumexp_of_infinities(mode):
 )
 def test_pairs_of_special_values(name):
     special = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.5])
-    a, b = (one.ravel().copy() for one in np.meshgrid(special, special))
+    a, b = (grid.ravel().copy() for grid in np.meshgrid(special, special))
     want = getattr(np, name)(a, b)
     for mode in MODES:
         got = mode(getattr(tj, name), a, b).numpy()

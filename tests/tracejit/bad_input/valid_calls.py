@@ -93,7 +93,10 @@ class Call:
     def arguments(self) -> dict[str, Any]:
         """The arguments, made anew."""
         table = self.table() if callable(self.table) else self.table
-        return {name: one.make() if isinstance(one, Fresh) else one for name, one in table.items()}
+        return {
+            name: argument.make() if isinstance(argument, Fresh) else argument
+            for name, argument in table.items()
+        }
 
     def call_public(self, arguments: dict[str, Any]) -> Any:
         """The function's result for `arguments`."""

@@ -69,7 +69,7 @@ WRONG: dict[str, Callable[[], Any]] = {
     "objects": lambda: np.array([1, None, "a"], object),
     "dates": lambda: np.zeros(3, "M8[s]"),
     "texts": lambda: np.array(["a", "b", "c"]),
-    "generator": lambda: (one for one in (1.0, 2.0)),
+    "generator": lambda: (number for number in (1.0, 2.0)),
     "class": lambda: int,
     "function": lambda: lambda: 1.0,
     "outlived": _outlived,

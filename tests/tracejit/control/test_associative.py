@@ -38,23 +38,23 @@ def test_against_jax(size: int) -> None:
     a, b = maps(size)
     for reverse in (False, True):
         for run in (tj.associative_scan, tj.jit(tj.associative_scan, static_argnums=(0, 2))):
-            found = run(after, (a, b), reverse)
-            for one, wanted in zip(found, EXPECTED[size][reverse], strict=True):
-                np.testing.assert_allclose(one.numpy(), wanted, atol=1e-8)
+            results = run(after, (a, b), reverse)
+            for actual, expected in zip(results, EXPECTED[size][reverse], strict=True):
+                np.testing.assert_allclose(actual.numpy(), expected, atol=1e-8)
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 4, 7, 8, 9, 31, 64, 100])
 def test_prefixes_of_every_length(size: int) -> None:
     a, b = maps(size)
     for reverse in (False, True):
-        wanted: list[Any] = []
+        expected: list[Any] = []
         for i in reversed(range(size)) if reverse else range(size):
             step = (a[i].item(), b[i].item())
-            wanted.append(after(wanted[-1], step) if wanted else step)
-        found = tj.associative_scan(after, (a, b), reverse=reverse)
-        rows = np.array(wanted[::-1] if reverse else wanted).reshape(size, 2)
-        np.testing.assert_allclose(found[0].numpy(), rows[:, 0], rtol=1e-12)
-        np.testing.assert_allclose(found[1].numpy(), rows[:, 1], rtol=1e-9)
+            expected.append(after(expected[-1], step) if expected else step)
+        results = tj.associative_scan(after, (a, b), reverse=reverse)
+        rows = np.array(expected[::-1] if reverse else expected).reshape(size, 2)
+        np.testing.assert_allclose(results[0].numpy(), rows[:, 0], rtol=1e-12)
+        np.testing.assert_allclose(results[1].numpy(), rows[:, 1], rtol=1e-9)
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2, -1, -2, -3])
@@ -64,17 +64,17 @@ def test_axes_dtypes_and_structures(axis: int) -> None:
     n = rng.integers(-9, 9, (3, 4, 5)).astype("int32")
     elems = {"x": tj.tensor(x), "rest": [tj.tensor(n), None]}
 
-    def combine(one: Any, two: Any) -> Any:
-        return {"x": one["x"] + two["x"], "rest": [tj.maximum(one["rest"][0], two["rest"][0]), None]}
+    def combine(left: Any, two: Any) -> Any:
+        return {"x": left["x"] + two["x"], "rest": [tj.maximum(left["rest"][0], two["rest"][0]), None]}
 
     for reverse in (False, True):
-        found = tj.associative_scan(combine, elems, reverse, axis)
-        turned = np.flip if reverse else lambda one, along: one
+        results = tj.associative_scan(combine, elems, reverse, axis)
+        turned = np.flip if reverse else lambda left, along: left
         sums = turned(np.cumsum(turned(x, axis), axis=axis), axis)
         peaks = turned(np.maximum.accumulate(turned(n, axis), axis=axis), axis)
-        np.testing.assert_allclose(found["x"].numpy(), sums, rtol=1e-12, atol=1e-13)
-        assert found["rest"][0].dtype == np.int32
-        np.testing.assert_array_equal(found["rest"][0].numpy(), peaks)
+        np.testing.assert_allclose(results["x"].numpy(), sums, rtol=1e-12, atol=1e-13)
+        assert results["rest"][0].dtype == np.int32
+        np.testing.assert_array_equal(results["rest"][0].numpy(), peaks)
 
 
 def squares(a: Any, b: Any) -> Any:
@@ -102,11 +102,11 @@ def test_mapped() -> None:
     a, b = tj.tensor(rng.normal(size=(4, 6))), tj.tensor(rng.normal(size=(6, 4)))
     many = tj.vmap(lambda a, b: tj.associative_scan(after, (a, b)), in_axes=(0, 1))
     for run in (many, tj.jit(many)):
-        found = run(a, b)
+        results = run(a, b)
         for i in range(4):
-            one = tj.associative_scan(after, (a[i], b[:, i]))
-            np.testing.assert_allclose(found[0][i].numpy(), one[0].numpy(), rtol=1e-13)
-            np.testing.assert_allclose(found[1][i].numpy(), one[1].numpy(), rtol=1e-13)
+            alone = tj.associative_scan(after, (a[i], b[:, i]))
+            np.testing.assert_allclose(results[0][i].numpy(), alone[0].numpy(), rtol=1e-13)
+            np.testing.assert_allclose(results[1][i].numpy(), alone[1].numpy(), rtol=1e-13)
 
 
 def test_calls_are_logarithmic() -> None:

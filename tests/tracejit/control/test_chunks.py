@@ -39,7 +39,9 @@ def model(length: int, every: int | None, *, reverse: bool = False) -> Callable[
 
 def arguments(size: int, length: int) -> list[Any]:
     rng = np.random.default_rng(size)
-    return [tj.tensor(one) for one in (rng.normal(size=size), rng.normal(size=size), rng.normal(size=length))]
+    return [
+        tj.tensor(array) for array in (rng.normal(size=size), rng.normal(size=size), rng.normal(size=length))
+    ]
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -50,12 +52,12 @@ def arguments(size: int, length: int) -> list[Any]:
 def test_is_the_plain_scan(length: int, every: int, reverse: bool, size: int) -> None:
     args = arguments(size, length)
     plain, chunked = model(length, None, reverse=reverse), model(length, every, reverse=reverse)
-    wanted = tj.value_and_grad(plain, argnums=(0, 1, 2))(*args)
+    expected = tj.value_and_grad(plain, argnums=(0, 1, 2))(*args)
     run = tj.value_and_grad(chunked, argnums=(0, 1, 2))
-    for found in (run(*args), tj.jit(run)(*args)):
-        np.testing.assert_allclose(found[0].numpy(), wanted[0].numpy(), rtol=1e-12)
-        for one, other in zip(found[1], wanted[1], strict=True):
-            np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-10, atol=1e-12)
+    for results in (run(*args), tj.jit(run)(*args)):
+        np.testing.assert_allclose(results[0].numpy(), expected[0].numpy(), rtol=1e-12)
+        for actual, other in zip(results[1], expected[1], strict=True):
+            np.testing.assert_allclose(actual.numpy(), other.numpy(), rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -63,13 +65,13 @@ def test_second_order_forward_and_mapped(size: int) -> None:
     args = arguments(size, 7)
 
     def norm(f: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda *a: sum((one**2).sum() for one in tj.grad(f, argnums=(0, 1))(*a))
+        return lambda *a: sum((slope**2).sum() for slope in tj.grad(f, argnums=(0, 1))(*a))
 
     plain, chunked = model(7, None), model(7, 3)
-    wanted = tj.grad(norm(plain), argnums=(0, 1))(*args)[0].numpy()
-    np.testing.assert_allclose(tj.jit(tj.grad(norm(chunked)))(*args).numpy(), wanted, rtol=1e-9, atol=1e-10)
+    expected = tj.grad(norm(plain), argnums=(0, 1))(*args)[0].numpy()
+    np.testing.assert_allclose(tj.jit(tj.grad(norm(chunked)))(*args).numpy(), expected, rtol=1e-9, atol=1e-10)
     np.testing.assert_allclose(
-        tj.grad(norm(chunked), argnums=(0, 1))(*args)[0].numpy(), wanted, rtol=1e-9, atol=1e-10
+        tj.grad(norm(chunked), argnums=(0, 1))(*args)[0].numpy(), expected, rtol=1e-9, atol=1e-10
     )
     tangent = tj.jvp(plain, args, args)[1].numpy()
     np.testing.assert_allclose(
@@ -89,10 +91,10 @@ def test_fori_loop(size: int) -> None:
             2, 25, lambda i, v: tj.sin(v) * 0.9 + i, x, checkpoint_every=every
         ).sum()
 
-    wanted = tj.grad(f(None))(x).numpy()
+    expected = tj.grad(f(None))(x).numpy()
     for every in (1, 4, 23, 100):
-        np.testing.assert_allclose(tj.grad(f(every))(x).numpy(), wanted, rtol=1e-11)
-        np.testing.assert_allclose(tj.jit(tj.grad(f(every)))(x).numpy(), wanted, rtol=1e-11)
+        np.testing.assert_allclose(tj.grad(f(every))(x).numpy(), expected, rtol=1e-11)
+        np.testing.assert_allclose(tj.jit(tj.grad(f(every)))(x).numpy(), expected, rtol=1e-11)
     empty = tj.jit(lambda x: tj.fori_loop(3, 1, lambda i, v: v + i, x, checkpoint_every=2))
     np.testing.assert_array_equal(empty(x).numpy(), x.numpy())
 
@@ -114,9 +116,9 @@ def test_memory_is_chunks_and_a_chunk(size: int) -> None:
     assert plain > length * state
     for every in (10, 50, 250):
         steps = length / every + every
-        found = arena(tj.grad(f(every)), x)
-        assert found < 3 * steps * state + 4096, every
-        assert found < plain / 4
+        bytes_used = arena(tj.grad(f(every)), x)
+        assert bytes_used < 3 * steps * state + 4096, every
+        assert bytes_used < plain / 4
     assert arena(tj.grad(f(50)), x) < plain / 15
 
 
@@ -167,12 +169,12 @@ def test_map_in_batches(length: int, size: int) -> None:
     def f(x: Any) -> Any:
         return {"s": tj.sin(x["a"]).sum(), "t": (x["b"] * 2, x["a"])}
 
-    wanted = tj.tree_leaves(tj.map(f, xs))
+    expected = tj.tree_leaves(tj.map(f, xs))
     run = lambda xs: tj.map(f, xs, batch_size=size)  # noqa: E731
-    for found in (tj.tree_leaves(run(xs)), tj.tree_leaves(tj.jit(run)(xs))):
-        for one, other in zip(found, wanted, strict=True):
-            assert one.type == other.type
-            np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-14)
+    for results in (tj.tree_leaves(run(xs)), tj.tree_leaves(tj.jit(run)(xs))):
+        for actual, other in zip(results, expected, strict=True):
+            assert actual.type == other.type
+            np.testing.assert_allclose(actual.numpy(), other.numpy(), rtol=1e-14)
 
 
 @pytest.mark.parametrize(

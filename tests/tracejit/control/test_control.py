@@ -34,12 +34,12 @@ def agree(f: Callable[..., Any], *args: Any) -> list[Any]:
     eager, compiled = tj.tree_leaves(f(*tensors)), tj.tree_leaves(tj.jit(f)(*tensors))
     interpreted = by_interpreter(f, *tensors)
     assert len(eager) == len(compiled) == len(interpreted)
-    for one, two, three in zip(eager, compiled, interpreted, strict=True):
-        assert one.type == two.type
-        assert (three.shape, three.dtype) == (one.shape, one.dtype)
-        np.testing.assert_allclose(one.numpy(), three, rtol=1e-13)
+    for left, two, three in zip(eager, compiled, interpreted, strict=True):
+        assert left.type == two.type
+        assert (three.shape, three.dtype) == (left.shape, left.dtype)
+        np.testing.assert_allclose(left.numpy(), three, rtol=1e-13)
         np.testing.assert_allclose(two.numpy(), three, rtol=1e-13)
-    return [one.numpy() for one in eager]
+    return [left.numpy() for left in eager]
 
 
 def stepped(x: Any, w: Any, *, reverse: bool = False) -> Any:
@@ -91,10 +91,10 @@ def test_gradients_of_scan(reverse: bool) -> None:
 
     value, by_x, by_w, diagonal = EXPECTED[reverse]
     both = tj.value_and_grad(f, argnums=(0, 1))
-    found = agree(both, X, W)
-    np.testing.assert_allclose(found[0], value, rtol=1e-8)
-    np.testing.assert_allclose(found[1], by_x, rtol=1e-8)
-    np.testing.assert_allclose(found[2], by_w, rtol=1e-8)
+    results = agree(both, X, W)
+    np.testing.assert_allclose(results[0], value, rtol=1e-8)
+    np.testing.assert_allclose(results[1], by_x, rtol=1e-8)
+    np.testing.assert_allclose(results[2], by_w, rtol=1e-8)
     second = agree(tj.grad(lambda x, w: tj.grad(f)(x, w).sum()), X, W)  # the Hessian is diagonal
     np.testing.assert_allclose(second[0], diagonal, rtol=1e-8)
     x, w = tj.tensor(X, requires_grad=True), tj.tensor(W, requires_grad=True)
@@ -128,8 +128,8 @@ def test_switch() -> None:
     def f(i: Any, x: Any) -> Any:
         return tj.switch(i, [tj.sin, tj.cos, tj.exp], x)
 
-    wanted = {-3: 0.479425538604203, 0: 0.479425538604203, 1: 0.8775825618903728, 2: 1.6487212707001282}
-    for i, value in {**wanted, 9: 1.6487212707001282}.items():
+    expected = {-3: 0.479425538604203, 0: 0.479425538604203, 1: 0.8775825618903728, 2: 1.6487212707001282}
+    for i, value in {**expected, 9: 1.6487212707001282}.items():
         np.testing.assert_allclose(agree(f, i, 0.5)[0], value, rtol=1e-15)
     np.testing.assert_allclose(agree(tj.grad(f, argnums=1), 1, 0.5)[0], -0.479425538604203, rtol=1e-15)
     assert agree(lambda i, x: tj.switch(i, [tj.sin], x), 3, 0.5)[0] == np.sin(0.5)
@@ -141,8 +141,8 @@ def test_cond() -> None:
             x > 1.0, lambda x: {"a": x, "b": (x * 2, None)}, lambda x: {"a": -x, "b": (0.0, None)}, x
         )
 
-    assert [float(one) for one in agree(f, 3.0)] == [3.0, 6.0]
-    assert [float(one) for one in agree(f, 0.5)] == [-0.5, 0.0]
+    assert [float(slope) for slope in agree(f, 3.0)] == [3.0, 6.0]
+    assert [float(slope) for slope in agree(f, 0.5)] == [-0.5, 0.0]
     assert tj.cond(True, lambda x: x, lambda x: -x, operand=2.0).item() == 2.0
     assert tj.cond(0, lambda: 1, lambda: 2).item() == 2
 
@@ -190,12 +190,12 @@ def test_trip_counts(steps: int, size: int) -> None:
     for step in range(steps):
         stack[step] = a
         a, b = b, a + b
-    one, two, three = agree(scanned, np.arange(size))
-    assert one.tolist() == a.tolist()
+    results, two, three = agree(scanned, np.arange(size))
+    assert results.tolist() == a.tolist()
     assert two.tolist() == b.tolist()
     assert three.tolist() == stack.tolist()
-    one, two = agree(looped, steps, np.arange(size))
-    assert one.tolist() == a.tolist()
+    results, two = agree(looped, steps, np.arange(size))
+    assert results.tolist() == a.tolist()
     assert two.tolist() == b.tolist()
 
 
@@ -324,27 +324,27 @@ def test_gradients_against_differences(size: int) -> None:
     rng = np.random.default_rng(size)
     f = dense(size)
     h, w, xs = rng.normal(size=size), rng.normal(size=(size, size)) / size, rng.normal(size=(4, size)) / 3
-    args = [tj.tensor(one) for one in (h, w, xs)]
+    args = [tj.tensor(array) for array in (h, w, xs)]
     first = tj.jit(tj.grad(f, argnums=(0, 1, 2)))
-    found = agree(tj.grad(f, argnums=(0, 1, 2)), h, w, xs)
-    directions = [rng.normal(size=one.shape) for one in (h, w, xs)]
+    results = agree(tj.grad(f, argnums=(0, 1, 2)), h, w, xs)
+    directions = [rng.normal(size=array.shape) for array in (h, w, xs)]
     compiled = tj.jit(f)
 
     def along(step: float) -> list[Any]:
-        return [tj.tensor(one + step * way) for one, way in zip((h, w, xs), directions, strict=True)]
+        return [tj.tensor(array + step * way) for array, way in zip((h, w, xs), directions, strict=True)]
 
     eps = 1e-6
     slope = (compiled(*along(eps)).item() - compiled(*along(-eps)).item()) / (2 * eps)
-    mine = sum(float((g * way).sum()) for g, way in zip(found, directions, strict=True))
+    mine = sum(float((g * way).sum()) for g, way in zip(results, directions, strict=True))
     np.testing.assert_allclose(mine, slope, rtol=1e-7)
 
     def slope_of(h: Any, w: Any, xs: Any) -> Any:
         gradients = tj.grad(f, argnums=(0, 1, 2))(h, w, xs)
         return sum((g * tj.tensor(way)).sum() for g, way in zip(gradients, directions, strict=True))
 
-    second = [one.numpy() for one in tj.jit(tj.grad(slope_of, argnums=(0, 1, 2)))(*args)]
-    eager = [one.numpy() for one in tj.grad(slope_of, argnums=(0, 1, 2))(*args)]
+    second = [slope.numpy() for slope in tj.jit(tj.grad(slope_of, argnums=(0, 1, 2)))(*args)]
+    eager = [slope.numpy() for slope in tj.grad(slope_of, argnums=(0, 1, 2))(*args)]
     ahead, behind = first(*along(eps)), first(*along(-eps))
-    for one, two, plus, minus in zip(second, eager, ahead, behind, strict=True):
-        np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-11)
-        np.testing.assert_allclose(one, (plus.numpy() - minus.numpy()) / (2 * eps), rtol=1e-5, atol=1e-7)
+    for pulled, two, plus, minus in zip(second, eager, ahead, behind, strict=True):
+        np.testing.assert_allclose(pulled, two, rtol=1e-9, atol=1e-11)
+        np.testing.assert_allclose(pulled, (plus.numpy() - minus.numpy()) / (2 * eps), rtol=1e-5, atol=1e-7)

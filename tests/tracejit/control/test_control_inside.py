@@ -18,10 +18,10 @@ from tracejit.ir.passes import OPTIMIZE, run_passes
 def same(f: Any, *args: Any, rtol: float = 1e-12) -> list[Any]:
     """The leaves of ``f(*args)``, the same types and values eagerly and jitted."""
     eager, compiled = tj.tree_leaves(f(*args)), tj.tree_leaves(tj.jit(f)(*args))
-    for one, two in zip(eager, compiled, strict=True):
-        assert one.type == two.type
-        np.testing.assert_allclose(one.detach().numpy(), two.numpy(), rtol=rtol, atol=1e-14)
-    return [one.detach().numpy() for one in eager]
+    for left, two in zip(eager, compiled, strict=True):
+        assert left.type == two.type
+        np.testing.assert_allclose(left.detach().numpy(), two.numpy(), rtol=rtol, atol=1e-14)
+    return [left.detach().numpy() for left in eager]
 
 
 @pytest.mark.parametrize("size", [3, 50])
@@ -99,9 +99,9 @@ def test_dtypes_of_carries(size: int) -> None:
         return tj.scan(body, (a, b, c), None, length=7)
 
     a, b, c = np.arange(size) % 2 == 0, np.arange(size).astype(np.uint8), np.linspace(-1, 1, size)
-    found = same(f, tj.tensor(a), tj.tensor(b), tj.tensor(c.astype(np.float32)), rtol=1e-6)
-    assert [one.dtype for one in found] == [bool, np.uint8, np.float32, bool, np.uint8]
-    assert found[1].tolist() == [(i + 700) % 256 for i in range(size)]
+    results = same(f, tj.tensor(a), tj.tensor(b), tj.tensor(c.astype(np.float32)), rtol=1e-6)
+    assert [array.dtype for array in results] == [bool, np.uint8, np.float32, bool, np.uint8]
+    assert results[1].tolist() == [(i + 700) % 256 for i in range(size)]
 
 
 def test_kernels_over_threads_inside_a_body() -> None:

@@ -98,12 +98,12 @@ def norm(f: Callable[..., Any]) -> Callable[..., Any]:
 @pytest.mark.parametrize("way", [lambda f: f, tj.jit], ids=["eager", "jit"])
 @pytest.mark.parametrize("f", EXPECTED)
 def test_derivatives(f: Callable[..., Any], way: Callable[..., Any]) -> None:
-    wanted = EXPECTED[f]
-    np.testing.assert_allclose(way(tj.grad(f))(X).numpy(), wanted.gradient, atol=1e-8)
-    np.testing.assert_allclose(way(tj.grad(norm(f)))(X).numpy(), wanted.second, atol=1e-8)
-    np.testing.assert_allclose(way(tj.hessian(f))(X)[1].numpy(), wanted.row, atol=1e-8)
+    expected = EXPECTED[f]
+    np.testing.assert_allclose(way(tj.grad(f))(X).numpy(), expected.gradient, atol=1e-8)
+    np.testing.assert_allclose(way(tj.grad(norm(f)))(X).numpy(), expected.second, atol=1e-8)
+    np.testing.assert_allclose(way(tj.hessian(f))(X)[1].numpy(), expected.row, atol=1e-8)
     pushed = way(lambda x: tj.jvp(f, (x,), (W,)))(X)
-    np.testing.assert_allclose([one.item() for one in pushed], wanted.tangent, atol=1e-8)
+    np.testing.assert_allclose([tangent.item() for tangent in pushed], expected.tangent, atol=1e-8)
     rows = tj.stack([X, X * 2, X * 3])
     many = way(tj.vmap(tj.grad(f)))(rows)
     np.testing.assert_allclose(many[2].numpy(), tj.grad(f)(X * 3).numpy(), rtol=1e-12)
@@ -116,6 +116,8 @@ def test_tangents_of_while(way: Callable[..., Any]) -> None:
     def pushed(x: Any) -> Any:
         return tj.jvp(repeated, (x,), (W,))
 
-    np.testing.assert_allclose([one.item() for one in way(pushed)(X)], [8.739027563, 8.43887653], atol=1e-7)
+    np.testing.assert_allclose(
+        [slope.item() for slope in way(pushed)(X)], [8.739027563, 8.43887653], atol=1e-7
+    )
     again = way(lambda x: tj.jvp(lambda x: pushed(x)[1], (x,), (W,)))(X)
-    np.testing.assert_allclose([one.item() for one in again], [8.43887653, -0.526379947], atol=1e-6)
+    np.testing.assert_allclose([slope.item() for slope in again], [8.43887653, -0.526379947], atol=1e-6)

@@ -72,7 +72,7 @@ def test_one_branch():
         index, x = inner.parameter(TensorType(INT64, ())), inner.parameter(TensorType(FLOAT64, (3,)))
         region = inner.finish("only", [build(inner, index, x)])
         b = Builder()
-        params = [b.parameter(one.type) for one in (index, index, x)]
+        params = [b.parameter(value.type) for value in (index, index, x)]
         function = b.finish("f", b.append(OPS["switch"], tuple(params), {}, regions=(region,)))
         batched, _ = batch(function, (True, False, True), 2)
         verify(batched)

@@ -42,18 +42,18 @@ _WRITE: dict[str, Function] = {
 @pytest.mark.parametrize("transform", [lambda f: f, tj.jit], ids=["eager", "jit"])
 @pytest.mark.parametrize("name", _GIVE)
 def test_results_are_new(name: str, transform: Any) -> None:
-    given = tj.ones(3)
-    result = transform(lambda a: _written(_GIVE[name](a)))(given)
-    np.testing.assert_array_equal(given.numpy(), [1, 1, 1])
+    arguments = tj.ones(3)
+    result = transform(lambda a: _written(_GIVE[name](a)))(arguments)
+    np.testing.assert_array_equal(arguments.numpy(), [1, 1, 1])
     np.testing.assert_array_equal(result.numpy(), [5, 1, 1])
 
 
 @pytest.mark.parametrize("transform", [lambda f: f, tj.jit], ids=["eager", "jit"])
 @pytest.mark.parametrize("name", _WRITE)
 def test_bodies_write_their_own(name: str, transform: Any) -> None:
-    given = tj.ones(3)
-    result = transform(_WRITE[name])(given)
-    np.testing.assert_array_equal(given.numpy(), [1, 1, 1])
+    arguments = tj.ones(3)
+    result = transform(_WRITE[name])(arguments)
+    np.testing.assert_array_equal(arguments.numpy(), [1, 1, 1])
     np.testing.assert_array_equal(result.numpy(), [5, 1, 1])
 
 

@@ -134,11 +134,11 @@ def every_way(f: Callable[..., Any], args: list[Any]) -> list[np.ndarray[Any, An
     verify(function)
     check_round_trip(function)
     interpreted = interpret(function, [argument.numpy() for argument in args])
-    for one, two, three in zip(eager, compiled, interpreted, strict=True):
-        scale = np.abs(one.numpy()).max(initial=1.0)
-        np.testing.assert_allclose(three, one.numpy(), rtol=1e-11, atol=1e-11 * scale)
-        np.testing.assert_allclose(two.numpy(), one.numpy(), rtol=1e-11, atol=1e-11 * scale)
-    return [one.numpy() for one in eager]
+    for left, two, three in zip(eager, compiled, interpreted, strict=True):
+        scale = np.abs(left.numpy()).max(initial=1.0)
+        np.testing.assert_allclose(three, left.numpy(), rtol=1e-11, atol=1e-11 * scale)
+        np.testing.assert_allclose(two.numpy(), left.numpy(), rtol=1e-11, atol=1e-11 * scale)
+    return [left.numpy() for left in eager]
 
 
 def slope(f: Callable[..., Any], args: list[Any], along: list[Any]) -> float:
@@ -153,8 +153,8 @@ def slope(f: Callable[..., Any], args: list[Any], along: list[Any]) -> float:
 @pytest.mark.parametrize("f", PROGRAMS)
 def test_gradients_and_tangents(f: Callable[..., Any], size: int) -> None:
     args, along = inputs(size), directions(size)
-    found = every_way(tj.grad(f, argnums=(0, 1)), args)
-    direct = sum(float((g * d.numpy()).sum()) for g, d in zip(found, along, strict=True))
+    results = every_way(tj.grad(f, argnums=(0, 1)), args)
+    direct = sum(float((g * d.numpy()).sum()) for g, d in zip(results, along, strict=True))
     assert slope(f, args, along) == pytest.approx(direct, rel=1e-6, abs=1e-8)
     (pushed,) = every_way(lambda x, w, *t: tj.jvp(f, (x, w), t)[1], args + along)
     assert pushed == pytest.approx(direct, rel=1e-11, abs=1e-11)
@@ -169,8 +169,8 @@ def test_second_order(f: Callable[..., Any], size: int) -> None:
         by_x, by_w = tj.grad(f, argnums=(0, 1))(x, w)
         return (tj.tanh(by_x) * dx).sum() + (tj.tanh(by_w) * dw).sum()
 
-    found = every_way(tj.grad(once, argnums=(0, 1)), args + along)
-    direct = sum(float((g * d.numpy()).sum()) for g, d in zip(found, along, strict=True))
+    results = every_way(tj.grad(once, argnums=(0, 1)), args + along)
+    direct = sum(float((g * d.numpy()).sum()) for g, d in zip(results, along, strict=True))
     assert slope(lambda x, w: once(x, w, *along), args, along) == pytest.approx(direct, rel=1e-4, abs=1e-6)
 
 
@@ -217,19 +217,19 @@ def test_against_a_scan_of_the_same_steps(size: int) -> None:
     x, w = inputs(size)
     both = tj.jit(lambda x, w, n: tj.value_and_grad(steps(n), argnums=(0, 1))(x, w))
     for n in (0, 1, 2, 3, 1000):
-        value, found = both(x, w, n)
-        expected, wanted = tj.jit(tj.value_and_grad(as_scan(n), argnums=(0, 1)))(x, w)
+        value, results = both(x, w, n)
+        expected, gradients = tj.jit(tj.value_and_grad(as_scan(n), argnums=(0, 1)))(x, w)
         np.testing.assert_allclose(value.numpy(), expected.numpy(), rtol=1e-12)
-        for one, other in zip(found, wanted, strict=True):
-            np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-11, atol=1e-13)
+        for actual, other in zip(results, gradients, strict=True):
+            np.testing.assert_allclose(actual.numpy(), other.numpy(), rtol=1e-11, atol=1e-13)
 
 
 def test_a_million_steps() -> None:
     x, w = tj.tensor(0.3), tj.tensor(0.9)
-    found = tj.jit(lambda x, w, n: tj.grad(steps(n), argnums=(0, 1))(x, w))(x, w, 1_000_000)
-    wanted = tj.jit(tj.grad(as_scan(1_000_000), argnums=(0, 1)))(x, w)
-    np.testing.assert_allclose(found[1].numpy(), wanted[1].numpy(), rtol=1e-10)
-    np.testing.assert_allclose(found[0].numpy(), wanted[0].numpy(), rtol=1e-10)
+    results = tj.jit(lambda x, w, n: tj.grad(steps(n), argnums=(0, 1))(x, w))(x, w, 1_000_000)
+    expected = tj.jit(tj.grad(as_scan(1_000_000), argnums=(0, 1)))(x, w)
+    np.testing.assert_allclose(results[1].numpy(), expected[1].numpy(), rtol=1e-10)
+    np.testing.assert_allclose(results[0].numpy(), expected[0].numpy(), rtol=1e-10)
 
 
 def until_large(x: Any, w: Any) -> Any:
@@ -278,13 +278,13 @@ def test_many_examples_with_their_own_number_of_steps(size: int) -> None:
     many = tj.vmap(tj.grad(f, argnums=(0, 1)), in_axes=(0, None, 0))
     total = tj.grad(lambda x, w: tj.vmap(f, in_axes=(0, None, 0))(x, w, ns).sum(), argnums=(0, 1))
     for run in (many, tj.jit(many)):
-        found = run(xs, w, ns)
-        np.testing.assert_allclose(found[0].numpy(), by_x, rtol=1e-11, atol=1e-13)
-        np.testing.assert_allclose(found[1].numpy(), by_w, rtol=1e-11, atol=1e-13)
+        results = run(xs, w, ns)
+        np.testing.assert_allclose(results[0].numpy(), by_x, rtol=1e-11, atol=1e-13)
+        np.testing.assert_allclose(results[1].numpy(), by_w, rtol=1e-11, atol=1e-13)
     for run in (total, tj.jit(total)):
-        found = run(xs, w)
-        np.testing.assert_allclose(found[0].numpy(), by_x, rtol=1e-11, atol=1e-13)
-        np.testing.assert_allclose(found[1].numpy(), np.sum(by_w, axis=0), rtol=1e-11, atol=1e-13)
+        results = run(xs, w)
+        np.testing.assert_allclose(results[0].numpy(), by_x, rtol=1e-11, atol=1e-13)
+        np.testing.assert_allclose(results[1].numpy(), np.sum(by_w, axis=0), rtol=1e-11, atol=1e-13)
 
 
 def test_examples_that_are_done_do_not_spoil_gradients() -> None:
@@ -328,8 +328,8 @@ def test_dtypes_and_leaves_that_are_not_floating() -> None:
 def test_a_jitted_loop_takes_part_in_eager_autograd() -> None:
     x, w = inputs(3)
     jitted = tj.jit(basic)
-    for one in (x, w):
-        one.requires_grad_()
+    for array in (x, w):
+        array.requires_grad_()
     jitted(x, w).backward()
     expected = tj.grad(basic, argnums=(0, 1))(x.detach(), w.detach())
     np.testing.assert_allclose(x.grad.numpy(), expected[0].numpy(), rtol=1e-12)  # type: ignore[union-attr]
@@ -399,20 +399,20 @@ def test_a_kept_stack_serves_longer_and_shorter_runs(size: int) -> None:
     run = tj.jit(lambda x, w, n: tj.grad(steps(n), argnums=(0, 1))(x, w))
     x, w = inputs(size)
     for n in (3, 2000, 7, 9000, 9000, 1, 0, 100):
-        wanted = tj.jit(tj.grad(as_scan(n), argnums=(0, 1)))(x, w)
-        for one, other in zip(run(x, w, n), wanted, strict=True):
-            np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-11, atol=1e-13)
+        expected = tj.jit(tj.grad(as_scan(n), argnums=(0, 1)))(x, w)
+        for actual, other in zip(run(x, w, n), expected, strict=True):
+            np.testing.assert_allclose(actual.numpy(), other.numpy(), rtol=1e-11, atol=1e-13)
 
 
 def test_calls_at_once_have_stacks_of_their_own() -> None:
     run = tj.jit(lambda x, w, n: tj.grad(steps(n))(x, w))
     x, w = inputs(40)
     counts = [3000 + 100 * i for i in range(12)]
-    wanted = [run(x, w, n).numpy() for n in counts]
+    expected = [run(x, w, n).numpy() for n in counts]
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda n: run(x, w, n).numpy(), counts * 3))
-    for one, other in zip(found, wanted * 3, strict=True):
-        np.testing.assert_array_equal(one, other)
+        results = list(pool.map(lambda n: run(x, w, n).numpy(), counts * 3))
+    for actual, other in zip(results, expected * 3, strict=True):
+        np.testing.assert_array_equal(actual, other)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -475,8 +475,8 @@ def test_without_memory_it_says_so() -> None:
     )
     lines = done.stdout.splitlines()
     assert len(lines) == 8, done.stderr
-    wanted = np.cos(np.sin(0.5)) * np.cos(0.5)
+    expected = np.cos(np.sin(0.5)) * np.cos(0.5)
     for start, nbytes in ((0, 24), (4, 800_000)):
         for line in lines[start : start + 3]:
             assert f"the gradient of while_loop keeps {nbytes} bytes for each step" in line
-        assert float(lines[start + 3]) == pytest.approx(wanted)
+        assert float(lines[start + 3]) == pytest.approx(expected)

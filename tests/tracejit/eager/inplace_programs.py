@@ -113,9 +113,9 @@ class Meaning:
 
     def operand(self, other: Any) -> Dual:
         if isinstance(other, tuple):
-            found = self.handles[other[1]]
-            assert found is not None
-            return found
+            handle = self.handles[other[1]]
+            assert handle is not None
+            return handle
         return Dual(np.asarray(other), np.zeros(np.shape(other)), Memory())
 
     def result(self, v: Array, t: Array, needs: bool, blocked: bool) -> None:
@@ -199,8 +199,8 @@ def run_step(handles: list[Any], step: Step) -> None:
         elif step.kind == "read":
             handles.append(x[step.arg])
         elif step.kind == "op":
-            made = TENSOR_UNARY[step.name](x) if other is None else BINARY[step.name][0](x, other)
-            handles.append(made)
+            result = TENSOR_UNARY[step.name](x) if other is None else BINARY[step.name][0](x, other)
+            handles.append(result)
         elif step.kind == "set":
             x[step.arg] = other
         elif step.kind == "operator":
@@ -238,21 +238,21 @@ class Maker:
         return options[int(self.rng.integers(len(options)))]
 
     def shape(self, i: int) -> tuple[int, ...]:
-        found = self.meaning.handles[i]
-        assert found is not None
-        return found.v.shape
+        handle = self.meaning.handles[i]
+        assert handle is not None
+        return handle.v.shape
 
     def writable(self) -> list[int]:
         """The handles outside the memory of the leaves."""
         leaves = [handle.v for handle in self.meaning.handles[: len(LEAVES)] if handle is not None]
-        found = []
+        results = []
         for i in self.live():
             dual = self.meaning.handles[i]
             assert dual is not None
             of_leaf = dual.memory.leaf or (dual.made_of is not None and dual.made_of.leaf)
             if not of_leaf and not any(np.may_share_memory(dual.v, leaf) for leaf in leaves):
-                found.append(i)
-        return found
+                results.append(i)
+        return results
 
     def basic(self, shape: tuple[int, ...]) -> Any:
         """A key without arrays."""
@@ -295,7 +295,7 @@ class Maker:
         if name == "index":
             arg = self.basic(shape)
         elif name == "transpose":
-            arg = tuple(int(one) for one in self.rng.permutation(len(shape)))
+            arg = tuple(int(axis) for axis in self.rng.permutation(len(shape)))
         elif name == "reshape":
             size = int(np.prod(shape))
             options = [(size,), (1, size), shape[::-1]]

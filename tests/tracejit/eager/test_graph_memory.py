@@ -222,7 +222,7 @@ def test_dropping_the_root_frees_everything(
 
 
 def test_a_node_is_small() -> None:
-    count = 100_000
+    count = 10_000
     x = tj.tensor(np.ones(1), requires_grad=True)
     tracemalloc.start()
     try:

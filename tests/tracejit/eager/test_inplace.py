@@ -24,9 +24,9 @@ def values(x: tj.Tensor) -> object:
 
 def test_an_ellipsis_makes_a_view_of_one_element():
     for x in (tj.tensor([1.0, 2.0]), leaf(1.0, 2.0) * 1):
-        one, copy = x[0, ...], x[0]
+        view, copy = x[0, ...], x[0]
         x.mul_(10.0)
-        assert (values(one), values(copy)) == (10.0, 1.0)
+        assert (values(view), values(copy)) == (10.0, 1.0)
     scalar = tj.tensor(3.0)
     scalar[...].add_(1.0)
     scalar[()].add_(1.0)
@@ -193,7 +193,7 @@ def test_a_write_whose_saved_value_cannot_be_packed_changes_nothing():
     def refuse(saved):
         raise RuntimeError("no room")
 
-    with tj.autograd.graph.saved_tensors_hooks(refuse, lambda one: one):
+    with tj.autograd.graph.saved_tensors_hooks(refuse, lambda tensor: tensor):
         for write in (lambda: x.mul_(leaf(2.0)), lambda: x.__setitem__([0, 1], leaf(5.0, 6.0) * 1)):
             with pytest.raises(RuntimeError, match="no room"):
                 write()

@@ -110,7 +110,7 @@ def check_eager(program: Program) -> bool:
 
 def check_traced(program: Program, differentiable: bool) -> None:
     text = str(program)
-    wanted = [handle.v for handle in program.meaning.handles if handle is not None]
+    expected = [handle.v for handle in program.meaning.handles if handle is not None]
     leaves = [tj.tensor(value.copy()) for value in program.values]
 
     def loss(*leaves: Any) -> Any:
@@ -119,7 +119,7 @@ def check_traced(program: Program, differentiable: bool) -> None:
     numbers = tuple(range(len(LEAVES)))
     jitted = tj.jit(program.run)
     _, handles = jitted(*leaves)
-    for handle, want in zip(handles, wanted, strict=True):
+    for handle, want in zip(handles, expected, strict=True):
         close(handle.numpy(), want, text)
     derivative = program.derivative()
     inside = tj.jit(tj.grad(loss, argnums=numbers))(*leaves)

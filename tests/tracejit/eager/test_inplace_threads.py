@@ -34,11 +34,11 @@ def together(*bodies: Callable[[], Any]) -> list[Any]:
         except BaseException as error:
             errors.append(error)
 
-    threads = [threading.Thread(target=run, args=one) for one in enumerate(bodies)]
+    threads = [threading.Thread(target=run, args=numbered) for numbered in enumerate(bodies)]
     for thread in threads:
         thread.start()
-    for one in threads:
-        one.join()
+    for runner in threads:
+        runner.join()
     if errors:
         raise errors[0]
     return results
@@ -71,9 +71,9 @@ def test_threads_that_make_and_drop_views_of_one_tensor() -> None:
 
     kept = [*together(views, views, writes)]
     base[0] = w * 3
-    for one in [*kept[0], *kept[1]]:
-        assert one.requires_grad
-    sum((one.sum() for one in kept[0]), tj.tensor(0.0)).backward()
+    for tensor in [*kept[0], *kept[1]]:
+        assert tensor.requires_grad
+    sum((tensor.sum() for tensor in kept[0]), tj.tensor(0.0)).backward()
     assert w.grad is not None
     assert w.grad.item() == 3.0 * sum(i % 4 == 0 for i in range(0, 600, 50))
 

@@ -81,6 +81,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "T": lambda x: x.T,
     "ravel": tj.ravel,
     "copy": tj.copy,
+    "copy in C order": lambda x: x.copy(),
     "swapaxes": lambda x: tj.swapaxes(x, 0, -1),
     "squeeze": tj.squeeze,
     "squeeze 0": lambda x: tj.squeeze(x, 0),
@@ -150,8 +151,8 @@ def outcome(function: Callable[..., Any], array: np.ndarray[Any, Any], *, graded
         data = result.detach().numpy()
         facts: tuple[Any, ...] = (
             data.tobytes(), data.dtype, data.shape, result.requires_grad, np.may_share_memory(data, array),
-            result._version is not None and result._version is x._version,
-            sorted(str(one.message) for one in seen),
+            result._version is not None and result._version is x._version, data.flags.c_contiguous,
+            sorted(str(warning.message) for warning in seen),
         )  # fmt: skip
         if result.requires_grad:
             (result * np.arange(1.0, 1 + data.size).reshape(data.shape)).sum().backward()
@@ -189,7 +190,7 @@ def test_most_calls_are_native() -> None:
     for call in native_ops._NATIVE_FUNCTIONS:
         name = call.op.name
         if name in arguments:
-            native = call.make(natives, lambda *given: missed.append(given))
+            native = call.make(natives, lambda *arguments: missed.append(arguments))
             native.switch(True)
             assert isinstance(native.call(x, *arguments.pop(name)), tj.Tensor), name
     assert not missed
@@ -205,9 +206,9 @@ def test_views_are_views() -> None:
         part[0, 0, 1] = w[0] * 5
         flat[7:9] = w
         row.mul_(2.0)
-        loss = sum((one * one).sum() for one in (x, row, turned, flat, part))
+        loss = sum((tensor * tensor).sum() for tensor in (x, row, turned, flat, part))
         loss.backward()
-        return [one.detach().numpy().tolist() for one in (x, row, turned, flat, part, w.grad)] + [
+        return [tensor.detach().numpy().tolist() for tensor in (x, row, turned, flat, part, w.grad)] + [
             x._version[0],
             len(x._aliases),
         ]
@@ -255,7 +256,7 @@ def test_what_kernels_may_do() -> None:
     x = tj.tensor([1.0, 2.0])
 
     def made(kernel: Callable[..., Any]) -> Callable[..., Any]:
-        native = natives.make_call(kernel, lambda *given: ("slow", given), None)
+        native = natives.make_call(kernel, lambda *arguments: ("slow", arguments), None)
         assert native.call(x)[0] == "slow"  # off at first
         native.switch(True)
         return native.call
@@ -273,7 +274,7 @@ def test_what_kernels_may_do() -> None:
     assert made(lambda a, *more: a)(x, *range(9))[0] == "slow"
     assert made(np.negative)()[0] == "slow"
     for second in ("key", "axis", "shape", "matrix"):
-        native = natives.make_call(np.copy, lambda *given: ("slow", given), None, second=second)
+        native = natives.make_call(np.copy, lambda *arguments: ("slow", arguments), None, second=second)
         native.switch(True)
         assert native.call(x)[0] == "slow"  # there is no second argument to look at
     for other in ([1.0], np.ones(2), None, "x"):
@@ -316,11 +317,11 @@ def test_nothing_is_kept() -> None:
     calls()
     gc.collect()
     watched = (x, x._data, key, shape, index, index._data, x._version, None)
-    before = [sys.getrefcount(one) for one in watched[:-1]]
+    before = [sys.getrefcount(operand) for operand in watched[:-1]]
     for _ in range(200):
         calls()
     gc.collect()
-    assert [sys.getrefcount(one) for one in watched[:-1]] == before
+    assert [sys.getrefcount(operand) for operand in watched[:-1]] == before
     assert not x._aliases
     view = x.T[1:]
     gone = weakref.ref(view)

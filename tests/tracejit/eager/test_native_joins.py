@@ -34,10 +34,10 @@ def _loaded() -> None:
 class Native:
     """A native join with a count of the calls that it gave back."""
 
-    def __init__(self, known: native_ops.NativeJoin) -> None:
+    def __init__(self, joined: native_ops.NativeJoin) -> None:
         natives = NativeOps(entry_layout_of_tensors())  # type: ignore[arg-type]
-        self.missed, self.plain = 0, known.slow
-        native = known.make(natives, self._slow)
+        self.missed, self.plain = 0, joined.slow
+        native = joined.make(natives, self._slow)
         native.switch(True)
         self.call = native.call
 
@@ -78,12 +78,12 @@ SHAPES = ((), (1,), (5,), (2, 3), (3, 1), (1, 1, 4), (2, 3, 4), (2,) * 7, (0,), 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_values(dtype: str, concat: Native, stack: Native) -> None:
     for shape, count in itertools.product(SHAPES, (1, 2, 3, 9)):
-        arrays = [counted(shape, dtype, 7 * one) for one in range(count)]
+        arrays = [counted(shape, dtype, 7 * place) for place in range(count)]
         for axis in range(-len(shape) - 2, len(shape) + 2):
             for native in (concat, stack):
-                for given in (arrays, tuple(arrays)):
+                for operands in (arrays, tuple(arrays)):
                     missed = native.missed
-                    assert facts(native.call, given, axis) == facts(native.plain, given, axis)
+                    assert facts(native.call, operands, axis) == facts(native.plain, operands, axis)
                     rank = len(shape) + (native is stack)
                     assert (native.missed > missed) == (not -rank <= axis < rank), (shape, axis)
 
@@ -93,7 +93,7 @@ def test_sizes_along_the_axis_may_differ(concat: Native) -> None:
     for axis in range(3):
         for sizes in ((1, 4, 2), (0, 3), (3, 0, 0, 1), (0, 0)):
             shapes = [(*(2, 3, 2)[:axis], size, *(2, 3, 2)[axis + 1 :]) for size in sizes]
-            arrays = [counted(shape, "f4", 5 * one) for one, shape in enumerate(shapes)]
+            arrays = [counted(shape, "f4", 5 * place) for place, shape in enumerate(shapes)]
             assert facts(concat.call, arrays, axis) == facts(concat.plain, arrays, axis)
     assert concat.missed == missed
 
@@ -117,7 +117,7 @@ def test_which_are_native(concat: Native, stack: Native) -> None:
 
 
 def odd_arguments() -> Iterator[tuple[Any, ...]]:
-    x, one = tj.asarray(np.arange(6.0).reshape(2, 3)), tj.tensor(1.0)
+    x, scalar = tj.asarray(np.arange(6.0).reshape(2, 3)), tj.tensor(1.0)
     swapped, readonly = tj.asarray(np.ones((2, 3))), tj.asarray(np.ones((2, 3)))
     swapped._data = np.arange(6.0).reshape(2, 3).astype(">f8")
     readonly._data.flags.writeable = False
@@ -140,7 +140,7 @@ def odd_arguments() -> Iterator[tuple[Any, ...]]:
     for arrays in (
         [], (), [x], [x, x], (x, x, x), Listed([x, x]), iter([x, x]), (y for y in (x, x)), {0: x}, x, None, 5,
         [x, x.numpy()], [x, [[1.0] * 3] * 2], [x, 1.0], [1.0, 2.0], [x, None], [None], [x, "text"],
-        [x, object()], [x, x[0]], [x, x[:1]], [x, x.T], [x, x[:, :2]], [one, one], [x, one],
+        [x, object()], [x, x[0]], [x, x[:1]], [x, x.T], [x, x[:, :2]], [scalar, scalar], [x, scalar],
         [x, x.astype("f4")], [x, x.astype("i8")], [swapped, swapped], [x, swapped], [readonly, x],
         [aliased, x], [odd, odd], [sub, x], [x, sub], [empty, empty], [empty], [x, [x, x]],
         [[x, x], [x, x]], np.ones((2, 3)), "ab",
@@ -235,12 +235,12 @@ def test_nothing_is_kept(concat: Native, stack: Native) -> None:
 
     calls()
     gc.collect()
-    before = [sys.getrefcount(one) for one in watched]
+    before = [sys.getrefcount(operand) for operand in watched]
     for _ in range(100):
         calls()
     gc.collect()
-    after = [sys.getrefcount(one) for one in watched]
-    assert all(abs(one - other) < 20 for one, other in zip(after, before, strict=True)), (before, after)
+    after = [sys.getrefcount(operand) for operand in watched]
+    assert all(abs(actual - other) < 20 for actual, other in zip(after, before, strict=True)), (before, after)
 
 
 def test_what_recording_raises_is_raised() -> None:
@@ -249,7 +249,7 @@ def test_what_recording_raises_is_raised() -> None:
         raise KeyError("no")
 
     natives = NativeOps(entry_layout_of_tensors())  # type: ignore[arg-type]
-    native = natives.make_join(lambda *given: "slow", remember, stacking=True)
+    native = natives.make_join(lambda *arguments: "slow", remember, stacking=True)
     x = tj.ones(3, requires_grad=True)
     assert native.call([x], 0) == "slow"  # off at first
     native.switch(True)

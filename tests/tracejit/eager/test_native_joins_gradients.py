@@ -43,7 +43,7 @@ def test_gradients(name: str, axis: int, mixed: bool) -> None:
         loss = (joined**3 * weights).sum()
         leaves = [x] if mixed else [x, y]
         first = tj.autograd.grad(loss, leaves, create_graph=True)
-        second = tj.autograd.grad(sum((one**2).sum() for one in first), leaves)
+        second = tj.autograd.grad(sum((slope**2).sum() for slope in first), leaves)
         loss2 = (getattr(tj, name)((x, y, x), axis) ** 2).sum()
         loss2.backward(retain_graph=True)
         loss2.backward()
@@ -70,7 +70,7 @@ def test_what_the_graph_shows() -> None:
     stacked, joined = tj.stack([x, y, x], 1), tj.concatenate([y, x])
     assert stacked.grad_fn.name() == "StackBackward"
     assert joined.grad_fn.name() == "ConcatBackward"
-    assert [one is None for one, _ in stacked.grad_fn.next_functions] == [False, True, False]
+    assert [node is None for node, _ in stacked.grad_fn.next_functions] == [False, True, False]
     assert stacked.grad_fn.next_functions[0][0].variable is x
     for result in (stacked, joined):
         graph = tj.graph_of(result)
@@ -94,7 +94,9 @@ def test_hooks_and_modes(name: str) -> None:
         seen: list[Any] = []
         joined = getattr(tj, name)([x, y, z])
         joined.register_hook(lambda ct: seen.append(ct.tolist()) or ct * 2)
-        joined.grad_fn.register_hook(lambda ins, outs: seen.extend([one.tolist() for one in (*ins, *outs)]))
+        joined.grad_fn.register_hook(
+            lambda ins, outs: seen.extend([tensor.tolist() for tensor in (*ins, *outs)])
+        )
         y.register_hook(lambda ct: ct * 10)
         (joined**2).sum().backward()
         (only,) = tj.autograd.grad((getattr(tj, name)([x, y, z]) ** 2).sum(), [y])

@@ -53,9 +53,9 @@ class Native:
 
     def __init__(self, natives: NativeOps, name: str) -> None:
         offer = OFFERS[name]
-        found = ufunc_behind(offer.op.eval)
-        assert found is not None
-        ufunc, floats = found
+        behind = ufunc_behind(offer.op.eval)
+        assert behind is not None
+        ufunc, floats = behind
         self.plain, self.arity, self.missed = offer.plain, ufunc.nin, 0
         native = natives.make(ufunc, self._slow, offer.remember, floats=floats)
         native.switch(True)
@@ -83,15 +83,15 @@ def outcome(function: Callable[..., Any], operands: Any) -> Any:
     data = result._data
     assert type(result) is tj.Tensor
     assert type(data) is np.ndarray
-    known = [str(one.message) for one in seen]
-    return data.tobytes(), data.dtype, data.shape, data.strides, known, result.requires_grad
+    messages = [str(event.message) for event in seen]
+    return data.tobytes(), data.dtype, data.shape, data.strides, messages, result.requires_grad
 
 
 @pytest.mark.parametrize("name", sorted(OFFERS))
 def test_functions_on_arrays_have_the_same_bits(name: str, natives: NativeOps) -> None:
-    found = ufunc_behind(OFFERS[name].op.eval)
-    assert found is not None
-    ufunc, floats = found
+    behind = ufunc_behind(OFFERS[name].op.eval)
+    assert behind is not None
+    ufunc, floats = behind
     native = natives.make_for_arrays(ufunc, OFFERS[name].op.eval, floats=floats)
     native.switch(True)
     rng = np.random.default_rng(3)
@@ -312,13 +312,13 @@ def test_gradients_are_recorded(natives: NativeOps) -> None:
 
 def test_what_recording_raises_is_raised(natives: NativeOps) -> None:
     assert LAYOUT is not None
-    found = ufunc_behind(OPS["sin"].eval)
-    assert found is not None
+    behind = ufunc_behind(OPS["sin"].eval)
+    assert behind is not None
 
     def remember(result: Any, x: Any) -> None:
         raise KeyError("no")
 
-    native = natives.make(found[0], OFFERS["sin"].plain, remember, floats=True)
+    native = natives.make(behind[0], OFFERS["sin"].plain, remember, floats=True)
     native.switch(True)
     before = len(gc.get_objects())
     for _ in range(100):
@@ -356,7 +356,7 @@ def test_traces_see_every_op() -> None:
     assert native_ops.load() == ""
     x = tj.ones(4)
     f = tj.jit(lambda x: tj.sin(x + x) * 2.0)
-    assert [one for one in ("add", "sin", "mul") if f" {one}(" in f.lower(x).as_text("trace")] == [
+    assert [name for name in ("add", "sin", "mul") if f" {name}(" in f.lower(x).as_text("trace")] == [
         "add",
         "sin",
         "mul",
@@ -475,10 +475,10 @@ def test_in_a_process_of_its_own(program: str) -> None:
 
 
 def test_concurrent_loading_is_done_once() -> None:
-    found: list[str] = []
-    threads = [threading.Thread(target=lambda: found.append(native_ops.load())) for _ in range(4)]
+    results: list[str] = []
+    threads = [threading.Thread(target=lambda: results.append(native_ops.load())) for _ in range(4)]
     for thread in threads:
         thread.start()
-    for one in threads:
-        one.join()
-    assert found == [""] * 4
+    for runner in threads:
+        runner.join()
+    assert results == [""] * 4

@@ -176,7 +176,7 @@ def test_len_iteration_and_containment():
         len(T(1.0))
     with pytest.raises(TypeError, match="rank 0"):
         iter(T(1.0))
-    assert [one.item() for one in reversed(T([1.0, 2.0]))] == [2, 1]
+    assert [element.item() for element in reversed(T([1.0, 2.0]))] == [2, 1]
 
 
 def test_identity_and_hash():

@@ -42,10 +42,10 @@ def _isolated() -> Iterator[None]:
 
 @pytest.fixture
 def logging() -> Logging:
-    made = Logging()
-    tj.register_backend("logging", lambda: made)
+    backend = Logging()
+    tj.register_backend("logging", lambda: backend)
     tj.copy_registered_kernels("numpy", "logging")
-    return made
+    return backend
 
 
 def test_numpy_is_the_default_whatever_the_priorities(logging: Logging) -> None:

@@ -88,7 +88,7 @@ def test_what_is_saved_comes_in_the_order_it_was_named() -> None:
         return None, ct * x * z, None
 
     tj.register_gradient("muls", gradient, inputs_to_save=("z", "x"), outputs_to_save=(True,))
-    tensors = [tj.tensor(one, requires_grad=True) for one in (2.0, 3.0, 5.0)]
+    tensors = [tj.tensor(number, requires_grad=True) for number in (2.0, 3.0, 5.0)]
     op(*tensors).backward()
     assert calls == [(5.0, 2.0, 30.0)], "it is called once for all inputs"
     assert [None if tensor.grad is None else tensor.grad.item() for tensor in tensors] == [None, 10.0, None]
@@ -218,8 +218,8 @@ def test_get_gradient() -> None:
         tj.unregister_gradient("cube")
     with pytest.raises(tj.GradientError, match="no gradient for 'eq'"):
         tj.get_gradient("eq")
-    found = tj.get_gradient("mul").fn(tj.tensor(2.0), tj.tensor(3.0), tj.tensor(5.0), tj.tensor(15.0))
-    assert [one.item() for one in found] == [10.0, 6.0]
+    gradients = tj.get_gradient("mul").fn(tj.tensor(2.0), tj.tensor(3.0), tj.tensor(5.0), tj.tensor(15.0))
+    assert [gradient.item() for gradient in gradients] == [10.0, 6.0]
 
 
 # -- replacing --------------------------------------------------------------------------------------
@@ -264,7 +264,7 @@ def test_the_gradient_of_a_built_in() -> None:
 def test_a_new_gradient_can_build_on_the_one_before() -> None:
     before = tj.get_gradient("exp")
     tj.register_gradient(
-        "exp", lambda ct, x, y: tuple(2 * one for one in before.fn(ct, x, y)),
+        "exp", lambda ct, x, y: tuple(2 * gradient for gradient in before.fn(ct, x, y)),
         save_all_inputs=True, outputs_to_save=True, override=True,
     )  # fmt: skip
     for mode in modes():

@@ -140,8 +140,8 @@ def test_raising_host_calls_in_many_threads_leave_the_rest_alone() -> None:
     threads = [threading.Thread(target=work, args=(number,)) for number in range(1, 5)]
     for thread in threads:
         thread.start()
-    for one in threads:
-        one.join()
+    for runner in threads:
+        runner.join()
     assert failures == []
 
 
@@ -180,10 +180,10 @@ def test_kernels_for_a_backend_and_copies() -> None:
     assert tj.kernels_for_backend("mine") == []
     tj.register_op("probe", lambda x: x)
     tj.register_kernel("probe", "mine", np.negative)
-    assert [one.name for one in tj.kernels_for_backend("mine")] == ["probe"]
+    assert [kernel.name for kernel in tj.kernels_for_backend("mine")] == ["probe"]
     tj.copy_registered_kernels("numpy", "mine")
-    names = [one.name for one in tj.kernels_for_backend("mine")]
-    assert set(names) == {one.name for one in tj.kernels_for_backend("numpy")} | {"probe"}
+    names = [kernel.name for kernel in tj.kernels_for_backend("mine")]
+    assert set(names) == {kernel.name for kernel in tj.kernels_for_backend("numpy")} | {"probe"}
     assert tj.get_kernel("probe", "mine").fn is np.negative, "what was there stays"
     tj.copy_registered_kernels("mine", "numpy")
     assert tj.ops.probe(2.0).item() == -2.0

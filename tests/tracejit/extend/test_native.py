@@ -224,12 +224,12 @@ def test_c_functions_that_do_not_fit(c_code: Any) -> None:
     elementwise(inputs="x y")
     address = c_code.addresses["square_add"]
     undeclared = ctypes.CDLL(None)["labs"]
-    one = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(address)
+    function = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(address)
     python = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double, ctypes.c_double)(lambda x, y: x)
     small = ctypes.CFUNCTYPE(ctypes.c_int8, ctypes.c_double, ctypes.c_double)(address)
     for fn, message in [
         (undeclared, "set argtypes and restype"),
-        (one, r"takes 1 arguments, the op has 2 inputs \(x, y\)"),
+        (function, r"takes 1 arguments, the op has 2 inputs \(x, y\)"),
         (python, "calls back into Python"),
         (small, "takes and returns 32- or 64-bit numbers, got i8"),
         (0, "0 is not the address of a function"),

@@ -238,7 +238,9 @@ def test_explain_names_what_is_written() -> None:
 
 def test_the_program_in_the_documentation() -> None:
     text = (Path(__file__).parents[3] / "docs" / "calls.md").read_text()
-    (program,) = [one for one in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "state[" in one]
+    (program,) = [
+        example for example in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "state[" in example
+    ]
     exec(compile(program, "calls.md", "exec"), {})
 
 
@@ -253,11 +255,11 @@ def test_large_arrays_are_written_by_the_program_itself() -> None:
     compiled = tj.jit(f)
     eager = np.arange(50_000.0), np.ones(50_000)
     for args in (
-        [one.copy() for one in eager],
+        [array.copy() for array in eager],
         list(map(tj.tensor, eager)),
-        [one.repeat(2)[::2] for one in eager],
+        [array.repeat(2)[::2] for array in eager],
     ):
-        expected = [one.copy() for one in eager]
+        expected = [array.copy() for array in eager]
         for _ in range(3):
             same(compiled(*args), f(*map(tj.asarray, expected)), "result")
             same(args, expected, "arguments")

@@ -22,9 +22,9 @@ def values(tensor):
 
 def module(**names):
     """A namespace whose functions have globals of their own."""
-    made = types.ModuleType("made")
-    made.__dict__.update(tj=tj, np=np, **names)
-    return made
+    imported = types.ModuleType("made")
+    imported.__dict__.update(tj=tj, np=np, **names)
+    return imported
 
 
 def run(names, text):

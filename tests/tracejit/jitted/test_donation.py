@@ -32,8 +32,8 @@ def test_a_training_step_is_in_place() -> None:
         assert new["w"] is params["w"]
         assert new["b"][0] is params["b"][0]
         assert new["b"][1].numpy() is memory  # of an ndarray the memory is kept, in a Tensor
-        for one in (new["w"], *new["b"]):
-            assert np.all(one.numpy() == expected)
+        for leaf in (new["w"], *new["b"]):
+            assert np.all(leaf.numpy() == expected)
         params = new
     assert np.all(gradients["w"].numpy() == 1.0)
     assert "donated arrays: 3, memory reused by results: 3" in step.explain()
@@ -169,12 +169,12 @@ def test_references_balance() -> None:
     overlapping = {"w": params["w"], "b": [params["b"][0], params["b"][1]]}
     every = [params["w"], *params["b"], gradients["w"], *gradients["b"], params["w"].numpy()]
     gc.collect()
-    before = [sys.getrefcount(one) for one in every]
+    before = [sys.getrefcount(leaf) for leaf in every]
     for _ in range(1000):
         f(params, gradients)
         f(overlapping, overlapping)
     gc.collect()
-    assert [sys.getrefcount(one) for one in every] == before
+    assert [sys.getrefcount(leaf) for leaf in every] == before
 
 
 def test_large_results_take_no_memory() -> None:
@@ -191,7 +191,9 @@ def test_large_results_take_no_memory() -> None:
 def test_the_program_in_the_documentation() -> None:
     text = (Path(__file__).parents[3] / "docs" / "calls.md").read_text()
     (program,) = [
-        one for one in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "donate_argnums" in one
+        example
+        for example in re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+        if "donate_argnums" in example
     ]
     exec(compile(program, "docs/calls.md", "exec"), {})
 
@@ -202,5 +204,5 @@ def test_python_numbers_among_donated_arguments_are_not_donated(arguments: Any) 
     step = tj.jit(lambda tree: tj.tree_map(lambda leaf: leaf * 2, tree), donate_argnums=0)
     for _ in range(3):
         expected = [np.asarray(leaf) * 2 for leaf in tj.tree_leaves(arguments)]
-        for result, one in zip(tj.tree_leaves(step(arguments)), expected, strict=True):
-            np.testing.assert_array_equal(result.numpy(), one)
+        for result, value in zip(tj.tree_leaves(step(arguments)), expected, strict=True):
+            np.testing.assert_array_equal(result.numpy(), value)

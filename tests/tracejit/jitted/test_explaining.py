@@ -73,8 +73,8 @@ def test_changes_as_data() -> None:
     f = tj.jit(lambda x, y: x.sum() + y.sum())
     f(tj.ones(3), tj.ones(2))
     f(tj.ones((3, 1)), tj.ones(2, dtype=tj.float32))
-    one, other = f.explain().signatures[1].changes
-    assert (one.what, one.name, one.before, one.after) == ("shape", "x", "f64[3]", "f64[3,1]")
+    change, other = f.explain().signatures[1].changes
+    assert (change.what, change.name, change.before, change.after) == ("shape", "x", "f64[3]", "f64[3,1]")
     assert (other.what, other.name, other.before, other.after) == ("dtype", "y", "f64[2]", "f32[2]")
 
 
@@ -88,18 +88,18 @@ def test_what_is_closed_over() -> None:
         return x * weights * tj.full(3, scale)[0] * rate
 
     f(1.0)
-    (one,) = f.explain().signatures
-    assert one.captures == ("weights", "rate")
-    assert one.guards == (("scale", "2"),)
+    (signature,) = f.explain().signatures
+    assert signature.captures == ("weights", "rate")
+    assert signature.guards == (("scale", "2"),)
     rate = 0.25
     assert f(1.0)[0] == 0.5
     scale = 3
     f(1.0)
     weights = tj.ones((2, 2))
     f(1.0)
-    (one,) = f.explain().signatures
-    assert one.reason == "weights, which the function closes over, changed from f64[3] to f64[2,2]"
-    assert one.earlier == (
+    (signature,) = f.explain().signatures
+    assert signature.reason == "weights, which the function closes over, changed from f64[3] to f64[2,2]"
+    assert signature.earlier == (
         "first call",
         "scale, which the function closes over, was bound to another value (2 before, 3 now)",
     )
@@ -113,9 +113,9 @@ def test_paths_with_lines_and_hits() -> None:
 
     line = f._fn.__code__.co_firstlineno + 2
     f(tj.ones(3)), f(tj.ones(3)), f(-tj.ones(3))
-    (one,) = f.explain().signatures
-    assert one.programs == ()
-    paths = {path.decisions: path for path in one.paths}
+    (signature,) = f.explain().signatures
+    assert signature.programs == ()
+    paths = {path.decisions: path for path in signature.paths}
     place = f"test_explaining.py:{line}"
     assert set(paths) == {((True, place),), ((False, place),)}
     assert paths[((True, place),)].hits == 2
@@ -134,30 +134,30 @@ def test_what_is_not_native_and_why() -> None:
 
     f(tj.ones(3), tj.asarray([1, 2, 3]))
     first = f._fn.__code__.co_firstlineno
-    (one,) = f.explain().signatures
-    calls = {call.op: (call.where, call.why) for call in one.programs[0].host_calls}
+    (signature,) = f.explain().signatures
+    calls = {call.op: (call.where, call.why) for call in signature.programs[0].host_calls}
     assert calls == {
         "pure_callback": (f"test_explaining.py:{first + 2}", "it is a Python function"),
         "gcd": (f"test_explaining.py:{first + 3}", "it has no machine code"),
     }
-    assert not one.native_entry
+    assert not signature.native_entry
     assert "there is no native entry" in f.explain()
 
 
 def test_the_programs_of_a_gradient() -> None:
     f = tj.jit(lambda x: tj.exp(x).sum())
     f(tj.ones(3).requires_grad_()).backward()
-    (one,) = f.explain().signatures
-    assert [program.label for program in one.programs] == [
+    (signature,) = f.explain().signatures
+    assert [program.label for program in signature.programs] == [
         "forward, keeping what its gradient needs",
         "backward",
     ]
-    assert all(program.milliseconds["codegen"] > 0 for program in one.programs)
+    assert all(program.milliseconds["codegen"] > 0 for program in signature.programs)
     f(tj.ones(3))
-    (one,) = f.explain().signatures
-    assert one.programs[0].label == "forward"
-    assert one.programs[0].milliseconds["trace"] > 0
-    assert one.milliseconds == sum(sum(program.milliseconds.values()) for program in one.programs)
+    (signature,) = f.explain().signatures
+    assert signature.programs[0].label == "forward"
+    assert signature.programs[0].milliseconds["trace"] > 0
+    assert signature.milliseconds == sum(sum(program.milliseconds.values()) for program in signature.programs)
 
 
 def test_asking_compiles_nothing() -> None:
@@ -171,11 +171,11 @@ def test_asking_compiles_nothing() -> None:
 def test_it_is_text_and_data() -> None:
     f = tj.jit(lambda x: x * 2)
     f(tj.ones(3))
-    made = f.explain()
-    assert isinstance(made, str)
-    assert repr(made) == str(made)
-    assert made.where.startswith("test_explaining.py:")
-    data = json.loads(json.dumps(made.as_dict()))
+    explanation = f.explain()
+    assert isinstance(explanation, str)
+    assert repr(explanation) == str(explanation)
+    assert explanation.where.startswith("test_explaining.py:")
+    data = json.loads(json.dumps(explanation.as_dict()))
     assert data["signatures"][0]["arguments"] == [["x", "f64[3]"]]
     assert data["signatures"][0]["programs"][0]["kernels"] == 1
     assert data["signatures"][0]["total_milliseconds"] > 0

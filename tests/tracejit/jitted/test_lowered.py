@@ -144,13 +144,13 @@ def test_passes_are_stages():
     lowered = tj.jit(tj.grad(loss)).lower({"w": np.ones(4), "b": 0.5}, X)
     stages = [step.stage for step in lowered.steps]
     assert stages[0] == "after:merge-scans"
-    assert stages[-1] == "after:fuse"
+    assert stages[-1] == "after:tile-transforms"
     assert "after:dce" in stages
     assert "after:dce:2" in stages
     assert len(set(stages)) == len(stages)
     assert lowered.as_text("after:dce:1") == lowered.as_text("after:dce")
     assert lowered.as_text("after:dce:2") == lowered.as_text("optimized")
-    assert lowered.as_text("after:fuse") == lowered.as_text("fused")
+    assert lowered.as_text("after:tile-transforms") == lowered.as_text("fused")
     assert all(step.seconds >= 0 for step in lowered.steps)
     with pytest.raises(tj.TracejitError, match="no stage 'after:nope'; the passes are after:merge-scans, "):
         lowered.as_text("after:nope")

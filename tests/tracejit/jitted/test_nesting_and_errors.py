@@ -166,8 +166,8 @@ def test_threads_call_and_compile_at_once():
     threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
     for thread in threads:
         thread.start()
-    for one in threads:
-        one.join()
+    for runner in threads:
+        runner.join()
     assert wrong == []
     assert counted.runs == 3
 

@@ -54,10 +54,10 @@ CALLS = [
 
 
 def arguments(call):
-    return [tj.tensor(one) if isinstance(one, list) else one for one in call]
+    return [tj.tensor(argument) if isinstance(argument, list) else argument for argument in call]
 
 
-@pytest.mark.parametrize(("function", "calls"), CALLS, ids=lambda one: getattr(one, "__name__", ""))
+@pytest.mark.parametrize(("function", "calls"), CALLS, ids=lambda value: getattr(value, "__name__", ""))
 def test_what_eager_code_gives(function, calls):
     jitted = tj.jit(function)
     for call in [*calls, *reversed(calls)]:
@@ -75,7 +75,7 @@ def test_each_path_is_compiled_once():
         traces.append(1)
         return x * 2 if x > 0 else x - 1
 
-    assert [f(one).item() for one in (1.0, -1.0, 2.0, -2.0, 0.0, 3.0)] == [2, -2, 4, -3, -1, 6]
+    assert [f(point).item() for point in (1.0, -1.0, 2.0, -2.0, 0.0, 3.0)] == [2, -2, 4, -3, -1, 6]
     assert len(traces) == 2
     text = f.explain()
     assert "path taken 3 times: first call" in text
@@ -160,9 +160,9 @@ def test_random_numbers_are_those_of_the_path_taken():
 
     jitted = tj.jit(f)
     tj.random.seed(3)
-    want = [f(one).item() for one in (tj.tensor(1.0), tj.tensor(-1.0), tj.tensor(2.0))]
+    want = [f(point).item() for point in (tj.tensor(1.0), tj.tensor(-1.0), tj.tensor(2.0))]
     tj.random.seed(3)
-    assert [jitted(one).item() for one in (1.0, -1.0, 2.0)] == want
+    assert [jitted(point).item() for point in (1.0, -1.0, 2.0)] == want
 
 
 def test_the_document():

@@ -156,10 +156,10 @@ def test_random_numbers_and_clocks_are_frozen_with_a_warning(function: Any, name
         warnings.simplefilter("always")
         jitted = tj.jit(function)
         jitted(X), jitted(X)
-    messages = [str(one.message) for one in caught if one.category is tj.FrozenResultWarning]
+    messages = [str(warning.message) for warning in caught if warning.category is tj.FrozenResultWarning]
     assert len(messages) == (name is not None)
     assert all(f"{name}() runs while the function is traced" in message for message in messages)
-    assert all(one.filename == __file__ for one in caught)
+    assert all(warning.filename == __file__ for warning in caught)
 
 
 def test_asserts_that_pytest_rewrites_depend_on_what_they_test_alone() -> None:

@@ -35,8 +35,8 @@ def test_shape_dtype_and_structure_recompile_each_once():
 def test_tensors_and_arrays_and_numpy_scalars_of_one_type_share_a_signature():
     counted = Counted(lambda x: x + 1)
     f = tj.jit(counted)
-    for one in (tj.tensor(1.0), np.array(1.0), np.float64(1.0)):
-        same(f(one), 2.0)
+    for scalar in (tj.tensor(1.0), np.array(1.0), np.float64(1.0)):
+        same(f(scalar), 2.0)
     assert counted.runs == 1
 
 

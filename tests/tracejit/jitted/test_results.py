@@ -130,7 +130,7 @@ def test_live_results_are_never_used_again():
     array = f(np.full(1 << 14, 60.0)).numpy()
     for i in range(20):
         f(np.full(1 << 14, -float(i)))
-    for i, one in enumerate(kept):
-        assert (one.numpy() == i + 1).all()
+    for i, result in enumerate(kept):
+        assert (result.numpy() == i + 1).all()
     assert (part.numpy() == 51).all()
     assert (array == 61).all()

@@ -22,11 +22,11 @@ def settle(jitted, calls):
 
 def agree(function, jitted, calls):
     for call in calls:
-        wanted, got = tj.tree_leaves(function(*call)), tj.tree_leaves(jitted(*call))
-        assert len(wanted) == len(got)
-        for one, other in zip(wanted, got, strict=True):
-            np.testing.assert_array_equal(np.asarray(other), np.asarray(one))
-            assert np.asarray(other).dtype == np.asarray(one).dtype
+        expected, got = tj.tree_leaves(function(*call)), tj.tree_leaves(jitted(*call))
+        assert len(expected) == len(got)
+        for actual, other in zip(expected, got, strict=True):
+            np.testing.assert_array_equal(np.asarray(other), np.asarray(actual))
+            assert np.asarray(other).dtype == np.asarray(actual).dtype
 
 
 def clipped(x):
@@ -56,12 +56,12 @@ def signs(x):
     return x + (1 if str(zero) == "-0.0" else 2 if zero == 0 else 3)
 
 
-ROWS = [np.array([one, 1.0]) for one in (0.5, 7.0, -9.0, 1.0, -2.0)]
+ROWS = [np.array([number, 1.0]) for number in (0.5, 7.0, -9.0, 1.0, -2.0)]
 CALLS = {
     "clipped": (clipped, [(row,) for row in ROWS]),
     "doubled": (doubled, [(np.abs(row) + 0.1,) for row in ROWS]),
-    "bucket": (bucket, [(np.array([one, 0.0]),) for one in (0.0, 1.0, 2.0, 4.0)]),
-    "signs": (signs, [(np.array([one, 1.0]),) for one in (0.0, -0.0, 1.5, np.nan)]),
+    "bucket": (bucket, [(np.array([number, 0.0]),) for number in (0.0, 1.0, 2.0, 4.0)]),
+    "signs": (signs, [(np.array([number, 1.0]),) for number in (0.0, -0.0, 1.5, np.nan)]),
     "integers": (lambda n: n + 1 if n > 2**40 else n, [(2**41,), (3,)]),
 }
 
@@ -83,10 +83,10 @@ def test_paths_that_share_are_not_run_one_by_one():
     (paths,) = f._paths.values()
     shared = paths.shared.signature
     assert [instruction.op.name for instruction in shared.function.body].count("switch") == 1
-    hits = sum(one.hits for one in paths.known)
-    for one in (up, down, up):
-        f(one)
-    assert sum(one.hits for one in paths.known) == hits + 3
+    hits = sum(function.hits for function in paths.known)
+    for function in (up, down, up):
+        f(function)
+    assert sum(function.hits for function in paths.known) == hits + 3
     assert paths.shared.call([up]).tolist() == [2, 2]
 
 
@@ -182,9 +182,9 @@ def test_effects_and_draws_stay_apart(capsys):
 
     drawn = tj.jit(lambda x: tj.random.rand() + (x if x > 0 else -x))
     tj.random.seed(3)
-    wanted = [drawn(1.0).item() for _ in range(2 * _SETTLED)]
+    expected = [drawn(1.0).item() for _ in range(2 * _SETTLED)]
     tj.random.seed(3)
-    assert [drawn(1.0).item() for _ in range(2 * _SETTLED)] == wanted
+    assert [drawn(1.0).item() for _ in range(2 * _SETTLED)] == expected
     assert SHARED not in drawn.explain()
 
 

@@ -15,8 +15,8 @@ _PACKAGE = Path(tj.__file__).parent
 
 def _class_body(file, name):
     tree = ast.parse((_PACKAGE / file).read_text())
-    (found,) = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name]
-    return found.body
+    (definition,) = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name]
+    return definition.body
 
 
 def _defined(body):
@@ -67,7 +67,9 @@ def test_the_list_is_what_is_bound():
 @pytest.mark.parametrize("name", sorted(STUBS))
 def test_arguments_are_those_of_the_bound_function(name):
     stub, bound = STUBS[name], vars(tj.Tensor)[name]
-    is_property = any(isinstance(one, ast.Name) and one.id == "property" for one in stub.decorator_list)
+    is_property = any(
+        isinstance(decorator, ast.Name) and decorator.id == "property" for decorator in stub.decorator_list
+    )
     assert is_property == isinstance(bound, property)
     if is_property or name.startswith("__"):
         return

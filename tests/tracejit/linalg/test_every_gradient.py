@@ -11,6 +11,8 @@ import pytest
 
 import tracejit as tj
 
+from ...rotation import of_today
+
 NUMPY, SCIPY = tj.linalg, tj.scipy.linalg
 #: Functions without derivatives.
 WITHOUT = {"matrix_rank"}
@@ -135,11 +137,18 @@ def loss_of(function: Function) -> Function:
     return loss
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
-@pytest.mark.parametrize(
-    ("name", "function"), CASES, ids=[f"{number}-{name}" for number, (name, _) in enumerate(CASES)]
-)
-def test_gradients(name: str, function: Function, dtype: Any) -> None:
+def cases_of_today() -> list[Any]:
+    """Every function, every second one of complex matrices; the others tomorrow."""
+    cases = [
+        pytest.param(function, dtype, id=f"{number}-{name}-{dtype.__name__}")
+        for number, (name, function) in enumerate(CASES)
+        for dtype in (np.float64, np.complex128)[:: (-1) ** number]
+    ]
+    return list(of_today(cases, 2))
+
+
+@pytest.mark.parametrize(("function", "dtype"), cases_of_today())
+def test_gradients(function: Function, dtype: Any) -> None:
     at, direction, step = random(dtype, 2, SIZE, SIZE, seed=3), random(dtype, 2, SIZE, SIZE, seed=5), 1e-6
     loss = loss_of(function)
     gradient = tj.grad(loss)

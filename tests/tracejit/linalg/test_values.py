@@ -153,6 +153,16 @@ def test_least_squares(rows: int, columns: int, rank: int, sides: tuple[int, ...
     np.testing.assert_allclose(tj.jit(tj.linalg.lstsq)(a, b).x, expected[0], atol=1e-10)
 
 
+def test_residuals_of_complex_least_squares_are_real() -> None:
+    rng = np.random.default_rng(3)
+    a, b = (rng.standard_normal((5, n)) + 1j * rng.standard_normal((5, n)) for n in (2, 3))
+    expected = np.linalg.lstsq(a, b, rcond=None)[1]
+    for compute in (tj.linalg.lstsq, tj.jit(tj.linalg.lstsq)):
+        residuals = compute(a, b).residuals
+        assert residuals.dtype == tj.float64
+        np.testing.assert_allclose(residuals, expected)
+
+
 EACH: list[Callable[[Any], Any]] = [
     tj.linalg.cholesky, tj.linalg.inv, tj.linalg.det, lambda x: tj.linalg.slogdet(x).logabsdet,
     lambda x: tj.linalg.solve(x, VECTOR[:5, None]), tj.linalg.svdvals, tj.linalg.eigvalsh, tj.linalg.pinv,

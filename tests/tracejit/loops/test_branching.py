@@ -121,3 +121,21 @@ def is_none_arg(x, w=None):
 def test_form(function, arguments, mode, monkeypatch):
     monkeypatch.setattr("tracejit.loops.running.SHORT", -1)
     agree(function, *arguments, mode=mode)
+
+
+def test_branches_that_read_what_their_tests_read_are_selects():
+    def f(x, d):
+        total = 0.0
+        for i in range(1, len(x)):
+            best = x[i]
+            if d[i - 1, i] < best:
+                best = d[i - 1, i]
+            if x[i - 1] > best:
+                best = x[i - 1]
+            total = 0.5 * total + best
+        return total
+
+    rng = np.random.default_rng(8)
+    arguments = rng.normal(size=70), rng.normal(size=(70, 70))
+    jitted = agree(f, *arguments)
+    assert "switch" not in jitted.lower(*arguments).as_text("trace")

@@ -13,6 +13,7 @@ import pytest
 import tracejit as tj
 
 from .checking import load
+from .common import agree
 from .nests import NestGenerator
 
 FIRST = int(os.environ.get("TRACEJIT_FUZZ_SEED", "0")) * 1000
@@ -58,3 +59,24 @@ def test_gradients(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     expected = (loss(x + step * v, a + step * w, y) - loss(x - step * v, a - step * w, y)) / (2 * step)
     slope = float((np.asarray(gradients[0]) * v).sum() + (np.asarray(gradients[1]) * w).sum())
     assert abs(slope - expected) < 1e-5 * max(1.0, abs(expected))
+
+
+def test_steps_around_the_edges_are_slices() -> None:
+    """Neighbours on a torus, whose sizes differ, and their gradient."""
+
+    def f(u: Any) -> Any:
+        n, m = u.shape
+        new = np.empty_like(u)
+        for i in range(n):
+            for j in range(m):
+                around = u[(i - 1) % n, j] * u[(i + 1) % n, j] + u[i, (j - 2) % m] - u[i, (1 + j) % m]
+                new[i, j] = u[i, j] + 0.1 * around
+        return new
+
+    u = np.random.default_rng(9).normal(size=(13, 17))
+    jitted = agree(f, u)
+    assert "gather" not in jitted.lower(u).as_text("optimized")
+    gradient = tj.jit(tj.grad(lambda u: (jitted(u) ** 2).sum()))(u)
+    step = 1e-6 * np.eye(13, 17)
+    slope = ((f(u + step) ** 2).sum() - (f(u - step) ** 2).sum()) / 2e-6
+    np.testing.assert_allclose((gradient.numpy() * np.eye(13, 17)).sum(), slope, rtol=1e-5)

@@ -13,8 +13,8 @@ Array = np.ndarray[Any, Any]
 
 
 def _arrays(inputs: dict[str, Any], dtype: Any) -> dict[str, Array]:
-    found = {name: np.asarray(input_) for name, input_ in inputs.items()}
-    return {name: one.astype(dtype) if one.dtype.kind == "f" else one for name, one in found.items()}
+    arrays = {name: np.asarray(input_) for name, input_ in inputs.items()}
+    return {name: array.astype(dtype) if array.dtype.kind == "f" else array for name, array in arrays.items()}
 
 
 def _weighted(value: Any) -> Any:
@@ -40,22 +40,22 @@ def _check_case(case: tuple[str, dict[str, Any], Any, dict[str, Any]], dtype: An
     # The tables hold 11 digits, and PyTorch rounds a few constants to float32, off by 3e-8. In float32 a
     # result of cancelling terms errs by the largest of them.
     rtol = 1e-7 if dtype is np.float64 else 2e-5
-    wanted = np.asarray(value)
+    expected = np.asarray(value)
     result = function(*tensors).numpy()
-    assert result.shape == wanted.shape
-    assert result.dtype == (dtype if wanted.dtype.kind == "f" else np.int64)
-    scale = float(np.abs(wanted).max(initial=0.0))
-    np.testing.assert_allclose(result, wanted, rtol=rtol, atol=rtol * min(scale, 10.0))
+    assert result.shape == expected.shape
+    assert result.dtype == (dtype if expected.dtype.kind == "f" else np.int64)
+    scale = float(np.abs(expected).max(initial=0.0))
+    np.testing.assert_allclose(result, expected, rtol=rtol, atol=rtol * min(scale, 10.0))
     if not gradients:
         return
-    found = slopes(*tensors)
-    for one, name in zip(found, (name for name in arrays if name in gradients), strict=True):
-        wanted = np.asarray(gradients[name])
-        assert one.dtype == dtype
-        assert one.shape == wanted.shape
-        scale = float(np.abs(wanted).max(initial=0.0))
+    computed = slopes(*tensors)
+    for slope, name in zip(computed, (name for name in arrays if name in gradients), strict=True):
+        expected = np.asarray(gradients[name])
+        assert slope.dtype == dtype
+        assert slope.shape == expected.shape
+        scale = float(np.abs(expected).max(initial=0.0))
         np.testing.assert_allclose(
-            one.numpy(), wanted, rtol=rtol, atol=rtol * min(scale, 100.0), err_msg=name
+            slope.numpy(), expected, rtol=rtol, atol=rtol * min(scale, 100.0), err_msg=name
         )
 
 
@@ -78,17 +78,17 @@ def _check_gradients(function: Any, *arrays: Any, second: bool = True) -> None:
         return total
 
     for target in (value, slope) if second else (value,):
-        found = tj.grad(target, argnums=numbers)(*[tj.tensor(point) for point in points])
-        for position, one in enumerate(found):
-            wanted = np.zeros_like(points[position])
-            for place in np.ndindex(wanted.shape):
+        results = tj.grad(target, argnums=numbers)(*[tj.tensor(point) for point in points])
+        for position, gradient in enumerate(results):
+            expected = np.zeros_like(points[position])
+            for place in np.ndindex(expected.shape):
                 ends = []
                 for step in (1e-5, -1e-5):
                     moved = [np.array(each) for each in points]
                     moved[position][place] += step
                     ends.append(float(target(*[tj.tensor(each) for each in moved]).item()))
-                wanted[place] = (ends[0] - ends[1]) / 2e-5
-            np.testing.assert_allclose(one.numpy(), wanted, rtol=1e-5, atol=1e-6)
+                expected[place] = (ends[0] - ends[1]) / 2e-5
+            np.testing.assert_allclose(gradient.numpy(), expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.fixture

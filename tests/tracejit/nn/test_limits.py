@@ -60,7 +60,7 @@ def test_far_out(name, mode):
 def test_tails_keep_relative_precision():
     # mpmath: sigmoid(-40), log_sigmoid(40), softplus(-40), gelu(-10), sigmoid(-100)
     x = tj.tensor
-    for function, at, wanted in (
+    for function, at, expected in (
         (nn.sigmoid, -40.0, 4.248354255291589e-18),
         (nn.log_sigmoid, 40.0, -4.248354255291589e-18),
         (nn.softplus, -40.0, 4.248354255291589e-18),
@@ -68,7 +68,7 @@ def test_tails_keep_relative_precision():
         (nn.sigmoid, -100.0, 3.720075976020836e-44),
     ):
         for way in both(function):
-            np.testing.assert_allclose(way(x(at)).item(), wanted, rtol=1e-14)
+            np.testing.assert_allclose(way(x(at)).item(), expected, rtol=1e-14)
     # 0.5 x (1 + tanh(u)) in 50 digits
     np.testing.assert_allclose(nn.gelu(x(-5.0), "tanh").item(), -2.2917961966295061e-07, rtol=1e-12)
 
@@ -76,9 +76,9 @@ def test_tails_keep_relative_precision():
 @pytest.mark.parametrize("mode", [0, 1])
 def test_slopes_at_kinks(mode):
     zero = [0.0]
-    for name, wanted in (("relu", 0.0), ("leaky_relu", 0.01), ("relu6", 0.0), ("sigmoid", 0.25),
+    for name, expected in (("relu", 0.0), ("leaky_relu", 0.01), ("relu6", 0.0), ("sigmoid", 0.25),
                          ("log_sigmoid", 0.5), ("silu", 0.5), ("softplus", 0.5), ("gelu", 0.5), ("elu", 1.0)):  # fmt: skip
-        assert slope(both(getattr(nn, name))[mode], zero).item() == pytest.approx(wanted, rel=1e-15)
+        assert slope(both(getattr(nn, name))[mode], zero).item() == pytest.approx(expected, rel=1e-15)
     assert slope(nn.relu6, [6.0]).item() == 0.0
     assert slope(nn.hardtanh, [-1.0, 1.0]).tolist() == [0.0, 0.0]
     assert slope(nn.l1_loss, [1.0], [1.0]).item() == 0.0
@@ -148,8 +148,8 @@ def test_binary_cross_entropy_on_the_bounds(mode):
     assert loss(x, t).tolist() == [100.0, 100.0, 0.0, 0.0]
     assert slope(loss, x, t).tolist() == [-1e12, 1e12, 0.0, 0.0]
     # in the target the slope is that of the limited logarithms
-    found = tj.grad(lambda t: tj.sum(loss(x, t)))(t)
-    assert found.tolist() == [100.0, -100.0, 100.0, -100.0]
+    results = tj.grad(lambda t: tj.sum(loss(x, t)))(t)
+    assert results.tolist() == [100.0, -100.0, 100.0, -100.0]
 
 
 @pytest.mark.parametrize("mode", [0, 1])

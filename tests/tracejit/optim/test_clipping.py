@@ -44,13 +44,13 @@ PYTORCH: list[tuple[float, float, list[float]]] = [
 
 
 def parameters() -> list[tj.Tensor]:
-    made = [
+    tensors = [
         tj.zeros((2, 2), requires_grad=True),
         tj.zeros(3, requires_grad=True),
         tj.zeros(2, requires_grad=True),
     ]
-    made[0].grad, made[1].grad = tj.tensor(A), tj.tensor(B)
-    return made  # the last has no gradient
+    tensors[0].grad, tensors[1].grad = tj.tensor(A), tj.tensor(B)
+    return tensors  # the last has no gradient
 
 
 def gradients(params: list[tj.Tensor]) -> list[float]:
@@ -63,7 +63,7 @@ def test_in_place_by_norm(norm_type: float, norm: float, clipped: list[float]) -
     before = [p.grad for p in params]
     assert optim.clip_grad_norm_(params, 1.0, norm_type).item() == pytest.approx(norm, rel=1e-14)
     np.testing.assert_allclose(gradients(params), clipped, rtol=1e-14)
-    assert all(p.grad is one for p, one in zip(params, before, strict=True))
+    assert all(p.grad is gradient for p, gradient in zip(params, before, strict=True))
 
 
 def test_small_gradients_stay() -> None:
@@ -76,8 +76,8 @@ def test_small_gradients_stay() -> None:
 def test_in_place_takes_iterables_and_single_tensors() -> None:
     params = parameters()
     assert optim.clip_grad_norm_((p for p in params), 1.0).item() == pytest.approx(2.9501059303014867)
-    one = parameters()[1]
-    assert optim.clip_grad_norm_(one, 1.0, math.inf).item() == 1.5
+    gradient = parameters()[1]
+    assert optim.clip_grad_norm_(gradient, 1.0, math.inf).item() == 1.5
     assert optim.clip_grad_norm_({"a": parameters()[2]}, 1.0).item() == 0.0
     assert optim.clip_grad_norm_([], 1.0).item() == 0.0
 
@@ -106,7 +106,7 @@ def test_functional() -> None:
     assert norm.item() == pytest.approx(2.9501059303014867, rel=1e-15)
     assert optim.global_norm(grads).item() == norm.item()
     assert optim.global_norm(clipped).item() == pytest.approx(1.0, rel=1e-15)
-    assert clipped["b"][0].tolist() == pytest.approx([one / norm.item() for one in B], rel=1e-15)
+    assert clipped["b"][0].tolist() == pytest.approx([number / norm.item() for number in B], rel=1e-15)
     same, _ = optim.clip_by_global_norm(grads, 3.0)
     assert same["a"].tolist() == A
 
@@ -132,7 +132,7 @@ def test_functional_corners() -> None:
     assert np.isnan(unknown.numpy()).all()
     assert optim.clip_by_global_norm([], 1.0)[0] == []
     mixed, norm = optim.clip_by_global_norm([tj.ones(2, dtype=tj.float32), tj.ones(2)], 1.0)
-    assert [one.dtype for one in mixed] == [tj.float32, tj.float64]
+    assert [leaf.dtype for leaf in mixed] == [tj.float32, tj.float64]
     assert (norm.item(), norm.dtype) == (2.0, tj.float64)
 
 

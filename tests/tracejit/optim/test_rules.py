@@ -157,27 +157,27 @@ def test_stateful(name: str, options: dict[str, Any], expected: list[float]) -> 
 
 @pytest.mark.parametrize(("name", "options", "expected"), PYTORCH, ids=IDS)
 def test_functional(name: str, options: dict[str, Any], expected: list[float]) -> None:
-    found = run_functional(name, options, jitted=False)
-    np.testing.assert_allclose(values(found), expected, rtol=1e-12)
+    results = run_functional(name, options, jitted=False)
+    np.testing.assert_allclose(values(results), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("name", "options", "expected"), PYTORCH[::3], ids=IDS[::3])
 def test_functional_jitted(name: str, options: dict[str, Any], expected: list[float]) -> None:
-    found = run_functional(name, options, jitted=True)
-    np.testing.assert_allclose(values(found), expected, rtol=1e-12)
+    results = run_functional(name, options, jitted=True)
+    np.testing.assert_allclose(values(results), expected, rtol=1e-12)
 
 
 def test_the_table_tells_all_options_apart() -> None:
     """A rule that ignored an option would fail: no two rows agree but Adam's and AdamW's without decay."""
     same = [
         {IDS[i], IDS[j]}
-        for (i, one), (j, other) in itertools.combinations(enumerate(PYTORCH), 2)
-        if np.allclose(one[2], other[2], rtol=1e-9)
+        for (i, options), (j, other) in itertools.combinations(enumerate(PYTORCH), 2)
+        if np.allclose(options[2], other[2], rtol=1e-9)
     ]
     for pair in same:
-        assert {one.split("-")[0] for one in pair} == {"Adam", "AdamW"}
-        assert len({one.split("-", 1)[1] for one in pair}) == 1
-        assert all("weight_decay=0" in one for one in pair)
+        assert {name.split("-")[0] for name in pair} == {"Adam", "AdamW"}
+        assert len({name.split("-", 1)[1] for name in pair}) == 1
+        assert all("weight_decay=0" in name for name in pair)
 
 
 @pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
@@ -186,11 +186,11 @@ def test_float32_stays_and_is_close(name: str, style: str) -> None:
     options: dict[str, Any] = {"lr": 0.1, "weight_decay": 0.3}
     wide = run_functional(name, options, jitted=False)
     if style == "stateful":
-        found = run_stateful(name, options, tj.float32)
+        results = run_stateful(name, options, tj.float32)
     else:
-        found = run_functional(name, options, jitted=style == "jitted", dtype=tj.float32)
-    assert {one.dtype for one in found.values()} == {tj.float32}
-    np.testing.assert_allclose(values(found), values(wide), rtol=2e-6)
+        results = run_functional(name, options, jitted=style == "jitted", dtype=tj.float32)
+    assert {array.dtype for array in results.values()} == {tj.float32}
+    np.testing.assert_allclose(values(results), values(wide), rtol=2e-6)
 
 
 def test_float32_coefficients_are_computed_in_float64() -> None:

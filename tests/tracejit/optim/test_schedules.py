@@ -58,8 +58,8 @@ def test_values(schedule: Any, expected: list[float]) -> None:
 @pytest.mark.parametrize(("schedule", "expected"), EXPECTED.values(), ids=EXPECTED)
 def test_jitted(schedule: Any, expected: list[float]) -> None:
     jitted = tj.jit(lambda step: schedule(step))
-    found = [jitted(tj.tensor(step)).item() for step in range(7)]
-    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-16)
+    rates = [jitted(tj.tensor(step)).item() for step in range(7)]
+    np.testing.assert_allclose(rates, expected, rtol=1e-13, atol=1e-16)
     assert "1 signature compiled" in jitted.explain()
 
 

@@ -153,7 +153,12 @@ def test_without_jit() -> None:
 
 def test_pytrees_and_iterables() -> None:
     p, q = with_grad(1.0, 1.0), with_grad(2.0, 1.0)
-    for params in ({"a": [p], "b": (q, None)}, [p, q], (one for one in (p, q)), {"a": p, "b": q}.values()):
+    for params in (
+        {"a": [p], "b": (q, None)},
+        [p, q],
+        (parameter for parameter in (p, q)),
+        {"a": p, "b": q}.values(),
+    ):
         optimizer = optim.SGD(params)
         assert list(map(id, optimizer.param_groups[0]["params"])) == [id(p), id(q)]
     assert len(optim.SGD(p).param_groups[0]["params"]) == 1

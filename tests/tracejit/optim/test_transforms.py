@@ -41,7 +41,7 @@ def test_moments_have_the_dtype_of_their_parameter() -> None:
     optimizer = tj.optim.sgd(0.1, momentum=0.5)
     new, state = optimizer.update(params, params, optimizer.init(params))
     for tree in (new, state["momentum_buffer"]):
-        assert [one.dtype for one in tree] == [tj.float32, tj.float64]
+        assert [leaf.dtype for leaf in tree] == [tj.float32, tj.float64]
 
 
 @pytest.mark.parametrize(
@@ -94,8 +94,8 @@ def test_the_learning_rate_may_be_a_tensor_or_an_argument() -> None:
     assert step(tj.tensor(1.0)).item() == 0.75
 
     def update(w: Any, lr: Any) -> Any:
-        made = tj.optim.adamw(lr, weight_decay=0.5)
-        return made.update(w, w, made.init(w))[0]
+        chained = tj.optim.adamw(lr, weight_decay=0.5)
+        return chained.update(w, w, chained.init(w))[0]
 
     jitted = tj.jit(update)
     for rate in (0.1, 0.2):

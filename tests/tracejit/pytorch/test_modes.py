@@ -84,11 +84,11 @@ def test_no_grad_on_a_generator_function():
             yield i
         assert not tj.is_grad_enabled()
 
-    found = []
+    results = []
     for i in numbers():
         assert tj.is_grad_enabled()
-        found.append(i)
-    assert found == [0, 1, 2]
+        results.append(i)
+    assert results == [0, 1, 2]
 
 
 def test_no_grad_on_a_generator_that_receives():

@@ -40,7 +40,9 @@ IN_PLACE = [
 ]
 
 
-@pytest.mark.parametrize(("name", "args", "point", "result", "gradient"), IN_PLACE, ids=lambda one: str(one))
+@pytest.mark.parametrize(
+    ("name", "args", "point", "result", "gradient"), IN_PLACE, ids=lambda value: str(value)
+)
 def test_in_place_method(name, args, point, result, gradient):
     x = leaf(*point)
     y = x * 1
@@ -50,7 +52,9 @@ def test_in_place_method(name, args, point, result, gradient):
     assert values(x.grad) == pytest.approx(gradient)
 
 
-@pytest.mark.parametrize(("name", "args", "point", "result", "gradient"), IN_PLACE, ids=lambda one: str(one))
+@pytest.mark.parametrize(
+    ("name", "args", "point", "result", "gradient"), IN_PLACE, ids=lambda value: str(value)
+)
 def test_in_place_method_on_a_view(name, args, point, result, gradient):
     x = leaf(9.0, *point, 9.0)
     y = x * 1

@@ -35,7 +35,7 @@ def chi_squared(sample, probabilities):
 
 
 def normal_cdf(x):
-    return 0.5 * np.array([math.erfc(-one / math.sqrt(2)) for one in x])
+    return 0.5 * np.array([math.erfc(-number / math.sqrt(2)) for number in x])
 
 
 def gamma_cdf(a):

@@ -111,8 +111,8 @@ JAX = {
 
 @pytest.mark.parametrize("name", JAX)
 def test_values_are_jax_values(name):
-    parameters, wanted = JAX[name]
-    np.testing.assert_allclose(getattr(r, name)(r.key(0), *parameters, (3,)).numpy(), wanted, rtol=1e-12)
+    parameters, expected = JAX[name]
+    np.testing.assert_allclose(getattr(r, name)(r.key(0), *parameters, (3,)).numpy(), expected, rtol=1e-12)
 
 
 #: A function of the parameters to draw, and parameters to differentiate at: the key is fixed, and so each
@@ -132,12 +132,12 @@ def test_gradients_are_differences(name):
     draw, at = SMOOTH[name]
     at = np.array(at)
     key = r.key(7)
-    wanted = np.stack(
+    expected = np.stack(
         [(draw(key, at + h) - draw(key, at - h)).numpy() / 2e-6 for h in 1e-6 * np.eye(len(at))], axis=-1
     )
     for run in (lambda f: f, tj.jit):
         np.testing.assert_allclose(
-            run(tj.jacrev(lambda p: draw(key, p)))(at).numpy(), wanted, rtol=1e-6, atol=1e-7
+            run(tj.jacrev(lambda p: draw(key, p)))(at).numpy(), expected, rtol=1e-6, atol=1e-7
         )
 
 

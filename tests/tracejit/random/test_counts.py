@@ -110,7 +110,7 @@ def test_eager_interpreted_jitted_and_mapped_agree():
         assert np.array_equal(interpreted, eager)
         assert np.array_equal(tj.jit(draw)(r.key(4), lam).numpy(), eager)
         keys = r.split(r.key(9), 2)
-        by_loop = np.stack([draw(key, one).numpy() for key, one in zip(keys, lam, strict=True)])
+        by_loop = np.stack([draw(key, rate).numpy() for key, rate in zip(keys, lam, strict=True)])
         assert np.array_equal(tj.vmap(draw)(keys, lam).numpy(), by_loop)
         assert np.array_equal(tj.jit(tj.vmap(draw))(keys, lam).numpy(), by_loop)
 
@@ -140,12 +140,12 @@ def test_special_functions():
     k = np.array([0, 1, 2, 3, 5, 9, 10, 11, 57, 1e4, 1e9, 1e15])
     x = np.array([1e-5, 0.1, 0.9, 1, 3.7, 9.99, 10, 200, 1e8])
     with mpmath.workdps(40):
-        rest = [mpmath.loggamma(mpmath.mpf(one) + 1) for one in k]
+        rest = [mpmath.loggamma(mpmath.mpf(count) + 1) for count in k]
         rest = [
-            float(one - (mpmath.mpf(v) * mpmath.log(v) - v if v else 0))
-            for one, v in zip(rest, k, strict=True)
+            float(logarithm - (mpmath.mpf(v) * mpmath.log(v) - v if v else 0))
+            for logarithm, v in zip(rest, k, strict=True)
         ]
-        slopes = [float(mpmath.digamma(mpmath.mpf(one))) for one in x]
+        slopes = [float(mpmath.digamma(mpmath.mpf(number))) for number in x]
         pairs = [(0.0, 2.0), (3.0, 2.0), (1e12 + 1e5, 1e12), (5.0, 5.0)]
         away = [
             float((mpmath.mpf(a) * mpmath.log(mpmath.mpf(a) / b) if a else 0) - mpmath.mpf(a) + b)
@@ -154,5 +154,5 @@ def test_special_functions():
     for run in (lambda f: f, tj.jit):
         np.testing.assert_allclose(run(stirling_rest)(tj.asarray(k)).numpy(), rest, rtol=1e-14, atol=1e-14)
         np.testing.assert_allclose(run(digamma)(tj.asarray(x)).numpy(), slopes, rtol=1e-13)
-        found = run(deviance)(*(tj.tensor(one) for one in zip(*pairs, strict=True))).numpy()
-        np.testing.assert_allclose(found, away, rtol=1e-8, atol=1e-15)
+        results = run(deviance)(*(tj.tensor(column) for column in zip(*pairs, strict=True))).numpy()
+        np.testing.assert_allclose(results, away, rtol=1e-8, atol=1e-15)

@@ -33,11 +33,11 @@ def values(results):
 def sequence(f, calls=4):
     """What `f` gives, call by call with eager draws between, from seed 5; and the state it leaves."""
     r.seed(5)
-    found = []
+    results = []
     for i in range(calls):
-        found.append(values(f(float(i))))
-        found.append(r.next_key().item())
-    return found, r.get_state()
+        results.append(values(f(float(i))))
+        results.append(r.next_key().item())
+    return results, r.get_state()
 
 
 # -- eager ------------------------------------------------------------------------------------------
@@ -159,11 +159,11 @@ def test_a_broken_guard_takes_no_draws():
     def run(f):
         global flag
         r.seed(1)
-        found = []
-        for one in (True, False, True, True, False):
-            flag = one
-            found.append(f().item())
-        return found, r.get_state()
+        results = []
+        for draws in (True, False, True, True, False):
+            flag = draws
+            results.append(f().item())
+        return results, r.get_state()
 
     jitted = tj.jit(f)
     assert run(jitted) == run(f) == run(jitted)
@@ -176,11 +176,11 @@ def test_a_capture_of_another_type_takes_no_draws():
     def run(f):
         global weight
         r.seed(1)
-        found = []
-        for one in ([1.0], [2.0], [1.0, 2.0], [3.0]):
-            weight = tj.tensor(one)
-            found.append(values(f()))
-        return found, r.get_state()
+        results = []
+        for size in ([1.0], [2.0], [1.0, 2.0], [3.0]):
+            weight = tj.tensor(size)
+            results.append(values(f()))
+        return results, r.get_state()
 
     jitted = tj.jit(f)
     assert run(jitted) == run(f) == run(jitted)
@@ -283,14 +283,14 @@ def test_threads_share_the_generator():
 
     def work():
         for _ in range(100):
-            keys.extend(one.item() for one in jitted())
+            keys.extend(result.item() for result in jitted())
             keys.append(r.next_key().item())
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
         thread.start()
-    for one in threads:
-        one.join()
+    for runner in threads:
+        runner.join()
     assert r.get_state() == (9, 1200)
     assert set(keys) == set(r.split(r.key(9), 1200).tolist())
 

@@ -50,7 +50,7 @@ def test_randint_is_even(low, high):
 
 
 def test_randint_is_the_high_word_of_the_product():
-    words = [int(one) for one in r.bits(r.key(5), 200).numpy()]
+    words = [int(word) for word in r.bits(r.key(5), 200).numpy()]
     for low, high, dtype in [
         (0, 3, np.int64), (-5, 2**62, np.int64), (-(2**63), 2**63, np.int64), (0, 256, np.uint8),
         (-128, 128, np.int8), (0, 2**64, np.uint64), (2**63, 2**64 - 5, np.uint64), (5, 6, np.int32),
@@ -63,7 +63,7 @@ def test_randint_is_the_high_word_of_the_product():
 
 
 def test_randint_with_tensor_bounds():
-    words = [int(one) for one in r.bits(r.key(5), 200).numpy()]
+    words = [int(word) for word in r.bits(r.key(5), 200).numpy()]
     low, high = np.arange(200) - 100, np.arange(200)[::-1] * 3 + 1
 
     def want(low, high):
@@ -134,7 +134,7 @@ def test_categorical_shapes_and_axes():
     )
     assert (
         both(lambda k: r.categorical(k, sure[:, None], axis=2, shape=(2, 4, 6)), r.key(0)).tolist()
-        == [[[one] * 6 for one in (4, 2, 0, 1)]] * 2
+        == [[[digit] * 6 for digit in (4, 2, 0, 1)]] * 2
     )
     with pytest.raises(ShapeError, match=r"shape \(4, 2\) must end with \(4,\)"):
         r.categorical(r.key(0), sure, shape=(4, 2))
@@ -162,12 +162,12 @@ def test_permutation_is_one():
 
 def test_every_permutation_is_as_likely():
     draw = tj.jit(lambda k: r.permutation(k, 4))
-    found: dict[tuple[int, ...], int] = {}
+    results: dict[tuple[int, ...], int] = {}
     for k in r.split(r.key(8), 4800):
         order = tuple(draw(k).tolist())
-        found[order] = found.get(order, 0) + 1
-    assert len(found) == 24
-    assert chi_squared(np.array(list(found.values())), 200) < LIMIT[23]
+        results[order] = results.get(order, 0) + 1
+    assert len(results) == 24
+    assert chi_squared(np.array(list(results.values())), 200) < LIMIT[23]
 
 
 def test_permutation_carries_gradients_and_refuses_scalars():

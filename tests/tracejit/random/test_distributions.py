@@ -21,7 +21,7 @@ KS_LIMIT = 1.95  # K with Q(K) = 2 sum (-1)^(j-1) exp(-2 j^2 K^2) = 0.001
 
 
 def normal_cdf(x):
-    return 0.5 * (1 + np.array([math.erf(one / math.sqrt(2)) for one in x]))
+    return 0.5 * (1 + np.array([math.erf(number / math.sqrt(2)) for number in x]))
 
 
 def truncated_cdf(low, high):

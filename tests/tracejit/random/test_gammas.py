@@ -108,7 +108,7 @@ def test_eager_interpreted_jitted_and_mapped_agree():
         np.testing.assert_allclose(interpreted, eager, rtol=1e-11)
         np.testing.assert_allclose(tj.jit(draw)(r.key(4), a).numpy(), eager, rtol=1e-11)
     keys = r.split(r.key(9), 3)
-    by_loop = [r.gamma(key, one).item() for key, one in zip(keys, a[0], strict=True)]
+    by_loop = [r.gamma(key, shape).item() for key, shape in zip(keys, a[0], strict=True)]
     for run in (lambda f: f, tj.jit):
         np.testing.assert_allclose(run(tj.vmap(lambda k, a: r.gamma(k, a)))(keys, a[0]), by_loop, rtol=1e-11)
         np.testing.assert_allclose(
@@ -122,10 +122,10 @@ def test_threads_do_not_matter():
     a = np.geomspace(0.01, 100, 200_000)
     draw = tj.jit(lambda k, a: r.gamma(k, a))
     with tj.threads(1):
-        one = draw(r.key(2), a).numpy()
+        sample = draw(r.key(2), a).numpy()
     with tj.threads(4):
         four = draw(r.key(2), a).numpy()
-    assert np.array_equal(one, four)
+    assert np.array_equal(sample, four)
 
 
 # -- derivatives: along a, x stays where P(a, x) is constant ---------------------------------------
@@ -142,12 +142,12 @@ def exact_slope(a, x):
 def test_the_slope_is_that_of_the_quantile(a):
     key = r.key(21)
     x = r.gamma(key, a, (5,)).numpy()
-    wanted = [exact_slope(a, one) for one in x]
+    expected = [exact_slope(a, number) for number in x]
     by_each = tj.jacfwd(lambda a: r.gamma(key, a, (5,)))
     for run in (lambda f: f, tj.jit):
-        np.testing.assert_allclose(run(by_each)(a).numpy(), wanted, rtol=1e-8)
+        np.testing.assert_allclose(run(by_each)(a).numpy(), expected, rtol=1e-8)
     logs = tj.jacrev(lambda a: r.loggamma(key, a, (5,)))(a).numpy()
-    np.testing.assert_allclose(logs, wanted / x, rtol=1e-8)
+    np.testing.assert_allclose(logs, expected / x, rtol=1e-8)
 
 
 @pytest.mark.parametrize("a", [0.4, 1.7, 12.0])
@@ -160,7 +160,7 @@ def test_the_second_derivative_is_that_of_the_quantile(a):
             mpmath.findroot(lambda y, b=b: mpmath.gammainc(b, 0, y, regularized=True) - place, x)
             for b in (mpmath.mpf(a) - h, mpmath.mpf(a) + h)
         ]
-        wanted = float((moved[0] - 2 * mpmath.mpf(x) + moved[1]) / mpmath.mpf(h) ** 2)
+        expected = float((moved[0] - 2 * mpmath.mpf(x) + moved[1]) / mpmath.mpf(h) ** 2)
 
     def draw(a):
         return r.gamma(key, a)
@@ -169,7 +169,7 @@ def test_the_second_derivative_is_that_of_the_quantile(a):
         tj.grad(tj.grad(draw)), tj.hessian(draw), tj.jit(tj.hessian(draw)), tj.jit(tj.grad(tj.grad(draw))),
         lambda a: tj.hvp(draw, (a,), (1.0,)), tj.grad(tj.jit(tj.grad(draw))),
     ):  # fmt: skip
-        assert second(a).item() == pytest.approx(wanted, rel=1e-4)
+        assert second(a).item() == pytest.approx(expected, rel=1e-4)
 
 
 def test_means_of_gradients():
@@ -203,8 +203,8 @@ def test_gradients_reach_the_relatives():
     by_alpha = tj.jacrev(lambda alpha: r.dirichlet(r.key(8), alpha, (5000,)).mean(axis=0))(
         tj.tensor([1.0, 2.0, 3.0])
     )
-    wanted = np.eye(3) / 6 - np.array([[1.0], [2.0], [3.0]]) / 36
-    np.testing.assert_allclose(by_alpha.numpy(), wanted, atol=0.01)
+    expected = np.eye(3) / 6 - np.array([[1.0], [2.0], [3.0]]) / 36
+    np.testing.assert_allclose(by_alpha.numpy(), expected, atol=0.01)
 
 
 def test_a_sample_that_was_rounded_to_zero_has_no_slope():

@@ -88,9 +88,9 @@ def test_bad_shapes():
 def test_bits_do_not_depend_on_threads():
     draw = tj.jit(lambda k: r.bits(k, 300_000))
     with tj.threads(1):
-        one = draw(r.key(3)).numpy().copy()
-    assert np.array_equal(one, draw(r.key(3)).numpy())
-    assert np.array_equal(one, r.bits(r.key(3), 300_000).numpy())
+        sample = draw(r.key(3)).numpy().copy()
+    assert np.array_equal(sample, draw(r.key(3)).numpy())
+    assert np.array_equal(sample, r.bits(r.key(3), 300_000).numpy())
 
 
 def test_bits_are_balanced():

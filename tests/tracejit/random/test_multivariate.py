@@ -116,12 +116,12 @@ def test_multivariate_normal_gradients():
         return (r.multivariate_normal(key, mean, cov, (4,)) ** 3).sum()
 
     h = 1e-6
-    wanted = (draw(mean, COVARIANCE + h * direction) - draw(mean, COVARIANCE - h * direction)).item() / (
+    expected = (draw(mean, COVARIANCE + h * direction) - draw(mean, COVARIANCE - h * direction)).item() / (
         2 * h
     )
     for run in (lambda f: f, tj.jit):
         by_mean, by_cov = run(tj.grad(draw, (0, 1)))(mean, COVARIANCE)
-        assert np.sum(by_cov.numpy() * direction) == pytest.approx(wanted, rel=1e-6)
+        assert np.sum(by_cov.numpy() * direction) == pytest.approx(expected, rel=1e-6)
         np.testing.assert_allclose(by_cov.numpy(), by_cov.numpy().T, rtol=1e-12)
         x = r.multivariate_normal(key, mean, COVARIANCE, (4,)).numpy()
         np.testing.assert_allclose(by_mean.numpy(), 3 * (x**2).sum(0), rtol=1e-12)

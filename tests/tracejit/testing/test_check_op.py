@@ -74,14 +74,14 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Op]:
     sine = OPS["sin"]
 
     def make(**changes: Any) -> Op:
-        given: dict[str, Any] = {
+        arguments: dict[str, Any] = {
             "kind": Kind.ELEMENTWISE, "params": ("x",), "infer": sine.infer, "eval": np.sin, "doc": "sin",
             "promote": sine.promote, "emit": sine.emit, "attrs": {},
             "vjp": {"x": lambda b, ct, x: b.mul(ct, b.cos(x))},
         }  # fmt: skip
-        given.update(changes)
-        rules = make_rules("broken", given["params"], given["attrs"], given.pop("vjp"))
-        return OPS.add(Op(name="broken", vjp=rules, **given))
+        arguments.update(changes)
+        rules = make_rules("broken", arguments["params"], arguments["attrs"], arguments.pop("vjp"))
+        return OPS.add(Op(name="broken", vjp=rules, **arguments))
 
     return make
 
@@ -91,9 +91,9 @@ def failed(op: Any, samples: Any = ((X,),), **more: Any) -> dict[str, str]:
     with pytest.raises(CheckFailure) as caught:
         check_op(op, samples, **more)
     assert isinstance(caught.value, AssertionError)
-    for check, sample, found in caught.value.failures:
-        assert f"  {check}: {sample}: {found}" in str(caught.value)
-    return {check: found for check, _, found in caught.value.failures}
+    for check, sample, message in caught.value.failures:
+        assert f"  {check}: {sample}: {message}" in str(caught.value)
+    return {check: message for check, _, message in caught.value.failures}
 
 
 def test_the_copy_of_sin_is_right(broken: Callable[..., Op]) -> None:
@@ -103,18 +103,18 @@ def test_the_copy_of_sin_is_right(broken: Callable[..., Op]) -> None:
 
 def test_wrong_type_rule(broken: Callable[..., Op]) -> None:
     broken(kind=Kind.HOST, infer=lambda types, attrs: (TensorType(types[0].dtype, (3,)),))
-    found = failed("broken")
-    assert found["type rule"] == "the rule infers (f64[3]), the kernel gives (f64[2,3])"
+    results = failed("broken")
+    assert results["type rule"] == "the rule infers (f64[3]), the kernel gives (f64[2,3])"
 
 
 def test_wrong_native_code(broken: Callable[..., Op]) -> None:
     broken(emit=OPS["cos"].emit)
-    found = failed("broken")
-    assert found["kernels"].startswith(
+    results = failed("broken")
+    assert results["kernels"].startswith(
         "native code against the NumPy kernel: 6 of 6 elements differ, the first at"
     )
-    assert {"kernels", "jit"} <= set(found)
-    assert "type rule" not in found
+    assert {"kernels", "jit"} <= set(results)
+    assert "type rule" not in results
 
 
 def test_wrong_decomposition(broken: Callable[..., Op]) -> None:
@@ -133,9 +133,11 @@ def test_wrong_decomposition(broken: Callable[..., Op]) -> None:
 )
 def test_wrong_gradient(broken: Callable[..., Op], vjp: Any) -> None:
     broken(vjp={"x": vjp})
-    found = failed("broken", order=1)
-    assert list(found) == ["gradient"]
-    assert found["gradient"].startswith("order 1, by operand 0, against finite differences: 6 of 6 elements")
+    results = failed("broken", order=1)
+    assert list(results) == ["gradient"]
+    assert results["gradient"].startswith(
+        "order 1, by operand 0, against finite differences: 6 of 6 elements"
+    )
 
 
 def test_wrong_second_order(broken: Callable[..., Op]) -> None:
@@ -146,9 +148,9 @@ def test_wrong_second_order(broken: Callable[..., Op]) -> None:
 
 def test_missing_rule(broken: Callable[..., Op]) -> None:
     broken(vjp={})
-    found = failed("broken")
-    assert found["rules"] == "operand 0 is floating, and has no rule; a record without any says NONDIFF"
-    assert "no gradient with respect to operand 0" in found["gradient"]
+    results = failed("broken")
+    assert results["rules"] == "operand 0 is floating, and has no rule; a record without any says NONDIFF"
+    assert "no gradient with respect to operand 0" in results["gradient"]
 
 
 def test_without_gradient_there_is_nothing_to_check(broken: Callable[..., Op]) -> None:
@@ -171,8 +173,8 @@ def test_kernel_and_rules_that_raise(broken: Callable[..., Op]) -> None:
         raise KeyError("mine")
 
     broken(eval=fails)
-    found = failed("broken")
-    assert found["type rule"] == "raised KeyError: 'mine'"
+    results = failed("broken")
+    assert results["type rule"] == "raised KeyError: 'mine'"
 
 
 def test_attribute_without_text(broken: Callable[..., Op]) -> None:
@@ -180,9 +182,9 @@ def test_attribute_without_text(broken: Callable[..., Op]) -> None:
         kind=Kind.HOST, attrs={"how": (object,)}, eval=lambda x, how: np.sin(x),
         vjp={"x": lambda b, ct, x: b.mul(ct, b.cos(x))},
     )  # fmt: skip
-    found = failed("broken", [(X, {"how": frozenset((1,))})])
-    assert list(found) == ["text", "vmap"]  # a host op states no batching rule by itself
-    assert "has no text form" in found["text"]
+    results = failed("broken", [(X, {"how": frozenset((1,))})])
+    assert list(results) == ["text", "vmap"]  # a host op states no batching rule by itself
+    assert "has no text form" in results["text"]
 
 
 def test_function_that_differs_under_jit() -> None:

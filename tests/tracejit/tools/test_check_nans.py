@@ -25,8 +25,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning"
 def line_of(text: str) -> int:
     """The line of this file that has the comment `text`."""
     lines = Path(__file__).read_text().splitlines()
-    (found,) = [i for i, line in enumerate(lines, 1) if line.endswith(f"# {text}")]
-    return found
+    (number,) = [i for i, line in enumerate(lines, 1) if line.endswith(f"# {text}")]
+    return number
 
 
 def found(f: Callable[..., Any], *args: Any, **options: Any) -> NonFiniteError:

@@ -117,7 +117,7 @@ def test_exceptions_arrive_and_stop_what_follows() -> None:
     with pytest.raises(FloatingPointError, match="negative"):
         f(-1.0)
     f(2.0)
-    assert [float(one) for one in seen] == [1.0, 1.0, 2.0, 2.0]
+    assert [float(event) for event in seen] == [1.0, 1.0, 2.0, 2.0]
 
 
 ORDERS = {
@@ -191,7 +191,7 @@ def test_order_in_random_programs(seed: int) -> None:
         values = [x, tj.cos(x), x.sum() * tj.ones(4)]
         for number, (kind, picks, effect) in enumerate(steps):
             a, b = (values[int(pick) % len(values)] for pick in picks)
-            made = (
+            report = (
                 lambda a=a, b=b: a * 0.5 + b,
                 lambda a=a, b=b: tj.sin(a) - b.sum(),
                 lambda a=a, b=b: tj.pure_callback(lambda v, w: v - w, a, a, b),
@@ -199,7 +199,7 @@ def test_order_in_random_programs(seed: int) -> None:
                 lambda b=b, number=number: tj.checkpoint(lambda v: note(-number, v) * 0.9, b),
                 lambda a=a, b=b: a.max() * b[::-1],
             )[kind]()
-            values.append(made)
+            values.append(report)
             if effect == 0:
                 note(number, values[int(picks[0]) % len(values)])
         return values[-1]

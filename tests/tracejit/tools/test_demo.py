@@ -40,7 +40,7 @@ def test_the_split_deals_out_every_digit_once() -> None:
     assert held_out.images.shape == (360, 64)
     with files("tracejit.tools.demo").joinpath("digits.npz").open("rb") as file, np.load(file) as arrays:
         images, labels = arrays["images"].reshape(-1, 64) / 16, arrays["labels"]
-    together = np.vstack([np.column_stack([one.images, one.labels]) for one in (training, held_out)])
+    together = np.vstack([np.column_stack([split.images, split.labels]) for split in (training, held_out)])
     stored = np.column_stack([images, labels])
     assert np.array_equal(together[np.lexsort(together.T)], stored[np.lexsort(stored.T)])
 
@@ -157,8 +157,8 @@ def test_different_curves_are_a_failure(
 ) -> None:
     outcome = Run(1.0, 0.0, [1.0, 0.5], [0.75], [0.9])
     worse = Run(1.0, 1.0, [1.0, 0.6], [0.75], [0.9])
-    monkeypatch.setattr(report, "train_eager", lambda *given: outcome)
-    monkeypatch.setattr(report, "train_jit", lambda *given: worse)
+    monkeypatch.setattr(report, "train_eager", lambda *arguments: outcome)
+    monkeypatch.setattr(report, "train_jit", lambda *arguments: worse)
     assert main(["--json", "--epochs", "1"]) == 1
     assert "the loss curves differ by 1.0e-01" in capsys.readouterr().err
 

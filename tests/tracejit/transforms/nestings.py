@@ -93,38 +93,38 @@ ORDER = {"jit": 0, "checkpoint": 0, "vmap": 0, "hessian": 2, "hvp": 2}
 def nestings(functions, count, seed):
     """Three or four transforms around a function, inner ones first; of third order at most."""
     chosen = random.Random(seed)
-    found = []
-    while len(found) < count:
+    results = []
+    while len(results) < count:
         chain = tuple(chosen.choice(list(TRANSFORMS)) for _ in range(chosen.choice((3, 4))))
-        orders = sum(ORDER.get(one, 1) for one in chain)
+        orders = sum(ORDER.get(transform, 1) for transform in chain)
         fits = (
             1 <= orders <= 3
             and chain.count("vmap") <= 2
             and max(map(chain.count, ("jit", "checkpoint"))) <= 1
         )
         nesting = chosen.choice(list(functions)), chain
-        if fits and nesting not in found:
-            found.append(nesting)
-    assert {one for _, chain in found for one in chain} == set(TRANSFORMS)
-    assert {name for name, _ in found} == set(functions)
-    return found
+        if fits and nesting not in results:
+            results.append(nesting)
+    assert {transform for _, chain in results for transform in chain} == set(TRANSFORMS)
+    assert {name for name, _ in results} == set(functions)
+    return results
 
 
 def name_of(nesting):
     function, chain = nesting
-    for one in chain:
-        function = f"{one}({function})"
+    for transform in chain:
+        function = f"{transform}({function})"
     return function
 
 
 def check_nesting(function, chain):
     """What the chain makes of the function, eagerly and jitted, against the reference."""
     want, got = (lambda x: function(np, x)), (lambda x: function(tj, x))
-    for one in chain:
-        want, got = REFERENCE[one](want), TRANSFORMS[one](got)
-    wanted = want(X)
+    for transform in chain:
+        want, got = REFERENCE[transform](want), TRANSFORMS[transform](got)
+    expected = want(X)
     result = got(tj.asarray(X))
     assert not result.requires_grad
-    assert result.shape == wanted.shape
-    np.testing.assert_allclose(result.numpy(), wanted, rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(tj.jit(got)(X).numpy(), wanted, rtol=1e-6, atol=1e-6)
+    assert result.shape == expected.shape
+    np.testing.assert_allclose(result.numpy(), expected, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(tj.jit(got)(X).numpy(), expected, rtol=1e-6, atol=1e-6)

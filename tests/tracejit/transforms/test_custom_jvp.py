@@ -76,9 +76,9 @@ def test_pytrees_integers_and_nondiff() -> None:
         return (f(2, p, 3)["y"] * tj.tensor([1.0, 10.0])).sum()
 
     for g in (tj.grad(loss), tj.jit(tj.grad(loss)), tj.grad(tj.jit(loss))):
-        found = g(params)
-        assert found["w"].tolist() == [60.0, 1200.0]
-        assert found["b"][0].tolist() == [1.0, 10.0]
+        results = g(params)
+        assert results["w"].tolist() == [60.0, 1200.0]
+        assert results["b"][0].tolist() == [1.0, 10.0]
     assert f(2, params, 3)["i"] == 4
 
 
@@ -112,8 +112,8 @@ def test_rules_of_linear_algebra_reductions_and_indexing() -> None:
         return (tj.sin(f(a, x)) * w).sum()
 
     for g in (tj.grad(loss, (0, 1)), tj.jit(tj.grad(loss, (0, 1))), tj.grad(tj.jit(loss), (0, 1))):
-        for got, one in zip(g(a, x), want, strict=True):
-            assert np.allclose(got, one, rtol=1e-13)
+        for got, expected in zip(g(a, x), want, strict=True):
+            assert np.allclose(got, expected, rtol=1e-13)
     assert tj.autograd.gradgradcheck(
         loss, (tj.tensor(a, requires_grad=True), tj.tensor(x, requires_grad=True))
     )

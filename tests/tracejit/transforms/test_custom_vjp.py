@@ -438,7 +438,7 @@ def test_what_rules_print(name: str, order: int, transform: Any) -> None:
     for _ in range(2):
         seen.clear()
         g(tj.tensor(0.5))
-        forward = [one for one in seen if one != "bwd"]
+        forward = [event for event in seen if event != "bwd"]
         if "checkpoint" not in name:
             assert forward == (["fwd"] if order else ["fun"])
         assert ("bwd" in seen) == bool(order)

@@ -55,8 +55,8 @@ def test_argnums():
     assert tj.grad(product, 1)(2.0, 3.0).item() == 12
     assert tj.grad(product, -1)(2.0, 3.0).item() == 12
     assert tj.grad(product, argnums=-2)(2.0, 3.0).item() == 9
-    assert [one.item() for one in tj.grad(product, (0, 1))(2.0, 3.0)] == [9, 12]
-    assert [one.item() for one in tj.grad(product, [1, 0])(2.0, 3.0)] == [12, 9]
+    assert [slope.item() for slope in tj.grad(product, (0, 1))(2.0, 3.0)] == [9, 12]
+    assert [slope.item() for slope in tj.grad(product, [1, 0])(2.0, 3.0)] == [12, 9]
     single = tj.grad(product, (1,))(2.0, 3.0)
     assert type(single) is tuple
     assert single[0].item() == 12
@@ -353,7 +353,7 @@ def test_a_gradient_of_a_captured_tensor_inside_jit_reads_it_afresh():
 
 
 def test_argnums_of_any_sequence():
-    assert [one.item() for one in tj.grad(product, range(2))(2.0, 3.0)] == [9, 12]
+    assert [slope.item() for slope in tj.grad(product, range(2))(2.0, 3.0)] == [9, 12]
     with pytest.raises(tj.TracejitError, match=r"grad: argnums must be an integer or a sequence .* got 1.5"):
         tj.grad(product, 1.5)
 

@@ -14,10 +14,12 @@ BOTH = pytest.mark.parametrize("jacobian", [tj.jacrev, tj.jacfwd])
 
 @BOTH
 def test_shapes(jacobian):
-    for given in ((), (1,), (2, 3), (0,), (2, 0)):
-        for made in ((), (4,), (2, 2), (0,)):
-            out = jacobian(lambda x, made=made: tj.ones(made) * tj.sum(x))(tj.ones(given))
-            assert out.shape == (*made, *given)
+    for inner_shape in ((), (1,), (2, 3), (0,), (2, 0)):
+        for outer_shape in ((), (4,), (2, 2), (0,)):
+            out = jacobian(lambda x, outer_shape=outer_shape: tj.ones(outer_shape) * tj.sum(x))(
+                tj.ones(inner_shape)
+            )
+            assert out.shape == (*outer_shape, *inner_shape)
             assert (out.numpy() == 1).all()
 
 

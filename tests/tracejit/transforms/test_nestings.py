@@ -70,7 +70,9 @@ def indexed(xp, x):
     return xp.where(x > 0, picked, picked**2) + xp.max(x) * x[::-1]
 
 
-FUNCTIONS = {one.__name__: one for one in (waves, mixed, norms, products, ruled, written, indexed)}
+FUNCTIONS = {
+    function.__name__: function for function in (waves, mixed, norms, products, ruled, written, indexed)
+}
 
 
 @pytest.mark.parametrize("nesting", of_today(nestings(FUNCTIONS, 36, seed=7), 2), ids=name_of)
@@ -103,11 +105,14 @@ def test_gradients_of_each_sample_of_a_network():
     by_loop = [tj.grad(loss)(params, x[i], y[i]) for i in range(16)]
     whole = tj.grad(lambda params: tj.mean(tj.vmap(loss, (None, 0, 0))(params, x, y)))(params)
     for run in (each, tj.jit(each)):
-        found = run(params, x, y)
+        results = run(params, x, y)
         for layer in range(3):
             for part in range(2):
-                got = found[layer][part].numpy()
+                got = results[layer][part].numpy()
                 np.testing.assert_allclose(
-                    got, np.stack([one[layer][part].numpy() for one in by_loop]), rtol=1e-10, atol=1e-12
+                    got,
+                    np.stack([gradients[layer][part].numpy() for gradients in by_loop]),
+                    rtol=1e-10,
+                    atol=1e-12,
                 )
                 np.testing.assert_allclose(got.mean(0), whole[layer][part].numpy(), rtol=1e-10, atol=1e-12)

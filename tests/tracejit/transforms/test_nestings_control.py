@@ -44,13 +44,13 @@ def scanned(xp, x):
 
     carry = (x, xp.sum(x))
     if xp is np:
-        made = []
+        results = []
         for w in ROWS:
-            carry, one = step(carry, w)
-            made.append(one)
-        return carry[0] + np.sum(np.stack(made), axis=0)
-    carry, made = tj.scan(step, carry, ROWS)
-    return carry[0] + tj.sum(made, axis=0)
+            carry, output = step(carry, w)
+            results.append(output)
+        return carry[0] + np.sum(np.stack(results), axis=0)
+    carry, results = tj.scan(step, carry, ROWS)
+    return carry[0] + tj.sum(results, axis=0)
 
 
 def repeated(xp, x):
@@ -108,16 +108,18 @@ def nested(xp, x):
         return v, tj.sum(v * v)
 
     if xp is np:
-        v, made = x, []
+        v, outputs = x, []
         for w in ROWS[::-1]:
-            v, one = outer(v, w)
-            made.append(one)
-        return v * made[0] + made[2]
-    v, made = tj.scan(outer, x, ROWS, reverse=True)
-    return v * made[3] + made[1]
+            v, output = outer(v, w)
+            outputs.append(output)
+        return v * outputs[0] + outputs[2]
+    v, outputs = tj.scan(outer, x, ROWS, reverse=True)
+    return v * outputs[3] + outputs[1]
 
 
-FUNCTIONS = {one.__name__: one for one in (branch, choice, scanned, repeated, grown, each, nested)}
+FUNCTIONS = {
+    function.__name__: function for function in (branch, choice, scanned, repeated, grown, each, nested)
+}
 
 
 @pytest.mark.parametrize("nesting", of_today(nestings(FUNCTIONS, 42, seed=11), 2), ids=name_of)

@@ -138,8 +138,8 @@ def check(got, want):
             check(got[key], want[key])
     elif isinstance(want, tuple):
         assert len(got) == len(want)
-        for one, other in zip(got, want, strict=True):
-            check(one, other)
+        for actual, other in zip(got, want, strict=True):
+            check(actual, other)
     else:
         assert np.shape(got) == np.shape(want)
         np.testing.assert_allclose(got, want, atol=1e-6, rtol=1e-6)

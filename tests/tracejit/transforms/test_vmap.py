@@ -23,7 +23,7 @@ def test_axes_in_and_out():
     for axis in range(-3, 3):
         rest = [np.take(x.numpy(), i, axis) * 2 + 1 for i in range(x.shape[axis])]
         for place in range(-3, 3):
-            got = tj.vmap(lambda one: one * 2 + 1, axis, place)(x)
+            got = tj.vmap(lambda row: row * 2 + 1, axis, place)(x)
             assert np.array_equal(got.numpy(), np.stack(rest, place))
 
 
@@ -74,7 +74,7 @@ def test_python_numbers_that_are_not_mapped_stay_weak():
 
 def test_ranges_of_python_integers_are_checked():
     x = tj.arange(3, dtype=tj.int8)
-    f = tj.jit(lambda x, n: tj.vmap(lambda one: one + n)(x))
+    f = tj.jit(lambda x, n: tj.vmap(lambda row: row + n)(x))
     assert f(x, 100).tolist() == [100, 101, 102]
     assert f(x, 100).dtype == tj.int8
     with pytest.raises(tj.DTypeError, match="300"):

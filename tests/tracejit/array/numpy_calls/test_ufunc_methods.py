@@ -106,12 +106,23 @@ def test_gradients(name):
         (lambda: tj.add.reduceat(FLOATS, [9], axis=1), tj.OutOfBoundsError, "indices must be from 0 to 4"),
         (lambda: tj.add.at(3.0, [0], 1.0), tj.DTypeError, "must be a tensor"),
         (
-            lambda: tj.jit(lambda x, i: tj.maximum.at(x * 1, i, 1.0))(np.ones(3), [0]),
+            lambda: tj.jit(lambda x, i: tj.power.at(x * 1, i, 2.0))(np.ones(3), [0]),
             tj.ConcretizationError,
-            "maximum.at",
+            "power.at",
         ),
     ],
 )
 def test_errors(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("name", ["multiply", "maximum", "minimum", "subtract"])
+def test_at_traced_indices(name):
+    def program(x, places, values):
+        y = x * 1.0
+        getattr(np, name).at(y, places, values)
+        return y
+
+    x, places, values = np.array([1.0, -2.0, 3.0]), np.array([2, 0, 2]), np.array([0.5, 4.0, -5.0])
+    np.testing.assert_array_equal(tj.jit(program)(x, places, values), program(x, places, values))

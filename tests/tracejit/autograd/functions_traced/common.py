@@ -73,9 +73,9 @@ def agrees(f, value, first, second_order, x=V):
     def total(x):
         return f(x).sum()
 
-    given = tj.tensor(x)
+    arguments = tj.tensor(x)
     for run in (f, jit(f)):
-        np.testing.assert_allclose(run(given).numpy(), value, rtol=1e-14)
+        np.testing.assert_allclose(run(arguments).numpy(), value, rtol=1e-14)
         leaf = tj.tensor(x, requires_grad=True)
         run(leaf).sum().backward()
         np.testing.assert_allclose(leaf.grad.numpy(), first, rtol=1e-14)
@@ -86,6 +86,6 @@ def agrees(f, value, first, second_order, x=V):
             (gg,) = tj.autograd.grad(g.sum(), [again], allow_unused=True)
             np.testing.assert_allclose(np.zeros(2) if gg is None else gg.numpy(), second_order, atol=1e-14)
     for name, way in FIRST.items():
-        np.testing.assert_allclose(way(total)(given).numpy(), first, rtol=1e-14, err_msg=name)
+        np.testing.assert_allclose(way(total)(arguments).numpy(), first, rtol=1e-14, err_msg=name)
     for name, way in SECOND.items():
-        np.testing.assert_allclose(way(total)(given).numpy(), second_order, rtol=1e-14, err_msg=name)
+        np.testing.assert_allclose(way(total)(arguments).numpy(), second_order, rtol=1e-14, err_msg=name)

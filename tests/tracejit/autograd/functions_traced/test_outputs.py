@@ -161,10 +161,10 @@ def test_random_numbers_in_forward_and_backward():
         return x * ctx.mask
 
     f = function(forward, lambda ctx, ct: ctx.mask * ct * (1 + tj.random.rand(6)))
-    found = []
+    results = []
     for way in FIRST.values():
         tj.random.seed(3)
-        found.append(way(lambda x: f(x).sum())(tj.ones(6)).tolist())
-    assert all(one == found[0] for one in found)
-    assert 0 < np.count_nonzero(found[0]) < 6
-    assert max(found[0]) < 2
+        results.append(way(lambda x: f(x).sum())(tj.ones(6)).tolist())
+    assert all(value == results[0] for value in results)
+    assert 0 < np.count_nonzero(results[0]) < 6
+    assert max(results[0]) < 2

@@ -66,19 +66,19 @@ def test_anomaly_detection_in_generators_and_threads():
     generator = running()
     assert [next(generator), tj.autograd.is_anomaly_enabled(), next(generator)] == [True, False, True]
     generator.close()
-    found = []
+    results = []
 
     def other():
-        found.append(tj.autograd.is_anomaly_enabled())
+        results.append(tj.autograd.is_anomaly_enabled())
         x = leaf(0.0)
         nothing(x).backward()
-        found.append(bool(np.isnan(x.grad.item())))
+        results.append(bool(np.isnan(x.grad.item())))
 
     with tj.autograd.detect_anomaly():
         thread = threading.Thread(target=other)
         thread.start()
         thread.join()
-    assert found == [False, True]
+    assert results == [False, True]
     assert _observers == [0]
 
 

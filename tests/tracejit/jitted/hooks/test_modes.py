@@ -29,9 +29,9 @@ def test_modes_inside_a_jitted_function_are_those_of_eager_code():
     for way in (grad(f), jit(grad(f)), grad(jit(f))):
         assert way(x).tolist() == [210.0, 1680.0]
     for run in (f, jit(f)):
-        given = leaf(1.0, 2.0)
-        run(given).backward()
-        assert given.grad.tolist() == [210.0, 1680.0]
+        arguments = leaf(1.0, 2.0)
+        run(arguments).backward()
+        assert arguments.grad.tolist() == [210.0, 1680.0]
 
 
 def test_modes_around_jitted_functions():
@@ -72,7 +72,7 @@ def test_an_exception_in_a_trace_leaves_modes_as_they_were():
 
 def test_modes_of_threads_that_trace_at_once():
     """A thread that traces, and one under no_grad, see nothing of each other."""
-    barrier, found = threading.Barrier(2), {}
+    barrier, gradients = threading.Barrier(2), {}
 
     def recording():
         def f(x):
@@ -81,18 +81,18 @@ def test_modes_of_threads_that_trace_at_once():
             barrier.wait(10)
             return y
 
-        found["recording"] = jit(grad(f))(tj.tensor([1.0, 2.0])).tolist()
+        gradients["recording"] = jit(grad(f))(tj.tensor([1.0, 2.0])).tolist()
 
     def silent():
         with tj.no_grad():
             barrier.wait(10)
             y = leaf(1.0) * 2
             barrier.wait(10)
-            found["silent"] = (y.requires_grad, y.is_traced, STATE.tracer)
+            gradients["silent"] = (y.requires_grad, y.is_traced, STATE.tracer)
 
-    threads = [threading.Thread(target=one) for one in (recording, silent)]
+    threads = [threading.Thread(target=body) for body in (recording, silent)]
     for thread in threads:
         thread.start()
-    for one in threads:
-        one.join()
-    assert found == {"recording": [2.0, 4.0], "silent": (False, False, None)}
+    for runner in threads:
+        runner.join()
+    assert gradients == {"recording": [2.0, 4.0], "silent": (False, False, None)}

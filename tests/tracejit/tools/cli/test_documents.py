@@ -68,12 +68,12 @@ def test_opt_times_and_prints_each_pass(cli):
 
 
 def test_opt_as_json(cli):
-    made = json.loads(cli("opt", "good.tir", "--passes", "dce,cse", "--json").out)
-    assert made["text"] == OPTIMIZED
-    assert [one["pass"] for one in made["passes"]] == ["dce", "cse"]
-    assert made["passes"][0]["ops_before"] == 3
-    assert made["passes"][0]["ops_after"] == 2
-    assert made["passes"][0]["milliseconds"] >= 0
+    document = json.loads(cli("opt", "good.tir", "--passes", "dce,cse", "--json").out)
+    assert document["text"] == OPTIMIZED
+    assert [entry["pass"] for entry in document["passes"]] == ["dce", "cse"]
+    assert document["passes"][0]["ops_before"] == 3
+    assert document["passes"][0]["ops_after"] == 2
+    assert document["passes"][0]["milliseconds"] >= 0
 
 
 def test_opt_of_several_functions(cli):
@@ -150,8 +150,8 @@ def test_fmt(cli):
 def test_fmt_of_standard_input(cli, monkeypatch):
     text = (cli.folder / "two.tir").read_text()
     monkeypatch.setattr(sys, "stdin", io.StringIO(text))
-    made = cli("fmt").out
-    assert print_functions(parse_functions(made)) == print_functions(parse_functions(text))
+    formatted = cli("fmt").out
+    assert print_functions(parse_functions(formatted)) == print_functions(parse_functions(text))
 
 
 @pytest.mark.parametrize("command", ["fmt", "opt", "verify"])

@@ -113,7 +113,7 @@ def test_dump_pictures(folder, capsys):
     assert "subgraph cluster_0 {" in dot
     assert main([*args, "svg"]) == 0
     root = ElementTree.fromstring(capsys.readouterr().out)
-    titles = [one.text for one in root.iter() if one.get("class") == "title"]
+    titles = [element.text for element in root.iter() if element.get("class") == "title"]
     assert titles[:2] == ["%x", "%s"]
     assert titles[-1] == "result"
 

@@ -118,7 +118,7 @@ def test_completion_in_bash(cli):
     pytest.importorskip("shtab")
     script = cli("completion", "bash").out
     name = next(line.split()[-2] for line in script.splitlines() if line.startswith("complete "))
-    for words, wanted, unwanted in (
+    for words, expected, unwanted in (
         (["tracejit", "do"], "doctor", "dump"),
         (["tracejit", "opt", "--pas"], "--passes", "--time"),
         (["tracejit", "dump", "--stage", "llvm-"], "llvm-opt", "asm"),
@@ -132,7 +132,7 @@ def test_completion_in_bash(cli):
         assert name
         done = subprocess.run(["bash"], input=code, capture_output=True, text=True, check=True, timeout=600)
         offered = done.stdout.split()
-        assert wanted in offered, (words, offered, done.stderr)
+        assert expected in offered, (words, offered, done.stderr)
         assert unwanted not in offered
 
 

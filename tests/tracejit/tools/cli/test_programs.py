@@ -64,9 +64,9 @@ def test_profile_as_json_and_trace(script: str, tmp_path: Path, capsys: Capture)
     assert main(["profile", "--json", "--trace", str(trace), script]) == 0
     captured = capsys.readouterr()
     data = json.loads(captured.out)
-    assert sorted(one["name"] for one in data["functions"]) == ["lambda", "lambda", "model"]
+    assert sorted(function["name"] for function in data["functions"]) == ["lambda", "lambda", "model"]
     assert "arguments []" in captured.err
-    assert {one["cat"] for one in json.loads(trace.read_text())["traceEvents"] if one["ph"] == "X"} == {
+    assert {event["cat"] for event in json.loads(trace.read_text())["traceEvents"] if event["ph"] == "X"} == {
         "function", "kernel", "eager", "compile",
     }  # fmt: skip
 
@@ -124,7 +124,7 @@ def test_explain_as_json(script: str, capsys: Capture) -> None:
     assert main(["explain", "--json", script]) == 0
     model, inner = json.loads(capsys.readouterr().out)
     assert (model["name"], model["where"]) == ("model", "program.py:4")
-    assert [one["reason"] for one in inner["signatures"]] == [
+    assert [signature["reason"] for signature in inner["signatures"]] == [
         "first call",
         "argument x changed from f64[3] to f64[4]",
     ]

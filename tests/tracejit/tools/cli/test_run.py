@@ -27,14 +27,14 @@ def test_random_inputs_follow_the_seed(cli):
 
 def test_results_to_a_file(cli, arrays):
     assert cli("run", "good.tir", "--inputs", "x.npz", "-o", "out.npz").code == 0
-    with np.load(cli.folder / "out.npz") as made:
-        assert made["result0"] == 14.0
+    with np.load(cli.folder / "out.npz") as results:
+        assert results["result0"] == 14.0
 
 
 def test_as_json(cli, arrays):
-    made = json.loads(cli("run", "good.tir", "--inputs", "x.npz", "--compare", "--json").out)
-    assert made["function"] == "square"
-    (result,) = made["results"]
+    document = json.loads(cli("run", "good.tir", "--inputs", "x.npz", "--compare", "--json").out)
+    assert document["function"] == "square"
+    (result,) = document["results"]
     assert result["type"] == "f64[]"
     assert result["values"] == 14.0
     assert result["comparison"]["differs"] is False

@@ -62,7 +62,7 @@ def test_a_diff_keeps_the_names_of_values(cli):
     changed = [line for line in done.out.splitlines() if line[0] in "+-"]
     assert changed == ["--- trace", "+++ optimized", "-  %1: f64[3] = neg(%x)"]
     assert cli("dump", "good.tir", "--diff", "optimized", "optimized").out == ""
-    assert "+nest" in (made := cli("dump", "good.tir", "--diff", "fused", "loops").out) or "+row nest" in made
+    assert "+nest" in (text := cli("dump", "good.tir", "--diff", "fused", "loops").out) or "+row nest" in text
 
 
 def test_several_stages(cli):
@@ -73,9 +73,9 @@ def test_several_stages(cli):
 
 
 def test_json(cli):
-    made = json.loads(cli("dump", *LOSS, "--stage", "trace,loops", "--json").out)
-    assert list(made) == ["trace", "loops"]
-    assert made["trace"] == cli("dump", *LOSS, "--stage", "trace").out
+    document = json.loads(cli("dump", *LOSS, "--stage", "trace,loops", "--json").out)
+    assert list(document) == ["trace", "loops"]
+    assert document["trace"] == cli("dump", *LOSS, "--stage", "trace").out
 
 
 def test_all_stages_as_files(cli):
@@ -97,9 +97,9 @@ def test_all_says_which_stages_there_are_not(cli):
     assert done.code == 0
     assert (cli.folder / "counts").is_dir()
     assert [line.split(": ")[1] for line in done.err.splitlines()] == ["no stage grad", "no stage jvp"]
-    made = json.loads(cli("dump", "train.py:counts", "--arg", "i64[3]", "--all", "--json").out)
-    assert list(made["skipped"]) == ["grad", "jvp"]
-    assert made["written"][0] == {"stage": "trace", "file": "counts/00-trace.tir"}
+    document = json.loads(cli("dump", "train.py:counts", "--arg", "i64[3]", "--all", "--json").out)
+    assert list(document["skipped"]) == ["grad", "jvp"]
+    assert document["written"][0] == {"stage": "trace", "file": "counts/00-trace.tir"}
 
 
 def test_a_file_instead_of_standard_output(cli):
@@ -147,8 +147,8 @@ def test_containers(cli):
 
 
 def test_arguments_by_name(cli):
-    given = ["--arg", "x=f64[5,3]", "--arg", "w=f64[3]"]
-    assert cli("dump", "train.py:loss", *given).out == cli("dump", *LOSS).out
+    arguments = ["--arg", "x=f64[5,3]", "--arg", "w=f64[3]"]
+    assert cli("dump", "train.py:loss", *arguments).out == cli("dump", *LOSS).out
     assert (
         cli("dump", "train.py:loss", "--arg", "x=f64[5,3]", "--arg", "f64[3]").out == cli("dump", *LOSS).out
     )

@@ -56,8 +56,8 @@ def remade(document: str, capsys, *, same_llvm: bool) -> str:
         for line in match[1].splitlines(keepends=True):
             if line.startswith("$ "):
                 lines += [line, output_of(line[2:].strip(), capsys)]
-        made = "".join(lines)
-        return match[0] if depends_on_llvm(made) and not same_llvm else f"```console\n{made}```"
+        text = "".join(lines)
+        return match[0] if depends_on_llvm(text) and not same_llvm else f"```console\n{text}```"
 
     return _BLOCK.sub(block, document)
 
@@ -70,13 +70,13 @@ def test_a_document_is_what_the_commands_print(name, tmp_path, monkeypatch, caps
     (version,) = re.findall(r"made by LLVM (\d+)", (DOCS / "tour.md").read_text(encoding="utf-8"))
     current = llvm_binding().llvm_version_info[0]
     try:
-        made = remade(document, capsys, same_llvm=int(version) == current)
+        current_text = remade(document, capsys, same_llvm=int(version) == current)
     finally:
         sys.modules.pop("cross_entropy", None)
     if os.environ.get("TRACEJIT_UPDATE_TOUR") == "1":
-        (DOCS / name).write_text(made, encoding="utf-8")
+        (DOCS / name).write_text(current_text, encoding="utf-8")
     else:
-        assert made == document, f"{name} is stale: TRACEJIT_UPDATE_TOUR=1 writes it anew"
+        assert current_text == document, f"{name} is stale: TRACEJIT_UPDATE_TOUR=1 writes it anew"
 
 
 def test_the_tour_follows_the_function_from_python_to_assembly():

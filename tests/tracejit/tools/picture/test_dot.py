@@ -15,19 +15,19 @@ TOKEN = re.compile(r'\s*("(?:[^"\\]|\\.)*"|->|[A-Za-z_][A-Za-z_0-9]*|-?[0-9]*\.?
 
 
 def tokens(text):
-    found, at = [], 0
+    read, at = [], 0
     while text[at:].strip():
         match = TOKEN.match(text, at)
         assert match, f"not a token: {text[at : at + 40]!r}"
-        found.append(match[1])
+        read.append(match[1])
         at = match.end()
-    return found
+    return read
 
 
 def shown(token):
     """What Graphviz shows of a quoted string: its escapes and references undone."""
     assert token[0] == token[-1] == '"'
-    body = re.sub(r"\\(.)", lambda one: {"n": "\n"}.get(one[1], one[1]), token[1:-1])
+    body = re.sub(r"\\(.)", lambda escape: {"n": "\n"}.get(escape[1], escape[1]), token[1:-1])
     assert not re.search(r"&(?!amp;)", body)
     return body.replace("&amp;", "&")
 
@@ -65,23 +65,23 @@ class Reader:
                 self.take("->")
                 self.edges.append((token, self.take(), self.attributes()))
             else:
-                found = self.attributes()
+                attributes = self.attributes()
                 if token not in ("graph", "node", "edge"):
                     assert token not in self.nodes
-                    self.nodes[token] = (group, found)
+                    self.nodes[token] = (group, attributes)
             self.take(";")
 
     def attributes(self):
-        found = {}
+        results = {}
         if self.tokens[-1] != "[":
-            return found
+            return results
         self.take("[")
         while True:
             name = self.take()
             self.take("=")
-            found[name] = self.take()
+            results[name] = self.take()
             if self.take(",", "]") == "]":
-                return found
+                return results
 
 
 HOSTILE = [
@@ -138,7 +138,7 @@ def test_groups_nest_and_edges_repeat():
     read = Reader(to_dot(Picture(nodes, edges, groups)))
     assert read.groups == {"cluster_0": None, "cluster_1": "cluster_0", "cluster_2": None}
     assert [group for group, _ in read.nodes.values()] == [None, "cluster_0", "cluster_1"]
-    assert {shown(one["comment"]): group for group, one in read.nodes.values()}["b"] == "cluster_1"
+    assert {shown(node["comment"]): group for group, node in read.nodes.values()}["b"] == "cluster_1"
     assert [(a, b) for a, b, _ in read.edges] == [("n0", "n1"), ("n0", "n1"), ("n1", "n2")]
 
 
@@ -163,6 +163,10 @@ def test_graphviz_agrees(text):
         ["dot", "-Tsvg"], input=to_dot(picture), capture_output=True, text=True, check=True, timeout=600
     )
     assert "Error" not in done.stderr
-    found = [one.text for one in ElementTree.fromstring(done.stdout).iter() if one.tag.endswith("}text")]
+    labels = [
+        element.text
+        for element in ElementTree.fromstring(done.stdout).iter()
+        if element.tag.endswith("}text")
+    ]
     # Graphviz writes spaces as no-break spaces, and no element for an empty label
-    assert {"x" + text, text} - {""} <= {one.replace("\xa0", " ") for one in found}
+    assert {"x" + text, text} - {""} <= {label.replace("\xa0", " ") for label in labels}

@@ -16,15 +16,15 @@ from ....rotation import of_today
 
 
 def graph(count, pairs):
-    nodes = tuple(PictureNode(str(one), (f"node {one}",)) for one in range(count))
+    nodes = tuple(PictureNode(str(number), (f"node {number}",)) for number in range(count))
     return Picture(nodes, tuple(PictureEdge(str(source), str(target)) for source, target in pairs))
 
 
 def random_pairs(count, seed, reach):
     chance = random.Random(seed)
     return [
-        (chance.randrange(max(0, one - reach), one), one)
-        for one in range(1, count)
+        (chance.randrange(max(0, number - reach), number), number)
+        for number in range(1, count)
         for _ in range(chance.choice([0, 1, 1, 2, 3]))
     ]
 
@@ -73,11 +73,11 @@ def test_every_node_is_placed_with_its_size_inside_the_picture(laid):
 
 def test_no_two_boxes_overlap(laid):
     boxes = sorted(laid[2].boxes, key=lambda box: box.y)
-    for index, one in enumerate(boxes):
+    for index, current in enumerate(boxes):
         for other in boxes[index + 1 :]:
-            if other.y >= one.y + one.height:
+            if other.y >= current.y + current.height:
                 break
-            assert one.x + one.width + 10 <= other.x or other.x + other.width + 10 <= one.x
+            assert current.x + current.width + 10 <= other.x or other.x + other.width + 10 <= current.x
 
 
 def test_edges_go_down_from_box_to_box(laid):
@@ -112,9 +112,9 @@ def test_ports_of_a_box_are_apart(laid):
     ends: dict[int, list[float]] = {}
     for (_, target), route in zip(pairs, places.routes, strict=True):
         ends.setdefault(target, []).append(route.points[-1][0])
-    for found in ends.values():
-        found.sort()
-        assert all(right - left > 0.1 for left, right in pairwise(found))
+    for arrow_ends in ends.values():
+        arrow_ends.sort()
+        assert all(right - left > 0.1 for left, right in pairwise(arrow_ends))
 
 
 def test_the_same_again(laid):

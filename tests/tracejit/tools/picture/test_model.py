@@ -41,17 +41,17 @@ def test_errors(name, write):
 
 
 def test_the_cycle_that_is_shown_is_one():
-    nodes = tuple(PictureNode(str(one), ()) for one in range(50))
-    pairs = [(one, one + 1) for one in range(49)] + [(30, 20), (5, 30)]
+    nodes = tuple(PictureNode(str(box), ()) for box in range(50))
+    pairs = [(box, box + 1) for box in range(49)] + [(30, 20), (5, 30)]
     picture = Picture(nodes, tuple(PictureEdge(str(a), str(b)) for a, b in pairs))
     with pytest.raises(tj.TracejitError, match="cycle, ") as caught:
         to_dot(picture)
     shown = str(caught.value).split("cycle, ")[1].split(";")[0].replace("'", "").split(" -> ")
     assert shown[0] == shown[-1]
     assert "..." in shown
-    known = set(pairs)
-    for one, next_one in pairwise(shown):
-        assert "..." in (one, next_one) or (int(one), int(next_one)) in known
+    edges = set(pairs)
+    for box, next_one in pairwise(shown):
+        assert "..." in (box, next_one) or (int(box), int(next_one)) in edges
 
 
 def test_sizes_are_counted():

@@ -91,9 +91,9 @@ def test_fusions_are_groups_in_their_place():
     assert titles["exp"].group == titles["sum"].group == picture.groups[0].id
     assert titles["matmul"].group is None
     assert picture.groups[0].label.startswith("fusion @")
-    found = arrows(picture)
-    assert ("matmul", "add", "", "") in found
-    assert ("sum", "result", "", "") in found
+    drawn = arrows(picture)
+    assert ("matmul", "add", "", "") in drawn
+    assert ("sum", "result", "", "") in drawn
     assert "subgraph cluster_0" in to_dot(picture)
 
 
@@ -104,7 +104,7 @@ def test_every_op_names_its_operands_or_has_no_order():
             assert bool(name) != op.commutative, op
             assert "*" not in name
             assert operand_name(op, position, 1) == ""
-    assert [operand_name(None, one, 2) for one in range(2)] == ["0", "1"]
+    assert [operand_name(None, number, 2) for number in range(2)] == ["0", "1"]
 
 
 def test_errors():

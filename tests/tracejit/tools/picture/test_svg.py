@@ -21,7 +21,7 @@ def read(picture, **options):
 
 
 def of_class(root, name):
-    return [one for one in root.iter() if name in (one.get("class") or "").split()]
+    return [element for element in root.iter() if name in (element.get("class") or "").split()]
 
 
 SAMPLE = Picture(
@@ -54,11 +54,11 @@ def test_nodes_and_edges_can_be_found():
         ("x", "y"),
         ("two", "y"),
     ]
-    assert [one.text for one in of_class(edges[0], "port")] == ["x"]
-    assert [one.text for one in of_class(edges[1], "label")] == ["1"]
+    assert [element.text for element in of_class(edges[0], "port")] == ["x"]
+    assert [element.text for element in of_class(edges[1], "label")] == ["1"]
     (group,) = of_class(root, "group")
     assert group.get("data-group") == "g"
-    ids = [one.get("id") for one in root.iter() if one.get("id")]
+    ids = [element.get("id") for element in root.iter() if element.get("id")]
     assert len(ids) == len(set(ids)) == 3 + 2 + 2  # nodes, edges, the arrow, the picture
     assert all(identifier.startswith(root.get("id")) for identifier in ids)
 
@@ -68,7 +68,7 @@ def test_style_touches_nothing_else():
     style = root.find(NS + "style").text
     assert "prefers-color-scheme:dark" in style
     rules = re.sub(r"@media[^{]*\{", "", style).split("}")
-    selectors = [one for rule in rules if "{" in rule for one in rule.split("{")[0].split(",")]
+    selectors = [selector for rule in rules if "{" in rule for selector in rule.split("{")[0].split(",")]
     assert len(selectors) > 20
     assert all(selector.startswith(f"#{root.get('id')} ") for selector in selectors)
     assert "http" not in style
@@ -78,7 +78,7 @@ def test_style_touches_nothing_else():
 def test_legend():
     assert of_class(read(SAMPLE), "legend") == []
     (legend,) = of_class(read(SAMPLE, legend=True), "legend")
-    assert [one.text for one in legend.iter(NS + "text")] == ["leaf", "constant", "op"]
+    assert [element.text for element in legend.iter(NS + "text")] == ["leaf", "constant", "op"]
 
 
 HOSTILE = [
@@ -97,16 +97,16 @@ HOSTILE = [
 def test_text_comes_out_as_it_is(text):
     nodes = (PictureNode(text, (text, text), "op", text, text), PictureNode("b", ()))
     root = read(Picture(nodes, (PictureEdge(text, "b", text, text),), (PictureGroup(text, text),), text))
-    assert {one.tag.removeprefix(NS) for one in root.iter()} == {
+    assert {element.tag.removeprefix(NS) for element in root.iter()} == {
         "svg", "style", "defs", "marker", "path", "rect", "text", "title", "g",
     }  # fmt: skip
     node = of_class(root, "node")[0]
     assert node.get("data-node") == text
-    assert [one.text for one in node.findall(NS + "text")] == [text, text]
+    assert [element.text for element in node.findall(NS + "text")] == [text, text]
     assert node.find(NS + "title").text.split("\n") == [text, "op", text]
     edge = of_class(root, "edge")[0]
     assert edge.get("data-source") == text
-    assert [one.text for one in edge.iter(NS + "text")] == [text, text]
+    assert [element.text for element in edge.iter(NS + "text")] == [text, text]
     assert root.get("aria-label") == text
 
 
@@ -172,8 +172,8 @@ def luminance(color):
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def contrast(one, other):
-    high, low = sorted([luminance(one), luminance(other)], reverse=True)
+def contrast(colour, other):
+    high, low = sorted([luminance(colour), luminance(other)], reverse=True)
     return (high + 0.05) / (low + 0.05)
 
 

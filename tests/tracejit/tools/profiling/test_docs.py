@@ -33,16 +33,16 @@ def test_the_programs_of_profiling() -> None:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile(program, name, "exec"), {})
-        found = [masked(line) for line in printed.getvalue().splitlines()]
+        printed_lines = [masked(line) for line in printed.getvalue().splitlines()]
         for line in shown.splitlines():
-            assert line == "..." or masked(line) in found, line
+            assert line == "..." or masked(line) in printed_lines, line
 
 
 def test_names_of_profiling() -> None:
-    with tj.profile() as made:
+    with tj.profile() as profile:
         tj.jit(lambda x: tj.exp(x))(tj.ones(3))
-    (function,) = made.functions
-    assert isinstance(made, Profile)
+    (function,) = profile.functions
+    assert isinstance(profile, Profile)
     assert isinstance(function, FunctionProfile)
     (nest,) = function.nests
     assert isinstance(nest, NestProfile)
@@ -55,9 +55,9 @@ def test_names_of_profiling() -> None:
 def test_commands_and_options_exist(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = text_of(name)
     quoted = re.findall(r"`(tracejit .*?)`", text) + re.findall(r"^(tracejit .*)$", text, re.MULTILINE)
-    found = re.findall(r"^tracejit (\w+)(.*)", "\n".join(quoted), re.MULTILINE)
-    assert found
-    for command, rest in found:
+    matches = re.findall(r"^tracejit (\w+)(.*)", "\n".join(quoted), re.MULTILINE)
+    assert matches
+    for command, rest in matches:
         assert command in COMMANDS, command
         with pytest.raises(SystemExit):
             main([command, "--help"])
@@ -76,9 +76,9 @@ def test_switches_of_debugging() -> None:
 
 def test_the_breakpoint_of_debugging() -> None:
     (program,) = [
-        one
-        for one in re.findall(r"```python\n(.*?)```", text_of("debugging.md"), re.DOTALL)
-        if "def stop" in one
+        example
+        for example in re.findall(r"```python\n(.*?)```", text_of("debugging.md"), re.DOTALL)
+        if "def stop" in example
     ]
     stops: list[Any] = []
     names = {"tj": tj, "hidden": tj.ones(3), "breakpoint": lambda: stops.append(1)}

@@ -56,7 +56,7 @@ def test_compiling_is_told_from_running() -> None:
     assert function.compile_milliseconds > function.milliseconds
     assert p.instrument_milliseconds > 0
     data = p.as_dict()
-    parts = [data[f"{one}_milliseconds"] for one in ("compiled", "eager", "compile", "instrument", "rest")]
+    parts = [data[f"{part}_milliseconds"] for part in ("compiled", "eager", "compile", "instrument", "rest")]
     assert sum(parts) == pytest.approx(p.milliseconds_on, rel=0.2)
 
 
@@ -119,7 +119,7 @@ def test_profiles_may_overlap() -> None:
         model(W, X)
     model(W, X)
     second.__exit__()
-    assert [one.functions[0].calls for one in (first, second)] == [2, 2]
+    assert [profile.functions[0].calls for profile in (first, second)] == [2, 2]
     with tj.profile() as outer:
         inner = tj.profile(model, W, X)
     assert inner.functions[0].calls == outer.functions[0].calls == 1
@@ -176,9 +176,9 @@ def test_as_dict_is_json() -> None:
         tj.exp(tj.ones(7))
     data = json.loads(json.dumps(p.as_dict()))
     (function,) = data["functions"]
-    assert [one["kind"] for one in function["nests"]] == ["contraction", "row nest"]
-    assert data["flops"] == function["flops"] == sum(one["flops"] for one in function["nests"])
-    assert {one["op"] for one in data["eager"]} == {"full", "exp"}
+    assert [nest["kind"] for nest in function["nests"]] == ["contraction", "row nest"]
+    assert data["flops"] == function["flops"] == sum(nest["flops"] for nest in function["nests"])
+    assert {call["op"] for call in data["eager"]} == {"full", "exp"}
 
 
 # -- trace files ------------------------------------------------------------------------------------
@@ -197,10 +197,10 @@ def test_the_trace_file_follows_the_format(tmp_path: Path) -> None:
     trace = json.loads(path.read_text())
     assert set(trace) == {"traceEvents", "displayTimeUnit", "otherData"}
     assert trace["displayTimeUnit"] in ("ms", "ns")
-    metadata = [one for one in trace["traceEvents"] if one["ph"] == "M"]
-    events = [one for one in trace["traceEvents"] if one["ph"] == "X"]
+    metadata = [event for event in trace["traceEvents"] if event["ph"] == "M"]
+    events = [event for event in trace["traceEvents"] if event["ph"] == "X"]
     assert len(metadata) + len(events) == len(trace["traceEvents"])
-    names = {one["tid"]: one["args"]["name"] for one in metadata if one["name"] == "thread_name"}
+    names = {event["tid"]: event["args"]["name"] for event in metadata if event["name"] == "thread_name"}
     assert sorted(names.values()) == ["MainThread", "worker"]
     for event in events:
         assert {"name", "cat", "ph", "ts", "dur", "pid", "tid", "args"} == set(event)
@@ -228,7 +228,9 @@ def test_events_of_a_thread_nest(tmp_path: Path) -> None:
             f(tj.ones((40, 40)) * 0.01).sum()
     p.save_trace(tmp_path / "trace.json")
     trace = json.loads((tmp_path / "trace.json").read_text())
-    events = [(one["ts"], one["ts"] + one["dur"]) for one in trace["traceEvents"] if one["ph"] == "X"]
+    events = [
+        (event["ts"], event["ts"] + event["dur"]) for event in trace["traceEvents"] if event["ph"] == "X"
+    ]
     assert len(events) > 100
     open_until: list[float] = []
     for begin, end in sorted(events, key=lambda event: (event[0], -event[1])):

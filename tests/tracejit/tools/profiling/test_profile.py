@@ -19,19 +19,20 @@ def _isolated() -> Iterator[None]:
 
 
 def test_one_record_per_kernel_with_shapes_bytes_and_time() -> None:
-    made = tj.profile(lambda x, y: tj.exp(x + y).sum(axis=0), tj.ones((2, 3)), 1.0)
+    profile = tj.profile(lambda x, y: tj.exp(x + y).sum(axis=0), tj.ones((2, 3)), 1.0)
     assert [
-        (kernel.name, kernel.inputs, kernel.outputs, kernel.bytes, kernel.backend) for kernel in made.kernels
+        (kernel.name, kernel.inputs, kernel.outputs, kernel.bytes, kernel.backend)
+        for kernel in profile.kernels
     ] == [
         ("add", ("f64[2,3]", "float"), ("f64[2,3]",), 48, "numpy"),
         ("exp", ("f64[2,3]",), ("f64[2,3]",), 48, "numpy"),
         ("sum", ("f64[2,3]",), ("f64[3]",), 24, "numpy"),
     ]
-    assert all(0 < kernel.milliseconds < 1000 for kernel in made.kernels)
-    assert made.kernel_names == ["add", "exp", "sum"]
-    np.testing.assert_allclose(made.result, [2 * np.exp(2.0)] * 3)
-    assert "sum" in str(made)
-    assert "new bytes 24, peak bytes 96" in str(made)
+    assert all(0 < kernel.milliseconds < 1000 for kernel in profile.kernels)
+    assert profile.kernel_names == ["add", "exp", "sum"]
+    np.testing.assert_allclose(profile.result, [2 * np.exp(2.0)] * 3)
+    assert "sum" in str(profile)
+    assert "new bytes 24, peak bytes 96" in str(profile)
 
 
 def test_new_and_peak_bytes() -> None:
@@ -40,21 +41,21 @@ def test_new_and_peak_bytes() -> None:
             x = x + 1.0
         return x
 
-    made = tj.profile(chain, tj.ones(1000))
-    assert made.new_bytes == 8000
-    assert made.peak_bytes == 16000, "never more than two at once"
+    profile = tj.profile(chain, tj.ones(1000))
+    assert profile.new_bytes == 8000
+    assert profile.peak_bytes == 16000, "never more than two at once"
     kept: list[Any] = []
-    made = tj.profile(lambda x: kept.append(x + 1.0), tj.ones(1000))
-    assert made.new_bytes == made.peak_bytes == 8000
-    made = tj.profile(lambda x: (x + 1.0)[2:5], tj.ones(1000))
-    assert made.new_bytes == 8000, "a view keeps its memory alive"
+    profile = tj.profile(lambda x: kept.append(x + 1.0), tj.ones(1000))
+    assert profile.new_bytes == profile.peak_bytes == 8000
+    profile = tj.profile(lambda x: (x + 1.0)[2:5], tj.ones(1000))
+    assert profile.new_bytes == 8000, "a view keeps its memory alive"
 
 
 def test_the_backward_pass_is_profiled() -> None:
     x = tj.tensor([1.0, 2.0], requires_grad=True)
-    made = tj.profile(lambda: (x * x).sum().backward())
-    assert made.kernel_names[:2] == ["mul", "sum"]
-    assert made.kernels[3:], "kernels of the backward pass"
+    profile = tj.profile(lambda: (x * x).sum().backward())
+    assert profile.kernel_names[:2] == ["mul", "sum"]
+    assert profile.kernels[3:], "kernels of the backward pass"
 
 
 def test_a_compiled_call_is_one_record() -> None:
@@ -64,21 +65,21 @@ def test_a_compiled_call_is_one_record() -> None:
     f = tj.jit(double)
     x = tj.ones(10)
     for _ in range(2):
-        made = tj.profile(f, x)
-        assert [(kernel.name, kernel.backend, kernel.inputs, kernel.bytes) for kernel in made.kernels] == [
+        profile = tj.profile(f, x)
+        assert [(kernel.name, kernel.backend, kernel.inputs, kernel.bytes) for kernel in profile.kernels] == [
             ("@double", "llvm", ("f64[10]",), 80)
         ]
     calls = [f(x) for _ in range(3)]
-    assert [call.tolist() for call in calls] == [made.result.tolist()] * 3
+    assert [call.tolist() for call in calls] == [profile.result.tolist()] * 3
 
 
 def test_user_ops_and_their_parts() -> None:
     tj.register_op("pair", lambda x: (x, x))
     tj.register_kernel("pair", "numpy", lambda x: (x + 1, x + 2))
-    made = tj.profile(lambda: tj.ops.pair(tj.ones(3)))
-    (one,) = [kernel for kernel in made.kernels if kernel.name == "pair"]
-    assert one.outputs == ("f64[3]", "f64[3]")
-    assert one.bytes == 48
+    profile = tj.profile(lambda: tj.ops.pair(tj.ones(3)))
+    (pair_kernel,) = [kernel for kernel in profile.kernels if kernel.name == "pair"]
+    assert pair_kernel.outputs == ("f64[3]", "f64[3]")
+    assert pair_kernel.bytes == 48
     tj.register_op("soft", decompose=lambda x: tj.log1p(tj.exp(x)))
     assert tj.profile(lambda: tj.ops.soft(1.0)).kernel_names == ["exp", "log1p"]
 
@@ -91,8 +92,8 @@ def test_nested_and_failing_profiles() -> None:
         inner.append(tj.profile(tj.exp, y))
         return inner[0].result * 2
 
-    made = tj.profile(run, tj.ones(2))
-    assert made.kernel_names == ["add", "exp", "mul"]
+    profile = tj.profile(run, tj.ones(2))
+    assert profile.kernel_names == ["add", "exp", "mul"]
     assert inner[0].kernel_names == ["exp"]
     with pytest.raises(tj.ShapeError, match="add"):
         tj.profile(lambda: tj.ones(2) + tj.ones(3))
@@ -119,10 +120,10 @@ def test_other_threads_are_not_recorded() -> None:
         done.wait(10)
         return tj.exp(0.0)
 
-    made = tj.profile(run)
+    profile = tj.profile(run)
     thread.join()
-    assert "log" not in made.kernel_names
-    assert "exp" in made.kernel_names
+    assert "log" not in profile.kernel_names
+    assert "exp" in profile.kernel_names
 
 
 # -- memory -----------------------------------------------------------------------------------------

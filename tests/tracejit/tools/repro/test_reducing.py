@@ -51,10 +51,10 @@ def model(w: Any, x: Any) -> Any:
 @pytest.mark.parametrize("op", ["tanh", "matmul", "max", "log", "cumsum", "mean"])
 def test_one_op_is_left(op: str) -> None:
     rng = np.random.default_rng(0)
-    made = reduce_case(case_of(model, rng.normal(size=(16, 8)), rng.normal(size=(32, 16))), has(op))
-    assert ops(made) == [op]
-    assert all(size == 1 for param in made.function.params for size in param.shape)
-    assert len(made.function.results) == 1
+    reduced = reduce_case(case_of(model, rng.normal(size=(16, 8)), rng.normal(size=(32, 16))), has(op))
+    assert ops(reduced) == [op]
+    assert all(size == 1 for param in reduced.function.params for size in param.shape)
+    assert len(reduced.function.results) == 1
 
 
 def test_values_are_those_of_the_whole_program() -> None:
@@ -67,9 +67,9 @@ def test_values_are_those_of_the_whole_program() -> None:
             for instruction in case.function.body
         )
 
-    made = reduce_case(case_of(lambda x: tj.sin(tj.exp(x * 2) * x), x), large_sine)
-    assert ops(made) == ["sin"]
-    assert made.inputs[0].tolist() == [np.exp(4.0) * 2.0]
+    reduced = reduce_case(case_of(lambda x: tj.sin(tj.exp(x * 2) * x), x), large_sine)
+    assert ops(reduced) == ["sin"]
+    assert reduced.inputs[0].tolist() == [np.exp(4.0) * 2.0]
 
 
 @pytest.mark.parametrize(
@@ -81,17 +81,17 @@ def test_values_are_those_of_the_whole_program() -> None:
     ],
 )
 def test_loops_and_branches_are_opened(f: Any, op: str) -> None:
-    made = reduce_case(case_of(f, np.full((4, 4), 0.1)), has(op))
-    assert ops(made) == [op]
-    assert made.function.params[0].shape == (1, 1)
+    reduced = reduce_case(case_of(f, np.full((4, 4), 0.1)), has(op))
+    assert ops(reduced) == [op]
+    assert reduced.function.params[0].shape == (1, 1)
 
 
 def test_a_loop_that_must_stay_gets_short_and_small() -> None:
     def f(x: Any) -> Any:
         return tj.fori_loop(0, 10, lambda i, c: tj.tanh(tj.sin(c) @ x) * 1.5, x)
 
-    made = reduce_case(case_of(f, np.full((6, 6), 0.1)), has("scan"))
-    (loop,) = made.function.body
+    reduced = reduce_case(case_of(f, np.full((6, 6), 0.1)), has("scan"))
+    (loop,) = reduced.function.body
     assert loop.attrs["length"] == 1
     assert loop.regions[0].body == ()
     assert loop.operands[0].shape == (1, 1)
@@ -99,14 +99,16 @@ def test_a_loop_that_must_stay_gets_short_and_small() -> None:
 
 @pytest.mark.parametrize("seed", range(15))
 def test_random_programs_stay_valid(seed: int) -> None:
-    made = next(one for one in map(program, range(seed, 1000, 12)) if len(one.function.body) <= 60)
-    names = [instruction.op.name for instruction in made.function.body if not instruction.regions]
-    wanted = names[len(names) // 2]
-    case = Case(made.function, tuple(made.arrays))
-    small = reduce_case(case, has(wanted), seconds=20)
-    assert wanted in ops(small)
+    generated = next(
+        generated for generated in map(program, range(seed, 1000, 12)) if len(generated.function.body) <= 60
+    )
+    names = [instruction.op.name for instruction in generated.function.body if not instruction.regions]
+    expected = names[len(names) // 2]
+    case = Case(generated.function, tuple(generated.arrays))
+    small = reduce_case(case, has(expected), seconds=20)
+    assert expected in ops(small)
     assert len(small.function.body) <= 3  # regions stay as they are
-    assert parse_function(small.text()).name == made.function.name
+    assert parse_function(small.text()).name == generated.function.name
 
 
 def test_text_and_files(tmp_path: Any) -> None:
@@ -125,10 +127,10 @@ def test_sizes_go_through_shapes_slices_loops_and_constants() -> None:
 
     case = case_of(f, np.arange(12.0))
     first, last = resized(case, 12, 5)
-    for one, start in ((first, 0), (last, 7)):
-        assert valid(one)
-        assert one.function.results[0].shape == (5, 3)
-        assert one.inputs[0].tolist() == list(np.arange(12.0)[start : start + 5])
+    for changed, start in ((first, 0), (last, 7)):
+        assert valid(changed)
+        assert changed.function.results[0].shape == (5, 3)
+        assert changed.inputs[0].tolist() == list(np.arange(12.0)[start : start + 5])
 
 
 def test_limits_and_progress() -> None:
@@ -137,15 +139,15 @@ def test_limits_and_progress() -> None:
     seen: list[str] = []
     sizes = [case.size]
 
-    def progress(edit: str, one: Case) -> None:
+    def progress(edit: str, reduced: Case) -> None:
         seen.append(edit)
-        assert one.size < sizes[-1]
-        sizes.append(one.size)
+        assert reduced.size < sizes[-1]
+        sizes.append(reduced.size)
 
     reduce_case(case, has("tanh"), progress=progress)
     assert set(seen) <= {edit.name for edit in EDITS}
     assert len(seen) > 2
-    never = reduce_case(case, lambda one: False)
+    never = reduce_case(case, lambda case: False)
     assert ops(never) == ops(case)
 
 

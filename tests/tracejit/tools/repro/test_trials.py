@@ -43,8 +43,8 @@ def setup(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def trials(setup: str) -> Iterator[Trials]:
-    with Trials([setup], timeout=300) as made:
-        yield made
+    with Trials([setup], timeout=300) as started:
+        yield started
 
 
 def case_of(f: Callable[..., Any], *arrays: Any) -> Case:
@@ -74,8 +74,8 @@ def test_a_crash_ends_nothing_else(trials: Trials) -> None:
 
 def test_no_valid_function(trials: Trials) -> None:
     right = case_of(lambda x: tj.exp(x), np.ones(3))
-    (one,) = right.function.body
-    broken = Function("f", right.function.params, (), (one.result,))
+    (instruction,) = right.function.body
+    broken = Function("f", right.function.params, (), (instruction.result,))
     assert trials.run(Case(broken, right.inputs)).kind == "unusable"
 
 
@@ -113,7 +113,7 @@ def test_reducing_a_difference_and_a_crash(trials: Trials) -> None:
         case = case_of(f, rng.normal(size=(6, 4)), rng.normal(size=(8, 6)))
         verdict = trials.run(case)
         assert verdict.is_wrong
-        small = reduce_case(case, lambda one, v=verdict: trials.run(one).like(v), seconds=60)
+        small = reduce_case(case, lambda case, v=verdict: trials.run(case).like(v), seconds=60)
         assert [instruction.op.name for instruction in small.function.instructions()] == [op]
         assert small.function.params[0].type.size == 1
 

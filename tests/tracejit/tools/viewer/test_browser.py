@@ -52,10 +52,10 @@ def test_pointing_at_the_source_lights_what_it_became(visit, shown):
     row(page, "source", "hidden = tj.tanh(x @ w)").hover()
     assert [text.strip() for text in lit(page, "source")] == ["hidden = tj.tanh(x @ w)"]
     for pane in ("trace", "optimized"):
-        found = " ".join(lit(page, pane))
-        assert "matmul(%x, %w)" in found
-        assert "tanh(" in found
-        assert "exp(" not in found
+        marked = " ".join(lit(page, pane))
+        assert "matmul(%x, %w)" in marked
+        assert "tanh(" in marked
+        assert "exp(" not in marked
     assert any("tanh(" in text for text in lit(page, "loops"))
     assert page.locator("[data-pane=llvm] .marks .lit").count() > 0
     assert page.locator("[data-pane=asm] .marks .lit").count() > 0
@@ -138,7 +138,7 @@ def test_search_in_the_stages(visit, shown):
 def test_the_passes_show_what_changed(visit, shown):
     page = visit(shown, tab="passes")
     names = page.locator(".pass-name").all_inner_texts()
-    assert names == [one["name"] for one in shown.document["passes"]]
+    assert names == [entry["name"] for entry in shown.document["passes"]]
     page.locator(".pass", has_text="cse").click()
     taken = page.locator(".diff .row:has(.minus) .code").all_inner_texts()
     assert any("= exp(" in text for text in taken)
@@ -150,7 +150,7 @@ def test_the_graph_zooms_pans_and_searches(visit, shown):
     page = visit(shown, tab="graph")
     transform = lambda: page.locator("svg.graph .scene").get_attribute("transform")  # noqa: E731
     boxes = page.locator("svg.graph .box.fusion")
-    fusions = [one for one in shown.document["kernels"] if one["kind"].endswith("nest")]
+    fusions = [kernel for kernel in shown.document["kernels"] if kernel["kind"].endswith("nest")]
     assert boxes.count() == len(fusions)
     assert page.locator("svg.graph .node.gradient").count() > 5
     page.click("#fit")
@@ -191,12 +191,12 @@ def test_the_kernels_say_why(visit, shown):
     page = visit(shown, tab="kernels")
     rows = page.locator("table.kernels tbody tr")
     assert rows.count() == len(shown.document["kernels"])
-    seconds = {one["name"]: one["seconds"] for one in shown.document["kernels"]}
-    order = [one.get_attribute("data-kernel") for one in rows.all()]
+    seconds = {kernel["name"]: kernel["seconds"] for kernel in shown.document["kernels"]}
+    order = [row.get_attribute("data-kernel") for row in rows.all()]
     assert [seconds[name] for name in order] == sorted(seconds.values(), reverse=True)
     page.locator("th", has_text="kernel").first.click()
-    assert [one.get_attribute("data-kernel") for one in rows.all()] == sorted(seconds)
-    product = next(one["name"] for one in shown.document["kernels"] if one["kind"] == "matmul")
+    assert [row.get_attribute("data-kernel") for row in rows.all()] == sorted(seconds)
+    product = next(kernel["name"] for kernel in shown.document["kernels"] if kernel["kind"] == "matmul")
     page.click(f"tr[data-kernel={product}]")
     assert "matmul is a kernel of its own" in page.inner_text(".card")
     assert page.locator(f".dot[data-kernel={product}].chosen").count() == 1

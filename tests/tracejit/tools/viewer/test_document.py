@@ -24,17 +24,15 @@ def doc(shown):
 
 
 def ops_of_line(doc, line, gradient=0):
-    return {
-        number for number, one in enumerate(doc["ops"]) if (one[OP_LINE], one[GRADIENT]) == (line, gradient)
-    }
+    return {number for number, op in enumerate(doc["ops"]) if (op[OP_LINE], op[GRADIENT]) == (line, gradient)}
 
 
 def lines_about(doc, stage, ops):
     """The lines of a stage that are about some of `ops`, and those about nothing else."""
-    (found,) = [one for one in doc["stages"] if one["id"] == stage]
-    sets = [set(doc["groups"][group]) for group in found["groups"]]
-    some = [line for line, group in zip(found["lines"], sets, strict=True) if group & ops]
-    alone = [line for line, group in zip(found["lines"], sets, strict=True) if group and group <= ops]
+    (chosen,) = [entry for entry in doc["stages"] if entry["id"] == stage]
+    sets = [set(doc["groups"][group]) for group in chosen["groups"]]
+    some = [line for line, group in zip(chosen["lines"], sets, strict=True) if group & ops]
+    alone = [line for line, group in zip(chosen["lines"], sets, strict=True) if group and group <= ops]
     return some, alone
 
 
@@ -49,7 +47,7 @@ def test_it_is_json_and_its_references_hold(doc):
 
 
 def test_the_source_is_there(doc):
-    (file,) = [one for one in doc["files"] if one["name"] == "conftest.py"]
+    (file,) = [file for file in doc["files"] if file["name"] == "conftest.py"]
     assert file["lines"][LINE["tanh"] - file["first"]].strip() == "hidden = tj.tanh(x @ w)"
 
 
@@ -92,23 +90,25 @@ def test_merged_ops_are_one_line_and_removed_ops_say_where_they_went(doc):
 
 
 def test_passes_say_what_they_changed_and_how_long_it_took(doc):
-    by_name = {one["name"]: one for one in doc["passes"]}
-    assert [one["name"] for one in doc["passes"]][-1] == "fuse"
-    assert all(one["milliseconds"] > 0 for one in doc["passes"])
+    by_name = {entry["name"]: entry for entry in doc["passes"]}
+    assert [entry["name"] for entry in doc["passes"]][-2:] == ["fuse", "tile-transforms"]
+    assert all(entry["milliseconds"] > 0 for entry in doc["passes"])
     assert by_name["licm"]["changes"] == []
     (gone,) = [text for sign, text, _ in by_name["cse"]["changes"] if sign == "-" and "exp(" in text]
     assert not any(sign == "+" and gone == text for sign, text, _ in by_name["cse"]["changes"])
-    removed = [row for one in doc["passes"] for row in one["changes"] if row[0] == "-" and "sin(" in row[1]]
+    removed = [
+        row for entry in doc["passes"] for row in entry["changes"] if row[0] == "-" and "sin(" in row[1]
+    ]
     assert len(removed) == 1
 
 
 def test_names_are_the_same_at_every_stage(doc):
     def name_of(stage, op):
-        (found,) = [one for one in doc["stages"] if one["id"] == stage]
-        return [line.split(":")[0].strip() for line in found["lines"] if f"= {op}(" in line]
+        (chosen,) = [entry for entry in doc["stages"] if entry["id"] == stage]
+        return [line.split(":")[0].strip() for line in chosen["lines"] if f"= {op}(" in line]
 
     assert name_of("trace", "tanh") == name_of("optimized", "tanh") == name_of("fused", "tanh")
-    loops = next(one for one in doc["stages"] if one["id"] == "loops")["lines"]
+    loops = next(stage for stage in doc["stages"] if stage["id"] == "loops")["lines"]
     assert any(re.search(rf"each {name_of('trace', 'tanh')[0]} = tanh\(", line) for line in loops)
 
 
@@ -128,23 +128,26 @@ def test_kernels_have_work_times_and_reasons(doc):
     assert product["intensity"] == pytest.approx(product["flops"] / product["bytes"])
     assert product["fused"] == [{"why": "matmul is a kernel of its own"}]
     readers = [
-        reason for one in doc["kernels"] for reason in one["fused"] if reason.get("with") == product["name"]
+        reason
+        for kernel in doc["kernels"]
+        for reason in kernel["fused"]
+        if reason.get("with") == product["name"]
     ]
     assert readers
     assert all(reason["why"] == "matmul is a kernel of its own" for reason in readers)
 
 
 def test_strided_reads_and_single_threads_have_reasons(doc):
-    strided = [one for one in doc["kernels"] if "40 elements apart" in one["vectorised"]]
+    strided = [kernel for kernel in doc["kernels"] if "40 elements apart" in kernel["vectorised"]]
     assert strided
-    small = [one for one in doc["kernels"] if "are little work" in one["threaded"]]
+    small = [kernel for kernel in doc["kernels"] if "are little work" in kernel["threaded"]]
     assert small
 
 
 def test_types_stand_for_arguments_and_are_timed_on_made_up_values():
-    made = view(score, *[TensorType(np.dtype("f8"), (8, 8))] * 2).document
-    assert made["timing"]["made_up"] == 2
-    assert made["timing"]["seconds"] > 0
+    document = view(score, *[TensorType(np.dtype("f8"), (8, 8))] * 2).document
+    assert document["timing"]["made_up"] == 2
+    assert document["timing"]["seconds"] > 0
 
 
 def test_made_up_indices_are_valid():
@@ -159,10 +162,10 @@ def test_what_raises_is_said_and_the_rest_is_there():
     def fails(x):
         raise RuntimeError("not today")
 
-    made = view(lambda x: tj.pure_callback(fails, x, x) + 1, tj.ones(3)).document
-    assert made["timing"]["problem"] == "the function raised RuntimeError: not today"
-    assert made["hints"] == []
-    assert [kernel["kind"] for kernel in made["kernels"]] == ["host call", "map nest"]
+    document = view(lambda x: tj.pure_callback(fails, x, x) + 1, tj.ones(3)).document
+    assert document["timing"]["problem"] == "the function raised RuntimeError: not today"
+    assert document["hints"] == []
+    assert [kernel["kind"] for kernel in document["kernels"]] == ["host call", "map nest"]
 
 
 RATE = 0.5
@@ -173,19 +176,19 @@ def test_loops_are_listed_with_what_is_in_them():
     def total(x):
         return tj.fori_loop(0, 500, lambda i, s: tj.tanh(WEIGHTS @ s) + x[i], tj.zeros(100))
 
-    made = view(total, tj.ones(500)).document
-    (loop,) = [one for one in made["kernels"] if one["kind"] == "loop"]
-    inner = [one for one in made["kernels"] if one["parent"] == loop["name"]]
+    document = view(total, tj.ones(500)).document
+    (loop,) = [kernel for kernel in document["kernels"] if kernel["kind"] == "loop"]
+    inner = [kernel for kernel in document["kernels"] if kernel["parent"] == loop["name"]]
     assert inner
-    assert all(one["runs"] == 500 for one in inner)
-    (hint,) = [one for one in made["hints"] if "loop" in one["title"]]
+    assert all(operation["runs"] == 500 for operation in inner)
+    (hint,) = [hint for hint in document["hints"] if "loop" in hint["title"]]
     assert "500 steps" in hint["title"]
     assert hint["line"] == total.__code__.co_firstlineno + 1
 
 
 def test_control_flow_in_registers_and_empty_arrays():
-    made = view(lambda x: tj.fori_loop(0, 9, lambda i, s: s * 2 + 1, x), 1.0).document
-    assert [one["kind"] for one in made["kernels"]] == ["scan in registers"]
+    document = view(lambda x: tj.fori_loop(0, 9, lambda i, s: s * 2 + 1, x), 1.0).document
+    assert [kernel["kind"] for kernel in document["kernels"]] == ["scan in registers"]
     assert view(lambda x: tj.exp(x) + 1, tj.zeros((0, 3))).document["kernels"][0]["bytes"] == 0
     assert view(lambda x: x, tj.ones(3)).document["kernels"] == []
 
@@ -196,20 +199,20 @@ def test_equal_kernels_share_code_and_keep_their_own_ops():
         x = tj.tanh(x @ w)
         return tj.tanh(x @ w)
 
-    made = view(layers, tj.ones((40, 40)), tj.ones((40, 40))).document
-    assert [kernel["kind"] for kernel in made["kernels"]] == ["matmul", "map nest"] * 3
-    assert len({kernel["group"] for kernel in made["kernels"]}) == 6
+    document = view(layers, tj.ones((40, 40)), tj.ones((40, 40))).document
+    assert [kernel["kind"] for kernel in document["kernels"]] == ["matmul", "map nest"] * 3
+    assert len({kernel["group"] for kernel in document["kernels"]}) == 6
     first = layers.__code__.co_firstlineno + 1
     written = []
     for number in range(3):
-        ops = ops_of_line(made, first + number)
+        ops = ops_of_line(document, first + number)
         assert len(ops) == 2
-        nests, _ = lines_about(made, "loops", ops)
+        nests, _ = lines_about(document, "loops", ops)
         assert len([line for line in nests if "tanh(" in line]) == 1
-        nest = made["kernels"][2 * number + 1]
-        names = {stage["id"]: stage["lines"] for stage in made["stages"]}
+        nest = document["kernels"][2 * number + 1]
+        names = {stage["id"]: stage["lines"] for stage in document["stages"]}
         assert names["loops"][nest["at"]["loops"]].startswith(f"map nest {nest['name']}:")
-        written.append(lines_about(made, "llvm", ops)[0])
+        written.append(lines_about(document, "llvm", ops)[0])
         assert any(" fdiv " in line or " fmul " in line for line in written[-1])
     texts = [[line for line in lines if line.startswith("  ")] for lines in written]
     assert texts[0] == texts[1] == texts[2]
@@ -220,9 +223,9 @@ def test_without_timing_nothing_runs():
         raise AssertionError("it ran")
 
     function = tj.trace(lambda x: tj.pure_callback(fails, x, x), tj.ones(3))
-    made = view_function(function, (), "f", timing=False).document
-    assert made["machine"] is None
-    assert made["timing"]["problem"] == "timing was switched off"
+    document = view_function(function, (), "f", timing=False).document
+    assert document["machine"] is None
+    assert document["timing"]["problem"] == "timing was switched off"
 
 
 def test_functions_that_are_too_large_are_refused(monkeypatch):

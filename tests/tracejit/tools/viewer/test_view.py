@@ -91,19 +91,19 @@ def test_view_on_the_command_line(folder, capsys):
 
 
 def test_types_gradients_and_json(folder, capsys):
-    given = ["--arg", "f64[3]", "--arg", "f64[5,3]", "--grad", "--json"]
-    assert main(["view", "prog.py:loss", *given]) == 0
-    made = json.loads(capsys.readouterr().out)
-    assert made["version"] == 1
-    assert any(one[3] for one in made["ops"])
+    arguments = ["--arg", "f64[3]", "--arg", "f64[5,3]", "--grad", "--json"]
+    assert main(["view", "prog.py:loss", *arguments]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["version"] == 1
+    assert any(op[3] for op in document["ops"])
     assert not list(folder.glob("*.html"))
 
 
 def test_text_files_are_shown_too(folder, capsys):
     (folder / "f.tir").write_text("func @f(%x: f64[3]) -> f64[3] {\n  %0: f64[3] = exp(%x)\n  return %0\n}\n")
     assert main(["view", "f.tir", "--json", "--no-timing"]) == 0
-    made = json.loads(capsys.readouterr().out)
-    assert [one[0] for one in made["ops"]] == ["exp"]
+    document = json.loads(capsys.readouterr().out)
+    assert [op[0] for op in document["ops"]] == ["exp"]
 
 
 def test_it_opens_the_browser_unless_told_otherwise(folder, monkeypatch, capsys):
