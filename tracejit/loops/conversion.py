@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import dis
+import itertools
 import math
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from importlib import import_module
 from types import CodeType, FunctionType
 from typing import Any, Final
 
+from ..frontend.bytecode import decode
 from .reports import MANY_OPERATIONS, LoopReport, Session, tracing_loops
 
 _LOOP_OPCODES: Final = frozenset(
@@ -54,6 +56,8 @@ WITH_STAND_INS: Final = (
         *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)),
     }
 )
+_OF_MATH: Final = frozenset(name for name, function in vars(math).items() if callable(function))
+_LITERALS: Final = frozenset(("LOAD_CONST", "LOAD_SMALL_INT"))
 #: What writes an item.
 _STORES_ITEMS: Final = dis.opmap["STORE_SUBSCR"]
 
@@ -67,10 +71,10 @@ def has_loops(code: CodeType) -> bool:
 
 def needs_stand_ins(code: CodeType) -> bool:
     """Whether `code`, or code inside it, names functions that would ask for the values of what is traced:
-    those of ``math``, SciPy's that are no ufuncs, and NumPy's that make arrays of it, or arrays that it is
-    written to."""
+    those of ``math`` (unless all are called with literals), SciPy's that are no ufuncs, and NumPy's that make
+    arrays of it, or arrays that it is written to."""
     names = frozenset(code.co_names)
-    if not (ARRAY_BUILDERS | OF_SCIPY).isdisjoint(names) or "math" in names:
+    if not (ARRAY_BUILDERS | OF_SCIPY).isdisjoint(names) or ("math" in names and _takes_variables(code)):
         return True
     if not CREATIONS.isdisjoint(names) and (
         _STORES_ITEMS in code.co_code[::2]
@@ -79,6 +83,20 @@ def needs_stand_ins(code: CodeType) -> bool:
     ):
         return True
     return any(isinstance(constant, CodeType) and needs_stand_ins(constant) for constant in code.co_consts)
+
+
+def _takes_variables(code: CodeType) -> bool:
+    """Whether a function of ``math`` that `code` names may get something other than literals."""
+    instructions = [step for step in decode(code).instructions if step.name != "PUSH_NULL"]
+    for position, step in enumerate(instructions):
+        if step.name in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM") and step.argument in _OF_MATH:
+            literals = list(
+                itertools.takewhile(lambda step: step.name in _LITERALS, instructions[position + 1 :])
+            )
+            call = instructions[position + 1 + len(literals)]
+            if call.name != "CALL" or call.number != len(literals):
+                return True
+    return False
 
 
 def to_rewrite(functions: Iterable[FunctionType], others: Container[CodeType]) -> list[FunctionType]:

@@ -136,6 +136,10 @@ def test_what_is_rewritten() -> None:
     assert needs_stand_ins(filled.__code__)
     assert not needs_stand_ins((lambda x: np.sin(x) + np.zeros(3)).__code__)
     assert needs_stand_ins((lambda x: math.exp(x)).__code__)
+    assert needs_stand_ins((lambda x: math.pow(2.0, x)).__code__)
+    assert needs_stand_ins((lambda x: [math.exp, math.sqrt(2.0)]).__code__)
+    assert needs_stand_ins((lambda x: map(math.exp)).__code__)
+    assert not needs_stand_ins((lambda x: x * math.pi + math.sqrt(0.5) + math.pow(2, 0.5)).__code__)
     assert not needs_stand_ins(by_a_function.__code__)
 
 
