@@ -7,6 +7,7 @@ what writes the next one.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Final
 
@@ -76,6 +77,7 @@ def lane_cycles(instruction: Instruction) -> float | None:
     return cycles if code <= MAX_LANE_OPERATIONS else None
 
 
+@functools.lru_cache(maxsize=64)  # passes ask the same of an instruction one after the other
 def operations(instruction: Instruction) -> Work | None:
     """The work in the regions of a control flow instruction, None where it cannot be written."""
     arrays = written_arrays(instruction)
