@@ -54,11 +54,37 @@ def contraction_kernel(name: str, instruction: Instruction, context: LoweringCon
     in_rows = operands[0].strides[-1] == 1 or operands[0].strides[-2] != 1
     if (n == 1 and m > 1 and not in_rows) or (m == 1 and n > 1 and operands[1].strides[-1] != 1):
         types, operands = _turned(types, operands)
+    if as_dots(types, operands, target.lanes(dtype)):
+        types, operands = _row_by_row(types, operands)
     if types[2].shape[-1] == 1 and dtype[0] == "f" and 0 not in types[0].shape:
         return dots_kernel(name, types, operands, dtype, target, declarations)
     if streams(types, operands, dtype, target):
         return streams_kernel(name, types, operands, dtype, target, declarations)
     return direct_kernel(name, types, operands, dtype, context)
+
+
+def as_dots(types: Types, operands: tuple[Strided, Strided], lanes: int) -> bool:
+    """Whether a product of floats that is not packed is done as dot products of rows of x with a few columns
+    of y: both lie along the sum, which lanes then share. That rounds less than one sum for each element, and
+    needs no columns to be gathered."""
+    (m, k), n = types[0].shape[-2:], types[2].shape[-1]
+    return (
+        types[2].dtype.kind == "f"
+        and len(types[2].shape) == 2
+        and m > 1
+        and 1 < n <= lanes // 4
+        and k >= 4 * lanes
+        and operands[0].strides[-1] == operands[1].strides[-2] == 1
+    )
+
+
+def _row_by_row(types: Types, operands: tuple[Strided, Strided]) -> tuple[Types, tuple[Strided, Strided]]:
+    """The same as a batch of y^T times each row of x, whose results are the rows of the result."""
+    (m, k), n, dtype = types[0].shape, types[2].shape[-1], types[2].dtype
+    x, y = operands
+    batch = (TensorType(dtype, (m, n, k)), TensorType(dtype, (m, k, 1)), TensorType(dtype, (m, n, 1)))
+    left = Strided((0, y.strides[-1], 1), y.offset, y.buffer)
+    return batch, (left, Strided((x.strides[-2], 1, 1), x.offset, x.buffer))
 
 
 def _turned(types: Types, operands: tuple[Strided, Strided]) -> tuple[Types, tuple[Strided, Strided]]:
@@ -156,7 +182,8 @@ def as_packed(
     cut = _blocking(instruction, defs, target)
     if cut is not None:
         return cut, True, *operands
-    if streams((x.type, y.type, result.type), operands, dtype, target):
+    types = (x.type, y.type, result.type)
+    if as_dots(types, operands, target.lanes(dtype)) or streams(types, operands, dtype, target):
         return None
     cut = blocking(tile_for(target, dtype), m, n, k)
     # both add the terms in the same parts, as long as the sum is in one block

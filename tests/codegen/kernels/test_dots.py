@@ -43,6 +43,23 @@ def test_far_ones_and_batches(shape: tuple[int, ...]) -> None:
     np.testing.assert_array_equal(native(function, [x, y])[0], x @ y)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("columns", [2, 3, 4])
+def test_few_columns_that_lie_along_the_sum(columns: int, dtype: str) -> None:
+    """Of a transposed matrix, also in parts of larger ones."""
+    rng = np.random.default_rng(2)
+    for rows, inner in [(2, 64), (3, 160), (17, 67), (40, 129)]:
+        x = rng.integers(-9, 9, (rows, inner + 3)).astype(dtype)
+        y = rng.integers(-9, 9, (columns, inner)).astype(dtype)
+
+        def build(b, x, y, inner=inner, rows=rows):
+            part = b.slice(x, start=(0, 2), size=(rows, inner), step=(1, 1))
+            return b.matmul(part, b.transpose(y, perm=(1, 0)))
+
+        function = function_of("few", [x, y], build)
+        np.testing.assert_array_equal(native(function, [x, y])[0], x[:, 2:-1] @ y.T)
+
+
 NARROW = """
 import sys
 sys.path.insert(0, '.')
