@@ -63,6 +63,7 @@ from .jitted.jit import eval_shape, jit, make_ir, trace
 from .pytree import register_pytree_node, tree_leaves, tree_map
 from .runtime.denormals import flush_denormals
 from .runtime.threads import num_threads, set_num_threads, threads
+from .tracebacks import fold_uncaught as _fold_uncaught
 from .transforms.custom.jvp import custom_jvp
 from .transforms.custom.vjp import custom_grad, custom_vjp
 from .transforms.grad import grad, stop_gradient, value_and_grad
@@ -279,4 +280,5 @@ if _os.environ.get("TRACEJIT_CHECK_NANS"):
 if _os.environ.get("TRACEJIT_DUMP"):
     _import_module(".tools.dumping", __name__).dump_by_environment()
 
+_fold_uncaught()
 _check_public(globals(), __all__)

@@ -23,7 +23,12 @@ _DEMO = os.path.join(_PACKAGE, "tools", "demo", "")
 @functools.lru_cache(maxsize=4096)
 def is_user_file(file: str) -> bool:
     """Whether code in `file` is the user's: neither this package's nor numpy's nor the interpreter's."""
-    return file.startswith(_DEMO) or not file.startswith((*_ROOTS, _NUMPY, "<frozen"))
+    return not (is_own_file(file) or file.startswith((_NUMPY, "<frozen")))
+
+
+def is_own_file(file: str) -> bool:
+    """Whether `file` is a part of this package."""
+    return file.startswith(_ROOTS) and not file.startswith(_DEMO)
 
 
 #: One object for all ops of a line.
