@@ -8,7 +8,9 @@ UsageError, TargetError, a TracejitError or an OSError, which become one line on
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -16,13 +18,26 @@ from typing import Any, Final
 
 from ... import __version__
 from ...ir.errors import TracejitError
-from .errors import FAILED, INTERNAL, USAGE, TargetError, UsageError
+from .errors import FAILED, INTERNAL, OK, USAGE, TargetError, UsageError
 
 #: The commands, in the order of ``--help``. Their modules load when they are used.
 COMMANDS: Final = (
     "dump", "view", "explain", "profile", "opt", "run", "verify", "fmt", "repro", "reduce", "demo",
     "doctor", "cache", "completion",
 )  # fmt: skip
+
+_GREETING = f"""\
+tracejit {__version__} compiles Python functions of arrays: put @tj.jit on them. Look at one:
+
+  tracejit demo                                     a small network learns digits, eagerly and jitted
+  tracejit dump train.py:loss --arg f64[64,10]      what becomes of a function, stage by stage
+  tracejit view train.py:loss --arg f64[64,10]      the same as a page, with times and advice
+  tracejit explain train.py:loss --arg f64[64,10]   what calls of it depend on, and what is slow
+  tracejit profile train.py                         where a program spends its time
+  tracejit doctor                                   whether this machine has all that is needed
+
+tracejit --help lists every command, tracejit COMMAND --help its options.
+"""
 
 _EPILOG = """\
 examples:
@@ -44,10 +59,17 @@ exit codes:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code. Errors are one line on standard error."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    parser = make_parser(arguments)
+    if not arguments:
+        print(_GREETING, end="")
+        return OK
+    parser, commands = _parsers(arguments)
+    named = next((argument for argument in arguments if not argument.startswith("-")), None)
+    if named is not None and named not in COMMANDS:
+        parser.error(f"there is no command {named!r}{_near(named, COMMANDS)}; tracejit --help lists all")
     options, rest = parser.parse_known_args(arguments)
     if rest and not getattr(options, "takes_rest", False):
-        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+        known = re.findall(r"--[a-z][a-z-]*", commands.choices[options.command].format_help())
+        parser.error(f"unrecognized arguments: {' '.join(rest)}{_near(rest[0], known)}")
     options.rest = rest
     try:
         code: int = options.run(options)
@@ -66,8 +88,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _code_of(error)
 
 
+def _near(name: str, known: Sequence[str]) -> str:
+    """A question after what the user may have meant by `name`."""
+    near = difflib.get_close_matches(name.split("=")[0], known, n=1)
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
 def make_parser(arguments: Sequence[str] = ()) -> argparse.ArgumentParser:
     """The parser of the command that `arguments` name; of all commands where they name none."""
+    return _parsers(arguments)[0]
+
+
+def _parsers(arguments: Sequence[str]) -> tuple[argparse.ArgumentParser, Any]:
+    """The parser, and the action that has those of commands by name."""
     parser = argparse.ArgumentParser(
         prog="tracejit",
         description="Look inside tracejit: what it makes of a function, and of this machine.",
@@ -81,7 +114,7 @@ def make_parser(arguments: Sequence[str] = ()) -> argparse.ArgumentParser:
     for name in (named,) if named in COMMANDS else COMMANDS:
         module: Any = importlib.import_module(f".commands.{name}", __name__)
         module.add_parser(commands)
-    return parser
+    return parser, commands
 
 
 def _described(error: Exception) -> str:

@@ -221,7 +221,7 @@ def test_traceback(folder, capsys, order):
 @pytest.mark.parametrize(
     "args",
     [
-        [],
+        ["--traceback"],
         ["nonsense"],
         ["dump"],
         ["dump", "train.py:loss", "--bogus"],

@@ -24,6 +24,29 @@ def test_help_has_examples(cli, command):
     assert max(map(len, done.out.splitlines())) <= 120
 
 
+def test_alone_it_says_what_can_be_done(cli):
+    done = cli()
+    assert (done.code, done.err) == (0, "")
+    named = re.findall(r"^  tracejit (\w+)", done.out, re.MULTILINE)
+    assert len(named) > 3
+    assert set(named) <= set(COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("dmup",), "there is no command 'dmup' (did you mean dump?); tracejit --help lists all"),
+        (("xyzzy",), "there is no command 'xyzzy'; tracejit --help lists all"),
+        (("verify", "--quite"), "unrecognized arguments: --quite (did you mean --quiet?)"),
+        (("verify", "--jumble"), "unrecognized arguments: --jumble"),
+    ],
+)
+def test_near_misses(cli, arguments, message):
+    done = cli(*arguments)
+    assert done.code == 2
+    assert done.err.splitlines()[-1] == f"tracejit: error: {message}"
+
+
 def test_help_of_all(cli):
     done = cli("--help")
     assert done.code == 0
