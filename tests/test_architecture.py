@@ -47,6 +47,10 @@ LAZY = {
     ("tracejit/autograd/graph.py", "tempfile"): "costs import time; needed only by save_on_disk",
     ("tracejit/autograd/passes.py", "tracejit.eager.live_graph"): "for those who look inside",
     ("tracejit/jitted/viewable.py", "tracejit.tools.viewer"): "the viewer loads when somebody looks",
+    ("tracejit/eager/tensor.py", "tracejit.tools.notebooks.tensors"): "for notebooks",
+    ("tracejit/jitted/explaining.py", "tracejit.tools.notebooks.reports"): "for notebooks",
+    ("tracejit/jitted/lowered.py", "tracejit.tools.notebooks.reports"): "for notebooks",
+    ("tracejit/tools/profiling/profiles.py", "tracejit.tools.notebooks.reports"): "for notebooks",
     (
         "tracejit/jitted/lowered.py",
         "codegen.llvm.targets",

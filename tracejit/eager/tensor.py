@@ -14,11 +14,8 @@ import numpy as np
 
 from ..ir.dtypes import (
     BOOL,
-    INT64,
     DType,
     as_dtype,
-    complex_dtype,
-    default_dtype,
     is_differentiable,
     is_inexact,
 )
@@ -331,18 +328,16 @@ class Tensor(Signatures):
         data = self._data
         if isinstance(data, Value):
             return f"tensor(<traced {data.type}>)"
-        suffixes = []
-        if data.size == 0 and data.shape != (0,):
-            suffixes.append(f"size={data.shape}")
-        own = default_dtype()
-        usual = (own,) if data.size == 0 else (own, BOOL, INT64, complex_dtype(own))
-        if data.dtype not in usual:
-            suffixes.append(f"dtype={data.dtype.name}")
+        suffix = "requires_grad=True" if self._requires_grad else ""
         if self._node is not None:
-            suffixes.append(f"grad_fn=<{self._node.node.name()}>")
-        elif self._requires_grad:
-            suffixes.append("requires_grad=True")
-        return tensor_text(data, suffixes)
+            suffix = f"grad_fn=<{self._node.node.name()}>"
+        return tensor_text(data, suffix)
+
+    def _repr_html_(self) -> str | None:
+        """For notebooks; None, so that they show the text, for what has no value."""
+        from ..tools.notebooks.tensors import tensor_html
+
+        return None if isinstance(self._data, Value) else tensor_html(self)
 
     def __format__(self, spec: str) -> str:
         if not spec:

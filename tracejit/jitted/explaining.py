@@ -145,6 +145,12 @@ class Explanation(str):
     def __repr__(self) -> str:
         return str(self)
 
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        from ..tools.notebooks.reports import explanation_html
+
+        return explanation_html(self)
+
     def as_dict(self) -> dict[str, Any]:
         """The same as what JSON can hold."""
         return {

@@ -131,3 +131,9 @@ class Lowered:
         if stage == "llvm-opt":
             return optimized_text(self.module.text, self.target)
         return assembly(self.module.text, self.target)
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        from ..tools.notebooks.reports import lowered_html
+
+        return lowered_html(self)

@@ -128,6 +128,12 @@ class Profile:
     def __str__(self) -> str:
         return f"{self.table()}\n{self.summary()}"
 
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        from ..notebooks.reports import profile_html
+
+        return profile_html(self)
+
     # -- seeing -----------------------------------------------------------------------------------
 
     def ran_kernel(self, ran: KernelRun) -> None:

@@ -18,23 +18,25 @@ _WIDTH = 44
 
 def table(profile: Profile, limit: int) -> str:
     """Compiled functions with their nests, then eager kernels; the slowest `limit` of each."""
+    parts = [text for rows, rest in sections(profile, limit) for text in (aligned(rows), rest) if text]
+    return "\n\n".join(parts) or "nothing ran"
+
+
+def sections(profile: Profile, limit: int) -> list[tuple[list[tuple[str, ...]], str]]:
+    """The tables, each as rows of cells under a row of names, with what is said of rows left out."""
     parts = []
     functions = profile.functions
     if functions:
-        rows: list[tuple[str, ...]] = [
-            ("compiled", "calls", "ms", "%", "best us", "GFLOP/s", "GB/s", "what", "where")
-        ]
+        rows: list[tuple[str, ...]] = [_HEAD]
         total = max(profile.milliseconds, 1e-9)
         for function in functions[:limit]:
             rows += _function_rows(function, total, limit)
-        parts.append(aligned(rows))
-        if len(functions) > limit:
-            parts.append(f"... and {len(functions) - limit} more compiled functions")
+        more = len(functions) - limit
+        parts.append((rows, f"... and {more} more compiled functions" if more > 0 else ""))
     if profile.eager:
-        parts.append(aligned(_eager_rows(profile, limit)))
-        if len(profile.eager) > limit:
-            parts.append(f"... and {len(profile.eager) - limit} more")
-    return "\n\n".join(parts) or "nothing ran"
+        more = len(profile.eager) - limit
+        parts.append((_eager_rows(profile, limit), f"... and {more} more" if more > 0 else ""))
+    return parts
 
 
 def _function_rows(function: FunctionProfile, total: float, limit: int) -> list[tuple[str, ...]]:
