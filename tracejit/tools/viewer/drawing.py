@@ -16,6 +16,7 @@ from ..picture import Picture, PictureEdge, PictureNode, lay_out
 from ..picture.palette import clean
 from ..picture.svg import curve, size_of
 from ..picture.text import shortened, title_width
+from .columns import in_columns
 from .origins import origins_of
 
 _PAD: Final = 14.0
@@ -95,6 +96,8 @@ class Drawing:
                 edges.append(PictureEdge(ids[result], node.id))
             add(node, size_of(node), self._leaf(node, (), "", inside))
         places = lay_out(Picture(tuple(nodes), tuple(edges)), sizes)
+        if results and not prefix:
+            places = in_columns(places)
         parts = [
             f'<path class="edge{" far" if route.far else ""}" d="{curve(route)}"/>' for route in places.routes
         ]

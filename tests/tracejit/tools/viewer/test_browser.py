@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from pathlib import Path
@@ -18,37 +17,13 @@ from tracejit.ir.text.parser import parse_function
 from tracejit.tools.viewer import view, view_function
 
 from .conftest import LINE
-
-_ROOT = Path(__file__).parents[4]
-_UPDATE = os.environ.get("TRACEJIT_UPDATE_SCREENSHOTS") == "1"
-
-
-def lit(page, pane, kind="lit"):
-    """The text of the lines that are lit in a pane, as far as they are in view."""
-    return page.locator(f"[data-pane={pane}] .row.{kind} .code").all_inner_texts()
-
-
-def row(page, pane, text):
-    """The first line in view of a pane with `text` in it."""
-    return page.locator(f"[data-pane={pane}] .row", has_text=text).first
-
-
-def picture(page, name, tmp_path):
-    """A screenshot, which is kept for the documentation where it is asked for."""
-    path = tmp_path / f"{name}.png"
-    page.screenshot(path=path)
-    if _UPDATE:
-        page.screenshot(path=_ROOT / "docs" / "images" / f"view-{name}.png")
-    data = path.read_bytes()
-    assert data[:4] == b"\x89PNG"
-    return path
-
+from .hands import ROOT, drag, lit, picture, row, stages
 
 # -- stages ---------------------------------------------------------------------------------------
 
 
 def test_pointing_at_the_source_lights_what_it_became(visit, shown):
-    page = visit(shown, tab="stages")
+    page = stages(visit, shown)
     row(page, "source", "hidden = tj.tanh(x @ w)").hover()
     assert [text.strip() for text in lit(page, "source")] == ["hidden = tj.tanh(x @ w)"]
     for pane in ("trace", "optimized"):
@@ -63,7 +38,7 @@ def test_pointing_at_the_source_lights_what_it_became(visit, shown):
 
 
 def test_and_back(visit, shown):
-    page = visit(shown, tab="stages")
+    page = stages(visit, shown)
     row(page, "loops", "= tanh(").hover()
     assert [text.strip() for text in lit(page, "source")] == ["hidden = tj.tanh(x @ w)"]
     assert any("tanh(" in text for text in lit(page, "trace"))
@@ -72,7 +47,7 @@ def test_and_back(visit, shown):
 
 
 def test_a_line_of_assembly_leads_to_the_source(visit, shown):
-    page = visit(shown, tab="stages")
+    page = stages(visit, shown)
     row(page, "source", "weights = hidden").click()
     page.wait_for_timeout(50)
     line = page.locator("[data-pane=asm] .row.lit").first
@@ -87,7 +62,7 @@ def test_a_line_of_assembly_leads_to_the_source(visit, shown):
 
 
 def test_a_click_pins_and_brings_into_view(visit, shown):
-    page = visit(shown, tab="stages")
+    page = stages(visit, shown)
     assert page.locator("[data-pane=llvm] .scroller").evaluate("e => e.scrollTop") == 0
     row(page, "source", "weights = hidden").click()
     assert page.inner_text("#status").startswith("Pinned: ")
@@ -101,24 +76,44 @@ def test_a_click_pins_and_brings_into_view(visit, shown):
 
 
 def test_what_went_away_says_where(visit, shown):
-    page = visit(shown, tab="stages")
+    page = stages(visit, shown)
     row(page, "source", "unused = tj.sin(x)").hover()
     assert "1 went away in dce" in page.inner_text("#status")
     assert any("sin(" in text for text in lit(page, "trace"))
     assert lit(page, "optimized") == []
 
 
-def test_panes_can_be_put_away(visit, shown):
+def test_panes_can_be_chosen(visit, shown):
     page = visit(shown, tab="stages")
-    assert page.locator("[data-pane=fused]").is_hidden()
+    pressed = {
+        b.get_attribute("data-toggle"): b.get_attribute("aria-pressed")
+        for b in page.locator("[data-toggle]").all()
+    }
+    assert [name for name, state in pressed.items() if state == "true"] == ["source", "loops", "asm"]
     page.click("[data-toggle=fused]")
-    page.click("[data-toggle=llvm]")
+    page.click("[data-toggle=asm]")
     assert page.locator("[data-pane=fused] .row").first.is_visible()
-    assert page.locator("[data-pane=llvm]").is_hidden()
+    assert page.locator("[data-pane=asm]").is_hidden()
+
+
+def test_panes_can_be_dragged(visit, shown):
+    page = visit(shown, tab="stages")
+    place = lambda name: page.locator(f"[data-pane={name}]").bounding_box()  # noqa: E731
+    order = lambda: sorted(["source", "loops", "asm"], key=lambda name: place(name)["x"])  # noqa: E731
+    source = place("source")
+    edge = source["x"] + source["width"] - 3
+    drag(page, (edge, 400), (edge - 150, 400))
+    assert place("source")["width"] == pytest.approx(source["width"] - 150, abs=3)
+    assert order() == ["source", "loops", "asm"]
+    asm, loops = place("asm"), place("loops")
+    drag(page, (asm["x"] + 30, asm["y"] + 12), (loops["x"] + 10, loops["y"] + 12))
+    assert order() == ["source", "asm", "loops"]
+    row(page, "source", "hidden = tj.tanh(x @ w)").hover()
+    assert any("tanh(" in text for text in lit(page, "loops"))
 
 
 def test_search_in_the_stages(visit, shown):
-    page = visit(shown, tab="stages")
+    page = stages(visit, shown)
     box = page.get_by_placeholder("search all stages")
     box.fill("vdivpd")
     said = page.locator(".view.stages .said")
@@ -291,15 +286,8 @@ def test_pages_that_lack_something(visit):
         for number in range(1, 6):
             page.keyboard.press(str(number))
         page.click("#tab-stages")
-        page.locator("[data-pane=trace] .row").first.click()
+        page.locator("[data-pane=source] .row").first.click()
         assert page.locator("#view-stages").is_visible(), name
-
-
-def test_a_narrow_window(visit, shown):
-    page = visit(shown, width=700, height=800, tab="kernels")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 700
-    page.click("#tab-stages")
-    assert row(page, "source", "hidden = tj.tanh").is_visible()
 
 
 def test_in_a_notebook_it_is_a_frame(visit, shown, tmp_path):
@@ -313,7 +301,7 @@ def test_in_a_notebook_it_is_a_frame(visit, shown, tmp_path):
     frame = page.frame_locator("iframe")
     frame.locator("#tab-stages").click()
     frame.locator("[data-pane=source] .row", has_text="hidden = tj.tanh").hover()
-    assert frame.locator("[data-pane=trace] .row.lit").count() > 1
+    assert frame.locator("[data-pane=loops] .row.lit").count() > 1
 
 
 # -- size -----------------------------------------------------------------------------------------
@@ -364,7 +352,7 @@ _STRIDED = "doc.hints.find((one) => one.title.startsWith('Reads across')).kernel
 
 @pytest.fixture(scope="module")
 def slow():
-    sys.path.insert(0, str(_ROOT / "examples"))
+    sys.path.insert(0, str(ROOT / "examples"))
     try:
         import slow
     finally:

@@ -22,7 +22,7 @@ def page_of(document: Mapping[str, Any]) -> str:
         >>> text.startswith("<!doctype html>"), "f </script>" in text
         (True, False)
     """
-    data = json.dumps(document, separators=(",", ":"), allow_nan=False)
+    data = json.dumps(_with_texts(document), separators=(",", ":"), allow_nan=False)
     parts = {
         "TITLE": html.escape(str(document.get("title", ""))),
         "STYLE": _file("style.css"),
@@ -36,6 +36,17 @@ def page_of(document: Mapping[str, Any]) -> str:
         name, _, after = piece.partition("}}")
         out += [parts[name], after]
     return "".join(out)
+
+
+def _with_texts(document: Mapping[str, Any]) -> dict[str, Any]:
+    """`document` with each line of its stages once: equal kernels are equal code, which is most of a large
+    page. `lines` are places in `texts` then; ``model.js`` puts them back."""
+    texts: dict[str, int] = {}
+    stages = [
+        {**stage, "lines": [texts.setdefault(line, len(texts)) for line in stage["lines"]]}
+        for stage in document.get("stages", ())
+    ]
+    return {**document, "stages": stages, "texts": list(texts)}
 
 
 def _file(name: str) -> str:

@@ -18,9 +18,8 @@ views.graph = {
     }
     this.texts = [...this.scene.querySelectorAll(".node, .box")].map((part) => [part, part.textContent.toLowerCase()]);
     const zoomTo = (factor) => () => this.zoom(factor, this.holder.clientWidth / 2, this.holder.clientHeight / 2);
-    const legend = el("div", { class: "legend faint" },
-      el("span", { class: "key parameter" }), "input", el("span", { class: "key op" }), "op", el("span", { class: "key gradient" }), "of the gradient",
-      el("span", { class: "key fusion" }), "one kernel", el("span", { class: "key control" }), "loop or branch", el("span", { class: "key result" }), "result");
+    const keys = [["parameter", "input"], ["op", "op"], ["gradient", "of the gradient"], ["fusion", "one kernel"], ["control", "loop or branch"], ["result", "result"]];
+    const legend = el("div", { class: "legend faint" }, ...keys.map(([kind, text]) => el("span", { class: "entry" }, el("span", { class: `key ${kind}` }), text)));
     element.append(
       el("div", { class: "bar" }, legend,
         searchBox("search ops, types, kernels", (text, next) => this.search(text, next)),
@@ -32,7 +31,6 @@ views.graph = {
     this.listen();
     lit.watchers.push(this);
     this.fit();
-    if (this.view.scale < 0.45) this.start();
   },
 
   shown() {
@@ -45,15 +43,6 @@ views.graph = {
     const { clientWidth: width, clientHeight: height } = this.holder;
     const scale = Math.min(1.25, width / this.size.width, height / this.size.height) || 1;
     this.view = { scale, x: (width - this.size.width * scale) / 2, y: Math.max(0, (height - this.size.height * scale) / 2) };
-    this.place();
-  },
-
-  /** A large graph begins at its top, at a size that can be read. */
-  start() {
-    const scale = Math.max(0.5, Math.min(0.9, this.holder.clientWidth / this.size.width));
-    const first = this.scene.querySelector(".box, .node");
-    const box = first ? this.boxOf(first) : { x: 0, y: 0, width: this.size.width };
-    this.view = { scale, x: this.holder.clientWidth / 2 - (box.x + box.width / 2) * scale, y: 20 - box.y * scale };
     this.place();
   },
 

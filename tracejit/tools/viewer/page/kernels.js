@@ -99,6 +99,7 @@ views.kernels = {
   },
 
   relight() {
+    if (this.element.hidden) return;
     for (const row of this.table.querySelectorAll("tbody tr")) {
       row.classList.toggle("lit", lit.ops.length > 0 && lit.level[kernelNamed.get(row.dataset.kernel).group] > 0);
     }

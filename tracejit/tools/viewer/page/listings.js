@@ -30,7 +30,7 @@ class Listing {
     this.digits = String(first + lines.length).length;
     const longest = lines.reduce((most, line) => Math.max(most, line.length), 0);
     this.body.style.height = `${lines.length * LINE}px`;
-    this.body.style.width = `calc(${Math.min(longest, 4000) + this.digits + 4}ch + ${this.decorate ? 56 : 0}px)`;
+    this.body.style.width = `calc(${Math.min(longest, 4000) + this.digits + 4}ch + ${this.decorate ? 36 : 0}px)`;
     this.drawn = null;
   }
 
@@ -241,10 +241,27 @@ function colored(text, language) {
   return out + escapeText(text.slice(at));
 }
 
+// -- dragging ---------------------------------------------------------------------------------------
+
+/** Call `moved(start(), dx, event)` while `handle` is dragged; controls inside it stay what they are. */
+function dragged(handle, start, moved) {
+  handle.addEventListener("pointerdown", (event) => {
+    if (event.button || event.target.closest("select, button")) return;
+    event.preventDefault();
+    const [x, at] = [event.clientX, start()];
+    const move = (now) => moved(at, now.clientX - x, now);
+    const stop = () => window.removeEventListener("pointermove", move);
+    // of the window: an element that is moved elsewhere loses what it captured
+    window.addEventListener("pointermove", move);
+    window.addEventListener("pointerup", stop, { once: true });
+    window.addEventListener("pointercancel", stop, { once: true });
+  });
+}
+
 // -- the view ---------------------------------------------------------------------------------------
 
 const STAGE_LANGUAGE = { trace: "ir", optimized: "ir", fused: "ir", loops: "ir", llvm: "llvm", asm: "asm" };
-const HIDDEN_AT_FIRST = ["fused"];
+const SHOWN_AT_FIRST = ["source", "loops", "asm"];
 
 views.stages = {
   title: "Stages",
@@ -256,7 +273,7 @@ views.stages = {
     this.panes = panes;
     const strip = el("div", { class: "strip" }, ...panes.map((pane) => pane.element));
     const choices = panes.map((pane) => {
-      const shown = !HIDDEN_AT_FIRST.includes(pane.id);
+      const shown = SHOWN_AT_FIRST.includes(pane.id);
       pane.element.hidden = !shown;
       const button = el("button", { type: "button", class: "chip", "aria-pressed": shown, title: pane.about || "", "data-toggle": pane.id }, pane.title);
       button.addEventListener("click", () => {
@@ -267,7 +284,29 @@ views.stages = {
       return button;
     });
     element.append(el("div", { class: "bar" }, el("div", { class: "chips" }, ...choices), searchBox("search all stages", (text, next) => this.search(text, next))), strip);
+    panes.forEach((pane) => this.arrange(strip, pane));
     new ResizeObserver(() => panes.forEach((pane) => pane.draw(true))).observe(strip);
+  },
+  /** Let a pane be dragged: by its head to another place, by its right edge to another width. */
+  arrange(strip, pane) {
+    const edge = el("div", { class: "edge-handle", title: "drag to change the width" });
+    pane.element.append(edge);
+    dragged(edge, () => pane.element.getBoundingClientRect().width, (width, dx) => {
+      pane.element.style.flex = `0 0 ${Math.max(120, width + dx)}px`;
+      pane.draw(true);
+    });
+    pane.head.title = "drag to another place";
+    dragged(pane.head, () => null, (_, dx, event) => {
+      const over = [...strip.children].find((other) => {
+        const box = other.getBoundingClientRect();
+        return !other.hidden && event.clientX >= box.left && event.clientX < box.right && event.clientY >= box.top && event.clientY < box.bottom;
+      });
+      if (!over || over === pane.element) return;
+      const box = over.getBoundingClientRect();
+      const stacked = getComputedStyle(strip).flexDirection === "column";
+      const late = stacked ? event.clientY > box.top + box.height / 2 : event.clientX > box.left + box.width / 2;
+      strip.insertBefore(pane.element, late ? over.nextSibling : over);
+    });
   },
   shown() {
     for (const pane of this.panes) {

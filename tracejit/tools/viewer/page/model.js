@@ -1,6 +1,7 @@
 // The document, what follows from it, and what is lit: the set of ops that somebody points at or has pinned.
 
 const doc = JSON.parse(document.getElementById("document").textContent);
+for (const stage of doc.stages) stage.lines = stage.lines.map((text) => doc.texts[text]);
 
 /** A new element: el("div", {class: "row", onclick: f}, child, "text", ...). */
 function el(tag, attributes = {}, ...children) {

@@ -39,14 +39,17 @@ const countOps = (id) => {
   return id === "optimized" && pass ? pass.after.toLocaleString("en") : "–";
 };
 
-/** One bar for the whole time, a part for each kernel. */
+/** More kernels than this are shown by the lines that they come from. */
+const FEW_KERNELS = 12;
+
+/** One bar for the whole time, a part for each kernel; for each line of the source where kernels are many. */
 function timeBar() {
   const timed = topKernels.filter((kernel) => kernel.seconds).sort((a, b) => b.seconds - a.seconds);
   if (!totalSeconds || !timed.length) return "";
+  if (timed.length > FEW_KERNELS) return timeByLine(timed);
   const bar = el("div", { class: "time-bar", role: "img", "aria-label": "time by kernel" });
-  const parts = timed.slice(0, 12);
   const levels = new Map(doc.hints.flatMap((hint) => hint.kernels.map((name) => [name, hint.level])));
-  parts.forEach((kernel, i) => {
+  timed.forEach((kernel, i) => {
     const part = share(kernel);
     bar.append(
       el("button", {
@@ -55,9 +58,37 @@ function timeBar() {
       }, part > 0.07 ? `${kernel.name} ${percent(part)}` : "")
     );
   });
-  const rest = timed.slice(12).reduce((sum, kernel) => sum + share(kernel), 0);
-  if (rest > 0.001) bar.append(el("span", { class: "part rest", style: `flex-grow:${rest}`, title: `${timed.length - 12} others: ${percent(rest)}` }));
   return el("section", {}, el("h2", {}, "Where the time goes"), bar);
+}
+
+/** The bar and a table by lines of the source, of which each has the time of the kernels that are most about it. */
+function timeByLine(timed) {
+  const byLine = new Map();
+  for (const kernel of timed) {
+    const where = whereOf(kernel) || "no line";
+    const line = byLine.get(where) || { where, seconds: 0, kernels: [] };
+    line.seconds += kernel.seconds;
+    line.kernels.push(kernel);
+    byLine.set(where, line);
+  }
+  const lines = [...byLine.values()].sort((a, b) => b.seconds - a.seconds);
+  const bar = el("div", { class: "time-bar", role: "img", "aria-label": "time by line" });
+  const rows = el("tbody", {});
+  lines.slice(0, FEW_KERNELS).forEach((line, i) => {
+    const part = line.seconds / totalSeconds;
+    const show = () => {
+      showView("stages");
+      lit.pin([...new Set(line.kernels.flatMap((kernel) => doc.groups[kernel.group]))]);
+    };
+    const said = `${line.where}: ${seconds(line.seconds)}, ${percent(part)}, ${plural(line.kernels.length, "kernel")}`;
+    bar.append(el("button", { type: "button", class: "part", style: `flex-grow:${Math.max(part, 0.002)};--tone:${i % 6}`, title: said, onclick: show }, part > 0.12 ? `${line.where} ${percent(part)}` : ""));
+    rows.append(el("tr", {},
+      el("th", {}, el("button", { type: "button", class: "link", onclick: show }, line.where)),
+      el("td", {}, seconds(line.seconds)), el("td", {}, percent(part)), el("td", {}, plural(line.kernels.length, "kernel"))));
+  });
+  const rest = lines.slice(FEW_KERNELS).reduce((sum, line) => sum + line.seconds, 0) / totalSeconds;
+  if (rest > 0.001) bar.append(el("span", { class: "part rest", style: `flex-grow:${rest}`, title: `${plural(lines.length - FEW_KERNELS, "other line")}: ${percent(rest)}` }));
+  return el("section", {}, el("h2", {}, "Where the time goes, by line"), bar, el("div", { class: "facts" }, el("table", { class: "by-line" }, rows)));
 }
 
 function advice() {
