@@ -24,6 +24,7 @@ from ..ir.registry import OPS
 from ..location import is_user_file
 from ..state import STATE
 from .functions import inner_copy, is_checked
+from .lists import StackedList
 from .reports import CURRENT, LoopError
 from .stand_ins import STAND_INS
 from .variables import is_traced
@@ -65,6 +66,8 @@ def checked_callee(function: Any) -> Any:
         return _builtin(function)
     if isinstance(function, (np.ufunc, types.MethodDescriptorType, operator.itemgetter)):
         return function
+    if function is list or function is dict:
+        return _making_fresh(function)
     if isinstance(function, type):
         if (
             function in _PURE_BUILTINS
@@ -88,6 +91,15 @@ def checked_callee(function: Any) -> Any:
     if isinstance(call, FunctionType):
         return functools.partial(_function(call), function)
     raise LoopError(f"it calls {_name(function)}, whose effects are not known")
+
+
+def _making_fresh(kind: Any) -> Any:
+    def call(*arguments: Any, **options: Any) -> Any:
+        value = kind(*arguments, **options)
+        CURRENT.session.note_fresh(value)
+        return value
+
+    return call
 
 
 def _name(function: Any) -> str:
@@ -139,6 +151,8 @@ def _checked_argument(argument: Any) -> Any:
 
 def _method(method: MethodType) -> Any:
     owner = method.__self__
+    if isinstance(owner, StackedList):
+        return _method_of_container(method, list)
     if isinstance(owner, Tensor):
         if method.__name__.endswith("_") and not method.__name__.startswith("_"):
             checked_target(owner)
@@ -158,14 +172,10 @@ def _builtin(function: Any) -> Any:
         module = (getattr(function, "__module__", None) or "").split(".")
         if owner in _PURE_MODULES or (module[0] in ("numpy", "math", "_operator") and "random" not in module):
             return function
-    elif (
-        isinstance(owner, (Tensor, str, bytes, int, float, complex, np.generic))
-        or function.__name__ in _PURE_METHODS.get(type(owner), frozenset())
-        or (isinstance(owner, (list, dict)) and _is_fresh(owner))
-    ):
+    elif isinstance(owner, (Tensor, str, bytes, int, float, complex, np.generic)):
         return function
-    elif isinstance(owner, list) and function.__name__ == "append":
-        raise LoopError("it appends to a list, and uses it otherwise, or the list has another name")
+    elif isinstance(owner, (dict, list, tuple)):
+        return _method_of_container(function, type(owner))
     if isinstance(owner, np.ndarray) and function.__name__ not in (
         "fill",
         "itemset",
@@ -177,10 +187,14 @@ def _builtin(function: Any) -> Any:
     raise LoopError(f"it calls {_name(function)}, whose effects are not known")
 
 
-def _is_fresh(value: Any) -> bool:
-    """Whether a list or dict was made where the running code is, so that no other step has it. (Another that
-    took the place of one that is gone was made here as well.)"""
-    return id(value) in CURRENT.session.fresh.get(STATE.tracer, ())
+def _method_of_container(method: Any, kind: type) -> Any:
+    """A method of a list, dict or tuple: `kind` is the type whose methods without effects it may be."""
+    owner = method.__self__
+    if method.__name__ in _PURE_METHODS.get(kind, ()) or CURRENT.session.is_fresh(owner):
+        return method
+    if isinstance(owner, list) and method.__name__ == "append":
+        raise LoopError("it appends to a list, and uses it otherwise, or the list has another name")
+    raise LoopError(f"it calls {kind.__name__}.{method.__name__}, whose effects are not known")
 
 
 def checked_target(value: Any) -> Any:
@@ -188,9 +202,10 @@ def checked_target(value: Any) -> Any:
     if not isinstance(value, Tensor):
         if isinstance(value, (bool, int, float, complex, str, tuple, np.generic)):
             return value  # they have new values, not changed ones
-        if _is_fresh(value):
+        if CURRENT.session.is_fresh(value):
             return value
-        raise LoopError(f"it writes a {type(value).__name__} in place")
+        kind = list if isinstance(value, StackedList) else type(value)
+        raise LoopError(f"it writes a {kind.__name__} in place")
     if not is_traced(value) or not value.shape:
         return value
     producers = {result: instruction for instruction in STATE.tracer.body for result in instruction.results}

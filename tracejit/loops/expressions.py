@@ -98,7 +98,8 @@ class InLoops(ast.NodeTransformer):
         return call("choose", node.test, thunk(node.body), thunk(node.orelse), at=node)
 
     def visit_Call(self, node: ast.Call) -> Any:
-        if _is_ours(node.func):  # what `Iterations` wrote
+        if _is_ours(node.func):  # what `Iterations` and `Everywhere` wrote
+            node.args = [self.visit(argument) for argument in node.args]
             return node
         ours = isinstance(node.func, ast.Call) and _is_ours(node.func.func)
         self.generic_visit(node)
@@ -139,6 +140,11 @@ class InLoops(ast.NodeTransformer):
     def visit_ListComp(self, node: ast.ListComp) -> Any:
         self.generic_visit(node)
         return call("fresh", node, at=node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> Any:
+        has_lists = any(isinstance(part, (ast.List, ast.ListComp)) for part in (node.left, node.right))
+        self.generic_visit(node)
+        return call("fresh", node, at=node) if has_lists else node  # [0.0] * n
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         self.generic_visit(node)

@@ -12,7 +12,7 @@ from ..ir.records import record
 from ..pytree import TreeDef, register_pytree_node
 from ..state import STATE
 from ..tracing.tracer import Tracer
-from .reports import LoopError
+from .reports import CURRENT, LoopError
 from .variables import Content, Variables, content_of
 
 
@@ -150,6 +150,7 @@ class Appends:
         #: Of each list, what a step appends, and whether it is the block of an inner loop.
         self._contents: dict[str, list[tuple[Content, list[bool]]]] = {}
         self._blocks: dict[str, Block | None] = {}
+        session = CURRENT.session
         for name in names:
             exclusive = variables.is_exclusive(name)
             value = variables.get(name)
@@ -157,6 +158,8 @@ class Appends:
                 continue
             if not exclusive and not isinstance(value, Recorder):
                 raise LoopError(f"it appends to {name}, a list that has another name")
+            if session.attempts > 1 and not isinstance(value, Recorder) and not session.is_fresh(value):
+                raise LoopError(f"it appends to {name}, which a loop or a branch around it uses otherwise")
             self._before[name] = value
 
     def __bool__(self) -> bool:
@@ -205,7 +208,9 @@ class Appends:
             if isinstance(before, Recorder):
                 before.extend(block)
             else:
-                self._variables.set(name, StackedList(before, block))
+                stacked = StackedList(before, block)
+                CURRENT.session.note_fresh(stacked)
+                self._variables.set(name, stacked)
 
 
 def _expanded(items: list[Any]) -> Iterator[Any]:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from ..ir.errors import TraceError, UnrolledLoopWarning
 from ..ir.records import record
 from ..location import user_stacklevel
+from ..state import STATE
 
 #: The values of ``jit(loops=...)``.
 MODES: Final = ("auto", "compiled", "unrolled")
@@ -51,11 +52,21 @@ class Session:
         #: Arguments of rank 0 that are written in place.
         self.scalars: list[Any] = []
         #: By tracer, the lists and dicts that its code has made, by identity.
-        self.fresh: weakref.WeakKeyDictionary[Any, set[int]] = weakref.WeakKeyDictionary()
+        self._fresh: weakref.WeakKeyDictionary[Any, set[int]] = weakref.WeakKeyDictionary()
         self._reports: dict[LoopReport, None] = {}
         self._warned: set[str] = set()
         #: By line of a loop, the operations that were there before it.
         self._starts: dict[str, int] = {}
+
+    def note_fresh(self, value: Any) -> None:
+        """Note that the running code has made `value`, a list or dict."""
+        if self.attempts:
+            self._fresh.setdefault(STATE.tracer, set()).add(id(value))
+
+    def is_fresh(self, value: Any) -> bool:
+        """Whether a list or dict was made where the running code is, so that no other step has it. (Another
+        that took the place of one that is gone was made here as well.)"""
+        return id(value) in self._fresh.get(STATE.tracer, ())
 
     def note(self, where: str, outcome: str, reason: str) -> None:
         """Note what became of the loop at `where`. Raises TraceError where it must be compiled and is not."""

@@ -230,8 +230,8 @@ class Runtime:
     def fresh(self, value: Any) -> Any:
         """`value`, a list or dict that was made here, and that code here may change."""
         session = CURRENT.session
-        if session is not None and session.attempts:
-            session.fresh.setdefault(STATE.tracer, set()).add(id(value))
+        if session is not None:
+            session.note_fresh(value)
         return value
 
     def indexed(self, value: Any) -> Any:

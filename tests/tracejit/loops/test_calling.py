@@ -7,7 +7,7 @@ import pytest
 
 import tracejit as tj
 
-from .common import Cases, agree
+from .common import Cases, agree, reports
 
 X = np.linspace(0.1, 1.0, 7)
 M = np.arange(12.0).reshape(3, 4) / 7
@@ -119,6 +119,44 @@ def quicksort_iter(a):
             top += 1
             stack[top] = hi
     return a
+
+
+@case(X)
+def values_of_written_variables(x):
+    s = 0.0
+    for i in range(7):
+        row = helper_rows(x) if x[i] > 0.5 and not s > 4.0 else x + helper(x[i])
+        row[0] = x[i]
+        s += row[0] + row[1]
+    return s
+
+
+def helper_rows(x):
+    total = x * 1.0
+    if total[1] > 0.2:
+        total[1] = 0.0
+    return total
+
+
+def test_calls_for_written_variables_are_checked():
+    calls = []
+
+    def noted(x):
+        calls.append(len(calls))
+        return x * 2.0
+
+    def f(x):
+        s = 0.0
+        for i in range(50):
+            row = noted(x)
+            row[0] = 3.0
+            s += row[1] * i
+        return s
+
+    jitted = tj.jit(f)
+    np.testing.assert_allclose(np.asarray(jitted(X)), f(X))
+    assert len(calls) == 100
+    assert reports(jitted)[0][0] == "unrolled"
 
 
 @pytest.mark.parametrize(("function", "arguments", "mode"), case)

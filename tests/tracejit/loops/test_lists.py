@@ -1,6 +1,6 @@
 """Lists that loops append to."""
 
-# ruff: noqa: B007, B905, RUF005 - loops as users write them
+# ruff: noqa: B007, B905, C408, RUF005 - loops as users write them
 
 import numpy as np
 import pytest
@@ -244,6 +244,76 @@ def mk(x, i):
     for j in range(3):
         r.append(x[i] * j)
     return r
+
+
+@case(X, mode="auto")
+def appended_by_an_inner_loop_and_read_around_it(x):
+    out = []
+    s = 0.0
+    for i in range(4):
+        if x[i] > 0.3:
+            for j in range(3):
+                out.append(x[i] * j)
+        s = s * 0.5 + len(out)
+    return out, s
+
+
+@case(X, mode="auto")
+def appended_by_an_inner_loop_and_returned_in_a_branch(x):
+    out = []
+    for i in range(4):
+        if x[i] > 0.5:
+            for j in range(3):
+                out.append(x[i] * j)
+            return out
+    return out
+
+
+@case(X, mode="auto")
+def appended_again_and_read(x):
+    out = []
+    s = 0.0
+    for i in range(4):
+        out.append(x[i])
+    for i in range(4):
+        out.append(x[i] * 2)
+        s += out[0]
+    return out, s
+
+
+@case(X, mode="auto")
+def changed_by_methods(x):
+    out = []
+    for i in range(4):
+        out.append(x[i])
+    for i in range(4):
+        out.insert(0, out.pop() * 2)
+    return out
+
+
+@case(X, mode="auto")
+def changed_by_items(x):
+    out = []
+    for i in range(4):
+        out.append(x[i])
+    for i in range(4):
+        out[i] = out[i - 1] * 2
+    return out
+
+
+@case(X)
+def lists_of_a_step(x):
+    s = 0.0
+    for i in range(4):
+        row, weights = list(), [0.5] * 3
+        for j in range(3):
+            row.append(x[i] * j)
+        for j in range(3):
+            row.append(x[i] + j)
+        row.append(1.0)
+        weights[1] = x[i]
+        s += sum(row) + row[4] + sum(weights)
+    return s
 
 
 def sum_of_squares(x):
