@@ -19,6 +19,7 @@ from ...ir.machine import machine
 from ...ir.records import field, record
 from ...ir.registry import Kind
 from .arena import ArenaBlock, pack
+from .lending import comes_after
 
 _ALIGNMENT: Final = 64
 #: The second buffer of a carry that steps update in place, and of one whose first value's memory it is.
@@ -178,6 +179,7 @@ class _Planner:
     def __init__(self, function: Function, kernels: Kernels, donated: Collection[int] | None) -> None:
         self.function, self.kernels = function, kernels
         self.defs = {result: instruction for instruction in function.body for result in instruction.results}
+        self.positions = {instruction: position for position, instruction in enumerate(function.body)}
         self.plan = BufferPlan()
         #: The value whose memory a value shares.
         self.owner: dict[Value, Value] = {}
@@ -298,13 +300,21 @@ class _Planner:
                 owner = self.owner.get(result, result)
                 place = self.plan.places.get(owner)
                 lent = place is None or place.kind != "output" or place.index in self.lending
-                if not lent and not instruction.op.kind.traits.updates_operand:
+                if not (lent or instruction.op.kind.traits.updates_operand or self._lends(place, x)):
                     continue
                 done |= {result, x}
                 self.owner[x] = owner
                 self.last_use[owner] = max(self.last_use.get(owner, position), position)
                 if place is not None:
                     self.plan.places[x] = place
+
+    def _lends(self, place: BufferPlace | None, x: Value) -> bool:
+        """Whether `x` may lie in the array of a result at `place`, and that still be a donated parameter."""
+        if place is None:
+            return True
+        params = [self.function.params[position] for position in self.donated or ()]
+        same = [param for param in params if param.type == self.function.results[place.index].type]
+        return comes_after(x, same, self.defs, self.positions, self.last_use, self.root)
 
     def _second_buffer(self, loop: Instruction, carry: int) -> bool:
         """Whether the first value of a carry is free once it is read, as the first step writes to the result:

@@ -18,7 +18,7 @@ from tracejit.ir.verifier import verify
 from tracejit.runtime.executable import Executable
 
 from ...support import Array, interpret
-from .test_donation import _program
+from .test_donation import _program, check
 
 #: 40,000 bytes of f64: more than what is worth a place in a result's array.
 LARGE = (50, 100)
@@ -225,6 +225,38 @@ def test_donated_parameters_come_first() -> None:
     arrays = [_array(0), _array(1)]
     assert executable(update, arrays).arena_bytes < 50_000
     assert executable(update, arrays, (0,)).reuses == {0: 0}
+
+
+def test_loops_go_on_in_donated_parameters() -> None:
+    """A loop that goes on from an update of a donated parameter writes the parameter's memory, and so does
+    one that begins behind its last reader."""
+
+    def steps(c: Any) -> Any:
+        def step(k: Any, c: Any) -> Any:
+            c = tj.asarray(c)
+            c[k + 1] = c[k] * 0.5 + 1
+            return c
+
+        return tj.fori_loop(0, 9, step, c)
+
+    def from_update(y: Any, x: Any) -> Any:
+        y = tj.asarray(y)
+        y[0] = x[0]
+        return steps(y)
+
+    def from_another(y: Any, x: Any) -> Any:
+        return steps(tj.cumsum(y + x, 0) * 2)
+
+    def read_again(y: Any, x: Any) -> Any:
+        return steps(tj.cumsum(x, 0) * 2) + y[::-1]
+
+    arrays = [_array(0), _array(1)]
+    for function in (from_update, from_another):
+        code = executable(function, arrays, (0,))
+        assert code.reuses == {0: 0}
+        assert code.arena_bytes < 50_000
+    for function in (from_update, from_another, read_again):
+        check(function, arrays)
 
 
 @pytest.mark.parametrize("first", range(0, 60, 10))
