@@ -42,6 +42,7 @@ from .variables import (
     UNDEFINED,
     Content,
     WrittenTensors,
+    called,
     content_of,
     is_returned,
     is_traced,
@@ -241,7 +242,8 @@ class _Attempt:
                 continue
             if after.structure != before.structure:
                 raise UnsteadyError(
-                    f"{carry.name} changes its structure: {before.structure} first, {after.structure} later"
+                    f"{called(carry.name)} changes its structure: {before.structure} first, "
+                    f"{after.structure} later"
                 )
             paths = before.structure.paths()
             for held, leaf, path, first in zip(carry.held, after.leaves, paths, before.leaves, strict=True):

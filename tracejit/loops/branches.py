@@ -21,7 +21,16 @@ from ..tracing.regions import apply_with_regions, replay
 from ..tracing.tracer import tracing
 from .reports import LoopError
 from .rewriting import Statement
-from .variables import UNDEFINED, Content, Variables, WrittenTensors, content_of, is_returned, is_traced
+from .variables import (
+    UNDEFINED,
+    Content,
+    Variables,
+    WrittenTensors,
+    called,
+    content_of,
+    is_returned,
+    is_traced,
+)
 
 _LABELS: Final = ("else", "then")
 #: Operations that both sides may compute: they cannot fail, and neither do their derivatives.
@@ -168,10 +177,11 @@ def _kept(name: str, first: Content, second: Content) -> _Kept | None:
             return None
         if a is UNDEFINED or b is UNDEFINED:
             return _Kept(UNDEFINED)
-        raise LoopError(f"{name} is {_shown(a)} in one branch and {_shown(b)} in the other")
+        raise LoopError(f"{called(name)} is {_shown(a)} in one branch and {_shown(b)} in the other")
     if first.structure != second.structure:
         raise LoopError(
-            f"{name} has the structure {first.structure} in one branch, {second.structure} in the other"
+            f"{called(name)} has the structure {first.structure} in one branch, "
+            f"{second.structure} in the other"
         )
     return None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from ..array.joining import stack
 from ..eager.tensor import Tensor, wrap
@@ -65,15 +65,15 @@ def _of_items(name: str) -> Callable[..., Any]:
 
     @functools.wraps(method)
     def call(self: StackedList, *arguments: Any, **options: Any) -> Any:
-        self._fill()
-        return method(self, *arguments, **options)
+        return method(self._filled(changes=name in _CHANGING), *arguments, **options)
 
     return call
 
 
 class StackedList(list[Any]):
     """A list whose items were appended by a loop. It takes them from the stack when it is changed, or when
-    items are asked for otherwise than by an index."""
+    items are asked for otherwise than by an index; in a region of the trace, whose values end with it, a list
+    of them takes its place."""
 
     __hash__ = None
 
@@ -81,15 +81,24 @@ class StackedList(list[Any]):
         """The items of `start`, and after them those of `block`."""
         super().__init__(start)
         self._block: Block | None = block
+        self._tracer = STATE.tracer
 
     def stacked(self) -> Tensor | None:
         """All items as one tensor, where the loop appended all of them and they are of one type."""
         return None if self._block is None or super().__len__() else self._block.stacked()
 
-    def _fill(self) -> None:
-        block, self._block = self._block, None
-        if block is not None:
-            super().extend(map(block.item, range(len(block))))
+    def _filled(self, *, changes: bool = False) -> list[Any]:
+        """A list of all items; the list itself where it can take them, which it must where that `changes`."""
+        if self._block is None:
+            return self
+        items = [*super().__iter__(), *map(self._block.item, range(len(self._block)))]
+        if STATE.tracer is self._tracer:
+            self._block = None
+            super().__setitem__(slice(None), items)
+            return self
+        if changes:
+            raise LoopError("it changes a list that was made around it")
+        return items
 
     def __len__(self) -> int:
         return super().__len__() + (0 if self._block is None else len(self._block))
@@ -99,19 +108,19 @@ class StackedList(list[Any]):
             position = index + len(self) if index < 0 else index
             if super().__len__() <= position < len(self):
                 return self._block.item(position - super().__len__())
-        self._fill()
-        return super().__getitem__(index)
+        return list.__getitem__(self._filled(), index)
 
     def __radd__(self, other: Any) -> Any:
-        self._fill()
-        return other + list(self)
+        return other + list(self._filled())
 
 
+_CHANGING: Final = frozenset(
+    ("__delitem__", "__iadd__", "__imul__", "__setitem__", "append", "clear", "extend", "insert", "pop",
+     "remove", "reverse", "sort")
+)  # fmt: skip
 for _name in (
-    "__add__", "__contains__", "__delitem__", "__eq__", "__ge__", "__gt__", "__iadd__", "__imul__",
-    "__iter__",
-    "__le__", "__lt__", "__mul__", "__ne__", "__repr__", "__reversed__", "__rmul__", "__setitem__", "append",
-    "clear", "copy", "count", "extend", "index", "insert", "pop", "remove", "reverse", "sort",
+    "__add__", "__contains__", "__eq__", "__ge__", "__gt__", "__iter__", "__le__", "__lt__", "__mul__",
+    "__ne__", "__repr__", "__reversed__", "__rmul__", "copy", "count", "index", *_CHANGING,
 ):  # fmt: skip
     setattr(StackedList, _name, _of_items(_name))
 register_pytree_node(StackedList, lambda stacked: (list(stacked), None), lambda _, items: list(items))

@@ -78,6 +78,11 @@ def is_returned(name: str) -> bool:
     return name.startswith(RETURNED)
 
 
+def called(name: str) -> str:
+    """What messages call the variable `name`."""
+    return "the returned value" if is_returned(name) else name
+
+
 @record(eq=False)
 class Content:
     """A variable's value taken apart: its leaves, and its structure, which is None for a value that is no

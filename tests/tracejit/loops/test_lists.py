@@ -281,6 +281,20 @@ def appended_again_and_read(x):
     return out, s
 
 
+@case(X, 2, mode="auto")
+def read_where_another_loop_returns(x, n):
+    out = []
+    s = 0.0
+    for i in range(4):
+        out.append(x[i] * 2)
+    for i in range(0, 4, 2):
+        for j in range(5, -1, -n):
+            if x[i] > 0.5:
+                return s, out
+            s += 0.5 * j
+    return s, out
+
+
 @case(X, mode="auto")
 def changed_by_methods(x):
     out = []
