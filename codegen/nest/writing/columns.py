@@ -80,16 +80,19 @@ def neighbouring_writes(nest: Nest, writes: Sequence[Write]) -> dict[Write, Writ
 
 
 def put_pairs(
-    w: FunctionWriter, values: tuple[Reg, Reg], place: str, lanes: int, copy: int, mask: Reg | None
-) -> None:
+    w: FunctionWriter, values: tuple[Reg, Reg], place: str, lanes: int, copy: int, mask: Reg | None,
+    *, past_cache: bool,
+) -> None:  # fmt: skip
     """Store two columns from `place` on: of vectors side by side the ones number `copy`."""
     first, second = [w.splat(value, lanes) for value in values]
     for half in range(2):
         turns = range(half * lanes // 2, (half + 1) * lanes // 2)
         both = w.shuffle(first, second, [lane for turn in turns for lane in (turn, lanes + turn)])
-        w.store(
-            both, w.offset(place, first.dtype, (2 * copy + half) * lanes), _spread(w, mask, 2, lanes, half)
-        )
+        there = w.offset(place, first.dtype, (2 * copy + half) * lanes)
+        if past_cache and mask is None:
+            w.store_past_cache(both, there)
+        else:
+            w.store(both, there, _spread(w, mask, 2, lanes, half))
 
 
 def _spread(w: FunctionWriter, mask: Reg | None, count: int, lanes: int, number: int) -> Reg | None:

@@ -157,7 +157,8 @@ class ElementPass:
                 place = places[write.memory]
                 assert isinstance(place, str)
                 both = read(source), read(second.source)
-                put_pairs(w, both, place, writer.nest.lanes, copy, mask)
+                past_cache = write.memory in writer.streaming
+                put_pairs(w, both, place, writer.nest.lanes, copy, mask, past_cache=past_cache)
         out = []
         distances: dict[Value, Reg] = {}
         for member, accumulator in zip(self.folds, state[: len(self.folds)], strict=True):

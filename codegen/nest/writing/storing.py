@@ -23,13 +23,20 @@ def folded(w: FunctionWriter, reduction: Instruction, there: Reg, value: Reg) ->
 def past_cache(
     w: FunctionWriter, places: Places, some: frozenset[Memory], body: Callable[[frozenset[Memory]], None]
 ) -> None:
-    """Write `body` for stores of `some` past the cache, where they are aligned, and for ordinary ones."""
+    """Write `body` for stores of `some` past the cache and for ordinary ones, which serve where memory is not
+    aligned, and where a result is written over an operand: its lines are in the cache."""
     if not some:
         body(some)
         return
-    aligned = w.aligned([str(places[memory]) for memory in some])
-    w.when(aligned, lambda: body(some))
-    w.when(w.not_(aligned), lambda: body(frozenset()))
+    pays = w.aligned([str(places[memory]) for memory in some])
+    strides = {memory.strides for memory in some}
+    for other, place in places.items():
+        if other.buffer is not None and other.buffer >= 0 and other not in some and other.strides in strides:
+            address = w.address_of(str(place))
+            for memory in some:
+                pays = w.and_(pays, w.ne(w.address_of(str(places[memory])), address))
+    w.when(pays, lambda: body(some))
+    w.when(w.not_(pays), lambda: body(frozenset()))
     w.fence()
 
 
@@ -50,7 +57,7 @@ def put(
     if nest.kept and memory.buffer is not None and memory.buffer < 0 and not nest.row_lanes:
         stride = 1
     value = w.splat(value, lanes)
-    if past_cache and mask is None:
+    if past_cache and mask is None and stride == 1:
         w.store_past_cache(value, w.offset(place, memory.dtype, copy * lanes))
         return
     w.scatter(value, w.offset(place, memory.dtype, copy * lanes * stride), stride, mask)

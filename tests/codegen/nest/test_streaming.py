@@ -77,6 +77,45 @@ def test_results_that_lie_anywhere() -> None:
         assert (room[shift + 300 :] == -1).all()
 
 
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+@pytest.mark.parametrize("n", [64, 65, 1000])
+def test_pairs(dtype: str, n: int) -> None:
+    """Real and imaginary parts, which are stored together, at addresses that are and are not aligned."""
+    x = (np.arange(n) + 1j * np.arange(n)[::-1]).astype(dtype)
+    function = function_of("pairs", [x], lambda b, x: b.add(x, x))
+    assert streams(function)
+    executable = Executable(function)
+    main = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(
+        executable.library.addresses["main"]
+    )
+    room = np.zeros(n + 40, dtype)
+    for shift in range(9):
+        room[:] = -1.0
+        inputs, outputs = (
+            (ctypes.c_void_p * 1)(x.ctypes.data),
+            (ctypes.c_void_p * 1)(room.ctypes.data + x.itemsize * shift),
+        )
+        assert main(ctypes.addressof(inputs), ctypes.addressof(outputs)) == 0
+        np.testing.assert_array_equal(room[shift : shift + n], 2 * x)
+        assert (room[:shift] == -1).all()
+        assert (room[shift + n :] == -1).all()
+
+
+def test_over_an_operand() -> None:
+    """A result in the memory of an operand; its lines are in the cache, and stores into them are ordinary."""
+    x = np.arange(1000.0)
+    function = function_of("over", [x], lambda b, x: b.add(x, x))
+    text = generate(run_passes(function), host()).text
+    assert "icmp ne i64" in text[: text.index("!nontemporal")]
+    executable = Executable(function)
+    main = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(
+        executable.library.addresses["main"]
+    )
+    place = (ctypes.c_void_p * 1)(x.ctypes.data)
+    assert main(ctypes.addressof(place), ctypes.addressof(place)) == 0
+    np.testing.assert_array_equal(x, 2 * np.arange(1000.0))
+
+
 NARROW = """
 import sys
 sys.path.insert(0, '.')
@@ -88,6 +127,8 @@ for dtype in ('f4', 'f8', 'i4'):
 for columns in (64, 80, 128):
     test_rows(columns)
 test_results_that_lie_anywhere()
+for dtype in ('c8', 'c16'):
+    test_pairs(dtype, 65)
 print('fine')
 """
 
