@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from ....ir.graph import Instruction
 from ...llvm.emitter import Reg, constant
 from .problem import BLOCK, Problem, Sizes, aligned, size_of, zero_among
+from .triangular import fits_tiles, solve_in_tiles
 
 # -- Cholesky -------------------------------------------------------------------------------------
 
@@ -50,6 +51,9 @@ def _solve(p: Problem, factor: str, right: str, columns: int, *, lower: bool, un
     attrs = p.instruction.attrs
     turned, conjugated = attrs["transpose"], attrs["conjugate"] and p.parts == 2
     size = p.instruction.operands[0].shape[-1]
+    if fits_tiles(p, size, columns):
+        solve_in_tiles(p, factor, right, size, columns, lower=lower, transposed=turned, unit=unit)
+        return
     uplo, diagonal = "'U" if lower else "'L", "'U" if unit else "'N"
     around = conjugated and turned == (columns == 1)
     if around:

@@ -78,7 +78,7 @@ def lapack_kernel(name: str, instruction: Instruction, context: LoweringContext)
     cycles = batch * (_CALL + parts * parts * factorization.flops(instruction) / _FLOPS)
     return Kernel(
         name, [code], description, tasks=batch, cycles=cycles, errors=(message,) if message else (),
-        slowdown=0.0,
+        slowdown=problem.slowdown,
         lapack=(*thread_symbols, *caller.symbols), serial="LAPACK is called for one matrix after the other",
     )  # fmt: skip
 

@@ -36,6 +36,8 @@ class Problem:
     workspace: str
     #: The pointers to numbers and texts, by type and value: 1 and 1.0 are equal.
     constants: dict[tuple[type, object], str]
+    #: See `Kernel.slowdown`: LAPACK's code is the same in all tiers.
+    slowdown: float = 0.0
 
     def number(self, value: int) -> str:
         """A pointer to `value` as LAPACK's integer."""

@@ -18,7 +18,9 @@ from tracejit.ir.lapack.library import library
 from tracejit.ir.types import TensorType
 from tracejit.runtime.executable import Executable
 
+from ...forked import forked
 from ...support import Array, interpret
+from ..narrow import narrower, run_narrow
 
 pytestmark = pytest.mark.skipif(library() is None, reason="this process has no LAPACK that can be called")
 SIZE = 45
@@ -219,3 +221,54 @@ def test_without_a_library_numpy_is_called(monkeypatch: pytest.MonkeyPatch) -> N
     executable = Executable(function)
     assert executable.not_lowered == ["cholesky"]
     np.testing.assert_allclose(executable.run([a])[0], 0.7512 * np.linalg.cholesky(a))
+
+
+TILES = """
+import sys
+sys.path.insert(0, '.')
+import numpy as np
+from tests.codegen.kernels.test_lapack import *
+from tracejit.codegen.llvm.target import host
+assert host().vector_bits == {bits} or not {bits}, host()
+for number, size in enumerate((33, 36, 40)):
+    for columns in (8, 16, 31, 57):
+        dtype = (np.float32, np.float64)[number % 2]
+        right = random(2, size, columns, dtype=dtype)
+        a = random(2, size, size, dtype=dtype) / 30 + np.eye(size, dtype=dtype)
+        lower, transpose, unit = [bool((number + columns) >> bit & 1) for bit in range(3)]
+        check(
+            lambda b, a, right: [
+                b.triangular_solve(a, right, lower=low, transpose=transpose, unit_diagonal=unit)
+                for low in (lower, not lower)
+            ],
+            a, right,
+        )
+print('fine')
+"""
+
+
+def test_tiles_at_every_edge() -> None:
+    """Every access is within its buffer: matrices whose rows and right sides are no whole tiles."""
+    assert forked(TILES.format(bits=0), TRACEJIT_CHECK="1").strip() == "fine"
+
+
+@narrower
+def test_tiles_of_narrower_vectors(features: str, bits: int) -> None:
+    run_narrow(TILES.format(bits=bits), features, bits)
+
+
+def test_tiles_divide_at_the_ends_of_the_range() -> None:
+    """Divisors whose inverses are no numbers; zeros and NaN."""
+    size, right = 40, np.full((40, 16), 3.0)
+    function = build(
+        lambda b, a, x: b.triangular_solve(a, x, lower=True, on_singular="ignore"), np.eye(size), right
+    )
+    executable = Executable(function)
+    for divisor in (1e-310, 1e-300, 1e308, 1.7e308, 0.0, -0.0, np.nan, -np.inf, np.inf):
+        factor = np.eye(size)
+        factor[-1, -1] = divisor
+        with np.errstate(all="ignore"):
+            expected = 3.0 / np.float64(divisor)
+        solved = executable.run([factor, right])[0]
+        np.testing.assert_allclose(solved[-1], expected, rtol=1e-15, atol=5e-324)
+        np.testing.assert_array_equal(solved[:-1], 3.0)
