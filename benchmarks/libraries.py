@@ -270,7 +270,7 @@ def _torch() -> Library:
 
     return Library(
         "torch",
-        torch.__version__,
+        str(torch.__version__),  # a class of its own is no text elsewhere
         _torch_names(torch),
         lambda f: f,
         torch.tensor,
@@ -300,7 +300,7 @@ def _torch_compile() -> Library:
 
     return Library(
         COMPILED_TORCH,
-        torch.__version__,
+        str(torch.__version__),  # a class of its own is no text elsewhere
         _torch_names(torch),
         compiled,
         torch.tensor,
