@@ -11,7 +11,7 @@ from ...array.operands import is_tracing, reshaped, run
 from ...control.branches import cond
 from ...control.loops import fori_loop
 from ...eager.tensor import Tensor
-from ...ir.dtypes import INT64
+from ...ir.dtypes import COMPLEX64, FLOAT32, INT64
 from ...ir.records import record
 from ...linalg.operands import identity, square_matrices
 from ...linalg.solutions import solve
@@ -60,6 +60,9 @@ _MOST_SQUARINGS: Final = 1100
 
 #: Squarings by which a matrix far from normal loses no more than three bits.
 _FEW_SQUARINGS: Final = 3.0
+#: Rows from which the spectral norm is asked for. The norm by columns is up to the root of the rows as large,
+#: and a squaring costs as much as two products in float32.
+_MANY_ROWS: Final = 32
 
 
 @custom_vjp
@@ -76,7 +79,8 @@ def _expm_backward(residuals: Any, ct: Any) -> Any:
     powers and factors of a as in the forward pass."""
     a, halvings = residuals
     perm = (*range(a.ndim - 2), a.ndim - 1, a.ndim - 2)
-    derivative = _scaled_and_squared((a, run("transpose", ct, perm=perm)), halvings)[1]
+    pair = (a, run("transpose", ct, perm=perm))
+    derivative = _scaled_and_squared(pair, halvings, derivative_alone=True)[1]
     return run("transpose", derivative, perm=perm), 0.0 * halvings
 
 
@@ -105,10 +109,11 @@ def _norm(a: Any) -> Any:
     return run("max", run("sum", run("abs", a.detach()), axes=(a.ndim - 2,)), axes=(a.ndim - 2,))
 
 
-def _scaled_and_squared(x: _Pair, raw: Any) -> _Pair:
+def _scaled_and_squared(x: _Pair, raw: Any, *, derivative_alone: bool = False) -> _Pair:
     """exp of a matrix and, of a pair, its derivative in a direction, by scaling and squaring.
 
-    Each matrix is halved `raw` times.
+    Each matrix is halved `raw` times. Where the derivative is needed alone, the exponential is not squared
+    for the last time.
 
     Sources: Al-Mohy and Higham 2009, A new scaling and squaring algorithm for the matrix exponential, and
     Computing the Frechet derivative of the matrix exponential.
@@ -126,6 +131,23 @@ def _scaled_and_squared(x: _Pair, raw: Any) -> _Pair:
         squared = _product(value, value)
         more = run("gt", counts, step)
         return tuple([run("where", more, new, old) for new, old in zip(squared, value, strict=True)])
+
+    def square_late(step: Any, value: Any) -> Any:
+        """The exponential, whose last squaring is due, and the derivative."""
+        x, slope = value
+        more = run("gt", counts, step)
+
+        def squared(x: Any) -> Any:
+            return run("where", more, matmul(x, x), x)
+
+        if is_tracing():
+            x = cond(step > 0, squared, lambda x: x, x)
+        elif step:
+            x = squared(x)
+        return x, run("where", more, matmul(x, slope) + matmul(slope, x), slope)
+
+    if derivative_alone:
+        square = square_late
 
     if is_tracing():
         result: _Pair = fori_loop(0, most, square, exponential)
@@ -148,15 +170,42 @@ def _halvings(a: Any) -> Any:
     norm = run("where", norm * 0.0 == 0.0, norm, 0.0)
     plain = run("ceil", run("log2", run("maximum", norm / pade.limit, 1.0)))
     plain = run("minimum", plain, float(_MOST_SQUARINGS))
-    is_large = plain > _FEW_SQUARINGS
-    any_is_large = run("any", is_large, axes=tuple(range(is_large.ndim)))
 
-    def refined(a: Any, norm: Any, plain: Any) -> Any:
+    def by_spectral_norm(a: Any, norm: Any, plain: Any) -> Any:
+        spectral = run("minimum", norm, _spectral_bound(a, norm))
+        fewer = run("ceil", run("log2", run("maximum", spectral / pade.limit, 1.0)))
+        return run("where", plain > 0.0, run("minimum", plain, fewer), plain)
+
+    def by_powers(a: Any, norm: Any, plain: Any) -> Any:
         return run("where", plain > _FEW_SQUARINGS, _fewest_halvings(a, norm, pade), plain)
 
+    if a.shape[-1] >= _MANY_ROWS:
+        plain = _where_any(0.0, by_spectral_norm, a, norm, plain)
+    return _where_any(_FEW_SQUARINGS, by_powers, a, norm, plain)
+
+
+def _where_any(least: float, refine: Any, a: Any, norm: Any, plain: Any) -> Any:
+    """``refine(a, norm, plain)`` where any of `plain` is more than `least`."""
+    is_more = run("any", plain > least, axes=tuple(range(plain.ndim)))
     if is_tracing():
-        return cond(any_is_large, refined, lambda a, norm, plain: plain, a, norm, plain)
-    return refined(a, norm, plain) if any_is_large else plain
+        return cond(is_more, refine, lambda a, norm, plain: plain, a, norm, plain)
+    return refine(a, norm, plain) if is_more else plain
+
+
+def _spectral_bound(a: Any, norm: Any) -> Any:
+    """At least the largest singular value, of matrices whose `norm` by columns is known: the root of that
+    norm of ``a^H a``. The backward error of the approximant is bounded in any norm of operators, and
+    rounding does not grow with this one, other than with norms of powers.
+
+    In single precision, of what has a norm near 1; the factor bounds its rounding.
+    """
+    shift = run("ceil", run("log2", run("maximum", norm, 1.0)))
+    x = a * reshaped(run("exp2", -shift), (*shift.shape, 1, 1))
+    x = run("cast", x, dtype=COMPLEX64 if a.dtype.kind == "c" else FLOAT32)
+    turned = run("transpose", x, perm=(*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+    square = _norm(matmul(run("conj", turned) if a.dtype.kind == "c" else turned, x))
+    rounding = 1.0 + 2.0 * a.shape[-1] * float(np.finfo(np.float32).eps)
+    return run("exp2", shift) * run("sqrt", run("cast", square, dtype=norm.dtype) * rounding)
 
 
 def _fewest_halvings(a: Any, norm: Any, pade: _Pade) -> Any:
