@@ -14,8 +14,9 @@ from typing import Any, Final
 import numpy as np
 
 from ...ir.graph import Function, Instruction
+from ...ir.ops.linalg.pairs import complex_instruction
 from ...ir.records import record
-from ...ir.registry import OPS
+from ...ir.registry import OPS, Kind
 from ..control.loop_records import release_function
 from ..instrument.variants import PLAIN
 from ..llvm.emitter import Reg, constant, pointer
@@ -27,6 +28,7 @@ from ..llvm.target import Target
 from ..module.buffers import BufferPlace
 from ..module.writer import STACK_ARENA, ModuleWriter
 from ..nest.fusions import Fusions
+from .factorizations import OWN
 
 #: What a workspace is aligned to, wherever the caller's begins.
 _ALIGNMENT: Final = 64
@@ -58,6 +60,8 @@ class ExportedModule:
     workspaces: dict[str, int]
     #: The dtypes whose product functions are called.
     products: list[str]
+    #: The symbols of LAPACK's functions that are called.
+    lapack: list[str]
     #: What cannot leave the process, with the reason.
     refused: list[tuple[Instruction, str]]
     #: The function that gives memory back which is kept between calls; empty where none is.
@@ -88,6 +92,7 @@ def exported_module(functions: Sequence[ExportedFunction], target: Target, relea
         first.errors,
         {writer.exported.name: writer.workspace_bytes for writer in writers},
         sorted({kernel.product for kernel in first.kernels if kernel.product}),
+        sorted({symbol for kernel in first.kernels for symbol in kernel.lapack}),
         first.refused(),
         release if releasing else "",
     )
@@ -95,7 +100,7 @@ def exported_module(functions: Sequence[ExportedFunction], target: Target, relea
 
 class _FunctionWriter(ModuleWriter):
     def __init__(self, exported: ExportedFunction, target: Target, shared: _FunctionWriter | None) -> None:
-        super().__init__(exported.function, Fusions(target), PLAIN, ())
+        super().__init__(exported.function, Fusions(target, lapack=lambda: OWN), PLAIN, ())
         self.exported = exported
         self.prefix = f"{exported.name}."  # no name in C has a dot
         self.arguments = len(exported.function.params) - len(exported.captured)
@@ -128,13 +133,11 @@ class _FunctionWriter(ModuleWriter):
 
     def refused(self) -> list[tuple[Instruction, str]]:
         """The instructions of the module that need this process, each with what they need."""
-        refused = [(call.instruction, "runs in Python") for call in self.host_calls]
+        refused = [(call.instruction, _reason(call.instruction)) for call in self.host_calls]
         for kernel in self.kernels:
             if kernel.instruction is None:
                 continue
-            if kernel.lapack:
-                refused.append((kernel.instruction, "calls LAPACK"))
-            elif kernel.instruction.op.native is not None or calls_addresses(kernel.code):
+            if kernel.instruction.op.native is not None or calls_addresses(kernel.code):
                 inside = [
                     inner
                     for region in kernel.instruction.regions
@@ -180,3 +183,9 @@ class _FunctionWriter(ModuleWriter):
         if place.kind == "input" and place.index >= self.arguments:
             return f"@{self.captured[place.index - self.arguments]}"
         return f"%{place.kind}{place.index}"
+
+
+def _reason(instruction: Instruction) -> str:
+    """What an instruction needs that is not native code."""
+    linear_algebra = complex_instruction(instruction).op.kind is Kind.LINALG
+    return "calls LAPACK" if linear_algebra else "runs in Python"

@@ -12,6 +12,7 @@ from typing import TypeAlias
 from ...ir.access import resolve
 from ...ir.content import attributes
 from ...ir.graph import Instruction, Value
+from ...ir.lapack.library import LapackLibrary
 from ...ir.records import record
 from ...ir.registry import Kind
 from ..llvm.declarations import Declarations
@@ -37,6 +38,11 @@ class LoweringContext:
     def target(self) -> Target:
         """The CPU that code is generated for."""
         return self.fusions.target
+
+    @property
+    def lapack(self) -> LapackLibrary | None:
+        """The LAPACK that kernels call."""
+        return self.fusions.lapack()
 
     @property
     def parameters(self) -> ScheduleParameters:

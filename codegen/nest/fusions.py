@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...ir.content import NoContent, attributes, content
 from ...ir.graph import Instruction
+from ...ir.lapack.library import LapackLibrary, library
 from ..kernels.kernel import Kernel
 from ..llvm.declarations import Declarations
 from ..llvm.target import Target
@@ -22,10 +25,16 @@ from .writing.transposed_reads import TileWriter, tiles_of
 
 
 class Fusions:
-    """The nests of a module's fusions, and what they ask of memory, which is the same for equal fusions."""
+    """The nests of a module's fusions, and what they ask of memory, which is the same for equal fusions.
+    `lapack` is asked for the library that kernels of linear algebra call."""
 
-    def __init__(self, target: Target, parameters: ScheduleParameters = OPTIMIZED.parameters) -> None:
-        self.target, self.parameters = target, parameters
+    def __init__(
+        self,
+        target: Target,
+        parameters: ScheduleParameters = OPTIMIZED.parameters,
+        lapack: Callable[[], LapackLibrary | None] = library,
+    ) -> None:
+        self.target, self.parameters, self.lapack = target, parameters, lapack
         self._nests: dict[Instruction, Nest] = {}
         self._contents: dict[Instruction, str] = {}
         self._workspaces: dict[str | Instruction, int] = {}

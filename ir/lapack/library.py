@@ -40,6 +40,7 @@ class LapackLibrary:
         find: gives the address of a function by its name in LAPACK's documents, 0 where it has none.
         get_threads: the address of what tells the number of its threads, 0 where it has none.
         set_threads: the same of what sets it.
+        blocks_from: the rows of square matrices from which blocks around its functions pay.
     """
 
     source: str
@@ -47,6 +48,7 @@ class LapackLibrary:
     find: Callable[[str], int]
     get_threads: int = 0
     set_threads: int = 0
+    blocks_from: int = 256
 
 
 @functools.lru_cache(maxsize=1)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..codegen.export.emission import Emission, LinkGroup, emit, size_type
+from ..codegen.export.factorizations import routine_texts
 from ..codegen.export.functions import ExportedFunction, ExportedModule, exported_module
 from ..codegen.export.levels import Level, dispatch_text, for_cpu, release_text
 from ..codegen.export.support import RUNTIME_EXPORTS, RUNTIME_TEXT, product_texts, queries_text
@@ -120,7 +121,8 @@ def _all_errors(written: Sequence[ExportedModule]) -> tuple[list[str], list[int]
 
 
 def _code(module: ExportedModule, target: Target, *, level: bool = False) -> LinkGroup:
-    """A module with the products that it calls; of a `level` each function says what it is for."""
+    """A module with the products and factorizations that it calls; of a `level` each function says what it
+    is for."""
 
     def text(plain: str) -> str:
         return for_cpu(plain, target) if level else plain
@@ -131,7 +133,8 @@ def _code(module: ExportedModule, target: Target, *, level: bool = False) -> Lin
         )
         for dtype in module.products
     ]
-    return LinkGroup([text(module.text), *products], module.exports)
+    routines = [text(part) for part in routine_texts(module.lapack, target)]
+    return LinkGroup([text(module.text), *products, *routines], module.exports)
 
 
 def _levels(

@@ -26,8 +26,7 @@ from ..parallel_for import context_of, task_function
 from .calls import Caller, one_thread
 from .problem import aligned
 
-#: Rows from which blocks pay, and the columns of a block. Measured on Zen 5.
-LEAST_ROWS: Final = 256
+#: Columns of a block. Measured on Zen 5.
 BLOCK: Final = 64
 #: Bytes for what tasks are told: the block's first column, and the address of the matrix.
 _STATE_BYTES: Final = 64
@@ -35,11 +34,11 @@ _STATE_BYTES: Final = 64
 _FLOPS: Final = 16.0
 
 
-def is_large(instruction: Instruction) -> bool:
-    """Whether `instruction` is of real square matrices that are large enough."""
+def is_large(instruction: Instruction, lapack: LapackLibrary) -> bool:
+    """Whether `instruction` is of real square matrices that are large enough for blocks."""
     a = instruction.operands[0]
     rows, columns = a.shape[-2:]
-    return bool(rows == columns >= LEAST_ROWS and a.dtype in (FLOAT32, FLOAT64))
+    return bool(rows == columns >= lapack.blocks_from and a.dtype in (FLOAT32, FLOAT64))
 
 
 class BlockedFactorization(abc.ABC):

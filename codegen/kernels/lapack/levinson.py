@@ -3,71 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 from ....ir.graph import Instruction
 from ...llvm.emitter import Reg, constant
 from ...llvm.registers import Number
+from .elements import Elements, Parts
 from .problem import Problem, WorkspaceParts
 
-#: A real number, or the parts of a complex one.
-Parts: TypeAlias = list[Reg]
 
-
-class _Recursion:
+class _Recursion(Elements):
     """Writes Levinson's recursion: see the op, whose names it has."""
 
     def __init__(self, p: Problem) -> None:
-        self.p, self.w = p, p.w
+        super().__init__(p.w, p.dtype, p.parts)
+        self.p = p
         self.size, self.columns = p.instruction.operands[1].shape[-2:]
         self.line, self.right = p.operands
         self.x = p.results[0]
         parts = _parts(p.instruction, p.bytes)
         self.first, self.last = (p.place(start) for start in parts.start.values())
-
-    # -- arithmetic -------------------------------------------------------------------------------
-
-    def load(self, pointer: str, element: Number) -> Parts:
-        value = self.p.load(pointer, element)
-        return [value] if self.p.parts == 1 else [self.w.extract(value, part) for part in range(2)]
-
-    def store(self, value: Parts, pointer: str, element: Number) -> None:
-        place = self.p.at(pointer, element)
-        for part, number in enumerate(value):
-            self.w.store(number, self.w.offset(place, self.p.dtype, part))
-
-    def number(self, value: float) -> Parts:
-        return [constant(part, self.p.dtype) for part in (value, 0.0)[: self.p.parts]]
-
-    def add(self, x: Parts, y: Parts) -> Parts:
-        return [self.w.add(a, b) for a, b in zip(x, y, strict=True)]
-
-    def sub(self, x: Parts, y: Parts) -> Parts:
-        return [self.w.sub(a, b) for a, b in zip(x, y, strict=True)]
-
-    def mul(self, x: Parts, y: Parts) -> Parts:
-        w = self.w
-        if self.p.parts == 1:
-            return [w.mul(x[0], y[0])]
-        (a, b), (c, d) = x, y
-        return [w.sub(w.mul(a, c), w.mul(b, d)), w.add(w.mul(a, d), w.mul(b, c))]
-
-    def inverse(self, x: Parts) -> Parts:
-        """1 / x; of a complex number by the larger part, so that squares do not overflow."""
-        w = self.w
-        if self.p.parts == 1:
-            return [w.div(1.0, x[0])]
-        a, b = x
-        real_is_larger = w.ge(w.abs(a), w.abs(b))
-        large, small = w.select(real_is_larger, a, b), w.select(real_is_larger, b, a)
-        ratio = w.div(small, large)
-        scaled = w.div(1.0, w.add(large, w.mul(small, ratio)))
-        other = w.mul(ratio, scaled)
-        return [w.select(real_is_larger, scaled, other), w.neg(w.select(real_is_larger, other, scaled))]
-
-    def is_zero(self, x: Parts) -> Reg:
-        zeros = [self.w.eq(part, 0.0) for part in x]
-        return zeros[0] if len(zeros) == 1 else self.w.and_(*zeros)
 
     # -- the recursion ------------------------------------------------------------------------------
 
@@ -79,7 +33,7 @@ class _Recursion:
     def sums(self, count: Reg, terms: list[tuple[int, str, int, Number]]) -> list[Parts]:
         """For each (sign, pointer, step, start) of `terms` the sum over i below `count` of the diagonal
         ``count - i``, or for another sign ``-1 - i``, times element ``start + step i``."""
-        w, parts = self.w, self.p.parts
+        w, parts = self.w, self.parts
         zero = self.number(0.0)
 
         def term(i: Reg, totals: list[Reg]) -> Sequence[Reg]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ....ir.graph import Instruction, Value
-from ....ir.lapack.library import LapackLibrary, library
+from ....ir.lapack.library import LapackLibrary
 from ....ir.ops.linalg.cholesky import CHOLESKY
 from ....ir.ops.linalg.lu import LU
 from ....ir.ops.linalg.pairs import complex_instruction
@@ -32,7 +32,7 @@ _FLOPS: Final = 8.0
 def lapack_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel | None:
     """One matrix of the batch after the other; None where the op or LAPACK is not there."""
     instruction = complex_instruction(instruction)
-    chosen = _factorization(instruction)
+    chosen = _factorization(instruction, context)
     if chosen is None:
         return None
     factorization, lapack = chosen
@@ -117,9 +117,11 @@ def _matrix_at(w: FunctionWriter, number: int, value: Value, batch_rank: int, in
     return w.offset(f"%b{number}", dtype, w.mul(index, parts * math.prod(value.shape[batch_rank:])))
 
 
-def _factorization(instruction: Instruction) -> tuple[Factorization, LapackLibrary] | None:
+def _factorization(
+    instruction: Instruction, context: LoweringContext
+) -> tuple[Factorization, LapackLibrary] | None:
     factorization, a = FACTORIZATIONS.get(instruction.op.name), instruction.operands[0]
-    lapack = library() if factorization is not None and a.dtype.char in "fdFD" else None
+    lapack = context.lapack if factorization is not None and a.dtype.char in "fdFD" else None
     if factorization is None or lapack is None:
         return None
     if not all(lapack.find(routine(name, *dtype_of(a))) for name in factorization.names):
@@ -132,7 +134,11 @@ def _blocked(
 ) -> BlockedFactorization | None:
     """How large matrices are factored by blocks; None of others, and of what LAPACK does alone."""
     writer = _BLOCKED.get(instruction.op)
-    return None if writer is None or not is_large(instruction) else writer(name, instruction, context, lapack)
+    return (
+        None
+        if writer is None or not is_large(instruction, lapack)
+        else writer(name, instruction, context, lapack)
+    )
 
 
 def _message(instruction: Instruction, factorization: Factorization) -> str:
@@ -148,7 +154,7 @@ def _message(instruction: Instruction, factorization: Factorization) -> str:
 def lapack_workspace(instruction: Instruction, context: LoweringContext) -> int:
     """Bytes that the kernel works in."""
     instruction = complex_instruction(instruction)
-    chosen, a = _factorization(instruction), instruction.operands[0]
+    chosen, a = _factorization(instruction, context), instruction.operands[0]
     if chosen is None or a.type.size == 0:
         return 0
     blocked = _blocked("", instruction, context, chosen[1])

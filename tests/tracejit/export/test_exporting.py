@@ -87,6 +87,45 @@ def test_memory_is_used_as_the_header_says(size, tmp_path):
     assert_same_bits(results, results_of_third)
 
 
+def factored(a, b):
+    """All kinds of factorizations."""
+    q, r = tj.linalg.qr(b)
+    return tj.linalg.cholesky(a @ a.T) @ tj.linalg.solve(a, b), tj.linalg.det(a), q, r
+
+
+@needs_compiler
+@pytest.mark.parametrize("size", of_today([35, 99], 10))
+def test_factorizations_stay_within_their_memory(size, tmp_path):
+    if shutil.which("valgrind") is None:
+        pytest.skip("there is no valgrind")
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(size=(size, size)) + 2 * np.eye(size), rng.normal(size=(size, 3))
+    exported = tj.jit(factored).export(tmp_path / "f", a, b, target="x86-64-v3")
+    assert set(exported.undefined) <= {"memcpy", "memset"}
+    program = compiled_program(exported, 0, tmp_path)
+    message, results = run_program(
+        exported, 0, ["valgrind", "-q", "--error-exitcode=9", str(program)], (a, b)
+    )
+    assert message == "success"
+    for result, expected in zip(results, factored(a, b), strict=True):
+        assert np.allclose(result, expected, rtol=1e-8)
+
+
+@needs_compiler
+def test_programs_run_with_sanitizers(tmp_path, monkeypatch):
+    monkeypatch.setenv("ASAN_OPTIONS", "detect_leaks=0")  # the program frees nothing
+    flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g"]
+    check = [COMPILER, *flags, "-x", "c", "-", "-o", str(tmp_path / "check")]
+    if subprocess.run(check, input=b"int main(void) { return 0; }", capture_output=True).returncode:
+        pytest.skip("the compiler has no sanitizers")
+    exported = tj.jit(lambda x: tj.sort(x @ x, 1)).export(tmp_path / "f", np.ones((33, 33)))
+    assert exported.functions[0].workspace_bytes > 0
+    x = np.random.default_rng(0).normal(size=(33, 33))
+    message, (result,) = run_program(exported, 0, [str(compiled_program(exported, 0, tmp_path, *flags))], x)
+    assert message == "success"
+    assert_same_bits([result], tj.jit(lambda x: tj.sort(x @ x, 1))(x))
+
+
 @needs_compiler
 def test_failures_are_messages_in_c(tmp_path):
     f = tj.jit(lambda x, i: x[i])
@@ -156,8 +195,8 @@ def test_what_needs_this_process_is_refused_with_lines(tmp_path):
     assert first == "export: f cannot run outside of this process:"
     line = f.__code__.co_firstlineno
     assert lines == [
-        f"  test_exporting.py:{line + 2}: pure_callback runs in Python",
         f"  test_exporting.py:{line + 1}: eigvalsh calls LAPACK",
+        f"  test_exporting.py:{line + 2}: pure_callback runs in Python",
     ]
     assert not list(tmp_path.iterdir())
 

@@ -1,0 +1,57 @@
+"""A function with the name and the arguments of one of LAPACK's, as LLVM text."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..kernels.lapack.calls import LETTERS
+from ..llvm.declarations import Declarations
+from ..llvm.emitter import Reg
+from ..llvm.loops import FunctionWriter
+from ..llvm.multiply_add import contracted
+from ..llvm.target import Target
+from .columns import Columns
+
+#: Arguments that are letters; the lengths of these texts come last.
+_TEXTS: Final = ("side", "uplo", "trans", "diag")
+#: The width of integers.
+INTEGER: Final = "i64"
+
+
+class Routine(Columns):
+    """Writes the function `name` for elements of `parts` numbers of `dtype`.
+
+    Matrices lie by columns, the first elements of which are as far from each other as the leading dimension
+    (``lda``) says.
+    """
+
+    def __init__(self, target: Target, dtype: str, parts: int, parameters: str) -> None:
+        self.declarations = Declarations()
+        super().__init__(FunctionWriter(self.declarations), target, dtype, parts)
+        self.parameters = parameters.split()
+
+    def integer(self, name: str) -> Reg:
+        """The integer argument `name`."""
+        return self.w.load(f"%{name}", INTEGER)
+
+    def is_letter(self, name: str, letter: str) -> Reg:
+        """Whether the argument `name` is a `letter`."""
+        return self.w.eq(self.w.load(f"%{name}", "u8"), ord(letter))
+
+    def element(self, matrix: str, row: Reg | int, column: Reg, leading: Reg) -> str:
+        """The pointer to an element of a matrix."""
+        return self.at(matrix, self.w.add(self.w.mul(column, leading), row))
+
+    def text(self, symbol: str) -> str:
+        """The function as `symbol`, once it is written."""
+        self.w.ret()
+        listed = [f"ptr %{name}" for name in self.parameters]
+        listed += [f"i64 %length_{name}" for name in self.parameters if name in _TEXTS]
+        function = self.w.function(f"void @{symbol}({', '.join(listed)})", "nounwind")
+        return contracted([*self.declarations.values(), function])
+
+
+def elements_of(name: str) -> tuple[str, tuple[str, int]]:
+    """LAPACK's `name` without its first letter, and the elements that this stands for."""
+    kinds = {letter: kind for kind, letter in LETTERS.items()}
+    return name[1:], kinds[name[0]]
