@@ -1,4 +1,4 @@
-"""Functions that take and return numbers by value, around exported functions."""
+"""Functions with the signatures that callers ask for, around exported functions."""
 
 from __future__ import annotations
 
@@ -32,6 +32,58 @@ class Adapter:
     packed: bool
     user_data: bool
     workspace: int
+
+
+@record
+class ArrayAdapter:
+    """A function `name` that calls the exported function `program` with pointers, and returns its status.
+
+    Attributes:
+        result: the dtype of the status; it is -1 where a count is wrong.
+        counts: the dtypes of numbers that come before the pointers, with what they must be.
+        pointers: how many pointers to arguments and results there are.
+        user_data: whether a pointer follows that nobody reads.
+        workspace: the bytes that the program needs, which are on the stack.
+    """
+
+    name: str
+    program: str
+    result: str
+    counts: tuple[tuple[str, int], ...]
+    pointers: int
+    user_data: bool
+    workspace: int
+
+
+def array_adapter_text(adapter: ArrayAdapter) -> str:
+    """The LLVM text of `adapter`."""
+    result, lines, workspace = LLVM_SCALAR[adapter.result], ["  %right0 = add i1 0, 1"], "null"
+    if adapter.workspace:
+        lines.append(f"  %workspace = alloca [{adapter.workspace} x i8], align 64")
+        workspace = "%workspace"
+    for number, (dtype, count) in enumerate(adapter.counts):
+        lines += [
+            f"  %same{number} = icmp eq {LLVM_SCALAR[dtype]} %count{number}, {count}",
+            f"  %right{number + 1} = and i1 %right{number}, %same{number}",
+        ]
+    arrays = [f"ptr %array{number}" for number in range(adapter.pointers)]
+    status = "%status"
+    if result != "i32":
+        status = "%wide"
+    lines += [
+        f"  br i1 %right{len(adapter.counts)}, label %call, label %wrong",
+        "call:",
+        f"  %status = call i32 @{adapter.program}({', '.join([*arrays, f'ptr {workspace}'])})",
+        *[f"  %wide = sext i32 %status to {result}"] * (result != "i32"),
+        f"  ret {result} {status}",
+        "wrong:",
+        f"  ret {result} -1",
+    ]
+    parameters = [f"{LLVM_SCALAR[dtype]} %count{number}" for number, (dtype, _) in enumerate(adapter.counts)]
+    parameters += [*arrays, *["ptr %user_data"] * adapter.user_data]
+    declaration = f"declare i32 @{adapter.program}({', '.join(['ptr'] * (adapter.pointers + 1))})"
+    head = f"define {result} @{adapter.name}({', '.join(parameters)}) nounwind {{"
+    return "\n".join([declaration, head, *lines, "}"])
 
 
 def adapter_text(adapter: Adapter) -> str:

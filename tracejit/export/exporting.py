@@ -10,11 +10,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
+from ..codegen.export.casadi import casadi_text
+from ..codegen.export.emission import LinkGroup
 from ..codegen.export.levels import LEVELS
 from ..codegen.export.targets import export_target
 from ..codegen.llvm.target import Target
 from ..ir.errors import ArgumentError
 from ..jitted.function import JitFunction
+from .casadi import casadi_programs
 from .compiling import CompiledPrograms, compiled
 from .exported import Exported
 from .header import header_text
@@ -22,6 +25,7 @@ from .identifiers import checked_name
 from .linking import library_suffix, link_shared
 from .manifest import manifest_text
 from .programs import Derivatives, programs_of
+from .prototypes import CPrototype
 
 #: The ends of files' names, by kind.
 _SUFFIXES: Final = {"object": ".o", "shared": ".so", "llvm": ".ll", "asm": ".s"}
@@ -32,6 +36,7 @@ def export(
     path: str | os.PathLike[str],
     specs: Sequence[Any],
     derivatives: Derivatives,
+    casadi: int | None,
     target: str | Sequence[str],
     kind: str,
 ) -> Exported:
@@ -44,7 +49,15 @@ def export(
     name = checked_name(place.name)
     machines = _machines(target)
     programs = programs_of(name, function, specs, derivatives)
-    code = compiled(name, programs, machines, kind)
+    wrapped = [] if casadi is None else casadi_programs(name, function, specs, programs[0], casadi)
+    programs += [each.program for each in wrapped]
+
+    def adapt(prototypes: Sequence[CPrototype]) -> list[LinkGroup]:
+        sizes = {prototype.name: prototype.workspace_bytes for prototype in prototypes}
+        functions = [each.function(sizes[each.program.name]) for each in wrapped]
+        return [LinkGroup([casadi_text(each)], each.exports) for each in functions]
+
+    code = compiled(name, programs, machines, kind, adapt)
     place.parent.mkdir(parents=True, exist_ok=True)
     suffix = library_suffix(machines[0]) if kind == "shared" else _SUFFIXES[kind]
     files = [place.with_name(name + end) for end in (suffix, ".h", ".json")]

@@ -24,6 +24,7 @@ class Exportable:
         grad: bool | int | Sequence[int] = False,
         jacobian: bool | int | Sequence[int] = False,
         hvp: bool | int | Sequence[int] = False,
+        casadi: int | None = None,
         target: str | Sequence[str] = "native",
         kind: str = "object",
     ) -> Exported:
@@ -34,7 +35,8 @@ class Exportable:
         and an ending: the code; ``.h``, with documented prototypes; ``.json``, with the same for programs.
         Beside the function, `grad` adds ``name_value_and_grad``, `jacobian` ``name_jacobian`` and `hvp`
         ``name_hvp`` (Hessian-vector products): by the first argument where they are True, else by those
-        numbered.
+        numbered. `casadi` adds ``name_casadi`` and its derivatives up to that order by the names that
+        CasADi's ``external`` looks for.
 
         `kind` is "object" (``.o``), "shared" (``.so``, which takes a linker: the system's, or Zig's from the
         extra ``export``), "llvm" or "asm". `target` is "native", or another machine: ``x86-64-v3``,
@@ -59,7 +61,7 @@ class Exportable:
         programs: Any = import_module(".programs", __package__)
         exporting: Any = import_module(".exporting", __package__)
         derivatives = programs.Derivatives(grad, jacobian, hvp)
-        exported: Exported = exporting.export(self, path, specs, derivatives, target, kind)
+        exported: Exported = exporting.export(self, path, specs, derivatives, casadi, target, kind)
         return exported
 
     def cfunc(self, *specs: Any, signature: str | None = None) -> FunctionPointer:
@@ -68,8 +70,12 @@ class Exportable:
         It takes pointers to arguments, results and a workspace, and returns a status, as a function that
         `export` writes. With a `signature` of C it takes and returns numbers: "double (double)",
         "double (double, void *)", or "double (int, double *, void *)" for numbers, or one array, behind a
-        pointer; NaN stands for failure then. It needs no GIL, runs in the thread that calls, and may be
-        called by several at a time. What the function captures are constants.
+        pointer; NaN stands for failure then. A signature that returns an integer, the status, takes pointers
+        to arguments and results, with the sizes of the first arrays before them (a call with others returns
+        -1): "int64_t (uint64_t, double *, double *, void *)".
+
+        It needs no GIL, runs in the thread that calls, and may be called by several at a time. What the
+        function captures are constants.
 
         Example:
             >>> import tracejit as tj

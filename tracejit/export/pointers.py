@@ -10,7 +10,7 @@ from typing import Any, Final
 from ..codegen.interface import Library
 from ..ir.errors import TracejitError
 from .prototypes import CPrototype
-from .signatures import NumberSignature
+from .signatures import Signature
 
 _NUMBERS: Final[dict[str, Any]] = {
     "double": ctypes.c_double,
@@ -18,6 +18,7 @@ _NUMBERS: Final[dict[str, Any]] = {
     "int": ctypes.c_int,
     "int32_t": ctypes.c_int32,
     "int64_t": ctypes.c_int64,
+    "uint64_t": ctypes.c_uint64,
 }
 #: The types of ctypes by those in C.
 _CTYPES: Final[dict[str, Any]] = {
@@ -32,15 +33,15 @@ class FunctionPointer:
 
     Attributes:
         address: where the function begins.
-        prototype: arguments and results of the function with status and workspace; where there is a signature
-            of numbers, `address` is that of a function around it.
-        signature: the signature of numbers, None without one.
+        prototype: arguments and results of the function with status and workspace; where there is a
+            signature, `address` is that of a function around it.
+        signature: the signature that was asked for, None without one.
     """
 
     def __init__(
         self,
         prototype: CPrototype,
-        signature: NumberSignature | None,
+        signature: Signature | None,
         messages: Sequence[str],
         library: Library,
         symbol: str,
@@ -59,7 +60,7 @@ class FunctionPointer:
 
     @property
     def workspace_bytes(self) -> int:
-        """The bytes that the workspace must have; 0 where there may be none, and for functions of numbers."""
+        """The bytes that the workspace must have; 0 where there may be none, and with a signature."""
         return 0 if self.signature is not None else self.prototype.workspace_bytes
 
     @property

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ..codegen.export.adapters import Adapter, adapter_text
+from ..codegen.export.adapters import Adapter, ArrayAdapter, adapter_text, array_adapter_text
 from ..codegen.export.emission import LinkGroup
 from ..codegen.interface import Library
 from ..codegen.llvm.target import host
@@ -20,7 +20,7 @@ from .identifiers import identifier
 from .pointers import FunctionPointer
 from .programs import Derivatives, ExportedProgram, programs_of
 from .prototypes import CPrototype
-from .signatures import NumberSignature, read_signature
+from .signatures import ArraySignature, NumberSignature, Signature, read_signature
 
 #: The largest workspace that a function of numbers has on the stack.
 _MOST_STACK_BYTES: Final = 1 << 16
@@ -36,8 +36,12 @@ def function_pointer(function: JitFunction, specs: Sequence[Any], signature: str
     def adapt(prototypes: Sequence[CPrototype]) -> list[LinkGroup]:
         if numbers is None:
             return []
-        adapter = _adapter(symbol, numbers, program, prototypes[0].workspace_bytes)
-        return [LinkGroup([adapter_text(adapter)], [symbol])]
+        workspace = prototypes[0].workspace_bytes
+        if isinstance(numbers, ArraySignature):
+            text = array_adapter_text(_array_adapter(symbol, numbers, program, workspace))
+        else:
+            text = adapter_text(_adapter(symbol, numbers, program, workspace))
+        return [LinkGroup([text], [symbol])]
 
     code = compiled(name, [program], [host()], adapt=adapt)
     release = [f"{name}_release"] * code.keeps_memory
@@ -67,20 +71,43 @@ def _adapter(name: str, signature: NumberSignature, program: ExportedProgram, wo
         len(results) == 1 and results[0].type.size == 1 and SHORT_NAME[results[0].dtype] == signature.result
     )
     if not (fits and one_number):
-        listed = ", ".join(
-            f"{name}: {param.type}" for name, param in zip(program.arguments, params, strict=True)
-        )
-        returned = ", ".join(str(result.type) for result in results)
-        raise ArgumentError(
-            f'cfunc: signature "{signature.text}" does not fit a function of ({listed}) with results '
-            f"({returned})"
-        )
-    if workspace > _MOST_STACK_BYTES:
-        raise ArgumentError(
-            f"cfunc: a function of numbers has its workspace on the stack, and this one needs {workspace} "
-            "bytes; leave signature out, and pass a workspace"
-        )
+        raise _misfit(signature, program)
+    _check_stack(workspace)
     return Adapter(
         name, program.name, dtypes, signature.result, signature.packed,
         signature.user_data, workspace,
     )  # fmt: skip
+
+
+def _array_adapter(
+    name: str, signature: ArraySignature, program: ExportedProgram, workspace: int
+) -> ArrayAdapter:
+    """The function of `signature` around `program`. Raises ArgumentError where it does not fit."""
+    params = program.function.params[: len(program.arguments)]
+    arrays = [*params, *program.function.results]
+    if tuple([SHORT_NAME[value.dtype] for value in arrays]) != signature.pointers:
+        raise _misfit(signature, program)
+    if len(signature.counts) > len(arrays):
+        raise _misfit(signature, program)
+    _check_stack(workspace)
+    counts = tuple([(dtype, value.type.size) for dtype, value in zip(signature.counts, arrays, strict=False)])
+    return ArrayAdapter(
+        name, program.name, signature.result, counts, len(arrays), signature.user_data, workspace
+    )
+
+
+def _misfit(signature: Signature, program: ExportedProgram) -> ArgumentError:
+    params = program.function.params[: len(program.arguments)]
+    listed = ", ".join(f"{name}: {param.type}" for name, param in zip(program.arguments, params, strict=True))
+    returned = ", ".join(str(result.type) for result in program.function.results)
+    return ArgumentError(
+        f'cfunc: signature "{signature.text}" does not fit a function of ({listed}) with results ({returned})'
+    )
+
+
+def _check_stack(workspace: int) -> None:
+    if workspace > _MOST_STACK_BYTES:
+        raise ArgumentError(
+            "cfunc: a function with a signature has its workspace on the stack, and this one needs "
+            f"{workspace} bytes; leave signature out, and pass a workspace"
+        )

@@ -97,7 +97,7 @@ def programs_of(
             f"export: {function._name} flushes denormals, which is a mode of the thread that calls; jit it "
             "without flush_denormals, and set the mode where it is called"
         )
-    subject = _Subject(name, function, _arguments(function, specs))
+    subject = _Subject(name, function, arguments_of(function, specs))
     programs = [_traced(subject, "", subject.label, function._fn, subject.args, _value_names)]
     if derivatives.grad is not False:
         programs.append(_gradient(subject, _argnums("grad", derivatives.grad, subject.args)))
@@ -174,7 +174,7 @@ def _hessian_vector_product(
 # -- arguments ------------------------------------------------------------------------------------
 
 
-def _arguments(function: JitFunction, specs: Sequence[Any]) -> tuple[Any, ...]:
+def arguments_of(function: JitFunction, specs: Sequence[Any]) -> tuple[Any, ...]:
     """`specs` as tracing takes them: types in place of arrays."""
     return tuple(
         [

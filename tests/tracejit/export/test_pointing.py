@@ -183,6 +183,24 @@ def test_other_numbers_by_value():
     assert pointer.ctypes(1.5, 3) == 4.5
 
 
+def test_arrays_with_their_sizes():
+    f = tj.jit(lambda x, y: (x + y[0], (x @ x).sum()))
+    x, y = np.array([1.0, 2.0]), np.array([3.0, 0.0, 0.0])
+    total, square = np.empty(2), np.empty(1)
+    places = [array.ctypes.data for array in (x, y, total, square)]
+    pointer = f.cfunc(
+        x, y, signature="int64_t (uint64_t, const double *, const double *, double *, double *, void *)"
+    )
+    assert pointer.ctypes(2, *places, None) == 0
+    assert (total.tolist(), square.tolist()) == ([4, 5], [5])
+    assert pointer.ctypes(3, *places, None) == -1
+    two = f.cfunc(x, y, signature="int (size_t, int, double *, double *, double *, double *)").ctypes
+    assert (two(2, 3, *places), two(2, 2, *places)) == (0, -1)
+    x[1] = 3
+    failing = tj.jit(lambda x: tj.ones(3)[x.astype(int)]).cfunc(x, signature="int (double *, double *)")
+    assert "out of bounds" in failing.status_message(failing.ctypes(x.ctypes.data, total.ctypes.data))
+
+
 def test_failure_of_numbers_is_nan():
     pointer = tj.jit(lambda x: tj.ones(3)[x.astype(int)]).cfunc(float, signature="double (double)")
     assert pointer.ctypes(2.0) == 1.0
@@ -195,6 +213,8 @@ def test_failure_of_numbers_is_nan():
         ("double x", "signature must be a C signature"),
         (3, "signature must be a C signature"),
         ("int (double)", "signature must be a C signature"),
+        ("int (double *)", "does not fit"),
+        ("int (int, int, int, double *, double *)", "does not fit"),
         ("double (double *)", "signature must be a C signature"),
         ("double (double, double)", r"does not fit a function of \(x: f64\[\]\) with results \(f64\[\]\)"),
         ("float (double)", "does not fit"),
