@@ -9,8 +9,8 @@ _CELL = "padding:1px 8px;font-family:monospace;white-space:pre"
 
 
 def table(rows: Sequence[Sequence[str]], *, head: bool) -> str:
-    """A table of texts; with `head`, the first row names the columns. Columns of words begin at their left, all
-    others end at their right."""
+    """A table of texts; with `head`, the first row names the columns. Columns of words begin at their left,
+    all others end at their right."""
     sides = ["left" if any(cell[:1].isalpha() or "@" in cell for cell in column[head:]) else "right"
              for column in zip(*rows, strict=True)]  # fmt: skip
     lines = []
