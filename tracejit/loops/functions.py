@@ -13,10 +13,11 @@ from types import CodeType, FunctionType
 from typing import Any, Final
 
 from ..frontend.bytecode import decode
+from ..frontend.definitions import complete, function_at, lambda_at
 from ..frontend.rewritten import forgotten_with, original, stands_for
 from ..ir.process.locks import ForkLock
 from .expressions import RUNTIME
-from .rewriting import FunctionRewriter, Statement, complete
+from .rewriting import FunctionRewriter, Statement
 from .syntax import refusal
 
 _LOCK: Final = ForkLock()
@@ -121,6 +122,8 @@ def rewritten_code(function: FunctionType, *, inside: bool) -> CodeType | str:
 def _rewrite(function: FunctionType, code: CodeType, *, inside: bool) -> CodeType | str:
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         return f"{function.__qualname__} is a generator or a coroutine"
+    if code.co_name == "<lambda>" and not inside:
+        return f"{function.__qualname__} is a lambda"
     parsed = _parsed(function, code)
     if isinstance(parsed, str):
         return parsed
@@ -182,28 +185,17 @@ def _finished(code: CodeType, source: CodeType, statements: list[Statement], *, 
 
 
 def _parsed(function: FunctionType, code: CodeType) -> tuple[ast.Module, ast.FunctionDef] | str:
-    """The syntax tree of `function` in a module of its own, with the lines and columns of its file."""
+    """The syntax tree of `function` in a module of its own, with the lines of its file."""
     name = function.__qualname__
-    if code.co_name == "<lambda>":
-        return f"{name} is a lambda"
-    # what `inspect.getsourcelines` does, without its look at every module that is loaded
     linecache.checkcache(code.co_filename)
     lines, first = linecache.getlines(code.co_filename, function.__globals__), code.co_firstlineno
     if not 0 < first <= len(lines):
         return f"the source of {name} is not there"
-    text = "".join(inspect.getblock(lines[first - 1 :]))
-    indented = text[:1].isspace()
-    try:
-        module = ast.parse(f"if 1:\n{text}" if indented else text)
-    except SyntaxError:
-        return f"the source of {name} cannot be read"
-    body = module.body[0].body if indented else module.body  # type: ignore[attr-defined]
-    definition = body[0]
-    if not isinstance(definition, ast.FunctionDef) or definition.name != code.co_name:
-        return f"the source of {name} is not that of a function"
-    ast.increment_lineno(module, first - 1 - indented)
+    definition = lambda_at(code, lines) if code.co_name == "<lambda>" else function_at(original(code), lines)
+    if isinstance(definition, str):
+        return f"the source of {name} {definition}"
     wrapped = _wrapped(definition, function, code)
-    if original(code) is code:
+    if original(code) is code or code.co_name == "<lambda>":
         same = _compiled(wrapped, function, code)
         if same is None or _outline(same) != _outline(code):
             return f"the source of {name} has changed since it was loaded"

@@ -12,10 +12,10 @@ The inner functions share the variables of the outer one, by ``nonlocal``. Jumps
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Sequence
 from typing import Any
 
+from ..frontend.definitions import complete
 from ..ir.records import record
 from .exits import FLAG, RETURNED, Exits, lower_block, set_flag
 from .expressions import RUNTIME, Everywhere, InLoops, Iterations, call, operator_name, thunk
@@ -156,7 +156,7 @@ class FunctionRewriter:
         exits = Exits(self._next(), outer.returned, outer)
         body, _ = lower_block(loop.body, exits, self._lower_loop)
         orelse, _ = lower_block(loop.orelse, outer, self._lower_loop)
-        node = copy.copy(loop)
+        node = ast.copy_location(type(loop)(**dict(ast.iter_fields(loop))), loop)
         node.body, node.orelse = body, []
         result: list[ast.stmt] = [node]
         if exits.skips:
@@ -335,12 +335,6 @@ def _function(
     complete(function)
     ast.copy_location(function, at)
     return ast.fix_missing_locations(function)
-
-
-def complete(definition: ast.stmt) -> None:
-    """Give a definition the fields that the running Python asks for."""
-    if "type_params" in definition._fields:
-        definition.type_params = []  # type: ignore[attr-defined]
 
 
 def _never_assigned(names: list[str], at: ast.AST) -> ast.stmt:
