@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Final
+from importlib import import_module
+from typing import Any, Final
 
 from ...ir.graph import Instruction
+from ...ir.passes.loops.register_state import lane_cycles
+from ...ir.passes.loops.scalar_maps import is_scalar_map
 from ...ir.registry import Kind
 from ..kernels.kernel import Kernel
 from ..kernels.lowering import Lowering, LoweringContext
-from ..kernels.scan.element_loop import element_loop_kernel
-from .lane_maps import lane_map_kernel, lane_map_workspace
 from .register_loops import register_kernel
-from .scalar_maps import scalar_map_kernel
+
+
+def _loaded(module: str) -> Any:
+    """A module of kernels that few loops have; those of matrices come with it."""
+    return import_module(module, __package__)
 
 
 def scan_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel | None:
     """A scan in registers; None where it is written over memory (`regions`)."""
-    return (
-        scalar_map_kernel(name, instruction, context)
-        or lane_map_kernel(name, instruction, context)
-        or register_kernel(name, instruction, context)
-        or element_loop_kernel(name, instruction, context)
-    )
+    kernel: Kernel | None = None
+    if is_scalar_map(instruction):
+        kernel = _loaded(".scalar_maps").scalar_map_kernel(name, instruction, context)
+    if kernel is None and lane_cycles(instruction) is not None:
+        kernel = _loaded(".lane_maps").lane_map_kernel(name, instruction, context)
+    if kernel is None:
+        kernel = register_kernel(name, instruction, context)
+    if kernel is None:
+        kernel = _loaded("..kernels.scan.element_loop").element_loop_kernel(name, instruction, context)
+    return kernel
+
+
+def _workspace(instruction: Instruction, context: LoweringContext) -> int:
+    if lane_cycles(instruction) is None:
+        return 0
+    nbytes: int = _loaded(".lane_maps").lane_map_workspace(instruction, context)
+    return nbytes
 
 
 CONTROL_FLOW: Final = Lowering((Kind.SWITCH, Kind.WHILE, Kind.REWIND), register_kernel)
-SCAN: Final = Lowering((Kind.SCAN,), scan_kernel, workspace=lane_map_workspace)
+SCAN: Final = Lowering((Kind.SCAN,), scan_kernel, workspace=_workspace)

@@ -12,6 +12,7 @@ from types import CodeType, FunctionType
 from typing import Any, Final
 
 from ..frontend.bytecode import decode
+from ..ir.process.collector import collector_paused
 from .reports import MANY_OPERATIONS, LoopReport, Session, tracing_loops
 
 _LOOP_OPCODES: Final = frozenset(
@@ -123,8 +124,9 @@ def loops_traced(
         yield lambda operations: ()
         return
     session = Session(mode, label, checkpoint_every)
-    rewriting: Any = import_module(".functions", __package__)  # for those who write loops
-    import_module(".statements", __package__)
+    with collector_paused():  # what is loaded stays
+        rewriting: Any = import_module(".functions", __package__)  # for those who write loops
+        import_module(".statements", __package__)
     with rewriting.Converted(rewritten) as converted, tracing_loops(session):
         unread = {
             f"{code.co_filename.replace(chr(92), '/').rsplit('/', 1)[-1]}:{code.co_firstlineno}": reason

@@ -260,6 +260,11 @@ def _numpy_array(function: Any, ours: Any) -> Any:
     return call
 
 
+def _deferred(name: str) -> Callable[..., Any]:
+    """A function of ours that loads at first use."""
+    return lambda *arguments, **options: getattr(array, name)(*arguments, **options)
+
+
 def _numpy_full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **options: Any) -> Any:
     """``numpy.full``, of a traced number too."""
     if options or not (is_traced(fill_value) or any(map(is_traced, tree_leaves(fill_value)))):
@@ -324,8 +329,8 @@ EVERYWHERE: Final[dict[Any, Any]] = {
     np.array: _numpy_array(np.array, creation.array),
     np.asarray: _numpy_array(np.asarray, creation.asarray),
     np.asanyarray: _numpy_array(np.asanyarray, creation.asarray),
-    np.ascontiguousarray: _numpy_array(np.ascontiguousarray, array.ascontiguousarray),
-    np.asfortranarray: _numpy_array(np.asfortranarray, array.asfortranarray),
+    np.ascontiguousarray: _numpy_array(np.ascontiguousarray, _deferred("ascontiguousarray")),
+    np.asfortranarray: _numpy_array(np.asfortranarray, _deferred("asfortranarray")),
     np.full: _numpy_full,
     np.vectorize: _numpy_vectorize,
     np.r_: _NumpyIndexed(np.r_, "r_"),
