@@ -149,7 +149,12 @@ class _Attempt:
 
         names = [f"x{i}" for i in range(len(types) + 1)]
         counter = TensorType(INT64, ())
-        traced(tracer, scratch, [counter, *types], names, [True, *weak], repeats=True)
+        session = CURRENT.session
+        around, session.untyped = session.untyped, session.untyped.union(self.undefined)
+        try:
+            traced(tracer, scratch, [counter, *types], names, [True, *weak], repeats=True)
+        finally:
+            session.untyped = around
         for name in self.undefined:
             content, numbers = seen[name]
             if content.value is UNDEFINED:

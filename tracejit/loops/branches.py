@@ -19,7 +19,7 @@ from ..ir.registry import OPS, Kind
 from ..state import STATE
 from ..tracing.regions import apply_with_regions, replay
 from ..tracing.tracer import tracing
-from .reports import LoopError
+from .reports import CURRENT, LoopError
 from .rewriting import Statement
 from .variables import (
     UNDEFINED,
@@ -176,7 +176,8 @@ def _kept(name: str, first: Content, second: Content) -> _Kept | None:
         if is_returned(name) and (first.structure is not None or second.structure is not None):
             return None
         if a is UNDEFINED or b is UNDEFINED:
-            return _Kept(UNDEFINED)
+            typed = first.structure is not None or second.structure is not None
+            return None if typed and name in CURRENT.session.untyped else _Kept(UNDEFINED)
         raise LoopError(f"{called(name)} is {_shown(a)} in one branch and {_shown(b)} in the other")
     if first.structure != second.structure:
         raise LoopError(

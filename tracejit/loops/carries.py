@@ -20,7 +20,7 @@ from ..ir.types import TensorType
 from ..state import STATE
 from ..tracing.regions import RegionTracer
 from .iterations import Steps
-from .reports import LoopError
+from .reports import CURRENT, LoopError
 from .rewriting import Statement
 from .variables import (
     UNDEFINED,
@@ -90,6 +90,8 @@ def has_steps(loop: LoopStatement) -> bool:
     if not unknown or (steps is not None and isinstance(steps.count, int)):
         return True
     if isinstance(STATE.tracer, RegionTracer):
+        if CURRENT.session.untyped.issuperset(unknown):
+            return True
         raise LoopError(f"{unknown[0]} has no value before the loop, which may have no steps")
     if steps is not None:
         return bool(steps.count > 0)
@@ -115,7 +117,7 @@ def zero_of(leaf: Any, is_number: bool) -> Any:
     if not isinstance(leaf, (Tensor, np.ndarray, np.generic)):
         return type(leaf)(0)
     if is_number:
-        return 0 if leaf.dtype.kind == "i" else 0.0
+        return {"i": 0, "c": 0j}.get(leaf.dtype.kind, 0.0)
     return filled(0, leaf.shape, leaf.dtype)
 
 

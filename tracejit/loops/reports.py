@@ -51,6 +51,9 @@ class Session:
         self.memories: list[Any] = []
         #: Arguments of rank 0 that are written in place.
         self.scalars: list[Any] = []
+        #: Variables without a value before a loop, while a step is run for their types alone: there a branch
+        #: or a loop that may give them one does.
+        self.untyped: frozenset[str] = frozenset()
         #: By tracer, the lists and dicts that its code has made, by identity.
         self._fresh: weakref.WeakKeyDictionary[Any, set[int]] = weakref.WeakKeyDictionary()
         self._reports: dict[LoopReport, None] = {}
