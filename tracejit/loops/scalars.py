@@ -9,7 +9,7 @@ import numpy as np
 from ..array.elementwise import arithmetic
 from ..eager.dispatch import apply
 from ..eager.tensor import Tensor
-from ..ir.dtypes import BOOL, FLOAT64, INT64, DType
+from ..ir.dtypes import BOOL, COMPLEX128, FLOAT64, INT64, DType
 from ..ir.registry import OPS
 from ..state import STATE
 from ..tracing.regions import RegionTracer
@@ -52,6 +52,19 @@ def as_float(*arguments: Any) -> Any:
     if len(arguments) != 1 or not is_traced(arguments[0]):
         return float(*arguments)
     return python_number(arguments[0], FLOAT64)
+
+
+def as_complex(*arguments: Any) -> Any:
+    """``complex(real, imag)``, for traced scalars a traced number."""
+    if not 1 <= len(arguments) <= 2 or not any(map(is_traced, arguments)):
+        return complex(*arguments)
+    if len(arguments) == 1 and arguments[0].dtype.kind == "c":
+        return python_number(arguments[0], COMPLEX128)
+    if any(isinstance(part, complex) or (is_traced(part) and part.dtype.kind == "c") for part in arguments):
+        raise LoopError("complex() gets a complex part")
+    number = apply(OPS["complex"], tuple(map(as_float, (*arguments, 0.0)[:2])), {})
+    STATE.tracer.mark_weak(number._data)
+    return number
 
 
 def as_bool(*arguments: Any) -> Any:

@@ -1,10 +1,11 @@
-"""Functions of Python, ``math`` and NumPy that take numbers, for traced scalars: ``min``, ``math.sqrt``,
-``numpy.float32``.
+"""Functions of Python, ``math``, ``cmath`` and NumPy that take numbers, for traced scalars: ``min``,
+``math.sqrt``, ``numpy.float32``.
 """
 
 from __future__ import annotations
 
 import builtins
+import cmath
 import functools
 import math
 import operator
@@ -23,7 +24,7 @@ from ..ir.registry import OPS
 from ..pytree import tree_leaves
 from ..state import STATE
 from .lists import StackedList
-from .scalars import as_bool, as_float, as_int, python_number, truth
+from .scalars import as_bool, as_complex, as_float, as_int, python_number, truth
 from .variables import is_traced
 
 #: The package; the name `array` of its parent is that of a function.
@@ -32,7 +33,10 @@ _RELATIVE: Final = 1e-9  # the default of math.isclose
 
 
 def _of_floats(
-    python: Callable[..., Any], function: Callable[..., Any], as_result: Callable[..., Any] = as_float
+    python: Callable[..., Any],
+    function: Callable[..., Any],
+    as_result: Callable[..., Any] = as_float,
+    as_argument: Callable[..., Any] = as_float,
 ) -> Any:
     """`python`, which takes floats, by `function` for traced ones."""
 
@@ -40,7 +44,7 @@ def _of_floats(
     def call(*arguments: Any, **options: Any) -> Any:
         if not any(map(is_traced, arguments)):
             return python(*arguments, **options)
-        return as_result(function(*map(as_float, arguments), **options))
+        return as_result(function(*map(as_argument, arguments), **options))
 
     return call
 
@@ -178,8 +182,16 @@ def _table() -> dict[Any, Any]:
     return functions
 
 
-#: What stands in for a function of the module ``math``.
+#: What stands in for a function of the modules ``math`` and ``cmath``.
 MATH: Final[dict[Any, Any]] = _table()
+for _name in (
+    "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "log", "log10", "sin", "sinh",
+    "sqrt", "tan", "tanh",
+):  # fmt: skip
+    MATH[getattr(cmath, _name)] = _of_floats(
+        getattr(cmath, _name), _log if _name == "log" else getattr(array, _name), as_complex, as_complex
+    )
+MATH[cmath.phase] = _of_floats(cmath.phase, array.angle, as_float, as_complex)
 
 
 def _extreme(compare: Callable[[Any, Any], Any], function: Any) -> Any:
@@ -381,6 +393,7 @@ STAND_INS: Final[dict[Any, Any]] = {
     builtins.int: as_int,
     builtins.float: as_float,
     builtins.bool: as_bool,
+    builtins.complex: as_complex,
     **EVERYWHERE,
     **MATH,
 }

@@ -22,7 +22,7 @@ from .reports import LoopError
 UNDEFINED: Final = type("Undefined", (), {"__repr__": lambda self: "undefined"})()
 #: What `sys.getrefcount` says of what only a cell refers to: the cell, and the call's argument.
 _REFERENCES: Final = 2
-_NUMERIC: Final = (Tensor, np.ndarray, np.generic, bool, int, float)
+_NUMERIC: Final = (Tensor, np.ndarray, np.generic, bool, int, float, complex)
 
 
 class Variables:
@@ -95,7 +95,7 @@ class Content:
 
 def content_of(value: Any) -> Content:
     """`value` taken apart."""
-    if type(value) in (bool, int, float) or isinstance(value, Tensor):
+    if type(value) in (bool, int, float, complex) or isinstance(value, Tensor):
         leaves, structure = flatten(value)
         return Content(value, leaves, structure)
     if value is None or value is UNDEFINED or isinstance(value, str) or callable(value):
