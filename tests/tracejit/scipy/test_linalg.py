@@ -158,6 +158,48 @@ def test_functions_of_batches(wrap: Any) -> None:
         np.testing.assert_allclose(wrap(tj.vmap(function))(batch), single, rtol=1e-11, atol=1e-11)
 
 
+@EITHER
+@pytest.mark.parametrize("size", [1, 2, 3, 40])
+def test_matrices_without_real_roots_and_logarithms(wrap: Any, size: int) -> None:
+    """NaN, and for them alone."""
+    matrix = np.random.default_rng(size).standard_normal((size, size))
+    negative = matrix @ np.diag(np.arange(size) - 0.5) @ np.linalg.inv(matrix)
+    fine = matrix @ matrix.T + np.eye(size)
+    for name in ("sqrtm", "logm"):
+        results = wrap(getattr(LINALG, name))(np.stack([negative, fine])).numpy()
+        assert np.isnan(results[0]).all()
+        assert np.isfinite(results[1]).all()
+        assert wrap(getattr(LINALG, name))(np.zeros((2, 0, 0))).shape == (2, 0, 0)
+
+
+@EITHER
+def test_roots_of_eigenvalues_far_apart(wrap: Any) -> None:
+    eigenvalues = np.array([1e-20, 1.0, 1e12])
+    root = wrap(LINALG.sqrtm)(np.diag(eigenvalues)).numpy()
+    np.testing.assert_allclose(root, np.diag(np.sqrt(eigenvalues)), rtol=1e-13)
+
+
+@EITHER
+def test_the_spectral_norm_saves_squarings(wrap: Any) -> None:
+    """expm of a dense matrix, whose norm by columns asks for one more squaring; batches of both kinds."""
+    rng = np.random.default_rng(0)
+    dense = np.linalg.qr(rng.standard_normal((40, 40)))[0] * 4.0
+    far = np.triu(np.full((40, 40), 3.0), 1) + 2.0 * np.eye(40)
+    matrices = np.stack([dense, 0.01 * dense, far])
+    results = wrap(LINALG.expm)(matrices).numpy()
+    for number, (matrix, result) in enumerate(zip(matrices, results, strict=True)):
+        if number == 2:  # e^2 exp of a nilpotent matrix: the series ends
+            term = total = np.eye(40)
+            for k in range(1, 40):
+                term = term @ (matrix - 2.0 * np.eye(40)) / k
+                total = total + term
+            expected = np.exp(2.0) * total
+        else:
+            w, v = np.linalg.eig(matrix)
+            expected = ((v * np.exp(w)) @ np.linalg.inv(v)).real
+        np.testing.assert_allclose(result, expected, atol=3e-13 * np.abs(expected).max())
+
+
 def positive(x: Any) -> Any:
     return x @ x.T + tj.eye(5)
 

@@ -9,7 +9,7 @@ import numpy as np
 from ...array.contraction import matmul
 from ...array.joining import concatenate
 from ...array.operands import is_tracing, reshaped, run
-from ...control.loops import fori_loop, while_loop
+from ...control.loops import while_loop
 from ...eager.tensor import Tensor
 from ...ir.dtypes import INT64
 from ...linalg.operands import identity, square_matrices
@@ -19,8 +19,9 @@ from .sylvester import solve_sylvester
 
 # -- square roots ---------------------------------------------------------------------------------
 
-#: Steps of Newton's method, which converges quadratically once it is near.
-_STEPS: Final = 30
+#: Steps of Newton's method at most: eigenvalues apart by a factor of 4^n take n steps until they are near 1,
+#: where it converges quadratically.
+_STEPS: Final = 60
 
 
 @custom_vjp
@@ -43,13 +44,19 @@ def _sqrtm_backward(root: Any, ct: Any) -> Any:
 _sqrtm.defvjp(_sqrtm_forward, _sqrtm_backward)
 
 
+@np.errstate(divide="ignore", over="ignore", invalid="ignore")  # of matrices that have no root
 def _root(a: Any) -> Any:
     """The principal square root by the product form of the Denman-Beavers iteration.
 
         m = (1 + (m + m^-1) / 2) / 2,    x = x (1 + m^-1) / 2
 
+    Each matrix takes steps until m is 1 up to the root of epsilon, and then one more; of those that do not
+    come there, which have negative eigenvalues, the result is NaN.
+
     Source: Cheng, Higham, Kenney and Laub 2001, Approximating the logarithm of a matrix.
     """
+    if a.size == 0:
+        return a
     size = a.shape[-1]
     unit = identity(a, size)
     # of norm near 1, where the iteration begins to converge
@@ -57,19 +64,36 @@ def _root(a: Any) -> Any:
     norm = run("where", run("gt", norm, 0.0), norm, 1.0)
     scale = reshaped(norm, (*norm.shape, 1, 1))
 
-    def step(_: Any, state: Any) -> Any:
-        m, x = state
+    near = float(np.sqrt(np.finfo(a.dtype).eps))
+
+    def step(m: Any, x: Any) -> Any:
         inverse = run("inverse", m, *_factors(m), on_singular="ignore")
         new = 0.5 * (unit + 0.5 * (m + inverse))
         return new, matmul(x, 0.5 * (unit + inverse))
 
-    state = (a / scale, a / scale)
+    def distance(m: Any) -> Any:
+        largest = run("max", run("abs", m - unit), axes=(a.ndim - 2, a.ndim - 1))
+        return reshaped(largest, (*largest.shape, 1, 1)) * float(size)
+
+    def goes_on(state: Any) -> Any:
+        far = run("gt", distance(state[0]), near)
+        return run("logical_and", run("any", far, axes=tuple(range(a.ndim))), run("lt", state[2], _STEPS))
+
+    def iterate(state: Any) -> Any:
+        m, x, count = state
+        far = run("gt", distance(m), near)
+        new = [run("where", far, new, old) for new, old in zip(step(m, x), (m, x), strict=True)]
+        return *new, count + 1
+
+    state = (a / scale, a / scale, run("full", value=0, shape=(), dtype=INT64))
     if is_tracing():
-        state = fori_loop(0, _STEPS, step, state)
+        state = while_loop(goes_on, iterate, state)
     else:
-        for number in range(_STEPS):
-            state = step(number, state)
-    return state[1] * run("sqrt", scale)
+        while goes_on(state):
+            state = iterate(state)
+    m, x, _ = state
+    _, root = step(m, x)
+    return run("where", run("le", distance(m), near), root * run("sqrt", scale), np.nan)
 
 
 def _factors(m: Any) -> tuple[Any, Any]:
@@ -80,7 +104,7 @@ def _factors(m: Any) -> tuple[Any, Any]:
 def sqrtm(A: Any) -> Tensor:
     """The principal square roots of matrices without eigenvalues that are 0 or negative.
 
-    Other real matrices have no real root: NaN, or what does not square to them. Gradients solve a Sylvester
+    Those of other real matrices are NaN: they have no real principal root. Gradients solve a Sylvester
     equation.
 
     Example:
@@ -166,7 +190,7 @@ def _by_roots(a: Any) -> Any:
 
 
 def logm(A: Any) -> Tensor:
-    """The principal logarithms of matrices without eigenvalues on the negative real axis.
+    """The principal logarithms of matrices without eigenvalues that are 0 or negative; NaN of others.
 
     Example:
         >>> import tracejit as tj
