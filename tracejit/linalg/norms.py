@@ -11,7 +11,7 @@ from ..array.manipulation import moveaxis
 from ..array.operands import as_tensor, cast, floating, reshaped, run
 from ..eager.tensor import Tensor
 from ..ir.dtypes import INT64
-from ..ir.errors import DomainError, ShapeError
+from ..ir.errors import DomainError, LinAlgError, ShapeError
 from ..ir.types import normalize_axes, normalize_axis, remove_axes
 from .operands import inexact_argument, matrices
 from .solutions import inverse_or_nonfinite
@@ -89,13 +89,20 @@ def _euclidean(x: Tensor, axes: tuple[int, ...]) -> Tensor:
     return run("where", zero, 0.0, run("sqrt", run("where", zero, 1.0, squares)))
 
 
+def _extreme(sizes: Tensor, axes: tuple[int, ...], ord: float) -> Tensor:
+    """The largest of `sizes` along `axes`, 0 where there are none; for a negative `ord` the smallest."""
+    if ord > 0 and any(sizes.shape[axis] == 0 for axis in axes):
+        return run("sum", sizes, axes=axes)
+    return run("max" if ord > 0 else "min", sizes, axes=axes)
+
+
 def _vector(name: str, x: Tensor, axes: tuple[int, ...], ord: Any, keepdims: bool) -> Tensor:
     if isinstance(ord, str):
         raise DomainError(f"{name}: ord must be a number for vectors, got {ord!r}")
     if ord == 2:
         value = _euclidean(x, axes)
     elif ord in (_INF, -_INF):
-        value = run("max" if ord > 0 else "min", run("abs", x), axes=axes)
+        value = _extreme(run("abs", x), axes, ord)
     elif ord == 0:
         value = run("sum", run("cast", run("ne", x, 0.0), dtype=run("abs", x).dtype), axes=axes)
     elif ord == 1:
@@ -117,10 +124,10 @@ def _matrix(name: str, x: Tensor, axes: tuple[Any, ...], ord: Any, keepdims: boo
         value = run("sum", run("svdvals", matrices(name, y, "x")), axes=(y.ndim - 2,))
     elif ord in (2, -2):
         values = run("svdvals", matrices(name, y, "x"))
-        value = run("max" if ord > 0 else "min", values, axes=(y.ndim - 2,))
+        value = _extreme(values, (y.ndim - 2,), ord)
     elif ord in (1, -1, _INF, -_INF):
         sums = run("sum", run("abs", y), axes=(last[0] if abs(ord) == 1 else last[1],))
-        value = run("max" if ord > 0 else "min", sums, axes=(y.ndim - 2,))
+        value = _extreme(sums, (y.ndim - 2,), ord)
     else:
         raise DomainError(
             f"{name}: ord must be 'fro', 'nuc', inf, -inf, 1, -1, 2 or -2 for matrices, got {ord!r}"
@@ -138,7 +145,8 @@ def cond(x: Any, p: Any = None) -> Tensor:
         >>> tj.linalg.cond([[2.0, 0.0], [0.0, 0.5]])
         tensor(4.)
 
-    Raises LinAlgError unless matrices are square, but for None, 2 and -2. Semantics: ``numpy.linalg.cond``.
+    Raises LinAlgError unless matrices have elements and, but for None, 2 and -2, are square. Semantics:
+    ``numpy.linalg.cond``.
     """
     name = "linalg.cond"
     matrix = matrices(name, x, "x")
@@ -147,15 +155,15 @@ def cond(x: Any, p: Any = None) -> Tensor:
 
 
 def _cond(name: str, matrix: Tensor, p: Any) -> Tensor:
-    if 0 in matrix.shape:
-        raise DomainError(f"{name}: there is no condition number of matrices without elements")
+    if 0 in matrix.shape[-2:]:
+        raise LinAlgError(f"{name}: there is no condition number of matrices without elements")
     if p is None or p in (2, -2):
         values = run("svdvals", matrix)
         ratio = values[..., -1] / values[..., 0] if p == -2 else values[..., 0] / values[..., -1]
     else:
         from_shape = matrix.shape[-2:]
         if from_shape[0] != from_shape[1]:
-            raise ShapeError(f"{name}: with p={p!r} matrices must be square, got shape {matrix.shape}")
+            raise LinAlgError(f"{name}: with p={p!r} matrices must be square, got shape {matrix.shape}")
         inverse = inverse_or_nonfinite(matrix)
         ratio = _matrix(name, matrix, (-2, -1), p, False) * _matrix(name, inverse, (-2, -1), p, False)
     undefined = run("isnan", ratio)

@@ -198,3 +198,28 @@ def test_matrices_without_elements(name: str, shape: tuple[int, ...]) -> None:
             assert result.shape == value.shape
             assert result.dtype == (np.complex128 if complex_if_traced else value.dtype)
             np.testing.assert_array_equal(result, value)
+
+
+@pytest.mark.parametrize("ord", ["fro", "nuc", 1, 2, np.inf, -1, -2, -np.inf])
+@pytest.mark.parametrize("shape", [(0, 0), (2, 0, 0), (0, 3), (3, 0)], ids=str)
+def test_norms_of_matrices_without_elements(ord: Any, shape: tuple[int, ...]) -> None:
+    empty = np.ones(shape)
+    try:
+        expected = np.linalg.norm(empty, ord, axis=(-2, -1))
+    except ValueError:
+        with pytest.raises(ValueError, match="no identity"):
+            tj.linalg.norm(empty, ord, axis=(-2, -1))
+        return
+    np.testing.assert_array_equal(tj.jit(lambda x: tj.linalg.norm(x, ord, axis=(-2, -1)))(empty), expected)
+
+
+def test_norms_of_vectors_without_elements() -> None:
+    for ord in (None, 0, 1, 2, 3, np.inf):
+        assert tj.linalg.norm(np.zeros(0), ord) == np.linalg.norm(np.zeros(0), ord) == 0
+
+
+def test_condition_numbers_without_elements() -> None:
+    assert tj.linalg.cond(np.zeros((0, 3, 3))).shape == np.linalg.cond(np.zeros((0, 3, 3))).shape
+    for function in (tj.linalg.cond, np.linalg.cond):
+        with pytest.raises(np.linalg.LinAlgError):
+            function(np.zeros((2, 0, 0)))
