@@ -1,12 +1,13 @@
 """Where values go in a sorted line: a binary search for each, without branches.
 
-The line's length is known, so the steps are: each halves what is left, whatever the comparison says. Some
-searches run side by side, for each waits for one element after the other. Places stay in the line even if it
-is not sorted.
+The line's length is known, so the steps are: each halves what is left, whatever the comparison says. Searches
+run in the lanes of some vectors, for each waits for one element after the other; scalar ones LLVM gives
+branches, which are guessed wrong every other time. Places stay in the line even if it is not sorted.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Final
 
@@ -21,12 +22,12 @@ from ..lowering import Lowering, LoweringContext
 from ..parallel_for import part_of
 from .ordered_keys import key_of
 
-#: Searches side by side.
+#: Vectors of searches side by side.
 _COPIES: Final = 4
 #: Values in one task.
 _BLOCK: Final = 256
 #: Cycles of a step where the line is in the cache.
-_STEP_CYCLES: Final = 4.0
+_STEP_CYCLES: Final = 2.0
 
 
 def search_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel:
@@ -37,15 +38,17 @@ def search_kernel(name: str, instruction: Instruction, context: LoweringContext)
     before_equals = instruction.attrs["side"] == "left"
     w = FunctionWriter(context.declarations)
 
+    lanes = context.target.lanes("i64")
+
     def goes_on(at: Reg, key: Reg) -> Reg:
         """Whether the place is behind element `at`."""
-        other = key_of(w, w.load(w.offset("%b0", dtype, at), dtype), merged=True)
+        other = key_of(w, w.gather_at("%b0", dtype, at), merged=True)
         return w.lt(other, key) if before_equals else w.le(other, key)
 
-    def search(index: Reg, copies: int) -> Sequence[Reg]:
-        at = [w.add(index, copy) for copy in range(copies)]
-        keys = [key_of(w, w.load(w.offset("%b1", dtype, place), dtype), merged=True) for place in at]
-        places = [constant(0, "i64") for _ in range(copies)]
+    def search(index: Reg, copies: int, lanes: int) -> Sequence[Reg]:
+        at = [w.add(index, copy * lanes) for copy in range(copies)]
+        keys = [key_of(w, w.load(w.offset("%b1", dtype, place), dtype, lanes), merged=True) for place in at]
+        places = [constant(0, "i64", lanes) for _ in range(copies)]
         left = extent
         while left > 0:
             half = (left + 1) // 2
@@ -57,11 +60,15 @@ def search_kernel(name: str, instruction: Instruction, context: LoweringContext)
             w.store(place, w.offset("%b2", "i64", reg))
         return ()
 
+    def steps(copies: int, width: int, at: Reg, _: list[Reg]) -> Sequence[Reg]:
+        return search(at, copies, width)
+
     def task(index: Reg, _: list[Reg]) -> Sequence[Reg]:
         first, stop = part_of(w, index, _BLOCK, count)
-        whole = w.add(first, w.and_(w.sub(stop, first), -_COPIES))
-        w.loop(first, whole, _COPIES, lambda at, _: search(at, _COPIES))
-        w.loop(whole, stop, 1, lambda at, _: search(at, 1))
+        for copies, width in ((_COPIES, lanes), (1, lanes), (1, 1)):
+            whole = w.add(first, w.and_(w.sub(stop, first), -copies * width))
+            w.loop(first, whole, copies * width, functools.partial(steps, copies, width))
+            first = whole
         return ()
 
     w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, task)
