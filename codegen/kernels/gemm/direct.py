@@ -104,7 +104,8 @@ def choose_tiles(m: int, n: int, k: int, dtype: str, target: Target, x_row: int)
     if dtype[0] != "f":
         return Shape(m, n, k, max(1, min(m, 4)), 2, lanes)
     tile = tile_for(target, dtype)
-    budget, wide = tile.rows * tile.vectors, max(1, math.ceil(n / lanes))
+    wide = max(1, math.ceil(n / lanes))
+    budget = _registers(tile.rows, tile.vectors)
     most = max(4, rows_in_cache(x_row * BITS[dtype] // 8) - 2)
 
     # a y that is read for several rows of tiles is near, or its strips are, unless tiles are low anyway
@@ -121,10 +122,16 @@ def choose_tiles(m: int, n: int, k: int, dtype: str, target: Target, x_row: int)
     choices = [
         (cost(rows, vectors), -rows * vectors, rows, vectors)
         for vectors in range(1, min(wide, 8, strip) + 1)
-        for rows in range(1, max(1, min(m, most, budget // vectors)) + 1)
+        for rows in range(1, max(1, min(m, most)) + 1)
+        if rows == 1 or _registers(rows, vectors) <= budget
     ]
     _, _, rows, vectors = min(choices)
     return Shape(m, n, k, rows, vectors, lanes, far)
+
+
+def _registers(rows: int, vectors: int) -> int:
+    """How many vector registers a tile takes: its sums, the fewer of both factors, and one of the other."""
+    return rows * vectors + min(rows, vectors) + 1
 
 
 def small_tiles(shape: Shape, most: int) -> Shape:
