@@ -17,6 +17,7 @@ from ...builder import Builder
 from ...graph import Function, Instruction, Value
 from ...types import remove_axes
 from ..rewriting import Definitions, Rule, constant_of, defined_by, rewrite
+from .gathers import gather_of_rows, gather_of_transpose
 from .triangular_systems import solve_triangular
 
 
@@ -258,6 +259,19 @@ def _reduction(b: Builder, instruction: Instruction, defs: Definitions) -> Value
     return b.apply(instruction.op, (dropped,), {"axes": shifted})  # type: ignore[no-any-return]
 
 
+def _reduction_of_transpose(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
+    """A reduction of a transposed value is one of the value, as it lies in memory."""
+    transpose = defined_by(instruction.operands[0], "transpose", defs)
+    if transpose is None:
+        return None
+    perm, axes = transpose.attrs["perm"], instruction.attrs["axes"]
+    kept = [perm[axis] for axis in range(len(perm)) if axis not in axes]
+    folded = tuple(sorted(perm[axis] for axis in axes))
+    value = b.apply(instruction.op, transpose.operands, {**instruction.attrs, "axes": folded})
+    order = tuple(sorted(kept).index(axis) for axis in kept)
+    return value if order == tuple(range(len(order))) else b.transpose(value, perm=order)  # type: ignore[no-any-return]
+
+
 def _matmul(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
     """An empty inner dimension sums nothing."""
     if instruction.operands[0].shape[-1] == 0:
@@ -285,5 +299,6 @@ RULES: Mapping[str, Sequence[Rule]] = {
     "update": (_update,),
     "matmul": (_matmul,),
     "lu_solve": (solve_triangular,),
-    **dict.fromkeys(("sum", "prod", "max", "min", "all", "any"), (_reduction,)),
+    "gather": (gather_of_transpose, gather_of_rows),
+    **dict.fromkeys(("sum", "prod", "max", "min", "all", "any"), (_reduction, _reduction_of_transpose)),
 }
