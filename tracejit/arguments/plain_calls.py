@@ -1,4 +1,4 @@
-"""Plain calls of reductions go to their native functions at once."""
+"""Plain calls of reductions and views go to their native functions at once."""
 
 from __future__ import annotations
 
@@ -51,5 +51,24 @@ def plain_calls(native: _Native, *, keeps_axes: bool) -> Callable[[F], F]:
 
         direct = functools.update_wrapper(reduction if keeps_axes else index, function)
         return checks_itself(cast(F, direct))
+
+    return decorate
+
+
+def plain_call_of(kind: type, direct: Callable[[Any], Any], name: str) -> Callable[[F], F]:
+    """Decorator: ``f(x)`` with `x` of `kind`, and nothing else, is ``direct(x)``, which cannot fail.
+
+    All other calls go to the function, which is `checked` as `name`.
+    """
+
+    def decorate(function: F) -> F:
+        general = checked(name, function)
+
+        def call(*arguments: Any, **options: Any) -> Any:
+            if len(arguments) == 1 and not options and type(arguments[0]) is kind:
+                return direct(arguments[0])
+            return general(*arguments, **options)
+
+        return checks_itself(cast(F, functools.update_wrapper(call, function)))
 
     return decorate

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from ..arguments.errors import named
+from ..arguments.plain_calls import plain_call_of
 from ..eager.native_ops import NativeCall
 from ..eager.tensor import Tensor
 from ..eager.views import lies_in_order
@@ -122,6 +123,12 @@ def reshape(x: Any, shape: Any, order: str = _ROWS, copy: bool | None = None) ->
     return _in_order(x, shape, order, copy)
 
 
+def _raveled(x: Tensor) -> Tensor:
+    flat: Tensor = _RESHAPE.run(x, -1)
+    return flat if lies_in_order(flat) else run("copy", flat)
+
+
+@plain_call_of(Tensor, _raveled, "ravel")
 def ravel(x: Any, order: str = "C") -> Tensor:
     """The elements in row-major order along one axis; a view where they lie so in memory.
 
@@ -136,8 +143,7 @@ def ravel(x: Any, order: str = "C") -> Tensor:
     """
     if order != "C":
         x = _in_order(x, -1, order)
-    flat: Tensor = _RESHAPE.run(x if type(x) is Tensor else tensor_argument("ravel", x), -1)
-    return flat if lies_in_order(flat) else run("copy", flat)
+    return _raveled(x if type(x) is Tensor else tensor_argument("ravel", x))
 
 
 def flatten(x: Any, order: str = "C") -> Tensor:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...arguments.errors import checked, checks_itself
+from ...arguments.plain_calls import plain_call_of
 from ...eager.tensor import Tensor
 from ...ir.dtypes import as_dtype
 from ...ir.errors import DTypeError, ShapeError
@@ -84,6 +85,7 @@ def _view(x: Tensor, *shape: Any) -> Tensor:
     return manipulation.reshape(x, shape[0] if len(shape) == 1 else _method_shape(shape))
 
 
+@plain_call_of(Tensor, manipulation.transpose, "transpose")
 def _transpose(x: Tensor, *axes: Any) -> Tensor:
     """``transpose`` with the axes one by one or as a tuple; without any, reversed."""
     if not axes or axes == (None,):
