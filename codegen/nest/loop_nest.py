@@ -303,3 +303,14 @@ def _leaf_text(leaf: Leaf, buffers: Sequence[str] = ()) -> str:
         where = buffers[leaf.buffer]
     offset = f"+{leaf.offset}" if leaf.offset else ""
     return f"{where}{list(leaf.strides)}{offset}"
+
+
+def remapped(source: Leaf | Value, groups: Sequence[Sequence[int]]) -> Leaf | Value:
+    """Strides over the merged dimensions: those of each group's last member."""
+    if isinstance(source, Window):
+        checks = tuple((remapped(index, groups), count) for index, count in source.checks)
+        return Window(remapped(source.inside, groups), checks, source.dtype)  # type: ignore[arg-type]
+    if not isinstance(source, Memory):
+        return source
+    strides = tuple(source.strides[group[-1]] for group in groups)
+    return Memory(source.buffer, source.dtype, strides, source.offset)

@@ -16,14 +16,22 @@ def overwritable(nest: Nest, fusion: Instruction) -> frozenset[tuple[int, int]]:
     """Pairs of a result's and an operand's position, for the `nest` that computes `fusion`; of several pairs
     with one result or one operand, any one may be chosen."""
     sizes = {SHORT_NAME[value.dtype]: value.dtype.itemsize for value in (*fusion.operands, *fusion.results)}
+    count = len(fusion.operands)
+    writes: dict[int, list[Write]] = {}
+    for write in nest.writes:
+        assert write.memory.buffer is not None
+        writes.setdefault(write.memory.buffer - count, []).append(write)
     return frozenset(
         (result, operand)
-        for operand in range(len(fusion.operands))
-        for result, write in enumerate(nest.writes)
-        if not write.row_level
-        and write.fold is None  # which begins before anything is read
-        and write.stage == nest.stages - 1
-        and _read_where_written(nest, operand, write, sizes)
+        for operand in range(count)
+        for result, mine in writes.items()
+        if all(
+            not write.row_level
+            and write.fold is None  # which begins before anything is read
+            and write.stage == nest.stages - 1
+            and _read_where_written(nest, operand, write, sizes)
+            for write in mine
+        )
     )
 
 

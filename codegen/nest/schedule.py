@@ -13,7 +13,7 @@ fusion.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from ...ir.access import compose, element_strides, resolve
@@ -24,7 +24,8 @@ from ...ir.ops.fusion import ACROSS_ROWS, COLUMNS, EACH, FOLD, READ, ROW
 from ...ir.registry import Access, Attrs, Kind
 from ...ir.types import Shape, contiguous_strides
 from ..llvm.target import Target
-from .loop_nest import Leaf, Member, Memory, Nest, NestConstant, Window, Write, memories_of
+from .loop_nest import Leaf, Member, Memory, Nest, NestConstant, Window, Write, memories_of, remapped
+from .narrow_dims import unrolled
 from .reductions.cross_row_reductions import across_of, fold_of_rows
 from .reductions.moments import join_moments
 from .reductions.split import split_of
@@ -86,6 +87,7 @@ class _Scheduler:
         self.extents = self.domain if sizes is None else sizes
         self.place = place
         self.kept_wide = [axis for axis in kept if self.domain[axis] != 1]
+        self.wide = [axis for axis, size in enumerate(self.domain) if size != 1]
 
     def run(self) -> Nest:
         members = self._members()
@@ -100,11 +102,14 @@ class _Scheduler:
         row_lanes = bool(self.axes) and self._last_wide_axis() in self.axes
         sizes, parallel, merge = self._merged_dims(members, writes)
         for member in members:
-            member.operands = tuple(_remap(operand, merge) for operand in member.operands)
+            member.operands = tuple(remapped(operand, merge) for operand in member.operands)
         writes = [
-            Write(_remap(w.source, merge), _remap(w.memory, merge), w.row_level, w.stage, w.fold)  # type: ignore[arg-type]
+            Write(remapped(w.source, merge), remapped(w.memory, merge), w.row_level, w.stage, w.fold)  # type: ignore[arg-type]
             for w in writes
         ]
+        if not self.axes and self.place is None:
+            sizes, members, writes = unrolled(sizes, members, writes, self.target)
+            parallel = len(sizes)
         row_lanes = row_lanes and not self._lies_in_columns(members, sizes, parallel)
         stages = 1 + max([member.stage for member in members] + [write.stage for write in writes], default=0)
         nest = Nest(self.name, sizes, parallel, 1, members, writes, stages, row_lanes=row_lanes)
@@ -220,10 +225,11 @@ class _Scheduler:
     def _spread(self, strides: tuple[int, ...], shape: Shape, *, row: bool) -> tuple[int, ...]:
         """Strides over the dimensions of `shape`, which is the domain or that of what each `row` has, as
         strides over the domain's, in loop order."""
-        by_axis = [0] * len(self.domain) if row else list(strides)
-        if row:
+        by_axis = list(strides)
+        if row or shape != self.domain:
+            by_axis = [0] * len(self.domain)
             wide = [stride for stride, size in zip(strides, shape, strict=True) if size != 1]
-            for axis, stride in zip(self.kept_wide, wide, strict=True):
+            for axis, stride in zip(self.kept_wide if row else self.wide, wide, strict=True):
                 by_axis[axis] = stride
         return tuple(by_axis[axis] for axis in self.order)
 
@@ -249,15 +255,18 @@ class _Scheduler:
     def _write_columns(
         self, concat: Instruction, buffer: int, by_value: dict[Value, Member]
     ) -> Iterator[Write]:
-        """The writes of columns into their places in what `concat` makes of them."""
-        result = concat.result
-        strides = contiguous_strides(result.shape)[:-1]
-        for column, operand in enumerate(concat.operands):
-            source, _ = resolve(operand, self.defs)
-            member = by_value[source]
-            spread = self._spread(strides, source.shape, row=member.row_level)
-            memory = Memory(buffer, SHORT_NAME[result.dtype], spread, column)
-            yield Write(source, memory, member.row_level, member.stage)
+        """The writes of parts into their places in what `concat` makes of them."""
+        result, axis = concat.result, concat.attrs["axis"]
+        strides, dtype = contiguous_strides(result.shape), SHORT_NAME[result.dtype]
+        computed = [by_value.get(resolve(operand, self.defs)[0]) for operand in concat.operands]
+        row = any(member is not None and member.row_level for member in computed)
+        for position, (operand, member) in enumerate(zip(concat.operands, computed, strict=True)):
+            offset = position * operand.shape[axis] * strides[axis]
+            memory = Memory(buffer, dtype, self._spread(strides, operand.shape, row=row), offset)
+            if member is None:  # copied
+                yield Write(self._source(operand, operand.shape, row=row), memory, row, 0)
+            else:
+                yield Write(member.value, memory, row, member.stage)
 
     def _write_across(self, result: Value, buffer: int, by_value: dict[Value, Member]) -> Write:
         """The write that folds rows into `result`: it does not move along what is folded."""
@@ -366,14 +375,3 @@ def _at(source: Leaf | Value, place: Callable[[Memory], Memory]) -> Leaf | Value
         inside = place(source.inside) if isinstance(source.inside, Memory) else source.inside
         return Window(inside, tuple((place(index), count) for index, count in source.checks), source.dtype)
     return place(source) if isinstance(source, Memory) else source
-
-
-def _remap(source: Leaf | Value, groups: Sequence[Sequence[int]]) -> Leaf | Value:
-    """Strides over the merged dimensions: those of each group's last member."""
-    if isinstance(source, Window):
-        checks = tuple((_remap(index, groups), count) for index, count in source.checks)
-        return Window(_remap(source.inside, groups), checks, source.dtype)  # type: ignore[arg-type]
-    if not isinstance(source, Memory):
-        return source
-    strides = tuple(source.strides[group[-1]] for group in groups)
-    return Memory(source.buffer, source.dtype, strides, source.offset)

@@ -11,7 +11,7 @@ A fusion's attributes say how its region is computed: the `domain`, a shape over
 | `row` | an elementwise op over the domain without the axes | `row`, `fold` |
 | `fold` | a reduction of each row over the axes | `each`, `row`, `fold` |
 | `across` | a reduction whose result is known after the last row | `each`, `row`, `fold` |
-| `columns` | a concatenation of columns, each written into its place | `each`, `row`, `fold` |
+| `columns` | a concatenation of parts of one shape, each written into its place | `each`, `row`, `fold` |
 | `read` | a view, constant, counter or window, repeated in its readers | a view: `each`, `row`, `fold` |
 """
 
@@ -108,6 +108,11 @@ class _Levels:
                 )
         elif level == ACROSS_ROWS:
             self._check_across(instruction)
+        elif level == COLUMNS and len({operand.shape for operand in instruction.operands}) != 1:
+            raise AttributeValueError(
+                f"fusion: {name} is written part by part, so its operands must have one shape, got "
+                f"{', '.join(str(operand.shape) for operand in instruction.operands)}"
+            )
         if instruction.op.kind is not Kind.VIEW:  # whose readers are checked
             for operand in instruction.operands:
                 self._check_read(instruction, level, operand)
@@ -155,10 +160,12 @@ class _Levels:
             raise AttributeValueError(
                 f"fusion: {reader.op.name} with the level {level!r} cannot read what has the level {theirs!r}"
             )
-        own = self._coordinates(operand.shape[: len(source.shape)] if level == COLUMNS else operand.shape)
-        for (axis, step, offset), along, size in zip(
-            access.dims, self._coordinates(source.shape), source.shape, strict=True
-        ):
+        where = self._coordinates(source.shape)
+        own = self._coordinates(operand.shape)
+        if level == COLUMNS:  # the axes of a part, but for those of 1, are those of what is computed
+            left = iter([along for along, size in zip(where, source.shape, strict=True) if size != 1])
+            own = [next(left, None) if size != 1 else None for size in operand.shape]
+        for (axis, step, offset), along, size in zip(access.dims, where, source.shape, strict=True):
             if size != 1 and (axis is None or (own[axis], step, offset) != (along, 1, 0)):
                 raise AttributeValueError(
                     f"fusion: {reader.op.name} reads other elements of {definition.op.name} than its own"

@@ -26,6 +26,7 @@ from .fusion.rematerialization_before import rematerialize
 from .fusion.tiling import tile_transforms
 from .layout.joins import read_joins
 from .layout.pads import move_pads
+from .layout.repeats import delay_repeats
 from .layout.updates import place_updates
 from .loops.carry_chains import shorten_carry_chains
 from .loops.control_flow import map_regions
@@ -69,6 +70,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     Pass("dce", dce),  # what the rewrites left behind
     Pass("map-matrices", map_matrices, is_small),  # one map over a batch of small matrices
     Pass("place-updates", place_updates, is_small),  # writes to few elements, so that they work in place
+    Pass("delay-repeats", delay_repeats, is_small),  # arithmetic on repeated values in front of the repeats
     Pass("move-pads", move_pads, is_small),  # padding outside of arithmetic, so that both are one nest
     Pass("split-narrow-axes", split_narrow_axes, is_small),  # few columns one by one, lanes along rows
     Pass("fuse-gemv-pairs", fuse_gemv_pairs, is_small),  # A x and A^T y in one pass over A

@@ -4,11 +4,16 @@ their elements take turns. An access of each column alone would be one of every 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from ...llvm import strided_reads
 from ...llvm.emitter import Reg
 from ...llvm.loops import FunctionWriter
 from ..loop_nest import Memory, Nest, Write
+
+#: So many columns are stored together, with so many values.
+MOST_COLUMNS: Final = 8
+MOST_DIFFERENT: Final = 4
 
 
 def neighbouring_reads(nest: Nest, leaves: Iterable[Memory]) -> dict[Memory, tuple[Memory, ...]]:
@@ -56,43 +61,56 @@ def read_columns(
     return values
 
 
-def neighbouring_writes(nest: Nest, writes: Sequence[Write]) -> dict[Write, Write]:
-    """The writes of two columns along which the lanes lie: the second one by the first one."""
+def neighbouring_writes(nest: Nest, writes: Sequence[Write]) -> dict[Write, tuple[Write, ...]]:
+    """The writes of all columns along which the lanes lie, in order, by the first of them."""
     dim = nest.vector_dim
-    if dim is None:
+    if dim is None or nest.lanes == 1:
         return {}
-    plain = [
-        write
-        for write in writes
-        if write.fold is None and not write.row_level and write.memory.strides[dim] == 2
-    ]
-    firsts = {
-        (write.memory.buffer, write.memory.strides, write.memory.offset): write
-        for write in plain
-        if write.memory.offset % 2 == 0 and write.memory.dtype != "bool"
-    }
-    pairs: dict[Write, Write] = {}
-    for write in plain:
-        first = firsts.get((write.memory.buffer, write.memory.strides, write.memory.offset - 1))
-        if first is not None:
-            pairs[first] = write
-    return pairs
+    rows: dict[tuple[int | None, str, tuple[int, ...]], dict[int, Write]] = {}
+    for write in writes:
+        memory = write.memory
+        if write.fold is None and not write.row_level and 1 < memory.strides[dim] <= MOST_COLUMNS:
+            rows.setdefault((memory.buffer, memory.dtype, memory.strides), {})[memory.offset] = write
+    together: dict[Write, tuple[Write, ...]] = {}
+    for (_, _, strides), by_offset in rows.items():
+        count, offsets = strides[dim], sorted(by_offset)
+        while len(offsets) >= count:
+            first = offsets[0]
+            columns = tuple(by_offset[at] for at in range(first, first + count) if at in by_offset)
+            if len(columns) == count and len({column.source for column in columns}) <= MOST_DIFFERENT:
+                together[columns[0]] = columns
+                del offsets[:count]
+            else:
+                del offsets[0]
+    return together
 
 
-def put_pairs(
-    w: FunctionWriter, values: tuple[Reg, Reg], place: str, lanes: int, copy: int, mask: Reg | None,
+def put_columns(
+    w: FunctionWriter, columns: Sequence[Reg], place: str, lanes: int, copy: int, mask: Reg | None,
     *, past_cache: bool,
 ) -> None:  # fmt: skip
-    """Store two columns from `place` on: of vectors side by side the ones number `copy`."""
-    first, second = [w.splat(value, lanes) for value in values]
-    for half in range(2):
-        turns = range(half * lanes // 2, (half + 1) * lanes // 2)
-        both = w.shuffle(first, second, [lane for turn in turns for lane in (turn, lanes + turn)])
-        there = w.offset(place, first.dtype, (2 * copy + half) * lanes)
+    """Store neighbouring columns from `place` on: of vectors side by side the ones number `copy`."""
+    count = len(columns)
+    if columns[0].dtype == "bool":
+        columns = [w.convert("zext", column, "u8") for column in columns]
+    dtype, vectors = columns[0].dtype, [w.splat(column, lanes) for column in columns]
+    for number in range(count):
+        at = [divmod(number * lanes + lane, count) for lane in range(lanes)]
+        distinct = {vectors[column].text: vectors[column] for _, column in at}
+        first, *others = distinct.values()
+        # lanes of a vector that is not there yet hold anything
+        elements = w.shuffle(first, None, [row for row, _ in at])
+        for other in others:
+            picks = [
+                lanes + row if vectors[column].text == other.text else lane
+                for lane, (row, column) in enumerate(at)
+            ]
+            elements = w.shuffle(elements, other, picks)
+        target = w.offset(place, dtype, (count * copy + number) * lanes)
         if past_cache and mask is None:
-            w.store_past_cache(both, there)
+            w.store_past_cache(elements, target)
         else:
-            w.store(both, there, _spread(w, mask, 2, lanes, half))
+            w.store(elements, target, _spread(w, mask, count, lanes, number))
 
 
 def _spread(w: FunctionWriter, mask: Reg | None, count: int, lanes: int, number: int) -> Reg | None:

@@ -12,7 +12,7 @@ from ...llvm.loops import FunctionWriter
 from ...maths.support import muladd
 from ..divisors import Divisor, divisors, is_division, quotient
 from ..loop_nest import Leaf, Member, Memory, Nest, Write
-from .columns import neighbouring_reads, neighbouring_writes, put_pairs, read_columns
+from .columns import neighbouring_reads, neighbouring_writes, put_columns, read_columns
 from .prefetch import begins_line
 
 #: Where each access is at the current place of the loops: a pointer, or for iotas a number.
@@ -64,7 +64,7 @@ class ElementPass:
         self.stage = stage
         self.folds = folds
         self.writes = writes
-        #: By the write of the first of two neighbouring columns, that of the second one.
+        #: By the write of the first of neighbouring columns, those of all of them.
         self.neighbours = neighbouring_writes(writer.nest, writes)
         self.keeps = keeps
         self.ahead = writer.ahead[stage - 1 : stage] if stage else ()
@@ -144,21 +144,21 @@ class ElementPass:
         for value in self.keeps:
             w.for_ops(writer.members[value].instruction.origins)
             writer.put(values[value], writer.nest.kept[value], places, copy, mask, row_level=False)
-        seconds = set(self.neighbours.values())
+        others = {write for columns in self.neighbours.values() for write in columns[1:]}
         for write in self.writes:
-            if write in seconds:
+            if write in others:
                 continue
             source = write.source
             w.for_ops(writer.members[source].instruction.origins if isinstance(source, Value) else ())
-            second = self.neighbours.get(write)
-            if second is None:
+            together = self.neighbours.get(write)
+            if together is None:
                 writer.write_out(write, read(source), places, copy, mask)
             else:
                 place = places[write.memory]
                 assert isinstance(place, str)
-                both = read(source), read(second.source)
+                columns = [read(column.source) for column in together]
                 past_cache = write.memory in writer.streaming
-                put_pairs(w, both, place, writer.nest.lanes, copy, mask, past_cache=past_cache)
+                put_columns(w, columns, place, writer.nest.lanes, copy, mask, past_cache=past_cache)
         out = []
         distances: dict[Value, Reg] = {}
         for member, accumulator in zip(self.folds, state[: len(self.folds)], strict=True):

@@ -65,7 +65,7 @@ class _Fusion:
         if is_fusable(instruction):
             unit = self._join(instruction, producers)
         else:
-            unit = self._join_columns(instruction)
+            unit = self._join_columns(instruction, producers)
         self.units.add(instruction, unit, [producer.survivor() for producer in producers])
         if has_effect(instruction):
             self.last_effect = instruction
@@ -124,8 +124,8 @@ class _Fusion:
         unit.domain, unit.own, unit.coordinates = before
         return False
 
-    def _join_columns(self, instruction: Instruction) -> Unit | None:
-        """The group that computes what `instruction` puts side by side: it writes that where it belongs."""
+    def _join_columns(self, instruction: Instruction, producers: list[Unit]) -> Unit | None:
+        """The group that computes parts of what `instruction` joins: it writes them where they belong."""
         computing = self.legality.columns(instruction)
         if isinstance(computing, Misfit):
             return None
@@ -134,6 +134,8 @@ class _Fusion:
             if self.legality.merge(unit, other) is not None:
                 return None
             self.units.merge(unit, other)
+        if any(producer.survivor().depends_on(unit) for producer in producers):
+            return None
         unit.coordinates[instruction.result] = ACROSS  # nothing reads it here
         unit.own[instruction] = (None,) * instruction.result.type.ndim
         return unit

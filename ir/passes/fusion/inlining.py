@@ -6,6 +6,7 @@ inside, and zero elsewhere.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
@@ -18,6 +19,9 @@ _ZEROS: Final = ("0", "0.0", "False")
 
 #: More columns are put side by side by copying them: single elements far apart are slow to write.
 MOST_COLUMNS: Final = 4
+#: So many parts of a concatenation are written by one nest, stretches of at least so many elements.
+MOST_PARTS: Final = 8
+LEAST_STRETCH: Final = 32
 
 Definitions: TypeAlias = Mapping[Value, Instruction]
 #: What is read for a value: another value, and the index map to it; None where a window lies between.
@@ -92,24 +96,32 @@ def is_window(instruction: Instruction, defs: Definitions) -> bool:
     return inside is None or (inside.op.name != "iota" and not is_window(inside, defs))
 
 
-def columns_of(instruction: Instruction, defs: Definitions) -> tuple[Value, ...]:
-    """The computed values that a concatenation puts side by side as columns, where a nest that computes them
-    can write each into its place; none for anything else."""
-    if instruction.op.kind is not Kind.CONCAT or len(instruction.operands) > MOST_COLUMNS:
+def parts_of(instruction: Instruction, defs: Definitions) -> tuple[Value, ...]:
+    """The parts of a concatenation, of one shape, where a nest that computes some of them can write each into
+    its place, and copies the others there; none for anything else.
+
+    A computed part is an op's result or that with an axis of 1: the one along which it is stacked.
+    """
+    if instruction.op.kind is not Kind.CONCAT or len({part.shape for part in instruction.operands}) != 1:
         return ()
-    if instruction.attrs["axis"] != instruction.result.type.ndim - 1:
+    axis, parts, shape = instruction.attrs["axis"], instruction.operands, instruction.result.shape
+    if parts[0].type.ndim == axis + 1 and parts[0].shape[axis] == 1:
+        if len(parts) > MOST_COLUMNS:
+            return ()
+    elif len(parts) > MOST_PARTS or math.prod(shape[axis:]) < LEAST_STRETCH * len(parts):
         return ()
-    columns = []
-    for operand in instruction.operands:
-        source, access = resolve(operand, defs)
-        definition = defs.get(source)
-        own = tuple((axis, 1, 0) for axis in range(len(source.shape)))
-        if definition is None or not definition.op.kind.traits.fusable:
+    computed = [is_computed(part, defs) for part in parts]
+    if not any(computed):
+        return ()
+    for part, own in zip(parts, computed, strict=True):
+        source, access = resolve(part, defs)
+        wide = [dim for dim, size in zip(access.dims, source.shape, strict=True) if size != 1]
+        if own and wide != [(place, 1, 0) for place, size in enumerate(part.shape) if size != 1]:
             return ()
-        if operand.shape != (*source.shape, 1) or any(
-            size != 1 and dim != place
-            for dim, place, size in zip(access.dims, own, source.shape, strict=True)
-        ):
-            return ()
-        columns.append(source)
-    return tuple(columns)
+    return parts
+
+
+def is_computed(value: Value, defs: Definitions) -> bool:
+    """Whether `value` is what some op of a nest computes, or a view of that."""
+    definition = defs.get(resolve(value, defs)[0])
+    return definition is not None and definition.op.kind.traits.fusable

@@ -23,7 +23,7 @@ from ...records import record
 from ...registry import Kind
 from ...types import Shape
 from .groups import ACROSS, Coordinates, Unit, Units, domain_of, kept, reads_own_element
-from .inlining import Reads, columns_of
+from .inlining import Reads, is_computed, parts_of
 from .reasons import (
     CYCLE,
     FAR_COLUMNS,
@@ -143,13 +143,20 @@ class Legality:
         return tuple(along[axis] if size != 1 else None for axis, size in enumerate(shape))
 
     def columns(self, instruction: Instruction) -> list[Unit] | Misfit:
-        """The units that compute what `instruction` puts side by side, which may be one group: it writes that
-        where it belongs."""
-        columns = columns_of(instruction, self.reads.defs)
-        where = {self.units[column].coordinates.get(column) for column in columns}
+        """The units that compute what `instruction` joins, which may be one group: it writes each part where
+        that belongs."""
+        parts = parts_of(instruction, self.reads.defs)
+        sources = [self.reads.source(part)[0] for part in parts if is_computed(part, self.reads.defs)]
+        units = list(dict.fromkeys(self.units[source] for source in sources))
+        where = {self.units[source].coordinates.get(source) for source in sources}
         if len(where) != 1 or None in where or ACROSS in where:  # what is folded across is never at hand
             return FAR_COLUMNS
-        return list(dict.fromkeys(self.units[column] for column in columns))
+        if len(sources) < len(parts):
+            domain = units[0].domain
+            full = domain is not None and where == {tuple(range(len(domain)))}
+            if not full or any(unit.axes is not None for unit in units):
+                return FAR_COLUMNS  # what lies in memory is copied by maps alone
+        return units
 
     # -- two groups -------------------------------------------------------------------------------
 

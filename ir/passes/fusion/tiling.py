@@ -24,7 +24,7 @@ from ...ops.signal.fourier import batch_of_lines
 from ...registry import Access, Kind
 from ...types import Shape, contiguous_strides
 from .groups import Unit, Units
-from .inlining import Definitions
+from .inlining import Definitions, is_computed
 from .outlining import effects_before, producers_first
 
 #: Elements apart that neighbouring lanes may be read in memory.
@@ -215,6 +215,17 @@ def is_map(instruction: Instruction) -> bool:
         instruction.op.kind is Kind.REGION
         and instruction.attrs.get("axes") == ()
         and {EACH} <= set(instruction.attrs["levels"]) <= {EACH, READ, COLUMNS}
+        and all(_is_columns(member, instruction.regions[0]) for member in instruction.regions[0].body)
+    )
+
+
+def _is_columns(member: Instruction, region: Function) -> bool:
+    """Whether a concatenation puts side by side computed columns alone; true of anything else."""
+    if member.op.kind is not Kind.CONCAT:
+        return True
+    defs = {result: instruction for instruction in region.body for result in instruction.results}
+    return member.attrs["axis"] == member.result.type.ndim - 1 and all(
+        part.shape[-1] == 1 and is_computed(part, defs) for part in member.operands
     )
 
 
