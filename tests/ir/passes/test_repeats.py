@@ -1,4 +1,4 @@
-"""Programs of repeats, tiles, stacks, slices and sums agree with NumPy, and their gradients with eager ones."""
+"""Programs of repeats, tiles, stacks, slices and sums agree with NumPy; gradients agree with eager ones."""
 
 from __future__ import annotations
 
