@@ -213,6 +213,9 @@ def copy_in_loop(row: KernelRow, peaks: Peaks) -> tuple[str, str, str] | None:
     elif kind is Kind.CONCAT:
         why = "joined arrays are one array in memory"
         remedy = "make the whole array before the loop, and write its parts with x.at[...].set(part)"
+    elif kind is Kind.GATHER:
+        why = "what an index array chooses is put side by side before anything reads it"
+        remedy = "choose single elements, as in x[rows, columns], or choose once, before the loop"
     elif kind.traits.updates_operand:
         # in place it takes what the elements that are written take
         if (row.seconds or 0.0) / row.runs < nbytes / peaks.bytes_per_second(2 * nbytes):

@@ -64,3 +64,16 @@ def test_copies_at_each_step_of_a_loop_are_named_with_their_line() -> None:
     assert "This line copies f64[400,300], 960 kB, at each of 60 steps, because" in hint["text"]
     assert hint["line"] == keeps_both.__code__.co_firstlineno + 3
     assert not titled(view(keeps_one, x).document, "Copies")
+
+
+def test_rows_gathered_at_each_step_of_a_loop_are_named() -> None:
+    def gathers(x: Any, rows: Any) -> Any:
+        def step(i: Any, total: Any) -> Any:
+            return total + tj.sum(x[(rows + i) % 400])
+
+        return tj.fori_loop(0, 60, step, 0.0)
+
+    (hint,) = titled(view(gathers, np.ones((400, 300)), np.arange(200)).document, "Copies")
+    assert hint["title"] == "Copies 480 kB at each of 60 steps"
+    assert "because what an index array chooses is put side by side" in hint["text"]
+    assert hint["line"] == gathers.__code__.co_firstlineno + 2
