@@ -20,6 +20,7 @@ from . import (
     movement,
     plain_loops,
     products,
+    rearrangements,
     reductions,
     seawater,
     simulation,
@@ -36,6 +37,7 @@ WORKLOADS: Final[tuple[Workload, ...]] = (
     *array_steps.WORKLOADS,
     *products.WORKLOADS,
     *movement.WORKLOADS,
+    *rearrangements.WORKLOADS,
 )
 
 #: What ``--group`` chooses between. Numbers of the whole suite leave out those with a group of their own.
