@@ -37,6 +37,7 @@ from tracejit.ir.passes.array_loops.affine_accesses import slice_accesses
 from tracejit.ir.passes.array_loops.conversion import loops_to_arrays
 from tracejit.ir.passes.array_loops.forwarded_elements import forward_elements
 from tracejit.ir.passes.array_loops.product_sums import contract_product_sums
+from tracejit.ir.passes.loops.rerolling import reroll_loops
 from tracejit.ir.text.formatter import format_text
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.text.printer import print_function
@@ -93,6 +94,8 @@ MODES: dict[str, Callable[[Function], Function]] = {
 }
 #: Each pass by its name, on a Function and not on the regions in it, to which ``opt PASS`` applies it, too.
 PASSES = {pass_.name: pass_.apply for pass_ in PIPELINE}
+#: Repetitions that are long enough to be compiled as loops are too long to read.
+PASSES["reroll-loops"] = lambda function: reroll_loops(function, least_steps=3, least_ops=6)
 #: Passes that leave behind what nothing reads any more: it is removed before the result is printed.
 LITTERING = {
     "decompose", "defer-products", "fold", "free-unchanged-carries", "licm", "reuse-stacks", "simplify",

@@ -35,6 +35,7 @@ from .loops.loop_invariant_motion import hoist_invariants
 from .loops.loop_merging import merge_scans, merge_whiles
 from .loops.matrix_maps import map_matrices
 from .loops.register_state import is_small
+from .loops.rerolling import reroll_loops
 from .loops.stacked_results import reuse_stacks
 from .loops.unchanged_carries import free_unchanged_carries
 from .recovery import fuse_nothing, interpreted
@@ -53,6 +54,7 @@ class Pass:
 
 
 PIPELINE: Final[tuple[Pass, ...]] = (
+    Pass("reroll-loops", reroll_loops),  # a loop for the same ops many times over
     Pass("merge-scans", merge_scans),  # one loop for a scan and the same scan with what its gradient reads
     Pass("merge-whiles", merge_whiles),  # one loop for a while and the same while with its tangents
     Pass("decompose", decompose),  # composite ops such as mean, written with simpler ones

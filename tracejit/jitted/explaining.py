@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from ..ir.graph import Instruction
 from ..ir.ops.fusion import INTERPRETED
+from ..ir.passes.loops.rerolling import rerolled_loops
 from ..ir.records import record
 from ..ir.registry import Kind
 from ..loops.reports import LoopReport
@@ -53,6 +54,7 @@ class ProgramReport:
         problem: why the optimized code could not be compiled; empty otherwise.
         fallbacks: what the compiler failed on, and what was done instead: the texts of its warnings.
         flush_denormals: whether calls take denormal numbers for zero.
+        rerolled: which traced operations repeat others so often that they are compiled as loops.
     """
 
     label: str
@@ -65,6 +67,7 @@ class ProgramReport:
     problem: str = ""
     fallbacks: tuple[str, ...] = ()
     flush_denormals: bool = False
+    rerolled: tuple[str, ...] = ()
 
 
 @record
@@ -269,6 +272,7 @@ def _program(label: str, executable: Executable, traced: dict[str, float]) -> Pr
         executable.problem,
         tuple(executable.fallbacks),
         executable.flush_denormals,
+        tuple(map(str, rerolled_loops(executable.source))),
     )
 
 
@@ -352,7 +356,7 @@ def _program_lines(programs: Sequence[ProgramReport]) -> Iterator[str]:
             yield "      calls run baseline code until the optimized code is compiled"
         if program.flush_denormals:
             yield "      denormal numbers count as zero"
-        for text in program.fallbacks:
+        for text in [*_counted(program.rerolled), *program.fallbacks]:
             yield from _wrapped(text)
         if not program.host_calls:
             yield "      everything is native code"

@@ -1,6 +1,6 @@
 """Writes to few elements are made so that they can work in place.
 
-    x + scatter(zeros, v, add)  =  scatter(x, v, add)
+    x + scatter(zeros, v, add)  =  scatter(x, v, add)        x + scatter(zeros, v, set) likewise, at one place
 
 A step back through ``x[i] = ...`` in a loop then costs the elements that it writes, not the whole of x: what
 ``x[i]`` passes back is added to x's cotangent where that lies. And a write stands behind the last reader of
@@ -37,9 +37,14 @@ def place_updates(function: Function) -> Function:
             while uses[base] <= 1 and (definition := defs.get(base)) is not None and _adds(definition):
                 parts.append(definition)
                 base = definition.operands[0]
+            first = defs.get(base)
+            if first is not None and uses[base] <= 1 and _sets_once(first):
+                parts.append(first)
+                base = first.operands[0]
             if parts and constant_of(base, defs) == 0:
                 for definition in reversed(parts):
-                    (other,) = b.append(definition.op, (other, *definition.operands[1:]), definition.attrs)
+                    attrs = {**definition.attrs, "mode": "add"}
+                    (other,) = b.append(definition.op, (other, *definition.operands[1:]), attrs)
                 return other
         return None
 
@@ -49,6 +54,15 @@ def place_updates(function: Function) -> Function:
 
 def _adds(instruction: Instruction) -> bool:
     return instruction.op.kind is Kind.SCATTER and instruction.attrs["mode"] == "add"
+
+
+def _sets_once(instruction: Instruction) -> bool:
+    """Whether it is a scatter that sets what no other of its indices does."""
+    return (
+        instruction.op.name == "scatter"
+        and instruction.attrs["mode"] == "set"
+        and instruction.operands[2].type.size == 1
+    )
 
 
 def _late(function: Function) -> Function:

@@ -190,3 +190,18 @@ def test_code_from_the_cache_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyP
     first, second = (subprocess.run(run, capture_output=True, text=True, check=True).stdout for _ in "ab")
     assert "found in the cache on disk" not in first
     assert "kernels: 1, arena 0 bytes; found in the cache on disk" in second
+
+
+def test_operations_that_became_loops_again() -> None:
+    @tj.jit(loops="unrolled")
+    def total(x: Any) -> Any:
+        s = 0.0
+        for i in range(100):
+            s += x[i] * x[i]
+        return s
+
+    total(np.ones(100))
+    explained = total.explain()
+    assert "99 times the same 8 operations at test_explaining.py:" in explained
+    (text,) = explained.signatures[0].programs[0].rerolled
+    assert text in explained
