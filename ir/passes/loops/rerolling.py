@@ -96,6 +96,11 @@ class _Rerolling:
             operand: i for i, instruction in enumerate(function.body) for operand in instruction.operands
         }
         self.last_reads.update(dict.fromkeys(function.results, len(function.body)))
+        #: What depends on the parameters; all else is folded, step by step.
+        self.varying = set(function.params)
+        for instruction in function.body:
+            if not self.varying.isdisjoint(instruction.operands):
+                self.varying.update(instruction.results)
         remaining = _in_order(candidates)
         for _ in range(_ROUNDS):
             by_candidate = self._plan(remaining)
@@ -118,11 +123,16 @@ class _Rerolling:
             if any(candidate.start < steps.stop and steps.start < candidate.stop for steps in taken):
                 continue
             steps = steps_of(self.block, candidate, self._is_long)
-            if steps is not None and any(
-                column.template.op.kind.traits.has_kernel for column in steps.columns
-            ):
+            if steps is not None and self._is_worthwhile(steps):
                 loops[candidate] = self._loop(steps)
         return loops
+
+    def _is_worthwhile(self, steps: RepeatedSteps) -> bool:
+        """Whether `steps` compute something, and not of constants alone."""
+        last = [column.instructions[-1] for column in steps.columns]
+        return any(instruction.op.kind.traits.has_kernel for instruction in last) and any(
+            result in self.varying for instruction in last for result in instruction.results
+        )
 
     def _costly(self, loops: dict[Repetition, _Loop]) -> list[Repetition]:
         """Those of `loops` for which stacks are taken apart, or put together, for more instructions than they
