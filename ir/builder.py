@@ -21,6 +21,8 @@ from .registry import OPS, Attrs, Kind, Op, OpNamespace, check_attrs
 from .types import Shape, TensorType, broadcast_shapes, tensor_type
 
 _SCALARS = (bool, int, float, complex)
+#: A global, as looking up the member of an enumeration costs more than the comparison.
+_ELEMENTWISE = Kind.ELEMENTWISE
 
 
 class Builder(OpNamespace):
@@ -42,7 +44,7 @@ class Builder(OpNamespace):
 
     def apply(self, op: Op, operands: tuple[Any, ...], attrs: Attrs) -> Any:
         """Append `op`. Operands are Values or, for elementwise ops, Python scalars too."""
-        if op.kind is Kind.ELEMENTWISE:
+        if op.kind is _ELEMENTWISE:
             operands = self._matched(op, operands)
         results = self.append(op, operands, attrs)
         return results[0] if len(results) == 1 else results

@@ -361,6 +361,13 @@ OPS: Final = Registry()
 
 def check_attrs(op: Op, attrs: Attrs) -> None:
     """Raise AttributeValueError unless `attrs` are exactly the op's, of the right types."""
+    if attrs.keys() == op.attrs.keys():
+        for name, accepted in op.attrs.items():
+            value = attrs[name]
+            if not isinstance(value, accepted) or type(value) is bool:
+                break
+        else:
+            return
     for name in attrs:
         if name not in op.attrs:
             expected = ", ".join(op.attrs) or "none"

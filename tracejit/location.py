@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import os
 import sys
+from types import CodeType
+from typing import Final
 
 import numpy as np
 
@@ -31,6 +33,23 @@ def is_own_file(file: str) -> bool:
     return file.startswith(_ROOTS) and not file.startswith(_DEMO)
 
 
+class _Code:
+    """What is known of a code object: whether it is the user's, and the lines of its instructions."""
+
+    __slots__ = ("code", "is_command", "lines")
+
+    def __init__(self, code: CodeType) -> None:
+        #: Kept, so that no other one has its identity.
+        self.code = code
+        file = code.co_filename
+        #: By offset of an instruction; None where the code is not the user's.
+        self.lines: dict[int, Location] | None = {} if is_user_file(file) else None
+        self.is_command = self.lines is None and file.startswith(_COMMANDS)
+
+
+#: By identity: code objects hash all of their constants, and a line is looked up by walking the table of all.
+_codes: dict[int, _Code] = {}
+_CODES_LIMIT: Final = 1 << 12
 #: One object for all ops of a line.
 _location = functools.lru_cache(maxsize=4096)(Location)
 
@@ -39,10 +58,19 @@ def user_location() -> Location | None:
     """The line of the user's program that is running, None if there is none."""
     frame = sys._getframe(1)
     while frame is not None:
-        file = frame.f_code.co_filename
-        if is_user_file(file):
-            return _location(file, frame.f_lineno)
-        if file.startswith(_COMMANDS):
+        code = frame.f_code
+        known = _codes.get(id(code))
+        if known is None:
+            if len(_codes) >= _CODES_LIMIT:
+                _codes.clear()
+            known = _codes[id(code)] = _Code(code)
+        lines = known.lines
+        if lines is not None:
+            location = lines.get(frame.f_lasti)
+            if location is None:
+                location = lines[frame.f_lasti] = _location(code.co_filename, frame.f_lineno)
+            return location
+        if known.is_command:
             return None
         frame = frame.f_back  # type: ignore[assignment]
     return None

@@ -38,6 +38,9 @@ _SCALARS = NUMBERS
 _ELEMENTWISE, _VIEW, _LINALG = Kind.ELEMENTWISE, Kind.VIEW, Kind.LINALG
 
 
+_SLICE, _RESHAPE = OPS["slice"], OPS["reshape"]
+
+
 def operand(value: Any) -> Any:
     """What a kernel gets for something that is not a Tensor: Python numbers stay weak."""
     return value if type(value) in _SCALARS else as_array(value)
@@ -144,8 +147,16 @@ def _explained(op: Op, arrays: Sequence[Any], error: Exception) -> Exception:
     return DTypeError(message) if isinstance(error, TypeError) else DomainError(message)
 
 
-def _traced(tracer: Tracer, op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
-    operands = tuple([tracer.symbolic(value) for value in operands])
+def traced_element(tracer: Tracer, x: Tensor, slice_attrs: Attrs) -> Tensor:
+    """The only element of a slice of `x`, as a tensor of rank 0 that does not follow writes to `x`."""
+    part = _traced(tracer, _SLICE, (x,), slice_attrs, follows=False)
+    element: Tensor = _traced(tracer, _RESHAPE, (part,), {"shape": ()}, follows=False)
+    return element
+
+
+def _traced(tracer: Tracer, op: Op, operands: Sequence[Any], attrs: Attrs, *, follows: bool = True) -> Any:
+    """`op` in the graph; where it is a view, the result follows writes to the operand if it `follows`."""
+    operands = tuple([value if type(value) is Tensor else tracer.symbolic(value) for value in operands])
     value = tracer.run(op, operands, attrs)
     if isinstance(value, tuple):
         raise TracejitError(f"{op.name}: ops with several results are made by their own functions")
@@ -157,7 +168,12 @@ def _traced(tracer: Tracer, op: Op, operands: Sequence[Any], attrs: Attrs) -> An
             if isinstance(tensor, Tensor) and tensor._requires_grad:
                 record(op, operands, attrs, result)
                 break
-    if op.kind is Kind.VIEW and isinstance(operands[0], Tensor) and numpy_views(operands[0], op, attrs):
+    if (
+        op.kind is _VIEW
+        and follows
+        and isinstance(operands[0], Tensor)
+        and numpy_views(operands[0], op, attrs)
+    ):
         share(operands[0], result, ViewStep(op, attrs))
     return result
 

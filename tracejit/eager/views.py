@@ -149,7 +149,10 @@ def shares_memory(view: Any, array: Any) -> bool:
 
 
 def numpy_views(source: Tensor, op: Op, attrs: Attrs) -> bool:
-    """Whether NumPy would answer `op` of a traced tensor with a view: a reshape may need a copy."""
+    """Whether NumPy would answer `op` of a traced tensor with a view: a reshape may need a copy, unless it is
+    of axes of size 1."""
+    if op is not _RESHAPE or _without_ones(attrs["shape"]) == _without_ones(source._data.shape):
+        return True
     chain = chain_of(source)
     if chain is None:
         return True
@@ -159,6 +162,10 @@ def numpy_views(source: Tensor, op: Op, attrs: Attrs) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _without_ones(shape: Shape) -> list[int]:
+    return [size for size in shape if size != 1]
 
 
 def lies_in_order(x: Tensor) -> bool:

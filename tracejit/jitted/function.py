@@ -21,6 +21,7 @@ from ..frontend.usage import Numbers, Uses
 from ..ir.dtypes import default_dtype
 from ..ir.errors import GradientError, TraceError, TracejitError
 from ..ir.graph import Function
+from ..ir.process.collector import collector_paused
 from ..ir.process.locks import ForkLock
 from ..ir.types import TensorType
 from ..loops.conversion import loops_traced, to_rewrite
@@ -252,7 +253,8 @@ class JitFunction(Exportable, Viewable, Bindable):
         try:
             symbols = [(*symbol_type(type_), name) for type_, name in zip(types, names, strict=True)]
             rewritten = to_rewrite(uses.followed.values(), uses.traced_keys)
-            with loops_traced(self._loops, self._name, rewritten, self._checkpoint_every) as reports:
+            traced_loops = loops_traced(self._loops, self._name, rewritten, self._checkpoint_every)
+            with collector_paused(), traced_loops as reports:
                 traced = trace_flat(run, symbols, self._branches(leaves, prefix), numbers)
             traced.loops = reports(len(traced.function.body))
             return uses, numbers, traced

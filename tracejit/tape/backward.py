@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
-from contextlib import contextmanager
+from collections.abc import Sequence, Set
 from typing import Any
 
 import numpy as np
 
 from ..eager.tensor import Tensor, wrap
 from ..ir.errors import GradientError, ShapeError
-from ..ir.graph import Value
+from ..ir.graph import Location, Value
 from ..state import STATE
 from .anomaly import check_parts
 from .engine import ENGINES, TENSOR_OPS, Engine
@@ -85,6 +84,8 @@ class _Pass:
         self.waiting: dict[Any, int] = {}
         #: The nodes and leaves to which all edges have been passed.
         self.ready: list[Any] = []
+        #: By identity, locations of nodes, and those of their gradients.
+        self.lines: dict[int, tuple[Location, Location]] = {}
 
     def run(self, roots: Sequence[Tensor], cotangents: Sequence[Tensor]) -> None:
         """Visit what is behind `roots`, each node once all cotangents of its results are there."""
@@ -223,7 +224,7 @@ class _Pass:
         if tracer is None:
             parts = node.pull(engine, cotangent, needed)
         else:
-            tracer.location = node.location and node.location.of_gradient()
+            tracer.location = node.location and self._gradient_of(node.location)
             with _at_location_of(tracer):
                 parts = node.pull(engine, cotangent, needed)
         if STATE.anomaly is not None:
@@ -231,6 +232,13 @@ class _Pass:
         if node.hooks is not None:
             parts = run_post_hooks(node.hooks, parts, cotangent if node.several else [cotangent], engine)
         return parts
+
+    def _gradient_of(self, location: Location) -> Location:
+        """The line of a gradient: one object for all that is computed of a line."""
+        known = self.lines.get(id(location))
+        if known is None:
+            known = self.lines[id(location)] = (location, location.of_gradient())
+        return known[1]
 
     def _pass_on(self, node: Node, parts: Sequence[Any] | None) -> None:
         """Add the cotangents of a node's operands to where they belong; that makes some places ready."""
@@ -277,14 +285,19 @@ class _Pass:
         return is_needed
 
 
-@contextmanager
-def _at_location_of(tracer: Any) -> Iterator[None]:
-    """What is traced in the ``with`` block belongs to the line at which the tracer stands."""
-    tracer.pinned_location = True
-    try:
-        yield
-    finally:
-        tracer.pinned_location = False
+class _at_location_of:
+    """Context manager: what is traced belongs to the line at which the tracer stands."""
+
+    __slots__ = ("tracer",)
+
+    def __init__(self, tracer: Any) -> None:
+        self.tracer = tracer
+
+    def __enter__(self) -> None:
+        self.tracer.pinned_location = True
+
+    def __exit__(self, *exc: object) -> None:
+        self.tracer.pinned_location = False
 
 
 def _useful(order: list[Node], targets: dict[Any, Tensor]) -> set[Node]:

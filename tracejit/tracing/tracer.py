@@ -92,7 +92,7 @@ class Tracer(Builder):
         return wrap(value)
 
     def write(self, instruction: Instruction) -> None:
-        super().write(instruction)
+        self.body.append(instruction)
         self._owned.update(instruction.results)
 
     def owns(self, value: Value) -> bool:
@@ -230,13 +230,22 @@ class Tracer(Builder):
         """Record `op` on Tensors, arrays and scalars; returns Values."""
         if not self.pinned_location:
             self.location = user_location()
-        values = tuple([self.lift(operand) for operand in operands])
-        if op.name not in _WEAK_OPERATORS or not all(
-            type(value) in NUMBERS or value in self._weak for value in values
-        ):
+        owned, weak = self._owned, self._weak
+        values = tuple(
+            [
+                data
+                if type(operand) is Tensor and type(data := operand._data) is Value and data in owned
+                else self.lift(operand)
+                for operand in operands
+            ]
+        )
+        if op.name not in _WEAK_OPERATORS:
             return self.apply(op, values, attrs)
+        for value in values:
+            if value not in weak if type(value) is Value else type(value) not in NUMBERS:
+                return self.apply(op, values, attrs)
         result = self.apply(op, tuple([self._number(value) for value in values]), attrs)
-        self._weak.add(result)
+        weak.add(result)
         return result
 
     def _number(self, value: Any) -> Any:

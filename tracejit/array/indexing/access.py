@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...arguments.errors import explain, named
+from ...eager.dispatch import traced_element
 from ...eager.native_ops import NativeCall
 from ...eager.tensor import Tensor, as_array, wrap
 from ...eager.views import share, step_of
@@ -60,11 +61,14 @@ def _getitem(x: Any, key: Any) -> Tensor:
 def _by_plan(x: Tensor, key: Any) -> Tensor:
     plan = known_plan(x.shape, key)
     refuse_masks("getitem", plan)
+    if plan.scalar and not plan.indices and not plan.whole and STATE.tracer is not None:
+        # NumPy gives an immutable scalar for one element: writing to the result must not reach x
+        attrs = {"start": plan.start, "size": plan.size, "step": plan.step}
+        return traced_element(STATE.tracer, x, attrs)
     view = _view(x, plan)
     if plan.indices:
         return _gathered(view, plan)
     if plan.scalar or view is x:
-        # NumPy gives an immutable scalar for one element: writing to the result must not reach x
         return cast(view, x.dtype, copy=True) if plan.scalar else run("reshape", x, shape=x.shape)
     return view
 
