@@ -1,11 +1,14 @@
 """Whether compiling takes time in proportion to a function's operations: ``python -m benchmarks.compiling``.
 
 CPU time of first calls, tracing and all, and of what is compiled in the background, for functions of 10 to
-10,000 operations.
+10,000 operations. With ``--phases``, microseconds an operation of unrolled programs by phase: tracing with
+gradients, the passes together and those that take most, code generation and LLVM; with ``--jax``, beside
+JAX's tracing and compilation of the same program.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import tempfile
 import time
@@ -68,6 +71,169 @@ def gradient(count: int) -> Callable[[Any], Any]:
     return tj.grad(fn)
 
 
+# -- unrolled Python loops -------------------------------------------------------------------------------
+
+
+def sum_of_squares(numpy: Any, steps: int = 10_000) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Elements read one by one."""
+
+    def fn(x: Any) -> Any:
+        total = 0.0
+        for i in range(steps):
+            total += x[i] * x[i]
+        return total
+
+    return fn, (np.linspace(0.0, 1.0, steps),)
+
+
+def lstm(numpy: Any, steps: int = 50) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """The loss of an LSTM of 16 units over a batch of four."""
+    rng, units = np.random.default_rng(0), 16
+
+    def sigmoid(x: Any) -> Any:
+        return 1 / (1 + numpy.exp(-x))
+
+    def fn(weights: Any, xs: Any) -> Any:
+        h = c = numpy.zeros((4, units))
+        for step in range(steps):
+            z = xs[step] @ weights["x"] + h @ weights["h"] + weights["b"]
+            parts = [z[:, k * units : (k + 1) * units] for k in range(4)]
+            c = sigmoid(parts[1]) * c + sigmoid(parts[0]) * numpy.tanh(parts[2])
+            h = sigmoid(parts[3]) * numpy.tanh(c)
+        return (h * h).sum()
+
+    weights = {name: rng.standard_normal((units, 4 * units)) / 4 for name in "xh"}
+    return fn, ({**weights, "b": np.zeros(4 * units)}, rng.standard_normal((steps, 4, units)))
+
+
+def elementwise_map(numpy: Any, count: int = 1000) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """A thousand operations that do not repeat."""
+    names = np.random.default_rng(0).choice(["sin", "cos", "tanh", "exp", "sqrt"], count // 2)
+
+    def fn(x: Any) -> Any:
+        for number, name in enumerate(names):
+            x = getattr(numpy, name)(x * (1.0 - number % 7 / 10))
+        return x
+
+    return fn, (np.linspace(0.1, 1.0, 4096),)
+
+
+def hidden_markov(numpy: Any, steps: int = 60) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """A step of expectation maximization in lists of numbers, of three states."""
+    rng, states = np.random.default_rng(0), range(3)
+    seen = [int(symbol) for symbol in rng.integers(0, 4, steps)]
+
+    def fn(transition: Any, emission: Any, start: Any) -> Any:
+        alpha = [[start[s] * emission[s, seen[0]] for s in states]]
+        for t in range(1, steps):
+            sums = [sum(alpha[-1][r] * transition[r, s] for r in states) for s in states]
+            alpha.append([sums[s] * emission[s, seen[t]] for s in states])
+        beta = [[1.0] * 3]
+        for t in range(steps - 2, -1, -1):
+            ahead = [emission[r, seen[t + 1]] * beta[0][r] for r in states]
+            beta.insert(0, [sum(transition[s, r] * ahead[r] for r in states) for s in states])
+        total = sum(alpha[-1])
+        gamma = [[alpha[t][s] * beta[t][s] / total for s in states] for t in range(steps)]
+        return [sum(gamma[t][s] for t in range(steps)) for s in states], gamma[0], total
+
+    def table(*shape: int) -> Any:
+        values = rng.random(shape)
+        return values / values.sum(-1, keepdims=True)
+
+    return fn, (table(3, 3), table(3, 4), table(3))
+
+
+def small_products(numpy: Any, count: int = 2000) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Products, transposes, sums and tanh of matrices of four rows."""
+
+    def fn(x: Any, w: Any) -> Any:
+        for _ in range(count // 4):
+            x = numpy.tanh(x @ w + x.T)
+        return x
+
+    return fn, (np.full((4, 4), 0.5), np.ones((4, 4)) / 4)
+
+
+#: By name: the program, and whether it is differentiated by its first argument.
+UNROLLED: Final = {
+    "sum of squares": (sum_of_squares, False),
+    "LSTM gradient": (lstm, True),
+    "elementwise map": (elementwise_map, False),
+    "hidden Markov": (hidden_markov, False),
+    "small products": (small_products, False),
+}
+
+
+def phases(name: str) -> tuple[int, dict[str, float], dict[str, float]]:
+    """How many operations are traced of an unrolled program; and the CPU time of its first call and of the
+    background, by phase and by pass."""
+    import tracejit as tj
+    from tracejit.ir import passes
+    from tracejit.runtime.executable import Executable
+    from tracejit.runtime.tiers import BACKGROUND
+
+    make, gradient = UNROLLED[name]
+    fn, args = make(tj)
+    f = tj.jit(tj.grad(fn) if gradient else fn, loops="unrolled")
+    start = time.process_time()
+    function = f._trace(args, {}).function
+    seconds = {"trace": time.process_time() - start}
+    by_pass: dict[str, float] = {}
+    last = start = time.process_time()
+
+    def observe(pass_: str, *_: Any) -> None:
+        nonlocal last
+        now = time.process_time()
+        by_pass[pass_] = by_pass.get(pass_, 0.0) + now - last
+        last = now
+
+    passes.run_passes(function, observe=observe)
+    seconds["passes"] = time.process_time() - start
+    start = time.process_time()
+    executable = Executable(function)
+    seconds["code and LLVM"] = max(time.process_time() - start - seconds["passes"], 0.0)
+    start = time.process_time()
+    BACKGROUND.wait()
+    seconds["background"] = time.process_time() - start
+    del executable  # it is compiled for those who hold it
+    return len(function.body), seconds, by_pass
+
+
+def jax_seconds(name: str) -> tuple[float, float]:
+    """CPU time of tracing and of compiling an unrolled program in JAX."""
+    import jax
+
+    jax.config.update("jax_enable_x64", val=True)
+    make, gradient = UNROLLED[name]
+    fn, args = make(jax.numpy)
+    start = time.process_time()
+    lowered = jax.jit(jax.grad(fn) if gradient else fn).lower(*args)
+    traced = time.process_time() - start
+    lowered.compile()
+    return traced, time.process_time() - start - traced
+
+
+def print_phases() -> None:
+    """Print what the phases of unrolled programs take."""
+    print("| program | ops | " + " | ".join(("trace", "passes", "code and LLVM", "background")) + " | most |")
+    print("|---" * 7 + "|")
+    for name in UNROLLED:
+        count, seconds, by_pass = phases(name)
+        cells = [f"{1e6 * value / count:.1f}" for value in seconds.values()]
+        most = sorted(by_pass.items(), key=lambda item: -item[1])[:3]
+        slowest = ", ".join(f"{pass_} {1e6 * value / count:.1f}" for pass_, value in most)
+        total = sum(seconds.values())
+        print(f"| {name}, {total:.2f} s | {count:,} | {' | '.join(cells)} | {slowest} |", flush=True)
+
+
+def print_jax() -> None:
+    """Print what JAX takes for the same."""
+    print("| program | trace, s | compile, s |\n|---|---|---|")
+    for name in UNROLLED:
+        traced, compiled = jax_seconds(name)
+        print(f"| {name} | {traced:.2f} | {compiled:.2f} |", flush=True)
+
+
 PROGRAMS: Final = {"chain": chain, "layers": layers, "sums": sums, "gradient": gradient}
 
 
@@ -86,6 +252,18 @@ def seconds(fn: Callable[[Any], Any], x: Any) -> tuple[float, float]:
 
 def main() -> None:
     """Print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--phases", action="store_true", help="microseconds an operation by phase")
+    parser.add_argument("--jax", action="store_true", help="the same programs in JAX")
+    options = parser.parse_args()
+    if options.jax:
+        print_jax()
+    if options.phases or options.jax:
+        os.environ["TRACEJIT_CACHE"] = "0"
+        if options.phases:
+            seconds(chain(7), np.full((4, 4), 0.5))
+            print_phases()
+        return
     with tempfile.TemporaryDirectory() as caches:
         os.environ["TRACEJIT_CACHE_DIR"] = caches
         x = np.full((4, 4), 0.5)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import os
 import sys
+import weakref
 from types import CodeType
-from typing import Final
 
 import numpy as np
 
@@ -36,11 +36,11 @@ def is_own_file(file: str) -> bool:
 class _Code:
     """What is known of a code object: whether it is the user's, and the lines of its instructions."""
 
-    __slots__ = ("code", "is_command", "lines")
+    __slots__ = ("entry", "is_command", "lines")
 
     def __init__(self, code: CodeType) -> None:
-        #: Kept, so that no other one has its identity.
-        self.code = code
+        #: Takes this out of the table before another code object has the same identity.
+        self.entry = weakref.ref(code, functools.partial(_forget, id(code)))
         file = code.co_filename
         #: By offset of an instruction; None where the code is not the user's.
         self.lines: dict[int, Location] | None = {} if is_user_file(file) else None
@@ -49,7 +49,12 @@ class _Code:
 
 #: By identity: code objects hash all of their constants, and a line is looked up by walking the table of all.
 _codes: dict[int, _Code] = {}
-_CODES_LIMIT: Final = 1 << 12
+
+
+def _forget(identity: int, _: weakref.ref[CodeType]) -> None:
+    _codes.pop(identity, None)
+
+
 #: One object for all ops of a line.
 _location = functools.lru_cache(maxsize=4096)(Location)
 
@@ -61,8 +66,6 @@ def user_location() -> Location | None:
         code = frame.f_code
         known = _codes.get(id(code))
         if known is None:
-            if len(_codes) >= _CODES_LIMIT:
-                _codes.clear()
             known = _codes[id(code)] = _Code(code)
         lines = known.lines
         if lines is not None:

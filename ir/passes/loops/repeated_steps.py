@@ -215,16 +215,21 @@ def _column(
     period: int,
     misfits: set[int],
 ) -> StepColumn:
+    """The column of `instructions`, of one op; adds to `misfits` the steps that are not as most of them."""
     model = instructions[len(instructions) // 2]
-    if model.regions or has_effect(model) or not model.results:
+    if model.regions or has_effect(model):
+        raise _Unfit
+    if {len(instruction.results) for instruction in instructions} != {len(model.results)}:
         raise _Unfit
     arity = len(model.operands)
     changing = _attributes(instructions, model, misfits)
-    types = [result.type for result in model.results]
-    for step, instruction in enumerate(instructions):
-        if len(instruction.operands) != arity or [result.type for result in instruction.results] != types:
-            misfits.add(step)
-    if misfits and any(len(instruction.operands) != arity for instruction in instructions):
+    for number, result in enumerate(model.results):
+        types = [instruction.results[number].type for instruction in instructions]
+        if types.count(result.type) < len(types):
+            misfits.update([step for step, type_ in enumerate(types) if type_ != result.type])
+    others = [step for step, instruction in enumerate(instructions) if len(instruction.operands) != arity]
+    if others:
+        misfits.update(others)
         return StepColumn(instructions, ())  # these steps are left out before it is used
     sources = []
     for position in range(arity):
@@ -242,16 +247,12 @@ def _attributes(
     name = CHANGING.get(model.op.name)
     if name is None:
         if attrs:
-            written = None
+            written = repr(attrs)
+            exact = "0.0" not in written  # else two that are equal may differ in the sign of a zero
             for step, instruction in enumerate(instructions):
                 other = instruction.attrs
-                if other is attrs:
-                    continue
-                if other == attrs:
-                    written = written or repr(attrs)
-                    if not _has_floats(attrs) or repr(other) == written:
-                        continue
-                misfits.add(step)
+                if other is not attrs and not (other == attrs and (exact or repr(other) == written)):
+                    misfits.add(step)
         return ()
     others = [each for each in attrs if each != name]
     for each in others:
@@ -283,13 +284,6 @@ def _positions(starts: tuple[Any, ...], model: Instruction, misfits: set[int]) -
         if 4 * len(wrong) < len(starts):
             misfits.update(wrong)
     return starts if axes else ()
-
-
-def _has_floats(attrs: Any) -> bool:
-    """Whether two equal `attrs` may differ in the sign of a zero."""
-    return any(
-        isinstance(value, (float, complex, tuple)) and "0.0" in repr(value) for value in attrs.values()
-    )
 
 
 def _source(

@@ -101,6 +101,7 @@ class _Rerolling:
         for instruction in function.body:
             if not self.varying.isdisjoint(instruction.operands):
                 self.varying.update(instruction.results)
+        self.effort = _EFFORT * len(function.body)
         remaining = _in_order(candidates)
         for _ in range(_ROUNDS):
             by_candidate = self._plan(remaining)
@@ -113,12 +114,8 @@ class _Rerolling:
     def _plan(self, candidates: Sequence[Repetition]) -> dict[Repetition, _Loop]:
         """Loops that do not overlap, each with what it stacks for those after it."""
         self.block.elements.clear()
-        effort = _EFFORT * len(self.function.body)
         loops: dict[Repetition, _Loop] = {}
         for candidate in candidates:
-            effort -= candidate.stop - candidate.start
-            if effort < 0:
-                break
             taken = [loop.steps for loop in loops.values()]
             if any(candidate.start < steps.stop and steps.start < candidate.stop for steps in taken):
                 continue
@@ -170,7 +167,10 @@ class _Rerolling:
         return costly
 
     def _is_long(self, steps: int, period: int) -> bool:
-        return steps >= self.least_steps and steps * period >= self.least_ops
+        if steps < self.least_steps or steps * period < self.least_ops:
+            return False
+        self.effort -= steps * period
+        return self.effort >= 0
 
     def _loop(self, steps: RepeatedSteps) -> _Loop:
         """The loop for `steps`; notes the elements of its stacks."""
@@ -199,12 +199,13 @@ class _Rerolling:
     def _read_after(self, steps: RepeatedSteps) -> dict[tuple[int, int], list[int]]:
         """The results that are read after the loop, by column and number: of which steps."""
         read: dict[tuple[int, int], list[int]] = {}
+        last_reads, stop = self.last_reads, steps.stop
         for slot, column in enumerate(steps.columns):
             for number in range(len(column.template.results)):
                 numbers = [
                     step
                     for step, instruction in enumerate(column.instructions)
-                    if self.last_reads.get(instruction.results[number], -1) >= steps.stop
+                    if last_reads.get(instruction.results[number], -1) >= stop
                 ]
                 if numbers:
                     read[slot, number] = numbers

@@ -202,6 +202,6 @@ def test_operations_that_became_loops_again() -> None:
 
     total(np.ones(100))
     explained = total.explain()
-    assert "99 times the same 8 operations at test_explaining.py:" in explained
+    assert "99 times the same 6 operations at test_explaining.py:" in explained
     (text,) = explained.signatures[0].programs[0].rerolled
     assert text in explained

@@ -143,7 +143,7 @@ def test_trace_of_a_function():
 def test_passes_are_stages():
     lowered = tj.jit(tj.grad(loss)).lower({"w": np.ones(4), "b": 0.5}, X)
     stages = [step.stage for step in lowered.steps]
-    assert stages[0] == "after:merge-scans"
+    assert stages[0] == "after:reroll-loops"
     assert stages[-1] == "after:tile-transforms"
     assert "after:dce" in stages
     assert "after:dce:2" in stages
@@ -152,7 +152,7 @@ def test_passes_are_stages():
     assert lowered.as_text("after:dce:2") == lowered.as_text("optimized")
     assert lowered.as_text("after:tile-transforms") == lowered.as_text("fused")
     assert all(step.seconds >= 0 for step in lowered.steps)
-    with pytest.raises(tj.TracejitError, match="no stage 'after:nope'; the passes are after:merge-scans, "):
+    with pytest.raises(tj.TracejitError, match="no stage 'after:nope'; the passes are after:reroll-loops, "):
         lowered.as_text("after:nope")
 
 
