@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable
+from importlib import import_module
 from types import FunctionType
 from typing import Any, Final
 
@@ -26,6 +27,7 @@ class Sendable:
 
     __slots__ = ()
     _making: Callable[[], tuple[tuple[Any, ...], dict[str, Any]]]
+    __call__: Callable[..., Any]
 
     def __copy__(self) -> Any:
         """As of functions, a copy is the function itself."""
@@ -47,10 +49,16 @@ class Sendable:
         return _found, (place, type(self)), parts
 
     def __setstate__(self, parts: Callable[[], tuple[tuple[Any, ...], dict[str, Any]]]) -> None:
-        if not self.__dict__:  # it was not found by its name
-            positional, named = parts()
-            initialize: Any = self.__init__  # type: ignore[misc]
-            initialize(*positional, **named)
+        if self.__dict__:
+            return  # it was found by its name
+        content = parts()
+        positional, named = content
+        initialize: Any = self.__init__  # type: ignore[misc]
+        initialize(*positional, **named)
+        before: Any = import_module(".arrivals", __package__).arrived(self, content)
+        if before is not self:  # which stays what is called, and holds what it has compiled
+            object.__setattr__(self, "__dict__", before.__dict__)
+            self.__call__ = before
 
     @property
     def _place(self) -> FunctionType:

@@ -1,4 +1,4 @@
-"""A script whose functions go to other processes: ``python functions.py WAY``, or imported by tests.
+"""A script whose functions go to other processes: ``python functions.py WAY``, or a module: ``run(WAY)``.
 
 `WAYS` says how they are sent. Each must give there what it gives here, by the machine code that lies on
 disk.
@@ -122,6 +122,18 @@ def by_dask() -> dict[str, Any]:
         return {name: future.result() for name, future in futures.items()}
 
 
+def by_ray() -> dict[str, Any]:
+    import ray
+
+    functions = {**NAMED, **unnamed()}
+    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
+    try:
+        task = ray.remote(called)
+        return dict(zip(functions, ray.get([task.remote(f) for f in functions.values()]), strict=True))
+    finally:
+        ray.shutdown()
+
+
 WAYS: dict[str, Callable[[], dict[str, Any]]] = {
     "fork": partial(by_pool, "fork"),
     "spawn": partial(by_pool, "spawn"),
@@ -129,11 +141,18 @@ WAYS: dict[str, Callable[[], dict[str, Any]]] = {
     "futures": by_futures,
     "joblib": by_joblib,
     "dask": by_dask,
+    "ray": by_ray,
 }
 
-if __name__ == "__main__":
+
+def run(way: str) -> None:
+    """Compile all functions here, send them, and compare."""
     here = {name: called(function)[0] for name, function in {**NAMED, **unnamed()}.items()}
-    for name, (values, compiled) in WAYS[sys.argv[1]]().items():
+    for name, (values, compiled) in WAYS[way]().items():
         assert values == here[name], (name, values, here[name])
-        assert sys.argv[1] == "fork" or not compiled, f"{name} was compiled again"
+        assert way == "fork" or not compiled, f"{name} was compiled again"
     print("all equal")
+
+
+if __name__ == "__main__":
+    run(sys.argv[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,13 @@ pytest.importorskip("cloudpickle")
 pytest.importorskip("sklearn")
 
 
-@pytest.mark.parametrize("way", ["joblib", "dask"])
-def test_scripts(way: str, tmp_path: Path) -> None:
-    pytest.importorskip("distributed" if way == "dask" else way)
-    run_script(way, tmp_path)
+@pytest.mark.parametrize("module", [False, True])
+@pytest.mark.parametrize("way", ["joblib", "dask", "ray"])
+def test_scripts_and_modules(way: str, module: bool, tmp_path: Path) -> None:
+    package = "distributed" if way == "dask" else way
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"there is no {package}")
+    run_script(way, tmp_path, module=module)
 
 
 def test_cloudpickle_of_what_refers_to_itself() -> None:
@@ -89,7 +93,9 @@ def test_an_estimator_in_a_grid_search(tmp_path: Path) -> None:
     assert printed.strip() == "0.0 [1.0, -2.0, 0.5]"
 
 
-def test_notebooks() -> None:
+def test_notebooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRACEJIT_CACHE", "1")
+    monkeypatch.setenv("TRACEJIT_CACHE_DIR", str(tmp_path))
     client = pytest.importorskip("nbclient")
     nbformat = pytest.importorskip("nbformat")
     pytest.importorskip("ipykernel")
@@ -100,8 +106,15 @@ def test_notebooks() -> None:
         "[float(value) for value in Parallel(n_jobs=2)(delayed(scaled)(np.ones(n)) for n in (2, 3))]",
         "factor = 3.0\n[slope(x).tolist() for x in (np.ones(2),)], [value.tolist() for value in\n"
         " Parallel(n_jobs=2)(delayed(f)(np.ones(2)) for f in (scaled, slope))]",
+        "def compiled_here(f, n):\n    import sys\n    f(np.ones(n))\n"
+        "    return 'llvmlite.binding' in sys.modules\n"
+        "local = tj.jit(lambda x: slope(x).sum() + 1)\n"
+        "local(np.ones(3)), scaled(np.ones(3)), slope(np.ones(3))\n"
+        "from joblib.externals.loky import get_reusable_executor\n"
+        "get_reusable_executor().shutdown()  # so that workers are new\n"
+        "any(Parallel(n_jobs=2)(delayed(compiled_here)(f, 3) for f in (scaled, slope, local)))",
     ]
     notebook: Any = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     client.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
     texts = [cell.outputs[-1]["data"]["text/plain"] for cell in notebook.cells[2:]]
-    assert texts == ["[4.0, 6.0]", "([[36.0, 36.0]], [6.0, [36.0, 36.0]])"]
+    assert texts == ["[4.0, 6.0]", "([[36.0, 36.0]], [6.0, [36.0, 36.0]])", "False"]

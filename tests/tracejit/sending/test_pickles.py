@@ -16,6 +16,7 @@ import pytest
 
 import tracejit as tj
 
+from ...rotation import of_today
 from . import functions
 from .functions import NAMED, numbers
 
@@ -98,12 +99,19 @@ def test_a_transform_in_a_loop_runs_what_it_was_made_of() -> None:
     assert "compiled: 100 steps" in functions.steps.explain()
 
 
-def run_script(way: str, directory: Path) -> None:
-    """Run the script of `functions`, which sends what it defines that way; `directory` has machine code."""
-    script = Path(functions.__file__)
+def run_script(way: str, directory: Path, *, module: bool = False) -> None:
+    """Run the script of `functions`, which sends what it defines that way, or as a `module` what that
+    defines; `directory` has machine code."""
+    script = [str(Path(functions.__file__)), way]
+    if module:
+        script = [
+            "-c",
+            f"import tests.tracejit.sending.functions as f\nif __name__ == '__main__': f.run({way!r})",
+        ]
     own = {"PYTHONPATH": str(ROOT), "TRACEJIT_CACHE": "1", "TRACEJIT_CACHE_DIR": str(directory)}
+    strict = ["-W", "error"] * (way != "ray")  # whose own code warns
     ran = subprocess.run(
-        [sys.executable, "-W", "error", str(script), way], capture_output=True, text=True, check=False,
+        [sys.executable, *strict, *script], capture_output=True, text=True, check=False,
         timeout=300, env={**os.environ, **own},
     )  # fmt: skip
     assert ran.stdout == "all equal\n", f"{ran.stdout}\n{ran.stderr}"
@@ -112,3 +120,8 @@ def run_script(way: str, directory: Path) -> None:
 @pytest.mark.parametrize("way", ["fork", "spawn", "futures"])
 def test_other_processes_take_what_a_script_defines(way: str, tmp_path: Path) -> None:
     run_script(way, tmp_path)
+
+
+@pytest.mark.parametrize("way", of_today(["spawn", "futures"], 2))
+def test_other_processes_take_what_a_module_defines(way: str, tmp_path: Path) -> None:
+    run_script(way, tmp_path, module=True)
