@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from .support import check_document
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -28,9 +30,31 @@ def test_the_readme_names_the_ops_without_native_code() -> None:
     assert partly == {"pow", "reciprocal"}, "the sentence speaks of powers and reciprocals of integers"
 
 
-def test_the_examples_for_those_who_come_from_other_libraries() -> None:
-    check_document("coming-from.md", least=10)
-    check_document("coming-from-numba.md", least=20)
+@pytest.mark.parametrize("library", ["numpy", "jax", "pytorch", "numba", "casadi", "tensorflow-js"])
+def test_the_examples_for_those_who_come_from_other_libraries(library: str) -> None:
+    check_document(f"coming-from-{library}.md", least=12)
+    text = (ROOT / "docs" / f"coming-from-{library}.md").read_text()
+    assert re.findall("^## (.*)", text, re.MULTILINE)[-3:] == ["You write", "What differs", "Times"]
+    assert f"(coming-from-{library}.md)" in (ROOT / "docs" / "coming-from.md").read_text()
+
+
+def test_the_example_of_arrays_of_other_libraries() -> None:
+    check_document("coming-from.md", least=4)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "index.md",
+        *(
+            f"tutorials/{name}.md"
+            for name in ("first-ten-minutes", "fit-a-model", "loop-with-gradient", "look-inside")
+        ),
+        *(f"explanation/{name}.md" for name in ("trace-to-code", "numerics", "guards")),
+    ],
+)
+def test_the_examples_of_tutorials_and_explanations(name: str) -> None:
+    check_document(name, least=7)
 
 
 def test_the_programs_of_the_readme() -> None:
