@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
 import tracejit as tj
-from docs.site import docstrings, links, reference, sources
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
+sys.path.append(str(DOCS.parent))  # behind what is installed
+
+from docs.site import docstrings, links, reference, sources  # noqa: E402
 
 
 @pytest.fixture(scope="module")

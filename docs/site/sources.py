@@ -20,6 +20,7 @@ PAGES = {
     "benchmarks/results.svg": "benchmarks/results.svg",
     "benchmarks": "benchmarks/index.md",
     "examples": "gallery/index.md",
+    "docs/decisions": "developing/index.md",
 }
 _LINK = re.compile(r"(?<=\]\()(?!\w+://|#)([^)#\s]+)")
 
