@@ -47,6 +47,12 @@ ANEW = (
 OPTIMIZED = (*ANEW, "codegen/maths/", "tracejit/jitted/")
 _TESTS = Path(__file__).parent
 
+# an sdist holds no links; without these, what is imported from the root has no `ir`, `codegen` and `runtime`
+for _layer in ("ir", "codegen", "runtime"):
+    _link = _TESTS.parent / "tracejit" / _layer
+    if not _link.exists():
+        _link.symlink_to(Path("..") / _layer)
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
