@@ -22,7 +22,7 @@ from .errors import FAILED, INTERNAL, OK, USAGE, TargetError, UsageError
 
 #: The commands, in the order of ``--help``. Their modules load when they are used.
 COMMANDS: Final = (
-    "dump", "view", "explain", "profile", "opt", "run", "verify", "fmt", "repro", "reduce", "demo",
+    "dump", "view", "explain", "profile", "opt", "run", "verify", "fmt", "repro", "reduce", "port", "demo",
     "doctor", "cache", "completion",
 )  # fmt: skip
 

@@ -1,0 +1,7 @@
+"""``autograd.builtins``: Python's own. Containers stay what they are in derivatives, and hold tensors."""
+
+from __future__ import annotations
+
+from builtins import dict, isinstance, list, tuple, type
+
+__all__ = ["dict", "isinstance", "list", "tuple", "type"]

@@ -1,0 +1,36 @@
+"""``autograd.numpy``: NumPy's own functions, and those of them that NumPy cannot call with tensors.
+
+NumPy sends a call with a tensor among its arguments to the function of that name here, so that a namespace
+of NumPy's functions computes with arrays outside of derivatives and traces, and is followed inside. What
+NumPy converts to arrays before it looks for tensors is defined in `construction` and `of_lists`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+import numpy as _np
+
+from . import fft, linalg, random
+from .construction import append, array, asarray, c_, full, full_like, make_diagonal, r_, select, where
+from .of_lists import amax, amin, max, mean, median, min, prod, std, sum, var
+
+if _TYPE_CHECKING:
+    from numpy import *  # noqa: F403
+else:
+
+    def __getattr__(name: str) -> object:
+        try:
+            value = globals()[name] = getattr(_np, name)
+        except AttributeError:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+        return value
+
+
+#: Names that HIPS autograd has beside NumPy's.
+row_stack = _np.vstack
+concatenate_args = lambda axis, *args: _np.concatenate(args, axis)  # noqa: E731
+
+
+def __dir__() -> list[str]:
+    return sorted({*_np.__dir__(), *globals()})

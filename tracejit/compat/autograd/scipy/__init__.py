@@ -1,0 +1,18 @@
+"""``autograd.scipy``: SciPy's functions that have derivatives, without SciPy but for ``integrate``."""
+
+from __future__ import annotations
+
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+if _TYPE_CHECKING:
+    from . import integrate, linalg, signal, special, stats
+else:
+
+    def __getattr__(name: str) -> object:
+        if name in __all__:
+            return _import_module(f".{name}", __name__)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+__all__ = ["integrate", "linalg", "signal", "special", "stats"]

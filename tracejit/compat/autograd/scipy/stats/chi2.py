@@ -1,0 +1,34 @@
+"""The chi-squared distribution: twice a value of the gamma distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .....array.elementwise.transcendental import exp
+from .....array.operands import as_tensor
+from .....eager.tensor import Tensor
+from ...arrays import for_arrays
+from .gamma import log_density, probability
+
+
+def _logpdf(x: Any, df: Any) -> Tensor:
+    return log_density(0.5 * as_tensor(x), 0.5 * as_tensor(df)) - math.log(2.0)
+
+
+@for_arrays
+def logpdf(x: Any, df: Any) -> Tensor:
+    """The logarithm of the density at `x`, with `df` degrees of freedom."""
+    return _logpdf(x, df)
+
+
+@for_arrays
+def pdf(x: Any, df: Any) -> Tensor:
+    """The density at `x`, with `df` degrees of freedom."""
+    return exp(_logpdf(x, df))
+
+
+@for_arrays
+def cdf(x: Any, df: Any) -> Tensor:
+    """The probability of values up to `x`, with `df` degrees of freedom."""
+    return probability(0.5 * as_tensor(x), 0.5 * as_tensor(df))

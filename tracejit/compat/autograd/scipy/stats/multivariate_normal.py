@@ -1,0 +1,86 @@
+"""The normal distribution of vectors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .....array.diagonals import diag, diagonal, eye
+from .....array.elementwise.floats import where
+from .....array.elementwise.transcendental import exp, log
+from .....array.operands import as_tensor, filled
+from .....eager.tensor import Tensor
+from .....ir.errors import ShapeError
+from .....linalg import cholesky, eigh, slogdet
+from .....scipy.linalg import solve_triangular
+from ...arrays import for_arrays
+
+
+def _parameters(mean: Any, cov: Any, size: int | None) -> tuple[Tensor, Tensor]:
+    """The mean as a vector, the covariance as a matrix: numbers and vectors stand for diagonals."""
+    covariance = as_tensor(cov)
+    if size is None:
+        size = max(as_tensor(0.0 if mean is None else mean).size, covariance.shape[-1] if covariance.ndim else 1)
+    center = filled(0, (size,), covariance.dtype) if mean is None else as_tensor(mean).reshape(-1)
+    if covariance.ndim == 0:
+        covariance = covariance * eye(size, dtype=covariance.dtype)
+    elif covariance.ndim == 1:
+        covariance = diag(covariance) if size > 1 or covariance.size > 1 else covariance.reshape(1, 1)
+    if covariance.shape != (size, size):
+        raise ShapeError(f"multivariate_normal: cov must have shape {(size, size)}, got {covariance.shape}")
+    return center, covariance
+
+
+def _logpdf(x: Any, mean: Any, cov: Any, allow_singular: bool) -> Tensor:
+    points = as_tensor(x)
+    size = max(as_tensor(0.0 if mean is None else mean).size, as_tensor(cov).shape[-1] if as_tensor(cov).ndim else 1)
+    if points.ndim == 0:
+        points = points.reshape(1)
+    elif points.ndim == 1 and size == 1:
+        points = points.reshape(-1, 1)
+    center, covariance = _parameters(mean, cov, points.shape[-1])
+    offsets = points - center
+    flat = offsets.reshape(-1, offsets.shape[-1])
+    if allow_singular:
+        square, log_determinant, rank = _of_eigenvalues(covariance, flat)
+    else:
+        factor = cholesky(covariance)
+        square = (solve_triangular(factor, flat.T, lower=True) ** 2).sum(0)
+        log_determinant, rank = 2.0 * log(diagonal(factor)).sum(), as_tensor(float(flat.shape[-1]))
+    result = -0.5 * (square + log_determinant + rank * math.log(2 * math.pi))
+    return result.reshape(offsets.shape[:-1])
+
+
+def _of_eigenvalues(covariance: Tensor, flat: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The squares of offsets in the metric of the pseudo-inverse, the logarithm of the pseudo-determinant, and
+    the rank, with SciPy's bound for eigenvalues that are 0: 1e6 rounding errors of the largest."""
+    values, vectors = eigh(covariance)
+    bound = 1e6 * np.finfo(covariance.dtype).eps * abs(values).max()
+    is_kept = values > bound
+    kept = where(is_kept, values, 1.0)
+    square = (where(is_kept, 1.0 / kept, 0.0) * (flat @ vectors) ** 2).sum(-1)
+    return square, log(kept).sum(), is_kept.astype(covariance.dtype).sum()
+
+
+@for_arrays
+def logpdf(x: Any, mean: Any = None, cov: Any = 1.0, allow_singular: bool = False) -> Tensor:
+    """The logarithm of the density at `x`, whose last axis is that of the components.
+
+    `cov` is positive definite, LinAlgError is raised otherwise; with `allow_singular` eigenvalues may be 0.
+    """
+    return _logpdf(x, mean, cov, allow_singular)
+
+
+@for_arrays
+def pdf(x: Any, mean: Any = None, cov: Any = 1.0, allow_singular: bool = False) -> Tensor:
+    """The density at `x`, whose last axis is that of the components."""
+    return exp(_logpdf(x, mean, cov, allow_singular))
+
+
+@for_arrays
+def entropy(mean: Any = None, cov: Any = 1.0) -> Tensor:
+    """The differential entropy."""
+    _, covariance = _parameters(mean, cov, None)
+    return 0.5 * (slogdet(covariance)[1] + covariance.shape[0] * (1.0 + math.log(2 * math.pi)))
