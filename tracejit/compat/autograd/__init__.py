@@ -7,8 +7,8 @@ imports of a program; ``docs/coming-from-autograd.md`` says what differs.
 
 from __future__ import annotations
 
+import typing as _typing
 from importlib import import_module as _import_module
-from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from .builtins import dict, isinstance, list, tuple, type
 from .derivatives import (
@@ -36,8 +36,8 @@ from .products import (
 
 #: Modules that load at their first use.
 _MODULES = frozenset({"extend", "misc", "numpy", "scipy", "test_util", "tracer", "util"})
-if _TYPE_CHECKING:
-    from . import extend, misc, numpy, scipy, test_util, tracer, util
+if _typing.TYPE_CHECKING:
+    from . import extend, misc, numpy, scipy, test_util, tracer, util  # noqa: F401
 else:
 
     def __getattr__(name: str) -> object:

@@ -164,9 +164,9 @@ def defvjp(fun: Callable[..., Any], *vjpmakers: Maker | None, argnums: Sequence[
 
 
 def defjvp_argnums(fun: Callable[..., Any], jvpmaker: Maker) -> None:
-    """Set the forward-mode rule of a primitive: ``jvpmaker(argnums, tangents, ans, args, kwargs)`` returns the
-    tangent of the result. It is used, for every derivative, where there is no reverse-mode rule; so it has to
-    be made of functions that take tensors. Semantics: ``autograd.extend.defjvp_argnums``."""
+    """Set the forward-mode rule of a primitive: ``jvpmaker(argnums, tangents, ans, args, kwargs)`` returns
+    the tangent of the result. It is used, for every derivative, where there is no reverse-mode rule; so it
+    has to be made of functions that take tensors. Semantics: ``autograd.extend.defjvp_argnums``."""
     rules_of("defjvp_argnums", fun).jvps = jvpmaker
     _set_followed_rules(fun, jvpmaker)
 
@@ -213,7 +213,8 @@ def defjvp(
 def def_linear(fun: Callable[..., Any]) -> None:
     """Say that a primitive is linear in each of its arguments: ``defjvp`` with ``"same"`` for all of them.
     Semantics: ``autograd.extend.def_linear``."""
-    raw = rules_of("def_linear", fun) and fun.__wrapped__  # type: ignore[attr-defined]
+    rules_of("def_linear", fun)
+    raw = fun.__wrapped__  # type: ignore[attr-defined]
 
     def product(argnum: int, tangent: Any, ans: Any, args: Any, kwargs: Any) -> Any:
         return raw(*[tangent if i == argnum else x for i, x in enumerate(args)], **kwargs)
@@ -305,9 +306,7 @@ class _Call(DerivativeRule):
         if not STATE.recording:
             output, args, cotangents = as_arrays((output, args, cotangents))
         products = self.rules.vjps(self.followed, output, tuple(self._full(args)), self.kwargs)(cotangents)
-        return [
-            _of_dtypes(product, argument) for product, argument in zip(products, args, strict=True)
-        ]
+        return [_of_dtypes(product, argument) for product, argument in zip(products, args, strict=True)]
 
 
 def _of_dtypes(product: Any, argument: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Products with Jacobians and Hessians: ``make_vjp``, ``make_jvp``, ``make_hvp``, ... Semantics: HIPS autograd.
+"""Products with Jacobians and Hessians: ``make_vjp``, ``make_jvp``, ... Semantics: HIPS autograd.
 
 Forward mode has no rules of its own here: ``make_jvp`` is the derivative of a product with the transposed
 Jacobian by its vector.

@@ -24,7 +24,7 @@ def check_grads(
     modes: Sequence[str] | None = None,
     order: int = 2,
 ) -> Callable[..., None]:
-    """A function of the arguments of `f` that checks its derivatives, up to this `order`, in random directions.
+    """A function of the arguments of `f` that checks derivatives up to this `order`, in random directions.
 
     `modes` are ``"fwd"`` and ``"rev"``, both where it is None.
 

@@ -23,9 +23,7 @@ class VectorSpace:
 
     def __eq__(self, other: object) -> bool:
         return (
-            isinstance(other, VectorSpace)
-            and self.structure == other.structure
-            and self.types == other.types
+            isinstance(other, VectorSpace) and self.structure == other.structure and self.types == other.types
         )
 
     def __hash__(self) -> int:

@@ -61,7 +61,9 @@ def missing_names(tree: ast.Module) -> list[Missing]:
     shortest = [
         use
         for use in missing.values()
-        if not any(other.line == use.line and use.name.startswith(f"{other.name}.") for other in missing.values())
+        if not any(
+            other.line == use.line and use.name.startswith(f"{other.name}.") for other in missing.values()
+        )
     ]
     return sorted(shortest, key=lambda use: (use.line, use.name))
 

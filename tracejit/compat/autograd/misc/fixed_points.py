@@ -22,14 +22,16 @@ def fixed_point(
 ) -> Any:
     """The x with ``f(a)(x) = x``, by steps from `x0` until ``distance`` of two is at most `tol`.
 
-    The gradient is by `a`. It is the fixed point of ``u -> u @ J + g`` with the Jacobian J of ``f(a)`` and the
-    cotangent g (Christianson 1994), found in the same way.
+    The gradient is by `a`. Its adjoint is the fixed point of ``u -> u @ J + g`` with the Jacobian J of
+    ``f(a)`` and the cotangent g (Christianson 1994), computed in the same way.
 
     Example:
         >>> from tracejit.compat.autograd import grad
         >>> from tracejit.compat.autograd.misc.fixed_points import fixed_point
+        >>> def newton(a):
+        ...     return lambda x: (x + a / x) / 2
         >>> def root(a):
-        ...     return fixed_point(lambda a: lambda x: (x + a / x) / 2, a, 1.0, lambda x, y: abs(x - y), 1e-12)
+        ...     return fixed_point(newton, a, 1.0, lambda x, y: abs(x - y), 1e-12)
         >>> grad(root)(4.0).round(6)
         np.float64(0.25)
 

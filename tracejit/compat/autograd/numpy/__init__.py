@@ -7,17 +7,32 @@ NumPy converts to arrays before it looks for tensors is defined in `construction
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 
 import numpy as _np
 
-from . import fft, linalg, random
-from .construction import append, array, asarray, c_, full, full_like, make_diagonal, r_, select, where
-from .of_lists import amax, amin, max, mean, median, min, prod, std, sum, var
-
-if _TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from numpy import *  # noqa: F403
+    from numpy import fft as fft
+    from numpy import linalg as linalg
+    from numpy import random as random
+
+    from .construction import make_diagonal as make_diagonal
 else:
+    from . import fft, linalg, random  # noqa: F401
+    from .construction import (  # noqa: F401
+        append,
+        array,
+        asarray,
+        c_,
+        full,
+        full_like,
+        make_diagonal,
+        r_,
+        select,
+        where,
+    )
+    from .of_lists import amax, amin, max, mean, median, min, prod, std, sum, var  # noqa: F401
 
     def __getattr__(name: str) -> object:
         try:
@@ -27,9 +42,8 @@ else:
         return value
 
 
-#: Names that HIPS autograd has beside NumPy's.
+#: A name that HIPS autograd has beside NumPy's.
 row_stack = _np.vstack
-concatenate_args = lambda axis, *args: _np.concatenate(args, axis)  # noqa: E731
 
 
 def __dir__() -> list[str]:

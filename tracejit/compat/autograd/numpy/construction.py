@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ....array.creation import asarray as _asarray
 from ....array.creation import full as _full
 from ....array.creation import full_like as _full_like
 from ....array.creation import tensor as _tensor
+from ....array.elementwise.floats import where as _where
 from ....array.joining import concatenate
 from ....array.selection.choosing import select as _select
-from ....array.elementwise.floats import where as _where
 from ....eager.tensor import Tensor
 from ....pytree import flatten
 
@@ -115,7 +114,9 @@ def _of_nested(value: Any) -> Tensor:
     return _tensor(value)
 
 
-def _converted(result: Tensor, dtype: Any = None, *, copy: Any = None, ndmin: int = 0, order: Any = None) -> Any:
+def _converted(
+    result: Tensor, dtype: Any = None, *, copy: Any = None, ndmin: int = 0, order: Any = None
+) -> Any:
     """`result` with what else ``np.array`` was asked for; `copy` and `order` are about memory."""
     if dtype is not None:
         result = result.astype(dtype)

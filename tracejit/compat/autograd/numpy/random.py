@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 
 import numpy as _np
 
-if _TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from numpy.random import *  # noqa: F403
 else:
 

@@ -16,10 +16,8 @@ from ..products import make_vjp
 __all__ = ["odeint"]
 
 
-def odeint(
-    func: Callable[..., Any], y0: Any, t: Any, args: Sequence[Any] = (), **options: Any
-) -> Any:
-    """The solution of ``dy/dt = func(y, t, *args)`` from `y0`, a vector, at the times `t`: SciPy's ``odeint``.
+def odeint(func: Callable[..., Any], y0: Any, t: Any, args: Sequence[Any] = (), **options: Any) -> Any:
+    """The solution of ``dy/dt = func(y, t, *args)`` from a vector `y0` at the times `t`, by ``odeint``.
 
     The gradient by `y0`, `t` and `args` solves the adjoint equation backwards (Pontryagin; Chen et al. 2018),
     with the same options. `func` is called with arrays.

@@ -7,12 +7,11 @@ from typing import Any
 from .....array.elementwise.floats import where
 from .....array.elementwise.transcendental import exp
 from .....array.operands import as_tensor
-from .....eager.tensor import Tensor
 from .....scipy.special import betainc, betaln, xlog1py, xlogy
 from ...arrays import for_arrays
 
 
-def _logpdf(x: Any, a: Any, b: Any) -> Tensor:
+def _logpdf(x: Any, a: Any, b: Any) -> Any:
     x, a, b = as_tensor(x), as_tensor(a), as_tensor(b)
     is_inside = (x >= 0) & (x <= 1)
     inner = where(is_inside, x, 0.5)
@@ -21,19 +20,19 @@ def _logpdf(x: Any, a: Any, b: Any) -> Tensor:
 
 
 @for_arrays
-def logpdf(x: Any, a: Any, b: Any) -> Tensor:
+def logpdf(x: Any, a: Any, b: Any) -> Any:
     """The logarithm of the density at `x`."""
     return _logpdf(x, a, b)
 
 
 @for_arrays
-def pdf(x: Any, a: Any, b: Any) -> Tensor:
+def pdf(x: Any, a: Any, b: Any) -> Any:
     """The density at `x`."""
     return exp(_logpdf(x, a, b))
 
 
 @for_arrays
-def cdf(x: Any, a: Any, b: Any) -> Tensor:
+def cdf(x: Any, a: Any, b: Any) -> Any:
     """The probability of values up to `x`."""
     x = as_tensor(x)
     is_inside = (x > 0) & (x < 1)

@@ -7,28 +7,27 @@ from typing import Any
 
 from .....array.elementwise.transcendental import exp
 from .....array.operands import as_tensor
-from .....eager.tensor import Tensor
 from ...arrays import for_arrays
 from .gamma import log_density, probability
 
 
-def _logpdf(x: Any, df: Any) -> Tensor:
+def _logpdf(x: Any, df: Any) -> Any:
     return log_density(0.5 * as_tensor(x), 0.5 * as_tensor(df)) - math.log(2.0)
 
 
 @for_arrays
-def logpdf(x: Any, df: Any) -> Tensor:
+def logpdf(x: Any, df: Any) -> Any:
     """The logarithm of the density at `x`, with `df` degrees of freedom."""
     return _logpdf(x, df)
 
 
 @for_arrays
-def pdf(x: Any, df: Any) -> Tensor:
+def pdf(x: Any, df: Any) -> Any:
     """The density at `x`, with `df` degrees of freedom."""
     return exp(_logpdf(x, df))
 
 
 @for_arrays
-def cdf(x: Any, df: Any) -> Tensor:
+def cdf(x: Any, df: Any) -> Any:
     """The probability of values up to `x`, with `df` degrees of freedom."""
     return probability(0.5 * as_tensor(x), 0.5 * as_tensor(df))

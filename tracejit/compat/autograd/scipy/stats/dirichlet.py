@@ -8,28 +8,29 @@ import numpy as np
 
 from .....array.elementwise.transcendental import exp
 from .....array.operands import as_tensor
-from .....eager.tensor import Tensor
 from .....scipy.special import gammaln, xlogy
 from ...arrays import for_arrays, values_of
 
 
-def _logpdf(x: Any, alpha: Any) -> Tensor:
+def _logpdf(x: Any, alpha: Any) -> Any:
     x, alpha = as_tensor(x), as_tensor(alpha)
     if x.shape[0] == alpha.shape[0] - 1:  # the last part is what the others leave of 1
-        from_others = as_tensor(np.vstack([x.reshape(x.shape[0], -1), 1.0 - x.reshape(x.shape[0], -1).sum(0)]))
+        from_others = as_tensor(
+            np.vstack([x.reshape(x.shape[0], -1), 1.0 - x.reshape(x.shape[0], -1).sum(0)])
+        )
         x = from_others.reshape(alpha.shape[0], *x.shape[1:])
     normalizer = gammaln(alpha.sum()) - gammaln(alpha).sum()
     return xlogy((alpha - 1.0).reshape(-1, *[1] * (x.ndim - 1)), x).sum(0) + normalizer
 
 
 @for_arrays
-def logpdf(x: Any, alpha: Any) -> Tensor:
+def logpdf(x: Any, alpha: Any) -> Any:
     """The logarithm of the density at `x`, whose first axis is that of the parts."""
     return _logpdf(x, alpha)
 
 
 @for_arrays
-def pdf(x: Any, alpha: Any) -> Tensor:
+def pdf(x: Any, alpha: Any) -> Any:
     """The density at `x`, whose first axis is that of the parts."""
     return exp(_logpdf(x, alpha))
 

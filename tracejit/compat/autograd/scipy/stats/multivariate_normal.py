@@ -18,11 +18,13 @@ from .....scipy.linalg import solve_triangular
 from ...arrays import for_arrays
 
 
-def _parameters(mean: Any, cov: Any, size: int | None) -> tuple[Tensor, Tensor]:
+def _parameters(mean: Any, cov: Any, size: int | None) -> tuple[Any, Any]:
     """The mean as a vector, the covariance as a matrix: numbers and vectors stand for diagonals."""
     covariance = as_tensor(cov)
     if size is None:
-        size = max(as_tensor(0.0 if mean is None else mean).size, covariance.shape[-1] if covariance.ndim else 1)
+        size = max(
+            as_tensor(0.0 if mean is None else mean).size, covariance.shape[-1] if covariance.ndim else 1
+        )
     center = filled(0, (size,), covariance.dtype) if mean is None else as_tensor(mean).reshape(-1)
     if covariance.ndim == 0:
         covariance = covariance * eye(size, dtype=covariance.dtype)
@@ -33,9 +35,11 @@ def _parameters(mean: Any, cov: Any, size: int | None) -> tuple[Tensor, Tensor]:
     return center, covariance
 
 
-def _logpdf(x: Any, mean: Any, cov: Any, allow_singular: bool) -> Tensor:
+def _logpdf(x: Any, mean: Any, cov: Any, allow_singular: bool) -> Any:
     points = as_tensor(x)
-    size = max(as_tensor(0.0 if mean is None else mean).size, as_tensor(cov).shape[-1] if as_tensor(cov).ndim else 1)
+    size = max(
+        as_tensor(0.0 if mean is None else mean).size, as_tensor(cov).shape[-1] if as_tensor(cov).ndim else 1
+    )
     if points.ndim == 0:
         points = points.reshape(1)
     elif points.ndim == 1 and size == 1:
@@ -53,9 +57,9 @@ def _logpdf(x: Any, mean: Any, cov: Any, allow_singular: bool) -> Tensor:
     return result.reshape(offsets.shape[:-1])
 
 
-def _of_eigenvalues(covariance: Tensor, flat: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The squares of offsets in the metric of the pseudo-inverse, the logarithm of the pseudo-determinant, and
-    the rank, with SciPy's bound for eigenvalues that are 0: 1e6 rounding errors of the largest."""
+def _of_eigenvalues(covariance: Tensor, flat: Tensor) -> tuple[Any, Any, Any]:
+    """The squares of offsets in the metric of the pseudo-inverse, the logarithm of the pseudo-determinant,
+    and the rank, with SciPy's bound for eigenvalues that are 0: 1e6 rounding errors of the largest."""
     values, vectors = eigh(covariance)
     bound = 1e6 * np.finfo(covariance.dtype).eps * abs(values).max()
     is_kept = values > bound
@@ -65,7 +69,7 @@ def _of_eigenvalues(covariance: Tensor, flat: Tensor) -> tuple[Tensor, Tensor, T
 
 
 @for_arrays
-def logpdf(x: Any, mean: Any = None, cov: Any = 1.0, allow_singular: bool = False) -> Tensor:
+def logpdf(x: Any, mean: Any = None, cov: Any = 1.0, allow_singular: bool = False) -> Any:
     """The logarithm of the density at `x`, whose last axis is that of the components.
 
     `cov` is positive definite, LinAlgError is raised otherwise; with `allow_singular` eigenvalues may be 0.
@@ -74,13 +78,13 @@ def logpdf(x: Any, mean: Any = None, cov: Any = 1.0, allow_singular: bool = Fals
 
 
 @for_arrays
-def pdf(x: Any, mean: Any = None, cov: Any = 1.0, allow_singular: bool = False) -> Tensor:
+def pdf(x: Any, mean: Any = None, cov: Any = 1.0, allow_singular: bool = False) -> Any:
     """The density at `x`, whose last axis is that of the components."""
     return exp(_logpdf(x, mean, cov, allow_singular))
 
 
 @for_arrays
-def entropy(mean: Any = None, cov: Any = 1.0) -> Tensor:
+def entropy(mean: Any = None, cov: Any = 1.0) -> Any:
     """The differential entropy."""
     _, covariance = _parameters(mean, cov, None)
     return 0.5 * (slogdet(covariance)[1] + covariance.shape[0] * (1.0 + math.log(2 * math.pi)))
