@@ -8,8 +8,8 @@ Array functions have NumPy's names and semantics, eager autograd PyTorch's, tran
 from __future__ import annotations
 
 import os as _os
+import typing as _typing
 from importlib import import_module as _import_module
-from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from . import array as _array
 from . import autograd, debug, random, tree
@@ -92,7 +92,7 @@ ndarray = Tensor
 _LAZY = frozenset({"emath", "extend", "fft", "linalg", "nn", "optim", "scipy", "testing"})
 #: Functions of ``tracejit.tools.profiling``, which loads when the first of them is used.
 _PROFILING = frozenset({"memory", "profile"})
-if _TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from . import emath, extend, fft, linalg, nn, optim, scipy, testing
     from .array.deferred import *  # noqa: F403
     from .array.information.array_api import NamespaceInfo

@@ -36,7 +36,7 @@ def batched_gradients(
         )
     reached: list[bool] = []
 
-    def gradients(*cotangents: Tensor) -> Sequence[Tensor]:
+    def gradients(*cotangents: Any) -> Sequence[Tensor]:
         seeds = [
             TENSOR_ENGINE.conjugated(seed(root, cotangent))
             for root, cotangent in zip(roots, cotangents, strict=True)

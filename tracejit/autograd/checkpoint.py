@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, overload
 
 from ..eager.tensor import Tensor, wrap
 from ..generator import DEFAULT
@@ -31,7 +31,14 @@ from ..tracing.regions import RegionTracer, apply_with_regions, trace_region
 from .graph import saved_tensors_hooks
 from .modes import enable_grad, untaped
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
+
+@overload
+def checkpoint(fn: Callable[P, R]) -> Callable[P, R]: ...
+@overload
+def checkpoint(fn: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R: ...
 def checkpoint(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """``fn(*args, **kwargs)``, whose intermediate values are not kept for backward but computed again there.
 

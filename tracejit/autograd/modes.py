@@ -10,7 +10,7 @@ import functools
 import inspect
 import reprlib
 from collections.abc import Callable, Generator
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar, overload
 
 from ..ir.errors import GradientError
 from ..state import STATE
@@ -89,6 +89,10 @@ class _Recording(Mode):
 
     _recording: bool
 
+    @overload
+    def __new__(cls, fn: None = None) -> Self: ...
+    @overload
+    def __new__(cls, fn: F) -> F: ...  # type: ignore[misc]  # a function, as a decorator gives one
     def __new__(cls, fn: Any = None) -> Any:
         mode = super().__new__(cls)
         return mode if fn is None else mode(fn)  # a decorator without parentheses

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, overload
 
 import numpy as np
 
@@ -16,10 +16,35 @@ from ..runtime.denormals import check_can_flush
 from .function import JitFunction
 from .paths import MAX_PATHS
 
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R")
+
+if TYPE_CHECKING:
+
+    class Jitted(JitFunction, Generic[P, R]):
+        """What type checkers know of a jitted function: that it takes and gives what the function does."""
+
+        __call__: Callable[P, R]
+
+        @overload
+        def __get__(self, instance: None, owner: type | None = None) -> Self: ...
+        @overload
+        def __get__(
+            self: Jitted[Concatenate[Any, Q], R], instance: object, owner: type | None = None
+        ) -> Jitted[Q, R]: ...
+        def __get__(self, instance: Any, owner: type | None = None) -> Any: ...
+
+
+class _Decorator(Protocol):
+    """``jit`` with its options: type checkers find the signature where it meets the function."""
+
+    def __call__(self, fn: Callable[P, R], /) -> Jitted[P, R]: ...
+
 
 @overload
 def jit(
-    fn: Callable[..., Any],
+    fn: Callable[P, R],
     *,
     static_argnums: int | Sequence[int] = ...,
     static_argnames: str | Sequence[str] = ...,
@@ -30,7 +55,7 @@ def jit(
     loops: str = ...,
     flush_denormals: bool = ...,
     checkpoint_every: int | None = ...,
-) -> JitFunction: ...
+) -> Jitted[P, R]: ...
 @overload
 def jit(
     fn: None = ...,
@@ -44,7 +69,7 @@ def jit(
     loops: str = ...,
     flush_denormals: bool = ...,
     checkpoint_every: int | None = ...,
-) -> Callable[[Callable[..., Any]], JitFunction]: ...
+) -> _Decorator: ...
 def jit(
     fn: Callable[..., Any] | None = None,
     *,

@@ -6,8 +6,8 @@ loops, or rules of its own for gradients, loads at its first use.
 
 from __future__ import annotations
 
+import typing as _typing
 from importlib import import_module as _import_module
-from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from ..arguments.errors import check_public as _check_public
 from .default import get_state, next_key, rand, randn, seed, set_state
@@ -37,7 +37,7 @@ _ELSEWHERE = {
     "weibull": "weibull_min",
 }
 _LAZY = {name: module for module, names in _MODULES.items() for name in names.split()}
-if _TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from .continuous import (
         ball,
         cauchy,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import typing as _typing
 from importlib import import_module as _import_module
-from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-if _TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from . import fft, linalg, signal, special
 else:
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from types import MethodType
-from typing import Any, Final, ParamSpec
+from typing import Any, Final, TypeVar, cast
 
 from ..sending import Sendable
 
-P = ParamSpec("P")
+#: A transform: it keeps its own signature, by which type checkers find that of its results.
+Make = TypeVar("Make", bound=Callable[..., Callable[..., Any]])
 _TRANSFORMS: Final[dict[str, Callable[..., Callable[..., Any]]]] = {}
 
 
@@ -43,12 +44,12 @@ class TransformedFunction(Sendable):
         return self._arguments
 
 
-def transform(make: Callable[P, Callable[..., Any]]) -> Callable[P, Callable[..., Any]]:
+def transform(make: Make) -> Make:
     """`make`, which makes a function of its first argument, ``fun``, and of options; its results pickle."""
     _TRANSFORMS[make.__name__] = make
 
     @functools.wraps(make)
-    def call(*args: P.args, **kwargs: P.kwargs) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Callable[..., Any]:
         return TransformedFunction(make.__name__, *args, **kwargs)
 
-    return call
+    return cast(Make, call)

@@ -7,7 +7,7 @@ of the trace; nested, the inner gradient is itself recorded.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -23,14 +23,17 @@ from ..tape.engine import connected
 from ..tape.liveness import requires_outer_grad, retire, transform_input
 from .functions import transform
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 
 @transform
 def value_and_grad(
-    fun: Callable[..., Any],
+    fun: Callable[P, R],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, tuple[R, Any]]:
     """A function that returns ``(fun(*args), gradient)``.
 
     `argnums` says which positional arguments (pytrees of floating tensors) to differentiate; the gradient has
@@ -52,7 +55,7 @@ def value_and_grad(
     single = isinstance(argnums, int)
     label = f"grad of {name_of(fun)}"
 
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> Any:
         trees = chosen_arguments(label, args, positions, argnums)
         structure = flatten(trees)[1]
         if holomorphic:
@@ -78,11 +81,11 @@ def value_and_grad(
 
 @transform
 def grad(
-    fun: Callable[..., Any],
+    fun: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """A function that returns the gradient of `fun`. See `value_and_grad`.
 
     Example:
@@ -94,14 +97,14 @@ def grad(
     """
     both = value_and_grad(fun, argnums, has_aux, holomorphic)
 
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> Any:
         value, gradient = both(*args, **kwargs)
         return (gradient, value[1]) if has_aux else gradient
 
     return wrapped
 
 
-def stop_gradient(x: Any) -> Any:
+def stop_gradient(x: R) -> R:
     """`x` as a constant to every gradient: the same values, in a pytree of the same structure.
 
     Example:
@@ -111,7 +114,8 @@ def stop_gradient(x: Any) -> Any:
 
     Semantics: ``jax.lax.stop_gradient``.
     """
-    return tree_map(_detached, x)
+    constant: R = tree_map(_detached, x)
+    return constant
 
 
 # -- what the transforms share --------------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ParamSpec
 
 from ..array.diagonals import eye
 from ..array.operands import as_tensor, reshaped, sliced
@@ -21,14 +21,16 @@ from .grad import check_complex, check_real, checked_argnums, chosen_arguments, 
 from .vjp_jvp import linearize, vjp
 from .vmap import vmap
 
+P = ParamSpec("P")
+
 
 @transform
 def jacrev(
-    fun: Callable[..., Any],
+    fun: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """A function that returns the Jacobian of `fun`, row by row in reverse mode: for few results.
 
     The Jacobian is a tree as the result is; in each of its leaves stands a tree as the argument is (a tuple
@@ -49,7 +51,7 @@ def jacrev(
     positions = checked_argnums("jacrev", argnums)
     label = f"jacrev of {name_of(fun)}"
 
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> Any:
         chosen = chosen_arguments(label, args, positions, argnums)
         if holomorphic:
             check_complex(label, chosen)
@@ -77,11 +79,11 @@ def jacrev(
 
 @transform
 def jacfwd(
-    fun: Callable[..., Any],
+    fun: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """A function that returns the Jacobian of `fun`, column by column in forward mode: for few arguments.
 
     Arguments and result are as of `jacrev`.
@@ -97,7 +99,7 @@ def jacfwd(
     positions = checked_argnums("jacfwd", argnums)
     label = f"jacfwd of {name_of(fun)}"
 
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> Any:
         chosen = chosen_arguments(label, args, positions, argnums)
         if holomorphic:
             check_complex(label, chosen)
@@ -127,11 +129,11 @@ def jacfwd(
 
 
 def hessian(
-    fun: Callable[..., Any],
+    fun: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """A function that returns the second derivatives of `fun`: ``jacfwd(jacrev(fun))``.
 
     For a scalar of one tensor, a tensor of shape ``x.shape + x.shape``; for trees, as `jacrev` nests them,
@@ -180,7 +182,7 @@ def _basis(tensors: Sequence[Tensor]) -> list[Tensor]:
     return basis
 
 
-def jacobian(fun: Callable[..., Any], argnum: int = 0) -> Callable[..., Any]:
+def jacobian(fun: Callable[P, Any], argnum: int = 0) -> Callable[P, Any]:
     """`jacrev` by one argument.
 
     Example:
@@ -194,7 +196,7 @@ def jacobian(fun: Callable[..., Any], argnum: int = 0) -> Callable[..., Any]:
     return jacrev(fun, argnum)
 
 
-def elementwise_grad(fun: Callable[..., Any], argnum: int = 0) -> Callable[..., Any]:
+def elementwise_grad(fun: Callable[P, Any], argnum: int = 0) -> Callable[P, Any]:
     """A function that returns the gradient of the sum of the elements that `fun` returns.
 
     That is the derivative of each element by its argument, for a function that works element by element.
@@ -212,10 +214,10 @@ def elementwise_grad(fun: Callable[..., Any], argnum: int = 0) -> Callable[..., 
 
 
 @transform
-def _summed(fun: Callable[..., Any]) -> Callable[..., Any]:
+def _summed(fun: Callable[P, Any]) -> Callable[P, Any]:
     """`fun`, whose elements are added up."""
 
-    def total(*args: Any, **kwargs: Any) -> Any:
+    def total(*args: P.args, **kwargs: P.kwargs) -> Any:
         return as_tensor(fun(*args, **kwargs)).sum()
 
     return total

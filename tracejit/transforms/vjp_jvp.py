@@ -8,7 +8,7 @@ trace the passes drop what only the detour needed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
@@ -21,9 +21,17 @@ from ..tape.backward import run_backward
 from ..tape.liveness import requires_outer_grad, retire, transform_input
 from .grad import OwnInputs, grad, name_of, own_inputs, recording, released, split_aux
 
+R = TypeVar("R")
+
 _NUMBERS = (Tensor, np.ndarray, np.generic, bool, int, float, complex)
 
 
+@overload
+def vjp(
+    fun: Callable[..., R], *primals: Any, has_aux: Literal[False] = ...
+) -> tuple[R, Callable[..., tuple[Any, ...]]]: ...
+@overload
+def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool) -> Any: ...
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """``fun(*primals)``, and the function that multiplies cotangents with its Jacobian: ``u -> u @ J``.
 
@@ -61,6 +69,12 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     return (value, pullback, run.aux) if has_aux else (value, pullback)
 
 
+@overload
+def linearize(
+    fun: Callable[..., R], *primals: Any, has_aux: Literal[False] = ...
+) -> tuple[R, Callable[..., R]]: ...
+@overload
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool) -> Any: ...
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """``fun(*primals)``, and the function that multiplies its Jacobian with tangents: ``t -> J @ t``.
 
@@ -82,6 +96,10 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     return (value, run.pushed, run.aux) if has_aux else (value, run.pushed)
 
 
+@overload
+def jvp(fun: Callable[..., R], primals: Any, tangents: Any, has_aux: Literal[False] = ...) -> tuple[R, R]: ...
+@overload
+def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool) -> Any: ...
 def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     """``fun(*primals)``, and the product of its Jacobian with `tangents`: ``J @ t``.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -30,13 +30,16 @@ from .axes import axes_of_leaves, check_axes, check_size, common_size, placed
 from .functions import transform
 from .grad import name_of, recording
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 _ARRAYS = (Tensor, np.ndarray, np.generic, bool, int, float, complex)
 
 
 @transform
 def vmap(
-    fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None
-) -> Callable[..., Any]:
+    fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None
+) -> Callable[P, R]:
     """A function that maps `fun` over an axis of its arguments, all examples at once.
 
     `in_axes` says which axis of each positional argument is mapped: an int for all of them, or a tuple with

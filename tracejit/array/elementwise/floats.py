@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import math
 import operator
-from typing import Any, Final
+from typing import Any, Final, overload
 
 import numpy as np
 
@@ -87,6 +87,10 @@ def _of_condition(condition: Any, *, size: int | None, fill_value: Any) -> tuple
     return indices_of_nonzero("where", condition, size, fill_value)
 
 
+@overload
+def where(condition: Any, *, size: int | None = ..., fill_value: Any = ...) -> tuple[Tensor, ...]: ...
+@overload
+def where(condition: Any, x: Any, y: Any, *, size: int | None = ..., fill_value: Any = ...) -> Tensor: ...
 def where(
     condition: Any, x: Any = None, y: Any = None, *, size: int | None = None, fill_value: Any = 0
 ) -> Any:

@@ -7,8 +7,8 @@ when one of its functions is first used.
 
 from __future__ import annotations
 
+import typing as _typing
 from importlib import import_module as _import_module
-from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from ...arguments.errors import check_public as _check_public
 
@@ -25,7 +25,7 @@ _MODULES = {
     "normalizing": "log_softmax logsumexp softmax",
 }
 _LAZY = {name: module for module, names in _MODULES.items() for name in names.split()}
-if _TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from .bessel_functions import i0, i0e, i1, i1e, iv, ive, j0, j1, jv, k0, k0e, k1, k1e, kv, kve, y0, y1
     from .error_functions import (
         erf,

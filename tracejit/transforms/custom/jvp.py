@@ -20,10 +20,10 @@ from ...state import STATE
 from ...tape.backward import run_backward
 from ...tape.engine import TENSOR_OPS
 from .rule import DerivativeRule, as_tensors
-from .vjp import Arguments, CustomFunction, name_of
+from .vjp import Arguments, CustomFunction, P, R, name_of
 
 
-class custom_jvp(CustomFunction):
+class custom_jvp(CustomFunction[P, R]):
     """Give `fun` a forward-mode derivative of your own; a decorator, completed by ``defjvp`` or ``defjvps``.
 
     ``f.defjvp(jvp)``: ``jvp(*nondiff_args, primals, tangents)`` returns ``(output, output_tangent)``, where
@@ -73,7 +73,7 @@ class custom_jvp(CustomFunction):
                     f"defjvps of {name}: it has {len(jvps)} rules, and was called with {len(primals)} "
                     "arguments"
                 )
-            output = self(*primals)
+            output: Any = self.__call__(*primals)  # type: ignore[call-arg]  # checked where it was called
             parts = [
                 rule(tangent, output, *primals)
                 for rule, tangent in zip(jvps, tangents, strict=True)
@@ -111,7 +111,7 @@ class _Linear:
 
 
 class _Jvp(DerivativeRule):
-    def __init__(self, function: custom_jvp, jvp: Callable[..., Any], split: Arguments) -> None:
+    def __init__(self, function: custom_jvp[..., Any], jvp: Callable[..., Any], split: Arguments) -> None:
         self.function, self.jvp, self.split = function, jvp, split
         self.name = name_of(function.fun)
         self.gradients_by = f"custom_jvp: the rule of {self.name}"

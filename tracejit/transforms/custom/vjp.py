@@ -9,7 +9,7 @@ import abc
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from ...eager.tensor import Tensor
 from ...ir.dtypes import is_differentiable
@@ -18,6 +18,9 @@ from ...pytree import flatten
 from ...state import STATE
 from .rule import DerivativeRule, call_on_tape, check_leaves, refuse_closed_over
 from .traced import call_in_trace
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def apply_rule(rule: DerivativeRule, args: tuple[Any, ...]) -> Any:
@@ -39,12 +42,12 @@ def name_of(fn: Any) -> str:
     return str(getattr(fn, "__name__", type(fn).__name__))
 
 
-class CustomFunction(abc.ABC):
+class CustomFunction(abc.ABC, Generic[P, R]):
     """What ``custom_vjp`` and ``custom_jvp`` have in common: the function, and its constant arguments."""
 
     kind = ""
 
-    def __init__(self, fun: Callable[..., Any], nondiff_argnums: int | Sequence[int] = ()) -> None:
+    def __init__(self, fun: Callable[P, R], nondiff_argnums: int | Sequence[int] = ()) -> None:
         if not callable(fun):
             raise TracejitError(f"{self.kind}: expected a function, got {type(fun).__name__}")
         functools.update_wrapper(self, fun)
@@ -56,10 +59,11 @@ class CustomFunction(abc.ABC):
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self.__call__, instance)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the function, so that its derivative is the user's."""
         split = self.split(args, kwargs)
-        return apply_rule(self.rule(split), split.differentiated)
+        result: R = apply_rule(self.rule(split), split.differentiated)
+        return result
 
     @property
     def __rules__(self) -> list[Callable[..., Any]]:
@@ -134,7 +138,7 @@ class Arguments:
         return full
 
 
-class custom_vjp(CustomFunction):
+class custom_vjp(CustomFunction[P, R]):
     """Give `fun` a reverse-mode derivative of your own; a decorator, completed by ``defvjp``.
 
     ``f.defvjp(fwd, bwd)``: ``fwd(*args)`` returns ``(output, residuals)``, and
@@ -188,7 +192,11 @@ class custom_vjp(CustomFunction):
 
 class _Vjp(DerivativeRule):
     def __init__(
-        self, function: custom_vjp, fwd: Callable[..., Any], bwd: Callable[..., Any], split: Arguments
+        self,
+        function: custom_vjp[..., Any],
+        fwd: Callable[..., Any],
+        bwd: Callable[..., Any],
+        split: Arguments,
     ) -> None:
         self.function, self.fwd, self.bwd, self.split = function, fwd, bwd, split
         self.name = name_of(function.fun)
