@@ -28,7 +28,7 @@ def add_parser(commands: Any) -> None:
         "port",
         help="change the imports of programs written for HIPS autograd",
         description=(
-            "Change imports of HIPS autograd to tracejit.compat.autograd, and say which of the names that a "
+            "Change imports of HIPS autograd to tracejit.compat.autograd, and say which of the names that a\n"
             "program uses are missing there. Prints a diff; exit code 1 where a name is missing."
         ),
         epilog=_EXAMPLES,

@@ -11,10 +11,10 @@ from .....array.diagonals import diag, diagonal, eye
 from .....array.elementwise.floats import where
 from .....array.elementwise.transcendental import exp, log
 from .....array.operands import as_tensor, filled
-from .....eager.tensor import Tensor
 from .....ir.errors import ShapeError
 from .....linalg import cholesky, eigh, slogdet
-from .....scipy.linalg import solve_triangular
+from .....scipy.linalg import cho_solve
+from .....transforms.custom.vjp import custom_vjp
 from ...arrays import for_arrays
 
 
@@ -47,25 +47,48 @@ def _logpdf(x: Any, mean: Any, cov: Any, allow_singular: bool) -> Any:
     center, covariance = _parameters(mean, cov, points.shape[-1])
     offsets = points - center
     flat = offsets.reshape(-1, offsets.shape[-1])
-    if allow_singular:
-        square, log_determinant, rank = _of_eigenvalues(covariance, flat)
-    else:
-        factor = cholesky(covariance)
-        square = (solve_triangular(factor, flat.T, lower=True) ** 2).sum(0)
-        log_determinant, rank = 2.0 * log(diagonal(factor)).sum(), as_tensor(float(flat.shape[-1]))
-    result = -0.5 * (square + log_determinant + rank * math.log(2 * math.pi))
-    return result.reshape(offsets.shape[:-1])
+    density = _of_eigenvalues if allow_singular else _of_factor
+    return density(flat, covariance).reshape(offsets.shape[:-1])
 
 
-def _of_eigenvalues(covariance: Tensor, flat: Tensor) -> tuple[Any, Any, Any]:
-    """The squares of offsets in the metric of the pseudo-inverse, the logarithm of the pseudo-determinant,
-    and the rank, with SciPy's bound for eigenvalues that are 0: 1e6 rounding errors of the largest."""
+def _of_parts(square: Any, log_determinant: Any, rank: Any) -> Any:
+    return -0.5 * (square + log_determinant + rank * math.log(2 * math.pi))
+
+
+@custom_vjp
+def _of_factor(flat: Any, covariance: Any) -> Any:
+    """The logarithm of the density at offsets from the mean, one a row."""
+    return _with_solutions(flat, covariance)[0]
+
+
+def _with_solutions(flat: Any, covariance: Any) -> tuple[Any, Any]:
+    """`_of_factor`, and what the gradient needs: the factor, and the inverse covariance times the offsets."""
+    factor = cholesky(covariance)
+    solved = cho_solve((factor, True), flat.T).T
+    log_determinant = 2.0 * log(diagonal(factor)).sum()
+    return _of_parts((flat * solved).sum(-1), log_determinant, float(flat.shape[-1])), (factor, solved)
+
+
+def _gradients(residuals: Any, cotangent: Any) -> tuple[Any, Any]:
+    """With s the solutions and g the cotangents: -g s, and half the sum of g (s s.T - inverse)."""
+    factor, solved = residuals
+    weighted = cotangent.reshape(-1, 1) * solved
+    inverse = cho_solve((factor, True), np.eye(factor.shape[0], dtype=factor.dtype))
+    return -weighted, 0.5 * (weighted.T @ solved - cotangent.sum() * inverse)
+
+
+_of_factor.defvjp(_with_solutions, _gradients)
+
+
+def _of_eigenvalues(flat: Any, covariance: Any) -> Any:
+    """As `_of_factor`, of the pseudo-inverse, the pseudo-determinant and the rank, with SciPy's bound for
+    eigenvalues that are 0: 1e6 rounding errors of the largest."""
     values, vectors = eigh(covariance)
     bound = 1e6 * np.finfo(covariance.dtype).eps * abs(values).max()
     is_kept = values > bound
     kept = where(is_kept, values, 1.0)
     square = (where(is_kept, 1.0 / kept, 0.0) * (flat @ vectors) ** 2).sum(-1)
-    return square, log(kept).sum(), is_kept.astype(covariance.dtype).sum()
+    return _of_parts(square, log(kept).sum(), is_kept.astype(covariance.dtype).sum())
 
 
 @for_arrays
