@@ -13,7 +13,7 @@ from .....array.elementwise.transcendental import exp, log
 from .....array.operands import as_tensor, filled
 from .....ir.errors import ShapeError
 from .....linalg import cholesky, eigh, slogdet
-from .....scipy.linalg import cho_solve
+from .....scipy.linalg import solve_triangular
 from .....transforms.custom.vjp import custom_vjp
 from ...arrays import for_arrays
 
@@ -58,26 +58,28 @@ def _of_parts(square: Any, log_determinant: Any, rank: Any) -> Any:
 @custom_vjp
 def _of_factor(flat: Any, covariance: Any) -> Any:
     """The logarithm of the density at offsets from the mean, one a row."""
-    return _with_solutions(flat, covariance)[0]
+    return _with_residuals(flat, covariance)[0]
 
 
-def _with_solutions(flat: Any, covariance: Any) -> tuple[Any, Any]:
-    """`_of_factor`, and what the gradient needs: the factor, and the inverse covariance times the offsets."""
+def _with_residuals(flat: Any, covariance: Any) -> tuple[Any, Any]:
+    """`_of_factor`, and for the gradient Cholesky's factor L and the solution of ``L h = offsets``."""
     factor = cholesky(covariance)
-    solved = cho_solve((factor, True), flat.T).T
+    half = solve_triangular(factor, flat.T, lower=True)
     log_determinant = 2.0 * log(diagonal(factor)).sum()
-    return _of_parts((flat * solved).sum(-1), log_determinant, float(flat.shape[-1])), (factor, solved)
+    return _of_parts((half * half).sum(0), log_determinant, float(flat.shape[-1])), (factor, half)
 
 
 def _gradients(residuals: Any, cotangent: Any) -> tuple[Any, Any]:
-    """With s the solutions and g the cotangents: -g s, and half the sum of g (s s.T - inverse)."""
-    factor, solved = residuals
+    """With the inverse C of the covariance, s = C offsets, g the cotangents: -g s, and half the sum of
+    g (s s.T - C)."""
+    factor, half = residuals
+    root = solve_triangular(factor, np.eye(factor.shape[0], dtype=factor.dtype), lower=True)
+    solved = half.T @ root
     weighted = cotangent.reshape(-1, 1) * solved
-    inverse = cho_solve((factor, True), np.eye(factor.shape[0], dtype=factor.dtype))
-    return -weighted, 0.5 * (weighted.T @ solved - cotangent.sum() * inverse)
+    return -weighted, 0.5 * (weighted.T @ solved - cotangent.sum() * (root.T @ root))
 
 
-_of_factor.defvjp(_with_solutions, _gradients)
+_of_factor.defvjp(_with_residuals, _gradients)
 
 
 def _of_eigenvalues(flat: Any, covariance: Any) -> Any:
