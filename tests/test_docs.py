@@ -38,6 +38,10 @@ def test_the_examples_for_those_who_come_from_other_libraries(library: str) -> N
     assert f"(coming-from-{library}.md)" in (ROOT / "docs" / "coming-from.md").read_text()
 
 
+def test_the_examples_for_those_who_come_from_autograd() -> None:
+    check_document("coming-from-autograd.md", least=10)
+
+
 def test_the_example_of_platforms() -> None:
     check_document("platforms.md", least=5)
 

@@ -1,4 +1,4 @@
-"""`tracejit.compat.autograd` beside HIPS autograd, where that is installed: each program in both namespaces."""
+"""`tracejit.compat.autograd` beside HIPS autograd, where that is installed: programs in both namespaces."""
 
 from __future__ import annotations
 
@@ -20,6 +20,11 @@ M = np.array([[2.0, 0.5, 0.1], [0.5, 1.0, 0.2], [0.1, 0.2, 3.0]])
 W = np.random.default_rng(0).normal(size=(2, 3, 6, 5))
 K = np.random.default_rng(1).normal(size=(3, 4, 2, 2))
 TIMES = np.linspace(0.0, 1.0, 4)
+
+SPECIAL = [
+    "gamma", "gammaln", "digamma", "erf", "erfc", "erfinv", "expit", "logit",
+    "j0", "j1", "y0", "y1", "i0", "i1",
+]  # fmt: skip
 
 
 def library(root: str) -> SimpleNamespace:

@@ -104,7 +104,7 @@ def adam(
         >>> import numpy as np
         >>> from tracejit.compat.autograd.misc.optimizers import adam
         >>> adam(lambda x, i: 2 * x, np.array([1.0]), num_iters=10, step_size=0.1).round(4)
-        array([0.0854])
+        array([0.0762])
 
     Semantics: ``autograd.misc.optimizers.adam``.
     """

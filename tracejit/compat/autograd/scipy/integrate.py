@@ -25,8 +25,8 @@ def odeint(func: Callable[..., Any], y0: Any, t: Any, args: Sequence[Any] = (), 
     Example:
         >>> import numpy as np
         >>> from tracejit.compat.autograd import grad
-        >>> from tracejit.compat.autograd.scipy.integrate import odeint   # doctest: +SKIP
-        >>> def end(rate):                                                # doctest: +SKIP
+        >>> from tracejit.compat.autograd.scipy.integrate import odeint
+        >>> def end(rate):
         ...     return odeint(lambda y, t, rate: -rate * y, np.ones(1), np.array([0.0, 1.0]), (rate,))[-1, 0]
         >>> grad(end)(1.0).round(5)                                       # doctest: +SKIP
         np.float64(-0.36788)
