@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import tomllib
 from pathlib import Path
 
@@ -106,6 +107,16 @@ def test_the_readme_has_the_two_commands():
     text = (_ROOT / "README.md").read_text()
     assert "pip install . && tracejit demo" in text
     assert "pip install '.[test]' && pytest" in text
+
+
+def test_the_description_for_package_indexes_has_no_relative_links():
+    described = runpy.run_path(str(_ROOT / "setup.py"), run_name="setup")["described"]
+    text = described((_ROOT / "README.md").read_text())
+    assert "`docs/numpy.md` lists every name" in text
+    assert re.findall(r"\]\((?!https?:)", text) == []
+    assert described("[a](b.md#c), [d/e.md](d/e.md), [x](https://y.z)\n\n![p](q.svg)\n\nr") == (
+        "a (`b.md`), `d/e.md`, [x](https://y.z)\n\nr"
+    )
 
 
 def test_all_is_there_and_nothing_twice():
