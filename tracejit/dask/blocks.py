@@ -46,6 +46,52 @@ def map_blocks(fun: Callable[..., Any], *arrays: Any, **options: Any) -> Any:
     )
 
 
+def blockwise(fun: Callable[..., Any], indices: Any, *pairs: Any, **options: Any) -> Any:
+    """The dask array of what `fun`, compiled, returns for the blocks of arrays that have the same indices.
+
+    `pairs` are arrays, each followed by a letter or number for each of its axes; `indices` are those of the
+    result. Along others `fun` gets all blocks of an array as one. What is followed by None each block gets
+    whole. `options` are those of ``dask.array.blockwise``.
+
+    Example:
+        >>> import dask.array as da
+        >>> import tracejit as tj, tracejit.dask
+        >>> x, y = da.ones((4, 6), chunks=(2, 3)), da.ones((6, 2), chunks=(3, 2))
+        >>> product = tj.dask.blockwise(lambda x, y: tj.tanh(x @ y), "ij", x, "ik", y, "kj")
+        >>> product.numblocks, product.sum().compute().round(6)
+        ((2, 1), np.float64(7.999902))
+
+    Raises ArgumentError where no array is a dask array, TracejitError without dask. Semantics:
+    ``dask.array.blockwise`` with ``concatenate=True``.
+    """
+    arrays, axes = pairs[::2], pairs[1::2]
+    if len(arrays) != len(axes) or not any(map(is_dask_array, arrays)):
+        raise ArgumentError("blockwise: expected arrays, of which one is a dask array, each with its indices")
+    jitted = fun if isinstance(fun, JitFunction) else jit(fun)
+    kept = set(indices)
+    specs = [_block_type(array, letters, kept) for array, letters in zip(arrays, axes, strict=True)]
+    result = eval_shape(jitted, *specs)
+    if not isinstance(result, TensorType):
+        raise ArgumentError("blockwise: the function must return one array")
+    meta = np.empty((0,) * len(result.shape), result.dtype)
+    sent = dask_module("dask").delayed(jitted, pure=False, traverse=False)
+    return dask_module("dask.array").blockwise(
+        _on_block, indices, *pairs, function=sent,
+        **{"dtype": meta.dtype, "meta": meta, "concatenate": True, **options},
+    )  # fmt: skip
+
+
+def _block_type(array: Any, letters: Any, kept: set[Any]) -> Any:
+    """The type of what the function gets of an `array`: whole along axes that the result has not."""
+    if letters is None or not is_dask_array(array):
+        return array
+    shape = [
+        sizes[0] if letter in kept else sum(sizes)
+        for sizes, letter in zip(array.chunks, letters, strict=True)
+    ]
+    return TensorType(as_dtype(array.dtype), tuple(shape))
+
+
 def _first_block(array: Any) -> Any:
     if not is_dask_array(array):
         return array

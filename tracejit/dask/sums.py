@@ -28,7 +28,9 @@ def value_and_grad(
     may be larger than memory. `split_every` results are added at a time.
 
     It runs where dask does: with a ``distributed.Client``, on its workers. There each call is a graph of its
-    own, a lost worker's blocks are computed again, and progress and cancellation are dask's.
+    own, and a lost worker's blocks are computed again. The method ``delayed`` of what is returned, with the
+    same arguments, computes nothing yet: ``client.compute`` of that is a future, which
+    ``distributed.progress`` shows and ``cancel`` ends.
 
     Example:
         >>> import dask.array as da, numpy as np
@@ -59,6 +61,10 @@ class _Summed:
         self._sent: Any = None
 
     def __call__(self, *args: Any) -> Any:
+        return tree_map(asarray, self.delayed(*args).compute())
+
+    def delayed(self, *args: Any) -> Any:
+        """The same as a value of ``dask.delayed``, of NumPy's arrays: for a client's futures."""
         dask = dask_module("dask")
         delayed = dask.delayed
         split = [i for i, arg in enumerate(args) if is_dask_array(arg)]
@@ -75,7 +81,7 @@ class _Summed:
         while len(tasks) > 1:
             groups = [tasks[i : i + self._split_every] for i in range(0, len(tasks), self._split_every)]
             tasks = [group[0] if len(group) == 1 else delayed(_added, pure=False)(group) for group in groups]
-        return tree_map(asarray, tasks[0].compute())
+        return tasks[0]
 
     def _check(self, args: tuple[Any, ...], split: list[int]) -> None:
         if not split:

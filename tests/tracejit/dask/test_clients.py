@@ -1,0 +1,87 @@
+"""Fits, ensembles, progress and cancellation with a client, on the processes of a cluster of this machine."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from ...runtime.programs import python
+
+pytest.importorskip("dask.array")
+pytest.importorskip("distributed")
+
+_PROGRAM = """
+    import io, time
+    from contextlib import redirect_stdout
+    import dask.array as da
+    import numpy as np
+    from distributed import Client, progress, wait
+    import tracejit as tj, tracejit.dask
+
+    def loss(w, x, y):
+        logits = x @ w["slopes"] + w["offset"]
+        return tj.logaddexp(0.0, logits).sum() - (y * logits).sum()
+
+    def fit(start):
+        slope = tj.grad(lambda v: ((v**2 - 2.0) ** 2).sum())
+        return tj.fori_loop(0, 200, lambda i, v: v - 0.05 * slope(v), start)
+
+    def slow(block):
+        time.sleep(0.2)
+        return block
+
+    def compiled():
+        import sys
+        return "llvmlite.binding" in sys.modules
+
+    if __name__ == "__main__":
+        rng = np.random.default_rng(0)
+        x = rng.normal(size=(4000, 3))
+        y = (x @ np.array([1.0, -2.0, 0.5]) + 0.3 + rng.logistic(size=4000) > 0).astype(float)
+        start = {"slopes": np.zeros(3), "offset": np.zeros(())}
+        tj.jit(tj.value_and_grad(loss))(start, x[:500], y[:500])  # so that the code is on disk
+        tj.jit(fit)(-1.0)
+        with Client(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as client:
+            chunked = [da.from_array(x, chunks=(500, 3)), da.from_array(y, chunks=500)]
+            blocks = client.persist(chunked)
+            gradient = tj.dask.value_and_grad(loss)
+
+            def step(w, state, values):
+                total, slope = gradient(w, *values)
+                return tj.tree_map(lambda p, g: p - 3.0 / 4000 * g, w, slope)
+
+            here, there = start, start
+            whole = tj.jit(tj.value_and_grad(loss))
+            for _ in range(30):
+                here = tj.tree_map(lambda p, g: p - 3.0 / 4000 * g, here, whole(here, x, y)[1])
+                there = step(there, None, blocks)
+            print(bool(np.allclose(here["slopes"], there["slopes"], rtol=1e-10)))
+
+            fits = client.map(tj.jit(fit), [-1.0, 0.5, 2.0])
+            print(sorted(round(float(value), 4) for value in client.gather(fits)))
+            print(any(client.run(compiled).values()))
+
+            many = client.compute(gradient.delayed(start, blocks[0].map_blocks(slow), blocks[1]))
+            shown = io.StringIO()
+            with redirect_stdout(shown):
+                progress(many, notebook=False)
+                wait(many)
+            print(many.status, "Completed" in shown.getvalue())
+            value, slope = many.result()
+            print(bool(np.allclose(value, whole(start, x, y)[0])))
+
+            again = blocks[0].map_blocks(slow, token="again")
+            last = client.compute(gradient.delayed(start, again, blocks[1]))
+            time.sleep(0.1)
+            client.cancel(last)
+            print(last.status)
+            print(float(gradient(start, *blocks)[0]) > 0)  # the workers go on
+"""
+
+
+def test_fits_ensembles_progress_and_cancellation(tmp_path: object) -> None:
+    printed = python(textwrap.dedent(_PROGRAM), TRACEJIT_CACHE="1", TRACEJIT_CACHE_DIR=str(tmp_path))
+    assert printed.split("\n") == [
+        "True", "[-1.4142, 1.4142, 1.4142]", "False", "finished True", "True", "cancelled", "True", "",
+    ]  # fmt: skip
