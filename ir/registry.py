@@ -361,22 +361,16 @@ OPS: Final = Registry()
 
 def check_attrs(op: Op, attrs: Attrs) -> None:
     """Raise AttributeValueError unless `attrs` are exactly the op's, of the right types."""
-    if attrs.keys() == op.attrs.keys():
-        for name, accepted in op.attrs.items():
-            value = attrs[name]
-            if not isinstance(value, accepted) or type(value) is bool:
-                break
-        else:
-            return
-    for name in attrs:
-        if name not in op.attrs:
-            expected = ", ".join(op.attrs) or "none"
-            raise AttributeValueError(f"{op.name}: unknown attribute {name!r}; expected {expected}")
+    if attrs.keys() != op.attrs.keys():
+        for name in attrs:
+            if name not in op.attrs:
+                expected = ", ".join(op.attrs) or "none"
+                raise AttributeValueError(f"{op.name}: unknown attribute {name!r}; expected {expected}")
+        missing = next(name for name in op.attrs if name not in attrs)
+        raise AttributeValueError(f"{op.name}: attribute {missing!r} is missing")
     for name, accepted in op.attrs.items():
-        if name not in attrs:
-            raise AttributeValueError(f"{op.name}: attribute {name!r} is missing")
         value = attrs[name]
-        if not isinstance(value, accepted) or (isinstance(value, bool) and bool not in accepted):
+        if not isinstance(value, accepted) or (type(value) is bool and bool not in accepted):
             class_names = " or ".join(class_.__name__ for class_ in accepted)
             raise AttributeValueError(f"{op.name}: attribute {name!r} must be {class_names}, got {value!r}")
 

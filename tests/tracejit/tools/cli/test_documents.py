@@ -175,7 +175,7 @@ def test_a_missing_file(cli, command):
 def test_an_unknown_pass(cli):
     done = cli("opt", "good.tir", "--passes", "dce,nope")
     assert done.code == 2
-    assert done.err.startswith("tracejit opt: there is no pass 'nope'; expected one of merge-scans, ")
+    assert done.err.startswith("tracejit opt: there is no pass 'nope'; expected one of reroll-loops, ")
     assert len(done.err.splitlines()) == 1
 
 

@@ -182,7 +182,7 @@ ERRORS = {
     "stage": ([*LOSS, "--stage", "nope"], "there is no stage 'nope'; expected one of trace, grad, jvp, vmap"),
     "pass": (
         [*LOSS, "--stage", "after:nope"],
-        "there is no stage 'after:nope'; the passes are after:merge-scans",
+        "there is no stage 'after:nope'; the passes are after:reroll-loops",
     ),
     "stages": ([*LOSS, "--stage", "asm", "--all"], "--stage, --all and --diff exclude each other"),
     "argnums": ([*LOSS, "--grad", "x"], "--grad: expected numbers of arguments such as 0 or 0,2, got 'x'"),
