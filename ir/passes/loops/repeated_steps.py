@@ -219,8 +219,12 @@ def _column(
     model = instructions[len(instructions) // 2]
     if model.regions or has_effect(model):
         raise _Unfit
-    if {len(instruction.results) for instruction in instructions} != {len(model.results)}:
-        raise _Unfit
+    count = len(model.results)
+    for (
+        instruction
+    ) in instructions:  # that letters are equal is known by hashes, which may be equal by chance
+        if instruction.op is not model.op or len(instruction.results) != count:
+            raise _Unfit
     arity = len(model.operands)
     changing = _attributes(instructions, model, misfits)
     for number, result in enumerate(model.results):

@@ -13,6 +13,7 @@ import tracejit as tj
 from tests.rotation import of_today
 from tracejit.ir.graph import Function
 from tracejit.ir.interpreter import interpret
+from tracejit.ir.passes.loops.repeated_steps import BasicBlock, steps_of
 from tracejit.ir.passes.loops.repetitions import Repetition, repetitions
 from tracejit.ir.passes.loops.rerolling import reroll_loops, rerolled_loops
 from tracejit.ir.verifier import verify
@@ -153,6 +154,21 @@ def test_periods_of_nested_loops() -> None:
 def test_no_repetition_in_little_code() -> None:
     assert repetitions(traced(lambda x: x + 1.0, np.ones(2)).body, 1, 100) == []
     assert Repetition(3, 23, 5).steps == 4
+
+
+def test_what_hashes_take_for_a_repetition_is_looked_at() -> None:
+    def fn(x: Any) -> Any:
+        for number in range(40):
+            x = tj.cos(x) if number == 25 else tj.sin(x)
+        return x
+
+    body = traced(fn, np.ones(2)).body
+    places = {result: i for i, instruction in enumerate(body) for result in instruction.results}
+    block = BasicBlock(body, places)
+    assert steps_of(block, Repetition(0, 40, 1), lambda steps, period: True) is None
+    steps = steps_of(block, Repetition(0, 25, 1), lambda steps, period: True)
+    assert steps is not None
+    assert steps.count == 25
 
 
 # -- random programs ---------------------------------------------------------------------------------------
