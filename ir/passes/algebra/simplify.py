@@ -18,6 +18,7 @@ from ...graph import Function, Instruction, Value
 from ...types import remove_axes
 from ..rewriting import Definitions, Rule, constant_of, defined_by, rewrite
 from .gathers import gather_of_rows, gather_of_transpose
+from .short_kernels import shifted_sums
 from .triangular_systems import solve_triangular
 
 
@@ -299,6 +300,7 @@ RULES: Mapping[str, Sequence[Rule]] = {
     "update": (_update,),
     "matmul": (_matmul,),
     "lu_solve": (solve_triangular,),
+    "convolve": (shifted_sums,),
     "gather": (gather_of_transpose, gather_of_rows),
     **dict.fromkeys(("sum", "prod", "max", "min", "all", "any"), (_reduction, _reduction_of_transpose)),
 }
