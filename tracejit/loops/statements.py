@@ -241,6 +241,8 @@ class Runtime:
                 return STATE.tracer.symbolic(value)
             if isinstance(value, StackedList):
                 return _stacked_or_list(value)
+            if type(value) is tuple and value and {*map(type, value)} in ({int}, {float}):
+                return _Numbers(value)
         return value
 
     def part(self, value: Any, index: Any, to_write: bool) -> Any:
@@ -268,6 +270,20 @@ class Runtime:
         if session is not None and session.attempts:
             raise LoopError(f"it sets an attribute of a {type(value).__name__}")
         return value
+
+
+class _Numbers(tuple[Any, ...]):
+    """A tuple of Python numbers of one type, which is read by what is traced, too."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        if not is_traced(index):
+            return super().__getitem__(index)
+        number = wrap(np.array(self))[index]
+        if not number.shape:
+            STATE.tracer.mark_weak(number._data)
+        return number
 
 
 def _is_argument(value: Tensor, session: Session) -> bool:
