@@ -175,6 +175,28 @@ def local_arrays(x):
     return s
 
 
+ROWS, COLUMNS, WEIGHTS = (1, 0, -1, 0), (0, 1, 0, -1), (0.5, 0.25, 0.125)
+
+
+@case(np.linspace(-1, 1, 12).reshape(3, 4), 2)
+def tuples_of_numbers(m, n):
+    s, k = np.zeros_like(m), 0
+    for i in range(3):
+        for j in range(4):
+            for d in range(4):
+                s[i, j] += m[(i + ROWS[d]) % 3, (j + COLUMNS[-d - 1]) % 4] * WEIGHTS[n]
+            k += ROWS[j]
+    return s, k
+
+
+@case(np.linspace(-1, 1, 12).astype(np.float32))
+def tuples_keep_dtypes(x):
+    s = np.float32(0)
+    for i in range(12):
+        s = s * WEIGHTS[i % 3] + x[i]
+    return s
+
+
 @pytest.mark.parametrize(("function", "arguments", "mode"), case)
 def test_form(function, arguments, mode, monkeypatch):
     monkeypatch.setattr("tracejit.loops.running.SHORT", -1)
