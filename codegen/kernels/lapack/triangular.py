@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from ...llvm.emitter import Reg, constant
-from ...llvm.registers import Number
 from ...maths.support import muladd
 from ..kernel import PRODUCT_SLOWDOWN
 from ..linalg.algorithms import Quotients
@@ -112,8 +111,8 @@ class _System:
                 out += [muladd(w, x, ys[v], state[row * vectors + v]) for v in range(vectors)]
             return out
 
-        start: Number = 0 if self.downward else w.add(first, rows)
-        stop: Number = first if self.downward else self.size
+        start: Bound = 0 if self.downward else w.add(first, rows)
+        stop: Bound = first if self.downward else self.size
         held = w.loop(start, stop, 1, subtract, held)
         corner = self.element(first, first)
 

@@ -30,6 +30,8 @@ class NestContext(Protocol):
     known: Mapping[tuple[Memory, int], bool]
     #: The accesses whose next row is asked for: the first one in the second stage, and so on.
     ahead: tuple[Memory, ...]
+    #: The results whose whole vectors are stored past the cache.
+    streaming: frozenset[Memory]
 
     def read(self, leaf: Leaf, places: Places, copy: int, mask: Reg | None, *, row_level: bool) -> Reg: ...
     def put(

@@ -68,7 +68,10 @@ def test_all(tmp_path):
             {"TRACEJIT_DUMP": "nope"},
             "TRACEJIT_DUMP: there is no stage 'nope'; expected some of trace, after:PASS",
         ),
-        ({"TRACEJIT_DUMP": "after:nope"}, "there is no stage 'after:nope'; the passes are after:reroll-loops"),
+        (
+            {"TRACEJIT_DUMP": "after:nope"},
+            "there is no stage 'after:nope'; the passes are after:reroll-loops",
+        ),
         ({"TRACEJIT_DUMP": "trace", "TRACEJIT_DUMP_DIR": "file"}, "TRACEJIT_DUMP_DIR=file: File exists"),
         (
             {"TRACEJIT_DUMP": "trace", "TRACEJIT_DUMP_DIR": "file/a"},
