@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ...llvm.emitter import Reg, constant
+from ...llvm.loops import Bound
 from ...maths.support import muladd
 from ..kernel import PRODUCT_SLOWDOWN
 from ..linalg.algorithms import Quotients
