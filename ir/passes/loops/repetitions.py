@@ -9,14 +9,16 @@ from that of a loop in it. All of it is a few array operations, some 0.5 us an i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...graph import Instruction
 from ...records import record
 from ...registry import Op
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 #: Each window is so many times as long as the one before.
 _GROWTH: Final = 4
