@@ -80,6 +80,10 @@ class Session:
             )
         self._reports[LoopReport(where, outcome, reason)] = None
 
+    def note_comprehension(self, where: str, reason: str) -> None:
+        """Note that a comprehension has become operations for each item; no mode forbids that."""
+        self._reports[LoopReport(where, "unrolled", reason)] = None
+
     def mark(self) -> list[LoopReport]:
         """The reports so far, for `reset`."""
         return list(self._reports)

@@ -24,6 +24,7 @@ from .syntax import (
     Liveness,
     appended,
     assigned,
+    comprehensions,
     has_jumps,
     refusal,
     written_by_calls,
@@ -85,6 +86,12 @@ class FunctionRewriter:
             for name in node.names
         }
         self._written = frozenset(written_in_place(body))
+        for node in comprehensions(body):
+            first = node.generators[0]
+            if not first.is_async:
+                reason = "a comprehension runs item by item; a loop that appends or adds is compiled"
+                statement = Statement(self._file, node.lineno, (), refused=reason)
+                first.iter = call("comprehended", first.iter, self._describe(statement, node), at=first.iter)
         documented = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
         start, body = (body[:1], body[1:]) if documented else ([], body)
         loops = [node for part in body for node in ast.walk(part) if isinstance(node, (ast.For, ast.While))]

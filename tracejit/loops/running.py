@@ -210,6 +210,18 @@ def _while_steps(
         value = test()
 
 
+def comprehended(iterable: Iterable[Any], statement: Statement, session: Session) -> Iterator[Any]:
+    """The items of a comprehension, which is noted where it becomes more code than a short loop, and warns as
+    `watched` does."""
+    tracer, noted = STATE.tracer, False
+    start = len(tracer.body)
+    for item in watched(iterable, statement, session, statement.refused):
+        yield item
+        if not noted and len(tracer.body) - start > SHORT:
+            noted = True
+            session.note_comprehension(where(statement), statement.refused)
+
+
 def watched(iterable: Iterable[Any], statement: Statement, session: Session, reason: str) -> Iterator[Any]:
     """The items of an unrolled loop, which warns where it becomes much code."""
     tracer = STATE.tracer

@@ -25,7 +25,7 @@ from .functions import set_runtime
 from .lists import StackedList
 from .reports import CURRENT, LoopError, Session
 from .rewriting import Statement
-from .running import note, run_for, run_while, watched, where
+from .running import comprehended, note, run_for, run_while, watched, where
 from .scalars import contains, truth
 from .stand_ins import everywhere
 from .variables import Variables, is_parameter, is_traced
@@ -95,6 +95,13 @@ class Runtime:
             return iterable
         reason = "" if session.mode == "unrolled" else note(statement, session, statement.refused)
         return watched(iterable, statement, session, reason)
+
+    def comprehended(self, iterable: Iterable[Any], statement: Statement) -> Iterable[Any]:
+        """What a comprehension goes along."""
+        session = CURRENT.session
+        if STATE.tracer is None or session is None or session.mode == "unrolled":
+            return iterable
+        return comprehended(iterable, statement, session)
 
     def refused_test(self, value: Any, statement: Statement) -> Any:
         """The test of a loop that stays as it is written."""

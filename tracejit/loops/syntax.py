@@ -48,6 +48,18 @@ def _collect_assigned(node: ast.AST, names: set[str]) -> None:
         _collect_assigned(child, names)
 
 
+def comprehensions(
+    nodes: Iterable[ast.AST],
+) -> Iterator[ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp]:
+    """The comprehensions and generator expressions in `nodes`, without those in functions in them."""
+    for node in nodes:
+        if isinstance(node, SCOPES):
+            continue
+        if isinstance(node, _COMPREHENSIONS):
+            yield node
+        yield from comprehensions(ast.iter_child_nodes(node))
+
+
 def loaded(nodes: Iterable[ast.AST]) -> set[str]:
     """The names that `nodes` read, inner scopes included."""
     return {

@@ -177,3 +177,25 @@ def test_unrolled(function, arguments, reason, monkeypatch):
     assert any(outcome == "unrolled" and reason in text for outcome, text in reports(jitted))
     with pytest.raises(tj.TraceError, match="cannot be compiled"):
         tj.jit(function, loops="compiled")(*arguments)
+
+
+def test_comprehensions_are_named_where_they_become_much_code():
+    x = np.linspace(-1.0, 1.0, 100)
+
+    def long(x):
+        return sum(x[i] * x[i + 1] for i in range(99)), {"a": [v * 2 for v in x]}
+
+    def short(x):
+        return [x[i] * 2 for i in range(3)]
+
+    for mode in ("auto", "compiled"):
+        jitted = tj.jit(long, loops=mode)
+        total, parts = jitted(x)
+        np.testing.assert_allclose(float(total), long(x)[0])
+        np.testing.assert_allclose([float(part) for part in parts["a"]], 2 * x)
+        named = reports(jitted)
+        assert [outcome for outcome, _ in named] == ["unrolled"]
+        assert "comprehension" in named[0][1]
+    jitted = tj.jit(short)
+    np.testing.assert_allclose([float(part) for part in jitted(x)], 2 * x[:3])
+    assert reports(jitted) == []
