@@ -242,7 +242,10 @@ def _j(m: Evaluator, v: Any, x: Any) -> Any:
     value = m.where(flip, -value, value)
     value = m.where(m.eq(x, 0.0), m.where(m.eq(order, 0.0), 1.0, 0.0), value)
     value = m.where(m.eq(m.abs(x), math.inf), 0.0, value)
-    return m.where(((x < 0.0) | (order < 0.0)) & ~whole, math.nan, value)
+    undefined = ((x < 0.0) | (order < 0.0)) & ~whole
+    if isinstance(v, Jet):  # among negative orders, integers alone have values
+        undefined = undefined | (order < 0.0)
+    return m.where(undefined, math.nan, value)
 
 
 def _recurrence(name: str, own: float, lower: float, upper: float) -> Any:

@@ -194,11 +194,14 @@ class Evaluator(abc.ABC):
         return total
 
     def where(self, condition: Any, x: Any, y: Any) -> Any:
-        """`x` where `condition`, else `y`."""
+        """`x` where `condition`, else `y`. NaN has NaN for derivatives."""
         jets = [z for z in (x, y) if isinstance(z, Jet)]
         if not jets:
             return self.select(condition, x, y)
-        left, right = (dense(z, jets[0].orders) for z in (x, y))
+        undefined = Jet(jets[0].orders, dict.fromkeys(jets[0].indices(), math.nan))
+        left, right = (
+            undefined if isinstance(z, float) and math.isnan(z) else dense(z, jets[0].orders) for z in (x, y)
+        )
         terms = {
             index: self.select(condition, left.terms[index], right.terms[index])
             for index in left.terms

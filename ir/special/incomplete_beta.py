@@ -13,7 +13,7 @@ from typing import Any, Final
 from .beta import beta_log
 from .evaluator import TURNS, Evaluator
 from .gamma import stirling_rest
-from .incomplete_gamma import settled, unsettled
+from .incomplete_gamma import converging
 from .information import log1p_less_x
 from .jets import Index, Jet, value_of
 from .table import define, define_by_jets
@@ -74,32 +74,31 @@ def log1p_of(m: Evaluator, t: Any, ratio: Any) -> Any:
 def _fraction(m: Evaluator, a: Any, b: Any, x: Any, excess: Any) -> Any:
     """I(a, b, x) over x^a (1 - x)^b / (a beta(a, b)), where `excess` = a (1 - x) - b x > -1.
 
-    The even part of the fraction of DLMF 8.17.22 (DiDonato and Morris, 1992, equation 9), by Lentz's
-    algorithm: above
-    the mean its terms would cancel.
+    The even part of the fraction of DLMF 8.17.22 (DiDonato and Morris, 1992, equation 9), by Steed's
+    algorithm: convergents as a sum. Above the mean its terms would cancel.
     """
     kind = (a, b, x)
     total = a + b
     rest = 2.0 - x
 
-    def going(c: Any, d: Any, h: Any, n: Any, last: Any) -> Any:
-        return unsettled(m, n, last, a, b, x)
+    def going(d: Any, step: Any, h: Any, n: Any, last: Any) -> Any:
+        return n < last + 1.0
 
-    def turn(c: Any, d: Any, h: Any, n: Any, last: Any) -> tuple[Any, ...]:
+    def turn(d: Any, step: Any, h: Any, n: Any, last: Any) -> tuple[Any, ...]:
         n = n + 1.0
         odd = a + (2.0 * n - 1.0)
-        step = (b - n) * n * x / odd
+        part = (b - n) * n * x / odd
         first = m.where(m.eq(n, 1.0), 1.0, a + (n - 1.0))  # all of the fraction is divided by a
-        above = step * (first * (total + (n - 1.0)) * x / odd)
-        below = n + step + (a + n) * (excess + 1.0 + rest * n) / (odd + 2.0)
-        d = 1.0 / (above * d + below)
-        c = below + above / c
-        delta = c * d
-        return c, d, h * delta, n, settled(m, delta, n, last)
+        above = part * (first * (total + (n - 1.0)) * x / odd)
+        below = n + part + (a + n) * (excess + 1.0 + rest * n) / (odd + 2.0)
+        before, d = d, 1.0 / (above * d + below)
+        step = -above * before * d * step
+        h = h + step
+        return d, step, h, n, m.where(converging(m, step, h, 8.0), n, last)
 
-    start = m.constant((excess + 1.0) / (a + 1.0), *kind)
-    _, _, h, n, _ = m.loop(going, turn, start, m.constant(0.0, *kind), start, 0.0, 0.0)
-    return m.where(n < TURNS, 1.0 / h, math.nan)
+    start = m.constant((a + 1.0) / (excess + 1.0), *kind)
+    _, _, h, n, _ = m.loop(going, turn, start, start, start, 0.0, 0.0)
+    return m.where(n < TURNS, h, math.nan)
 
 
 def _both(m: Evaluator, a: Any, b: Any, x: Any, upper: bool) -> Any:
@@ -137,7 +136,8 @@ def _density(m: Evaluator, a: Any, b: Any, x: Any) -> Any:
     inside = (value_of(x) > 0.0) & (value_of(x) < 1.0)
     power = m.where(m.eq(value_of(x), 0.0), value_of(a), value_of(b))
     edge = m.where(power < 1.0, math.inf, m.where(m.eq(power, 1.0), value_of(a) * value_of(b), 0.0))
-    return m.where(inside, value, edge)
+    outside = (value_of(x) < 0.0) | (value_of(x) > 1.0) | (value_of(a) < 0.0) | (value_of(b) < 0.0)
+    return m.where(outside, math.nan, m.where(inside, value, edge))
 
 
 def _inverse(m: Evaluator, a: Any, b: Any, p: Any) -> Any:

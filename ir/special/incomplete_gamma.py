@@ -23,14 +23,19 @@ from .writing import write
 _LARGE: Final = 12.0
 
 
-def converging(m: Evaluator, term: Any, total: Any) -> Any:
-    """Whether `term` still counts in the sum `total`, or one of its derivatives in one of that's."""
-    going = m.abs(value_of(term)) > m.abs(value_of(total)) * m.epsilon
+def converging(m: Evaluator, term: Any, total: Any, ulps: float = 1.0) -> Any:
+    """Whether `term` still counts in the sum `total`, or one of its derivatives in one of that's: is more
+    than `ulps` of it.
+
+    At integer parameters series and fractions may end where their derivatives do not.
+    """
+    least = m.epsilon * ulps
+    going = m.abs(value_of(term)) > m.abs(value_of(total)) * least
     if isinstance(term, Jet) and isinstance(total, Jet):
         for index, part in term.terms.items():
             if any(index):
                 whole = total.terms.get(index, 0.0)
-                going = going | (m.abs(part) > m.abs(whole) * m.epsilon + 1e-290)
+                going = going | (m.abs(part) > m.abs(whole) * least + 1e-290)
     return going
 
 
@@ -107,11 +112,10 @@ def _fraction(m: Evaluator, a: Any, x: Any) -> Any:
         before, d = d, 1.0 / (numerator * d + b)
         step = -numerator * before * d * step
         h = h + step
-        small = m.abs(value_of(h)) * (m.epsilon * 8.0)
-        return b, d, step, h, n, m.where(m.abs(value_of(step)) > small, n, last)
+        return b, d, step, h, n, m.where(converging(m, step, h, 8.0), n, last)
 
     def going(b: Any, d: Any, step: Any, h: Any, n: Any, last: Any) -> Any:
-        return unsettled(m, n, last, a, x)
+        return n < last + 1.0
 
     start = m.constant(x + 1.0 - a, a, x)
     inverse = 1.0 / start
@@ -170,7 +174,8 @@ def _density(m: Evaluator, a: Any, x: Any) -> Any:
     """x^(a - 1) e^-x / gamma(a)."""
     value = _leading(m, a, x) * a / x
     at_zero = m.where(value_of(a) < 1.0, math.inf, m.where(m.eq(value_of(a), 1.0), 1.0, 0.0))
-    return m.where(m.eq(value_of(x), 0.0), at_zero, m.where(m.eq(value_of(x), math.inf), 0.0, value))
+    value = m.where(m.eq(value_of(x), 0.0), at_zero, m.where(m.eq(value_of(x), math.inf), 0.0, value))
+    return m.where((value_of(a) < 0.0) | (value_of(x) < 0.0), math.nan, value)
 
 
 def _quantile_guess(m: Evaluator, a: Any, p: Any, q: Any) -> Any:

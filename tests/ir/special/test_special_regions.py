@@ -11,7 +11,7 @@ import pytest
 
 from tracejit.ir.special.table import evaluate
 
-from .cases import Case, mixed, powers, product, uniform
+from .cases import Case, mixed, powers, product, truth_of, uniform
 from .test_special_accuracy import CASES, check, compiled
 
 DENSE, DERIVATIVES = 300, 60
@@ -97,3 +97,37 @@ def test_limits_and_poles(name: str, arguments: tuple[float, ...], expected: flo
     orders = (0,) * len(values)
     for result in (evaluate(name, orders, values), compiled(name, orders, values)):
         assert result[0] == pytest.approx(expected, rel=1e-11)
+
+
+#: Parameters at which a series or continued fraction ends, and that of its derivatives does not.
+ENDING = {
+    "gammainc": [(1.0, 2.5), (2.0, 4.0), (3.0, 7.0), (1.0, 12.0), (0.9999999, 2.5)],
+    "gammaincc": [(1.0, 2.5), (2.0, 4.0), (5.0, 7.0)],
+    "betainc": [(0.1, 1.0, 0.3), (0.01, 1.0, 0.3), (1.0, 2.0, 0.45), (5.0, 1.0, 0.7), (1.0, 5.0, 0.3)],
+}
+
+
+@pytest.mark.parametrize("name", ENDING)
+def test_derivatives_in_parameters_at_which_values_settle_early(name: str) -> None:
+    points = ENDING[name]
+    operands = [np.array(column) for column in zip(*points, strict=True)]
+    count = len(operands)
+    for place in range(count - 1):
+        for order in (1, 2):
+            orders = tuple(order * (i == place) for i in range(count))
+            truths = [float(truth_of(CASES[name], orders, list(point))) for point in points]
+            np.testing.assert_allclose(evaluate(name, orders, operands), truths, rtol=2e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "point"),
+    [("gammainc", (-1.0, 2.0)), ("gammaincc", (2.0, -1.0)), ("betainc", (1.0, 2.0, 1.3)), ("jv", (-2.3, 0.7)),
+     ("iv", (2.3, -0.7)), ("kv", (1.0, -1.0))],
+)  # fmt: skip
+def test_derivatives_are_undefined_where_values_are(name: str, point: tuple[float, ...]) -> None:
+    operands = [np.array([value]) for value in point]
+    for place in range(len(point)):
+        if name == "betainc" or name.startswith("gamma") or place == 0:
+            orders = tuple(int(i == place) for i in range(len(point)))
+            assert np.isnan(evaluate(name, (0,) * len(point), operands)).all()
+            assert np.isnan(evaluate(name, orders, operands)).all()
