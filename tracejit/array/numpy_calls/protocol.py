@@ -111,6 +111,8 @@ def _adapter(function: Callable[..., Any]) -> Callable[[tuple[Any, ...], dict[st
         own = getattr(import_module("tracejit.emath"), name)
     elif module == "numpy" and getattr(np, name, None) is function:
         own = public_function(name)
+    elif function is np.lib.stride_tricks.sliding_window_view:
+        own = import_module("tracejit.array.assembly.sliding_windows").sliding_window_view
     else:
         return None
     if own is None:
