@@ -44,7 +44,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
         raise DTypeError(f"bincount: expected integers that fit int64, got {line.dtype.name}")
     line = cast(line, INT64)
     if length is None:
-        data = line._concrete("bincount(x)", "bincount(x, length=n), which counts the values below n")
+        data = line._concrete("bincount(x)", "tj.bincount(x, length=n), which counts the values below n")
         length = max(least, int(data.max()) + 1 if data.size else 0)
     operands = [line]
     if weights is not None:

@@ -198,7 +198,7 @@ def repeat(
         sized: Any = import_module(".selection.sized", __package__)
         return sized.repeat(x, as_tensor(repeats), place, total_repeat_length)  # type: ignore[no-any-return]
     if isinstance(repeats, Tensor):
-        repeats = repeats._concrete("repeat by a tensor", "repeat(..., total_repeat_length=n)")
+        repeats = repeats._concrete("repeat by a tensor", "tj.repeat(..., total_repeat_length=n)")
     counts = as_array(repeats)
     if counts.size == 0:
         counts = counts.astype(INT64)  # an empty list has no dtype of its own

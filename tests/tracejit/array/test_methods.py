@@ -106,6 +106,7 @@ def test_pytorch_methods(agrees):
     agrees(lambda x: x.clamp(0, 1), lambda x: x.clip(0, 1), X)
     agrees(lambda x: x.clamp(min=0), lambda x: x.clip(0), X)
     agrees(lambda x: x.view(3, 2), lambda x: x.reshape(3, 2), X)
+    agrees(lambda x: x.view(), lambda x: x.view(), X)
     agrees(lambda x: x.t(), lambda x: x.T, X)
     agrees(lambda x: x.permute(1, 0), lambda x: x.T, X)
     agrees(lambda x: x.unsqueeze(-1), lambda x: x[..., None], X)

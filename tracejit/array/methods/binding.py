@@ -81,7 +81,9 @@ def _reshape(x: Tensor, *shape: Any, order: str = "C", copy: bool | None = None)
 
 @checks_itself
 def _view(x: Tensor, *shape: Any) -> Tensor:
-    """``reshape``, PyTorch's name."""
+    """``reshape``, PyTorch's name; without sizes NumPy's ``view()``, all of `x`."""
+    if not shape:
+        return manipulation.reshape(x, x.shape)
     return manipulation.reshape(x, shape[0] if len(shape) == 1 else _method_shape(shape))
 
 
