@@ -32,9 +32,10 @@ class Fusions:
         self,
         target: Target,
         parameters: ScheduleParameters = OPTIMIZED.parameters,
-        lapack: Callable[[], LapackLibrary | None] = library,
+        lapack: Callable[[], LapackLibrary | None] | None = None,
     ) -> None:
-        self.target, self.parameters, self.lapack = target, parameters, lapack
+        self.target, self.parameters = target, parameters
+        self.lapack = library if lapack is None else lapack
         self._nests: dict[Instruction, Nest] = {}
         self._contents: dict[Instruction, str] = {}
         self._workspaces: dict[str | Instruction, int] = {}

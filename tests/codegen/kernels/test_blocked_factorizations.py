@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracejit.codegen.kernels.lapack.blocks import BLOCK, LEAST_ROWS
+from tracejit.codegen.kernels.lapack.blocks import BLOCK
 from tracejit.ir.builder import Builder
 from tracejit.ir.errors import LinAlgError
 from tracejit.ir.lapack.library import library
@@ -37,6 +37,8 @@ def factor(a: Array, on_error: str = "raise") -> Array:
     return run("cholesky", a, on_error=on_error)[0]
 
 
+_LIBRARY = library()
+LEAST_ROWS = 256 if _LIBRARY is None else _LIBRARY.blocks_from
 SIZES = pytest.mark.parametrize("size", [LEAST_ROWS, LEAST_ROWS + 1, 5 * BLOCK - 1, 391])
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 

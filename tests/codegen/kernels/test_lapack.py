@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracejit.codegen.kernels.lapack import lowering
+from tracejit.codegen.nest import fusions
 from tracejit.ir.builder import Builder
 from tracejit.ir.errors import LinAlgError
 from tracejit.ir.graph import Function, Value
@@ -212,7 +212,7 @@ def test_the_number_of_threads_is_given_back() -> None:
 
 
 def test_without_a_library_numpy_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lowering, "library", lambda: None)
+    monkeypatch.setattr(fusions, "library", lambda: None)
     a = positive()
     b = Builder()
     x = b.parameter(TensorType(a.dtype, a.shape))
