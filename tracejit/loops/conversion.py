@@ -18,7 +18,6 @@ from .reports import MANY_OPERATIONS, LoopReport, Session, tracing_loops
 _LOOP_OPCODES: Final = frozenset(
     code for name, code in dis.opmap.items() if name == "FOR_ITER" or "JUMP_BACKWARD" in name
 )
-_COMPREHENSIONS: Final = frozenset(("<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"))
 # Names in a function's text by which its rewriting knows NumPy's functions; what they name is asked when the
 # code runs.
 
@@ -65,10 +64,9 @@ _STORES_ITEMS: Final = dis.opmap["STORE_SUBSCR"]
 
 
 def has_loops(code: CodeType) -> bool:
-    """Whether `code`, or code inside it, has a loop other than a comprehension's, which stays as it is."""
+    """Whether `code`, or code inside it, has a loop."""
     return not _LOOP_OPCODES.isdisjoint(code.co_code[::2]) or any(
-        isinstance(constant, CodeType) and constant.co_name not in _COMPREHENSIONS and has_loops(constant)
-        for constant in code.co_consts
+        isinstance(constant, CodeType) and has_loops(constant) for constant in code.co_consts
     )
 
 

@@ -219,13 +219,22 @@ def is_map(instruction: Instruction) -> bool:
     )
 
 
+def _is_constant(value: Value, defs: Definitions) -> bool:
+    definition = defs.get(resolve(value, defs)[0])
+    return definition is not None and definition.op.kind is Kind.CREATION
+
+
 def _is_columns(member: Instruction, region: Function) -> bool:
-    """Whether a concatenation puts side by side computed columns alone; true of anything else."""
+    """Whether a concatenation puts side by side columns that are computed or constant; true of anything
+    else."""
     if member.op.kind is not Kind.CONCAT:
         return True
-    defs = {result: instruction for instruction in region.body for result in instruction.results}
+    defs: dict[Value, Instruction] = {
+        result: instruction for instruction in region.body for result in instruction.results
+    }
     return member.attrs["axis"] == member.result.type.ndim - 1 and all(
-        part.shape[-1] == 1 and is_computed(part, defs) for part in member.operands
+        part.shape[-1] == 1 and (is_computed(part, defs) or _is_constant(part, defs))
+        for part in member.operands
     )
 
 

@@ -36,7 +36,9 @@ def check(x: Array, build: Any) -> Executable:
 def test_windows(axis: int) -> None:
     x = np.random.default_rng(1).normal(size=(5, 7, 40))
     executable = check(x, lambda b, x: shifted(b, x, 29, axis))
-    assert len(executable.module.kernels) == 2, "one for the product, one that joins"
+    assert len(executable.module.kernels) == (2 if axis == 2 else 1), (
+        "one nest computes a part and copies others"
+    )
 
 
 def test_views_of_other_kinds() -> None:

@@ -334,11 +334,13 @@ def test_what_is_given_to_an_inner_call_is_not_kept(inner):
 
 # -- memory ---------------------------------------------------------------------------------------
 
-LENGTH, BLOCKS, DEEP = 20_000, 8, 4
+LENGTH, BLOCKS, DEEP = 20_000, 7, 4  # eight blocks would become a loop
 
 
 def block(x):
-    for _ in range(DEEP):
+    for number in range(DEEP):
+        for _ in range(number):  # steps that differ: equal ones would become a loop
+            x = tj.floor(x) * 1e-3 + x
         x = tj.sin(tj.exp(x * 0.5) * 0.5) + x * 0.1
     return x
 
@@ -369,7 +371,7 @@ def test_peak_memory_eagerly():
         gradients.append(x.grad.numpy().copy())
         x.grad = None
     np.testing.assert_array_equal(*gradients)
-    assert peak[plainly] > 64
+    assert peak[plainly] > 2 * BLOCKS * DEEP
     assert peak[checkpoint] < 26
 
 
