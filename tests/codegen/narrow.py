@@ -16,14 +16,16 @@ from ..rotation import of_today
 
 #: What is switched off, and the bits of the vectors that are left.
 WIDTHS = [("-avx512f", 256), ("-avx512f,-avx2,-avx,-fma", 128)]
+_DAYS = 5
 Test = TypeVar("Test", bound=Callable[..., None])
 
 
 def narrower(test: Test) -> Test:
-    """Decorator of tests of the parameters `features` and `bits`. They have each width every second day, and
-    each day about half of the tests have one of them."""
-    turned = zlib.crc32(f"{test.__module__}.{test.__name__}".encode()) % len(WIDTHS)
-    chosen = of_today([*WIDTHS[turned:], *WIDTHS[:turned]], len(WIDTHS))
+    """Decorator of tests of the parameters `features` and `bits`. They have each width every fifth day, and
+    each day about two fifths of the tests have one of them."""
+    days = [*WIDTHS, *[None] * (_DAYS - len(WIDTHS))]
+    turned = zlib.crc32(f"{test.__module__}.{test.__name__}".encode()) % _DAYS
+    chosen = [width for width in of_today([*days[turned:], *days[:turned]], _DAYS) if width is not None]
     return pytest.mark.parametrize(("features", "bits"), chosen)(test)
 
 
