@@ -53,7 +53,7 @@ USUAL: dict[str, tuple[float, float]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("method", "wide_tables"), of_today([(method, wide) for method in USUAL for wide in (None, False)], 2)
+    ("method", "wide_tables"), of_today([(method, wide) for method in USUAL for wide in (None, False)], 5)
 )
 def test_every_float(method: str, wide_tables: bool | None) -> None:
     low, high = USUAL[method]
