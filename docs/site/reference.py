@@ -177,7 +177,6 @@ NAMESPACES = {
     "autograd": "Eager autograd under PyTorch's names. Guide: :doc:`/autograd`.",
     "autograd.functional": "Jacobians and products with them under the names of `torch.autograd.functional`.",
     "autograd.graph": "Hooks of the graph, and what it saves, under the names of `torch.autograd.graph`.",
-    "compat.autograd": "HIPS autograd's names. Guide: :doc:`/coming-from-autograd`.",
     "dask": "Sums over blocks of dask's arrays. Guide: :doc:`/dask`.",
     "debug": "Finding NaNs and infinities. Guide: :doc:`/debugging`.",
     "emath": "Maths functions whose result is complex where it has to be.",
