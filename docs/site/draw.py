@@ -140,7 +140,8 @@ def main(name: str) -> None:
     """Run the example and draw."""
     mpl.rcParams.update({"figure.constrained_layout.use": True, "font.size": 8})
     sys.path.insert(0, str(EXAMPLES))
-    names = runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
+    sys.argv = [str(EXAMPLES / f"{name}.py")]  # examples read their own arguments
+    names = runpy.run_path(sys.argv[0], run_name="__main__")
     if name in PICTURES:
         figure, axes = plt.subplots(figsize=(5.2, 3.4))
         PICTURES[name](names, axes)
