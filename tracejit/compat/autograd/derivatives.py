@@ -60,17 +60,16 @@ def value_and_grad(fun: Callable[..., Any], argnum: ArgumentNumbers = 0) -> Call
     number = checked_argnum("value_and_grad", argnum)
 
     @functools.wraps(fun)
-    def with_value(*args: Any, **kwargs: Any) -> Any:
+    def twice(*args: Any, **kwargs: Any) -> Any:
         value = fun(*args, **kwargs)
-        return scalar(value), value
+        return value, value
 
-    both = _value_and_gradient(with_value, number, has_aux=True)
+    both = _with_aux(twice, number)
 
     @functools.wraps(fun)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
-        (_, value), gradient = both(*args, **kwargs)
-        argument = chosen(number, args)
-        return _value_given(value, argument), as_given(gradient, argument)
+        gradient, value = both(*args, **kwargs)
+        return value, gradient
 
     return value_and_gradient
 
@@ -95,7 +94,11 @@ def grad_and_aux(fun: Callable[..., Any], argnum: ArgumentNumbers = 0) -> Callab
 
     Raises as `grad`. Semantics: ``autograd.grad_and_aux``.
     """
-    number = checked_argnum("grad_and_aux", argnum)
+    return _with_aux(fun, checked_argnum("grad_and_aux", argnum))
+
+
+def _with_aux(fun: Callable[..., Any], number: int | tuple[int, ...]) -> Callable[..., Any]:
+    """The gradient of the first of two results of `fun` by the arguments `number`, and the second."""
 
     @functools.wraps(fun)
     def scalar_and_aux(*args: Any, **kwargs: Any) -> Any:
