@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
+from collections.abc import Iterable
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ import numpy as np
 from ..eager.tensor import Tensor
 from .attributes import METHODS, SEQUENCES, Attributes, in_classes, instance_dict, is_user_function
 from .guards import is_constant
+from .library import asks_for_values, makes_array, may_be_traced, writes_items
 from .sources import MISSING
 from .values import (
     MOST_ALTERNATIVES,
@@ -66,6 +68,7 @@ class Contents(Attributes):
             self.escape(key)
             return UNKNOWN
         value = owner.value
+        self.note_asking(value, [key])
         if isinstance(value, Tensor):
             self.escape(key)
             return TRACED
@@ -84,7 +87,19 @@ class Contents(Attributes):
         """Note that the code that is followed reads or writes items by `key`, if that is traced."""
         parts = key.items if isinstance(key, Group) else (key,)
         if any(option is TRACED for part in parts for option in options(part)):
-            self.uses.traced_keys.add(self._running[-1])
+            self.uses.asking.add(self._running[-1])
+
+    def note_asking(self, function: Any, arguments: Iterable[Any]) -> None:
+        """Note that the code that is followed uses `function`, if that asks for the values of `arguments`, or
+        makes an array that cannot hold what the code writes to it."""
+        code = self._running[-1] if self._running else None
+        if code is None or code in self.uses.asking:
+            return
+        if asks_for_values(function):
+            if any(map(may_be_traced, arguments)):
+                self.uses.asking.add(code)
+        elif makes_array(function) and writes_items(code):
+            self.uses.asking.add(code)
 
     def _item_of_group(self, group: Group, key: Any) -> Any:
         literal = key.value if isinstance(key, Constant) else MISSING
@@ -219,6 +234,7 @@ class Contents(Attributes):
             self.call(place, [], {"*": UNKNOWN}, None, None)
         elif isinstance(value, (types.BuiltinFunctionType, type, FunctionType, np.ufunc)):
             self.uses.same(place)
+            self.note_asking(value, [UNKNOWN])
         elif not isinstance(value, ModuleType):
             self._escape_contents(place)
 

@@ -47,18 +47,25 @@ def _positions(code: CodeType) -> Iterator[tuple[int | None, int | None, int | N
             yield from _positions(constant)
 
 
-def lambda_at(code: CodeType, lines: Sequence[str]) -> ast.FunctionDef | str:
-    """A definition that does what a lambda in the `lines` of its file does, or what is wrong with its
-    source."""
-    first = code.co_firstlineno
+def extent(code: CodeType) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    """Line and column where the text of `code`, and of code in it, begins and where it ends, or None where
+    it does not know."""
     places = [
         ((start, column), (end, last))
         for start, end, column, last in _positions(code)
         if start and end and column is not None and last is not None and (start, column) != (end, last)
     ]
-    if not places:
+    return (min(place for place, _ in places), max(place for _, place in places)) if places else None
+
+
+def lambda_at(code: CodeType, lines: Sequence[str]) -> ast.FunctionDef | str:
+    """A definition that does what a lambda in the `lines` of its file does, or what is wrong with its
+    source."""
+    first = code.co_firstlineno
+    within = extent(code)
+    if within is None:
         return "is not there"
-    start, end = min(place for place, _ in places), max(place for _, place in places)
+    start, end = within
     for match in reversed(list(re.finditer(rb"\blambda\b", lines[first - 1].encode()))):
         if (first, match.start()) < start:
             parsed = _lambda(lines, (first, match.start()), end)
@@ -80,11 +87,11 @@ def _lambda(lines: Sequence[str], start: tuple[int, int], end: tuple[int, int]) 
     closing = [match.end() for match in re.finditer(rb"\)", tail[:_TAIL])]
     for length in [0, *closing[:_AROUND]]:
         try:
-            tree = ast.parse(b"(" + head + tail[:length] + b")", mode="eval").body
+            tree = ast.parse(b"(\n" + b" " * start[1] + head + tail[:length] + b")", mode="eval").body
         except SyntaxError:
             continue
         if isinstance(tree, ast.Lambda):
-            ast.increment_lineno(tree, start[0] - 1)
+            ast.increment_lineno(tree, start[0] - 2)
             return tree
     return None
 

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import dis
+import math
+from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import Any, Final
+
+import numpy as np
+
+from .guards import is_constant
+from .values import Constant, Group, Place, options
 
 #: Transforms: what they give calls the function that they are given.
 TRANSFORMS: Final = frozenset(
@@ -37,6 +45,21 @@ TYPE_ONLY: Final = frozenset(
     ("isinstance", "issubclass", "callable", "print", "id", "super", "object", "property")
 )
 
+_FUNCTIONS: Final = (BuiltinFunctionType, FunctionType, type(np.dot))
+#: NumPy's functions that make arrays of numbers, which may be traced.
+_ARRAY_BUILDERS: Final = frozenset(
+    (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.full)
+)
+#: Functions of ``math`` that call methods of their arguments.
+_BY_METHODS: Final = frozenset((math.floor, math.ceil))
+#: NumPy's functions that make arrays whose elements are written later.
+_CREATIONS: Final[frozenset[Any]] = frozenset(
+    (np.zeros, np.ones, np.empty, np.full, np.zeros_like, np.ones_like, np.empty_like, np.full_like)
+)
+#: Functions of NumPy's that write their first argument.
+WRITERS: Final = frozenset(("at", "copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"))
+_STORES_ITEMS: Final = dis.opmap["STORE_SUBSCR"]
+
 _RANDOM_MODULES: Final = ("numpy.random", "random", "secrets")
 _CLOCKS: Final = frozenset(
     ("time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time",
@@ -63,3 +86,44 @@ def frozen_source(callee: Any) -> str | None:
         if module in ("time", "uuid", "posix", "os") or owner_module == "datetime":
             return f"{owner_module or module}.{name}"
     return None
+
+
+def asks_for_values(callee: Any) -> bool:
+    """Whether `callee` would ask for the values of traced arguments, and rewritten code has something that
+    stands in for it: functions of ``math``, ``cmath`` and ``scipy.special``, and of NumPy's those that make
+    arrays and numbers."""
+    if isinstance(callee, _FUNCTIONS):
+        module = str(callee.__module__)
+        of_python = module in ("math", "cmath") and callee not in _BY_METHODS
+        return of_python or module.startswith("scipy.special.") or callee in _ARRAY_BUILDERS
+    if isinstance(callee, type):
+        return issubclass(callee, (np.generic, np.vectorize))
+    return callee is np.r_ or callee is np.c_
+
+
+def makes_array(callee: Any) -> bool:
+    """Whether `callee` makes an array of NumPy's, in which what is traced cannot be written."""
+    return isinstance(callee, _FUNCTIONS) and callee in _CREATIONS
+
+
+def writes_items(code: CodeType) -> bool:
+    """Whether `code` may write items of arrays."""
+    return (
+        _STORES_ITEMS in code.co_code[::2]
+        or not WRITERS.isdisjoint(code.co_names)
+        or any(isinstance(constant, tuple) and "out" in constant for constant in code.co_consts)
+    )
+
+
+def may_be_traced(value: Any) -> bool:
+    """Whether a value that code was followed to may be a tensor, or hold one."""
+    for option in options(value):
+        if isinstance(option, Group):
+            if any(map(may_be_traced, option.items)):
+                return True
+        elif isinstance(option, Place):
+            if not (is_constant(option.value) or isinstance(option.value, np.ndarray)):
+                return True
+        elif not isinstance(option, Constant):
+            return True
+    return False

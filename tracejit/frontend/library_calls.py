@@ -76,6 +76,7 @@ class LibraryCalls(Operations):
         module = getattr(function, "__module__", None)
         if module == "builtins" or (isinstance(function, type) and function.__module__ == "builtins"):
             return self._call_builtin(name, positional, named, run, i)
+        self.note_asking(function, (*positional, *named.values()))
         if str(module).startswith("_pytest."):  # what pytest makes of asserts: it only words failures
             return UNKNOWN
         frozen = library.frozen_source(function)

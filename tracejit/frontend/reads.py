@@ -50,6 +50,10 @@ def read_function(
             1,
         )
         reader.uses.unwatched["the function could not be followed to its end"] = None
+    else:
+        return reader.uses
+    # what was not followed may ask for values
+    reader.uses.asking.update(function.__code__ for function in reader.uses.followed.values())
     return reader.uses
 
 

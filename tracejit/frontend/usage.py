@@ -71,8 +71,9 @@ class Uses:
     frozen: dict[str, None]
     #: Functions of the user's that were followed, by identity.
     followed: dict[int, FunctionType]
-    #: Code that reads items of what is no tensor, or writes items, by keys that are traced.
-    traced_keys: set[CodeType]
+    #: Code in which Python would ask for the values of what is traced: that reads items of what is no tensor,
+    #: or writes items, by traced keys, or calls functions of ``math``, NumPy and SciPy that ask for values.
+    asking: set[CodeType]
     #: Where code assigns an attribute: by the object's identity and the name, the file and the line.
     stores: dict[tuple[int, str], tuple[str, int]]
 

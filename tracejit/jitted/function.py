@@ -252,7 +252,7 @@ class JitFunction(Exportable, Viewable, Bindable):
         STATE.recording, STATE.blocked = True, False
         try:
             symbols = [(*symbol_type(type_), name) for type_, name in zip(types, names, strict=True)]
-            rewritten = to_rewrite(uses.followed.values(), uses.traced_keys)
+            rewritten = to_rewrite(uses.followed.values(), uses.asking)
             traced_loops = loops_traced(self._loops, self._name, rewritten, self._checkpoint_every)
             with collector_paused(), traced_loops as reports:
                 traced = trace_flat(run, symbols, self._branches(leaves, prefix), numbers)

@@ -23,9 +23,9 @@ from ..frontend.attributes import is_own, is_user_function
 from ..ir.registry import OPS
 from ..location import is_user_file
 from ..state import STATE
-from .functions import inner_copy, is_checked
 from .lists import StackedList
 from .reports import CURRENT, LoopError
+from .source.functions import inner_copy, is_checked
 from .stand_ins import STAND_INS
 from .variables import is_traced
 

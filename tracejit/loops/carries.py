@@ -21,7 +21,7 @@ from ..state import STATE
 from ..tracing.regions import RegionTracer
 from .iterations import Steps
 from .reports import CURRENT, LoopError
-from .rewriting import Statement
+from .source.rewriting import Statement
 from .variables import (
     UNDEFINED,
     Content,

@@ -14,7 +14,7 @@ from . import iterations
 from .attempts import trace_loop
 from .carries import LoopStatement, UnsteadyError
 from .reports import CURRENT, MANY_OPERATIONS, Session
-from .rewriting import Statement
+from .source.rewriting import Statement
 from .variables import Variables, is_traced
 
 #: Loops of fewer steps times operations in the text of a step are unrolled. There both ways compile in 5 to

@@ -1,11 +1,10 @@
-"""Functions of Python, ``math``, ``cmath`` and NumPy that take numbers, for traced scalars: ``min``,
-``math.sqrt``, ``numpy.float32``.
+"""What stands in for functions of Python, NumPy and SciPy where they get what is traced: ``min``,
+``numpy.float32``, ``numpy.array``.
 """
 
 from __future__ import annotations
 
 import builtins
-import cmath
 import functools
 import math
 import operator
@@ -24,174 +23,12 @@ from ..ir.registry import OPS
 from ..pytree import tree_leaves
 from ..state import STATE
 from .lists import StackedList
+from .maths import MATH
 from .scalars import as_bool, as_complex, as_float, as_int, python_number, truth
 from .variables import is_traced
 
 #: The package; the name `array` of its parent is that of a function.
 array: Any = import_module("..array", __package__)
-_RELATIVE: Final = 1e-9  # the default of math.isclose
-
-
-def _of_floats(
-    python: Callable[..., Any],
-    function: Callable[..., Any],
-    as_result: Callable[..., Any] = as_float,
-    as_argument: Callable[..., Any] = as_float,
-) -> Any:
-    """`python`, which takes floats, by `function` for traced ones."""
-
-    @functools.wraps(python)
-    def call(*arguments: Any, **options: Any) -> Any:
-        if not any(map(is_traced, arguments)):
-            return python(*arguments, **options)
-        return as_result(function(*map(as_argument, arguments), **options))
-
-    return call
-
-
-def _of_integers(python: Callable[..., Any], function: Callable[..., Any]) -> Any:
-    """`python`, which takes integers, by `function` for traced ones."""
-
-    @functools.wraps(python)
-    def call(*arguments: Any) -> Any:
-        return as_int(function(*arguments)) if any(map(is_traced, arguments)) else python(*arguments)
-
-    return call
-
-
-def _of_sequences(python: Callable[..., Any], function: Callable[..., Any]) -> Any:
-    """`python`, which takes sequences of numbers, by `function` for such with traced ones."""
-
-    @functools.wraps(python)
-    def call(*sequences: Any, **options: Any) -> Any:
-        values = [list(sequence) for sequence in sequences]
-        if not any(is_traced(number) for sequence in values for number in sequence):
-            return python(*values, **options)
-        return function(*values, **options)
-
-    return call
-
-
-def _special(name: str) -> Callable[[Any], Any]:
-    def call(x: Any) -> Any:
-        special = import_module("..scipy.special", __package__)  # loads at first use
-        return getattr(special, name)(x)
-
-    return call
-
-
-def _fraction(x: Any) -> tuple[Any, Any]:
-    fraction, whole = array.modf(x)
-    return as_float(fraction), as_float(whole)
-
-
-def _mantissa(x: Any) -> tuple[Any, Any]:
-    mantissa, exponent = array.frexp(x)
-    return as_float(mantissa), as_int(exponent)
-
-
-def _ldexp(x: Any, exponent: Any) -> Any:
-    if not is_traced(x) and not is_traced(exponent):
-        return math.ldexp(x, exponent)
-    return as_float(array.ldexp(as_float(x), exponent))
-
-
-def _isclose(a: Any, b: Any, *, rel_tol: float = _RELATIVE, abs_tol: float = 0.0) -> Any:
-    largest = array.maximum(array.absolute(a), array.absolute(b))
-    close = array.absolute(a - b) <= array.maximum(rel_tol * largest, abs_tol)
-    return array.where(array.isinf(a) | array.isinf(b), a == b, close)
-
-
-def _remainder(x: Any, y: Any) -> Any:
-    """IEEE 754's remainder: x - n y for the integer n nearest to x / y, the even one of two. CPython's way:
-    every step is exact."""
-    divisor = array.absolute(y)
-    rest = array.fmod(array.absolute(x), divisor)
-    above = divisor - rest
-    tie = rest - 2.0 * array.fmod(0.5 * (array.absolute(x) - rest), divisor)
-    nearest = array.where(rest < above, rest, array.where(rest > above, -above, tie))
-    nearest = array.where(array.isinf(y), array.absolute(x), nearest)
-    return array.copysign(1.0, x) * nearest
-
-
-def _log(x: Any, *base: Any) -> Any:
-    result = array.log(x)
-    return result / array.log(base[0]) if base else result
-
-
-def _hypot(*values: Any) -> Any:
-    return functools.reduce(array.hypot, values) if len(values) > 1 else array.absolute(values[0])
-
-
-def _dist(p: Any, q: Any) -> Any:
-    return as_float(_hypot(*[as_float(a) - as_float(b) for a, b in zip(p, q, strict=True)]))
-
-
-def _fsum(values: list[Any]) -> Any:
-    return as_float(functools.reduce(operator.add, values, 0.0))
-
-
-def _prod(values: list[Any], *, start: Any = 1) -> Any:
-    return functools.reduce(operator.mul, values, start)
-
-
-def _isqrt(n: Any) -> Any:
-    root = as_int(array.sqrt(as_float(n)))  # off by one at most, where float64 does not hold n
-    root = array.where(root * root > n, root - 1, root)
-    return array.where((root + 1) * (root + 1) <= n, root + 1, root)
-
-
-#: Array functions under the names of math's.
-_SAME: Final = (
-    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "copysign", "cos", "cosh", "exp",
-    "exp2", "expm1", "fabs", "fmod", "log10", "log1p", "log2", "nextafter", "pow", "sin", "sinh", "sqrt",
-    "tan", "tanh",
-)  # fmt: skip
-
-
-def _table() -> dict[Any, Any]:
-    functions = {
-        math.degrees: _of_floats(math.degrees, array.rad2deg),
-        math.dist: _of_sequences(math.dist, _dist),
-        math.erf: _of_floats(math.erf, _special("erf")),
-        math.erfc: _of_floats(math.erfc, _special("erfc")),
-        math.frexp: _of_floats(math.frexp, _mantissa, tuple),
-        math.fsum: _of_sequences(math.fsum, _fsum),
-        math.gamma: _of_floats(math.gamma, _special("gamma")),
-        math.gcd: _of_integers(math.gcd, lambda *values: functools.reduce(array.gcd, values)),
-        math.hypot: _of_floats(math.hypot, _hypot),
-        math.isclose: _of_floats(math.isclose, _isclose, as_bool),
-        math.isqrt: _of_integers(math.isqrt, _isqrt),
-        math.lcm: _of_integers(math.lcm, lambda *values: functools.reduce(array.lcm, values)),
-        math.ldexp: _ldexp,
-        math.lgamma: _of_floats(math.lgamma, _special("gammaln")),
-        math.log: _of_floats(math.log, _log),
-        math.modf: _of_floats(math.modf, _fraction, tuple),
-        math.prod: _of_sequences(math.prod, _prod),
-        math.radians: _of_floats(math.radians, array.deg2rad),
-        math.remainder: _of_floats(math.remainder, _remainder),
-    }
-    for name in _SAME:
-        python = getattr(math, name, None)
-        if python is not None:  # cbrt and exp2 are there from Python 3.11 on
-            functions[python] = _of_floats(python, getattr(array, name))
-    for name in ("ceil", "floor", "trunc"):
-        functions[getattr(math, name)] = _of_floats(getattr(math, name), getattr(array, name), as_int)
-    for name in ("isfinite", "isinf", "isnan"):
-        functions[getattr(math, name)] = _of_floats(getattr(math, name), getattr(array, name), as_bool)
-    return functions
-
-
-#: What stands in for a function of the modules ``math`` and ``cmath``.
-MATH: Final[dict[Any, Any]] = _table()
-for _name in (
-    "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "log", "log10", "sin", "sinh",
-    "sqrt", "tan", "tanh",
-):  # fmt: skip
-    MATH[getattr(cmath, _name)] = _of_floats(
-        getattr(cmath, _name), _log if _name == "log" else getattr(array, _name), as_complex, as_complex
-    )
-MATH[cmath.phase] = _of_floats(cmath.phase, array.angle, as_float, as_complex)
 
 
 def _extreme(compare: Callable[[Any, Any], Any], function: Any) -> Any:
@@ -357,6 +194,10 @@ EVERYWHERE: Final[dict[Any, Any]] = {
 }
 
 
+#: Functions that call the function that they get first.
+_CALLING: Final = (builtins.map, builtins.filter, functools.reduce)
+
+
 def everywhere(function: Any) -> Any:
     """`function`, or what stands in for it in all rewritten code."""
     try:
@@ -365,6 +206,10 @@ def everywhere(function: Any) -> Any:
         return function
     if stand_in is not None:
         return stand_in
+    if function in _CALLING:
+        return lambda called, *arguments: function(everywhere(called), *arguments)
+    if isinstance(function, functools.partial):
+        return functools.partial(everywhere(function.func), *function.args, **function.keywords)
     if str(getattr(function, "__module__", None)).startswith("scipy.special."):
         return _of_scipy(function)
     return function

@@ -21,12 +21,12 @@ from ..tracing.regions import RegionTracer
 from . import iterations
 from .branches import chosen, conditional
 from .calls import Subarray, checked_callee, checked_target, is_integer
-from .functions import set_runtime
 from .lists import StackedList
 from .reports import CURRENT, LoopError, Session
-from .rewriting import Statement
 from .running import comprehended, note, run_for, run_while, watched, where
 from .scalars import contains, truth
+from .source.functions import set_runtime
+from .source.rewriting import Statement
 from .stand_ins import everywhere
 from .variables import Variables, is_parameter, is_traced
 

@@ -15,8 +15,8 @@ from ..ir.graph import Value
 from ..ir.records import record
 from ..pytree import TreeDef, flatten
 from ..state import STATE
-from .exits import RETURNED
 from .reports import LoopError
+from .source.exits import RETURNED
 
 #: What a variable without a value has.
 UNDEFINED: Final = type("Undefined", (), {"__repr__": lambda self: "undefined"})()

@@ -138,6 +138,37 @@ def helper_rows(x):
     return total
 
 
+class Spring:
+    stiffness = 0.5
+
+    def __init__(self, kind=None):
+        self.kind = kind or type(self)
+
+    @staticmethod
+    def force(v):
+        return Spring.stiffness * v
+
+    def total(self, x):
+        s = 0.0
+        for i in range(50):
+            if isinstance(self, Spring) and self.kind is Spring:
+                s += Spring.force(x[i % 7])
+        return s
+
+
+def test_methods_that_name_their_class():
+    class Inner(Spring):
+        def total(self, x):
+            s = 0.0
+            for i in range(50):
+                s += Inner.force(x[i % 7])
+            return s
+
+    for spring in (Spring(), Inner()):
+        jitted = agree(spring.total, X)
+        assert [outcome for outcome, _ in reports(jitted)] == ["compiled"]
+
+
 def test_calls_for_written_variables_are_checked():
     calls = []
 

@@ -166,12 +166,6 @@ def test_the_view_of_too_much_code_says_which_loop_is_unrolled():
         tj.jit(f).view(X)
 
 
-def test_lambdas_are_unrolled():
-    jitted = tj.jit(lambda x: sum([x[i] * i for i in range(5)]))
-    assert float(jitted(X)) == pytest.approx(sum(X[i] * i for i in range(5)))
-    assert all("is a lambda" in reason for _, reason in reports(jitted))
-
-
 def test_helpers_without_source_are_unrolled():
     scope = {}
     exec("def half(v):\n    for _ in range(3): v = v * 0.5\n    return v", scope)
@@ -249,7 +243,7 @@ def test_branches_share_what_the_step_has_read():
 
 def test_rewritten_code_goes_with_its_function(tmp_path):
     from tracejit.frontend.rewritten import _ORIGINALS
-    from tracejit.loops.functions import _CHECKED, _REWRITTEN
+    from tracejit.loops.source.functions import _CHECKED, _REWRITTEN
 
     path = tmp_path / "passing.py"
     path.write_text("def f(x):\n    s = 0.0\n    for i in range(50): s += x[i]\n    return s\n")

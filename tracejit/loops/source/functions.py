@@ -12,11 +12,11 @@ from collections.abc import Iterable
 from types import CodeType, FunctionType
 from typing import Any, Final
 
-from ..frontend.bytecode import decode
-from ..frontend.definitions import complete, function_at, lambda_at
-from ..frontend.rewritten import forgotten_with, original, stands_for
-from ..ir.process.locks import ForkLock
-from .expressions import RUNTIME
+from ...frontend.bytecode import decode
+from ...frontend.definitions import complete, extent, function_at, lambda_at
+from ...frontend.rewritten import forgotten_with, original, stands_for
+from ...ir.process.locks import ForkLock
+from .expressions import RUNTIME, Calls
 from .rewriting import FunctionRewriter, Statement
 from .syntax import refusal
 
@@ -122,8 +122,6 @@ def rewritten_code(function: FunctionType, *, inside: bool) -> CodeType | str:
 def _rewrite(function: FunctionType, code: CodeType, *, inside: bool) -> CodeType | str:
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         return f"{function.__qualname__} is a generator or a coroutine"
-    if code.co_name == "<lambda>" and not inside:
-        return f"{function.__qualname__} is a lambda"
     parsed = _parsed(function, code)
     if isinstance(parsed, str):
         return parsed
@@ -133,6 +131,7 @@ def _rewrite(function: FunctionType, code: CodeType, *, inside: bool) -> CodeTyp
         return f"{function.__qualname__}: {reason}"
     statements: list[Statement] = []
     FunctionRewriter(code.co_filename, statements).rewrite(definition, inside=inside)
+    definition.body = [Calls().visit(statement) for statement in definition.body]
     ast.fix_missing_locations(module)
     try:
         compiled = _compiled(module, function, code)
@@ -154,16 +153,12 @@ def _finished(code: CodeType, source: CodeType, statements: list[Statement], *, 
     """`code` with what its placeholders stand for; it and the functions that rewriting made stand for
     `source`. It is `checked` if it is a part of loops."""
     constants: list[Any] = []
-    inner = {
-        constant.co_firstlineno: constant
-        for constant in source.co_consts
-        if isinstance(constant, CodeType) and not constant.co_name.startswith("<")
-    }
+    inner = {_place(constant): constant for constant in source.co_consts if isinstance(constant, CodeType)}
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             owner = source
             if not constant.co_name.startswith("_tj_"):
-                owner = inner.get(constant.co_firstlineno, source)
+                owner = inner.get(_place(constant), source)
             part_of_loop = checked or constant.co_name.startswith("_tj_")
             constants.append(_finished(constant, owner, statements, checked=part_of_loop))
         elif constant == RUNTIME and isinstance(constant, str):
@@ -184,6 +179,13 @@ def _finished(code: CodeType, source: CodeType, statements: list[Statement], *, 
     return result
 
 
+def _place(code: CodeType) -> tuple[Any, ...]:
+    """What tells `code` from other code of its function, and stays when it is rewritten."""
+    if code.co_name != "<lambda>":
+        return code.co_name, code.co_firstlineno
+    return code.co_varnames[: code.co_argcount], extent(code)
+
+
 def _parsed(function: FunctionType, code: CodeType) -> tuple[ast.Module, ast.FunctionDef] | str:
     """The syntax tree of `function` in a module of its own, with the lines of its file."""
     name = function.__qualname__
@@ -191,11 +193,12 @@ def _parsed(function: FunctionType, code: CodeType) -> tuple[ast.Module, ast.Fun
     lines, first = linecache.getlines(code.co_filename, function.__globals__), code.co_firstlineno
     if not 0 < first <= len(lines):
         return f"the source of {name} is not there"
-    definition = lambda_at(code, lines) if code.co_name == "<lambda>" else function_at(original(code), lines)
+    find = lambda_at if code.co_name == "<lambda>" else function_at
+    definition = find(original(code), lines)
     if isinstance(definition, str):
         return f"the source of {name} {definition}"
     wrapped = _wrapped(definition, function, code)
-    if original(code) is code or code.co_name == "<lambda>":
+    if original(code) is code:
         same = _compiled(wrapped, function, code)
         if same is None or _outline(same) != _outline(code):
             return f"the source of {name} has changed since it was loaded"
@@ -230,7 +233,10 @@ def _wrapped(definition: ast.FunctionDef, function: FunctionType, code: CodeType
         kw_defaults=[],
         defaults=[],
     )
-    factory = ast.FunctionDef("_tj_factory", arguments, [inner], [])
+    body: list[ast.stmt] = [inner]
+    if name not in code.co_freevars:  # what the function itself finds under the name of its class
+        body.insert(0, ast.copy_location(ast.Global([name]), definition))
+    factory = ast.FunctionDef("_tj_factory", arguments, body, [])
     complete(factory)
     ast.copy_location(factory, definition)
     module = ast.Module([factory], [])

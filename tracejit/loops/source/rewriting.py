@@ -15,8 +15,8 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from ..frontend.definitions import complete
-from ..ir.records import record
+from ...frontend.definitions import complete
+from ...ir.records import record
 from .exits import FLAG, RETURNED, Exits, lower_block, set_flag
 from .expressions import RUNTIME, Everywhere, InLoops, Iterations, call, operator_name, thunk
 from .syntax import (

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, Final
-
-from .conversion import CREATIONS, INDEXED_BUILDERS, WITH_STAND_INS
+from typing import Any, Final, TypeGuard
 
 #: Stand for the object that rewritten code calls, and for descriptions of loops, until the code is compiled.
 RUNTIME: Final = "\0loops"
 #: Builtins that loops go along.
 ITERATIONS: Final = frozenset(("range", "enumerate", "zip", "reversed", "arange"))
+#: Objects of NumPy's that make arrays for an index.
+_INDEXED_BUILDERS: Final = frozenset(("r_", "c_"))
+#: Functions of ours that give what stands in for a function.
+_LOOK_UPS: Final = ("callee", "creation")
 _EAGER: Final = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
 
 
@@ -43,10 +45,15 @@ def _is_deferrable(*values: ast.expr) -> bool:
     return not any(isinstance(node, _EAGER) for value in values for node in ast.walk(value))
 
 
-def _is_ours(function: ast.expr) -> bool:
+def _is_ours(function: ast.expr) -> TypeGuard[ast.Attribute]:
     if not isinstance(function, ast.Attribute):
         return False
     return isinstance(function.value, ast.Constant) and function.value.value == RUNTIME
+
+
+def _is_looked_up(function: ast.expr) -> bool:
+    """Whether a call asks already what stands in for the function that it calls."""
+    return isinstance(function, ast.Call) and _is_ours(function.func) and function.func.attr in _LOOK_UPS
 
 
 def _is_chained(node: ast.Subscript) -> bool:
@@ -101,14 +108,14 @@ class InLoops(ast.NodeTransformer):
         if _is_ours(node.func):  # what `Iterations` and `Everywhere` wrote
             node.args = [self.visit(argument) for argument in node.args]
             return node
-        ours = isinstance(node.func, ast.Call) and _is_ours(node.func.func)
+        looked_up = _is_looked_up(node.func)
         self.generic_visit(node)
-        if not ours:
+        if not looked_up:
             node.func = call("callee", node.func, at=node.func)
         return node
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
-        if name_of(node.value) in INDEXED_BUILDERS:
+        if name_of(node.value) in _INDEXED_BUILDERS:
             node.slice = self.visit(node.slice)
             node.value = call("callee", node.value, at=node.value)
             return node
@@ -158,10 +165,9 @@ class InLoops(ast.NodeTransformer):
 
 
 class Everywhere(ast.NodeTransformer):
-    """Rewrites calls inside and outside of loops. ``a = np.zeros(...)`` and its like, where the function
-    writes elements of `a`, make what can hold what is traced, as an array of NumPy's cannot, and so does
-    ``a = 2 * TABLE``; ``math.sqrt``
-    and its like are followed where Python's own would ask for a value."""
+    """Rewrites what is assigned inside and outside of loops. ``a = np.zeros(...)`` and its like, where the
+    function writes elements of `a`, make what can hold what is traced, as an array of NumPy's cannot, and so
+    does ``a = 2 * TABLE``."""
 
     def __init__(
         self, written: frozenset[str], written_in_loops: frozenset[str], *, items: bool = False
@@ -190,11 +196,7 @@ class Everywhere(ast.NodeTransformer):
                 targets[0] = self.visit(targets[0])
                 return value
         names = [target.id if isinstance(target, ast.Name) else "" for target in targets]
-        if (
-            isinstance(value, ast.Call)
-            and self._written.issuperset(names)
-            and name_of(value.func) in CREATIONS
-        ):
+        if isinstance(value, ast.Call) and self._written.issuperset(names):
             value.func = call("creation", value.func, at=value.func)
         computed = isinstance(value, (ast.BinOp, ast.UnaryOp, ast.Call))
         targets[:] = [self.visit(target) for target in targets]
@@ -203,15 +205,9 @@ class Everywhere(ast.NodeTransformer):
             value = call("own", value, at=value)
         return value
 
-    def visit_Call(self, node: ast.Call) -> Any:
-        self.generic_visit(node)
-        if name_of(node.func) in WITH_STAND_INS:
-            node.func = call("callee", node.func, at=node.func)
-        return node
-
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         self.generic_visit(node)
-        if name_of(node.value) in INDEXED_BUILDERS:
+        if name_of(node.value) in _INDEXED_BUILDERS:
             node.value = call("callee", node.value, at=node.value)
         elif self._items and isinstance(node.ctx, ast.Load):
             return call("item", node.value, _key(node.slice), at=node)
@@ -227,13 +223,23 @@ class Everywhere(ast.NodeTransformer):
         return ast.copy_location(ast.Expr(call("augmented_item", name, *parts, at=node)), node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
-        node.decorator_list = [
-            call("callee", decorator, at=decorator) if name_of(decorator) in WITH_STAND_INS else decorator
-            for decorator in node.decorator_list
-        ]
+        return node  # which has a rewriter of its own
+
+
+class Calls(ast.NodeTransformer):
+    """Rewrites the calls that nothing else did, and decorators: ``math.sqrt`` and its like are followed where
+    Python's own would ask for a value."""
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        looked_up = _is_ours(node.func) or _is_looked_up(node.func)
+        self.generic_visit(node)
+        if not looked_up:
+            node.func = call("callee", node.func, at=node.func)
         return node
 
-    def visit_Lambda(self, node: ast.Lambda) -> Any:
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        self.generic_visit(node)
+        node.decorator_list = [call("callee", part, at=part) for part in node.decorator_list]
         return node
 
 
