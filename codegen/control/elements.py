@@ -6,7 +6,8 @@ import abc
 import operator
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, TypeAlias
+from importlib import import_module
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -20,7 +21,6 @@ from ...ir.records import record
 from ...ir.registry import Kind
 from ...ir.types import contiguous_strides
 from ..kernels.indexing.movement import Slices, index_messages, slices_of
-from ..kernels.linalg.operations import elementwise_results, message
 from ..llvm.emitter import Reg, constant
 from ..llvm.loops import FunctionWriter
 from ..llvm.target import Target
@@ -152,9 +152,11 @@ class ElementWriter(PackingWriter, abc.ABC):
         for elements in operands:
             assert isinstance(elements, list)
             matrices.append(elements)
-        results, failed = elementwise_results(self.w, instruction, matrices)
+        operations: Any = import_module("..kernels.linalg.operations", __package__)  # for those who need it
+        results: list[Elements]
+        results, failed = operations.elementwise_results(self.w, instruction, matrices)
         if failed is not None:
-            self.fail_where(failed, message(instruction))
+            self.fail_where(failed, operations.message(instruction))
         return results
 
     def fail_where(self, failed: Reg, message: str) -> None:

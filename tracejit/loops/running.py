@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
 from typing import Any, Final
 
 from ..autograd.modes import untaped
@@ -11,7 +12,6 @@ from ..ir.errors import DTypeError, ShapeError, TracejitError
 from ..state import STATE
 from ..tracing.regions import RegionTracer, trace_region
 from . import iterations
-from .attempts import trace_loop
 from .carries import LoopStatement, UnsteadyError
 from .reports import CURRENT, MANY_OPERATIONS, Session
 from .source.rewriting import Statement
@@ -133,10 +133,11 @@ def _reason(error: Exception) -> str:
 
 def _attempt(loop: LoopStatement, session: Session, which: str = "") -> Exception | None:
     """Trace `loop` once. Returns None where that was possible, else why not. `which` of its steps it has."""
+    attempts: Any = import_module(".attempts", __package__)  # with the passes for loops over elements
     marked = session.mark()
     session.attempts += 1
     try:
-        text = trace_loop(loop)
+        text = attempts.trace_loop(loop)
     except Exception as error:  # of the user's, too: what raises in a branch need not run
         session.reset(marked)
         if session.attempts > 1 and getattr(error, "tensor", None) is not None:
