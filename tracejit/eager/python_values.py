@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-#: Where functions of ``math`` are that have another name here.
+#: Where functions of ``math`` and ``cmath`` are that have another name here.
 _OF_MATH_ELSEWHERE: Final = {
     "comb": "scipy.special.comb",
     "factorial": "scipy.special.factorial",
     "fsum": "sum",
     "gamma": "scipy.special.gamma",
     "lgamma": "scipy.special.gammaln",
+    "phase": "angle",
     "ulp": "spacing",
 }
 
@@ -53,8 +54,8 @@ def no_value(asked: str, instead: str, value: Value, *, tracing: bool) -> Concre
 
 
 def asked_by(asked: str, instead: str) -> tuple[str, str]:
-    """`asked` and `instead` of an error, in the words of a function of ``math``, ``scipy.special`` or NumPy
-    that the user called, if that wants the value."""
+    """`asked` and `instead` of an error, in the words of a function of ``math``, ``cmath``, ``scipy.special``
+    or NumPy that the user called, if that wants the value."""
     frame: Any = sys._getframe(1)
     inner: Any = None
     while frame is not None and not is_user_file(frame.f_code.co_filename):
@@ -68,10 +69,9 @@ def asked_by(asked: str, instead: str) -> tuple[str, str]:
     function = None if frame is None else _called_function(frame)
     module, label = str(getattr(function, "__module__", None)), getattr(function, "__name__", "")
     place = "scipy.special" if module.startswith("scipy.special.") else module
-    if place not in ("math", "scipy.special"):
+    if place not in ("math", "cmath", "scipy.special"):
         return asked, instead
-    ours = label if place == "math" else f"scipy.special.{label}"
-    ours = _OF_MATH_ELSEWHERE.get(label, ours) if place == "math" else ours
+    ours = f"scipy.special.{label}" if place == "scipy.special" else _OF_MATH_ELSEWHERE.get(label, label)
     namespace: Any = sys.modules["tracejit"]
     for part in ours.split("."):
         namespace = getattr(namespace, part, None)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import cmath
 import functools
+import itertools
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any, Final
 
@@ -16,6 +17,13 @@ from .variables import is_traced
 #: The package; the name `array` of its parent is that of a function.
 array: Any = import_module("..array", __package__)
 _RELATIVE: Final = 1e-9  # the default of math.isclose
+
+
+def _are_traced_numbers(arguments: Iterable[Any]) -> bool:
+    """Whether some of `arguments` are traced, and those are numbers: where they are arrays, Python's own
+    functions say what to write."""
+    traced = [argument for argument in arguments if is_traced(argument)]
+    return bool(traced) and all(argument.size == 1 for argument in traced)
 
 
 def _of_floats(
@@ -28,7 +36,7 @@ def _of_floats(
 
     @functools.wraps(python)
     def call(*arguments: Any, **options: Any) -> Any:
-        if not any(map(is_traced, arguments)):
+        if not _are_traced_numbers(arguments):
             return python(*arguments, **options)
         return as_result(function(*map(as_argument, arguments), **options))
 
@@ -40,7 +48,7 @@ def _of_integers(python: Callable[..., Any], function: Callable[..., Any]) -> An
 
     @functools.wraps(python)
     def call(*arguments: Any) -> Any:
-        return as_int(function(*arguments)) if any(map(is_traced, arguments)) else python(*arguments)
+        return as_int(function(*arguments)) if _are_traced_numbers(arguments) else python(*arguments)
 
     return call
 
@@ -51,7 +59,7 @@ def _of_sequences(python: Callable[..., Any], function: Callable[..., Any]) -> A
     @functools.wraps(python)
     def call(*sequences: Any, **options: Any) -> Any:
         values = [list(sequence) for sequence in sequences]
-        if not any(is_traced(number) for sequence in values for number in sequence):
+        if not _are_traced_numbers(itertools.chain(*values)):
             return python(*values, **options)
         return function(*values, **options)
 
@@ -77,7 +85,7 @@ def _mantissa(x: Any) -> tuple[Any, Any]:
 
 
 def _ldexp(x: Any, exponent: Any) -> Any:
-    if not is_traced(x) and not is_traced(exponent):
+    if not _are_traced_numbers((x, exponent)):
         return math.ldexp(x, exponent)
     return as_float(array.ldexp(as_float(x), exponent))
 

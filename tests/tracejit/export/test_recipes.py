@@ -231,9 +231,12 @@ def test_integrals_of_scipy_are_ten_times_as_fast():
         return time.process_time() - start
 
     assert abs(quad(pointer, 0, 10)[0] - quad(in_python, 0, 10)[0]) < 1e-12
-    pairs = [(seconds(in_python), seconds(pointer)) for _ in range(50)]  # in turns: both are disturbed alike
-    slow, fast = map(min, zip(*pairs, strict=True))
-    assert slow > 10 * fast
+    slow = fast = math.inf
+    for _ in range(300):  # in turns, until neither is disturbed by what else the machine does
+        slow, fast = min(slow, seconds(in_python)), min(fast, seconds(pointer))
+        if slow > 10 * fast:
+            return
+    pytest.fail(f"{slow / fast:.1f} times as fast")
 
 
 # -- other languages --------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 import warnings
 
@@ -112,9 +113,19 @@ def test_texts_and_files_take_the_arrays():
     assert np.shares_memory(x := tj.ones(2), x)
 
 
-def test_math_names_ours():
-    with pytest.raises(tj.ConcretizationError, match=r"math\.sin\(x\).*Use tj\.sin\(x\)"):
-        tj.jit(lambda x: math.sin(x))(X)
+@pytest.mark.parametrize(
+    ("program", "theirs", "ours"),
+    [
+        (lambda x: math.sin(x), r"math\.sin\(x\)", r"tj\.sin\(x\)"),
+        (lambda x: math.hypot(x, 1.0), r"math\.hypot\(x\)", r"tj\.hypot\(x\)"),
+        (lambda x: math.ldexp(x, 2), r"math\.ldexp\(x\)", r"tj\.ldexp\(x\)"),
+        (lambda x: cmath.phase(x), r"cmath\.phase\(x\)", r"tj\.angle\(x\)"),
+        (lambda x: sum([math.exp(x) * i for i in range(50)]), r"math\.exp\(x\)", r"tj\.exp\(x\)"),
+    ],
+)
+def test_math_of_an_array_names_ours(program, theirs, ours):
+    with pytest.raises(tj.ConcretizationError, match=f"{theirs} needs .* Use {ours}"):
+        tj.jit(program)(X)
 
 
 def test_frozen_results_warn():
