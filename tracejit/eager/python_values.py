@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import itertools
 import linecache
 import sys
@@ -32,6 +33,7 @@ _OF_MATH_ELSEWHERE: Final = {
     "ulp": "spacing",
 }
 
+_STORES_ITEM: Final = dis.opmap["STORE_SUBSCR"]
 #: Ends the error of a symbol that becomes an ndarray: NumPy has not said what it wants that for.
 INSTEAD_OF_NUMPY: Final = (
     "tj.asarray(x) for np.asarray(x), np.stack([x, y]) for np.array([x, y]), np.zeros_like(x) or tj.zeros "
@@ -105,7 +107,7 @@ def _called_function(frame: Any) -> Any:
 
 def warn_of_lost_gradient(tensor: Tensor, asked: str, result: str = "a Python number") -> None:
     """Warn where `asked` makes a `result` of `tensor`, which requires grad, while a transform such as
-    ``tj.grad`` runs its function."""
+    ``tj.grad`` runs its function. Raises GradientError where that is written to an array of NumPy's."""
     transform = STATE.differentiating
     if transform is None:
         return
@@ -113,6 +115,13 @@ def warn_of_lost_gradient(tensor: Tensor, asked: str, result: str = "a Python nu
     tracked = tensor._requires_grad
     if not tracked and isinstance(data, Value) and tracer is not None and tracer.can_decide(data):
         tracked = tracer.branches.requires_grad(tracer, data)
+    if tracked and _stores_item():
+        raise GradientError(
+            f"{transform}: a tensor that requires grad is written to an element of an array of NumPy's, "
+            "which no gradient follows. Use tj.zeros and its like in place of np.zeros, or compile the "
+            "gradient, which follows the write: tj.jit(tj.grad(f)); or say x.item() or x.detach() where a "
+            "constant is meant"
+        )
     if tracked:
         warnings.warn(
             f"{transform}: {asked} makes {result}, which no gradient follows: what is computed from "
@@ -121,6 +130,14 @@ def warn_of_lost_gradient(tensor: Tensor, asked: str, result: str = "a Python nu
             LostGradientWarning,
             stacklevel=user_stacklevel(),
         )
+
+
+def _stores_item() -> bool:
+    """Whether the user's code is writing an item of something."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and not is_user_file(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame is not None and frame.f_code.co_code[frame.f_lasti] == _STORES_ITEM
 
 
 def from_python(value: Any) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import threading
 import warnings
 from collections.abc import Callable
@@ -124,3 +125,27 @@ def test_the_gradient_is_that_of_a_constant() -> None:
     for transform in (lambda f: tj.grad(f), lambda f: tj.jit(tj.grad(f)), lambda f: tj.grad(tj.jit(f))):
         with pytest.warns(tj.LostGradientWarning):
             np.testing.assert_allclose(transform(loses)(2.0).item(), math.exp(2.0), rtol=1e-15)
+
+
+def filled(x: Any) -> Any:
+    y = np.zeros(2)
+    y[0] = x * x
+    y[1:] = x
+    return np.sum(y * x)
+
+
+def test_writes_to_arrays_of_numpy_raise_or_are_followed() -> None:
+    for transform in (tj.grad(filled), lambda x: tj.jvp(filled, (x,), (1.0,))):
+        with pytest.raises(ValueError, match="array element") as raised:  # NumPy's, caused by ours
+            transform(2.0)
+        assert isinstance(raised.value.__cause__, tj.GradientError)
+        assert re.search(r"array of NumPy's.*tj\.zeros.*tj\.jit\(tj\.grad", str(raised.value.__cause__))
+    for compiled in (tj.jit(tj.grad(filled)), tj.grad(tj.jit(filled))):
+        assert compiled(2.0).item() == pytest.approx(3 * 2.0**2 + 2 * 2.0)
+
+    def logged(x: Any) -> Any:
+        log = np.zeros(1)
+        log[0] = x.detach()
+        return x * x
+
+    assert tj.grad(logged)(2.0).item() == 4.0
