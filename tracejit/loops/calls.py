@@ -26,7 +26,7 @@ from ..state import STATE
 from .lists import StackedList
 from .reports import CURRENT, LoopError
 from .source.functions import inner_copy, is_checked
-from .stand_ins import STAND_INS
+from .stand_ins import STAND_INS, handed_on
 from .variables import is_traced
 
 _PURE_BUILTINS: Final = frozenset(
@@ -146,7 +146,7 @@ def _checked_argument(argument: Any) -> Any:
         return argument
     if isinstance(argument, (FunctionType, MethodType)) or callable(getattr(argument, "_fn", None)):
         return checked_callee(argument)
-    return argument
+    return handed_on(argument)
 
 
 def _method(method: MethodType) -> Any:

@@ -10,6 +10,7 @@ import math
 import operator
 from collections.abc import Callable
 from importlib import import_module
+from types import BuiltinFunctionType, FunctionType
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +19,8 @@ from ..array import creation, joining
 from ..array.elementwise import arithmetic, floats
 from ..eager.dispatch import apply
 from ..eager.tensor import Tensor
+from ..frontend.attributes import is_user_function
+from ..frontend.library import CONTROL, TRANSFORMS
 from ..ir.dtypes import INT64, as_dtype
 from ..ir.registry import OPS
 from ..pytree import tree_leaves
@@ -134,6 +137,7 @@ class _NumpyIndexed:
 
 def _numpy_vectorize(*arguments: Any, **options: Any) -> Any:
     """``numpy.vectorize``, whose functions take what is traced too."""
+    arguments, options = _handed_on(arguments, options)
     theirs = np.vectorize(*arguments, **options)
     ours = None
 
@@ -196,6 +200,8 @@ EVERYWHERE: Final[dict[Any, Any]] = {
 
 #: Functions that call the function that they get first.
 _CALLING: Final = (builtins.map, builtins.filter, functools.reduce)
+#: Names of NumPy's and of our functions that call functions that they get.
+_TAKING_FUNCTIONS: Final = TRANSFORMS | CONTROL | {"vectorize"}
 
 
 def everywhere(function: Any) -> Any:
@@ -210,9 +216,33 @@ def everywhere(function: Any) -> Any:
         return lambda called, *arguments: function(everywhere(called), *arguments)
     if isinstance(function, functools.partial):
         return functools.partial(everywhere(function.func), *function.args, **function.keywords)
+    if isinstance(function, FunctionType) and function.__name__ in _TAKING_FUNCTIONS:
+        return _taking_functions(function)
     if str(getattr(function, "__module__", None)).startswith("scipy.special."):
         return _of_scipy(function)
     return function
+
+
+def _taking_functions(function: Any) -> Any:
+    """`function`, with what stands in for functions that it gets."""
+    if is_user_function(function):
+        return function
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        arguments, options = _handed_on(arguments, options)
+        return function(*arguments, **options)
+
+    return call
+
+
+def _handed_on(arguments: tuple[Any, ...], options: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """`arguments` and `options`, with what stands in for functions of ``math`` and ``cmath`` among them."""
+    return tuple(map(handed_on, arguments)), {name: handed_on(value) for name, value in options.items()}
+
+
+def handed_on(argument: Any) -> Any:
+    """`argument`, or what stands in for it where it is a function of ``math`` or ``cmath``."""
+    return MATH.get(argument, argument) if isinstance(argument, BuiltinFunctionType) else argument
 
 
 def _of_scipy(function: Any) -> Any:

@@ -176,6 +176,19 @@ def numpys_scalars(x: Any) -> Any:
     return np.float64(x) * 2
 
 
+@case
+def vectorized(x: Any) -> Any:
+    return np.vectorize(math.erf)(np.float64(x)) + np.vectorize(pyfunc=math.sin)(np.float64(x))
+
+
+@case
+def in_a_loop(x: Any) -> Any:
+    s = 0.0
+    for i in range(30):
+        s += np.vectorize(math.cos)(np.float64(x * i))
+    return s
+
+
 case(lambda x: math.sqrt(x))
 case(lambda x: (lambda y: math.exp(y) + np.asarray([x, 1.0])[0])(x))
 
@@ -191,6 +204,16 @@ def test_followed(function: Callable[..., Any]) -> None:
     np.testing.assert_allclose(
         tj.jit(tj.vmap(function))(np.array([0.3, 0.4])), [function(0.3), function(0.4)], rtol=1e-13
     )
+
+
+@pytest.mark.parametrize("x", [0.3, 0.7])
+def test_functions_that_call_functions(x: float) -> None:
+    rows = np.array([x, 2 * x])
+    np.testing.assert_allclose(tj.jit(lambda x: tj.vmap(math.sin)(x))(rows), np.sin(rows), rtol=1e-15)
+    np.testing.assert_allclose(tj.jit(lambda x: tj.map(math.sin, x))(rows), np.sin(rows), rtol=1e-15)
+    np.testing.assert_allclose(tj.jit(lambda x: tj.grad(math.sin)(x))(x), math.cos(x), rtol=1e-15)
+    chosen = tj.jit(lambda x: tj.cond(x < 0.5, math.sin, math.cos, x))
+    np.testing.assert_allclose(chosen(x), math.sin(x) if x < 0.5 else math.cos(x), rtol=1e-15)
 
 
 def test_filtered() -> None:
