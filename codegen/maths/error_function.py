@@ -31,7 +31,8 @@ def erf(b: Emitter, x: Reg) -> Reg:
     if lookup.usable(b, x):
         held = b.min(BELOW_TOP[dtype], size)
         if dtype == "f32":
-            return b.copysign(lookup.piecewise(b, held, piecewise.ERF_QUARTERS, -6, True), x)
+            value = lookup.shifted_eighths(b, held, piecewise.ERF_EIGHTHS, piecewise.ERF_SHIFT)
+            return b.copysign(value, x)
         value = lookup.around_centres(b, held, piecewise.ERF_CELLS, piecewise.ERF_STEP)
         return b.copysign(value, x)
     near = muladd(b, size, polynomial(b, b.mul(x, x), ERF_SMALL[dtype]), size)

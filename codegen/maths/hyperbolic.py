@@ -83,7 +83,7 @@ def tanh(b: Emitter, x: Reg) -> Reg:
     dtype = x.dtype
     size = b.min(TANH_TOP[dtype], b.abs(x))
     if dtype == "f32" and lookup.usable(b, x):
-        return b.copysign(lookup.piecewise(b, size, piecewise.TANH_QUARTERS, -4), x)
+        return b.copysign(lookup.quarters(b, size, piecewise.TANH_QUARTERS, -4), x)
     double = b.add(size, size)
     if lookup.usable(b, x):
         excess = expm1_of_positive(b, double)

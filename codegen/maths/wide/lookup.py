@@ -142,20 +142,29 @@ def lookup(b: Emitter, table: Sequence[float], index: Reg, dtype: str) -> Reg:
     return b.select(upper, pairs[1], pairs[0])
 
 
-def piecewise(b: Emitter, x: Reg, rows: Sequence[Sequence[float]], lowest: int, plus_x: bool = False) -> Reg:
-    """A function of f32 by 32 polynomials, on quarters of binades from 2^lowest on; the first one from 0 on,
-    and with `plus_x` for the difference to x.
+def quarters(b: Emitter, x: Reg, rows: Sequence[Sequence[float]], lowest: int) -> Reg:
+    """A function of f32 by 32 polynomials, on quarters of binades from 2^lowest on, the first one from 0 on.
 
     For 0 <= x < 2^(lowest + 8). `rows` are the centres, and the coefficients from the constant one on.
     """
     zero = (lowest + BIAS["f32"]) * 4
-    quarter = b.sub(b.lshr(b.bits(x), STORED["f32"] - 2), zero)
-    index = b.max(quarter, 0)
+    index = b.max(b.sub(b.lshr(b.bits(x), STORED["f32"] - 2), zero), 0)
     centre, start, *others = (lookup(b, row, index, "f32") for row in rows)
     distance = b.exact("fsub", x, centre)
-    if plus_x:
-        start = b.select(b.lt(x, 1.25 * 2.0**lowest), x, start)
     return muladd(b, _horner(b, distance, others), distance, start)
+
+
+def shifted_eighths(b: Emitter, x: Reg, rows: Sequence[Sequence[float]], shift: float) -> Reg:
+    """A function of f32 by 32 polynomials, where x + shift is in an eighth of a binade: of its difference to
+    x in the first one, whose centre and constant are 0.
+
+    For 0 <= x < 15 shift; `rows` as in `quarters`, by the lowest five bits of exponent and eighth.
+    """
+    index = b.lshr(b.bits(b.add(x, shift)), STORED["f32"] - 3)
+    centre, start, *others = (lookup(b, row, index, "f32") for row in rows)
+    distance = b.exact("fsub", x, centre)
+    # beyond the first one the constant is the larger
+    return muladd(b, _horner(b, distance, others), distance, b.max(start, distance))
 
 
 def around_centres(b: Emitter, x: Reg, rows: Sequence[Sequence[float]], step: float) -> Reg:

@@ -213,24 +213,24 @@ def exponentials() -> None:
     show("EXPM1_SHORT", rows, f"{formula}. Error: 2^{float(mp.log(worst, 2)):.1f}.")
 
 
-def quarters(name: str, function: Any, lowest: int, degree: int, plus_x: bool = False) -> None:
-    """A function of f32 on quarters of binades, from 0 on in the first: centres, and a row for each power."""
+def polynomials(
+    function: Any, cells: list[tuple[Any, Any]], degree: int, minus_x: bool = False
+) -> tuple[list[tuple[float, ...]], Any]:
+    """The rows of a function of f32 in `cells`, the first of which begins at 0: centres, and one for each
+    power, with `minus_x` of its difference to x in the first cell; and the largest relative error."""
     rows: list[list[float]] = []
     worst = mp.mpf(0)
-    for i in range(32):
-        low = mp.mpf(2) ** (lowest + i // 4) * (1 + mp.mpf(i % 4) / 4)
-        high = low + mp.mpf(2) ** (lowest + i // 4) / 4
+    for low, high in cells:
         centre = 0.0
-        if i:  # where the function is nearly a float
+        if low:  # where the function is nearly a float
             middle = rounded((low + high) / 2, "f32")
             spacing = ulp(middle, "f32")
             tries = [middle + float(spacing) * j for j in range(-1500, 1501)]
             centre = min(
                 tries, key=lambda c: abs(function(mp.mpf(c)) / rounded(function(mp.mpf(c)), "f32") - 1)
             )
-        start = mp.mpf(0) if i == 0 else low
         origin = function(mp.mpf(centre))
-        less = 1 if plus_x and i == 0 else 0
+        less = 1 if minus_x and not low else 0
 
         def target(d: Any, centre: float = centre, origin: Any = origin, less: int = less) -> Any:
             return (function(centre + d) - origin) / d - less
@@ -239,20 +239,58 @@ def quarters(name: str, function: Any, lowest: int, degree: int, plus_x: bool = 
             return d / function(centre + d)
 
         c, error = remez(
-            Spec(name, guarded(target), guarded(weight), start - centre, high - centre, degree - 1, "f32")
+            Spec("", guarded(target), guarded(weight), low - centre, high - centre, degree - 1, "f32")
         )
         worst = max(worst, error)
         rows.append([centre, rounded(origin, "f32"), *(rounded(number, "f32") for number in c)])
-    print(f"#: {name.lower()} x = sum of row[k + 1] (x - row[0])^k in each of 32 quarters of binades from")
-    first = "in the first one, from 0 on, that plus x" if plus_x else "the first one from 0 on"
-    print(f"#: 2^{lowest} on, {first}; relative. Error: 2^{float(mp.log(worst, 2)):.1f}.")
-    print(f"{name}_QUARTERS: Final = (")
-    for column in zip(*rows, strict=True):
+    return list(zip(*rows, strict=True)), worst
+
+
+def show_rows(name: str, rows: list[tuple[float, ...]]) -> None:
+    """Print a table of rows."""
+    print(f"{name}: Final = (")
+    for row in rows:
         print("    (")
-        items = ", ".join(map(repr, column))
+        items = ", ".join(map(repr, row))
         print(textwrap.fill(items, 109, initial_indent=" " * 8, subsequent_indent=" " * 8) + ",")
         print("    ),")
     print(")\n", flush=True)
+
+
+def tanh_quarters() -> None:
+    """tanh in f32 on quarters of binades, from 0 on in the first."""
+    cells = []
+    for i in range(32):
+        width = mp.mpf(2) ** (i // 4 - 6)
+        low = width * (4 + i % 4)
+        cells.append((low if i else mp.mpf(0), low + width))
+    rows, worst = polynomials(mp.tanh, cells, 5)
+    print("#: tanh x = sum of row[k + 1] (x - row[0])^k in each of 32 quarters of binades from 2^-4 on,")
+    print(f"#: the first one from 0 on; relative. Error: 2^{float(mp.log(worst, 2)):.1f}.")
+    show_rows("TANH_QUARTERS", rows)
+
+
+#: What is added to erf's argument, so that eighths of binades of the sum serve the whole range.
+ERF_SHIFT: Final = 0.3125
+
+
+def erf_eighths() -> None:
+    """erf in f32 on the eighths of binades of x + ERF_SHIFT: 1/32 wide at 0, a half at 4."""
+    cells, y = [], mp.mpf(ERF_SHIFT)
+    for _ in range(31):
+        width = mp.mpf(2) ** (mp.floor(mp.log(y, 2)) - 3)
+        cells.append((y - ERF_SHIFT, y + width - ERF_SHIFT))
+        y += width
+    rows, worst = polynomials(mp.erf, cells, 4, True)
+    # exponent and eighth of ERF_SHIFT, as its bits have them
+    first = (int(mp.floor(mp.log(ERF_SHIFT, 2))) + 127) * 8 + 2
+    turned = [[(*row, row[-1])[(place - first) % 32] for place in range(32)] for row in rows]
+    print("#: What is added to x to choose a polynomial of erf.")
+    print(f"ERF_SHIFT: Final = {ERF_SHIFT}")
+    print("#: erf x = sum of row[k + 1] (x - row[0])^k in each eighth of a binade of x + ERF_SHIFT, by the")
+    print("#: lowest five bits of exponent and eighth, in the first one, from 0 on, that plus x; relative.")
+    print(f"#: Error: 2^{float(mp.log(worst, 2)):.1f}.")
+    show_rows("ERF_EIGHTHS", turned)
 
 
 #: The distance of the centres of erf's cells, a number of few bits.
@@ -398,8 +436,8 @@ def main() -> None:
     logarithms("DECIMAL", {"f32": 3, "f64": 9})
     wide_log2({"f32": 3, "f64": 9})
     exponentials()
-    quarters("TANH", mp.tanh, -4, 5)
-    quarters("ERF", mp.erf, -6, 5, True)
+    tanh_quarters()
+    erf_eighths()
     error_function(16)
     scaled_error_function()
     cube_roots({"f32": 3, "f64": 8})
