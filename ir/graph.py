@@ -76,6 +76,12 @@ class Instruction:
         return only
 
     @property
+    def cost(self) -> float:
+        """Rough cost per element in cycles."""
+        of_attributes = self.op.cost_of_attributes
+        return self.op.cost if of_attributes is None else of_attributes(**self.attrs)
+
+    @property
     def origins(self) -> tuple[int, ...]:
         """The numbers of the traced ops that this stems from; none unless they were numbered."""
         return self.location.origins if self.location else ()

@@ -195,6 +195,8 @@ class Op:
     kernel: Callable[..., Any] = _unregistered
     #: Rough cost per element in cycles, for fusion and threading decisions.
     cost: float = 1.0
+    #: That cost where it depends on the attributes, which are its arguments; `Instruction.cost` asks.
+    cost_of_attributes: Callable[..., float] | None = None
     #: Floating operations per element, for what `cost_of` counts.
     flops: int = 1
 

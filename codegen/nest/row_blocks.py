@@ -31,7 +31,7 @@ def rows_at_a_time(nest: Nest) -> int:
     if not nest.row_lanes or not nest.parallel or nest.split is not None or nest.kept:
         return 1
     level = [member for member in nest.members if member.row_level and not member.is_reduction]
-    cost = sum(member.instruction.op.cost for member in level)
+    cost = sum(member.instruction.cost for member in level)
     sources = [source for member in level for source in member.operands]
     sources += [write.source for write in nest.writes if write.row_level]
     if cost < LEAST_CYCLES or any(isinstance(source, Window) for source in sources):

@@ -332,7 +332,7 @@ class _Scheduler:
         dtypes |= {write.memory.dtype for write in nest.writes}
         wide = [self.target.lanes(dtype) for dtype in dtypes if dtype != "bool"]
         nest.lanes = min(wide, default=self.target.lanes("u8"))
-        cost = sum(member.instruction.op.cost for member in nest.members if not member.row_level)
+        cost = sum(member.instruction.cost for member in nest.members if not member.row_level)
         reduces = any(member.is_reduction for member in nest.members)
         if reduces and cost <= 16 and nest.stages <= 3:
             nest.unroll = 4
@@ -348,7 +348,7 @@ class _Scheduler:
         for size in nest.sizes:
             elements *= size
         per_element = sum(
-            member.instruction.op.cost
+            member.instruction.cost
             for member in nest.members
             if not member.row_level or member.is_reduction
         )

@@ -62,7 +62,7 @@ def _worth_keeping(nest: Nest) -> list[Member]:
     for member in nest.members:
         inputs = sum(cost.get(operand, 0.0) for operand in member.operands if isinstance(operand, Value))
         free = member.row_level or member.value in stored
-        cost[member.value] = 0.0 if free else inputs + member.instruction.op.cost
+        cost[member.value] = 0.0 if free else inputs + member.instruction.cost
     used_late = {
         source
         for member in nest.members

@@ -22,6 +22,9 @@ from .define import define, same_shape
 _OPERANDS: Final = ("x", "y", "z", "w")
 #: Derivatives of more than this order in one operand are refused: their code would be too long.
 _MOST: Final = 4
+#: Cycles of a function that is called, and of one whose few steps are written in place.
+_CALL: Final = 150.0
+_IN_PLACE: Final = 20.0
 
 
 def _promote(operands: tuple[Operand, ...]) -> tuple[DType, ...]:
@@ -62,6 +65,10 @@ def _emit(b: Any, *operands: Any, function: str, orders: tuple[int, ...]) -> Any
     return b.special(function, orders, *operands)
 
 
+def _cost(function: str, orders: tuple[int, ...]) -> float:
+    return _IN_PLACE if special(function).inline else _CALL
+
+
 def _rule(count: int, place: int) -> Callable[..., Any]:
     def slope(b: Any, function: str, orders: tuple[int, ...], operands: tuple[Any, ...]) -> Any:
         definition = special(function)
@@ -97,8 +104,8 @@ def _define(count: int) -> Op:
     names = _OPERANDS[:count]
     return define(
         f"special{count}", Kind.ELEMENTWISE, " ".join(names), infer=_infer, eval=_kernel, promote=_promote,
-        vjp={name: _rule(count, place) for place, name in enumerate(names)}, emit=_emit, cost=150.0,
-        emit_kinds="f", attrs={"function": (str,), "orders": (tuple,)},
+        vjp={name: _rule(count, place) for place, name in enumerate(names)}, emit=_emit, cost=_CALL,
+        cost_of_attributes=_cost, emit_kinds="f", attrs={"function": (str,), "orders": (tuple,)},
         doc=f"a derivative of a special function of {count} operand{'s' * (count > 1)}",
     )  # fmt: skip
 

@@ -204,7 +204,7 @@ class TileWriter(NestWriter):
             self.point(self.advance(here, tiles.dim, index), 1, mask)
             return ()
 
-        if sum(member.instruction.op.cost for member in nest.members) < UNROLLED_COST:
+        if sum(member.instruction.cost for member in nest.members) < UNROLLED_COST:
             for index in range(height):
                 row(constant(index, "i64"), [])
         else:
