@@ -22,6 +22,8 @@ LN2_LOW: Final = {"f32": float.fromhex("0x1.7f7d1cp-20"), "f64": float.fromhex("
 #: Beyond these exp gives 0 or infinity.
 EXP_RANGE: Final = {"f32": (-104.0, 89.0), "f64": (-746.0, 710.0)}
 EXP2_RANGE: Final = {"f32": (-151.0, 129.0), "f64": (-1076.0, 1025.0)}
+#: More than ln(2)/32.
+LARGEST_REST: Final = 0.03
 #: What is added to round to sixteenths.
 WIDE_MAGIC: Final = {"f32": MAGIC["f32"] / 16, "f64": MAGIC["f64"] / 16}
 #: Below the first expm1 is -1; where x^2 is below the second it is x, and half of x might not be a float.
@@ -94,8 +96,12 @@ def expm1_of_positive(b: Emitter, x: Reg) -> Reg:
 
 
 def _exp_wide(b: Emitter, x: Reg) -> Reg:
-    """e^x where `wide` can be used, for x that is not too large."""
+    """e^x where `wide` can be used.
+
+    For x so large that r is not small, or NaN, k says what the result is.
+    """
     shifted, k, r = _reduce_wide(b, x)
+    r = lookup.held_within(b, r, LARGEST_REST)
     return _scaled(b, _sixteenth(b, shifted), horner(b, r, powers.EXP_NEAR[x.dtype]), k)
 
 
@@ -121,23 +127,16 @@ def exp2_wide(b: Emitter, x: Reg, x_low: Reg | None) -> Reg:
 
 def exp(b: Emitter, x: Reg) -> Reg:
     """e^x, within 1 ulp."""
-    low, high = EXP_RANGE[x.dtype]
     if lookup.usable(b, x):
-        return _exp_wide(b, clamp(b, x, low, high))
-    biased, r = reduce(b, clamp(b, x, low, high), 2 * BIAS[x.dtype])
+        return _exp_wide(b, x)
+    biased, r = reduce(b, clamp(b, x, *EXP_RANGE[x.dtype]), 2 * BIAS[x.dtype])
     slope = muladd(b, r, polynomial(b, r, EXP[x.dtype]), 1.0)
     return scale(b, muladd(b, r, slope, 1.0), biased)
 
 
-def exp_of_negative(b: Emitter, x: Reg) -> Reg:
-    """e^x for x <= 0, within 1 ulp: `exp` without what keeps it from overflow."""
-    return _exp_wide(b, b.max(EXP_RANGE[x.dtype][0], x)) if lookup.usable(b, x) else exp(b, x)
-
-
 def exp2(b: Emitter, x: Reg) -> Reg:
     """2^x, within 1 ulp; exact for integers."""
-    low, high = EXP2_RANGE[x.dtype]
-    x = clamp(b, x, low, high)
+    x = clamp(b, x, *EXP2_RANGE[x.dtype])
     if lookup.usable(b, x):
         return exp2_wide(b, x, None)
     offset = MAGIC[x.dtype] + 2 * BIAS[x.dtype]

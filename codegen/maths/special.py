@@ -18,7 +18,7 @@ from ...ir.special.polynomials import SHORT, SINGLE, Polynomial, shortened
 from ...ir.special.table import compute_checked
 from ...ir.special.table import special as definition
 from ..llvm.emitter import Reg, constant, llvm_type, suffix
-from .exponential import exp_of_negative, exp_product
+from .exponential import exp_product
 from .support import BlockEmitter, any_lane, muladd, polynomial, two_product
 from .wide import lookup
 from .wide.scaled_erfc import scaled_erfc
@@ -146,9 +146,6 @@ class LaneEvaluator(Evaluator):
             return None
         value, rest = scaled_erfc(self.b, size)
         return Lanes(self.b, muladd(self.b, value, rest, value))
-
-    def exp_of_negative(self, x: Any) -> Any:
-        return Lanes(self.b, exp_of_negative(self.b, x.reg)) if isinstance(x, Lanes) else self.exp(x)
 
     def exp_product(self, high: Any, low: Any, factor: Any) -> Any:
         if not lookup.usable(self.b, high.reg):

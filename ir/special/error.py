@@ -153,12 +153,12 @@ def _log_ndtr(m: Evaluator, x: Any) -> Any:
 
 def _expit(m: Evaluator, x: Any) -> Any:
     # exp(-|x|) does not overflow, and small results keep their digits
-    power = m.exp_of_negative(-m.abs(x))
+    power = m.exp(-m.abs(x))
     return m.where(x < 0.0, power, 1.0) / (power + 1.0)
 
 
 def _log_sigmoid(m: Evaluator, x: Any) -> Any:
-    return m.where(x < 0.0, x, 0.0) - m.log1p(m.exp_of_negative(-m.abs(x)))
+    return m.where(x < 0.0, x, 0.0) - m.log1p(m.exp(-m.abs(x)))
 
 
 def _logit(m: Evaluator, x: Any) -> Any:

@@ -81,10 +81,6 @@ class Evaluator(abc.ABC):
         """exp(x^2) erfc x of a value, 0 <= x <= 1e15, or None where there is no way but polynomials."""
         return None
 
-    def exp_of_negative(self, x: Any) -> Any:
-        """e^x for x <= 0, which cannot overflow."""
-        return self.exp(x)
-
     def exp_product(self, high: Any, low: Any, factor: Any) -> Any:
         """e^(high + low) factor of values, where low is what rounding took off high; below overflow."""
         power = self.exp(high)

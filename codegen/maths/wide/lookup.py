@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ...llvm.emitter import LLVM_SCALAR, Emitter, Reg
+from ...llvm.emitter import LLVM_SCALAR, Emitter, Reg, constant
 from ...llvm.literals import literal
 from ..support import BIAS, MAGIC, STORED, muladd, two_product
 
@@ -79,6 +79,16 @@ def scale(b: Emitter, x: Reg, k: Reg) -> Reg:
     """x 2^floor(k) with one rounding, whatever the size of k."""
     name = f"mask.scalef.{_PS_OR_PD[x.dtype]}"
     return _call(b, name, x.dtype, x.lanes, _whole(b, x), _whole(b, k), *_unmasked(x.dtype), _CURRENT)
+
+
+def held_within(b: Emitter, x: Reg, size: float) -> Reg:
+    """x where |x| < `size`, else that with x's sign; `size` for NaN."""
+    name = f"mask.range.{_PS_OR_PD[x.dtype]}"
+    bound = constant(size, x.dtype, LANES[x.dtype])
+    smaller_size = Reg("2", "i32")  # with the first operand's sign
+    return _call(
+        b, name, x.dtype, x.lanes, _whole(b, x), bound, smaller_size, *_unmasked(x.dtype), _CURRENT
+    )
 
 
 def reciprocal_guess(b: Emitter, x: Reg) -> Reg:
