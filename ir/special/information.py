@@ -39,24 +39,39 @@ def _entr(m: Evaluator, x: Any) -> Any:
 _ATANH_REST: Final = Polynomial(0.0, 1 / 9, [1.0 / (2 * k + 3) for k in range(16)])
 
 
-def _log_of_quotient(m: Evaluator, x: Any, y: Any) -> Any:
-    """log(x / y), right where both are near each other."""
+def _log_of_quotient(m: Evaluator, x: Any, y: Any) -> tuple[Any, Any]:
+    """log(x / y), right where both are near each other, and where that is so: x and y are positive numbers
+    whose quotient is no larger than `m.large`."""
     down = x < y
     high, low = m.where(down, y, x), m.where(down, x, y)
-    apart = high > low * m.large
     value = m.log1p((high - low) / low)
-    value = m.rarely(value, apart, lambda high, low: m.log(high) - m.log(low), high, low)
-    return m.where(down, -value, value)
+    return m.where(down, -value, value), high < low * m.large
+
+
+def _log_apart(m: Evaluator, x: Any, y: Any) -> Any:
+    return m.log(x) - m.log(y)
+
+
+def _log_ratio(m: Evaluator, x: Any, y: Any) -> Any:
+    value, usual = _log_of_quotient(m, x, y)
+    return m.rarely(value, ~usual, lambda x, y: _log_apart(m, x, y), x, y)
 
 
 def _edges(m: Evaluator, x: Any, y: Any, value: Any, at_zero: Any) -> Any:
-    """`value` where x, y > 0, `at_zero` where x = 0 <= y, else infinity."""
+    """`value` where x, y > 0, `at_zero` where x = 0 <= y, NaN for NaN, else infinity."""
     zero = m.eq(x, 0.0) & (y >= 0.0)
-    return m.where((x > 0.0) & (y > 0.0), value, m.where(zero, at_zero, math.inf))
+    value = m.where((x > 0.0) & (y > 0.0), value, m.where(zero, at_zero, math.inf))
+    total = x + y
+    return m.where(m.isnan(x) | m.isnan(y), total, value)
 
 
 def _rel_entr(m: Evaluator, x: Any, y: Any) -> Any:
-    return _edges(m, x, y, x * _log_of_quotient(m, x, y), 0.0)
+    logarithm, usual = _log_of_quotient(m, x, y)
+
+    def careful(x: Any, y: Any) -> Any:
+        return _edges(m, x, y, x * _log_apart(m, x, y), 0.0)
+
+    return m.rarely(x * logarithm, ~usual, careful, x, y)
 
 
 def _kl_div(m: Evaluator, x: Any, y: Any) -> Any:
@@ -71,21 +86,23 @@ def _kl_div(m: Evaluator, x: Any, y: Any) -> Any:
         close = s * (difference + m.polynomial(square, _ATANH_REST) * square * (x * 2.0))
         return m.where(near, close, x * logarithm - difference)
 
-    def quotient(x: Any, y: Any) -> tuple[Any, Any]:
+    def quotient(x: Any, y: Any) -> tuple[Any, Any, Any]:
         near = (x < y * 2.0) & (y < x * 2.0)
-        return near, m.where(near, x - y, x) / m.where(near, x + y, y)
+        below = m.where(near, x + y, y)
+        return near, below, m.where(near, x - y, x) / below
 
     def careful(x: Any, y: Any) -> Any:
         # x / y or x + y may be no number
         scale = m.where(x + y > m.large, 0.25, 1.0)
         u, v = x * scale, y * scale
-        return by_parts(u, v, *quotient(u, v), m.log(x) - m.log(y)) / scale
+        near, _, s = quotient(u, v)
+        return _edges(m, x, y, by_parts(u, v, near, s, _log_apart(m, x, y)) / scale, y)
 
-    near, s = quotient(x, y)
-    logarithm = m.log(m.abs(s))
-    value = by_parts(x, y, near, s, logarithm)
-    unusual = ~(m.abs(logarithm) < math.log(m.large))
-    return _edges(m, x, y, m.rarely(value, unusual, careful, x, y), y)
+    near, below, s = quotient(x, y)
+    # where they are near, for the question whether x + y is a number
+    logarithm = m.log(m.where(near, below, s))
+    usual = (m.abs(logarithm) < math.log(m.large)) & (y > 0.0)
+    return m.rarely(by_parts(x, y, near, s, logarithm), ~usual, careful, x, y)
 
 
 def _log_or_zero(b: Any, x: Any, y: Any) -> Any:
@@ -105,13 +122,13 @@ define("xlog1py", "x y",
        lambda b, orders, x, y: b.log1p(y),
        lambda b, orders, x, y: _log_or_zero(b, x, b.add(y, 1.0)), single=True)  # fmt: skip
 define("entr", "x", lambda m, orders, x: _entr(m, x),
-       lambda b, orders, x: b.sub(-1.0, b.log(x)), single=True)  # fmt: skip
+       lambda b, orders, x: b.sub(-1.0, b.log(x)), single=True, inline=True)  # fmt: skip
 define("rel_entr", "x y", lambda m, orders, x, y: _rel_entr(m, x, y),
        lambda b, orders, x, y: b.add(1.0, b.special2(x, y, function="log_ratio", orders=orders)),
-       _quotient_slope, single=True)  # fmt: skip
+       _quotient_slope, single=True, inline=True)  # fmt: skip
 define("kl_div", "x y", lambda m, orders, x, y: _kl_div(m, x, y),
        lambda b, orders, x, y: b.special2(x, y, function="log_ratio", orders=orders),
-       lambda b, orders, x, y: b.div(b.sub(y, x), y), single=True)  # fmt: skip
-define("log_ratio", "x y", lambda m, orders, x, y: _log_of_quotient(m, x, y),
+       lambda b, orders, x, y: b.div(b.sub(y, x), y), single=True, inline=True)  # fmt: skip
+define("log_ratio", "x y", lambda m, orders, x, y: _log_ratio(m, x, y),
        lambda b, orders, x, y: b.reciprocal(x), lambda b, orders, x, y: b.neg(b.reciprocal(y)),
        single=True)  # fmt: skip
