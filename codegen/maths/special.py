@@ -234,7 +234,7 @@ class LaneEvaluator(Evaluator):
 def special(b: BlockEmitter, name: str, orders: Index, *operands: Reg) -> Reg:
     """The derivative `orders` of the special function `name`."""
     dtype, function = operands[0].dtype, definition(name)
-    if function.inline:
+    if function.inline and not any(orders):
         evaluator = LaneEvaluator(b, dtype, operands[0].lanes, False)
         return evaluator.reg(function.compute(evaluator, orders, *[Lanes(b, x) for x in operands]))
     if dtype == "f64" or (function.single and not any(orders)):

@@ -66,7 +66,7 @@ def _emit(b: Any, *operands: Any, function: str, orders: tuple[int, ...]) -> Any
 
 
 def _cost(function: str, orders: tuple[int, ...]) -> float:
-    return _IN_PLACE if special(function).inline else _CALL
+    return _IN_PLACE if special(function).inline and not any(orders) else _CALL
 
 
 def _rule(count: int, place: int) -> Callable[..., Any]:

@@ -127,7 +127,7 @@ def _ndtri(m: Evaluator, p: Any) -> Any:
 
 def _upper(m: Evaluator, x: Any, scaled: Any) -> Any:
     """The normal distribution's upper tail at x >= 0, where `scaled` is erfcx(x / sqrt(2))."""
-    x = m.min(x, 40.0)
+    x = m.min(40.0, x)  # NaN stays
     if isinstance(x, Jet):
         return exp_of_square(m, x, -0.5) * scaled * 0.5
     high, low = m.two_product(x, x)
@@ -209,7 +209,7 @@ define_by_jets("erfcx", "x", _erfcx, True, single=True)
 define("erfinv", "y", lambda m, orders, y: _erfinv(m, y), _erfinv_slope, single=True)
 define("erfcinv", "y", lambda m, orders, y: _erfcinv(m, y), _erfcinv_slope, single=True)
 define("ndtri", "p", lambda m, orders, p: _ndtri(m, p), _ndtri_slope, single=True)
-define("ndtr", "x", lambda m, orders, x: _ndtr(m, x), _ndtr_slope, single=True)
+define("ndtr", "x", lambda m, orders, x: _ndtr(m, x), _ndtr_slope, single=True, inline=True)
 define_by_jets("log_ndtr", "x", _log_ndtr, True, single=True)
-define_by_jets("log_expit", "x", _log_sigmoid, True, single=True)
-define("logit", "x", lambda m, orders, x: _logit(m, x), _logit_slope, single=True)
+define_by_jets("log_expit", "x", _log_sigmoid, True, single=True, inline=True)
+define("logit", "x", lambda m, orders, x: _logit(m, x), _logit_slope, single=True, inline=True)

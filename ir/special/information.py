@@ -27,7 +27,7 @@ def log1p_less_x(m: Evaluator, t: Any) -> Any:
 
 
 def _xlogy(m: Evaluator, x: Any, y: Any) -> Any:
-    return m.where(m.eq(value_of(x), 0.0), 0.0, x * m.log(y))
+    return m.where(m.eq(x, 0.0) & m.eq(y, y), 0.0, x * m.log(y))
 
 
 def _entr(m: Evaluator, x: Any) -> Any:
@@ -116,11 +116,11 @@ def _quotient_slope(b: Any, orders: Index, x: Any, y: Any) -> Any:
 
 define("xlogy", "x y", lambda m, orders, x, y: _xlogy(m, x, y),
        lambda b, orders, x, y: b.log(y), lambda b, orders, x, y: _log_or_zero(b, x, y),
-       single=True)  # fmt: skip
+       single=True, inline=True)  # fmt: skip
 define("xlog1py", "x y",
-       lambda m, orders, x, y: m.where(m.eq(x, 0.0), 0.0, x * m.log1p(y)),
+       lambda m, orders, x, y: m.where(m.eq(x, 0.0) & m.eq(y, y), 0.0, x * m.log1p(y)),
        lambda b, orders, x, y: b.log1p(y),
-       lambda b, orders, x, y: _log_or_zero(b, x, b.add(y, 1.0)), single=True)  # fmt: skip
+       lambda b, orders, x, y: _log_or_zero(b, x, b.add(y, 1.0)), single=True, inline=True)  # fmt: skip
 define("entr", "x", lambda m, orders, x: _entr(m, x),
        lambda b, orders, x: b.sub(-1.0, b.log(x)), single=True, inline=True)  # fmt: skip
 define("rel_entr", "x y", lambda m, orders, x, y: _rel_entr(m, x, y),

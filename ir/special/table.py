@@ -36,7 +36,8 @@ class Special:
     single: bool = False
     #: Whether shorter polynomials and series serve results in float64 that are rounded to float32.
     short: bool = False
-    #: Whether compiled code has the few steps of the algorithm in place of a call; for NaN they give NaN.
+    #: Whether compiled code has the few steps of the algorithm, but not of its derivatives, in place of a
+    #: call; for NaN they give NaN.
     inline: bool = False
 
 
@@ -91,13 +92,14 @@ def define_by_jets(
     *slopes: Slope | bool | None,
     single: bool = False,
     short: bool = False,
+    inline: bool = False,
 ) -> None:
     """Register ``algorithm(evaluator, *operands)``, whose derivatives are what it computes of jets."""
 
     def compute(m: Evaluator, orders: Index, *operands: Any) -> Any:
         return derivative(algorithm(m, *variables(orders, operands)), orders)
 
-    define(name, params, compute, *slopes, single=single, short=short)
+    define(name, params, compute, *slopes, single=single, short=short, inline=inline)
 
 
 def compute_checked(m: Evaluator, name: str, orders: Index, operands: Sequence[Any]) -> Any:
