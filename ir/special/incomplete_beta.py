@@ -207,11 +207,13 @@ def _inverse_slope(place: int | None) -> Any:
 
 
 define_by_jets(
-    "betainc", "a b x", lambda m, a, b, x: _both(m, a, b, x, False), True, True, _density_slope(1.0)
-)
+    "betainc", "a b x", lambda m, a, b, x: _both(m, a, b, x, False), True, True, _density_slope(1.0),
+    short=True,
+)  # fmt: skip
 define_by_jets(
-    "betaincc", "a b x", lambda m, a, b, x: _both(m, a, b, x, True), True, True, _density_slope(-1.0)
-)
+    "betaincc", "a b x", lambda m, a, b, x: _both(m, a, b, x, True), True, True, _density_slope(-1.0),
+    short=True,
+)  # fmt: skip
 define_by_jets("beta_density", "a b x", _density, True, True, True)
 define("betaincinv", "a b p", lambda m, orders, a, b, p: _inverse(m, a, b, p),
        _inverse_slope(0), _inverse_slope(1), _inverse_slope(None))  # fmt: skip
