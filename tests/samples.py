@@ -308,7 +308,7 @@ def _bincounts(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
     for size, length, dtype in itertools.product((0, 1, 33, 300), (0, 1, 5, 17), (None, "f4", "f8")):
         x = rng.integers(0, 7, size)  # of which some are past the end
         weights = [] if dtype is None else [rng.normal(size=size).astype(dtype)]
-        yield Sample([x, *weights], {"length": length})
+        yield Sample([x, *weights], {"length": length, "strict": length == 17})
 
 
 def _positions(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
@@ -557,7 +557,7 @@ def _threefry_word(key: int, counter: int) -> int:
     return x[0] * 2**32 + x[1]
 
 
-def _np_bincount(x: Any, weights: Any = None, *, length: int) -> Array:
+def _np_bincount(x: Any, weights: Any = None, *, length: int, strict: bool) -> Array:
     """Counted one by one."""
     counts = np.zeros(length, np.int64 if weights is None else weights.dtype)
     for number, value in enumerate(x):

@@ -27,11 +27,13 @@ def _infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...
     return (TensorType(weights[0].dtype if weights else INT64, (attrs["length"],)),)
 
 
-def _eval(x: Any, *weights: Any, length: int) -> Any:
+def _eval(x: Any, *weights: Any, length: int, strict: bool = False) -> Any:
     if x.size and x.min() < 0:
         raise OutOfBoundsError(f"bincount: {x.min()} is negative")
     inside = x < length
     if not inside.all():
+        if strict:
+            raise OutOfBoundsError(f"bincount: {x.max()} is past the last of the {length} counts")
         x, weights = x[inside], tuple(weight[inside] for weight in weights)
     if not weights or weights[0].dtype == FLOAT64:
         counts = np.bincount(x, weights[0] if weights else None, length)
@@ -41,7 +43,7 @@ def _eval(x: Any, *weights: Any, length: int) -> Any:
     return sums.astype(weights[0].dtype, copy=False)
 
 
-def _weights_rule(b: Any, ct: Any, x: Any, length: int) -> Any:
+def _weights_rule(b: Any, ct: Any, x: Any, length: int, strict: bool = False) -> Any:
     """Each weight gets the cotangent of the sum that it is a term of; those past the end get none."""
     if length == 0:
         return b.full(value=0.0, shape=x.shape, dtype=ct.dtype)
@@ -57,12 +59,14 @@ def _batch(b: Any, instruction: Any, operands: Any, mapped: Any, size: int) -> A
     places = b.where(b.lt(x, length), b.add(x, first), size * length)
     places = b.where(b.lt(x, 0), x, places)
     line = [b.reshape(value, shape=(size * x.shape[1],)) for value in (places, *weights)]
-    (counts,) = b.append(instruction.op, tuple(line), {"length": size * length})
+    attrs = {**instruction.attrs, "length": size * length}
+    (counts,) = b.append(instruction.op, tuple(line), attrs)
     return [b.reshape(counts, shape=(size, length))]
 
 
 BINCOUNT = define(
     "bincount", Kind.HISTOGRAM, "x *weights",
-    doc="how often each of 0, ..., `length` - 1 occurs in the line x, or the sums of the weights there",
-    attrs={"length": (int,)}, infer=_infer, eval=_eval, vjp={"*weights": _weights_rule}, batch=_batch,
+    doc="how often each of 0, ..., `length` - 1 occurs in the line x, or the sums of the weights there; "
+    "larger elements are an error if `strict`, else left out",
+    attrs={"length": (int,), "strict": (bool,)}, defaults={"strict": False}, infer=_infer, eval=_eval, vjp={"*weights": _weights_rule}, batch=_batch,
 )  # fmt: skip

@@ -20,8 +20,8 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     the elements that are that integer, in float64.
 
     There are as many counts as the largest element asks for, and at least `minlength`. With `length` there
-    are just so many, and larger elements are not counted: compiled code needs to know. Gradients go to
-    `weights`.
+    are just so many, and larger elements are not counted. Compiled code needs to know how many there are:
+    without `length` there are `minlength`, and larger elements are an error. Gradients go to `weights`.
 
     Example:
         >>> import tracejit as tj
@@ -30,9 +30,10 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
         >>> tj.jit(lambda x, w: tj.bincount(x, w, length=3))([1, 3, 1], [0.5, 1.0, 2.0])
         tensor([0. , 2.5, 0. ])
 
-    Raises OutOfBoundsError for negative elements, ShapeError unless `x` has rank 1 and `weights` its shape,
-    DTypeError unless `x` holds integers, and ConcretizationError under a trace without `length`. Semantics:
-    ``numpy.bincount``; `length` as in ``jax.numpy.bincount``.
+    Raises OutOfBoundsError for negative elements, and under a trace for those from `minlength` on,
+    ShapeError unless `x` has rank 1 and `weights` its shape, DTypeError unless `x` holds integers, and
+    ConcretizationError under a trace without `length` and `minlength`. Semantics: ``numpy.bincount``;
+    `length` as in ``jax.numpy.bincount``.
     """
     least = operator.index(minlength)
     if least < 0:
@@ -43,8 +44,12 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     if not np.can_cast(line.dtype, INT64) and (line.size or isinstance(x, (Tensor, np.ndarray))):
         raise DTypeError(f"bincount: expected integers that fit int64, got {line.dtype.name}")
     line = cast(line, INT64)
-    if length is None:
-        data = line._concrete("bincount(x)", "tj.bincount(x, length=n), which counts the values below n")
+    strict = length is None and least > 0 and line.is_traced
+    if strict:
+        length = least
+    elif length is None:
+        instead = "minlength=n if all are below n, or tj.bincount(x, length=n), which counts those that are"
+        data = line._concrete("bincount(x)", instead)
         length = max(least, int(data.max()) + 1 if data.size else 0)
     operands = [line]
     if weights is not None:
@@ -53,4 +58,4 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
             raise ShapeError(f"bincount: expected weights of shape {line.shape}, got {terms.shape}")
         if line.size:  # of nothing NumPy gives integers
             operands.append(cast(terms, FLOAT64))
-    return run("bincount", *operands, length=operator.index(length))
+    return run("bincount", *operands, length=operator.index(length), strict=strict)

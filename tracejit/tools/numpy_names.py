@@ -22,7 +22,7 @@ DIFFERS: Final = {
     "argwhere": "jitted with `size=`",
     "asarray_chkfinite": "eager only",
     "asfortranarray": "traced tensors have no layout",
-    "bincount": "jitted with `length=`",
+    "bincount": "jitted with `length=`, or `minlength=` above all elements",
     "bool": "NumPy's scalar type; `bool_` is the dtype",
     "compress": "jitted with `size=`",
     "digitize": "traced bins are taken for monotonic",

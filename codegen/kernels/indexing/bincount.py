@@ -73,7 +73,10 @@ def bincount_kernel(name: str, instruction: Instruction, context: LoweringContex
     code = _Writer(name, instruction, plan, context).write()
     where = f" ({instruction.location.file}:{instruction.location.line})" if instruction.location else ""
     what = f"bincount {name}: {plan.count} elements at {plan.length} places, in {plan.chunks} chunks"
-    errors = (f"bincount: an element is negative{where}",)
+    negative = f"bincount: an element is negative{where}"
+    length = plan.length
+    past = f"bincount: an element is past the last of the {length} counts{where}"
+    errors = (negative, past, negative) if instruction.attrs["strict"] else (negative,)
     return Kernel(name, code, what, cycles=plan.cycles, errors=errors, pooled=plan.chunks > 1)
 
 
@@ -86,6 +89,7 @@ class _Writer:
         self.name, self.plan, self.declarations = name, plan, context.declarations
         self.dtype = SHORT_NAME[instruction.result.dtype]
         self.lanes = context.target.lanes(self.dtype)
+        self.strict = instruction.attrs["strict"]
         self.weighted = len(instruction.operands) > 1
         inputs = len(instruction.operands)
         self.result, self.work = f"%b{inputs}", f"%b{inputs + 1}"
@@ -95,8 +99,8 @@ class _Writer:
     def write(self) -> Code:
         """The code of ``i32 @name(ptr %b0, ..., i64 %begin, i64 %end)`` and of its task."""
         if self.plan.chunks == 1:
-            negative = self._add_to(self.result, constant(0, "i64"), constant(self.plan.count, "i64"))
-            return [self._function(negative)]
+            status = self._add_to(self.result, constant(0, "i64"), constant(self.plan.count, "i64"))
+            return [self._function(status)]
         task = f"{self.name}_chunk"
         parts = self._task(task)
         self.w = w = FunctionWriter(self.declarations)
@@ -111,11 +115,12 @@ class _Writer:
         return self.w.function(signature(self.name, self.buffers, result="i32"), "nounwind")
 
     def _add_to(self, sums: str, first: Reg, stop: Reg) -> Reg:
-        """Add elements `first` to `stop` to places from `sums` on; 1 where one is negative, else 0."""
+        """Add elements `first` to `stop` to places from `sums` on; 1 where one is negative, with 2 where one
+        is past the end and that is an error."""
         w, plan = self.w, self.plan
         w.clear(sums, plan.nbytes)
 
-        def element(at: Reg, lowest: list[Reg]) -> Sequence[Reg]:
+        def element(at: Reg, extremes: list[Reg]) -> Sequence[Reg]:
             value = w.load(w.offset("%b0", "i64", at), "i64")
 
             def add() -> None:
@@ -126,10 +131,15 @@ class _Writer:
                 w.store(w.add(w.load(place, self.dtype), weight), place)
 
             w.when(w.lt(w.bitcast(value, "u64"), plan.length), add)
-            return [w.min(lowest[0], value)]
+            lowest, *highest = extremes
+            return [w.min(lowest, value), *(w.max(old, value) for old in highest)]
 
-        (lowest,) = w.loop(first, stop, 1, element, [constant(0, "i64")])
-        return w.select(w.lt(lowest, 0), constant(1, "i32"), 0)
+        zeros = [constant(0, "i64")] * (1 + self.strict)
+        lowest, *highest = w.loop(first, stop, 1, element, zeros)
+        status = w.select(w.lt(lowest, 0), constant(1, "i32"), 0)
+        for value in highest:
+            status = w.or_(status, w.select(w.ge(value, plan.length), constant(2, "i32"), 0))
+        return status
 
     # -- chunks -----------------------------------------------------------------------------------
 

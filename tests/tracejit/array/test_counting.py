@@ -22,6 +22,7 @@ def test_integers(dtype):
     _same(tj.bincount(x), np.bincount(x))
     _same(tj.bincount(x, minlength=7), np.bincount(x, minlength=7))
     _same(tj.jit(lambda x: tj.bincount(x, length=4))(x), np.bincount(x, minlength=4))
+    _same(tj.jit(lambda x: np.bincount(x, minlength=7))(x), np.bincount(x, minlength=7))
 
 
 @pytest.mark.parametrize("dtype", ["?", "i8", "f4", "f8"])
@@ -106,3 +107,25 @@ def test_errors():
         tj.bincount([1], length=-1)
     with pytest.raises(ConcretizationError, match="length=n"):
         tj.jit(tj.bincount)(np.array([1, 2]))
+
+
+@pytest.mark.parametrize("count", [20, 100_000])
+def test_minlength_under_a_trace_bounds_the_elements(count: int) -> None:
+    x = np.arange(count) % 5
+    jitted = tj.jit(lambda x: np.bincount(x, minlength=5))
+    np.testing.assert_array_equal(jitted(x), np.bincount(x, minlength=5))
+    x[count // 2] = 5
+    with pytest.raises(OutOfBoundsError, match="bincount: an element is past the last of the 5 counts"):
+        jitted(x)
+    x[-1] = -1
+    with pytest.raises(OutOfBoundsError, match="bincount: an element is negative"):
+        jitted(x)
+
+
+def test_minlength_of_a_batch_bounds_each_example() -> None:
+    x = np.array([[1, 1, 2], [0, 0, 2]])
+    batched = tj.jit(tj.vmap(lambda x: np.bincount(x, minlength=3)))
+    np.testing.assert_array_equal(batched(x), [[0, 2, 1], [2, 0, 1]])
+    x[0, 0] = 3
+    with pytest.raises(OutOfBoundsError, match="bincount: an element is past the last"):
+        batched(x)
