@@ -68,5 +68,6 @@ BINCOUNT = define(
     "bincount", Kind.HISTOGRAM, "x *weights",
     doc="how often each of 0, ..., `length` - 1 occurs in the line x, or the sums of the weights there; "
     "larger elements are an error if `strict`, else left out",
-    attrs={"length": (int,), "strict": (bool,)}, defaults={"strict": False}, infer=_infer, eval=_eval, vjp={"*weights": _weights_rule}, batch=_batch,
+    attrs={"length": (int,), "strict": (bool,)}, defaults={"strict": False}, infer=_infer, eval=_eval,
+    vjp={"*weights": _weights_rule}, batch=_batch,
 )  # fmt: skip
