@@ -147,6 +147,31 @@ def test_functions_of_matrices_against_mpmath(wrap: Any, name: str, matrix: Any,
 
 
 @EITHER
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_expm_of_tiny_huge_and_no_numbers(wrap: Any, dtype: str) -> None:
+    """Powers of a huge matrix that overflow are not computed; what is not finite stays with its matrix."""
+    huge, large = float(np.finfo(dtype).max) / 4, 1e5 if dtype == "float32" else 1e30
+    tiny = float(np.finfo(dtype).tiny)
+    matrices = np.zeros((6, 2, 2), dtype)
+    matrices[0, 0, 1] = huge
+    matrices[1] = [[0.0, large], [0.5 / large, 0.0]]  # squared, half of 1
+    matrices[2] = tiny
+    matrices[4, 0, 1] = np.nan
+    matrices[5] = -np.inf
+    root = np.sqrt(0.5)
+    expected = np.stack([np.eye(2)] * 4)
+    expected[0, 0, 1] = huge
+    expected[1] = [
+        [np.cosh(root), np.sinh(root) * large / root], [np.sinh(root) / large * root, np.cosh(root)]
+    ]  # fmt: skip
+    expected[2] += tiny
+    with np.errstate(invalid="ignore"):
+        results = wrap(LINALG.expm)(matrices).numpy()
+    np.testing.assert_allclose(results[:4], expected, rtol=20 * np.finfo(dtype).eps)
+    assert np.isnan(results[4:]).any(axis=(1, 2)).all()
+
+
+@EITHER
 def test_functions_of_batches(wrap: Any) -> None:
     """Matrices of norms far apart take different numbers of squarings and roots."""
     matrices = np.stack([1e-3 * SQUARE, SQUARE, 10 * SQUARE])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+import functools
+import math
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -14,50 +16,46 @@ from ...eager.tensor import Tensor
 from ...ir.dtypes import COMPLEX64, FLOAT32, INT64
 from ...ir.records import record
 from ...linalg.operands import identity, square_matrices
-from ...linalg.solutions import solve
 from ...transforms.custom.vjp import custom_vjp
 
 
 @record
-class _Pade:
-    """A diagonal Pade approximant of exp.
+class _Limits:
+    """Of a dtype, what the polynomial is exact for.
 
     Attributes:
-        limit: the largest norm for which it is as exact as the dtype.
-        numerator: the coefficients of the numerator, from the constant one.
-        thirds: a third of the power of its first error term, 2 m + 1.
-        error: the coefficient of that, m!^2 / ((2 m)! (2 m + 1)!).
+        truncation: the largest norm for which the terms that are left out are no more than rounding.
+        range: the largest norm whose sixth power does not overflow.
     """
 
-    limit: float
-    numerator: tuple[float, ...]
-    thirds: int
-    error: float
+    truncation: float
+    range: float
 
 
-#: Source: Higham 2005, The scaling and squaring method for the matrix exponential, table 2.3.
-_PADE: Final = {
-    "float64": _Pade(
-        5.371920351148152,
-        (
-            64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0,
-            129060195264000.0, 10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0,
-            960960.0, 16380.0, 182.0, 1.0,
-        ),
-        9,
-        8.829961602018678e-36,
-    ),
-    "float32": _Pade(
-        3.925724783138660,
-        (17297280.0, 8648640.0, 1995840.0, 277200.0, 25200.0, 1512.0, 56.0, 1.0),
-        5,
-        2.2281945605535596e-16,
-    ),
-}  # fmt: skip
+#: Source: Bader, Blanes and Casas 2019, table 1. It has 3.01 for single precision: rounding loses more there.
+_LIMITS: Final = {"float64": _Limits(1.09, 2.0**150), "float32": _Limits(2.0, 2.0**18)}
+
+#: The Taylor polynomial of degree 18 in five products: of the rows, which are multiples of 1, x, x^2, x^3 and
+#: x^6, `p` is ``1 + (2 + q) q`` with ``q = 0 4 + 3``.
+#: Source: Bader, Blanes and Casas 2019, Computing the matrix exponential with an optimized Taylor polynomial
+#: approximation, equation 14.
+_POLYNOMIAL: Final = (
+    (0.0, -0.100365581030144618291, -0.00802924648241156932449, -0.000892138498045729985177, 0.0),
+    (0.0, 0.397849749499645077844, 1.36783778460411720168, 0.498289622525382669416,
+     -0.000637898194594723280150),
+    (-10.9676396052962061844, 1.68015813878906206114, 0.0571779846478865511061, -0.00698210122488052056106,
+     0.0000334975017086070470649),
+    (-0.0904316832390810593223, -0.0676404519071381882256, 0.0675961301770459654925, 0.0295552570429315521194,
+     -0.0000139180257516060693404),
+    (0.0, 0.0, -0.0923364619367118555360, -0.0169364939002081722752, -0.0000140086798182036094347),
+)  # fmt: skip
+_POWERS: Final = (0, 1, 2, 3, 6)
+_DEGREE: Final = 18
+
 #: Squarings beyond which every entry overflows or is exact.
 _MOST_SQUARINGS: Final = 1100
-
-
+#: The norm up to which rounding loses no more than some three bits.
+_ROUNDING: Final = 2.18
 #: Squarings by which a matrix far from normal loses no more than three bits.
 _FEW_SQUARINGS: Final = 3.0
 #: Rows from which the spectral norm is asked for. The norm by columns is up to the root of the rows as large,
@@ -66,22 +64,23 @@ _MANY_ROWS: Final = 32
 
 
 @custom_vjp
-def _expm(a: Any, halvings: Any) -> Any:
-    return _scaled_and_squared((a,), halvings)[0]
+def _expm(a: Any) -> Any:
+    return _exponential((a,), _halvings(a))[0]
 
 
-def _expm_forward(a: Any, halvings: Any) -> Any:
-    return _expm(a, halvings), (a, halvings)
+def _expm_forward(a: Any) -> Any:
+    halvings = _halvings(a)
+    return _exponential((a,), halvings)[0], (a, *halvings)
 
 
 def _expm_backward(residuals: Any, ct: Any) -> Any:
-    """The adjoint of the Frechet derivative L(a, .) is ``L(a^T, ct) = L(a, ct^T)^T``: the same halvings,
-    powers and factors of a as in the forward pass."""
-    a, halvings = residuals
+    """The adjoint of the Frechet derivative L(a, .) is ``L(a^T, ct) = L(a, ct^T)^T``: the same halvings and
+    powers of a as in the forward pass."""
+    a, *halvings = residuals
     perm = (*range(a.ndim - 2), a.ndim - 1, a.ndim - 2)
     pair = (a, run("transpose", ct, perm=perm))
-    derivative = _scaled_and_squared(pair, halvings, derivative_alone=True)[1]
-    return run("transpose", derivative, perm=perm), 0.0 * halvings
+    derivative = _exponential(pair, _Halvings(*halvings), derivative_alone=True)[1]
+    return (run("transpose", derivative, perm=perm),)
 
 
 _expm.defvjp(_expm_forward, _expm_backward)
@@ -90,18 +89,23 @@ _expm.defvjp(_expm_forward, _expm_backward)
 _Pair = tuple[Any, ...]
 
 
+class _Halvings(NamedTuple):
+    """How often each matrix is halved."""
+
+    #: Before its powers are computed, so that they do not overflow: mostly 0.
+    before: Any
+    #: After.
+    after: Any
+
+
 def _product(x: _Pair, y: _Pair) -> _Pair:
     if len(x) == 1:
         return (matmul(x[0], y[0]),)
     return matmul(x[0], y[0]), matmul(x[0], y[1]) + matmul(x[1], y[0])
 
 
-def _combined(terms: list[tuple[float, _Pair]]) -> _Pair:
-    """The sum of multiples."""
-    length = len(terms[0][1])
-    return tuple(
-        [sum((factor * x[i] for factor, x in terms[1:]), terms[0][0] * terms[0][1][i]) for i in range(length)]
-    )
+def _sum(x: _Pair, y: _Pair) -> _Pair:
+    return tuple([part + other for part, other in zip(x, y, strict=True)])
 
 
 def _norm(a: Any) -> Any:
@@ -109,21 +113,29 @@ def _norm(a: Any) -> Any:
     return run("max", run("sum", run("abs", a.detach()), axes=(a.ndim - 2,)), axes=(a.ndim - 2,))
 
 
-def _scaled_and_squared(x: _Pair, raw: Any, *, derivative_alone: bool = False) -> _Pair:
+def _halved(a: Any, times: Any) -> Any:
+    return a * reshaped(run("exp2", -times), (*times.shape, 1, 1))
+
+
+def _powers(x: _Pair) -> tuple[_Pair, _Pair, _Pair, _Pair]:
+    """x, its square, its cube, and the square of that."""
+    square = _product(x, x)
+    cube = _product(square, x)
+    return x, square, cube, _product(cube, cube)
+
+
+def _exponential(x: _Pair, halvings: _Halvings, *, derivative_alone: bool = False) -> _Pair:
     """exp of a matrix and, of a pair, its derivative in a direction, by scaling and squaring.
 
-    Each matrix is halved `raw` times. Where the derivative is needed alone, the exponential is not squared
-    for the last time.
+    Where the derivative is needed alone, the exponential is not squared for the last time.
 
-    Sources: Al-Mohy and Higham 2009, A new scaling and squaring algorithm for the matrix exponential, and
-    Computing the Frechet derivative of the matrix exponential.
+    Source: Al-Mohy and Higham 2009, Computing the Frechet derivative of the matrix exponential.
     """
     if x[0].size == 0:
         return x
-    pade = _pade_of(x[0])
-    scale = reshaped(run("exp2", -raw), (*raw.shape, 1, 1))
-    exponential = _approximant(tuple([part * scale for part in x]), pade.numerator)
-    squarings = run("cast", raw, dtype=INT64)
+    before, after = halvings
+    exponential = _polynomial(_powers(tuple([_halved(part, before) for part in x])), after)
+    squarings = run("cast", before + after, dtype=INT64)
     counts = reshaped(squarings, (*squarings.shape, 1, 1))
     most = run("max", reshaped(squarings, (squarings.size,)), axes=(0,))
 
@@ -157,110 +169,138 @@ def _scaled_and_squared(x: _Pair, raw: Any, *, derivative_alone: bool = False) -
     return exponential
 
 
-def _pade_of(a: Any) -> _Pade:
-    return _PADE[np.dtype(np.finfo(a.dtype).dtype).name]
+def _polynomial(powers: tuple[_Pair, ...], halvings: Any) -> _Pair:
+    """The Taylor polynomial of degree 18, of what has these `powers`, halved."""
+    unit = identity(powers[0][0], powers[0][0].shape[-1])
+    scales = [
+        reshaped(run("exp2", -halvings * float(power)), (*halvings.shape, 1, 1)) for power in _POWERS[1:]
+    ]
+    scaled = [tuple([part * by for part in x]) for x, by in zip(powers, scales, strict=True)]
+
+    def combined(constant: float, *factors: float) -> _Pair:
+        """The sum of multiples of the powers."""
+        terms = [(factor, x) for factor, x in zip(factors, scaled, strict=True) if factor]
+        parts = [
+            sum((by * x[i] for by, x in terms[1:]), terms[0][0] * terms[0][1][i])
+            for i in range(len(powers[0]))
+        ]
+        if constant:
+            parts[0] = parts[0] + constant * unit
+        return tuple(parts)
+
+    rows = [combined(*row) for row in _POLYNOMIAL]
+    inner = _sum(_product(rows[0], rows[4]), rows[3])
+    return _sum(_product(_sum(rows[2], inner), inner), rows[1])
 
 
-def _halvings(a: Any) -> Any:
-    """How often each of `a` has to be halved for the approximant to be exact."""
-    pade, a = _pade_of(a), a.detach()
+def _halvings(a: Any) -> _Halvings:
+    """How often each of `a` has to be halved for the polynomial to be exact.
+
+    Truncation is bounded by the norms of the powers that the polynomial needs. Rounding is by the size of the
+    matrix: by its norm by columns, or the spectral one. Of what is far from normal, both are by the sizes of
+    elements of high powers.
+
+    Source: Al-Mohy and Higham 2009, A new scaling and squaring algorithm for the matrix exponential.
+    """
+    a = a.detach()
+    limits = _LIMITS[np.dtype(np.finfo(a.dtype).dtype).name]
     if a.size == 0:
-        return run("full", value=0.0, shape=tuple(a.shape[:-2]), dtype=np.dtype(np.finfo(a.dtype).dtype))
+        zero = run("full", value=0.0, shape=tuple(a.shape[:-2]), dtype=np.dtype(np.finfo(a.dtype).dtype))
+        return _Halvings(zero, zero)
     norm = _norm(a)
-    norm = run("where", norm * 0.0 == 0.0, norm, 0.0)
-    plain = run("ceil", run("log2", run("maximum", norm / pade.limit, 1.0)))
-    plain = run("minimum", plain, float(_MOST_SQUARINGS))
+    norm = run("where", run("isfinite", norm), norm, 0.0)  # of what is not finite nothing is
+    before = run("ceil", run("log2", run("maximum", norm / limits.range, 1.0)))
+    x, norm = _halved(a, before), norm * run("exp2", -before)
+    powers = _powers((x,))
+    least = _by_powers(norm, *[_norm(power) for (power,) in powers[1:]]) - float(np.log2(limits.truncation))
+    least = run("ceil", run("where", run("isfinite", least), least, 0.0))
+    least = run("maximum", least, -before)
 
-    def by_spectral_norm(a: Any, norm: Any, plain: Any) -> Any:
-        spectral = run("minimum", norm, _spectral_bound(a, norm))
-        fewer = run("ceil", run("log2", run("maximum", spectral / pade.limit, 1.0)))
-        return run("where", plain > 0.0, run("minimum", plain, fewer), plain)
+    def by_size(norm: Any) -> Any:
+        more = run("ceil", run("log2", run("maximum", norm / _ROUNDING, 1.0)))
+        return run("maximum", more, least)
 
-    def by_powers(a: Any, norm: Any, plain: Any) -> Any:
-        return run("where", plain > _FEW_SQUARINGS, _fewest_halvings(a, norm, pade), plain)
+    def by_spectral_norm(x: Any, after: Any) -> Any:
+        return run("minimum", after, by_size(_spectral_bound(x, _norm(x))))
 
+    def by_elements(x: Any, after: Any) -> Any:
+        size, rounding = _by_elements(x)
+        fewer = run("minimum", least, run("ceil", size - float(np.log2(limits.truncation))))
+        fewer = run("maximum", fewer, run("minimum", after, rounding))
+        return run("where", after - least > _FEW_SQUARINGS, fewer, after)
+
+    after = by_size(norm)
     if a.shape[-1] >= _MANY_ROWS:
-        plain = _where_any(0.0, by_spectral_norm, a, norm, plain)
-    return _where_any(_FEW_SQUARINGS, by_powers, a, norm, plain)
+        after = _where_any(after > least, by_spectral_norm, x, after)
+    after = _where_any(after - least > _FEW_SQUARINGS, by_elements, x, after)
+    return _Halvings(before, run("minimum", after, float(_MOST_SQUARINGS)))
 
 
-def _where_any(least: float, refine: Any, a: Any, norm: Any, plain: Any) -> Any:
-    """``refine(a, norm, plain)`` where any of `plain` is more than `least`."""
-    is_more = run("any", plain > least, axes=tuple(range(plain.ndim)))
+def _where_any(condition: Any, refine: Any, x: Any, after: Any) -> Any:
+    """``refine(x, after)`` where `condition` is true of any matrix."""
+    is_any = run("any", condition, axes=tuple(range(condition.ndim)))
     if is_tracing():
-        return cond(is_more, refine, lambda a, norm, plain: plain, a, norm, plain)
-    return refine(a, norm, plain) if is_more else plain
+        return cond(is_any, refine, lambda x, after: after, x, after)
+    return refine(x, after) if is_any else after
+
+
+def _log2(norm: Any) -> Any:
+    return run("log2", run("maximum", norm, float(np.finfo(norm.dtype).tiny)))
+
+
+def _largest(*values: Any) -> Any:
+    return functools.reduce(lambda x, y: run("maximum", x, y), values)
+
+
+def _by_powers(norm: Any, square: Any, cube: Any, sixth: Any) -> Any:
+    """The logarithm of what takes the part of the norm in all terms that are left out: of the roots of norms
+    of powers from 19 on, bounded by products of those of `norm`, the `square`, the `cube` and the `sixth`
+    power. From 25 on there is one more sixth power in the product, and so nothing new."""
+    one, two, three, six = (_log2(x) for x in (norm, square, cube, sixth))
+    thrice = 3.0 * six
+    return _largest(
+        six / 6.0,
+        run("minimum", thrice + one, 2.0 * six + three + 2.0 * two) / 19.0,
+        (thrice + two) / 20.0,
+        (thrice + three) / 21.0,
+        (thrice + run("minimum", 2.0 * two, three + one)) / 22.0,
+        (thrice + three + two) / 23.0,
+    )
 
 
 def _spectral_bound(a: Any, norm: Any) -> Any:
     """At least the largest singular value, of matrices whose `norm` by columns is known: the root of that
-    norm of ``a^H a``. The backward error of the approximant is bounded in any norm of operators, and
-    rounding does not grow with this one, other than with norms of powers.
+    norm of ``a^H a``. Rounding does not grow faster than with this one.
 
     In single precision, of what has a norm near 1; the factor bounds its rounding.
     """
     shift = run("ceil", run("log2", run("maximum", norm, 1.0)))
-    x = a * reshaped(run("exp2", -shift), (*shift.shape, 1, 1))
-    x = run("cast", x, dtype=COMPLEX64 if a.dtype.kind == "c" else FLOAT32)
+    x = run("cast", _halved(a, shift), dtype=COMPLEX64 if a.dtype.kind == "c" else FLOAT32)
     turned = run("transpose", x, perm=(*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
     square = _norm(matmul(run("conj", turned) if a.dtype.kind == "c" else turned, x))
     rounding = 1.0 + 2.0 * a.shape[-1] * float(np.finfo(np.float32).eps)
     return run("exp2", shift) * run("sqrt", run("cast", square, dtype=norm.dtype) * rounding)
 
 
-def _fewest_halvings(a: Any, norm: Any, pade: _Pade) -> Any:
-    """The same by the norms of powers, which tell the size of a matrix that is far from normal better.
-
-    Rounding does not follow them, and so the sizes of elements are asked, too: algorithm 5.1 and equation 4.7
-    of the first source, with the cube of the norm of the third part of a power.
-    """
-    # powers of what has a norm near 1, which cannot overflow
-    shift = run("ceil", run("log2", run("maximum", norm, 1.0)))
-    x = a * reshaped(run("exp2", -shift), (*shift.shape, 1, 1))
-    tiny = float(np.finfo(x.real.dtype).tiny)
-
-    def log2(norm: Any) -> Any:
-        return run("log2", run("maximum", norm, tiny))
-
-    x2 = matmul(x, x)
-    x4 = matmul(x2, x2)
-    powers = ((x4, 4), (matmul(x4, x2), 6), (matmul(x4, x4), 8))
-    roots = [log2(_norm(power)) / number for power, number in powers]
-    size = run("minimum", run("maximum", roots[0], roots[1]), run("maximum", roots[1], roots[2]))
-    halvings = run("maximum", run("ceil", size - float(np.log2(pade.limit))), -shift)
-    sizes = run("abs", x)
-    row = run("sum", sizes, axes=(x.ndim - 2,))
-    first = log2(run("max", row, axes=(row.ndim - 1,)))
+def _by_elements(a: Any) -> tuple[Any, Any]:
+    """The logarithm of what takes the part of the norm, as `_by_powers`, and how often to halve for the terms
+    that are left out to be no more than rounding, equation 4.7 of the source of `_halvings`: both by the
+    first two such terms, were all elements positive."""
+    sizes = run("abs", a)
+    row = run("sum", sizes, axes=(a.ndim - 2,))
     row = reshaped(row, (*row.shape[:-1], 1, row.shape[-1]))
-    for _ in range(pade.thirds - 1):
-        row = matmul(row, sizes)
-    third, power = log2(run("max", row, axes=(row.ndim - 2, row.ndim - 1))), 3 * pade.thirds - 1
-    error = 3.0 * third - first - power * halvings
-    error = error + float(np.log2(pade.error / np.finfo(x.real.dtype).eps)) + 1.0
-    halvings = shift + halvings + run("maximum", run("ceil", error / power), 0.0)
-    return run("minimum", halvings, float(_MOST_SQUARINGS))
-
-
-def _approximant(x: _Pair, c: tuple[float, ...]) -> _Pair:
-    """The diagonal approximant: (v - u)^-1 (v + u), with the odd terms u and the even ones v."""
-    unit = identity(x[0], x[0].shape[-1])
-    unit_pair = (unit,) if len(x) == 1 else (unit, 0.0 * x[1])
-    x2 = _product(x, x)
-    x4 = _product(x2, x2)
-    x6 = _product(x4, x2)
-    if len(c) == 8:
-        u = _product(x, _combined([(c[7], x6), (c[5], x4), (c[3], x2), (c[1], unit_pair)]))
-        v = _combined([(c[6], x6), (c[4], x4), (c[2], x2), (c[0], unit_pair)])
-    else:
-        high = _product(x6, _combined([(c[13], x6), (c[11], x4), (c[9], x2)]))
-        u = _product(x, _combined([(1.0, high), (c[7], x6), (c[5], x4), (c[3], x2), (c[1], unit_pair)]))
-        high = _product(x6, _combined([(c[12], x6), (c[10], x4), (c[8], x2)]))
-        v = _combined([(1.0, high), (c[6], x6), (c[4], x4), (c[2], x2), (c[0], unit_pair)])
-    below, above = _combined([(1.0, v), (-1.0, u)]), _combined([(1.0, v), (1.0, u)])
-    quotient = solve(below[0], above[0])
-    if len(x) == 1:
-        return (quotient,)
-    return quotient, solve(below[0], above[1] - matmul(below[1], quotient))
+    size = first = _log2(run("max", row, axes=(a.ndim - 2, a.ndim - 1)))
+    roots, halvings = [], [first * 0.0]
+    for power in range(2, _DEGREE + 3):
+        # of a row near 1, which neither overflows nor vanishes
+        largest = run("maximum", run("max", row, axes=(a.ndim - 1,)), float(np.finfo(row.dtype).tiny))
+        row = matmul(row / reshaped(largest, (*largest.shape, 1)), sizes)
+        size = size + _log2(run("max", row, axes=(a.ndim - 2, a.ndim - 1)))
+        if power > _DEGREE:
+            roots.append(size / float(power))
+            error = size - first - float(np.log2(math.factorial(power) * np.finfo(row.dtype).eps)) + 1.0
+            halvings.append(run("ceil", error / float(power - 1)))
+    return _largest(*roots), _largest(*halvings)
 
 
 def expm(A: Any) -> Tensor:
@@ -275,7 +315,7 @@ def expm(A: Any) -> Tensor:
     Raises LinAlgError unless the last two axes are of one size. Semantics: ``scipy.linalg.expm``.
     """
     a = square_matrices("scipy.linalg.expm", A, "A")
-    result: Tensor = _expm(a, _halvings(a))
+    result: Tensor = _expm(a)
     return result
 
 
@@ -293,5 +333,5 @@ def expm_frechet(A: Any, E: Any, compute_expm: bool = True) -> Any:
     """
     name = "scipy.linalg.expm_frechet"
     a = square_matrices(name, A, "A")
-    value, slope = _scaled_and_squared((a, square_matrices(name, E, "E")), _halvings(a))
+    value, slope = _exponential((a, square_matrices(name, E, "E")), _halvings(a))
     return (value, slope) if compute_expm else slope
