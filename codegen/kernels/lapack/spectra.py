@@ -17,19 +17,46 @@ from .problem import BLOCK, Problem, WorkspaceParts, size_of
 
 
 def eigh(p: Problem) -> Reg | None:
-    """The eigenvalues of the lower triangle and, unless there is just one result, the vectors."""
+    """The eigenvalues of the lower triangle and, unless there is just one result, the vectors.
+
+    Where LAPACK takes a NaN for a number, all results are NaN."""
     (size, _), places = size_of(p.instruction), _eigh_places(p.instruction, p.bytes)
     vectors = len(p.results) == 2
     p.transpose((size, size), p.operands[0], p.workspace)
+    not_a_number = _triangle_has_nan(p, size)
     arguments = ["'V" if vectors else "'N", "'L", size, p.workspace, size, p.results[0]]
     names = ("work", "reals", "integers") if p.parts == 2 else ("work", "integers")
     for name in names:
         arguments += [p.place(places.start[name]), places.count[name]]
     p.call("syevd", arguments)
     failed = p.caller.failed()
+
+    def fill() -> list[Reg]:
+        p.fill(p.results[0], size, math.nan)
+        if vectors:
+            p.fill(p.workspace, size * size * p.parts, math.nan)
+        return []
+
+    p.w.when(not_a_number, fill)
     if vectors:
         p.transpose((size, size), p.workspace, p.results[1])
     return failed
+
+
+def _triangle_has_nan(p: Problem, size: int) -> Reg:
+    """Whether there is a NaN in the lower triangle, without the imaginary parts of its diagonal."""
+    w = p.w
+
+    def row(index: Reg, seen: list[Reg]) -> Sequence[Reg]:
+        place = w.offset(p.operands[0], p.dtype, w.mul(index, size * p.parts))
+
+        def number(column: Reg, seen: list[Reg]) -> Sequence[Reg]:
+            return [w.or_(seen[0], w.isnan(w.load(w.offset(place, p.dtype, column), p.dtype)))]
+
+        return w.loop(0, w.add(w.mul(index, p.parts), 1), 1, number, seen)
+
+    (holds,) = w.loop(0, size, 1, row, [constant(False, "bool")])
+    return holds
 
 
 def _eigh_places(instruction: Instruction, nbytes: int) -> WorkspaceParts:

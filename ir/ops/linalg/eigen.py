@@ -1,7 +1,8 @@
 """Eigenvalues and eigenvectors of Hermitian matrices.
 
 Just the lower triangle is read; the gradient is that of the function of ``(a + a^H) / 2``. Equal eigenvalues
-are treated as equal singular values are: see `svd`.
+are treated as equal singular values are: see `svd`. LAPACK takes some NaN for numbers, and converges: results
+are NaN then.
 """
 
 from __future__ import annotations
@@ -41,7 +42,15 @@ def _eval(a: Any) -> tuple[Any, Any]:
         values, vectors = np.linalg.eigh(a)
     except np.linalg.LinAlgError as error:
         raise LinAlgError(f"eigh: {error}") from error
+    unknown = _triangle_has_nan(a)
+    values[unknown] = vectors[unknown] = np.nan
     return values, vectors
+
+
+def _triangle_has_nan(a: Any) -> Any:
+    """In which matrices there is a NaN in the lower triangle, without the imaginary parts of its diagonal."""
+    diagonal = np.diagonal(a, axis1=-2, axis2=-1).real
+    return np.isnan(np.tril(a, -1)).any(axis=(-2, -1)) | np.isnan(diagonal).any(axis=-1)
 
 
 def _pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: Attrs) -> Any:
@@ -68,9 +77,11 @@ EIGH = several(
 @on_one_thread
 def _values_eval(a: Any) -> Any:
     try:
-        return np.linalg.eigvalsh(a)
+        values = np.linalg.eigvalsh(a)
     except np.linalg.LinAlgError as error:
         raise LinAlgError(f"eigvalsh: {error}") from error
+    values[_triangle_has_nan(a)] = np.nan
+    return values
 
 
 def _values_pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: Attrs) -> Any:

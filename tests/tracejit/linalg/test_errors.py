@@ -94,6 +94,29 @@ def test_matrices_beyond_all_numbers_warn_of_nothing(name: str, dtype: str) -> N
 
 
 @EITHER
+@pytest.mark.parametrize("dtype", ["float64", "complex64"])
+@pytest.mark.parametrize("size", [1, 2, 3, 30])
+@pytest.mark.parametrize("uplo", ["L", "U"])
+def test_a_nan_in_the_triangle_is_in_all_results_of_eigh(wrap: Any, uplo: str, size: int, dtype: str) -> None:
+    """LAPACK gives finite values of some such matrices. What is not read may be NaN."""
+    for place in {(0, 0), (size - 1, size - 1), (size - 1, 0), (0, size - 1)}:
+        a = np.eye(size, dtype=dtype) + 1
+        a[place] = np.nan
+        batch = np.stack([np.eye(size, dtype=dtype), a])
+        is_read = place[0] >= place[1] if uplo == "L" else place[0] <= place[1]
+        for function in (tj.linalg.eigh, tj.linalg.eigvalsh):
+            try:
+                results = wrap(lambda a, function=function: function(a, uplo))(batch)
+            except tj.LinAlgError:
+                assert is_read
+                assert size > 2
+                continue
+            for result in results if function is tj.linalg.eigh else [results]:
+                assert np.isfinite(result.numpy()[0]).all()
+                assert np.isnan(result.numpy()[1]).all() == is_read
+
+
+@EITHER
 def test_determinants_of_singular_matrices_are_zero(wrap: Any) -> None:
     assert wrap(tj.linalg.det)(SINGULAR).item() == 0
     sign, size = wrap(tj.linalg.slogdet)(SINGULAR)
