@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...graph import Instruction
+from ...graph import Instruction, Value
 from ...registry import Kind
 from ..fusion.inlining import MOST_COLUMNS, Definitions, is_window
 from ..fusion.reasons import why_alone
@@ -37,6 +37,30 @@ def folds_columns(instruction: Instruction) -> bool:
         instruction.op.kind is Kind.REDUCTION
         and len(instruction.operands[0].shape) - 1 in instruction.attrs["axes"]
     )
+
+
+def is_of_flat_memory(instruction: Instruction, defs: Definitions) -> bool:
+    """Whether an instruction reduces over all axes, two narrow ones among them, what is computed element by
+    element of arrays as they lie in memory: along memory as one axis, where columns of columns are far apart."""
+    (operand, *_) = instruction.operands
+    if len(instruction.attrs["axes"]) < len(operand.shape) or len(operand.shape) < 3:
+        return False
+    if operand.shape[-2] > MOST_COLUMNS:
+        return False
+    stack, seen = [operand], set[Value]()
+    while stack:
+        value = stack.pop()
+        definition = defs.get(value)
+        if value in seen or definition is None:
+            continue
+        seen.add(value)
+        if definition.op.kind is Kind.ELEMENTWISE:
+            stack += definition.operands
+        elif definition.op.kind in (Kind.CONCAT, Kind.UPDATE) or (
+            definition.op.kind is Kind.VIEW and definition.operands[0].type.size > 1
+        ):
+            return False
+    return True
 
 
 def joins_columns(instruction: Instruction, defs: Definitions) -> bool:

@@ -22,7 +22,7 @@ from ...builder import Builder
 from ...graph import Function, Instruction, Value
 from ...registry import OPS, Kind
 from .cleanup import dce
-from .columns import FOLDS, cuts_column, folds_columns, is_large, joins_columns
+from .columns import FOLDS, cuts_column, folds_columns, is_large, is_of_flat_memory, joins_columns
 from .simplify import may_be_minus_zero, simplify
 
 #: As many ops on columns are written out at most.
@@ -80,7 +80,9 @@ class _Columns:
         folds = [
             instruction
             for instruction in self.function.body
-            if is_large(instruction) and folds_columns(instruction)
+            if is_large(instruction)
+            and folds_columns(instruction)
+            and not is_of_flat_memory(instruction, self.defs)
         ]
         joins = [instruction for instruction in self.function.body if joins_columns(instruction, self.defs)]
         #: What is read only one column at a time.
@@ -98,7 +100,8 @@ class _Columns:
                     self.chosen.add(candidate)
             if not is_large(candidate) or candidate.operands[0].type.ndim != rank:
                 continue
-            if folds_columns(candidate) or candidate in apart or self._reads_columns(candidate, follows):
+            folds_here = folds_columns(candidate) and not is_of_flat_memory(candidate, self.defs)
+            if folds_here or candidate in apart or self._reads_columns(candidate, follows):
                 self.chosen.add(candidate)
                 follows.update(candidate.results)
                 self._choose_producers(candidate)
