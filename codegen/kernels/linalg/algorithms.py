@@ -9,6 +9,7 @@ Sources: Golub and Van Loan, Matrix Computations, 4th edition: 3.4.1 (outer-prod
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from ...llvm.emitter import INT_OF, Reg, constant
@@ -36,6 +37,13 @@ class Quotients:
         self.reciprocal = w.div(1.0, w.mul(divisor, self.scale))
         if sign is not None:
             self.reciprocal = w.copysign(self.reciprocal, sign)
+
+    @classmethod
+    def of_parts(cls, w: FunctionWriter, scale: Reg, reciprocal: Reg) -> Quotients:
+        """That of the same `scale` and `reciprocal` as another one."""
+        quotients = cls.__new__(cls)
+        quotients.w, quotients.scale, quotients.reciprocal = w, scale, reciprocal
+        return quotients
 
     def of(self, x: Reg) -> Reg:
         """`x` divided by it."""
@@ -76,7 +84,8 @@ def lu(a: Matrix, pivots: Matrix, order: Matrix) -> None:
     in the product of the factors."""
     w, size = a.w, min(a.rows, a.columns)
 
-    def step(k: Index) -> None:
+    def step(k: Index, rest: list[Index]) -> None:
+        """Find the pivot of column k, and eliminate it from the `rest` of a panel."""
         after = moved(w, k, 1)
 
         def search(i: Index, carried: list[Reg]) -> list[Reg]:
@@ -91,14 +100,22 @@ def lu(a: Matrix, pivots: Matrix, order: Matrix) -> None:
         order.swap_rows(k, row)
         # where a pivot is zero, so is all below it, and stays
         divide = Quotients(w, _nonzero(w, w.bitcast(best, a.dtype)), a[k, k])
+        beside = [a[k, j] for j in rest]
 
-        def factor(i: Index) -> Reg:
-            a[i, k] = divide.of(a[i, k])
-            return a[i, k]
+        def eliminate(i: Index) -> None:
+            a[i, k] = factor = divide.of(a[i, k])
+            for j, value in zip(rest, beside, strict=True):
+                a[i, j] = w.fma(w.neg(factor), value, a[i, j])
 
-        a.subtract_products(after, factor, lambda j: a[k, j])
+        a.each(after, a.rows, eliminate)
 
-    a.each(0, size, step)
+    def panel(first: Index, width: int) -> None:
+        columns = [moved(w, first, number) for number in range(width)]
+        for number, k in enumerate(columns):
+            step(k, columns[number + 1 :])
+        a.subtract_panel(first, width)
+
+    a.each_panel(size, panel)
 
 
 def cofactors(a: Matrix, x: Matrix) -> None:
@@ -270,39 +287,37 @@ def number_of(a: Matrix, index: Index) -> Reg:
 def solve_triangular(a: Matrix, b: Matrix, *, lower: bool, transposed: bool, unit: bool) -> None:
     """The solution x of ``a @ x = b``, or with `transposed` of ``a.T @ x = b``, in place of `b`. Of `a` the
     `lower` or the upper triangle is read, with `unit` without its diagonal, which counts as ones."""
-    w, size = a.w, a.rows
-    quotients: dict[Index, Quotients] = {}
+    w, size, forward = a.w, a.rows, lower != transposed
 
-    def eliminate(k: Index, rows: tuple[Index, Index], columns: tuple[int, int]) -> None:
-        """Solve for row k of some columns of `b`, and take it out of `rows`."""
-        if not unit:
-            divide = quotients.get(k) or Quotients(w, a[k, k])
-            if isinstance(k, int):
-                quotients[k] = divide
+    def diagonal(k: Index) -> Sequence[Reg]:
+        divide = Quotients(w, a[k, k])
+        return divide.scale, divide.reciprocal
 
-            def scale(j: Index) -> None:
-                b[k, j] = divide.of(b[k, j])
+    kept = None if unit else a.kept(2, diagonal)
 
-            b.each(*columns, scale)
+    def block(columns: list[Index]) -> None:
+        """Solve for some columns, row by row: sums of products are in registers."""
 
-        def row(i: Index) -> None:
-            factor = w.neg(a[k, i] if transposed else a[i, k])
+        def row(number: Index) -> None:
+            i = number if forward else _from_the_end(w, size, number)
 
-            def element(j: Index) -> None:
-                b[i, j] = w.fma(factor, b[k, j], b[i, j])
+            def subtract(number: Index, sums: list[Reg]) -> list[Reg]:
+                k = number if forward else _from_the_end(w, size, number)
+                factor = w.neg(a[k, i] if transposed else a[i, k])
+                return [w.fma(factor, b[k, j], value) for j, value in zip(columns, sums, strict=True)]
 
-            b.each(*columns, element)
+            sums = b.fold(0, number, [w.splat(b[i, j], b.lanes) for j in columns], subtract)
+            divide = None if kept is None else Quotients.of_parts(w, *kept(i))
+            for j, value in zip(columns, sums, strict=True):
+                b[i, j] = value if divide is None else divide.of(value)
 
-        b.each(*rows, row)
+        b.each(0, size, row)
 
-    def solve(columns: tuple[int, int]) -> None:
-        if lower != transposed:
-            b.each(0, size, lambda k: eliminate(k, (moved(w, k, 1), size), columns))
-        else:
-            b.downward(size, lambda k: eliminate(k, (0, k), columns))
+    b.each_block(block)
 
-    for columns in b.column_blocks():
-        solve(columns)
+
+def _from_the_end(w: FunctionWriter, size: int, number: Index) -> Index:
+    return size - 1 - number if isinstance(number, int) else w.sub(size - 1, number)
 
 
 def zero_on_diagonal(a: Matrix) -> Reg:

@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from ...llvm.emitter import Reg
 from ...llvm.loops import FunctionWriter
 from ...llvm.transpose import is_record, joined, separated, turned
-from .matrices import RegisterMatrix, ScratchMatrix
+from .matrices import RegisterMatrix
+from .scratch_matrix import ScratchMatrix
 
 
 def load_group(w: FunctionWriter, pointer: str, matrix: ScratchMatrix) -> None:

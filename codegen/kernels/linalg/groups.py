@@ -21,7 +21,9 @@ from ..indexing.blocks import STATUS_BYTES, note, status_of
 from ..kernel import Kernel, signature
 from ..parallel_for import context_of, run_tasks, task_function, tasks_at_a_time
 from .batches import load_group, registers_of_group, store_group, store_registers
-from .matrices import Matrix, RegisterMatrix, ScratchMatrix, Storage
+from .matrices import Matrix, RegisterMatrix
+from .scratch_matrix import ScratchMatrix
+from .storage import Storage
 
 
 @record

@@ -14,9 +14,10 @@ from ..kernel import Kernel, empty_kernel
 from ..lapack.lowering import lapack_kernel, lapack_workspace
 from ..lowering import Lowering, LoweringContext
 from .groups import BatchPart, GroupKernel
-from .matrices import Matrix, Storage
+from .matrices import Matrix
 from .operations import OPERATIONS, Outcome, message
 from .permutations import permutation_kernel
+from .storage import Storage
 
 
 def linalg_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel | None:

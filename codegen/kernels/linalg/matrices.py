@@ -1,7 +1,7 @@
 """Matrices whose elements are vectors with a lane for each matrix of a group.
 
 Algorithms are written once, over `Matrix`: in registers loops are unrolled and indices are numbers, in
-scratch memory loops stay loops and indices are registers.
+scratch memory loops stay loops and indices are registers (`scratch_matrix`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from ...llvm.emitter import Reg, constant
+from ...llvm.emitter import Reg
 from ...llvm.loops import FunctionWriter
 
 #: A row or a column: a number where loops are unrolled.
@@ -66,6 +66,15 @@ class Matrix(abc.ABC):
         computed."""
 
     @abc.abstractmethod
+    def each_panel(self, count: int, body: Callable[[Index, int], None]) -> None:
+        """``body(first, width)`` for panels of the first `count` columns, which are eliminated together: in
+        registers one, in memory some, so that what is right of them is read and written once for all."""
+
+    @abc.abstractmethod
+    def subtract_panel(self, first: Index, width: int) -> None:
+        """Eliminate a panel of `width` columns, whose factors are there, from all columns right of it."""
+
+    @abc.abstractmethod
     def swap_rows(self, row: Index, other: Reg) -> None:
         """Swap `row` with the row `other` (an integer for each lane), which is not above it."""
 
@@ -74,9 +83,14 @@ class Matrix(abc.ABC):
         """The same with columns."""
 
     @abc.abstractmethod
-    def column_blocks(self) -> list[tuple[int, int]]:
-        """First columns and stops of what is best worked on together: in registers one column at a time,
-        since code that goes over all of a matrix again and again keeps its elements in memory."""
+    def each_block(self, body: Callable[[list[Index]], None]) -> None:
+        """``body(columns)`` for the columns that are best worked on together: in registers one at a time,
+        since code that goes over all of a matrix again and again keeps its elements in memory; in memory as
+        many as there are sums in registers, so that a line of another matrix is read once for all of them."""
+
+    @abc.abstractmethod
+    def kept(self, count: int, values: Callable[[Index], Sequence[Reg]]) -> Callable[[Index], Sequence[Reg]]:
+        """The `values` of each row, `count` of them, computed once."""
 
     def each(self, first: Index, stop: Index, body: Callable[[Index], None]) -> None:
         """``body(index)`` for the indices from `first` to `stop`."""
@@ -153,8 +167,12 @@ class RegisterMatrix(Matrix):
             state = list(body(index, state))
         return state
 
-    def column_blocks(self) -> list[tuple[int, int]]:
-        return [(column, column + 1) for column in range(self.columns)]
+    def each_block(self, body: Callable[[list[Index]], None]) -> None:
+        for column in range(self.columns):
+            body([column])
+
+    def kept(self, count: int, values: Callable[[Index], Sequence[Reg]]) -> Callable[[Index], Sequence[Reg]]:
+        return functools.cache(values)
 
     def reordered(self, order: Matrix, *, inverse: bool) -> Matrix:
         w, numbers = self.w, range(self.rows)
@@ -187,6 +205,15 @@ class RegisterMatrix(Matrix):
         for number in range(first, self.columns):
             self._waiting[number].append(functools.partial(step, number))
 
+    def each_panel(self, count: int, body: Callable[[Index, int], None]) -> None:
+        for column in range(count):
+            body(column, 1)
+
+    def subtract_panel(self, first: Index, width: int) -> None:
+        assert isinstance(first, int)
+        assert width == 1
+        self.subtract_products(first + 1, lambda i: self[i, first], lambda j: self[first, j])
+
     def swap_rows(self, row: Index, other: Reg) -> None:
         """By selects: each row below takes the old row where it is the `other`."""
         assert isinstance(row, int)
@@ -209,147 +236,3 @@ class RegisterMatrix(Matrix):
 
     def _transposed(self) -> list[list[Reg]]:
         return [list(line) for line in zip(*self.elements, strict=True)]
-
-
-class ScratchMatrix(Matrix):
-    """A matrix in memory on the stack."""
-
-    def __init__(self, w: FunctionWriter, rows: int, columns: int, dtype: str, lanes: int) -> None:
-        super().__init__(w, rows, columns, dtype, lanes)
-        self.pointer = w.slot(dtype, rows * columns * lanes)
-
-    def place(self, row: Index, column: Index) -> str:
-        """The pointer to an element's first lane."""
-        w = self.w
-        flat = w.add(_register(w.mul(_register(row), self.columns)), column)
-        return w.offset(self.pointer, self.dtype, w.mul(flat, self.lanes))
-
-    def __getitem__(self, place: tuple[Index, Index]) -> Reg:
-        return self.w.load(self.place(*place), self.dtype, self.lanes)
-
-    def __setitem__(self, place: tuple[Index, Index], value: Reg) -> None:
-        self.w.store(self.w.splat(value, self.lanes), self.place(*place))
-
-    def fold(
-        self,
-        first: Index,
-        stop: Index,
-        carried: Sequence[Reg],
-        body: Callable[[Index, list[Reg]], Sequence[Reg]],
-    ) -> list[Reg]:
-        return self.w.loop(first, stop, 1, body, carried)
-
-    def column_blocks(self) -> list[tuple[int, int]]:
-        return [(0, self.columns)]
-
-    def reordered(self, order: Matrix, *, inverse: bool) -> Matrix:
-        w, result = self.w, ScratchMatrix(self.w, self.rows, self.columns, self.dtype, self.lanes)
-
-        def row(i: Index) -> None:
-            numbers = order[i, 0]
-            sources = []
-            targets = []
-            for lane in range(self.lanes):
-                # what came from outside may be anything
-                number = w.min(w.cast(w.cast(w.extract(numbers, lane), "i64"), "u64"), self.rows - 1)
-                rows = _register(i), w.cast(number, "i64")
-                source, target = reversed(rows) if not inverse else rows
-                sources.append(w.offset(self._row(source), self.dtype, lane))
-                targets.append(w.offset(result._row(target), self.dtype, lane))
-
-            def element(column: Index) -> None:
-                at = w.mul(_register(column), self.lanes)
-                for source, target in zip(sources, targets, strict=True):
-                    w.store(
-                        w.load(w.offset(source, self.dtype, at), self.dtype), w.offset(target, self.dtype, at)
-                    )
-
-            self.each(0, self.columns, element)
-
-        self.each(0, self.rows, row)
-        return result
-
-    def subtract_products(
-        self,
-        first: Index,
-        left: Callable[[Index], Reg],
-        right: Callable[[Index], Reg],
-        *,
-        lower: bool = False,
-    ) -> None:
-        w = self.w
-
-        def row(i: Index) -> None:
-            factor = w.neg(left(i))
-
-            def element(j: Index) -> None:
-                self[i, j] = w.fma(factor, right(j), self[i, j])
-
-            self.each(first, moved(w, i, 1) if lower else self.columns, element)
-
-        self.each(first, self.rows, row)
-
-    def _row(self, row: Reg) -> str:
-        """The pointer to the first element of `row`."""
-        return self.w.offset(self.pointer, self.dtype, self.w.mul(row, self.columns * self.lanes))
-
-    def swap_rows(self, row: Index, other: Reg) -> None:
-        self._swap(row, other, self.columns, (self.columns, 1))
-
-    def swap_columns(self, column: Index, other: Reg) -> None:
-        self._swap(column, other, self.rows, (1, self.columns))
-
-    def _swap(self, line: Index, other: Reg, count: int, strides: tuple[int, int]) -> None:
-        """Swap two lines of `count` elements lane by lane; `strides` are those of lines, and of elements."""
-        w, between, along = self.w, strides[0] * self.lanes, strides[1] * self.lanes
-        first = w.offset(self.pointer, self.dtype, w.mul(_register(line), between))
-        others = [
-            w.offset(
-                self.pointer,
-                self.dtype,
-                w.add(w.mul(w.cast(w.extract(other, lane), "i64"), between), lane),
-            )
-            for lane in range(self.lanes)
-        ]
-
-        def swap(number: Reg, _: list[Reg]) -> Sequence[Reg]:
-            at = w.mul(number, along)
-            for lane, pointer in enumerate(others):
-                places = [w.offset(first, self.dtype, w.add(at, lane)), w.offset(pointer, self.dtype, at)]
-                values = [w.load(place, self.dtype) for place in places]
-                for place, value in zip(places, reversed(values), strict=True):
-                    w.store(value, place)
-            return ()
-
-        w.loop(0, count, 1, swap)
-
-
-class Storage:
-    """Where the matrices of a computation are: in registers, or in memory on the stack."""
-
-    def __init__(self, w: FunctionWriter, lanes: int, *, in_registers: bool) -> None:
-        self.w, self.lanes, self.in_registers = w, lanes, in_registers
-
-    def matrix(self, rows: int, columns: int, dtype: str) -> Matrix:
-        """A matrix to work in, whose elements are yet to be set."""
-        if self.in_registers:
-            return RegisterMatrix(self.w, [[constant(0, dtype, self.lanes)] * columns for _ in range(rows)])
-        return ScratchMatrix(self.w, rows, columns, dtype, self.lanes)
-
-    def cast(self, x: Matrix, dtype: str) -> Matrix:
-        """The matrix of integers `x` with elements of `dtype`."""
-        return x if x.dtype == dtype else self.mapped(x, dtype, lambda element: self.w.cast(element, dtype))
-
-    def mapped(self, x: Matrix, dtype: str, function: Callable[[Reg], Reg]) -> Matrix:
-        """The matrix of what `function` makes of the elements of `x`, of `dtype`."""
-        result = self.matrix(x.rows, x.columns, dtype)
-
-        def element(i: Index, j: Index) -> None:
-            result[i, j] = function(x[i, j])
-
-        x.each(0, x.rows, lambda i: x.each(0, x.columns, lambda j: element(i, j)))
-        return result
-
-
-def _register(index: Index) -> Reg:
-    return index if isinstance(index, Reg) else Reg(str(index), "i64")
