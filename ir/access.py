@@ -7,6 +7,7 @@ from the value's index space to the source's. Fusion and codegen both read opera
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping
 
 from .graph import Instruction, Value
@@ -61,3 +62,26 @@ def element_strides(access: Access, strides: Shape, rank: int) -> tuple[tuple[in
         if axis is not None:
             result[axis] += step * stride
     return tuple(result), offset
+
+
+def counter_strides(instruction: Instruction, defs: Mapping[Value, Instruction]) -> tuple[int, ...] | None:
+    """By how much the elements of an iota, or of a reshape that cuts the axis of one, grow along each axis;
+    None for anything else, and where a reshape merges that axis with others."""
+    if instruction.op.name == "iota":
+        counted: int = instruction.attrs["axis"]
+        return tuple([int(axis == counted) for axis in range(len(instruction.result.shape))])
+    if instruction.op.name != "reshape":
+        return None
+    inner = defs.get(instruction.operands[0])
+    if inner is None or inner.op.name != "iota" or inner.result.type.size == 0:
+        return None
+    shape, axis = inner.result.shape, inner.attrs["axis"]
+    behind, whole = math.prod(shape[axis + 1 :]), math.prod(shape[axis:])
+    result: list[int] = []
+    size = 1
+    cuts = {1}
+    for extent in reversed(instruction.result.shape):
+        result.append(size // behind if behind <= size < whole and extent > 1 else 0)
+        size *= extent
+        cuts.add(size)
+    return tuple(reversed(result)) if {behind, whole} <= cuts else None

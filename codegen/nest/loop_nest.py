@@ -163,6 +163,8 @@ class Nest:
     #: Full-level values kept in scratch, with where.
     kept: dict[Value, Memory] = field(default_factory=dict)
     scratch_sizes: list[tuple[str, int]] = field(default_factory=list)
+    #: Whether the values of a short row stay in registers from one stage to the next.
+    in_registers: bool = False
     #: Estimated cycles of the whole nest on one thread.
     cycles: float = 0.0
     #: Bytes read and written.
@@ -188,6 +190,14 @@ class Nest:
         if self.row_lanes:
             return len(self.sizes) - 1
         return self.parallel - 1 if self.parallel else None
+
+    @property
+    def has_short_rows(self) -> bool:
+        """Whether a row's vectors are written one after the other, without a loop."""
+        if not self.row_lanes or self.split is not None or len(self.sizes) != self.parallel + 1:
+            return False
+        groups, rest = divmod(self.sizes[-1], self.lanes * self.unroll)
+        return groups <= 1 and rest < 2 * self.lanes
 
     @property
     def folded_alone(self) -> frozenset[Value]:
@@ -226,6 +236,8 @@ class Nest:
             if limited:
                 self.unroll = most
             return limited
+        if self.in_registers:
+            return False
         folds = [member for member in self.members if member.is_reduction]
         folding = {member.stage for member in folds}
         return (most == 1 and any(member.in_any_order for member in folds)) or (
@@ -253,6 +265,8 @@ class Nest:
             head += f", in {self.split.chunks} chunks of {self.split.size}"
         if self.moments:
             head += ", stage 1 with stage 0"
+        if self.in_registers:
+            head += ", rows in registers"
         if self.across is not None and self.across.chunks > 1:
             head += f", in {self.across.chunks} chunks of {self.across.size} rows"
         lines: list[tuple[str, Instruction | None]] = [(head, None)]

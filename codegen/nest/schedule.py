@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from ...ir.access import compose, element_strides, resolve
+from ...ir.access import compose, counter_strides, element_strides, resolve
 from ...ir.dtypes import SHORT_NAME
 from ...ir.graph import Function, Instruction, Value
 from ...ir.machine import machine
@@ -191,10 +191,9 @@ class _Scheduler:
             return NestConstant(definition.attrs["value"], dtype)
         if definition.op.kind is Kind.UPDATE:
             return self._window(definition, access, shape, row=row)
-        axis = definition.attrs["axis"]
-        counting = Access(tuple(dim if i == axis else (None, 0, 0) for i, dim in enumerate(access.dims)))
-        ones = tuple(1 if i == axis else 0 for i in range(len(source.shape)))
-        strides, offset = element_strides(counting, ones, len(shape))
+        counted = counter_strides(definition, self.defs)
+        assert counted is not None
+        strides, offset = element_strides(access, counted, len(shape))
         return Memory(None, dtype, self._spread(strides, shape, row=row), offset)
 
     def _window(self, update: Instruction, access: Access, shape: Shape, *, row: bool) -> Leaf:

@@ -33,7 +33,7 @@ def fold_groups(
     """What `plan` folds from `first` to `stop`, which are whole groups, into `state`."""
     nest, folds = writer.nest, plan.folds
     copies = nest.unroll
-    if copies > nest.copies:
+    if copies > nest.copies and not nest.in_registers:
         if all(member.in_any_order for member in folds):
             copies = nest.copies
         elif body_cost(plan.members) > SHORT_BODY:

@@ -54,6 +54,8 @@ class RowValues:
         self.near: dict[Value, Reg] = {}
         #: Of what elements are divided by.
         self.divisors: dict[Leaf | Value, Divisor] = {}
+        #: What is known of each vector of a row in registers, in the order in which they are written.
+        self.vectors: list[dict[Value, Reg]] = []
 
 
 class ElementPass:
@@ -69,6 +71,8 @@ class ElementPass:
         #: By the write of the first of neighbouring columns, those of all of them.
         self.neighbours = neighbouring_writes(writer.nest, writes)
         self.keeps = keeps
+        #: How many vectors were written.
+        self.vectors = 0
         self.ahead = writer.ahead[stage - 1 : stage] if stage else ()
         self.row_values: list[Value] = []
         #: Sums of squares of distances from numbers near the mean of what is folded to one of `folds`. They
@@ -99,7 +103,8 @@ class ElementPass:
         self.divided_by = divisors(self.members) & set(self.row_values)
 
     def _reads_back(self, member: Member) -> bool:
-        return member.stage < self.stage and member.value in self.writer.reload
+        writer = self.writer
+        return not writer.nest.in_registers and member.stage < self.stage and member.value in writer.reload
 
     def run(
         self,
@@ -113,7 +118,7 @@ class ElementPass:
     ) -> list[Reg]:
         """Write the code of one vector; returns the accumulators after it."""
         writer, w = self.writer, self.writer.w
-        values: dict[Value, Reg] = {}
+        values = self._vector(row)
         leaves: dict[Leaf, Reg] = {}
 
         def read(source: Leaf | Value) -> Reg:
@@ -134,6 +139,8 @@ class ElementPass:
             return leaves[source]
 
         for member in self.members:
+            if member.value in values:
+                continue
             w.for_ops(member.instruction.origins)
             if self._reads_back(member):
                 values[member.value] = self._back(member.value, places, copy, mask)
@@ -178,6 +185,15 @@ class ElementPass:
             out.append(w.add(accumulator, distances[total]))
         w.for_ops(())
         return out
+
+    def _vector(self, row: RowValues) -> dict[Value, Reg]:
+        """What earlier stages computed of the next vector, if that stays in registers."""
+        if not self.writer.nest.in_registers:
+            return {}
+        if self.vectors == len(row.vectors):
+            row.vectors.append({})
+        self.vectors += 1
+        return row.vectors[self.vectors - 1]
 
     def _computed(self, member: Member, operands: list[Reg], row: RowValues) -> Reg:
         if is_division(member):

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
-from ...access import compose, identity, resolve, view_access
+from ...access import compose, counter_strides, identity, resolve, view_access
 from ...graph import Instruction, Value
 from ...registry import Access, Kind
 
@@ -80,7 +80,7 @@ def is_inline(instruction: Instruction | None, defs: Definitions) -> bool:
         return False
     if instruction.op.name in ("full", "iota") or view_access(instruction) is not None:
         return True
-    return is_window(instruction, defs)
+    return counter_strides(instruction, defs) is not None or is_window(instruction, defs)
 
 
 def is_window(instruction: Instruction, defs: Definitions) -> bool:
@@ -93,7 +93,7 @@ def is_window(instruction: Instruction, defs: Definitions) -> bool:
     around, inside = (defs.get(resolve(operand, defs)[0]) for operand in instruction.operands)
     if around is None or around.op.name != "full" or str(around.attrs["value"]) not in _ZEROS:
         return False
-    return inside is None or (inside.op.name != "iota" and not is_window(inside, defs))
+    return inside is None or (counter_strides(inside, defs) is None and not is_window(inside, defs))
 
 
 def parts_of(instruction: Instruction, defs: Definitions) -> tuple[Value, ...]:

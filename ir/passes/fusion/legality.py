@@ -23,7 +23,7 @@ from ...records import record
 from ...registry import Kind
 from ...types import Shape
 from .groups import ACROSS, Coordinates, Unit, Units, domain_of, kept, reads_own_element
-from .inlining import Reads, is_computed, parts_of
+from .inlining import MOST_COLUMNS, Reads, is_computed, parts_of
 from .reasons import (
     CYCLE,
     FAR_COLUMNS,
@@ -250,9 +250,11 @@ def fold_across(
 
 def passes_are_long(domain: Shape, axes: tuple[int, ...] | None, dtype: np.dtype[Any]) -> bool:
     """Whether a row is too long to be passed over a second time. Few columns are not: they are walked side by
-    side, whole rows of memory at a time, and reading them again costs less than a result between does."""
+    side, whole rows of memory at a time, and reading them again costs less than a result between does. But
+    so few that they fill no vector are: a map after the reduction has its lanes along the rows."""
     outer = [axis for axis, size in enumerate(domain) if size != 1 and axis not in (axes or ())]
     columns = math.prod(domain[axis] for axis in outer)
+    nbytes = math.prod(domain[axis] for axis in axes or ()) * dtype.itemsize
     if outer and columns <= FEW_COLUMNS and outer[0] > max(axes or (0,)):
-        return False
-    return math.prod(domain[axis] for axis in axes or ()) * dtype.itemsize > long_row_bytes()
+        return columns <= MOST_COLUMNS and nbytes > machine().l1_bytes // 8
+    return nbytes > long_row_bytes()

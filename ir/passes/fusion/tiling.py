@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ...access import element_strides, resolve
+from ...access import counter_strides, element_strides, resolve
 from ...graph import Function, Instruction, Substitution, Value
 from ...machine import machine
 from ...ops.fusion import COLUMNS, EACH, READ, TILED
@@ -276,6 +276,8 @@ def _near(source: Value, access: Access, domain: Shape, line_axis: int, defs: De
     if definition is None:
         strides, _ = element_strides(access, contiguous_strides(source.shape), len(domain))
         return abs(strides[line_axis]) <= _NEAR
-    if definition.op.name == "iota":
-        return access.dims[definition.attrs["axis"]][0] in (None, line_axis)
+    counted = counter_strides(definition, defs)
+    if counted is not None:
+        steps, _ = element_strides(access, counted, len(domain))
+        return not any(step for axis, step in enumerate(steps) if axis != line_axis)
     return definition.op.name == "full"

@@ -24,7 +24,7 @@ import math
 from collections import Counter
 from typing import Final
 
-from ...access import resolve
+from ...access import counter_strides, resolve
 from ...builder import Builder
 from ...dtypes import BOOL
 from ...graph import Function, Instruction, Value
@@ -80,7 +80,7 @@ def _scaled(b: Builder, instruction: Instruction, defs: Definitions) -> Value | 
     for factor, other in (definition.operands, definition.operands[::-1]):
         number = constant_of(factor, defs)
         source = defs.get(resolve(other, defs)[0])
-        if source is not None and (source.op.name == "iota" or is_window(source, defs)):
+        if source is not None and (counter_strides(source, defs) is not None or is_window(source, defs)):
             continue  # not read through a window
         # minus zero is no zero of a pad, and infinity makes none of it
         if number is not None and 0 < number < math.inf:
@@ -159,7 +159,7 @@ class _Moved:
             elif constant_of(value, self.defs) is None:
                 definition = self.defs.get(value)
                 if definition is not None and (
-                    definition.op.name == "iota" or is_window(definition, self.defs)
+                    counter_strides(definition, self.defs) is not None or is_window(definition, self.defs)
                 ):
                     return False
                 leaves.add(value)

@@ -1,0 +1,46 @@
+"""What stages keep for later ones: in registers for rows of a few vectors, at each length around those."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tracejit.codegen.llvm.target import host
+from tracejit.codegen.nest.schedule import schedule
+from tracejit.ir.passes import run_passes
+
+from ...support import Array, function_of, interpret, native
+
+
+def _build(b: Any, x: Any) -> list[Any]:
+    """Three stages: what is kept of the first is read in the third, and so is what is kept of the second."""
+
+    def spread(row: Any) -> Any:
+        return b.broadcast(b.reshape(row, shape=(row.shape[0], 1)), shape=x.shape)
+
+    y = b.tanh(x)
+    z = b.exp(b.sub(y, spread(b.max(y, axes=(1,)))))
+    total = spread(b.sum(z, axes=(1,)))
+    return [b.mul(b.div(z, total), y), b.add(y, total)]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("length", [5, 6, 7, 8, 9, 13, 15, 16, 17, 23, 24, 31, 32, 33, 40, 48, 100])
+def test_rows_around_vectors(length: int, dtype: str) -> None:
+    x = np.random.default_rng(length).standard_normal((600, length)).astype(dtype)
+    function = function_of("rows", [x], _build)
+    rtol = 1e-5 if dtype == "f4" else 1e-13
+    results = native(function, [x])
+    for got, want in zip(results, interpret(function, [x]), strict=True):
+        np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol)
+
+
+def test_short_rows_are_in_registers_and_long_ones_in_scratch() -> None:
+    for length, in_registers in ((6, True), (16, True), (100, False)):
+        x: Array = np.ones((600, length))
+        (fusion,) = run_passes(function_of("rows", [x], _build)).body
+        nest = schedule(fusion.regions[0], fusion.attrs, "nest", host())
+        assert nest.in_registers == in_registers
+        assert bool(nest.kept) != in_registers
