@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import functools
 import importlib
 import math
@@ -18,6 +19,8 @@ from .control import python_control
 Array = np.ndarray[Any, Any]
 
 OURS: Final = "tracejit"
+#: Ours with `flush_denormals`: what JAX does always.
+FLUSHING: Final = "tracejit-flushing"
 COMPILED_TORCH: Final = "torch.compile"
 #: Every library, ours first, in the order of the tables.
 LIBRARIES: Final = (OURS, "jax", "torch", COMPILED_TORCH, "numba", "numpy")
@@ -112,6 +115,11 @@ def _tracejit() -> Library:
         settle=settle,
         vmap=tj.vmap,
     )
+
+
+def _flushing() -> Library:
+    ours = _tracejit()
+    return dataclasses.replace(ours, name=FLUSHING, jit=functools.partial(ours.jit, flush_denormals=True))
 
 
 def _power_series(a: Array) -> Array:
@@ -316,6 +324,7 @@ def _numba() -> Library:
 
 _LOADERS: Final = {
     OURS: _tracejit,
+    FLUSHING: _flushing,
     "jax": _jax,
     "numpy": _numpy,
     "torch": _torch,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -34,7 +36,12 @@ class Candidate:
 
     def as_dict(self) -> dict[str, Any]:
         """What a report keeps of it."""
-        return {**asdict(self), "source": self.source()}
+        return {**asdict(self), "source": self.source(), "key": self.key()}
+
+    def key(self) -> str:
+        """What the program is called where its numbers may change: in the file of reasons."""
+        text = json.dumps(asdict(self), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:10]
 
     def program(self, lib: Library) -> Function:
         """The function by a library."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,9 +32,14 @@ class Finding:
     #: Values that are not ours, and libraries that failed.
     wrong: list[str]
     failed: list[str]
+    #: Of which families programs were drawn, where not of all; and why the program is slow, if known.
+    families: list[str] = field(default_factory=list)
+    reason: str = ""
 
     @classmethod
-    def of(cls, seed: int, number: int, candidate: Candidate, outcome: Outcome) -> Finding:
+    def of(
+        cls, seed: int, number: int, candidate: Candidate, outcome: Outcome, families: Sequence[str] = ()
+    ) -> Finding:
         ratio = outcome.ratio
         return cls(
             seed,
@@ -45,11 +51,22 @@ class Finding:
             None if ratio is None else ratio.median,
             outcome.disagreements,
             outcome.failures,
+            list(families),
         )
 
     @property
     def is_slow(self) -> bool:
         return self.ratio is not None and self.ratio <= SLOW
+
+    @property
+    def is_cliff(self) -> bool:
+        """Whether a peer takes less than half our time: that needs a reason."""
+        return self.ratio is not None and self.ratio < 0.5
+
+    @property
+    def key(self) -> str:
+        """The program's name in the file of reasons; none in findings of former versions."""
+        return str(self.candidate.get("key", ""))
 
     @property
     def is_wrong(self) -> bool:
@@ -63,10 +80,12 @@ class Finding:
         )
         times = ", ".join(f"{name} {seconds * 1e6:.1f} us" for name, seconds in self.seconds.items())
         mode = "gradient of the sum of squares of it plus 0.3" if self.candidate["gradient"] else "value"
+        families = f" of {', '.join(self.families)}" if self.families else ""
         lines = [
-            f"### {self.candidate['family']}, seed {self.seed}, number {self.number}",
+            f"### {self.candidate['family']}, seed {self.seed}, number {self.number}{families}",
             "",
-            f"{mode}, {self.candidate['dtype']}; {arguments}; {times}",
+            f"{mode}, {self.candidate['dtype']}; {arguments}; {times}; program {self.key}",
+            *([f"\nReason: {self.reason}"] if self.reason else []),
             *self.wrong,
             *self.failed,
             "",
@@ -97,6 +116,11 @@ def append(path: Path, finding: Finding) -> None:
         file.write(json.dumps(asdict(finding)) + "\n")
 
 
+def with_reasons(findings: list[Finding], reasons: Mapping[str, str]) -> list[Finding]:
+    """The findings with the reasons that people wrote down, by program."""
+    return [replace(finding, reason=reasons.get(finding.key, finding.reason)) for finding in findings]
+
+
 def page(findings: list[Finding]) -> str:
     """A report: shares, means by family, and every program that is slow or wrong."""
     timed = [finding for finding in findings if finding.ratio is not None]
@@ -110,8 +134,13 @@ def page(findings: list[Finding]) -> str:
     slow = sorted([finding for finding in timed if finding.is_slow], key=lambda finding: finding.ratio or 0)
     wrong = [finding for finding in findings if finding.is_wrong]
     lines += ["", f"## Wrong: {len(wrong)}", "", *[finding.text() for finding in wrong]]
-    lines += [f"## Slower than the best peer by 1.3 times or more: {len(slow)}", ""]
-    lines += [finding.text() for finding in slow]
+    cliffs = [finding for finding in slow if finding.is_cliff]
+    unexplained = sum(not finding.reason for finding in cliffs)
+    count = f"{len(cliffs)}, without a reason {unexplained}"
+    lines += [f"## Slower than the best peer by more than 2 times: {count}"]
+    lines += ["", *[finding.text() for finding in cliffs]]
+    rest = slow[len(cliffs) :]
+    lines += [f"## Slower by 1.3 to 2 times: {len(rest)}", "", *[finding.text() for finding in rest]]
     return "\n".join(lines)
 
 

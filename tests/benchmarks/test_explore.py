@@ -12,7 +12,7 @@ from benchmarks.explore import findings
 from benchmarks.explore.candidate import Candidate
 from benchmarks.explore.families import FAMILIES, candidate_of, name_of, workload_named
 from benchmarks.explore.findings import Finding
-from benchmarks.libraries import leaves, load
+from benchmarks.libraries import FLUSHING, OURS, leaves, load
 from benchmarks.timing import Spread
 
 
@@ -78,8 +78,29 @@ def test_findings_are_kept_and_reported(tmp_path: Path) -> None:
     assert "3 programs; the best peer takes longer in 66.7 % of them, and 1.59 times as long" in page
     assert "| pairwise | 3 | 66.7 % | 1.59 | 0.50 |" in page
     assert "## Wrong: 1" in page
-    assert "## Slower than the best peer by 1.3 times or more: 1" in page
-    assert "number 1\n" in page.split("## Slower")[1]
+    assert "## Slower than the best peer by more than 2 times: 0, without a reason 0" in page
+    assert "## Slower by 1.3 to 2 times: 1" in page
+    assert "number 1\n" in page.split("## Slower")[2]
+
+
+def test_programs_of_less_than_half_the_speed_want_a_reason() -> None:
+    slow, explained = _finding(0, 0.3, []), _finding(1, 0.4, [])
+    assert slow.key != explained.key
+    page = findings.page(findings.with_reasons([slow, explained], {explained.key: "the machine's limit"}))
+    assert "more than 2 times: 2, without a reason 1" in page
+    assert "Reason: the machine's limit" in page
+
+
+def test_denormal_numbers_are_a_reason() -> None:
+    """What `explore` asks for: the same program with and without them."""
+    lines = ("def step(i, x):", "    return x * 0.9", "return control.fori_loop(0, 900, step, a0)")
+    workload = Candidate("decay", lines, (((5000,), "positive"),), "float32").workload("one")
+    ours, flushing = load(OURS), load(FLUSHING)
+    assert ours is not None
+    assert flushing is not None
+    kept, gone = [np.asarray(workload.function(lib)(*workload.arguments(lib))) for lib in (ours, flushing)]
+    assert kept.any()
+    assert not gone.any()
 
 
 def test_a_failure_of_ours_is_wrong_and_a_peers_is_not() -> None:
