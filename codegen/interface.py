@@ -177,6 +177,7 @@ ENTRY_OBJECTS: Final = (
 #: Offsets in CPython's objects; `runtime.native.capi` probes them.
 TYPE, SIZE, TUPLE_ITEMS, LIST_ITEMS, CELL_REF, BYTES_DATA = 8, 16, 24, 24, 16, 32
 SLICE_START, SLICE_STOP, SLICE_STEP = 16, 24, 32
+WEAK_REFERENT: Final = 16
 FUNCTION_CODE: Final = 48
 #: Offsets in PyArrayObject, and of the value in a PyFloatObject.
 ARRAY_DATA, ARRAY_NDIM, ARRAY_DIMS, ARRAY_BASE, ARRAY_DESCR, ARRAY_FLAGS = 16, 24, 32, 48, 56, 64
@@ -211,8 +212,8 @@ EAGER_LOOP: Final = (
 )  # fmt: skip
 #: The words of the table of what calls a builtin function of NumPy's: whether it is in use, which argument is
 #: the first operand and how many there are (0: all that follow), what the second argument is (`SECOND`), the
-#: callables, what makes the step of a view, and the name "pop".
-CALL_TABLE: Final = ("on", "first", "operands", "second", "kernel", "slow", "remember", "step", "pop")
+#: callables, what makes the step of a view, and what makes the list of a tensor's views shorter.
+CALL_TABLE: Final = ("on", "first", "operands", "second", "kernel", "slow", "remember", "step", "shorten")
 SECOND: Final = {"any": 0, "key": 1, "axis": 2, "matrix": 3, "shape": 4, "terms": 5}
 #: It takes fewer arguments.
 MOST_ARGUMENTS: Final = 8

@@ -30,6 +30,7 @@ from ..interface import (
     SLICE_STOP,
     TUPLE_ITEMS,
     TYPE,
+    WEAK_REFERENT,
 )
 
 
@@ -103,6 +104,7 @@ BOOLS: Final = Items("bool")
 
 TUPLE: Final = OBJECT.extended("tuple", {"size": (SIZE, "i64"), "items": (TUPLE_ITEMS, Inline(OBJECTS))})
 LIST: Final = OBJECT.extended("list", {"size": (SIZE, "i64"), "items": (LIST_ITEMS, OBJECTS)})
+WEAK_REFERENCE: Final = OBJECT.extended("weakref", {"referent": (WEAK_REFERENT, OBJECT)})
 FLOAT: Final = OBJECT.extended("float", {"value": (FLOAT_VALUE, "f64"), "bits": (FLOAT_VALUE, "i64")})
 COMPLEX: Final = OBJECT.extended("complex", {"value": (COMPLEX_VALUE, Inline(BYTES))})
 CELL: Final = OBJECT.extended("cell", {"content": (CELL_REF, OBJECT)})

@@ -13,6 +13,7 @@ import functools
 import importlib
 import sys
 import types
+import weakref
 from typing import Any, Final
 
 import numpy as np
@@ -39,6 +40,7 @@ from ...codegen.interface import (
     SLICE_STOP,
     TUPLE_ITEMS,
     TYPE,
+    WEAK_REFERENT,
 )
 from ...ir.dtypes import INEXACT
 from ...ir.records import record
@@ -157,6 +159,7 @@ def _containers_hold() -> bool:
     mark = object()
     cell = (lambda: mark).__closure__[0]  # type: ignore[index]
     pair, many, data, part = (mark, mark), [mark] * 3, b"8 bytes.", slice(1, mark, None)
+    weak = weakref.ref(_containers_hold)
     return (
         word(id(pair) + TYPE) == id(tuple)
         and word(id(pair) + SIZE) == 2
@@ -164,6 +167,7 @@ def _containers_hold() -> bool:
         and word(id(many) + SIZE) == 3
         and word((word(id(many) + LIST_ITEMS) or 0) + 16) == id(mark)
         and word(id(cell) + CELL_REF) == id(mark)
+        and word(id(weak) + WEAK_REFERENT) == id(_containers_hold)
         and [word(id(part) + at) for at in (SLICE_START, SLICE_STOP, SLICE_STEP)]
         == [id(1), id(mark), id(None)]
         and word(id(_containers_hold) + FUNCTION_CODE) == id(_containers_hold.__code__)

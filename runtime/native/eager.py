@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import platform
-import sys
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -40,7 +39,6 @@ _INTEGERS: Final = (BY_NAME["i64"], BY_NAME["i32"], BOOL)
 _TRUTHS: Final = (np.logical_and, np.logical_or, np.logical_xor)
 
 
-_POP: Final = sys.intern("pop")
 #: The first word of all tables.
 _ON: Final = EAGER_TABLE.index("on")
 assert CALL_TABLE.index("on") == JOIN_TABLE.index("on") == _ON
@@ -90,6 +88,7 @@ class NativeOps:
         operands: int = 1,
         second: str = "any",
         step: Callable[..., Any] | None = None,
+        shorten: Callable[[list[Any]], None] | None = None,
     ) -> NativeOp:
         """A function that calls `kernel` with the arrays of its arguments from `first` on, as many as
         `operands` says (0: all), which are Tensors or Python numbers, and with the others as they are, and
@@ -98,14 +97,17 @@ class NativeOps:
         ``slow(*arguments)`` is called for what does not suit it, and where `kernel` raises or returns None;
         ``remember(result, *arguments)`` where an operand requires a gradient and the result is floating. With
         a `step`, a result in the memory of the first argument becomes its view, by ``(step, second
-        argument)``: see `views`. `second` says what the second argument must be: see `eager_arguments`.
+        argument)``, and `shorten` is called with the list of its base's views where that is long: see
+        `views`. `second` says what the second argument must be: see `eager_arguments`.
         """
         words = {
             "on": 0, "first": first, "operands": operands, "second": SECOND[second], "kernel": id(kernel),
             "slow": id(slow), "remember": 0 if remember is None else id(remember),
-            "step": 0 if step is None else id(step), "pop": id(_POP),
+            "step": 0 if step is None else id(step), "shorten": 0 if shorten is None else id(shorten),
         }  # fmt: skip
-        return _bound(self._calling, [words[name] for name in CALL_TABLE], kernel, slow, remember, step)
+        return _bound(
+            self._calling, [words[name] for name in CALL_TABLE], kernel, slow, remember, step, shorten
+        )
 
     def make_join(
         self, slow: Callable[..., Any], remember: Callable[..., Any], *, stacking: bool

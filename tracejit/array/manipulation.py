@@ -6,8 +6,12 @@ The rest of NumPy's array manipulation is in ``joining``, ``rearranging``, ``dia
 from __future__ import annotations
 
 import functools
+import math
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Final
+
+import numpy as np
 
 from ..arguments.errors import named
 from ..arguments.plain_calls import plain_call_of
@@ -16,7 +20,7 @@ from ..eager.tensor import Tensor
 from ..eager.views import lies_in_order
 from ..ir.dtypes import as_dtype, is_complex
 from ..ir.errors import ArgumentError, AxisError, ShapeError
-from ..ir.registry import OPS
+from ..ir.registry import OPS, Attrs, Builtin
 from ..ir.types import (
     Shape,
     as_shape,
@@ -27,6 +31,7 @@ from ..ir.types import (
     remove_axes,
     resolve_reshape,
 )
+from ..tape.plans import Composite, Written
 from .indexing.access import getitem
 from .memory_order import axes_in_memory, in_memory_order
 from .operands import (
@@ -83,7 +88,7 @@ def _cast(x: Any, dtype: Any) -> Tensor:
     return converted(as_tensor(x), dtype, copy=True)
 
 
-_RESHAPE: Final = NativeCall(OPS["reshape"], _reshape)
+RESHAPE: Final = NativeCall(OPS["reshape"], _reshape)
 _TRANSPOSE: Final = NativeCall(OPS["transpose"], _transpose)
 _CAST: Final = NativeCall(OPS["cast"], _cast)
 
@@ -119,16 +124,31 @@ def reshape(x: Any, shape: Any, order: str = _ROWS, copy: bool | None = None) ->
     Raises ShapeError. Semantics: ``numpy.reshape``.
     """
     if order is _ROWS and copy is None:
-        return _RESHAPE.run(x, shape)  # type: ignore[no-any-return]
+        return RESHAPE.run(x, shape)  # type: ignore[no-any-return]
     return _in_order(x, shape, order, copy)
 
 
-def _raveled(x: Tensor) -> Tensor:
-    flat: Tensor = _RESHAPE.run(x, -1)
+def _ravel(x: Any, order: str) -> Tensor:
+    flat: Tensor = RESHAPE.run(x, -1)
     return flat if lies_in_order(flat) else run("copy", flat)
 
 
-@plain_call_of(Tensor, _raveled, "ravel")
+def _written_flat(types: Sequence[Any], attrs: Attrs) -> Written:
+    """All elements in a row as a reshape."""
+    flat = (math.prod(types[0][0]),)
+    return Written(OPS["reshape"], {"shape": flat}, flat, flat)
+
+
+_FLAT: Final = Composite("reshape", (OPS["reshape"],), _written_flat, Builtin(np.ndarray.ravel, ("order",)))
+_RAVEL: Final = NativeCall(_FLAT, _ravel)
+
+
+def raveled(x: Tensor) -> Tensor:
+    """The elements of `x` in row-major order."""
+    return _RAVEL.run(x, _ROWS)  # type: ignore[no-any-return]
+
+
+@plain_call_of(Tensor, raveled, "ravel")
 def ravel(x: Any, order: str = "C") -> Tensor:
     """The elements in row-major order along one axis; a view where they lie so in memory.
 
@@ -143,7 +163,7 @@ def ravel(x: Any, order: str = "C") -> Tensor:
     """
     if order != "C":
         x = _in_order(x, -1, order)
-    return _raveled(x if type(x) is Tensor else tensor_argument("ravel", x))
+    return raveled(x if type(x) is Tensor else tensor_argument("ravel", x))
 
 
 def flatten(x: Any, order: str = "C") -> Tensor:
@@ -266,7 +286,7 @@ def squeeze(x: Any, axis: Any = None, dim: Any = None) -> Tensor:
     x = tensor_argument("squeeze", x)
     axis = axis if dim is None else dim
     if axis is None:
-        return _RESHAPE.run(x, tuple([size for size in x.shape if size != 1]))  # type: ignore[no-any-return]
+        return RESHAPE.run(x, tuple([size for size in x.shape if size != 1]))  # type: ignore[no-any-return]
     if type(axis) is int and -x.ndim <= axis < x.ndim and x.shape[axis] == 1:
         return getitem(x, (*[slice(None)] * (axis % x.ndim), 0, Ellipsis))
     if x.ndim == 0 and type(axis) is int and axis in (0, -1):
@@ -274,7 +294,7 @@ def squeeze(x: Any, axis: Any = None, dim: Any = None) -> Tensor:
     axes = normalize_axes("squeeze", axis, x.ndim)
     if any(x.shape[axis] != 1 for axis in axes):
         raise ShapeError(f"squeeze: cannot remove axis {axis} of {x.shape}: its size is not 1")
-    return _RESHAPE.run(x, remove_axes(x.shape, axes))  # type: ignore[no-any-return]
+    return RESHAPE.run(x, remove_axes(x.shape, axes))  # type: ignore[no-any-return]
 
 
 def expand_dims(x: Any, axis: Any = None, dim: Any = None) -> Tensor:
@@ -297,7 +317,7 @@ def expand_dims(x: Any, axis: Any = None, dim: Any = None) -> Tensor:
     axes = normalize_axes("expand_dims", axis, x.ndim + count)
     sizes = iter(x.shape)
     shape = tuple([1 if place in axes else next(sizes) for place in range(x.ndim + count)])
-    return _RESHAPE.run(x, shape)  # type: ignore[no-any-return]
+    return RESHAPE.run(x, shape)  # type: ignore[no-any-return]
 
 
 def broadcast_to(x: Any, shape: Any) -> Tensor:

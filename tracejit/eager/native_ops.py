@@ -25,7 +25,7 @@ from ..ir.registry import OPS, Kind, Op
 from ..tape.plans import Composite, ops_of
 from ..tape.recording import recorder
 from .layout import entry_layout_of_tensors
-from .views import step_of
+from .views import forget_dead, step_of
 
 if TYPE_CHECKING:
     from ..runtime.native.eager import NativeOp, NativeOps
@@ -145,7 +145,8 @@ class NativeCall(_NativeFunction):
         first, operands = (len(builtin.arguments), 0) if params[0].startswith("*") else (0, len(params))
         return natives.make_call(
             self.function, slow, self.remember,
-            first=first, operands=operands, second=builtin.second, step=self.step,
+            first=first, operands=operands, second=builtin.second,
+            step=self.step, shorten=None if self.step is None else forget_dead,
         )  # fmt: skip
 
 

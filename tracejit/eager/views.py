@@ -1,7 +1,9 @@
 """Views: tensors that share memory know of each other.
 
 A view holds its base (the tensor at the root, never another view) and the steps that lead to it; a base
-holds weak references to its views. Whoever writes one of them in place brings the others up to date
+holds a list with the length at which it is made shorter, and weak references to its views. These have no
+callbacks, which would take longer than the view: those of views that died are replaced by the next view's,
+or are left out when the list is long. Whoever writes one of them in place brings the others up to date
 (`array.writing`); here the relation is made.
 """
 
@@ -23,6 +25,8 @@ from ..tape.plans import Composite
 from .tensor import Tensor
 
 _RESHAPE: Final = OPS["reshape"]
+#: A list of views is not made shorter before it is as long.
+_SHORT: Final = 64
 
 
 class ViewStep:
@@ -53,8 +57,8 @@ class DiagonalStep:
         return np.lib.stride_tricks.as_strided(first, diagonal.shape, diagonal.strides)
 
 
-#: A step as native code notes it: a function, and what to call it with before the shape of what it is a step
-#: from.
+#: A step as native code notes it, as two items behind the base: a function, and what to call it with before
+#: the shape of what it is a step from.
 NativeStep = tuple[Callable[[Any, Shape], ViewStep], Any]
 #: What leads from a tensor to a view of it.
 Step = ViewStep | DiagonalStep
@@ -90,15 +94,26 @@ def share(source: Tensor, view: Tensor, step: Step | NativeStep) -> None:
         source._version = [0]
     view._version = source._version
     aliases = source._aliases
-    base, chain = (aliases[0], (*aliases, step)) if type(aliases) is tuple else (source, (source, step))
+    noted = (step,) if isinstance(step, Step) else step
+    base, chain = (aliases[0], (*aliases, *noted)) if type(aliases) is tuple else (source, (source, *noted))
     if not STATE.recording and (source._requires_grad or (STATE.blocked and _reached(source))):
         chain = (*chain, UNRECORDED)
     view._aliases = chain
     views = base._aliases
     if views is None:
-        views = base._aliases = {}
-    # a view that dies takes itself out; it holds the base, so that no reference outlives the dict's use
-    views[weakref.ref(view, views.pop)] = None
+        views = base._aliases = [_SHORT]
+    elif len(views) > 1 and views[-1]() is None:
+        views.pop()  # mostly: a view that was used once
+    elif len(views) > views[0]:
+        forget_dead(views)
+    views.append(weakref.ref(view))
+
+
+def forget_dead(views: list[Any]) -> None:
+    """Shorten a base's list of views by those that died. As many views again are made until the next time, so
+    that this takes no more time than making them."""
+    alive = [view for view in views[1:] if view() is not None]
+    views[:] = [max(_SHORT, 2 * len(alive)), *alive]
 
 
 def _reached(source: Tensor) -> bool:
@@ -118,15 +133,25 @@ def _reached(source: Tensor) -> bool:
 
 def views_of(base: Tensor) -> list[Tensor]:
     """The views of `base` that are alive."""
-    if type(base._aliases) is not dict:
+    if type(base._aliases) is not list:
         return []
-    return [view for alias in list(base._aliases) if (view := alias()) is not None and _together(base, view)]
+    views = [alias() for alias in base._aliases[1:]]
+    return [view for view in views if view is not None and _together(base, view)]
 
 
 def chain_of(view: Tensor) -> tuple[Tensor, tuple[Step | NativeStep, ...]] | None:
     """The base of `view` and the steps from there, None for a tensor that is no view."""
     aliases = view._aliases
-    return (aliases[0], aliases[1:]) if type(aliases) is tuple and _together(aliases[0], view) else None
+    return (aliases[0], _steps(aliases)) if type(aliases) is tuple and _together(aliases[0], view) else None
+
+
+def _steps(aliases: tuple[Any, ...]) -> tuple[Step | NativeStep, ...]:
+    """The steps in what a view has noted: its base, then each step, or the two parts of a `NativeStep`."""
+    steps: list[Step | NativeStep] = []
+    parts = iter(aliases[1:])
+    for part in parts:
+        steps.append(part if isinstance(part, Step) else (part, next(parts)))
+    return tuple(steps)
 
 
 def are_views(x: Tensor, view: Tensor) -> bool:

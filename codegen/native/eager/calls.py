@@ -37,7 +37,7 @@ from .arguments import are_matrices, is_axis, is_axis_of_terms, is_key, is_shape
 from .views import in_memory_of, share
 
 CALL: Final = words(
-    "call table", CALL_TABLE, kernel=OBJECT, slow=OBJECT, remember=OBJECT, step=OBJECT, pop=OBJECT
+    "call table", CALL_TABLE, kernel=OBJECT, slow=OBJECT, remember=OBJECT, step=OBJECT, shorten=OBJECT
 )
 
 
@@ -53,7 +53,7 @@ def eager_call(f: NativeWriter, self: Annotated[Pointer, bytes_of(CALL)], args: 
         array = _result_of_kernel(f, table, values, nargs, slow)
         result = f.take(wrap(f, array), raised)
         with f.if_(f.not_(f.is_null(table["step"]))), f.if_(in_memory_of(f, array, args[0])):
-            raised.unless(share(f, args[0], result, table["step"], args[1], table["pop"]))
+            raised.unless(share(f, args[0], result, table["step"], args[1], table["shorten"]))
         descr = array["descr"]
         inexact = ("float32", "float64", "float16", "complex128", "complex64")
         floating = f.any_(*[f.is_object(descr, name) for name in inexact])

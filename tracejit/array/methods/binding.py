@@ -76,7 +76,16 @@ def _method_shape(sizes: tuple[Any, ...]) -> Any:
 @checks_itself
 def _reshape(x: Tensor, *shape: Any, order: str = "C", copy: bool | None = None) -> Tensor:
     """``reshape`` with the sizes one by one or as a tuple."""
-    return manipulation.reshape(x, shape[0] if len(shape) == 1 else _method_shape(shape), order, copy)
+    sizes = shape[0] if len(shape) == 1 else shape
+    if order == "C" and copy is None:
+        return manipulation.RESHAPE.run(x, sizes)  # type: ignore[no-any-return]
+    return manipulation.reshape(x, sizes, order, copy)
+
+
+@checks_itself
+def _ravel(x: Tensor, order: str = "C") -> Tensor:
+    """``ravel``, and no more than that for what is called mostly."""
+    return manipulation.raveled(x) if order == "C" else manipulation.ravel(x, order)
 
 
 @checks_itself
@@ -202,7 +211,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "searchsorted": sorting.searchsorted,
     "sort": _sort,
     "reshape": _reshape,
-    "ravel": manipulation.ravel,
+    "ravel": _ravel,
     "flatten": manipulation.flatten,
     "transpose": _transpose,
     "swapaxes": manipulation.swapaxes,
