@@ -25,6 +25,26 @@ _SCALARS = (bool, int, float, complex)
 _ELEMENTWISE = Kind.ELEMENTWISE
 
 
+#: What the type rules of ops without attributes said of operand types, by the identities of the rule and of
+#: the types, which are kept alive: comparing types takes longer than the rule.
+_KNOWN: dict[tuple[int, ...], tuple[Any, tuple[TensorType, ...], tuple[TensorType, ...]]] = {}
+_MOST_KNOWN = 1 << 12
+
+
+def _inferred(op: Op, types: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+    """What `op`, which has no attributes here, gives for operands of `types`."""
+    rule = op.infer
+    key = (id(rule), *map(id, types))
+    known = _KNOWN.get(key)
+    if known is not None:
+        return known[2]
+    inferred = rule(types, {})
+    if len(_KNOWN) >= _MOST_KNOWN:
+        _KNOWN.clear()
+    _KNOWN[key] = rule, types, inferred
+    return inferred
+
+
 class Builder(OpNamespace):
     """Appends instructions to the body of a Function under construction."""
 
@@ -67,8 +87,10 @@ class Builder(OpNamespace):
             raise TracejitError(f"{op.name}: expected a Value, got {wrong!r}") from None
         if op.regions is not None:
             inferred = op.regions.types(operand_types, attrs, regions)
-        else:
+        elif attrs:
             inferred = op.infer(operand_types, attrs)
+        else:
+            inferred = _inferred(op, operand_types)
         results = tuple([Value(type_) for type_ in inferred])
         self.write(Instruction(op, operands, attrs, results, self.location, regions))
         return results

@@ -15,6 +15,7 @@ from ..ir.registry import Kind
 from ..loops.reports import LoopReport
 from ..runtime.cache.store import CACHE
 from ..runtime.executable import Executable
+from ..runtime.step_copies import copies_at_steps
 from .paths import Paths, describe
 from .recompilation import Change, Reason, argument_names
 from .signatures import Signature, type_text
@@ -55,6 +56,7 @@ class ProgramReport:
         fallbacks: what the compiler failed on, and what was done instead: the texts of its warnings.
         flush_denormals: whether calls take denormal numbers for zero.
         rerolled: which traced operations repeat others so often that they are compiled as loops.
+        copies: what lines copy at each step of a loop, why, and what to write: (the user's line, text).
     """
 
     label: str
@@ -68,6 +70,7 @@ class ProgramReport:
     fallbacks: tuple[str, ...] = ()
     flush_denormals: bool = False
     rerolled: tuple[str, ...] = ()
+    copies: tuple[tuple[str, str], ...] = ()
 
 
 @record
@@ -273,6 +276,7 @@ def _program(label: str, executable: Executable, traced: dict[str, float]) -> Pr
         tuple(executable.fallbacks),
         executable.flush_denormals,
         tuple(map(str, rerolled_loops(executable.source))),
+        tuple([(str(copy.location or ""), copy.text) for copy in copies_at_steps(executable)]),
     )
 
 
@@ -358,6 +362,8 @@ def _program_lines(programs: Sequence[ProgramReport]) -> Iterator[str]:
             yield "      denormal numbers count as zero"
         for text in [*_counted(program.rerolled), *program.fallbacks]:
             yield from _wrapped(text)
+        for where, text in program.copies:
+            yield from _wrapped(f"{where}: {text}" if where else text)
         if not program.host_calls:
             yield "      everything is native code"
             continue

@@ -23,7 +23,7 @@ from typing import TypeAlias
 from ...effects import has_effect
 from ...graph import Function, Instruction
 from ...registry import Kind
-from .groups import ACROSS, Unit, Units
+from .groups import ACROSS, Unit, Units, whole
 from .horizontal_fusion import siblings
 from .inlining import Reads
 from .legality import Legality, Placement
@@ -81,11 +81,18 @@ class _Fusion:
             unit = self.units.get(self.reads.source(operand)[0])
             if unit is not None:
                 producers[unit.number] = unit
+        if len(producers) < 2:
+            return list(producers.values())
         return sorted(producers.values(), key=lambda unit: -unit.number)
 
     def _join(self, instruction: Instruction, producers: list[Unit]) -> Unit | None:
         """The group of `producers` that `instruction` joins, with others of them where they may be one."""
         legality = self.legality
+        if len(producers) == 1 and legality.goes_on(instruction, producers[0]):
+            (unit,) = producers
+            everything = whole(instruction.result.type.ndim)
+            unit.own[instruction] = unit.coordinates[instruction.result] = everything
+            return unit
         rows = [producer for producer in producers if producer.axes is not None]
         if sum(self._join_rows(unit, other) for unit in rows for other in producers):
             producers = self._producers(instruction)

@@ -3,6 +3,7 @@ depend on which."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from typing import Final, TypeAlias, TypeVar
 
@@ -76,6 +77,12 @@ class Unit:
         while unit.merged is not None:
             unit = unit.merged
         return unit
+
+
+@functools.lru_cache(maxsize=64)
+def whole(rank: int) -> Coordinates:
+    """The coordinates of an op at the full level of a domain of this rank."""
+    return tuple(range(rank))
 
 
 def domain_of(units: list[Unit]) -> tuple[Shape, tuple[int, ...] | None]:

@@ -16,13 +16,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...access import resolve
+from ...access import identity, resolve
 from ...graph import Instruction, Value
 from ...machine import machine
 from ...records import record
 from ...registry import Kind
 from ...types import Shape
-from .groups import ACROSS, Coordinates, Unit, Units, domain_of, kept, reads_own_element
+from .groups import ACROSS, Coordinates, Unit, Units, domain_of, kept, reads_own_element, whole
 from .inlining import MOST_COLUMNS, Reads, is_computed, parts_of
 from .reasons import (
     CYCLE,
@@ -60,6 +60,27 @@ class Legality:
         self.reads, self.units = reads, units
 
     # -- an instruction ---------------------------------------------------------------------------
+
+    def goes_on(self, instruction: Instruction, unit: Unit) -> bool:
+        """Whether `instruction`, which reads no other group, is one more op of the map `unit` at each
+        element's own place: what `join` says mostly, in a tenth of the time."""
+        domain = unit.domain
+        if (
+            unit.axes is not None
+            or instruction.op.kind is not Kind.ELEMENTWISE
+            or domain is None
+            or instruction.results[0].type.shape != domain
+            or len(unit.members) >= MAX_MEMBERS
+        ):
+            return False
+        in_place, everything = identity(len(domain)), whole(len(domain))
+        for operand in instruction.operands:
+            source, access = self.reads.source(operand)
+            if self.units.get(source) is unit and (
+                access is not in_place or unit.coordinates[source] != everything
+            ):
+                return False
+        return True
 
     def join(self, instruction: Instruction, unit: Unit, others: list[Unit]) -> Placement | Misfit:
         """Where `instruction`, which also reads `others`, would be in `unit`."""

@@ -58,7 +58,7 @@ def is_fusable(instruction: Instruction) -> bool:
     op = instruction.op
     if op.kind is Kind.ELEMENTWISE:
         return op.emit is not None and all(
-            operand.dtype.kind in op.emit_kinds for operand in instruction.operands
+            operand.type.dtype.kind in op.emit_kinds for operand in instruction.operands
         )
     return op.kind.traits.fusable
 

@@ -205,3 +205,55 @@ def test_operations_that_became_loops_again() -> None:
     assert "99 times the same 6 operations at test_explaining.py:" in explained
     (text,) = explained.signatures[0].programs[0].rerolled
     assert text in explained
+
+
+def _keeps_both(x: Any) -> Any:
+    return tj.fori_loop(0, 60, lambda i, pair: (pair[0].at[i].set(0.5), pair[0]), (x, x))
+
+
+def _keeps_old_until_read(x: Any) -> Any:
+    def step(i: Any, pair: Any) -> Any:
+        y, total = pair
+        new = y.at[i].set(total)
+        return new, total + (y[::-1] * new).sum()
+
+    return tj.fori_loop(0, 60, step, (x, 0.0))
+
+
+def _joins(x: Any) -> Any:
+    return tj.fori_loop(0, 60, lambda i, y: tj.concatenate([y[1:], y[:1] * 0.5]), x)
+
+
+def _trades_places(x: Any) -> Any:
+    return tj.fori_loop(0, 60, lambda i, pair: (pair[1].at[i].set(pair[0][i]), pair[0]), (x, x * 2))
+
+
+def _writes_in_place(x: Any) -> Any:
+    return tj.fori_loop(0, 60, lambda i, y: y.at[i].set(0.5 * y[i - 1]), x)
+
+
+@pytest.mark.parametrize(
+    ("f", "why"),
+    [
+        (_keeps_both, "the array that it writes to is read afterwards as it was before, or is kept"),
+        (_keeps_old_until_read, "the array that it writes to is read afterwards"),
+        (_joins, "joined arrays are one array in memory"),
+        (_trades_places, "the next step finds in another place of the loop's state"),
+        (_writes_in_place, ""),
+    ],
+)
+def test_copies_at_each_step_are_named_with_line_reason_and_remedy(f: Any, why: str) -> None:
+    jitted = tj.jit(f)
+    x = np.ones(100_000)
+    jitted(x)
+    explanation = jitted.explain()
+    copies = explanation.signatures[0].programs[0].copies
+    assert bool(copies) == bool(why)
+    profile = tj.profile(jitted, x)
+    assert ("This line copies" in profile.summary()) == bool(why)
+    if why:
+        where, text = next((where, text) for where, text in copies if why in text)
+        assert where.startswith("test_explaining.py:")
+        assert "This line copies f64[100000], 800 kB, at each of 60 steps, because" in text
+        assert "To save that, " in text
+        assert "This line copies f64[100000], 800 kB" in explanation

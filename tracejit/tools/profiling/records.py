@@ -90,6 +90,7 @@ class FunctionProfile:
         compile_milliseconds: what compiling it took while the profile ran, tracing not counted.
         nests: its kernels, in program order.
         fallbacks: what the compiler failed on, and what was done instead: the texts of its warnings.
+        copies: what lines copy at each step of a loop, why, and what to write.
     """
 
     name: str
@@ -100,6 +101,7 @@ class FunctionProfile:
     milliseconds: float = 0.0
     compile_milliseconds: float = 0.0
     fallbacks: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
 
     @property
     def kernel_milliseconds(self) -> float:

@@ -151,6 +151,7 @@ def summary(profile: Profile) -> str:
     lines.append(f"new bytes {profile.new_bytes}, peak bytes {profile.peak_bytes}")
     lines += [f"@{function.name}: {text}" for function in profile.functions for text in function.fallbacks]
     lines += [text for function in profile.functions for text in _denormals(function)]
+    lines += [f"@{function.name}: {text}" for function in profile.functions for text in function.copies]
     if profile.dropped:
         lines.append(f"{profile.dropped} events are not in the trace: there were too many")
     return "\n".join(lines)
@@ -220,6 +221,7 @@ def _function_dict(profile: FunctionProfile) -> dict[str, Any]:
         "bytes": profile.cost.bytes,
         "nests": [_nest_dict(nest) for nest in profile.nests],
         "fallbacks": list(profile.fallbacks),
+        "copies": list(profile.copies),
     }
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from ...codegen.kernels.lowerings import LOWERINGS
+from ...codegen.module.step_copies import copy_of
 from ...codegen.nest.loop_nest import Memory
 from ...ir.graph import Location
 from ...ir.ops.fusion import INTERPRETED
 from ...ir.records import field, record
-from ...ir.registry import Kind
 from .kernels import KernelRow, strided_reads
 from .roofline import Peaks
 
@@ -23,8 +23,6 @@ SMALL: Final = 2e-6
 TRANSCENDENTAL: Final = 12
 #: What denormal numbers slow down by less is left out.
 SLOWED: Final = 1.3
-#: Copies of fewer bytes at each step of a loop are not worth a word.
-LEAST_COPIED: Final = 1 << 15
 #: From this many times the floor on something is wrong.
 FAR: Final = 4.0
 
@@ -203,40 +201,12 @@ def _denormals(row: KernelRow) -> tuple[str, str, str]:
 def copy_in_loop(row: KernelRow, peaks: Peaks) -> tuple[str, str, str] | None:
     """The level, the title and the text about a kernel in a loop that copies much at each step; None about
     others."""
-    result, kind = row.instruction.results[0], row.instruction.op.kind
-    nbytes = result.type.nbytes
-    if nbytes < LEAST_COPIED or row.runs < 2:
-        return None
-    if row.nest is not None and not row.nest.members:
-        why = "what reads it needs it in another order than it has in memory"
-        remedy = "put it into that order once, before the loop"
-    elif kind is Kind.CONCAT:
-        why = "joined arrays are one array in memory"
-        remedy = "make the whole array before the loop, and write its parts with x.at[...].set(part)"
-    elif kind is Kind.GATHER:
-        why = "what an index array chooses is put side by side before anything reads it"
-        remedy = "choose single elements, as in x[rows, columns], or choose once, before the loop"
-    elif kind.traits.updates_operand:
-        # in place it takes what the elements that are written take
-        if (row.seconds or 0.0) / row.runs < nbytes / peaks.bytes_per_second(2 * nbytes):
-            return None
-        why = "the array that it writes to is read afterwards as it was before, or is kept"
-        remedy = "read what you need of the array first, and carry the written one alone"
-    else:
-        return None
-    return (
-        "bad",
-        f"Copies {_bytes(nbytes)} at each of {row.runs:,} steps",
-        f"This line copies {result.type}, {_bytes(nbytes)}, at each of {row.runs:,} steps, because {why}. "
-        f"To save that, {remedy}.",
-    )
-
-
-def _bytes(count: int) -> str:
-    for unit, scale in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if count >= scale:
-            return f"{count / scale:.3g} {unit}"
-    return f"{count} bytes"
+    instruction = row.instruction
+    nbytes = instruction.results[0].type.nbytes
+    # in place an update takes what the elements that are written take
+    in_place = (row.seconds or 0.0) / max(row.runs, 1) < nbytes / peaks.bytes_per_second(2 * nbytes)
+    copy = copy_of(instruction, row.runs, in_place=in_place) if row.runs > 1 else None
+    return ("bad", copy.title, copy.text) if copy is not None else None
 
 
 def _per_element(row: KernelRow, peaks: Peaks) -> float:
