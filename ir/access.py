@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from .graph import Instruction, Value
 from .registry import Access, Kind
-from .types import Shape
+from .types import Shape, contiguous_strides
 
 
 @functools.lru_cache(maxsize=64)
@@ -62,6 +62,20 @@ def element_strides(access: Access, strides: Shape, rank: int) -> tuple[tuple[in
         if axis is not None:
             result[axis] += step * stride
     return tuple(result), offset
+
+
+def start_in_memory(value: Value, defs: Mapping[Value, Instruction]) -> int:
+    """How many elements into the memory of what `value` is a view of it begins; 0 for what is no view.
+
+    *Requires*: the elements of `value` lie together.
+    """
+    start = 0
+    while (view := defs.get(value)) is not None and view.op.kind is Kind.VIEW:
+        (value,) = view.operands
+        access = view_access(view)
+        if access is not None:
+            start += element_strides(access, contiguous_strides(value.shape), len(view.result.shape))[1]
+    return start
 
 
 def counter_strides(instruction: Instruction, defs: Mapping[Value, Instruction]) -> tuple[int, ...] | None:

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from ...ir.access import resolve
+from ...ir.access import resolve, start_in_memory
 from ...ir.graph import Function, Instruction, Value
 from ...ir.machine import machine
 from ...ir.registry import Kind
@@ -218,7 +218,8 @@ class ModuleWriter(ExitWriter):
         return self.w.load_pointer(self.w.offset(f"%{place.kind}s", "ptr", place.index))
 
     def _pointer(self, value: Value) -> str:
-        return self._at(self.plan.places[value])
+        pointer, start = self._at(self.plan.places[value]), start_in_memory(value, self.defs)
+        return self.w.offset(pointer, "u8", start * value.dtype.itemsize) if start else pointer
 
     def _constant(self, instruction: Instruction) -> None:
         """A constant's elements as bytes in the module."""

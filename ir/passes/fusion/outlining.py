@@ -17,6 +17,7 @@ from ...graph import Function, Instruction, Substitution, Value
 from ...kinds import ViewReads
 from ...machine import machine
 from ...ops.fusion import FUSION
+from ...registry import Kind
 from ...types import contiguous_strides
 from .groups import Unit
 from .inlining import Reads, is_inline
@@ -25,7 +26,8 @@ from .inlining import Reads, is_inline
 def reads_strided(reader: Instruction, operand: Value, defs: dict[Value, Instruction]) -> bool:
     """Whether `reader` takes `operand` as a strided view of memory; see `ViewReads`."""
     views = reader.op.kind.traits.reads_views
-    if views is None:
+    in_loop = reader.op.kind in (Kind.SCAN, Kind.WHILE)
+    if views is None and not (in_loop and operand not in reader.operands[: reader.attrs["carries"]]):
         return False
     source, access = resolve(operand, defs)
     definition = defs.get(source)
@@ -34,6 +36,11 @@ def reads_strided(reader: Instruction, operand: Value, defs: dict[Value, Instruc
     if views is ViewReads.ANY:
         return True
     strides, _ = element_strides(access, contiguous_strides(source.shape), len(operand.shape))
+    if in_loop:  # a loop reads arrays that lie together: steps, or all but the first
+        own = contiguous_strides(operand.shape)
+        return all(
+            size == 1 or stride == by for size, stride, by in zip(operand.shape, strides, own, strict=True)
+        )
     if views is ViewReads.STRETCHES:
         row = operand.shape[-1] * operand.dtype.itemsize if operand.shape else 0
         return row >= machine().line_bytes and strides[-1] == 1 and min(strides) >= 0
