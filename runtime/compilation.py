@@ -37,7 +37,10 @@ class Compilation:
         fallbacks: what was compiled in a simpler way since the compiler failed on it, as texts of warnings;
             such code is not kept on disk.
         machine: what the code is for, the current one where this begins.
+        key: what the disk cache knows the code by, once it is there; None where it is not kept.
     """
+
+    key: str | None = None
 
     def __init__(self, source: Function, instrument: Instrument | None, donated: Collection[int]) -> None:
         self.source, self.instrument = source, instrument
@@ -87,12 +90,14 @@ class Compilation:
         code = None if key is None else load_code(key)
         if code is not None:
             self._lap("cache", start)
+            self.key = key
             calls = [HostCall(symbol, read_instruction(text)) for symbol, text in code.host_calls]
             return CompilationResult(code, calls, None, found=True)
         code, module, tier = self._compile()
         calls = module.host_calls if module is not None else []
         if self.fallbacks:
             key = None
+        self.key = key
         texts = [] if key is None else [instruction_text(call.instruction) for call in calls]
         if tier is BASELINE:
             shared = module if module is not None and not module.shortened else None

@@ -134,6 +134,11 @@ class Executable:
             _release(self._earlier)  # the arena that it keeps
 
     @property
+    def key(self) -> str | None:
+        """What the disk cache knows the machine code by, once it is there; None where it is not kept."""
+        return self._compilation.key
+
+    @property
     def optimized(self) -> Function:
         """After the passes before fusion."""
         return self._compilation.optimized

@@ -2,11 +2,12 @@
 
 That is the traced Function (by its content: ops, attributes, types and constants), and the `environment`: the
 versions and sources of tracejit, LLVM and NumPy, and the CPU. A Function that depends on more has no key: see
-`ir.content`.
+`ir.content`. Machines that installed the same packages have the same keys (`_Installed`).
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.util
 import os
@@ -47,9 +48,42 @@ def environment() -> str:
     )
 
 
+class _Installed:
+    """The files of a package as its installer recorded them (the RECORD of PyPA's specification of installed
+    projects): their digests are the same on every machine, while times are those of the installation.
+
+    A file that was changed since RECORD was written, or is not in it, is known by its size and time: a version
+    does not tell one checkout from the next. Whether it was changed says its ``st_ctime``, which the system
+    sets, and no program can.
+    """
+
+    def __init__(self, package: str) -> None:
+        root, name = os.path.split(os.path.realpath(package))
+        self._begin = len(root) + 1
+        self._digests: dict[str, str] = {}
+        self._written = -1
+        for entry in os.scandir(root):
+            if entry.name.startswith(f"{name}-") and entry.name.endswith(".dist-info"):
+                self._read(os.path.join(entry.path, "RECORD"))
+
+    def _read(self, record: str) -> None:
+        """Take the digests of sources and libraries from a RECORD, whose lines are ``path,digest,size``."""
+        with contextlib.suppress(OSError), open(record, encoding="utf-8") as file:
+            self._written = os.fstat(file.fileno()).st_ctime_ns
+            lines = [line.rsplit(",", 2) for line in file if ",sha" in line]
+            self._digests.update({path: digest for path, digest, _ in lines})
+
+    def identity(self, path: str, status: os.stat_result) -> str:
+        """What tells the content of the file at `path`, which has this `status`, from others."""
+        digest = self._digests.get(path[self._begin :].replace(os.sep, "/"))
+        if digest and status.st_ctime_ns <= self._written:
+            return digest
+        return f"{status.st_size} {status.st_mtime_ns}"
+
+
 def _sources(root: Path) -> Iterator[str]:
-    """Names, sizes and times of the sources that make code: a version alone does not tell one checkout from
-    the next."""
+    """Names and identities of the sources that make code."""
+    installed = _Installed(str(root))
     for folder in ("ir", "codegen", "runtime"):
         stack = [os.path.realpath(root / folder)]
         while stack:
@@ -57,8 +91,7 @@ def _sources(root: Path) -> Iterator[str]:
                 if entry.is_dir():
                     stack.append(entry.path)
                 elif entry.name.endswith(".py"):
-                    status = entry.stat()
-                    yield f"{entry.name} {status.st_size} {status.st_mtime_ns}"
+                    yield f"{entry.name} {installed.identity(entry.path, entry.stat())}"
 
 
 def _llvm() -> Iterator[str]:
@@ -66,10 +99,12 @@ def _llvm() -> Iterator[str]:
     spec = importlib.util.find_spec("llvmlite")
     root = Path(spec.origin or "").parent if spec is not None else Path()
     version = root / "_version.py"
+    if spec is None:
+        return
     yield version.read_text() if version.exists() else ""
-    for library in sorted((root / "binding").glob("*llvmlite.*")):
-        status = library.stat()
-        yield f"{library.name} {status.st_size} {status.st_mtime_ns}"
+    installed = _Installed(str(root))
+    for library in sorted(Path(os.path.realpath(root), "binding").glob("*llvmlite.*")):
+        yield f"{library.name} {installed.identity(str(library), library.stat())}"
 
 
 def _cpu() -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from ...codegen.interface import Library
 from ...codegen.tiers import BASELINE, OPTIMIZED, Tier
@@ -13,6 +13,14 @@ from ..native.loader import Unlinkable, load
 from ..tiers import BACKGROUND, tiers_are_on
 from .keys import environment, key_of
 from .store import CACHE
+
+#: Keys of the parts that this process has.
+_SUPPORT: Final[dict[str, None]] = {}
+
+
+def support_keys() -> tuple[str, ...]:
+    """What the disk cache knows the parts of the runtime by that this process has."""
+    return tuple(_SUPPORT)
 
 
 def link(image: bytes, exports: Sequence[str], imports: Mapping[str, int]) -> Library:
@@ -70,7 +78,9 @@ def support_image(name: str, *arguments: Any) -> bytes:
 
 
 def _key(name: str, parameters: object) -> str:
-    return key_of("support", name, repr(parameters), environment())
+    key = key_of("support", name, repr(parameters), environment())
+    _SUPPORT[key] = None
+    return key
 
 
 def _made(

@@ -97,7 +97,7 @@ def test_versions_are_told_apart(folder: Path, monkeypatch: pytest.MonkeyPatch) 
     assert executable().found
 
 
-def test_environment_knows_sources_and_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_environment_knows_sources(tmp_path: Path) -> None:
     for name in ("ir", "codegen", "runtime"):
         (tmp_path / name).mkdir()
     source = tmp_path / "ir" / "one.py"
@@ -105,6 +105,36 @@ def test_environment_knows_sources_and_settings(monkeypatch: pytest.MonkeyPatch,
     before = list(keys._sources(tmp_path))
     source.write_text("x = 22")
     assert list(keys._sources(tmp_path)) != before
+
+
+def installed(site: Path, digests: dict[str, str]) -> Path:
+    """A package that an installer wrote to `site`, with what it recorded; the time is its own."""
+    for folder in ("ir", "codegen", "runtime"):
+        (site / "package" / folder).mkdir(parents=True)
+    for name in ("a", "b"):
+        source = site / "package" / "ir" / f"{name}.py"
+        source.write_text(f"{name} = 1")
+        os.utime(source, (len(site.name), len(site.name)))
+    rows = [f"{path},{digest},5" for path, digest in digests.items()]
+    (site / "package-1.0.dist-info").mkdir()
+    (site / "package-1.0.dist-info" / "RECORD").write_text("\n".join([*rows, "other,,"]))
+    return site / "package"
+
+
+def test_machines_that_installed_the_same_have_the_same_keys(tmp_path: Path) -> None:
+    digests = {"package/ir/a.py": "sha256=aa", "package/ir/b.py": "sha256=bb"}
+    here, there = installed(tmp_path / "x", digests), installed(tmp_path / "longer", digests)
+    expected = ["a.py sha256=aa", "b.py sha256=bb"]
+    assert list(keys._sources(here)) == list(keys._sources(there)) == expected
+    time.sleep(0.05)  # some ticks of the clock of the file system
+    (here / "ir" / "b.py").write_text("b = 2")  # of the same size, and as old as it was
+    os.utime(here / "ir" / "b.py", (1, 1))
+    assert list(keys._sources(here)) == ["a.py sha256=aa", "b.py 5 1000000000"]
+    unknown = installed(tmp_path / "z", {"package/ir/a.py": "sha256=aa"})
+    assert list(keys._sources(unknown)) == ["a.py sha256=aa", "b.py 5 1000000000"]
+
+
+def test_environment_knows_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = keys._cpu()
     monkeypatch.setenv("TRACEJIT_CPU_FEATURES", "-avx512f")
     assert keys._cpu() != plain

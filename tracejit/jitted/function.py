@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ..carrying import Carriable
 from ..eager.tensor import Tensor
 from ..export.methods import Exportable
 from ..frontend.reads import read_function
@@ -71,7 +72,7 @@ _MOST_VARIANTS = 8
 _MOST_ATTEMPTS = 4
 
 
-class JitFunction(Exportable, Viewable, Bindable):
+class JitFunction(Exportable, Viewable, Carriable, Bindable):
     """A function that compiles itself for the types it is called with. Made by ``tj.jit``."""
 
     # An instance's own ``__call__``, found through the class: the native entry without a Python frame around.
