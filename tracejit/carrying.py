@@ -1,14 +1,14 @@
 """Jitted functions whose pickles take their machine code along, for machines that share no disk.
 
-What goes is what the disk cache of the sender has: entries by their keys, which hold the versions and the CPU.
-The receiver keeps them in its own cache, where the function finds them at its first call, as if this machine
-had compiled it; another CPU or version keeps nothing, and compiles.
+What goes is what the disk cache of the sender has: entries by their keys, which hold versions and CPU. The
+first call puts them into the cache of the receiver, where the function finds them, as if that machine had
+compiled it; another CPU or version keeps nothing, and compiles.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .jitted.calls import CompiledFunction
     from .jitted.function import JitFunction
 
-#: The most machine code in one pickle; that of a function of a thousand operations has less than one megabyte.
+#: The most machine code in one pickle; that of most functions has 10 to 100 KB.
 _MOST_BYTES: Final = 64 << 20
 
 
@@ -31,15 +31,15 @@ class Carriable:
         """A function that does the same, and whose pickles take along the machine code: of calls so far, and
         for arguments like `specs` (arrays, ``TensorType``s, numbers), for which it is compiled now.
 
-        What is unpickled is this function. Its first call finds the code if the process there has the same
-        CPU and versions, and compiles otherwise. See docs/sending.md.
+        The first call in another process finds the code if that has the same CPU and versions, and compiles
+        otherwise. See docs/sending.md.
 
         Example:
             >>> import pickle
             >>> import tracejit as tj
-            >>> f = tj.jit(tj.sin)
-            >>> pickle.loads(pickle.dumps(f.with_machine_code(tj.ones(3)))) is f
-            True
+            >>> f = tj.jit(tj.square).with_machine_code(tj.ones(3))
+            >>> pickle.loads(pickle.dumps(f))(tj.ones(3))
+            tensor([1., 1., 1.])
 
         Raises what compiling raises, and TracejitError where machine code is not kept on disk, from where it
         is taken.
@@ -57,45 +57,56 @@ class Carriable:
 
 
 class CarriedFunction:
-    """Calls a jitted function, which its pickles become, and takes machine code along.
+    """Calls a jitted function, and takes its machine code along in pickles: its own, or what it came with, as
+    schedulers read pickles and write them again.
 
     Attributes:
         function: the jitted function.
         several: arguments for which it is compiled when it is pickled, if it can be.
+        sender: the environment of the process that it came from, empty where it did not come from another.
+        entries: what it came with, by the keys of the disk cache.
     """
 
-    def __init__(self, function: JitFunction, several: Sequence[tuple[Any, ...]] = ()) -> None:
-        functools.update_wrapper(self, function)
+    def __init__(
+        self,
+        function: JitFunction,
+        several: Sequence[tuple[Any, ...]] = (),
+        sender: str = "",
+        entries: Mapping[str, bytes] | None = None,
+    ) -> None:
+        functools.update_wrapper(self, function, updated=())
         self.function, self.several = function, several
+        self.sender, self.entries = sender, entries or {}
+        self._is_kept = not self.entries
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not self._is_kept:
+            self._keep()
         return self.function(*args, **kwargs)
+
+    def _keep(self) -> None:
+        """Put what the function came with into the disk cache of this machine, if it is for this machine."""
+        from .runtime.cache.keys import environment
+        from .runtime.cache.store import CACHE
+
+        if self.sender == environment():
+            for key, payload in self.entries.items():
+                if CACHE.load(key) is None:
+                    CACHE.store(key, payload)
+        self._is_kept = True
 
     def __reduce__(self) -> Any:
         from .runtime.cache.keys import environment
         from .runtime.cache.store import CACHE
 
-        if CACHE.problem:
-            return received, (self.function, "", {})
+        if self.sender or CACHE.problem:
+            return type(self), (self.function, (), self.sender, self.entries)
         for specs in self.several:
             try:
                 _compile(self.function, specs)
             except Exception:
                 break  # the call raises it, where its task shows it to the user
-        return received, (self.function, environment(), _machine_code(self.function))
-
-
-def received(function: Any, sender: str, entries: dict[str, bytes]) -> Any:
-    """`function`, as it arrives in a process that keeps the cache's `entries` of one with the environment
-    `sender`."""
-    from .runtime.cache.keys import environment
-    from .runtime.cache.store import CACHE
-
-    if sender == environment():
-        for key, payload in entries.items():
-            if CACHE.load(key) is None:
-                CACHE.store(key, payload)
-    return function
+        return type(self), (self.function, (), environment(), _machine_code(self.function))
 
 
 def _compile(function: JitFunction, args: tuple[Any, ...]) -> None:

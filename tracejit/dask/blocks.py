@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 import numpy as np
 
+from ..carrying import CarriedFunction
 from ..ir.dtypes import as_dtype
 from ..ir.errors import ArgumentError
 from ..ir.types import TensorType
 from ..jitted.function import JitFunction
 from ..jitted.jit import eval_shape, jit
 from .library import ONE_THREAD, dask_module, is_dask_array
+
+#: For how many places of blocks, first or last along each axis, machine code goes along.
+_MOST_PLACES: Final = 8
 
 
 def map_blocks(fun: Callable[..., Any], *arrays: Any, **options: Any) -> Any:
@@ -36,13 +41,14 @@ def map_blocks(fun: Callable[..., Any], *arrays: Any, **options: Any) -> Any:
     if not blocked:
         raise ArgumentError("map_blocks: no argument is a dask array")
     jitted = fun if isinstance(fun, JitFunction) else jit(fun)
-    result = eval_shape(jitted, *[_first_block(array) for array in arrays])
+    axes = [range(array.ndim)[::-1] if is_dask_array(array) else None for array in arrays]
+    several = _types_of_blocks(arrays, axes, lambda _: True)
+    result = eval_shape(jitted, *several[0])
     if not isinstance(result, TensorType):
         raise ArgumentError("map_blocks: the function must return one array")
     meta = np.empty((0,) * len(result.shape), result.dtype)
-    sent = dask_module("dask").delayed(jitted, pure=False, traverse=False)
     return dask_module("dask.array").map_blocks(
-        _on_block, *arrays, function=sent, **{"dtype": meta.dtype, "meta": meta, **options}
+        _on_block, *arrays, function=_sent(jitted, several), **{"dtype": meta.dtype, "meta": meta, **options}
     )
 
 
@@ -68,34 +74,46 @@ def blockwise(fun: Callable[..., Any], indices: Any, *pairs: Any, **options: Any
     if len(arrays) != len(axes) or not any(map(is_dask_array, arrays)):
         raise ArgumentError("blockwise: expected arrays, of which one is a dask array, each with its indices")
     jitted = fun if isinstance(fun, JitFunction) else jit(fun)
-    kept = set(indices)
-    specs = [_block_type(array, letters, kept) for array, letters in zip(arrays, axes, strict=True)]
-    result = eval_shape(jitted, *specs)
+    several = _types_of_blocks(arrays, axes, set(indices).__contains__)
+    result = eval_shape(jitted, *several[0])
     if not isinstance(result, TensorType):
         raise ArgumentError("blockwise: the function must return one array")
     meta = np.empty((0,) * len(result.shape), result.dtype)
-    sent = dask_module("dask").delayed(jitted, pure=False, traverse=False)
     return dask_module("dask.array").blockwise(
-        _on_block, indices, *pairs, function=sent,
+        _on_block, indices, *pairs, function=_sent(jitted, several),
         **{"dtype": meta.dtype, "meta": meta, "concatenate": True, **options},
     )  # fmt: skip
 
 
-def _block_type(array: Any, letters: Any, kept: set[Any]) -> Any:
-    """The type of what the function gets of an `array`: whole along axes that the result has not."""
+def _sent(jitted: JitFunction, several: list[tuple[Any, ...]]) -> Any:
+    """`jitted` as a value of the graph, which goes to other processes with its machine code for `several`."""
+    carried = CarriedFunction(jitted, several)
+    return dask_module("dask").delayed(carried, pure=False, traverse=False)
+
+
+def _types_of_blocks(
+    arrays: Sequence[Any], axes: Sequence[Any], is_cut: Callable[[Any], bool]
+) -> list[tuple[Any, ...]]:
+    """What the function gets of `arrays`, each of which has a letter for each of its `axes`: for the first
+    blocks along all letters, then for the last ones along some, which are often smaller."""
+    letters = list(dict.fromkeys(letter for names in axes for letter in names or ()))
+    several = []
+    for numbers in itertools.islice(itertools.product((0, -1), repeat=len(letters)), _MOST_PLACES):
+        place = dict(zip(letters, numbers, strict=True))
+        pairs = zip(arrays, axes, strict=True)
+        several.append(tuple([_block_type(array, names, place, is_cut) for array, names in pairs]))
+    return several
+
+
+def _block_type(array: Any, letters: Any, place: dict[Any, int], is_cut: Callable[[Any], bool]) -> Any:
+    """The type of what the function gets of an `array`: whole along axes that are not cut."""
     if letters is None or not is_dask_array(array):
         return array
     shape = [
-        sizes[0] if letter in kept else sum(sizes)
+        sizes[place[letter]] if is_cut(letter) else sum(sizes)
         for sizes, letter in zip(array.chunks, letters, strict=True)
     ]
     return TensorType(as_dtype(array.dtype), tuple(shape))
-
-
-def _first_block(array: Any) -> Any:
-    if not is_dask_array(array):
-        return array
-    return TensorType(as_dtype(array.dtype), tuple(sizes[0] for sizes in array.chunks))
 
 
 def _on_block(*blocks: Any, function: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any, Final
 
 from ..ir.errors import TracejitError
@@ -23,6 +24,17 @@ def dask_module(name: str) -> Any:
 def is_dask_array(value: Any) -> bool:
     """Whether `value` is an array in blocks."""
     return isinstance(value, dask_module("dask.array").Array)
+
+
+def current_client() -> Any:
+    """The client whose workers compute, None where dask does so in this process."""
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return None
+    try:
+        return distributed.Client.current()
+    except ValueError:  # what it raises where there is none
+        return None
 
 
 class _OneThread:

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import uuid
-from collections.abc import Callable, Sequence
-from typing import Any
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
 
 import numpy as np
 
 from ..array.creation import asarray
+from ..carrying import CarriedFunction
+from ..ir.dtypes import as_dtype
 from ..ir.errors import ArgumentError, ShapeError
+from ..ir.types import TensorType
 from ..jitted.jit import jit
 from ..pytree import flatten, tree_map
 from ..transforms.grad import checked_argnums, name_of
 from ..transforms.grad import value_and_grad as of_one_block
-from .library import ONE_THREAD, dask_module, is_dask_array
+from .library import ONE_THREAD, current_client, dask_module, is_dask_array
+
+#: For how many sizes of blocks machine code goes along; workers compile for others.
+_MOST_SIZES: Final = 4
 
 
 def value_and_grad(
@@ -59,8 +67,11 @@ class _Summed:
         self._positions = checked_argnums("value_and_grad", argnums)
         self._split_every = split_every
         self._function = jit(of_one_block(fun, argnums))
-        #: The function as a value in the graph, which workers keep, so that they trace it once.
+        #: The function as a value in the graph, which workers keep, so that they trace it once; the client of
+        #: these workers, and the types of arguments for which its machine code went along.
         self._sent: Any = None
+        self._client: Callable[[], Any] = lambda: None
+        self._kinds: dict[Any, None] = {}
 
     def __call__(self, *args: Any) -> Any:
         return tree_map(asarray, self.delayed(*args).compute())
@@ -71,16 +82,33 @@ class _Summed:
         delayed = dask.delayed
         split = [i for i, arg in enumerate(args) if is_dask_array(arg)]
         self._check(args, split)
-        if self._sent is None:
-            (self._sent,) = dask.persist(delayed(self._function, pure=False, traverse=False))
         whole = {i: tree_map(_as_array, arg) for i, arg in enumerate(args) if i not in split}
         sent = delayed(whole, pure=False, traverse=False)
         arrays = dask.optimize(*[_whole_rows(args[i]) for i in split])
-        graph, name = _graph(split, self._sent.key, sent.key, arrays, self._split_every)
+        function = self._function_there(whole, dict(zip(split, arrays, strict=True)))
+        graph, name = _graph(split, function.key, sent.key, arrays, self._split_every)
         layers = dask_module("dask.highlevelgraph").HighLevelGraph.from_collections(
-            name, graph, dependencies=[self._sent, sent, *arrays]
+            name, graph, dependencies=[function, sent, *arrays]
         )
         return dask_module("dask.delayed").Delayed(name, layers)
+
+    def _function_there(self, whole: dict[int, Any], split: dict[int, Any]) -> Any:
+        """The function as a value that the workers have, who get it with its machine code for blocks of
+        `split` arrays beside the `whole` ones. It is sent again for other workers, or other types."""
+        client = current_client()
+        several = [] if client is None else list(_types_of_blocks(whole, split))
+        kinds = dict.fromkeys(map(_kind, several))
+        if self._sent is None or self._client() is not client or _is_lost(self._sent):
+            self._kinds = {}
+        elif kinds.keys() <= self._kinds.keys():
+            return self._sent
+        self._kinds |= kinds
+        carried = CarriedFunction(self._function, several)
+        (self._sent,) = dask_module("dask").persist(
+            dask_module("dask").delayed(carried, pure=False, traverse=False)
+        )
+        self._client = (lambda: None) if client is None else weakref.ref(client)
+        return self._sent
 
     def _check(self, args: tuple[Any, ...], split: list[int]) -> None:
         if not split:
@@ -95,6 +123,30 @@ class _Summed:
                     f"{self._name}: argument {i} has chunks {args[i].chunks[:1]} along its first axis, and "
                     f"argument {split[0]} has {first.chunks[:1]}; rechunk one of them"
                 )
+
+
+def _is_lost(sent: Any) -> bool:
+    """Whether workers had a value, and have it no more: their client was closed or restarted."""
+    future = sent.dask[sent.key]
+    return getattr(future, "status", "") in ("cancelled", "lost", "error")
+
+
+def _types_of_blocks(whole: dict[int, Any], split: dict[int, Any]) -> Iterator[tuple[Any, ...]]:
+    """Arguments like those of tasks, for each size of blocks, the most frequent first."""
+    rows = collections.Counter(next(iter(split.values())).chunks[0])
+    for count, _ in rows.most_common(_MOST_SIZES):
+        shapes = {i: (count, *array.shape[1:]) for i, array in split.items()}
+        if not any(np.isnan(shape).any() for shape in shapes.values()):  # a size that dask does not know
+            blocks = {i: TensorType(as_dtype(split[i].dtype), shape) for i, shape in shapes.items()}
+            specs = {**whole, **blocks}
+            yield tuple([specs[i] for i in range(len(specs))])
+
+
+def _kind(specs: tuple[Any, ...]) -> Any:
+    """What is equal for arguments of the same types."""
+    leaves, structure = flatten(specs)
+    types = [(getattr(leaf, "dtype", type(leaf)), getattr(leaf, "shape", ())) for leaf in leaves]
+    return structure, tuple(types)
 
 
 def _as_array(leaf: Any) -> Any:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
+from pathlib import Path
 
 import pytest
 
+from ...emission import CODE
 from ...runtime.programs import python
 
 pytest.importorskip("dask.array")
@@ -73,8 +76,53 @@ _PROGRAM = """
 """
 
 
-def test_fits_ensembles_progress_and_cancellation(tmp_path: object) -> None:
+def test_fits_ensembles_progress_and_cancellation(tmp_path: Path) -> None:
     printed = python(textwrap.dedent(_PROGRAM), TRACEJIT_CACHE="1", TRACEJIT_CACHE_DIR=str(tmp_path))
     assert printed.split("\n") == [
         "[-1.4142, 1.4142, 1.4142]", "True", "finished True", "True", "cancelled", "True", "",
     ]  # fmt: skip
+
+
+_MACHINES = """
+    import os
+    import dask.array as da
+    import numpy as np
+    from distributed import Client
+    import tracejit as tj, tracejit.dask
+
+    def loss(w, x):
+        return ((x @ w) ** 2).sum()
+
+    def compiled_there():
+        import sys
+        return "llvmlite.binding" in sys.modules
+
+    def cluster(folder):
+        return Client(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50,
+                      env={"TRACEJIT_CACHE_DIR": folder})
+
+    if __name__ == "__main__":
+        gradient = tj.dask.value_and_grad(loss)
+        x = da.ones((100, 3), chunks=(30, 3))
+        for folder in os.environ["FOLDERS"].split():  # as of another machine: there is nothing in it
+            with cluster(folder) as client:
+                print(gradient(np.ones(3), x)[1].tolist(), gradient(np.ones(3), x[:40])[1].tolist())
+                scaled = tj.dask.map_blocks(lambda x: tj.exp(x) * 2, x)
+                product = tj.dask.blockwise(lambda x, y: tj.tanh(x @ y), "ij", x, "ik", x.T, "kj")
+                print(round(float(scaled.sum().compute()), 6), round(float(product.sum().compute()), 6))
+                print(any(client.run(compiled_there).values()))
+        print(gradient(np.ones(3), x)[1].tolist())  # without a client
+"""
+
+
+def test_machine_code_goes_to_workers_that_share_no_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(CODE, "anew")  # what tests share is not in the cache
+    printed = python(
+        textwrap.dedent(_MACHINES), FOLDERS=f"{tmp_path / '1'} {tmp_path / '2'}",
+        TRACEJIT_CACHE="1", TRACEJIT_CACHE_DIR=str(tmp_path / "here"),
+    )  # fmt: skip
+    whole, rows = "[600.0, 600.0, 600.0]", "[240.0, 240.0, 240.0]"
+    sums = f"{round(600 * math.e, 6)} {round(10000 * math.tanh(3), 6)}"
+    assert printed.splitlines() == [f"{whole} {rows}", sums, "False"] * 2 + [whole]
