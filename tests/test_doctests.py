@@ -6,11 +6,16 @@ import doctest
 import importlib
 import pkgutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 import tracejit
 from tracejit.ir.registry import OPS
+
+
+#: Modules whose examples read what the cache on disk has.
+USE_CACHE = ("tracejit.carrying",)
 
 
 @pytest.fixture(autouse=True)
@@ -29,8 +34,13 @@ def module_names() -> list[str]:
 
 
 @pytest.mark.parametrize("name", module_names())
-def test_examples(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_examples(
+    name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Module by module, so that a failure names the module and the others still run."""
+    if name in USE_CACHE:
+        monkeypatch.setenv("TRACEJIT_CACHE", "1")
+        monkeypatch.setenv("TRACEJIT_CACHE_DIR", str(tmp_path))
     if name.startswith("tracejit.dask."):
         pytest.importorskip("dask.array")
     module = importlib.import_module(name)

@@ -52,9 +52,9 @@ class _Installed:
     """The files of a package as its installer recorded them (the RECORD of PyPA's specification of installed
     projects): their digests are the same on every machine, while times are those of the installation.
 
-    A file that was changed since RECORD was written, or is not in it, is known by its size and time: a version
-    does not tell one checkout from the next. Whether it was changed says its ``st_ctime``, which the system
-    sets, and no program can.
+    A file that was changed since RECORD was written, or is not in it, is known by its size and time: a
+    version does not tell one checkout from the next. Its ``st_ctime``, which the system sets and no program
+    can, tells whether it was changed.
     """
 
     def __init__(self, package: str) -> None:

@@ -18,6 +18,7 @@ from tracejit import carrying
 from tracejit.runtime.cache.keys import environment
 from tracejit.runtime.cache.store import CACHE
 
+from ...support import check_document
 from . import functions
 
 ROOT = Path(__file__).parents[3]
@@ -147,3 +148,8 @@ def test_errors_of_compiling_are_raised() -> None:
     kind, parts = carrying.CarriedFunction(wrong, [(X,)]).__reduce__()
     with pytest.raises(tj.ShapeError):  # in the task
         kind(*parts)(X)
+
+
+@pytest.mark.usefixtures("cache")
+def test_the_document() -> None:
+    check_document("sending.md", least=6)
