@@ -62,7 +62,13 @@ _default_float: DType = FLOAT64
 
 
 def default_dtype() -> DType:
-    """The dtype of Python floats and of creation functions."""
+    """The dtype of Python floats and of creation functions.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.default_dtype()
+        dtype('float64')
+    """
     return _default_float
 
 
@@ -90,6 +96,11 @@ def as_dtype(dtype: Any) -> DType:
 
     Accepts what ``numpy.dtype`` accepts, and the short names of the IR where they mean nothing in NumPy:
     ``i32`` and ``f64``, but ``i8`` has eight bytes and ``f16`` sixteen. Raises DTypeError.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.as_dtype("f32"), tj.as_dtype(int), tj.as_dtype(float)
+        (dtype('float32'), dtype('int64'), dtype('float64'))
     """
     if type(dtype) is type and dtype in _BY_SCALAR_TYPE:
         return _BY_SCALAR_TYPE[dtype]

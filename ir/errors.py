@@ -13,67 +13,203 @@ import numpy as np
 
 
 class TracejitError(Exception):
-    """Base of every error that tracejit raises on purpose."""
+    """Base of every error that tracejit raises on purpose.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.get_kernel("nope", "numpy")
+        Traceback (most recent call last):
+            ...
+        tracejit.ir.errors.TracejitError: get_kernel: there is no op named 'nope'
+    """
 
 
 class ShapeError(TracejitError, ValueError, RuntimeError):
-    """Shapes do not fit the operation."""
+    """Shapes do not fit the operation.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.zeros(3) + tj.zeros(4)
+        Traceback (most recent call last):
+            ...
+        tracejit.ir.errors.ShapeError: add: shapes (3,) and (4,) do not broadcast together
+    """
 
 
 class AxisError(ShapeError, IndexError):
-    """An axis is out of range for the array's rank, or given twice."""
+    """An axis is out of range for the array's rank, or given twice.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.sum(tj.zeros(3), axis=1)
+        Traceback (most recent call last):
+            ...
+        tracejit.ir.errors.AxisError: sum: axis 1 is out of bounds for an array of rank 1
+    """
 
 
 class DTypeError(TracejitError, TypeError, RuntimeError):
-    """A dtype is unsupported, or does not fit the operation."""
+    """A dtype is unsupported, or does not fit the operation.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.zeros(3, dtype=str)
+        Traceback (most recent call last):
+            ...
+        tracejit.ir.errors.DTypeError: zeros: dtype str is not supported; expected one of bool, i8, ...
+    """
 
 
 class AttributeValueError(TracejitError, TypeError):
-    """An op was given an unknown attribute, or one of the wrong kind."""
+    """An op was given an unknown attribute, or one of the wrong kind.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.run_kernel("sum", tj.zeros(3), axis=0)
+        Traceback (most recent call last):
+            ...
+        tracejit.ir.errors.AttributeValueError: run_kernel: sum: unknown attribute 'axis'; expected axes
+    """
 
 
 class ArgumentError(TracejitError, TypeError):
-    """An argument is not of the kind that the function takes, such as text for a number."""
+    """An argument is not of the kind that the function takes, such as text for a number.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.sort(tj.ones(4), order="x")
+        Traceback (most recent call last):
+            ...
+        tracejit.ir.errors.ArgumentError: sort: order must be None: tensors have no fields, got 'x'
+    """
 
 
 class NestingError(TracejitError, RecursionError):
-    """An argument is nested too deep, or contains itself."""
+    """An argument is nested too deep, or contains itself.
+
+    Example:
+        >>> import tracejit as tj
+        >>> numbers = []
+        >>> numbers.append(numbers)
+        >>> tj.tensor(numbers)
+        Traceback (most recent call last):
+            ...
+        tracejit.ir.errors.NestingError: tensor: an argument is nested too deep, or contains itself
+    """
 
 
 class DomainError(TracejitError, ValueError, RuntimeError):
-    """A value for which the operation has no meaning, such as an integer to a negative power."""
+    """A value for which the operation has no meaning, such as an integer to a negative power.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.tensor(2) ** -1
+        Traceback (most recent call last):
+            ...
+        tracejit.ir.errors.DomainError: power: ... Integers to negative integer powers are not allowed.
+    """
 
 
 class LinAlgError(DomainError, np.linalg.LinAlgError):
-    """A matrix for which the operation has no result, such as a singular one to solve with."""
+    """A matrix for which the operation has no result, such as a singular one to solve with.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.linalg.solve(tj.zeros((2, 2)), tj.ones(2))
+        Traceback (most recent call last):
+            ...
+        tracejit.ir.errors.LinAlgError: linalg.solve: lu_solve: singular matrix
+    """
 
 
 class OutOfBoundsError(TracejitError, IndexError, RuntimeError):
-    """An index lies outside the array."""
+    """An index lies outside the array.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.zeros(3)[3]
+        Traceback (most recent call last):
+            ...
+        tracejit.ir.errors.OutOfBoundsError: getitem: index 3 is out of bounds for axis 0 with size 3
+    """
 
 
 class ConcretizationError(TracejitError, TypeError):
-    """A traced value was asked for its Python value."""
+    """A traced value was asked for its Python value.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.jit(lambda x: x.numpy())(tj.ones(3))
+        Traceback (most recent call last):
+            ...
+        tracejit.ir.errors.ConcretizationError: numpy(), ... needs the value of a traced tensor ...
+    """
 
 
 class TraceError(TracejitError, RuntimeError):
-    """A function does something that tracing cannot represent."""
+    """A function does something that tracing cannot represent.
+
+    Example:
+        >>> import tracejit as tj
+        >>> stored = []
+        >>> y = tj.jit(lambda x: stored.append(x) or x)(tj.ones(2))
+        >>> stored[0] + 1
+        Traceback (most recent call last):
+            ...
+        tracejit.ir.errors.TraceError: add: a traced tensor of type f64[2] outlived its trace: ...
+    """
 
 
 class GradientError(TracejitError, RuntimeError):
-    """A gradient was asked for that does not exist."""
+    """A gradient was asked for that does not exist.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.grad(lambda x: x)(tj.ones(2))
+        Traceback (most recent call last):
+            ...
+        tracejit.ir.errors.GradientError: grad of <lambda>: the function must return a floating scalar, ...
+    """
 
 
 class LostGradientWarning(UserWarning):
-    """A Python number was made of a tensor while its gradient is computed: to that it is a constant."""
+    """A Python number was made of a tensor while its gradient is computed: to that it is a constant.
+
+    Example:
+        >>> import warnings
+        >>> import tracejit as tj
+        >>> with warnings.catch_warnings(record=True) as seen:
+        ...     warnings.simplefilter("always")
+        ...     gradient = tj.grad(lambda x: float(x) * x)(2.0)
+        >>> print(seen[0].message)
+        grad of <lambda>: float(x) makes a Python number, which no gradient follows: ...
+    """
 
 
 class FrozenResultWarning(UserWarning):
-    """A traced function asked for random numbers or the time, which are constants of the compiled code."""
+    """A traced function asked for random numbers or the time, which are constants of the compiled code.
+
+    Example:
+        >>> import warnings
+        >>> import numpy as np, tracejit as tj
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("error", tj.FrozenResultWarning)  # an error shows where
+        ...     y = tj.jit(lambda x, noise: x + noise)(2.0, np.random.rand())  # so it is no constant
+    """
 
 
 class UnrolledLoopWarning(UserWarning):
-    """A loop of a traced function is unrolled into very many operations, each of which is compiled."""
+    """A loop of a traced function is unrolled into very many operations, each of which is compiled.
+
+    Example:
+        >>> import warnings
+        >>> import tracejit as tj
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("error", tj.UnrolledLoopWarning)  # an error names the loop's line
+        ...     y = tj.jit(lambda x: sum(x * i for i in range(5)))(2.0)
+        >>> y
+        tensor(20.)
+    """
 
 
 class CompilerWarning(RuntimeWarning):
@@ -81,6 +217,15 @@ class CompilerWarning(RuntimeWarning):
 
     Results are right. The text names the part and what went wrong: a bug in tracejit, please report it.
     ``warnings.simplefilter("error", tj.CompilerWarning)`` makes an error of it.
+
+    Example:
+        >>> import warnings
+        >>> import tracejit as tj
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("error", tj.CompilerWarning)
+        ...     y = tj.jit(tj.exp)(tj.zeros(2))
+        >>> y
+        tensor([1., 1.])
     """
 
 
@@ -90,6 +235,14 @@ class NonFiniteError(TracejitError, FloatingPointError):
     Attributes:
         op: the name of the op.
         location: the user's line, None where it is not known.
+
+    Example:
+        >>> import tracejit as tj
+        >>> with tj.debug.check_nans():
+        ...     tj.log(tj.tensor(0.0))
+        Traceback (most recent call last):
+            ...
+        tracejit.ir.errors.NonFiniteError: check_nans: log made an infinity at ...
     """
 
     def __init__(self, message: str, op: str = "", location: Any = None) -> None:
@@ -103,6 +256,16 @@ class VerificationError(TracejitError, ValueError):
     Attributes:
         problem: what is wrong, in a line.
         instruction: where, None where it is the Function itself.
+
+    Example:
+        >>> import tracejit as tj
+        >>> from tracejit.ir.verifier import verify
+        >>> function = tj.make_ir(lambda x: tj.exp(x))(tj.ones(3))
+        >>> verify(tj.Function("f", function.params, (), function.results))
+        Traceback (most recent call last):
+            ...
+        tracejit.ir.errors.VerificationError: @f: result 0 is not defined in this function
+        ...
     """
 
     def __init__(self, problem: str, text: str = "", instruction: Any = None) -> None:
@@ -118,6 +281,16 @@ class ParseError(TracejitError, ValueError):
         line: where, from 1.
         column: where in that line, from 1.
         source: the line itself.
+
+    Example:
+        >>> import tracejit as tj
+        >>> from tracejit.ir.text.parser import parse_function
+        >>> parse_function("func @f(%x: f64[3]) -> f64[3] { return %y }")
+        Traceback (most recent call last):
+            ...
+        tracejit.ir.errors.ParseError: line 1, column 40: %y is not defined
+          func @f(%x: f64[3]) -> f64[3] { return %y }
+                                                 ^
     """
 
     def __init__(self, problem: str, line: int, column: int, source: str) -> None:
@@ -134,8 +307,26 @@ class ParseError(TracejitError, ValueError):
 
 
 class KernelError(TracejitError, RuntimeError):
-    """An op has no kernel where it is to run, or its kernel failed or broke its promises."""
+    """An op has no kernel where it is to run, or its kernel failed or broke its promises.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.get_kernel("exp", "mine")
+        Traceback (most recent call last):
+            ...
+        tracejit.ir.errors.KernelError: get_kernel: op 'exp' has no kernel for backend 'mine', ...
+    """
 
 
 class CompileError(TracejitError, RuntimeError):
-    """Native code generation failed; a bug in tracejit, not in the user's program."""
+    """Native code generation failed; a bug in tracejit, not in the user's program.
+
+    Example:
+        >>> import tracejit as tj
+        >>> from tracejit.runtime.executable import Executable
+        >>> executable = Executable(tj.trace(tj.exp, tj.ones(3)))
+        >>> executable.run([])
+        Traceback (most recent call last):
+            ...
+        tracejit.ir.errors.CompileError: expected 1 arguments, got 0
+    """

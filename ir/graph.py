@@ -115,7 +115,16 @@ class Instruction:
 
 @record(eq=False)
 class Function:
-    """A straight-line program: `params` in, `body` in order, `results` out."""
+    """A straight-line program: `params` in, `body` in order, `results` out.
+
+    Example:
+        >>> import tracejit as tj
+        >>> function = tj.make_ir(lambda x: tj.sin(x).sum())(tj.ones(3))
+        >>> [str(param.type) for param in function.params]
+        ['f64[3]']
+        >>> [instruction.op.name for instruction in function.body]
+        ['sin', 'sum']
+    """
 
     name: str
     params: tuple[Value, ...]

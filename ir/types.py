@@ -23,7 +23,15 @@ Shape: TypeAlias = tuple[int, ...]
 
 @record
 class TensorType:
-    """The dtype and shape of a value. Prints as ``f64[3,4]``."""
+    """The dtype and shape of a value. Prints as ``f64[3,4]``.
+
+    Example:
+        >>> import numpy as np
+        >>> import tracejit as tj
+        >>> kind = tj.TensorType(np.dtype("float64"), (3, 4))
+        >>> print(kind, kind.ndim, kind.size, kind.nbytes)
+        f64[3,4] 2 12 96
+    """
 
     dtype: DType
     shape: Shape

@@ -120,7 +120,14 @@ if hasattr(os, "register_at_fork"):
 
 
 def num_threads() -> int:
-    """How many threads compiled functions may use, the caller's included."""
+    """How many threads compiled functions may use, the caller's included.
+
+    Example:
+        >>> import tracejit as tj
+        >>> with tj.threads(1):
+        ...     tj.num_threads()
+        1
+    """
     return POOL.wanted
 
 

@@ -37,6 +37,18 @@ def test_every_public_name_has_a_place_in_the_reference(site: Path) -> None:
     assert len(expected) > 850
 
 
+def test_every_described_name_has_an_example(site: Path) -> None:
+    """Which is true: tests/test_doctests.py runs them."""
+    assert reference.without_example(site / "reference") == []
+
+
+def test_a_name_without_example_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "a.rst").write_text(
+        ".. autofunction:: tracejit.exp\n.. autofunction:: docs.site.reference.words\n"
+    )
+    assert reference.without_example(tmp_path) == ["docs.site.reference.words"]
+
+
 def test_every_namespace_has_a_page() -> None:
     inside = {name for name in tj.__all__ if not reference.has_entry(name)} - {"Tensor", "ndarray", "scipy"}
     assert inside <= set(reference.NAMESPACES)

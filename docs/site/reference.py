@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -286,6 +287,19 @@ def description(module: str, name: str) -> str:
     if inspect.isclass(value) and kind == "autofunction":
         return f".. autoclass:: {module}.{name}\n   :members:\n"
     return f".. {kind}:: {module}.{name}\n"
+
+
+def without_example(folder: Path) -> list[str]:
+    """The names that the pages in `folder` describe by a docstring that has no runnable example."""
+    missing = []
+    for page_ in sorted(folder.glob("*.rst")):
+        for name in re.findall(
+            r"^\.\. auto(?:function|class|exception):: (\S+)$", page_.read_text(), re.MULTILINE
+        ):
+            module, _, attribute = name.rpartition(".")
+            if ">>>" not in (inspect.getdoc(getattr(importlib.import_module(module), attribute)) or ""):
+                missing.append(name)
+    return missing
 
 
 def is_numpys(value: object) -> bool:

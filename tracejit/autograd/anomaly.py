@@ -61,6 +61,12 @@ class set_detect_anomaly:
     It decorates nothing: `detect_anomaly` does.
 
     Semantics: ``torch.autograd.set_detect_anomaly``.
+
+    Example:
+        >>> import tracejit as tj
+        >>> with tj.autograd.set_detect_anomaly(True):
+        ...     tj.autograd.is_anomaly_enabled()
+        True
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
@@ -81,10 +87,26 @@ def _set(anomaly: bool | None) -> None:
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly detection is on in this thread."""
+    """Whether anomaly detection is on in this thread.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.autograd.is_anomaly_enabled()
+        False
+        >>> with tj.autograd.detect_anomaly():
+        ...     tj.autograd.is_anomaly_enabled()
+        True
+    """
     return STATE.anomaly is not None
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether anomaly detection looks for NaN in this thread."""
+    """Whether anomaly detection looks for NaN in this thread.
+
+    Example:
+        >>> import tracejit as tj
+        >>> with tj.autograd.detect_anomaly(check_nan=False):
+        ...     tj.autograd.is_anomaly_enabled(), tj.autograd.is_anomaly_check_nan_enabled()
+        (True, False)
+    """
     return bool(STATE.anomaly)

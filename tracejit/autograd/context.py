@@ -15,7 +15,25 @@ from ..tape.functions import FunctionNode, SavedTensor
 
 
 class FunctionCtx:
-    """What ``forward`` tells ``backward``: the `ctx` of both. Attributes may be set on it freely."""
+    """What ``forward`` tells ``backward``: the `ctx` of both. Attributes may be set on it freely.
+
+    Example:
+        >>> import tracejit as tj
+        >>> class Scaled(tj.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x, factor):
+        ...         ctx.factor = factor
+        ...         ctx.save_for_backward(x)
+        ...         return x**2 * factor
+        ...     @staticmethod
+        ...     def backward(ctx, ct):
+        ...         (x,) = ctx.saved_tensors
+        ...         return 2 * x * ctx.factor * ct, None
+        >>> x = tj.tensor([1.0, 2.0], requires_grad=True)
+        >>> Scaled.apply(x, 10.0).sum().backward()
+        >>> x.grad
+        tensor([20., 40.])
+    """
 
     def __init__(self, function: Any, needs_input_grad: tuple[bool, ...]) -> None:
         self._function = function

@@ -169,6 +169,20 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Mark a ``backward`` that cannot be differentiated itself: doing so raises GradientError.
 
     Semantics: ``torch.autograd.function.once_differentiable``.
+
+    Example:
+        >>> import tracejit as tj
+        >>> class Square(tj.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x**2
+        ...     @staticmethod
+        ...     @tj.autograd.once_differentiable
+        ...     def backward(ctx, ct):
+        ...         return 2 * ctx.saved_tensors[0] * ct
+        >>> tj.grad(Square.apply)(3.0)
+        tensor(6.)
     """
 
     @functools.wraps(fn)

@@ -25,7 +25,17 @@ Func = Callable[..., Any]
 
 
 class GradcheckError(TracejitError, RuntimeError):
-    """Derivatives are wrong; raised by ``gradcheck`` and ``gradgradcheck``."""
+    """Derivatives are wrong; raised by ``gradcheck`` and ``gradgradcheck``.
+
+    Example:
+        >>> import tracejit as tj
+        >>> wrong = tj.custom_grad(lambda x, save: (x * x, lambda ct, saved: ct))
+        >>> try:
+        ...     tj.autograd.gradcheck(wrong, tj.tensor(0.3, requires_grad=True))
+        ... except tj.autograd.GradcheckError as error:
+        ...     print(str(error).splitlines()[0])
+        autograd.gradcheck: Jacobian mismatch for output 0 with respect to input 0,
+    """
 
 
 def outputs_of(func: Func, inputs: Sequence[Any]) -> tuple[Tensor, ...]:

@@ -76,6 +76,15 @@ class save_on_cpu(saved_tensors_hooks):
     serves programs that are written for both.
 
     Semantics: ``torch.autograd.graph.save_on_cpu``.
+
+    Example:
+        >>> import tracejit as tj
+        >>> x = tj.tensor([1.0, 2.0], requires_grad=True)
+        >>> with tj.autograd.graph.save_on_cpu():
+        ...     y = (x * x).sum()
+        >>> y.backward()
+        >>> x.grad
+        tensor([2., 4.])
     """
 
     def __init__(self, pin_memory: bool = False) -> None:
@@ -133,6 +142,12 @@ def get_gradient_edge(tensor: Tensor) -> tuple[Any, int]:
 
     Raises GradientError on a tensor that does not require grad. Semantics:
     ``torch.autograd.graph.get_gradient_edge``.
+
+    Example:
+        >>> import tracejit as tj
+        >>> x = tj.tensor(2.0, requires_grad=True)
+        >>> tj.autograd.graph.get_gradient_edge(x)
+        (<AccumulateGrad>, 0)
     """
     if not tensor._requires_grad:
         raise GradientError(
@@ -145,7 +160,16 @@ def get_gradient_edge(tensor: Tensor) -> tuple[Any, int]:
 
 
 class MultiHandle:
-    """Takes the hooks of several tensors away again."""
+    """Takes the hooks of several tensors away again.
+
+    Example:
+        >>> import tracejit as tj
+        >>> x, y = (tj.tensor(v, requires_grad=True) for v in (2.0, 3.0))
+        >>> with tj.autograd.graph.register_multi_grad_hook((x, y), print):
+        ...     (x * y).backward()
+        [tensor(3.), tensor(2.)]
+        >>> (x * y).backward()
+    """
 
     def __init__(self, handles: Sequence[RemovableHandle]) -> None:
         self._handles = tuple(handles)

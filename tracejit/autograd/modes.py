@@ -220,10 +220,24 @@ class inference_mode(Mode):
 
 
 def is_grad_enabled() -> bool:
-    """Whether operations are recorded in this thread."""
+    """Whether operations are recorded in this thread.
+
+    Example:
+        >>> import tracejit as tj
+        >>> with tj.no_grad():
+        ...     tj.is_grad_enabled()
+        False
+    """
     return STATE.recording
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether this thread is in inference mode."""
+    """Whether this thread is in inference mode.
+
+    Example:
+        >>> import tracejit as tj
+        >>> with tj.inference_mode():
+        ...     tj.is_inference_mode_enabled()
+        True
+    """
     return STATE.inference

@@ -168,7 +168,17 @@ def _batch_of(grad_outputs: Any) -> int:
 
 
 def graph_of(tensor: Tensor) -> Any:
-    """The graph behind an eager `tensor`: its Function and leaves. See ``tracejit.eager.live_graph``."""
+    """The graph behind an eager `tensor`: its Function and leaves. See ``tracejit.eager.live_graph``.
+
+    Example:
+        >>> import tracejit as tj
+        >>> x = tj.tensor([1.0, 2.0], requires_grad=True)
+        >>> graph = tj.graph_of(tj.exp(x).sum())
+        >>> [instruction.op.name for instruction in graph.to_ir().body]
+        ['exp', 'sum']
+        >>> graph.leaves[0] is x
+        True
+    """
     from ..eager.live_graph import graph_of as build  # needs only be loaded by those who look
 
     return build(tensor)

@@ -87,7 +87,15 @@ def compiled(array: Any) -> Any:
 
 
 def optimize(dsk: Any, keys: Any, **options: Any) -> Any:
-    """dask's optimization of arrays, after `compiled`: for ``dask.config.set(array_optimize=...)``."""
+    """dask's optimization of arrays, after `compiled`: for ``dask.config.set(array_optimize=...)``.
+
+    Example:
+        >>> import dask, dask.array as da, tracejit as tj
+        >>> x = da.arange(6.0, chunks=3)
+        >>> with dask.config.set(array_optimize=tj.dask.optimize):
+        ...     (x * 2 + 1).compute()
+        array([ 1.,  3.,  5.,  7.,  9., 11.])
+    """
     if isinstance(dsk, dask_module("dask.highlevelgraph").HighLevelGraph):
         names = {key[0] if isinstance(key, tuple) else key for key in dask_module("dask.core").flatten(keys)}
         dsk = _fused(dsk, names)

@@ -23,6 +23,21 @@ class Backend:
 
     A backend is any object. Where it has `run_kernel`, that is asked to run each kernel; `dispose` is called
     when it is removed.
+
+    Example:
+        >>> import tracejit as tj
+        >>> class Counting(tj.extend.Backend):
+        ...     def run_kernel(self, kernel, inputs, attrs):
+        ...         print("runs", kernel.name)
+        ...         return super().run_kernel(kernel, inputs, attrs)
+        >>> x = tj.zeros(2)
+        >>> with tj.extend.isolated():
+        ...     tj.register_backend("counting", Counting)
+        ...     tj.copy_registered_kernels("numpy", "counting")
+        ...     with tj.backend("counting"):
+        ...         y = tj.exp(x)
+        ...     tj.remove_backend("counting")
+        runs exp
     """
 
     def run_kernel(self, kernel: Kernel, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
@@ -108,6 +123,12 @@ def backend(name: str) -> Iterator[Any]:
     object that its factory made.
 
     Example: see `register_backend`.
+
+    Example:
+        >>> import tracejit as tj
+        >>> with tj.backend("numpy"):
+        ...     tj.get_backend()
+        'numpy'
     """
     chosen = _start(name)
     before, STATE.backend = STATE.backend, chosen
@@ -125,6 +146,15 @@ def remove_backend(name: str) -> None:
 
     Its kernels stay registered, for a backend of that name to come. Raises TracejitError for a backend that
     there is not.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.register_backend("mine", object)
+        >>> tj.remove_backend("mine")
+        >>> tj.set_backend("mine")
+        Traceback (most recent call last):
+            ...
+        tracejit.ir.errors.TracejitError: set_backend: there is no backend named 'mine'; there are numpy
     """
     with _STARTING:
         if name not in _REGISTERED:

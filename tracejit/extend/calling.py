@@ -61,7 +61,15 @@ def call_op(op: Op, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
 
 
 class OpCall:
-    """An op as a function of tensors: ``op(*inputs, **attributes)``. Made by ``tj.register_op``."""
+    """An op as a function of tensors: ``op(*inputs, **attributes)``. Made by ``tj.register_op``.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.ops.exp
+        <op exp(x)>
+        >>> tj.ops.exp(tj.zeros(2))
+        tensor([1., 1.])
+    """
 
     def __init__(self, op: Op) -> None:
         if not isinstance(op, Op):

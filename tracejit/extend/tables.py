@@ -30,6 +30,12 @@ class Kernel:
         name: the op's name.
         backend: the backend's name.
         fn: what was registered, or for a built-in kernel what computes it.
+
+    Example:
+        >>> import tracejit as tj
+        >>> kernel = tj.get_kernel("exp", "numpy")
+        >>> kernel.name, kernel.backend
+        ('exp', 'numpy')
     """
 
     name: str
@@ -53,6 +59,11 @@ class Gradient:
         inputs_to_save: names of inputs, in the order `fn` takes them.
         outputs_to_save: positions of outputs.
         save_all_inputs: whether every input is saved, in order.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.get_gradient("exp").name
+        'exp'
     """
 
     name: str

@@ -73,7 +73,13 @@ _MOST_ATTEMPTS = 4
 
 
 class JitFunction(Exportable, Viewable, Carriable, Bindable):
-    """A function that compiles itself for the types it is called with. Made by ``tj.jit``."""
+    """A function that compiles itself for the types it is called with. Made by ``tj.jit``.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.jit(lambda x: tj.exp(x).sum())(tj.zeros(3))
+        tensor(3.)
+    """
 
     # An instance's own ``__call__``, found through the class: the native entry without a Python frame around.
     __slots__ = ("__call__", "__dict__", "__weakref__")

@@ -23,7 +23,14 @@ from .rules import check_number
 
 @record
 class Schedule:
-    """A schedule by name and parameters: callable, comparable, and safe to pickle."""
+    """A schedule by name and parameters: callable, comparable, and safe to pickle.
+
+    Example:
+        >>> import tracejit as tj
+        >>> schedule = tj.optim.exponential_decay(1.0, 0.5, every=10)
+        >>> isinstance(schedule, tj.optim.Schedule), schedule(10)
+        (True, tensor(0.5))
+    """
 
     name: str
     formula: Callable[..., Any]

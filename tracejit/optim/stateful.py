@@ -44,7 +44,19 @@ def _program(formula: Formula, form: Any, shape: Shape, dtype: DType) -> Callabl
 class ParameterOptimizer(ABC):
     """What `SGD`, `Adam` and `AdamW` share. `param_groups` is a list of dicts: the tensors under "params",
     and the group's hyperparameters, which may be changed between steps. `state` holds what is kept for each
-    tensor."""
+    tensor.
+
+    Example:
+        >>> import tracejit as tj
+        >>> w = tj.tensor([1.0, 2.0], requires_grad=True)
+        >>> optimizer = tj.optim.SGD([w], lr=0.5)
+        >>> isinstance(optimizer, tj.optim.ParameterOptimizer)
+        True
+        >>> w.sum().backward()
+        >>> optimizer.step()
+        >>> w.detach()
+        tensor([0.5, 1.5])
+    """
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         self.defaults = defaults

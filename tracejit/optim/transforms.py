@@ -20,7 +20,17 @@ from .rules import AdamRule, SGDRule, UpdateRule, check_rate, rate_at
 
 @record
 class Optimizer:
-    """A rule and a learning rate. Made by `sgd`, `adam` and `adamw`; it holds no parameters and no state."""
+    """A rule and a learning rate. Made by `sgd`, `adam` and `adamw`; it holds no parameters and no state.
+
+    Example:
+        >>> import tracejit as tj
+        >>> optimizer = tj.optim.sgd(0.5)
+        >>> params = tj.tensor([1.0, 2.0])
+        >>> state = optimizer.init(params)
+        >>> params, state = optimizer.update(params, tj.tensor([1.0, 1.0]), state)
+        >>> params
+        tensor([0.5, 1.5])
+    """
 
     name: str
     rule: UpdateRule

@@ -22,7 +22,18 @@ _IDS = itertools.count()
 
 
 class RemovableHandle:
-    """Takes a hook away again: by ``remove()``, or at the end of a ``with`` block."""
+    """Takes a hook away again: by ``remove()``, or at the end of a ``with`` block.
+
+    Example:
+        >>> import tracejit as tj
+        >>> x = tj.tensor(2.0, requires_grad=True)
+        >>> handle = x.register_hook(lambda gradient: 10 * gradient)
+        >>> (x * x).backward()
+        >>> handle.remove()
+        >>> (x * x).backward()
+        >>> x.grad
+        tensor(44.)
+    """
 
     __slots__ = ("_hooks", "id")
 

@@ -31,7 +31,14 @@ DEAD: Final = object()
 
 
 class Node(abc.ABC):
-    """One recorded operation; what ``grad_fn`` shows. Subclasses say how it is differentiated."""
+    """One recorded operation; what ``grad_fn`` shows. Subclasses say how it is differentiated.
+
+    Example:
+        >>> import tracejit as tj
+        >>> node = tj.exp(tj.tensor(2.0, requires_grad=True)).grad_fn
+        >>> isinstance(node, tj.autograd.graph.Node), node.name()
+        (True, 'ExpBackward')
+    """
 
     __slots__ = ("__weakref__", "hooks", "location", "memories", "parents", "types", "witness")
 
@@ -144,7 +151,14 @@ class Output:
 
 
 class AccumulateGrad:
-    """The end of the graph at a leaf, as ``next_functions`` shows it."""
+    """The end of the graph at a leaf, as ``next_functions`` shows it.
+
+    Example:
+        >>> import tracejit as tj
+        >>> x = tj.tensor(2.0, requires_grad=True)
+        >>> (x * x).grad_fn.next_functions[0]
+        (<AccumulateGrad>, 0)
+    """
 
     def __init__(self, variable: Tensor) -> None:
         self.variable = variable

@@ -33,7 +33,14 @@ class Wrong(Exception):
 
 @record
 class Sample:
-    """What to call an op or a function with: arrays, and attributes or keyword arguments."""
+    """What to call an op or a function with: arrays, and attributes or keyword arguments.
+
+    Example:
+        >>> import numpy as np
+        >>> import tracejit as tj
+        >>> print(tj.testing.Sample((np.ones((2, 3)),), {"axes": (0,)}))
+        (f64[2,3]) axes=(0,)
+    """
 
     operands: tuple[Array, ...]
     attrs: dict[str, Any]

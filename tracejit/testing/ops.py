@@ -17,7 +17,18 @@ from .checks import Sample, Tolerance, Wrong
 
 
 class CheckFailure(TracejitError, AssertionError):
-    """``check_op`` found something wrong. `failures` lists (check, sample, what was found)."""
+    """``check_op`` found something wrong. `failures` lists (check, sample, what was found).
+
+    Example:
+        >>> import tracejit as tj
+        >>> def wrong(x):
+        ...     return tj.custom_grad(lambda x, save: (x * x, lambda ct, saved: ct))(x)
+        >>> try:
+        ...     tj.testing.check_op(wrong, [(0.3,)])
+        ... except tj.testing.CheckFailure as error:
+        ...     print(error.failures[0][:2])
+        ('gradient', 'sample 0 (f64[])')
+    """
 
     def __init__(self, name: str, failures: list[tuple[str, str, str]]) -> None:
         self.failures = failures
