@@ -15,6 +15,7 @@ from ..ir.graph import Function
 from ..ir.machine import Machine, machine, use_machine
 from ..ir.process.collector import collector_paused
 from ..ir.process.locks import computed_once
+from ..ir.process.progress import no_progress
 from ..ir.records import record
 from .cache.code import Code, instruction_text, load_code, read_instruction, store_code
 from .cache.keys import function_key
@@ -198,7 +199,7 @@ class Upgrade:
         from .compiling import machine_code, module_of
 
         notes: list[str] = []
-        with use_machine(self.machine):  # in a thread of its own
+        with use_machine(self.machine), no_progress():  # in a thread of its own
             module = self.module or module_of(self.fused, notes, self.donated)
             if module.recovery is not None:
                 module.recovery.notes = notes

@@ -57,6 +57,7 @@ from .ir.errors import (
     VerificationError,
 )
 from .ir.graph import Function
+from .ir.process.progress import progress
 from .ir.types import TensorType
 from .jitted.disabling import disable_jit
 from .jitted.jit import eval_shape, jit, make_ir, trace
@@ -235,6 +236,7 @@ __all__ = [
     "nn",
     "no_grad",
     "num_threads",
+    "progress",
     "ops",
     "optim",
     "pi",

@@ -17,6 +17,7 @@ from ...ir.errors import CompileError
 from ...ir.process.forking import FORKS
 from ...ir.process.llvm_lock import LLVM_LOCK as LOCK
 from ...ir.process.llvm_lock import free_lock_of_llvmlite
+from ...ir.process.progress import with_progress
 from ..interface import Library, bundled, images_of
 from ..tiers import Effort
 from .loading import emitted_without_lock, llvm_binding
@@ -72,7 +73,7 @@ def emit_object(
     """
     free_lock_of_llvmlite()
     clock, images = _Clock(), []
-    for piece in cut(text):
+    for piece in with_progress(cut(text), "machine code"):
         between()
         # options are the process's: with one of its own nothing may run beside it
         apart = len(piece) > _LONG and (reduce_loops or effort is Effort.PLAIN)

@@ -15,6 +15,7 @@ import numpy as np
 from ...ir.access import resolve, start_in_memory
 from ...ir.graph import Function, Instruction, Value
 from ...ir.machine import machine
+from ...ir.process.progress import with_progress
 from ...ir.registry import Kind
 from ..control.exits import ExitWriter
 from ..control.loop_records import ARENA, release_function
@@ -138,7 +139,7 @@ class ModuleWriter(ExitWriter):
 
     def _instructions(self) -> None:
         """Everything that the function does, in order."""
-        for number, instruction in enumerate(self.function.body):
+        for number, instruction in enumerate(with_progress(self.function.body, "kernels")):
             if instruction.op.kind is Kind.CREATION:
                 self._constant(instruction)
             elif instruction.op.kind is not Kind.VIEW:

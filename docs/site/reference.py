@@ -149,7 +149,7 @@ SUBJECTS = (
         ("tracejit/runtime", "tracejit/tools"),
         words(
             "errstate geterr geterrcall seterr seterrcall format_float_positional format_float_scientific "
-            "get_printoptions printoptions set_printoptions base_repr binary_repr"
+            "progress get_printoptions printoptions set_printoptions base_repr binary_repr"
         ),
     ),
     Subject(

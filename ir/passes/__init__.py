@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 
 from ..failures import not_ours, warn_of_failure
 from ..graph import Function, Instruction
+from ..process.progress import with_progress
 from ..records import record
 from ..verifier import verify
 from .algebra.cleanup import cse, dce, decompose, fold
@@ -110,7 +111,7 @@ def run_passes(
     checking = os.environ.get("TRACEJIT_VERIFY") == "1"
     checked: set[Instruction] = set()
     verified: Function | None = None
-    for pass_ in passes:
+    for pass_ in with_progress(passes, f"passes of {function.name}"):
         start = time.perf_counter()
         try:
             after = apply_pass(pass_, function)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
+from collections.abc import Iterator
 from typing import Any, Final
 
 from ..ir.errors import TracejitError
 from ..ir.process.locks import ForkLock
+from ..ir.process.progress import current_progress
 from ..runtime.threads import num_threads, set_num_threads
 
 
@@ -35,6 +38,28 @@ def current_client() -> Any:
         return distributed.Client.current()
     except ValueError:  # what it raises where there is none
         return None
+
+
+@contextlib.contextmanager
+def tasks_shown(what: str) -> Iterator[None]:
+    """A progress bar of the tasks that dask's schedulers of this machine run within, where somebody asked for
+    bars. (A client's are shown by ``distributed.progress``.)"""
+    shown = current_progress()
+    if shown is None:
+        yield
+        return
+    bars: list[Any] = []
+
+    def start(dsk: Any, state: Any) -> None:
+        waiting = sum(len(state[kind]) for kind in ("ready", "waiting", "running"))
+        bars.append(shown.counter(waiting, what))
+
+    with dask_module("dask.callbacks").Callback(start_state=start, posttask=lambda *_: bars[-1].update()):
+        try:
+            yield
+        finally:
+            for bar in bars:
+                bar.close()
 
 
 class _OneThread:

@@ -20,7 +20,7 @@ from ..jitted.jit import jit
 from ..pytree import flatten, tree_map
 from ..transforms.grad import checked_argnums, name_of
 from ..transforms.grad import value_and_grad as of_one_block
-from .library import ONE_THREAD, current_client, dask_module, is_dask_array
+from .library import ONE_THREAD, current_client, dask_module, is_dask_array, tasks_shown
 
 #: For how many sizes of blocks machine code goes along; workers compile for others.
 _MOST_SIZES: Final = 4
@@ -74,7 +74,8 @@ class _Summed:
         self._kinds: dict[Any, None] = {}
 
     def __call__(self, *args: Any) -> Any:
-        return tree_map(asarray, self.delayed(*args).compute())
+        with tasks_shown(self._name):
+            return tree_map(asarray, self.delayed(*args).compute())
 
     def delayed(self, *args: Any) -> Any:
         """The same as a value of ``dask.delayed``, of NumPy's arrays: for a client's futures."""

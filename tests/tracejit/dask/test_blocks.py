@@ -25,6 +25,32 @@ def squares(w: Any, x: Any, y: Any, factor: float = 1.0) -> Any:
     return ((x @ w["w"] + w["b"] - y) ** 2).sum() * factor
 
 
+def test_a_sum_shows_its_tasks() -> None:
+    class Bar:
+        def __init__(self, iterable: Any = (), *, total: int = 0, desc: str, **options: Any) -> None:
+            self.iterable, self.total, self.desc, self.updates, self.closed = iterable, total, desc, 0, False
+            bars.append(self)
+
+        def __iter__(self) -> Any:
+            return iter(self.iterable)
+
+        def update(self) -> None:
+            self.updates += 1
+
+        def close(self) -> None:
+            self.closed = True
+
+    bars: list[Bar] = []
+    x, y = da.from_array(X, chunks=(5, 3)), da.from_array(Y, chunks=5)
+    blocked = tj.dask.value_and_grad(squares)
+    with tj.progress(bar=Bar):
+        blocked({"w": np.ones(3), "b": 0.5}, x, y)
+    shown = [bar for bar in bars if bar.desc == "value_and_grad of squares" and bar.total > 1]
+    assert shown
+    assert all(bar.updates == bar.total and bar.closed for bar in shown)
+    assert shown[-1].total >= 5 + 1, "blocks and their sum"
+
+
 def test_sums_over_blocks_are_those_of_the_whole() -> None:
     w = {"w": np.array([1.0, 2.0, -1.0]), "b": 0.5}
     value, gradient = tj.value_and_grad(squares)(w, X, Y, 2.0)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...codegen.instrument.probes import Probes
 from ...ir.graph import Function, Value
+from ...ir.process.progress import with_progress
 from ...ir.records import record
 from ...runtime.executable import Executable
 from ...runtime.timing import SiteTime, TimedExecutable, prepared_call
@@ -89,7 +90,7 @@ def _least_seconds(call: Callable[[], object]) -> float:
 def _least(variant: TimedExecutable, inputs: Sequence[Array], repeats: int) -> dict[str, SiteTime]:
     """The least time of each kernel in some calls, after one to warm up."""
     variant.run_timed(inputs)
-    calls = [variant.run_timed(inputs)[1].sites for _ in range(repeats)]
+    calls = [variant.run_timed(inputs)[1].sites for _ in with_progress(range(repeats), "timing")]
     best = [min(each, key=lambda site: site.nanoseconds) for each in zip(*calls, strict=True)]
     return {site.site.name: site for site in best}
 

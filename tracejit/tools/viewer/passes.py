@@ -10,6 +10,7 @@ from ...codegen.llvm.function import Marked
 from ...ir.graph import Function
 from ...ir.passes import PIPELINE, Pass, run_passes
 from ...ir.passes.fusion.fuse import Note, fuse
+from ...ir.process.progress import with_progress
 from ...ir.records import field, record
 from .listings import StageNames, listing
 from .origins import origins_in
@@ -50,7 +51,7 @@ def through_passes(function: Function, names: StageNames, note: Note) -> Passed:
     optimized = current = function
     lines = listing(function, names)
     alive = origins_in([function])
-    for pass_ in PIPELINE:
+    for pass_ in with_progress(PIPELINE, f"passes of {function.name}"):
         before = current
         told = Pass(pass_.name, lambda f: fuse(f, note), pass_.skips) if pass_.name == "fuse" else pass_
         current, took = _timed(told, before)

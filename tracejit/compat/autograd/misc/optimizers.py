@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ....ir.process.progress import with_progress
 from .flatten import flatten
 
 __all__ = ["adam", "rmsprop", "sgd"]
@@ -23,7 +24,7 @@ Step = Callable[[Any, int], Any]
 
 def _descend(grad: Gradient, x0: Any, callback: Callback | None, num_iters: int, step: Step) -> Any:
     x, unflatten = flatten(x0)
-    for i in range(num_iters):
+    for i in with_progress(range(num_iters), "fit"):
         g = flatten(grad(unflatten(x), i))[0]
         if callback:
             callback(unflatten(x), i, unflatten(g))
