@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +10,7 @@ import pytest
 import tracejit as tj
 from tracejit.tools.viewer import view
 
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+from ....browser import chromium  # noqa: F401 (a fixture)
 
 
 def score(x, w):
@@ -37,23 +35,8 @@ def shown():
     return view(tj.jit(tj.value_and_grad(score)), rng.normal(size=(40, 40)), rng.normal(size=(40, 40)))
 
 
-@pytest.fixture(scope="session")
-def chromium():
-    """A browser, shared by the tests of a process."""
-    sync_api = pytest.importorskip(
-        "playwright.sync_api", reason="pip install '.[browser]' for the browser tests"
-    )
-    path = os.environ.get("TRACEJIT_CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
-    if path is None:
-        pytest.skip("no Chromium here: install one, or name it in TRACEJIT_CHROMIUM")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
-def visit(chromium, tmp_path):
+def visit(chromium, tmp_path):  # noqa: F811
     """``visit(view)``: its page in the browser; at the end, nothing may have been loaded or gone wrong."""
     opened = []
 
