@@ -11,10 +11,14 @@ from __future__ import annotations
 import reprlib
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Final, TypeVar
+
+import numpy as np
 
 from .ir.errors import ArgumentError, NestingError, ShapeError, TracejitError
 from .ir.records import record
+
+T = TypeVar("T")
 
 
 class _Star:
@@ -71,6 +75,10 @@ class TreeDef:
         return self.unflatten([_Star()] * self.leaves)
 
 
+#: The structure of a leaf.
+LEAF: Final = TreeDef(None, 1)
+
+
 @record
 class _Registered:
     flatten: Callable[[Any], tuple[Sequence[Any], Any]]
@@ -82,6 +90,16 @@ _REGISTERED: dict[type, _Registered] = {}
 _BUILT_IN = frozenset(
     (bool, int, float, complex, str, bytes, list, tuple, dict, OrderedDict, defaultdict, type(None))
 )
+
+
+#: Classes whose instances are leaves whatever else holds, so that nothing has to be asked of them.
+_LEAVES: set[type] = {bool, int, float, complex, np.ndarray, np.float64, np.float32}
+
+
+def always_leaf(cls: type[T]) -> type[T]:
+    """A decorator: instances of `cls` are leaves, unless it is registered."""
+    _LEAVES.add(cls)
+    return cls
 
 
 def register_pytree_node(
@@ -113,6 +131,7 @@ def register_pytree_node(
     if cls in _REGISTERED:
         raise TracejitError(f"{cls.__name__} is registered as a pytree node already")
     _REGISTERED[cls] = _Registered(flatten, unflatten)
+    _LEAVES.discard(cls)
 
 
 def flatten(
@@ -122,6 +141,8 @@ def flatten(
 
     Of what `is_leaf` is true, that is a leaf as it is.
     """
+    if type(tree) in _LEAVES:
+        return [tree], LEAF
     leaves: list[Any] = []
     try:
         shape = _walk(tree, leaves, static_strings or is_leaf or False)
@@ -143,6 +164,9 @@ def _walk(tree: Any, leaves: list[Any], rule: bool | Callable[[Any], bool] = Fal
         leaves.append(tree)
         return None
     cls = type(tree)
+    if cls in _LEAVES:
+        leaves.append(tree)
+        return None
     if cls is tuple:
         return ("tuple", None, tuple([_walk(child, leaves, rule) for child in tree]))
     if cls is list:
@@ -286,6 +310,8 @@ def tree_map(
 
     Raises ShapeError where the structures differ. Semantics: ``jax.tree.map``.
     """
+    if not others and type(tree) in _LEAVES:
+        return f(tree)
     leaves, structure = flatten(tree, is_leaf=is_leaf)
     columns = [leaves]
     for other in others:

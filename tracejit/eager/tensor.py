@@ -22,6 +22,7 @@ from ..ir.dtypes import (
 from ..ir.errors import DTypeError, GradientError, ShapeError
 from ..ir.graph import Value
 from ..ir.types import Shape, TensorType
+from ..pytree import always_leaf
 from ..state import STATE
 from .foreign_arrays import is_foreign, read_foreign
 from .printing import tensor_text
@@ -35,6 +36,7 @@ else:
 Array = np.ndarray[Any, Any]
 
 
+@always_leaf
 class Tensor(Signatures):
     """An n-dimensional array that can record how it was computed.
 

@@ -14,6 +14,7 @@ from ..state import STATE
 from .anomaly import check_parts
 from .engine import ENGINES, TENSOR_OPS, Engine
 from .hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
+from .liveness import InputNode
 from .nodes import Node, Output
 
 
@@ -68,7 +69,7 @@ class _Pass:
     accumulate = True
     #: Nodes behind which there is no target.
     boundary: Set[Node] = frozenset()
-    #: The nodes on the way to the targets, None where there are no targets.
+    #: The nodes on the way to the targets, None where all are.
     useful: set[Node] | None = None
     #: The node that is being passed.
     node: Node | None = None
@@ -91,10 +92,10 @@ class _Pass:
         """Visit what is behind `roots`, each node once all cotangents of its results are there."""
         engine, pending, ready, boundary = self.engine, self.pending, self.ready, self.boundary
         free, tracer = not self.retain_graph, STATE.tracer
-        plain = self.targets is None and tracer is None and STATE.anomaly is None
         order = self._reach(roots)
-        if self.targets is not None:
+        if self.targets is not None and not self._all_useful(self.targets):
             self.useful = _useful(order, self.targets)
+        plain = self.useful is None and tracer is None and STATE.anomaly is None
         for position, root in enumerate(roots):
             cotangent = cotangents[position]
             self._add(root._node or root, cotangent if engine.tensors else cotangent._data)
@@ -106,14 +107,14 @@ class _Pass:
                 if cotangent is not None:
                     self._arrive(place, cotangent)
                 continue
-            parts = None
+            parts, ends = None, place in boundary
             if cotangent is not None:
-                if plain and place.hooks is None:  # what `_visit` comes to
+                if plain and place.hooks is None and not ends:  # what `_visit` comes to
                     self.node = place
                     parts = place.pull(engine, cotangent, None)
                 else:
                     parts = self._visit(place, cotangent)
-            if boundary and place in boundary:
+            if ends:
                 continue
             if tracer is None:
                 self._pass_on(place, parts)
@@ -165,6 +166,19 @@ class _Pass:
                         stack.append(parent)
         return order
 
+    def _all_useful(self, targets: dict[Any, Tensor]) -> bool:
+        """Whether all that was reached leads to targets: they are the leaves and the inputs of this
+        derivative, and there are no others."""
+        if {key[0] for key in targets if type(key) is tuple} != self.boundary:
+            return False
+        for place in self.waiting:
+            if isinstance(place, Tensor):
+                if place not in targets:
+                    return False
+            elif type(place) is InputNode and place not in self.boundary:
+                return False
+        return True
+
     def _add(self, place: Any, part: Any) -> None:
         """Add `part` to the cotangent of a leaf, a node, or one output of a node."""
         pending = self.pending
@@ -203,7 +217,7 @@ class _Pass:
     def _visit(self, node: Node, cotangent: Any) -> Sequence[Any] | None:
         """The cotangents of the node's operands, shown to its hooks; None where no target is behind it."""
         engine, useful, self.node = self.engine, self.useful, node
-        if node.hooks is not None or useful is not None:
+        if node.hooks is not None or self.targets is not None:
             slots = cotangent if node.several else [cotangent]
             if node.hooks is not None:
                 slots = [
@@ -212,9 +226,9 @@ class _Pass:
                     else slot
                     for index, slot in enumerate(slots)
                 ]
-            if useful is not None:
+            if self.targets is not None:
                 self._capture(node, slots)
-                if node not in useful:
+                if node in self.boundary or (useful is not None and node not in useful):
                     return None
             if node.hooks is not None:
                 slots = run_pre_hooks(node.hooks, slots, engine)
