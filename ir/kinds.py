@@ -84,6 +84,7 @@ class Kind(enum.Enum):
     CONTRACTION = "contraction", Traits(movable=True, reads_views=ViewReads.MATRICES)
     CONVOLUTION = "convolution", Traits(movable=True, reads_views=ViewReads.ANY)
     CREATION = "creation", Traits(has_kernel=False, computes=False, movable=True)
+    ALLOCATION = "allocation", Traits(has_kernel=False, computes=False)
     COMPOSITE = "composite", Traits(computes=False, can_fail=True)
     REGION = "region", Traits(computes=False, can_fail=True, grouped=True)
     TILED = "tiled", Traits(computes=False, can_fail=True, grouped=True)

@@ -142,7 +142,7 @@ class ModuleWriter(ExitWriter):
         for number, instruction in enumerate(with_progress(self.function.body, "kernels")):
             if instruction.op.kind is Kind.CREATION:
                 self._constant(instruction)
-            elif instruction.op.kind is not Kind.VIEW:
+            elif instruction.op.kind not in (Kind.VIEW, Kind.ALLOCATION):
                 name = f"{self.prefix}k{number}"
                 with attributed(instruction):
                     mark = self.instrument.before(self, instruction, name)

@@ -327,6 +327,17 @@ FULL = define(
 )  # fmt: skip
 
 
+def _unwritten(shape: tuple[int, ...], dtype: Any) -> Any:
+    """An array whose elements are NaN, or as large as integers may be: nothing should read them."""
+    return np.full(shape, np.nan if is_inexact(dtype) else np.array(-1).astype(dtype), dtype)
+
+
+EMPTY = define(
+    "empty", Kind.ALLOCATION, "", doc="memory, in which everything is written before it is read",
+    infer=_full_infer, vjp=NONDIFF, attrs={"shape": (tuple,), "dtype": (np.dtype,)}, eval=_unwritten,
+)  # fmt: skip
+
+
 def _iota_eval(shape: tuple[int, ...], axis: int, dtype: Any) -> Any:
     column = np.arange(shape[axis], dtype=dtype).reshape([-1] + [1] * (len(shape) - axis - 1))
     return np.ascontiguousarray(np.broadcast_to(column, shape))

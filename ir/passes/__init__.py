@@ -25,6 +25,7 @@ from .dtypes.widen_float16 import widen_float16
 from .fusion.fuse import fuse
 from .fusion.rematerialization_before import rematerialize
 from .fusion.tiling import tile_transforms
+from .layout.fills import drop_fills
 from .layout.joins import read_joins
 from .layout.pads import move_pads
 from .layout.repeats import delay_repeats
@@ -81,6 +82,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     Pass("multiply-adds", multiply_adds, is_small),  # fma for a product that one sum reads
     Pass("rematerialize", rematerialize, is_small),  # large values computed again from small ones
     Pass("read-joins", read_joins, is_small),  # concatenations read where their parts lie
+    Pass("drop-fills", drop_fills, is_small),  # memory as it is, where a loop writes all of it
     Pass("fuse", fuse, is_small, otherwise=fuse_nothing),  # groups that become one loop nest each
     Pass("tile-transforms", tile_transforms, is_small),  # transforms with the maps around them, line by line
 )

@@ -9,7 +9,7 @@ that would not have run it: that one is lent the values of an example that does 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from ...builder import Builder
 from ...dtypes import BOOL, is_differentiable
@@ -34,12 +34,42 @@ def batch_switch(
             regions = _guarded(region, mine, arguments, mapped[1:], size)
             outputs = list(b.append(instruction.op, (_any(b, mine), mine, *arguments), {}, regions=regions))
         else:
-            values, flags = inline_batched(b, region, arguments, mapped[1:], size)
+            inner, shields = _shielded(b, region, mine, arguments, mapped[1:], size)
+            values, flags = inline_batched(b, region, inner, shields, size)
             outputs = all_mapped(b, values, flags, size)
         if results:
             outputs = [_chosen(b, mine, value, other) for value, other in zip(outputs, results, strict=True)]
         results = outputs
     return results
+
+
+#: Elementwise ops whose gradient is finite wherever its cotangent is.
+_BOUNDED: Final = frozenset(("add", "sub", "neg", "where", "cast", "abs", "maximum", "minimum"))
+
+
+def _shielded(
+    b: Any,
+    region: Function,
+    mine: Value,
+    arguments: Sequence[Value],
+    mapped: Sequence[bool],
+    size: int,
+) -> tuple[list[Value], list[bool]]:
+    """The operands of a region that all examples compute, from which it passes no gradient back for examples
+    that are not `mine`: with a cotangent of 0 the gradient of ``sqrt(x)`` is NaN, where x is not positive."""
+    operands, flags = list(arguments), list(mapped)
+    if all(
+        step.op.kind is Kind.VIEW or step.op.name in _BOUNDED or not is_differentiable(result.dtype)
+        for step in region.body
+        for result in step.results
+        if step.op.kind is not Kind.CREATION
+    ):
+        return operands, flags
+    for i, (value, many) in enumerate(zip(arguments, mapped, strict=True)):
+        if is_differentiable(value.dtype) and (many or not value.shape):
+            value = value if many else spread(b, value, size)
+            operands[i], flags[i] = _chosen(b, mine, value, b.stop_gradient(value)), True
+    return operands, flags
 
 
 def _wants(b: Any, index: Value, number: int, last: int) -> Value:

@@ -198,7 +198,22 @@ def _slice(b: Builder, instruction: Instruction, defs: Definitions) -> Value | N
             size=attrs["size"],
             step=tuple(d * by for d, by in zip(steps, attrs["step"], strict=True)),
         )
-    return _moved_constant(b, instruction, defs)
+    return _slice_of_update(b, instruction, defs) or _moved_constant(b, instruction, defs)
+
+
+def _slice_of_update(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
+    """An element that was just written is read of what was written there. (Windows of padded arrays stay:
+    they are read alike, side by side.)"""
+    update, attrs = defined_by(instruction.operands[0], "update", defs), instruction.attrs
+    if update is None or instruction.result.type.size != 1 or any(step != 1 for step in update.attrs["step"]):
+        return None
+    part = update.operands[1]
+    start = tuple(at - first for at, first in zip(attrs["start"], update.attrs["start"], strict=True))
+    if any(
+        at < 0 or at + size > whole for at, size, whole in zip(start, attrs["size"], part.shape, strict=True)
+    ):
+        return None
+    return b.slice(part, start=start, size=attrs["size"], step=(1,) * len(start))  # type: ignore[no-any-return]
 
 
 def _concat(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:

@@ -85,11 +85,17 @@ class AffineValues:
             self.forms[value] = form
         return self.forms[value]
 
+    def define(self, instruction: Instruction) -> None:
+        """Take `instruction`, which is not in the body, for what makes its result."""
+        if instruction.result.dtype is INT64:
+            self.forms[instruction.result] = self._form_of(instruction)
+
     def _computed(self, value: Value) -> Affine | None:
         instruction = self.defs.get(value)
-        if instruction is None:
-            return None
-        name, rank = instruction.op.name, len(value.shape)
+        return None if instruction is None else self._form_of(instruction)
+
+    def _form_of(self, instruction: Instruction) -> Affine | None:
+        name, rank = instruction.op.name, len(instruction.results[0].shape)
         if name == "full":
             return Affine(int(instruction.attrs["value"]), 0, (0,) * rank)
         if name == "iota":

@@ -101,26 +101,31 @@ def _sliced_gather(b: Any, gather: Instruction, defs: Definitions) -> Value | No
 
 
 def _periodic_gather(b: Any, gather: Instruction, defs: Definitions) -> Value | None:
-    """A gather at remainders by the sizes of axes, as in ``x[(i - 1) % n]``: without remainders, of what has
-    its last elements in front again, and its first ones behind."""
+    """A gather at remainders by the sizes of axes, as in ``x[(i - 1) % n]``, or at indices of which the first
+    are negative: at other indices, of what has its last elements in front again, and its first ones
+    behind."""
     x, *indices = gather.operands
     values, wrapped = AffineValues(defs), list(indices)
     for place, axis in enumerate(indexed_axes(len(indices), gather.attrs["axes"])):
         views, inner = _views(indices[place], defs)
-        remainder = defs.get(inner)
+        remainder, size = defs.get(inner), gather.operands[0].shape[axis]
         if remainder is None or remainder.op.name != "remainder":
-            if values.of(indices[place]) is None:
+            number, index = values.of(indices[place]), indices[place]
+            if number is None:
                 return None
-            continue
-        number, divisor = (values.of(operand) for operand in remainder.operands)
-        size = gather.operands[0].shape[axis]
-        bounds = number.bounds(inner.shape, 1) if number is not None else None
-        if bounds is None or divisor is None or divisor.number != size:
-            return None
+            bounds, views = number.bounds(index.shape, 1), []
+            if bounds is None or bounds[0] >= 0 or not 0 <= bounds[1] < size:
+                continue
+        else:
+            index = remainder.operands[0]
+            number, divisor = values.of(index), values.of(remainder.operands[1])
+            bounds = number.bounds(inner.shape, 1) if number is not None else None
+            if bounds is None or divisor is None or divisor.number != size:
+                return None
         before, behind = max(-bounds[0], 0), max(bounds[1] - size + 1, 0)
         if before + behind > size // _MOST_AGAIN:
             return None
-        index = b.add(remainder.operands[0], before) if before else remainder.operands[0]
+        index = b.add(index, before) if before else index
         for view in reversed(views):
             (index,) = b.append(view.op, (index,), view.attrs)
         wrapped[place] = index

@@ -26,10 +26,11 @@ from ..algebra.cleanup import dce
 from ..loops.register_state import MAX_ELEMENTS
 from .affine import AffineValues
 from .affine_accesses import slice_accesses
+from .branch_writes import writes_behind_branches
 from .early_reads import reads_before
 from .forwarded_elements import forward_elements
 from .induction import increment, loop_forms
-from .mapped_loops import is_map, mapped_loop, pays
+from .mapped_loops import can_run, is_map, mapped_loop, pays
 from .product_sums import contract_product_sums
 from .step_dependence import StepAccess, access_of, independent, is_inside
 from .step_folds import FOLDS, Extremum, Fold, folds
@@ -68,7 +69,8 @@ def _rewritten(function: Function, accepts: Callable[[Function], bool], *, insid
     for original in function.body:
         instruction = table.apply(original)
         if instruction.op.kind.traits.control:
-            arrays = _as_arrays(instruction, AffineValues(_definitions(b.body)))
+            defs = _definitions(b.body)
+            arrays = _as_arrays(writes_behind_branches(instruction, defs), AffineValues(defs))
             if arrays is not None and accepts(arrays):
                 for old, new in zip(original.results, inline(b, arrays, instruction.operands), strict=True):
                     table[old] = new
@@ -274,13 +276,16 @@ class _Steps:
         if step in self.accumulated:
             self._accumulate(step)
             return
-        kind = step.op.kind
-        if kind in (Kind.SCAN, Kind.WHILE) or (kind is Kind.SWITCH and not _can_run(step)):
-            self._map(step)
-            return
+        if step.op.kind in (Kind.SCAN, Kind.WHILE, Kind.SWITCH) and not can_run(step):
+            reads, step = ([], step) if is_map(step) else self._reads_before(step)
+            for read in reads:
+                self._append(read)
+            if not can_run(step):
+                self._map(step)
+                return
         operands = [self._value(operand) for operand in step.operands]
         flags = [operand in self.many for operand in step.operands]
-        if step.op.kind not in _KINDS or has_effect(step) or not _can_run(step):
+        if step.op.kind not in _KINDS or has_effect(step) or not can_run(step):
             raise _Dependent
         if step.op.name == "scatter" and step.result in self.versions:
             value, *indices = all_mapped(self.b, operands[1:], flags[1:], self.length)
@@ -301,11 +306,6 @@ class _Steps:
 
     def _map(self, step: Instruction) -> None:
         """A loop or a branch in the steps, for all of them."""
-        if not is_map(step):
-            reads, step = reads_before(step, self._is_inside)
-            for read in reads:
-                self.defs[read.result] = read
-                self._append(read)
         operands = [self._value(operand) for operand in step.operands]
         flags = [operand in self.many for operand in step.operands]
         if not any(flags) and not has_effect(step):
@@ -316,6 +316,12 @@ class _Steps:
             raise _Dependent
         self.many.update(step.results)
         self.values.update(zip(step.results, results, strict=True))
+
+    def _reads_before(self, step: Instruction) -> tuple[list[Instruction], Instruction]:
+        """What a loop or a branch reads of elements that are known to be there, and what is left of it."""
+        reads, step = reads_before(step, self._is_inside, self.affine.define)
+        self.defs.update({read.result: read for read in reads})
+        return reads, step
 
     def _is_inside(self, read: Instruction, operands: Sequence[Value]) -> bool:
         return operands[0] not in self.versions and is_inside(read, operands, self.affine, self.length)
@@ -379,15 +385,6 @@ class _Steps:
 
 def _carries_of(fold: Fold | Extremum) -> tuple[int, ...]:
     return (fold.carry,) if isinstance(fold, Fold) else (fold.carry, *fold.companions)
-
-
-def _can_run(step: Instruction) -> bool:
-    """Whether `step` may run for steps that would not have run it: branches without what can fail."""
-    return all(
-        inner.op.kind in (Kind.ELEMENTWISE, Kind.CREATION, Kind.VIEW)
-        for region in step.regions
-        for inner in region.body
-    )
 
 
 def _reversed(b: Any, value: Value) -> Value:

@@ -7,32 +7,39 @@ while abs(root * root - x[i]) > 1e-9:          element = x[i]
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
+from ...dtypes import INT64
 from ...graph import Function, Instruction, Substitution, Value
 from ...registry import Kind
 from ...types import TensorType
 
 #: Whether the elements that a gather reads, at these operands, are inside of the array.
 Proof = Callable[[Instruction, Sequence[Value]], bool]
+#: Of what indices are computed.
+_INTEGER_OPS: Final = frozenset(("full", "add", "sub", "mul", "neg"))
 
 
-def reads_before(loop: Instruction, proven: Proof) -> tuple[list[Instruction], Instruction]:
-    """What reads elements, and `loop` with them as further operands."""
-    reads = _Reads(proven)
+def reads_before(
+    loop: Instruction, proven: Proof, define: Callable[[Instruction], None]
+) -> tuple[list[Instruction], Instruction]:
+    """What reads elements, and `loop` with them as further operands. `define` is told what computes their
+    indices before the loop."""
+    reads = _Reads(proven, define)
     inside, taken = reads.control(loop, {operand: operand for operand in loop.operands})
     if not taken:
         return [], loop
-    return [*reads.numbers.values(), *reads.reads.values()], _with_operands(inside, taken)
+    return [*reads.integers.values(), *reads.reads.values()], _with_operands(inside, taken)
 
 
 class _Reads:
     """The gathers of a loop, and of loops and branches in it, that may be done before it."""
 
-    def __init__(self, proven: Proof) -> None:
-        self.proven = proven
+    def __init__(self, proven: Proof, define: Callable[[Instruction], None]) -> None:
+        self.proven, self.define = proven, define
         #: By operands and attributes.
         self.reads: dict[object, Instruction] = {}
-        self.numbers: dict[object, Instruction] = {}
+        self.integers: dict[object, Instruction] = {}
 
     def control(
         self, instruction: Instruction, around: Mapping[Value, Value]
@@ -53,8 +60,8 @@ class _Reads:
             elements: dict[Value, Value] = {}
             below: dict[Instruction, list[Value]] = {}
             for step in region.body:
-                if step.op.name == "full" and not step.result.shape:
-                    outside[step.result] = self._number(step)
+                if step.op.name in _INTEGER_OPS and all(operand in outside for operand in step.operands):
+                    self._repeat(step, outside)
                 read = self._read(step, outside)
                 if read is not None:
                     elements[step.result] = read
@@ -86,11 +93,17 @@ class _Reads:
             self.reads[key] = step.replace(operands=operands, results=(result,))
         return self.reads[key].result
 
-    def _number(self, step: Instruction) -> Value:
-        key = (step.result.dtype, repr(step.attrs["value"]))
-        if key not in self.numbers:
-            self.numbers[key] = step.replace(results=(Value(step.result.type),))
-        return self.numbers[key].result
+    def _repeat(self, step: Instruction, outside: dict[Value, Value]) -> None:
+        """Have the integer that `step` computes before the loop as well."""
+        if step.result.shape or step.result.dtype is not INT64:
+            return
+        operands = tuple([outside[operand] for operand in step.operands])
+        key = (step.op.name, operands, repr(tuple(step.attrs.items())))
+        if key not in self.integers:
+            before = step.replace(operands=operands, results=(Value(step.result.type),))
+            self.integers[key] = before
+            self.define(before)
+        outside[step.result] = self.integers[key].result
 
 
 def _invariants(instruction: Instruction) -> tuple[int, int]:

@@ -25,6 +25,8 @@ from ..rewriting import Definitions
 
 #: A map of less work is not worth the arrays that it reads and writes.
 MIN_CYCLES: Final = 20_000.0
+#: Lanes pay where a branch computes for so long with each element that it reads.
+READ_CYCLES: Final = 20.0
 #: How many steps a loop of unknown length is taken to have.
 UNKNOWN_STEPS: Final = 16.0
 
@@ -32,6 +34,16 @@ UNKNOWN_STEPS: Final = 16.0
 def is_map(instruction: Instruction) -> bool:
     """Whether `instruction` is a scan without carries."""
     return instruction.op.kind is Kind.SCAN and not instruction.attrs["carries"]
+
+
+def can_run(step: Instruction) -> bool:
+    """Whether `step` may run for steps that would not have run it: branches without what can fail."""
+    return step.op.kind not in (Kind.SCAN, Kind.WHILE) and all(
+        inner.op.kind in (Kind.ELEMENTWISE, Kind.CREATION, Kind.VIEW)
+        or (inner.op.kind is Kind.SWITCH and can_run(inner))
+        for region in step.regions
+        for inner in region.body
+    )
 
 
 def mapped_loop(
@@ -48,9 +60,20 @@ def mapped_loop(
         return None if loop.attrs["reverse"] else _flattened(b, loop, operands, mapped, size)
     region = Function("step", loop.operands, (loop,), loop.results)
     large = any(many and is_array(operand) for operand, many in zip(loop.operands, mapped, strict=True))
-    if large or has_effect(loop) or not runs_in_lanes(region):
+    if large or has_effect(loop) or _mostly_reads(loop) or not runs_in_lanes(region):
         return None
     return _map(b, loop, operands, mapped, size, defs)
+
+
+def _mostly_reads(branch: Instruction) -> bool:
+    """Whether a branch without loops has little to compute for each element that it reads: lanes would read
+    them one by one, for both sides."""
+    if branch.op.kind is not Kind.SWITCH:
+        return False
+    steps = [step for region in branch.regions for step in region.instructions()]
+    if any(step.op.kind in (Kind.SCAN, Kind.WHILE, Kind.REWIND) for step in steps):
+        return False
+    return cycles_of_step(branch) < READ_CYCLES * sum(step.op.kind is Kind.GATHER for step in steps)
 
 
 def _map(
