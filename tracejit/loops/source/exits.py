@@ -9,7 +9,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from .syntax import SCOPES
+from .syntax import SCOPES, children, walk
 
 NEVER, MAYBE, ALWAYS = "never", "maybe", "always"
 #: What the names of flags, and of values to return, begin with.
@@ -76,7 +76,7 @@ def lower_block(
 
 def _returns(node: ast.AST) -> bool:
     """Whether a ``return`` of the same function stands in `node`."""
-    for child in ast.iter_child_nodes(node):
+    for child in children(node):
         if isinstance(child, ast.Return) or (not isinstance(child, SCOPES) and _returns(child)):
             return True
     return False
@@ -124,7 +124,7 @@ def _set_flags(at: ast.stmt, *flags: str) -> list[ast.stmt]:
 def set_flag(flag: str, at: ast.AST, *, value: bool) -> ast.stmt:
     """``flag = value``"""
     statement = ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(value))
-    for node in ast.walk(statement):
+    for node in walk(statement):
         if isinstance(node, (ast.expr, ast.stmt)):
             ast.copy_location(node, at)
     return statement

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Any, Final, TypeGuard
 
+from .syntax import walk
+
 #: Stand for the object that rewritten code calls, and for descriptions of loops, until the code is compiled.
 RUNTIME: Final = "\0loops"
 #: Builtins that loops go along.
@@ -42,7 +44,7 @@ def name_of(function: ast.expr) -> str:
 
 
 def _is_deferrable(*values: ast.expr) -> bool:
-    return not any(isinstance(node, _EAGER) for value in values for node in ast.walk(value))
+    return not any(isinstance(node, _EAGER) for value in values for node in walk(value))
 
 
 def _is_ours(function: ast.expr) -> TypeGuard[ast.Attribute]:

@@ -27,6 +27,7 @@ from .syntax import (
     comprehensions,
     has_jumps,
     refusal,
+    walk,
     written_by_calls,
     written_in_place,
 )
@@ -81,7 +82,7 @@ class FunctionRewriter:
         self._outside = {
             name
             for statement in body
-            for node in ast.walk(statement)
+            for node in walk(statement)
             if isinstance(node, (ast.Global, ast.Nonlocal))
             for name in node.names
         }
@@ -94,7 +95,7 @@ class FunctionRewriter:
                 first.iter = call("comprehended", first.iter, self._describe(statement, node), at=first.iter)
         documented = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
         start, body = (body[:1], body[1:]) if documented else ([], body)
-        loops = [node for part in body for node in ast.walk(part) if isinstance(node, (ast.For, ast.While))]
+        loops = [node for part in body for node in walk(part) if isinstance(node, (ast.For, ast.While))]
         written_in_loops = frozenset(written_in_place(loops if loops and not inside else body))
         written = self._written | written_by_calls(body)
         visitors = [Everywhere(written, written_in_loops, items=items) for items in (False, True)]
@@ -104,7 +105,7 @@ class FunctionRewriter:
         else:
             body = self._lowered_outside(body)
         self._liveness = Liveness(body)
-        parameters = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
+        parameters = {node.arg for node in walk(function.args) if isinstance(node, ast.arg)}
         variables = sorted(assigned(body) - parameters - self._outside)
         self._variables = frozenset(variables)
         declared = [_never_assigned(variables, function)] if variables else []
@@ -319,12 +320,12 @@ def _has_jumps_inside(statement: ast.stmt) -> bool:
 
 
 def _has_loops(statement: ast.stmt) -> bool:
-    return any(isinstance(node, (ast.For, ast.While)) for node in ast.walk(statement))
+    return any(isinstance(node, (ast.For, ast.While)) for node in walk(statement))
 
 
 def _size(loop: ast.AST) -> int:
     kinds = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.Subscript, ast.AugAssign, ast.If, ast.IfExp)
-    return sum(isinstance(node, kinds) for node in ast.walk(loop))
+    return sum(isinstance(node, kinds) for node in walk(loop))
 
 
 def _function(
