@@ -4,31 +4,44 @@ from __future__ import annotations
 
 import contextlib
 import dis
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from importlib import import_module
 from types import CodeType, FunctionType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..ir.process.collector import collector_paused
 from .reports import MANY_OPERATIONS, LoopReport, Session, tracing_loops
 
+if TYPE_CHECKING:
+    from .source.functions import Extent
+
 _LOOP_OPCODES: Final = frozenset(
     code for name, code in dis.opmap.items() if name == "FOR_ITER" or "JUMP_BACKWARD" in name
 )
+#: Names of the code of comprehensions, where they have code of their own.
+_COMPREHENSIONS: Final = frozenset(("<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"))
 
 
 def has_loops(code: CodeType) -> bool:
     """Whether `code`, or code inside it, has a loop."""
-    return any(not _LOOP_OPCODES.isdisjoint(part.co_code[::2]) for part in _with_inner(code))
+    return any(map(_loops, _with_inner(code)))
 
 
-def to_rewrite(functions: Iterable[FunctionType], asking: Container[CodeType]) -> list[FunctionType]:
-    """Those of `functions` that are rewritten for a trace: they have loops, or code among `asking`."""
-    return [
-        function
-        for function in functions
-        if has_loops(function.__code__) or any(code in asking for code in _with_inner(function.__code__))
-    ]
+def _loops(code: CodeType) -> bool:
+    return not _LOOP_OPCODES.isdisjoint(code.co_code[::2])
+
+
+def to_rewrite(functions: Iterable[FunctionType], asking: Container[CodeType]) -> dict[FunctionType, Extent]:
+    """Those of `functions` that are rewritten for a trace, and how far: they have loops, or code among
+    `asking`. Where comprehensions are the only loops, rewriting counts their operations and nothing else."""
+    extents: dict[FunctionType, Extent] = {}
+    for function in functions:
+        parts = list(_with_inner(function.__code__))
+        if any(part in asking or (_loops(part) and part.co_name not in _COMPREHENSIONS) for part in parts):
+            extents[function] = "function"
+        elif any(map(_loops, parts)):
+            extents[function] = "comprehensions"
+    return extents
 
 
 def _with_inner(code: CodeType) -> Iterator[CodeType]:
@@ -41,7 +54,7 @@ def _with_inner(code: CodeType) -> Iterator[CodeType]:
 
 @contextlib.contextmanager
 def loops_traced(
-    mode: str, label: str, rewritten: Sequence[FunctionType], checkpoint_every: int | None = None
+    mode: str, label: str, rewritten: Mapping[FunctionType, Extent], checkpoint_every: int | None = None
 ) -> Iterator[Callable[[int], tuple[LoopReport, ...]]]:
     """Within, the functions `rewritten` have code in which loops can be traced as loops, by `mode`, and what
     asks NumPy or ``math`` for arrays and numbers gets what is traced. Gives a function that tells what became

@@ -115,9 +115,12 @@ def choose_tiles(m: int, n: int, k: int, dtype: str, target: Target, x_row: int)
         strip = max(1, machine().l1_bytes * 7 // (k * lanes * BITS[dtype]))
     in_flight = machine().multiply_adds_in_flight  # a smaller tile waits for its own sums
 
+    def step(rows: int, vectors: int) -> float:
+        return max(rows * vectors, (rows + vectors) / 2, in_flight) + 2
+
     def cost(rows: int, vectors: int) -> float:
-        parts = [vectors] * (wide // vectors) + [wide % vectors] * (wide % vectors > 0)
-        return math.ceil(m / rows) * sum(max(rows * v, (rows + v) / 2, in_flight) + 2 for v in parts)
+        strips, rest = divmod(wide, vectors)
+        return -(-m // rows) * (strips * step(rows, vectors) + (step(rows, rest) if rest else 0))
 
     choices = [
         (cost(rows, vectors), -rows * vectors, rows, vectors)

@@ -2,10 +2,13 @@
 
 # ruff: noqa: B007, SIM105 - loops as users write them
 
+import math
+
 import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.loops.source.functions import Converted
 
 from .common import agree, reports
 
@@ -199,3 +202,39 @@ def test_comprehensions_are_named_where_they_become_much_code():
     jitted = tj.jit(short)
     np.testing.assert_allclose([float(part) for part in jitted(x)], 2 * x[:3])
     assert reports(jitted) == []
+
+
+def test_comprehensions_are_named_in_nested_functions_and_beside_calls_that_ask():
+    x = np.linspace(-1.0, 1.0, 100)
+
+    def nested(x):
+        def doubled(values):
+            return [v * 2 for v in values]
+
+        return sum(doubled(x))
+
+    def asking(x):
+        return sum(v * math.sqrt(w) for v, w in zip(x, x * x, strict=True))
+
+    for function in (nested, asking):
+        jitted = tj.jit(function)
+        np.testing.assert_allclose(float(jitted(x)), function(x), atol=1e-12)
+        ((outcome, reason),) = reports(jitted)
+        assert outcome == "unrolled", function
+        assert "comprehension" in reason
+
+
+def test_functions_with_comprehensions_alone_are_rewritten_further_where_another_trace_asks():
+    def roots(function, values):
+        return [function(v) * 2 for v in values]
+
+    before, comprehending = roots.__code__, {roots: "comprehensions"}
+    with Converted(comprehending):
+        light = roots.__code__
+        with Converted({roots: "function"}):
+            full = roots.__code__
+            with Converted(comprehending):
+                assert roots.__code__ is full
+        assert roots(abs, [-1]) == [2]
+    assert roots.__code__ is before
+    assert len({before, light, full}) == 3

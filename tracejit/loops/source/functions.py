@@ -8,30 +8,35 @@ import inspect
 import linecache
 import re
 import weakref
-from collections.abc import Iterable
+from collections.abc import Mapping
 from types import CodeType, FunctionType
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 from ...frontend.bytecode import decode
 from ...frontend.definitions import complete, extent, function_at, lambda_at
 from ...frontend.rewritten import forgotten_with, original, stands_for
 from ...ir.process.locks import ForkLock
 from .expressions import RUNTIME, Calls
-from .rewriting import FunctionRewriter, Statement
+from .rewriting import FunctionRewriter, Statement, mark_comprehensions
 from .syntax import refusal
 
+#: How far a function is rewritten: its comprehensions alone, its loops and calls, or all of it, as a part of
+#: a loop's step.
+Extent: TypeAlias = Literal["comprehensions", "function", "step"]
+
 _LOCK: Final = ForkLock()
-#: By the identity of code, and whether it is for the inside of loops: a reference to the code, with which the
-#: entry goes, and what it is rewritten to or why it is not.
-_REWRITTEN: Final[dict[tuple[int, bool], tuple[Any, CodeType | str]]] = {}
+#: By the identity of code, and how far it is rewritten: a reference to the code, with which the entry goes,
+#: and what it is rewritten to or why it is not.
+_REWRITTEN: Final[dict[tuple[int, Extent], tuple[Any, CodeType | str]]] = {}
 #: Of functions that loops call, the code and a copy for the inside of loops.
 _COPIES: Final[weakref.WeakKeyDictionary[FunctionType, tuple[Any, FunctionType]]] = (
     weakref.WeakKeyDictionary()
 )
 #: Code that checks its calls and writes, by identity.
 _CHECKED: Final[dict[int, Any]] = {}
-#: Functions that have rewritten code now: how many traces want that, and their own code.
-_CONVERTED: Final[dict[int, tuple[FunctionType, int, CodeType]]] = {}
+#: Functions that have rewritten code now: how many traces want that, their own code, and how far the other
+#: is rewritten.
+_CONVERTED: Final[dict[int, tuple[FunctionType, int, CodeType, Extent]]] = {}
 #: What the placeholder of the runtime in rewritten code becomes.
 _RUNTIME: Final[list[Any]] = []
 _FUTURE: Final = sum(
@@ -45,11 +50,11 @@ def set_runtime(runtime: Any) -> None:
 
 
 class Converted:
-    """Context manager: `functions` have code in which loops can be traced as loops. `problems` has, by the
-    function's code, why one keeps its own."""
+    """Context manager: `functions` have code in which loops can be traced as loops, rewritten so far.
+    `problems` has, by the function's code, why one keeps its own."""
 
-    def __init__(self, functions: Iterable[FunctionType]) -> None:
-        self._functions = list(functions)
+    def __init__(self, functions: Mapping[FunctionType, Extent]) -> None:
+        self._functions = dict(functions)
         self.problems: dict[CodeType, str] = {}
         self._entered: list[FunctionType] = []
 
@@ -62,19 +67,19 @@ class Converted:
         return self
 
     def _convert(self) -> None:
-        for function in self._functions:
+        for function, asked in self._functions.items():
             with _LOCK:
                 held = _CONVERTED.get(id(function))
-                if held is not None:
-                    _CONVERTED[id(function)] = (function, held[1] + 1, held[2])
+                if held is not None and held[3] in (asked, "function"):
+                    _CONVERTED[id(function)] = (function, held[1] + 1, *held[2:])
                     self._entered.append(function)
                     continue
-                code = function.__code__
-                other = rewritten_code(function, inside=False)
+                traces, code = (0, function.__code__) if held is None else held[1:3]
+                other = rewritten_code(function, code, asked)
                 if isinstance(other, str):
                     self.problems[code] = other
                     continue
-                _CONVERTED[id(function)] = (function, 1, code)
+                _CONVERTED[id(function)] = (function, traces + 1, code, asked)
                 self._entered.append(function)
                 function.__code__ = other
 
@@ -83,7 +88,7 @@ class Converted:
             with _LOCK:
                 held = _CONVERTED[id(function)]
                 if held[1] > 1:
-                    _CONVERTED[id(function)] = (function, held[1] - 1, held[2])
+                    _CONVERTED[id(function)] = (function, held[1] - 1, *held[2:])
                     continue
                 del _CONVERTED[id(function)]
                 function.__code__ = held[2]
@@ -96,7 +101,7 @@ def inner_copy(function: FunctionType) -> FunctionType | str:
     if cached is not None and cached[0] is source:
         copy = cached[1]
     else:
-        code = rewritten_code(function, inside=True)
+        code = rewritten_code(function, function.__code__, "step")
         if isinstance(code, str):
             return code
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
@@ -108,31 +113,34 @@ def inner_copy(function: FunctionType) -> FunctionType | str:
     return copy
 
 
-def rewritten_code(function: FunctionType, *, inside: bool) -> CodeType | str:
-    """The rewritten code of `function`, or why there is none."""
-    code = function.__code__
-    key = id(code), inside
+def rewritten_code(function: FunctionType, code: CodeType, extent: Extent) -> CodeType | str:
+    """The `code` of `function`, rewritten so far, or why there is none."""
+    key = id(code), extent
     cached = _REWRITTEN.get(key)
     if cached is None:
-        cached = forgotten_with(code, _REWRITTEN, key), _rewrite(function, code, inside=inside)
+        cached = forgotten_with(code, _REWRITTEN, key), _rewrite(function, code, extent)
         _REWRITTEN[key] = cached
     return cached[1]
 
 
-def _rewrite(function: FunctionType, code: CodeType, *, inside: bool) -> CodeType | str:
+def _rewrite(function: FunctionType, code: CodeType, extent: Extent) -> CodeType | str:
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         return f"{function.__qualname__} is a generator or a coroutine"
     parsed = _parsed(function, code)
     if isinstance(parsed, str):
         return parsed
     module, definition = parsed
+    inside = extent == "step"
     reason = refusal(definition, set()) if inside else ""
     if reason:
         return f"{function.__qualname__}: {reason}"
     statements: list[Statement] = []
-    FunctionRewriter(code.co_filename, statements).rewrite(definition, inside=inside)
-    definition.body = [Calls().visit(statement) for statement in definition.body]
-    ast.fix_missing_locations(module)
+    if extent == "comprehensions":
+        mark_comprehensions(definition, code.co_filename, statements)
+    else:
+        FunctionRewriter(code.co_filename, statements).rewrite(definition, inside=inside)
+        definition.body = [Calls().visit(statement) for statement in definition.body]
+        ast.fix_missing_locations(module)
     try:
         compiled = _compiled(module, function, code)
     except (SyntaxError, RecursionError) as error:
@@ -239,8 +247,7 @@ def _wrapped(definition: ast.FunctionDef, function: FunctionType, code: CodeType
     factory = ast.FunctionDef("_tj_factory", arguments, body, [])
     complete(factory)
     ast.copy_location(factory, definition)
-    module = ast.Module([factory], [])
-    return ast.fix_missing_locations(module)
+    return ast.Module([factory], [])
 
 
 def _compiled(module: ast.Module, function: FunctionType, code: CodeType) -> CodeType | None:

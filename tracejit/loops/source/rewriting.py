@@ -20,7 +20,9 @@ from ...ir.records import record
 from .exits import FLAG, RETURNED, Exits, lower_block, set_flag
 from .expressions import RUNTIME, Everywhere, InLoops, Iterations, call, operator_name, thunk
 from .syntax import (
+    COMPREHENSIONS,
     SCOPES,
+    Comprehension,
     Liveness,
     appended,
     assigned,
@@ -88,11 +90,7 @@ class FunctionRewriter:
         }
         self._written = frozenset(written_in_place(body))
         for node in comprehensions(body):
-            first = node.generators[0]
-            if not first.is_async:
-                reason = "a comprehension runs item by item; a loop that appends or adds is compiled"
-                statement = Statement(self._file, node.lineno, (), refused=reason)
-                first.iter = call("comprehended", first.iter, self._describe(statement, node), at=first.iter)
+            _mark(node, self._file, self._statements)
         documented = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
         start, body = (body[:1], body[1:]) if documented else ([], body)
         loops = [node for part in body for node in walk(part) if isinstance(node, (ast.For, ast.While))]
@@ -310,8 +308,29 @@ class FunctionRewriter:
         return [*functions, ast.copy_location(ast.Expr(run), node)]
 
     def _describe(self, statement: Statement, at: ast.AST) -> ast.expr:
-        self._statements.append(statement)
-        return _constant(f"{RUNTIME}{len(self._statements) - 1}", at)
+        return _described(statement, self._statements, at)
+
+
+def mark_comprehensions(function: ast.FunctionDef, file: str, statements: list[Statement]) -> None:
+    """Let the comprehensions of `function`, and of functions in it, count their operations; nothing else
+    changes. `statements` collects their descriptions, which the code refers to by number."""
+    for statement in function.body:
+        for node in ast.walk(statement):
+            if isinstance(node, COMPREHENSIONS):
+                _mark(node, file, statements)
+
+
+def _mark(node: Comprehension, file: str, statements: list[Statement]) -> None:
+    first = node.generators[0]
+    if not first.is_async:
+        reason = "a comprehension runs item by item; a loop that appends or adds is compiled"
+        statement = Statement(file, node.lineno, (), refused=reason)
+        first.iter = call("comprehended", first.iter, _described(statement, statements, node), at=first.iter)
+
+
+def _described(statement: Statement, statements: list[Statement], at: ast.AST) -> ast.expr:
+    statements.append(statement)
+    return _constant(f"{RUNTIME}{len(statements) - 1}", at)
 
 
 def _has_jumps_inside(statement: ast.stmt) -> bool:

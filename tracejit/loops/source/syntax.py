@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 from ...frontend.library import WRITERS
 
 #: Statements that open a scope of their own.
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+Comprehension: TypeAlias = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def walk(node: ast.AST) -> list[ast.AST]:
@@ -46,7 +48,7 @@ def _collect_assigned(node: ast.AST, names: set[str]) -> None:
         return
     if isinstance(node, ast.Lambda):
         return
-    if isinstance(node, _COMPREHENSIONS):
+    if isinstance(node, COMPREHENSIONS):
         names.update(
             inner.target.id
             for inner in walk(node)
@@ -67,14 +69,12 @@ def _collect_assigned(node: ast.AST, names: set[str]) -> None:
         _collect_assigned(child, names)
 
 
-def comprehensions(
-    nodes: Iterable[ast.AST],
-) -> Iterator[ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp]:
+def comprehensions(nodes: Iterable[ast.AST]) -> Iterator[Comprehension]:
     """The comprehensions and generator expressions in `nodes`, without those in functions in them."""
     for node in nodes:
         if isinstance(node, SCOPES):
             continue
-        if isinstance(node, _COMPREHENSIONS):
+        if isinstance(node, COMPREHENSIONS):
             yield node
         yield from comprehensions(children(node))
 
