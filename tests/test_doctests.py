@@ -13,7 +13,6 @@ import pytest
 import tracejit
 from tracejit.ir.registry import OPS
 
-
 #: Modules whose examples read what the cache on disk has.
 USE_CACHE = ("tracejit.carrying",)
 

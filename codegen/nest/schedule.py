@@ -347,9 +347,7 @@ class _Scheduler:
         for size in nest.sizes:
             elements *= size
         per_element = sum(
-            member.instruction.cost
-            for member in nest.members
-            if not member.row_level or member.is_reduction
+            member.instruction.cost for member in nest.members if not member.row_level or member.is_reduction
         )
         nest.nbytes = sum(param.type.nbytes for param in self.region.params) + sum(
             result.type.nbytes for result in self.region.results

@@ -86,9 +86,7 @@ def held_within(b: Emitter, x: Reg, size: float) -> Reg:
     name = f"mask.range.{_PS_OR_PD[x.dtype]}"
     bound = constant(size, x.dtype, LANES[x.dtype])
     smaller_size = Reg("2", "i32")  # with the first operand's sign
-    return _call(
-        b, name, x.dtype, x.lanes, _whole(b, x), bound, smaller_size, *_unmasked(x.dtype), _CURRENT
-    )
+    return _call(b, name, x.dtype, x.lanes, _whole(b, x), bound, smaller_size, *_unmasked(x.dtype), _CURRENT)
 
 
 def reciprocal_guess(b: Emitter, x: Reg) -> Reg:

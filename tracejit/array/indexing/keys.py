@@ -252,8 +252,8 @@ def refuse_masks(name: str, plan: KeyPlan) -> None:
         raise ConcretizationError(
             f"{name}: the shape of x[mask] depends on the values of the mask, which is traced ({mask.type})"
             + (f", at {where.file}:{where.line}" if where else "")
-            + ". Use tj.where(mask, x, other), or x[tj.nonzero(mask, size=n)] with the number n of elements, or "
-            "x[np.nonzero(mask)] where the mask is a NumPy array that stays as it is."
+            + ". Use tj.where(mask, x, other), or x[tj.nonzero(mask, size=n)] with the number n of elements, "
+            "or x[np.nonzero(mask)] where the mask is a NumPy array that stays as it is."
         )
 
 
