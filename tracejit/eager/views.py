@@ -2,14 +2,15 @@
 
 A view holds its base (the tensor at the root, never another view) and the steps that lead to it; a base
 holds a list with the length at which it is made shorter, and weak references to its views. These have no
-callbacks, which would take longer than the view: those of views that died are replaced by the next view's,
-or are left out when the list is long. Whoever writes one of them in place brings the others up to date
-(`array.writing`); here the relation is made.
+callbacks, which would take longer than the view: native code puts the next view's in the place of that of a
+view that died at once, and those of others are left out when the list is long. Whoever writes one of them in
+place brings the others up to date (`array.writing`); here the relation is made.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -27,6 +28,8 @@ from .tensor import Tensor
 _RESHAPE: Final = OPS["reshape"]
 #: A list of views is not made shorter before it is as long.
 _SHORT: Final = 64
+#: The length at which a list is made shorter while that happens.
+_BUSY: Final = sys.maxsize
 
 
 class ViewStep:
@@ -102,8 +105,6 @@ def share(source: Tensor, view: Tensor, step: Step | NativeStep) -> None:
     views = base._aliases
     if views is None:
         views = base._aliases = [_SHORT]
-    elif len(views) > 1 and views[-1]() is None:
-        views.pop()  # mostly: a view that was used once
     elif len(views) > views[0]:
         forget_dead(views)
     views.append(weakref.ref(view))
@@ -111,9 +112,21 @@ def share(source: Tensor, view: Tensor, step: Step | NativeStep) -> None:
 
 def forget_dead(views: list[Any]) -> None:
     """Shorten a base's list of views by those that died. As many views again are made until the next time, so
-    that this takes no more time than making them."""
-    alive = [view for view in views[1:] if view() is not None]
-    views[:] = [max(_SHORT, 2 * len(alive)), *alive]
+    that this takes no more time than making them.
+
+    Other threads may append views meanwhile, and native code may put one in the place of the last.
+    """
+    if views[0] == _BUSY:
+        return
+    views[0] = _BUSY  # no call since that was asked: Python changes no threads in between
+    longest = _SHORT
+    try:
+        last = len(views) - 1
+        alive = [view for view in views[1:last] if view() is not None]
+        views[1:last] = alive
+        longest = max(_SHORT, 2 * len(alive))
+    finally:
+        views[0] = longest
 
 
 def _reached(source: Tensor) -> bool:

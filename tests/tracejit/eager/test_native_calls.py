@@ -3,8 +3,10 @@ errors, views and gradients as the Python functions that they stand for."""
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import sys
+import threading
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
@@ -350,3 +352,28 @@ def test_the_list_of_views_stays_short() -> None:
     assert longest() <= 2 * 300 + 66
     with slowly():
         assert longest() <= 2 * 300 + 66
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_views_of_several_threads_stay_known(native: bool) -> None:
+    """While one thread shortens the list of views, others add to it."""
+
+    def make_views(kept: list[tj.Tensor]) -> None:
+        for i in range(4000):
+            view = x[i % 50 :]
+            if i % 7 == 0:
+                kept.append(view)
+
+    x, interval = tj.tensor(np.arange(60.0)), sys.getswitchinterval()
+    kept: list[list[tj.Tensor]] = [[] for _ in range(4)]
+    threads = [threading.Thread(target=make_views, args=(views,)) for views in kept]
+    sys.setswitchinterval(1e-6)
+    try:
+        with contextlib.nullcontext() if native else slowly():
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert {id(view) for views in kept for view in views} <= {id(view) for view in views_of(x)}
