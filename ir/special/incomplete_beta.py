@@ -211,9 +211,8 @@ define_by_jets(
     short=True,
 )  # fmt: skip
 define_by_jets(
-    "betaincc", "a b x", lambda m, a, b, x: _both(m, a, b, x, True), True, True, _density_slope(-1.0),
-    short=True,
-)  # fmt: skip
+    "betaincc", "a b x", lambda m, a, b, x: _both(m, a, b, x, True), True, True, _density_slope(-1.0)
+)
 define_by_jets("beta_density", "a b x", _density, True, True, True)
 define("betaincinv", "a b p", lambda m, orders, a, b, p: _inverse(m, a, b, p),
        _inverse_slope(0), _inverse_slope(1), _inverse_slope(None))  # fmt: skip

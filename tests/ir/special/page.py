@@ -15,8 +15,9 @@ point. float32 is computed in float64 and rounded, but for the functions whose b
 table below: they are computed in float32, or where the bound is below 1 in float64 by polynomials and series
 that are shorter. softmax and logsumexp are composed of ops of float32.
 
-Each function is one algorithm (`ir/special/`), of which compiled code has one vector function; that of erf,
-erfc and expit is written in place. Eager calls are ufuncs of that code, compiled at its first use (some 10
+Each function is one algorithm (`ir/special/`), of which compiled code has one vector function; those of
+few steps, from erf and expit to kl_div, are written in place.
+Eager calls are ufuncs of that code, compiled at its first use (some 10
 ms; the disk cache keeps it); where there can be no native code, NumPy runs the algorithm. Derivatives in
 parameters, such as the a of `gammainc` or the order of `iv`, are what the algorithm computes on truncated
 Taylor polynomials: series, recurrences and continued fractions are differentiated term by term, to fourth
