@@ -103,7 +103,9 @@ def test_all_batches(size: int, batch: tuple[int, ...]) -> None:
         assert residual <= bound * size * np.abs(a).max(initial=1) * np.abs(x).max(initial=1)
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(1, 3), (4, 2), (2, 5), (9, 20), (20, 9)])
+@pytest.mark.parametrize(
+    ("rows", "columns"), [(1, 3), (4, 2), (2, 5), (9, 20), (20, 9), (11, 14), (15, 13), (12, 32)]
+)
 def test_rectangular_factors(rows: int, columns: int) -> None:
     a = matrices((19,), rows, columns, "f8")
     lu, pivots, permutation = native(function_of("lu", [a], lambda b, a: b.lu(a)), [a])
