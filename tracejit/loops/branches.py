@@ -20,7 +20,7 @@ from ..state import STATE
 from ..tracing.regions import apply_with_regions, replay
 from ..tracing.tracer import tracing
 from .reports import CURRENT, LoopError
-from .source.rewriting import Statement
+from .source.descriptions import Statement
 from .variables import (
     UNDEFINED,
     Content,

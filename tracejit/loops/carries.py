@@ -21,7 +21,7 @@ from ..state import STATE
 from ..tracing.regions import RegionTracer
 from .iterations import Steps
 from .reports import CURRENT, LoopError
-from .source.rewriting import Statement
+from .source.descriptions import Statement
 from .variables import (
     UNDEFINED,
     Content,

@@ -66,7 +66,8 @@ def loops_traced(
     session = Session(mode, label, checkpoint_every)
     with collector_paused():  # what is loaded stays
         rewriting: Any = import_module(".source.functions", __package__)  # for those who write loops
-        import_module(".statements", __package__)
+        if "function" in rewritten.values():
+            import_module(".statements", __package__)
     with rewriting.Converted(rewritten) as converted, tracing_loops(session):
         unread = {
             f"{code.co_filename.replace(chr(92), '/').rsplit('/', 1)[-1]}:{code.co_firstlineno}": reason

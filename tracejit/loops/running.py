@@ -13,13 +13,11 @@ from ..state import STATE
 from ..tracing.regions import RegionTracer, trace_region
 from . import iterations
 from .carries import LoopStatement, UnsteadyError
-from .reports import CURRENT, MANY_OPERATIONS, Session
-from .source.rewriting import Statement
+from .reports import CURRENT, Session
+from .source.descriptions import Statement
+from .unrolled import SHORT, watched, where
 from .variables import Variables, is_traced
 
-#: Loops of fewer steps times operations in the text of a step are unrolled. There both ways compile in 5 to
-#: 7 ms, and a call is 10-30 % faster unrolled; at four times as many it compiles two to three times as long.
-SHORT: Final = 64
 #: So many steps are run to find out whether the test depends on traced values: a number may become one.
 _PROBED: Final = 2
 #: What a variable raises that has another type, or no value, in the first step. It may keep its type from
@@ -122,11 +120,6 @@ def note(statement: Statement, session: Session, reason: str) -> str:
     return reason
 
 
-def where(statement: Statement) -> str:
-    """The line of a statement, as ``model.py:12``."""
-    return f"{statement.file.replace(chr(92), '/').rsplit('/', 1)[-1]}:{statement.line}"
-
-
 def _reason(error: Exception) -> str:
     return str(error) if isinstance(error, TracejitError) else f"{type(error).__name__}: {error}"
 
@@ -209,25 +202,3 @@ def _while_steps(
             return
         yield
         value = test()
-
-
-def comprehended(iterable: Iterable[Any], statement: Statement, session: Session) -> Iterator[Any]:
-    """The items of a comprehension, which is noted where it becomes more code than a short loop, and warns as
-    `watched` does."""
-    tracer, noted = STATE.tracer, False
-    start = len(tracer.body)
-    for item in watched(iterable, statement, session, statement.refused):
-        yield item
-        if not noted and len(tracer.body) - start > SHORT:
-            noted = True
-            session.note_comprehension(where(statement), statement.refused)
-
-
-def watched(iterable: Iterable[Any], statement: Statement, session: Session, reason: str) -> Iterator[Any]:
-    """The items of an unrolled loop, which warns where it becomes much code."""
-    tracer = STATE.tracer
-    start = len(tracer.body)
-    for item in iterable:
-        yield item
-        if len(tracer.body) - start > MANY_OPERATIONS:
-            session.warn(where(statement), len(tracer.body) - start, reason)

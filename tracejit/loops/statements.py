@@ -23,11 +23,12 @@ from .branches import chosen, conditional
 from .calls import Subarray, checked_callee, checked_target, is_integer
 from .lists import StackedList
 from .reports import CURRENT, LoopError, Session
-from .running import comprehended, note, run_for, run_while, watched, where
+from .running import note, run_for, run_while
 from .scalars import contains, truth
+from .source.descriptions import Statement
 from .source.functions import set_runtime
-from .source.rewriting import Statement
 from .stand_ins import everywhere
+from .unrolled import Comprehensions, watched, where
 from .variables import Variables, is_parameter, is_traced
 
 _COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
@@ -68,7 +69,7 @@ _CREATIONS: Final[tuple[tuple[Any, Callable[..., Any]], ...]] = (
 )
 
 
-class Runtime:
+class Runtime(Comprehensions):
     """The functions of rewritten code."""
 
     # -- loops --------------------------------------------------------------------------------------
@@ -95,13 +96,6 @@ class Runtime:
             return iterable
         reason = "" if session.mode == "unrolled" else note(statement, session, statement.refused)
         return watched(iterable, statement, session, reason)
-
-    def comprehended(self, iterable: Iterable[Any], statement: Statement) -> Iterable[Any]:
-        """What a comprehension goes along."""
-        session = CURRENT.session
-        if STATE.tracer is None or session is None or session.mode == "unrolled":
-            return iterable
-        return comprehended(iterable, statement, session)
 
     def refused_test(self, value: Any, statement: Statement) -> Any:
         """The test of a loop that stays as it is written."""

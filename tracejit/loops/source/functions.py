@@ -9,6 +9,7 @@ import linecache
 import re
 import weakref
 from collections.abc import Mapping
+from importlib import import_module
 from types import CodeType, FunctionType
 from typing import Any, Final, Literal, TypeAlias
 
@@ -16,8 +17,9 @@ from ...frontend.bytecode import decode
 from ...frontend.definitions import complete, extent, function_at, lambda_at
 from ...frontend.rewritten import forgotten_with, original, stands_for
 from ...ir.process.locks import ForkLock
+from ..unrolled import Comprehensions
+from .descriptions import Statement, mark_comprehensions
 from .expressions import RUNTIME, Calls
-from .rewriting import FunctionRewriter, Statement, mark_comprehensions
 from .syntax import refusal
 
 #: How far a function is rewritten: its comprehensions alone, its loops and calls, or all of it, as a part of
@@ -37,8 +39,8 @@ _CHECKED: Final[dict[int, Any]] = {}
 #: Functions that have rewritten code now: how many traces want that, their own code, and how far the other
 #: is rewritten.
 _CONVERTED: Final[dict[int, tuple[FunctionType, int, CodeType, Extent]]] = {}
-#: What the placeholder of the runtime in rewritten code becomes.
-_RUNTIME: Final[list[Any]] = []
+#: What the placeholder of the runtime becomes: in code whose comprehensions alone are rewritten, elsewhere.
+_RUNTIME: Final[list[Any]] = [Comprehensions()]
 _FUTURE: Final = sum(
     getattr(__future__, name).compiler_flag for name in __future__.all_feature_names
 )  # the flags of a code object that change how its source compiles
@@ -46,7 +48,7 @@ _FUTURE: Final = sum(
 
 def set_runtime(runtime: Any) -> None:
     """Let rewritten code call the methods of `runtime`."""
-    _RUNTIME[:] = [runtime]
+    _RUNTIME[1:] = [runtime]
 
 
 class Converted:
@@ -138,7 +140,8 @@ def _rewrite(function: FunctionType, code: CodeType, extent: Extent) -> CodeType
     if extent == "comprehensions":
         mark_comprehensions(definition, code.co_filename, statements)
     else:
-        FunctionRewriter(code.co_filename, statements).rewrite(definition, inside=inside)
+        rewriter = import_module(".rewriting", __package__).FunctionRewriter
+        rewriter(code.co_filename, statements).rewrite(definition, inside=inside)
         definition.body = [Calls().visit(statement) for statement in definition.body]
         ast.fix_missing_locations(module)
     try:
@@ -149,7 +152,8 @@ def _rewrite(function: FunctionType, code: CodeType, extent: Extent) -> CodeType
         return f"{function.__qualname__} cannot be rewritten: its closure would change"
     if not inside and compiled.co_freevars != code.co_freevars:
         return f"{function.__qualname__} cannot be rewritten: its closure would change"
-    return _finished(compiled, original(code), statements, checked=inside)
+    runtime = _RUNTIME[extent != "comprehensions"]
+    return _finished(compiled, original(code), statements, runtime, checked=inside)
 
 
 def is_checked(code: CodeType) -> bool:
@@ -157,7 +161,9 @@ def is_checked(code: CodeType) -> bool:
     return id(code) in _CHECKED
 
 
-def _finished(code: CodeType, source: CodeType, statements: list[Statement], *, checked: bool) -> CodeType:
+def _finished(
+    code: CodeType, source: CodeType, statements: list[Statement], runtime: Any, *, checked: bool
+) -> CodeType:
     """`code` with what its placeholders stand for; it and the functions that rewriting made stand for
     `source`. It is `checked` if it is a part of loops."""
     constants: list[Any] = []
@@ -168,9 +174,9 @@ def _finished(code: CodeType, source: CodeType, statements: list[Statement], *, 
             if not constant.co_name.startswith("_tj_"):
                 owner = inner.get(_place(constant), source)
             part_of_loop = checked or constant.co_name.startswith("_tj_")
-            constants.append(_finished(constant, owner, statements, checked=part_of_loop))
+            constants.append(_finished(constant, owner, statements, runtime, checked=part_of_loop))
         elif constant == RUNTIME and isinstance(constant, str):
-            constants.append(_RUNTIME[0])
+            constants.append(runtime)
         elif isinstance(constant, str) and constant.startswith(RUNTIME):
             constants.append(statements[int(constant[len(RUNTIME) :])])
         else:

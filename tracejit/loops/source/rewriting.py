@@ -16,13 +16,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...frontend.definitions import complete
-from ...ir.records import record
+from .descriptions import Statement, described, mark
 from .exits import FLAG, RETURNED, Exits, lower_block, set_flag
-from .expressions import RUNTIME, Everywhere, InLoops, Iterations, call, operator_name, thunk
+from .expressions import Everywhere, InLoops, Iterations, call, operator_name, thunk
 from .syntax import (
-    COMPREHENSIONS,
     SCOPES,
-    Comprehension,
     Liveness,
     appended,
     assigned,
@@ -33,36 +31,6 @@ from .syntax import (
     written_by_calls,
     written_in_place,
 )
-
-
-@record(eq=False)
-class Statement:
-    """What is known of a loop or a conditional from its text.
-
-    Attributes:
-        file, line: where it stands.
-        assigned: the variables that it assigns.
-        carried: those of them that a step reads from the one before, or that are read after it.
-        results: those of them that are read after it.
-        written: names whose objects it writes in place.
-        written_anywhere: names whose objects the function writes in place.
-        appended: names of lists that it appends to, and does not use otherwise.
-        flag: the name of the flag by which a step leaves the loop, empty without.
-        size: about how many operations it has.
-        refused: why a loop stays as it is written.
-    """
-
-    file: str
-    line: int
-    assigned: tuple[str, ...]
-    carried: tuple[str, ...] = ()
-    results: tuple[str, ...] = ()
-    written: tuple[str, ...] = ()
-    written_anywhere: frozenset[str] = frozenset()
-    appended: tuple[str, ...] = ()
-    flag: str = ""
-    size: int = 0
-    refused: str = ""
 
 
 class FunctionRewriter:
@@ -90,7 +58,7 @@ class FunctionRewriter:
         }
         self._written = frozenset(written_in_place(body))
         for node in comprehensions(body):
-            _mark(node, self._file, self._statements)
+            mark(node, self._file, self._statements)
         documented = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
         start, body = (body[:1], body[1:]) if documented else ([], body)
         loops = [node for part in body for node in walk(part) if isinstance(node, (ast.For, ast.While))]
@@ -308,29 +276,7 @@ class FunctionRewriter:
         return [*functions, ast.copy_location(ast.Expr(run), node)]
 
     def _describe(self, statement: Statement, at: ast.AST) -> ast.expr:
-        return _described(statement, self._statements, at)
-
-
-def mark_comprehensions(function: ast.FunctionDef, file: str, statements: list[Statement]) -> None:
-    """Let the comprehensions of `function`, and of functions in it, count their operations; nothing else
-    changes. `statements` collects their descriptions, which the code refers to by number."""
-    for statement in function.body:
-        for node in ast.walk(statement):
-            if isinstance(node, COMPREHENSIONS):
-                _mark(node, file, statements)
-
-
-def _mark(node: Comprehension, file: str, statements: list[Statement]) -> None:
-    first = node.generators[0]
-    if not first.is_async:
-        reason = "a comprehension runs item by item; a loop that appends or adds is compiled"
-        statement = Statement(file, node.lineno, (), refused=reason)
-        first.iter = call("comprehended", first.iter, _described(statement, statements, node), at=first.iter)
-
-
-def _described(statement: Statement, statements: list[Statement], at: ast.AST) -> ast.expr:
-    statements.append(statement)
-    return _constant(f"{RUNTIME}{len(statements) - 1}", at)
+        return described(statement, self._statements, at)
 
 
 def _has_jumps_inside(statement: ast.stmt) -> bool:
