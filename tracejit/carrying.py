@@ -1,25 +1,12 @@
-"""Jitted functions whose pickles take their machine code along, for machines that share no disk.
-
-What goes is what the disk cache of the sender has: entries by their keys, which hold versions and CPU. The
-first call puts them into the cache of the receiver, where the function finds them, as if that machine had
-compiled it; another CPU or version keeps nothing, and compiles.
-"""
+"""The method ``with_machine_code`` of jitted functions; what it needs loads when it is called."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
-
-from .ir.errors import TracejitError
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .jitted.calls import CompiledFunction
-    from .jitted.function import JitFunction
-
-#: The most machine code in one pickle; that of most functions has 10 to 100 KB.
-_MOST_BYTES: Final = 64 << 20
+    from .carried import CarriedFunction
 
 
 class Carriable:
@@ -44,117 +31,6 @@ class Carriable:
         Raises what compiling raises, and TracejitError where machine code is not kept on disk, from where it
         is taken.
         """
-        cache: Any = import_module(".runtime.cache.store", __package__).CACHE
-        function: Any = self
-        if cache.problem:
-            raise TracejitError(
-                f"with_machine_code: machine code is taken from the cache on disk, and that is "
-                f"not used: {cache.problem}"
-            )
-        if specs:
-            _compile(function, specs)
-        return CarriedFunction(function)
-
-
-class CarriedFunction:
-    """Calls a jitted function, and takes its machine code along in pickles: its own, or what it came with, as
-    schedulers read pickles and write them again.
-
-    Attributes:
-        function: the jitted function.
-        several: arguments for which it is compiled when it is pickled, if it can be.
-        sender: the environment of the process that it came from, empty where it did not come from another.
-        entries: what it came with, by the keys of the disk cache.
-    """
-
-    def __init__(
-        self,
-        function: JitFunction,
-        several: Sequence[tuple[Any, ...]] = (),
-        sender: str = "",
-        entries: Mapping[str, bytes] | None = None,
-    ) -> None:
-        functools.update_wrapper(self, function, updated=())
-        self.function, self.several = function, several
-        self.sender, self.entries = sender, entries or {}
-        self._is_kept = not self.entries
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not self._is_kept:
-            self._keep()
-        return self.function(*args, **kwargs)
-
-    def _keep(self) -> None:
-        """Put what the function came with into the disk cache of this machine, if it is for this machine."""
-        from .runtime.cache.keys import environment
-        from .runtime.cache.store import CACHE
-
-        if self.sender == environment():
-            for key, payload in self.entries.items():
-                if CACHE.load(key) is None:
-                    CACHE.store(key, payload)
-        self._is_kept = True
-
-    def __reduce__(self) -> Any:
-        from .runtime.cache.keys import environment
-        from .runtime.cache.store import CACHE
-
-        if self.sender or CACHE.problem:
-            return type(self), (self.function, (), self.sender, self.entries)
-        for specs in self.several:
-            try:
-                _compile(self.function, specs)
-            except Exception:
-                break  # the call raises it, where its task shows it to the user
-        return type(self), (self.function, (), environment(), _machine_code(self.function))
-
-
-def _compile(function: JitFunction, args: tuple[Any, ...]) -> None:
-    """Compile for arguments like `args`, with the native entry of calls without gradients."""
-    from .ir.dtypes import default_dtype
-    from .jitted.signatures import leaf_type
-    from .pytree import flatten
-
-    static, dynamic = function._split(args, {})
-    leaves, structure = flatten(dynamic, static_strings=True)
-    leaf_types = tuple([leaf_type(function._name, leaf, i, dynamic) for i, leaf in enumerate(leaves)])
-    key = (structure, leaf_types, static, default_dtype())
-    with function._lock:
-        signature, captured = function._fitting(key)
-        if signature is None or captured is None:
-            signature, captured = function._specialize(args, {}, key, leaves)
-        if not signature.decisions:
-            function._enter(signature, captured)
-
-
-def _machine_code(function: JitFunction) -> dict[str, bytes]:
-    """What the disk cache has of `function`, and of the runtime's parts that this process has.
-
-    Raises TracejitError where that is too much."""
-    from .runtime.cache.objects import support_keys
-    from .runtime.cache.store import CACHE
-    from .runtime.tiers import BACKGROUND
-
-    BACKGROUND.wait()  # the disk has optimized code only
-    executables = [compiled.made_executable for compiled in _compiled(function)]
-    keys = [executable.key for executable in executables if executable is not None]
-    loaded = {key: CACHE.load(key) for key in (*keys, *support_keys()) if key is not None}
-    entries = {key: payload for key, payload in loaded.items() if payload is not None}
-    total = sum(map(len, entries.values()))
-    if total > _MOST_BYTES:
-        raise TracejitError(
-            f"with_machine_code: {function._name} has {total >> 20} MB of machine code, and a pickle takes "
-            f"{_MOST_BYTES >> 20} MB along; send the function itself"
-        )
-    return entries
-
-
-def _compiled(function: JitFunction) -> Iterator[CompiledFunction]:
-    """All that `function` has compiled: signatures, their variants and paths, and derivatives of these."""
-    with function._lock:
-        signatures = list(function._signatures.values())
-        signatures += [variant for signature in signatures for variant in signature.variants]
-        signatures += [path for paths in function._paths.values() for path in paths.known]
-    for signature in signatures:
-        for _, compiled in signature.compiled.made():
-            yield compiled
+        module: Any = import_module(".carried", __package__)
+        carried: CarriedFunction = module.carried(self, specs)
+        return carried

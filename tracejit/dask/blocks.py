@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..carrying import CarriedFunction
+from ..carried import CarriedFunction
 from ..ir.dtypes import as_dtype
 from ..ir.errors import ArgumentError
 from ..ir.types import TensorType

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..array.creation import asarray
-from ..carrying import CarriedFunction
+from ..carried import CarriedFunction
 from ..ir.dtypes import as_dtype
 from ..ir.errors import ArgumentError, ShapeError
 from ..ir.types import TensorType

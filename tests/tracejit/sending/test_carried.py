@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit import carrying
+from tracejit import carried as machine_code
 from tracejit.runtime.cache.keys import environment
 from tracejit.runtime.cache.store import CACHE
 
@@ -89,8 +89,8 @@ def test_other_machines_compile(tmp_path: Path) -> None:
 
 def carried(function: Any) -> Any:
     """A pickle's function and the machine code that goes with it."""
-    kind, (read, _, sender, entries) = carrying.CarriedFunction(function).__reduce__()
-    assert (kind, sender) == (carrying.CarriedFunction, environment())
+    kind, (read, _, sender, entries) = machine_code.CarriedFunction(function).__reduce__()
+    assert (kind, sender) == (machine_code.CarriedFunction, environment())
     return read, entries
 
 
@@ -127,7 +127,7 @@ def test_functions_of_this_process_go_without() -> None:
 @pytest.mark.usefixtures("cache")
 def test_what_is_too_much_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     doubled = tj.jit(lambda x: x * 2.0).with_machine_code(X)
-    monkeypatch.setattr(carrying, "_MOST_BYTES", 100)
+    monkeypatch.setattr(machine_code, "_MOST_BYTES", 100)
     with pytest.raises(tj.TracejitError, match="MB of machine code, and a pickle takes"):
         doubled.__reduce__()
 
@@ -145,7 +145,7 @@ def test_errors_of_compiling_are_raised() -> None:
         wrong.with_machine_code(X)
     with pytest.raises(tj.ConcretizationError):
         tj.jit(lambda x: x if x.sum() > 0 else -x).with_machine_code(tj.TensorType(tj.float64, (3,)))
-    kind, parts = carrying.CarriedFunction(wrong, [(X,)]).__reduce__()
+    kind, parts = machine_code.CarriedFunction(wrong, [(X,)]).__reduce__()
     with pytest.raises(tj.ShapeError):  # in the task
         kind(*parts)(X)
 
