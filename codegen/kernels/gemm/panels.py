@@ -2,8 +2,8 @@
 
 A panel of width W holds, for each inner index, the W elements across the strip side by side. The strip's own
 strides decide how it is read: rows of neighbours are copied, columns of neighbours transposed in registers,
-anything else goes element by element. What lies beyond a narrow strip in its panel is some number, of which
-nothing is kept.
+anything else goes element by element. What lies beyond a narrow strip in its panel is zero: nothing is kept
+of it, but what the memory held before may be denormal numbers, with which CPUs compute slowly.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from ...interface import PRODUCT_KERNELS
 from ...llvm.declarations import Declarations
-from ...llvm.emitter import Reg, constant
+from ...llvm.emitter import BITS, Reg, constant
 from ...llvm.function import FunctionCode
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
@@ -53,6 +53,7 @@ class _Packing:
             self._strips(self._turn)
             w.ret()
 
+        self._clear_narrow_panel()
         w.when(w.eq(self.across, 1), copied)
         if register_transposes:  # they are half of the text
             w.when(w.and_(w.eq(self.along, 1), w.ge(self.k, self.lanes)), turned_whole)
@@ -63,6 +64,18 @@ class _Packing:
             "i64 %k, i64 %width)",
             "nounwind",
         )
+
+    def _clear_narrow_panel(self) -> None:
+        """Zeros for the last panel, where the strip is narrower: for its elements beyond the strip."""
+        w = self.w
+        whole = w.integer("udiv", self.count, self.width)
+        size = w.mul(self.width, self.k)
+
+        def clear() -> None:
+            panel = w.offset("%panels", self.dtype, w.mul(whole, size))
+            w.clear(panel, w.mul(size, BITS[self.dtype] // 8))
+
+        w.when(w.lt(w.mul(whole, self.width), self.count), clear)
 
     def _strips(self, body: Callable[[str, str, Reg], None], row: tuple[str, str] | None = None) -> None:
         """`body` on the part of each panel that one vector holds: where it is read and written, and how many

@@ -6,6 +6,7 @@ Stability of Numerical Algorithms, 3.5).
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import os
 import re
@@ -17,6 +18,7 @@ import pytest
 from tracejit.codegen.interface import product_symbol as symbol
 from tracejit.codegen.kernels.gemm.library import KERNELS, driver_text, kernels_text
 from tracejit.codegen.kernels.gemm.tiles import blocking, tile_for
+from tracejit.codegen.llvm.compiler import emit_object, link_object
 from tracejit.codegen.llvm.loading import llvm_binding
 from tracejit.codegen.llvm.target import Target, host, target_machine
 from tracejit.codegen.tiers import OPTIMIZED
@@ -237,6 +239,29 @@ def test_threads_do_not_change_a_bit(dtype: str) -> None:
                 assert executable.module.parallel
                 results.append(got.tobytes())
         assert len(set(results)) == 1
+
+
+@pytest.mark.parametrize("columns", [True, False])
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_beyond_a_narrow_strip_panels_hold_zeros(dtype: str, columns: bool) -> None:
+    """What was in memory before may be denormal numbers, with which products take longer."""
+    width, k = tile_for(host(), dtype).rows, 20
+    count = 2 * width - 3
+    text = kernels_text(host(), dtype, OPTIMIZED.parameters)
+    image, _ = emit_object(text, OPTIMIZED.effort)
+    library = link_object(image, KERNELS)
+    pack = ctypes.CFUNCTYPE(
+        None, ctypes.c_void_p, *[ctypes.c_int64] * 2, ctypes.c_void_p, *[ctypes.c_int64] * 3
+    )
+    kind = np.dtype(dtype.replace("f", "float"))
+    matrix = np.arange(1.0, 1.0 + count * k).astype(kind).reshape((k, count) if columns else (count, k))
+    panels = np.full((2, k, width), 1e-310 if dtype == "f64" else 1e-40, kind)
+    steps = (1, count) if columns else (k, 1)
+    pack(library.addresses["pack"])(matrix.ctypes.data, *steps, panels.ctypes.data, count, k, width)
+    strip = matrix if columns else matrix.T
+    np.testing.assert_array_equal(panels[0], strip[:, :width])
+    np.testing.assert_array_equal(panels[1, :, : width - 3], strip[:, width:])
+    assert not panels[1, :, width - 3 :].any()
 
 
 def test_one_row_at_a_time_is_the_same() -> None:
