@@ -192,7 +192,7 @@ def _call(run: Execution, i: Instruction) -> None:
     callee = above if below is UNKNOWN else below
     if below is UNKNOWN and above is UNKNOWN:
         callee = UNKNOWN
-    elif sys.version_info < (3, 13) and below is not UNKNOWN and above is not UNKNOWN:
+    elif below is not UNKNOWN and above is not UNKNOWN:
         callee, positional = below, [above, *positional]  # a comprehension: the iterator beside its function
     run.push(run.reader.call(callee, positional, dict(zip(names, named, strict=True)), run, i))
 
