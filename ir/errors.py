@@ -237,8 +237,8 @@ class NonFiniteError(TracejitError, FloatingPointError):
         location: the user's line, None where it is not known.
 
     Example:
-        >>> import tracejit as tj
-        >>> with tj.debug.check_nans():
+        >>> import numpy as np, tracejit as tj
+        >>> with np.errstate(divide="ignore"), tj.debug.check_nans():
         ...     tj.log(tj.tensor(0.0))
         Traceback (most recent call last):
             ...
