@@ -399,6 +399,7 @@ ELSEWHERE = {
         ("complex", "conj", "imag", "real", "view_as_complex", "view_as_real"),
         "complex numbers have their own walk: tests/ir/test_complex_ops.py",
     ),
+    "empty": "made by the pass drop-fills, its elements are never read: tests/ir/passes/test_fills.py",
     "fusion": "made by the pass fuse, never by users: tests/filetests/fuse and tests/test_fuzz.py",
     "tiled": "made by the pass tile-transforms: tests/codegen/kernels/test_tiled.py",
     "interpreted": "made where the compiler fails: tests/codegen/module/test_recovery.py",
