@@ -60,20 +60,34 @@ def mapped_loop(
         return None if loop.attrs["reverse"] else _flattened(b, loop, operands, mapped, size)
     region = Function("step", loop.operands, (loop,), loop.results)
     large = any(many and is_array(operand) for operand, many in zip(loop.operands, mapped, strict=True))
-    if large or has_effect(loop) or _mostly_reads(loop) or not runs_in_lanes(region):
+    if large or has_effect(loop) or _mostly_reads(loop, defs) or not runs_in_lanes(region):
         return None
     return _map(b, loop, operands, mapped, size, defs)
 
 
-def _mostly_reads(branch: Instruction) -> bool:
-    """Whether a branch without loops has little to compute for each element that it reads: lanes would read
-    them one by one, for both sides."""
-    if branch.op.kind is not Kind.SWITCH:
+def _mostly_reads(branch: Instruction, defs: Definitions) -> bool:
+    """Whether a branch without loops, which numbers of steps decide, has little to compute for each element
+    that it reads. Lanes would read them one by one, for both sides; and such a branch is foreseen."""
+    if branch.op.kind is not Kind.SWITCH or not _counts(branch.operands[0], defs):
         return False
     steps = [step for region in branch.regions for step in region.instructions()]
     if any(step.op.kind in (Kind.SCAN, Kind.WHILE, Kind.REWIND) for step in steps):
         return False
     return cycles_of_step(branch) < READ_CYCLES * sum(step.op.kind is Kind.GATHER for step in steps)
+
+
+def _counts(test: Value, defs: Definitions) -> bool:
+    """Whether `test` is computed of integers and truth values that no array has."""
+    pending = [test]
+    for value in pending:  # it grows
+        definition = defs.get(value)
+        if value.dtype.kind not in "ib" or (
+            definition is not None and definition.op.kind not in (Kind.ELEMENTWISE, Kind.CREATION, Kind.VIEW)
+        ):
+            return False
+        if definition is not None:
+            pending += [operand for operand in definition.operands if operand not in pending]
+    return True
 
 
 def _map(

@@ -130,3 +130,19 @@ def test_an_index_out_of_range_raises_where_its_branch_is_taken(x: Any) -> None:
     np.testing.assert_array_equal(f(x, 0.6)[1:], np.where(x > 0.6, x, 0)[:-1])
     with pytest.raises(IndexError):
         f(x, 0.4)
+
+
+def test_branches_that_numbers_decide_and_only_read_stay_loops(x: Any) -> None:
+    assert " switch(" in tj.jit(ends).lower(x).as_text("optimized")
+
+    @tj.jit
+    def looked_up(table, places, x):  # type: ignore[no-untyped-def]
+        y = np.zeros(len(x))
+        for i in range(len(x)):
+            y[i] = table[places[i]] if x[i] > 0 else 0.0
+        return y
+
+    x = np.tile(x, 100)
+    table, places = np.arange(50.0), np.arange(len(x)) % 50
+    assert "@each_switch" in looked_up.lower(table, places, x).as_text("optimized")
+    np.testing.assert_array_equal(looked_up(table, places, x), np.where(x > 0, table[places], 0.0))
