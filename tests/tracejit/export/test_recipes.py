@@ -215,14 +215,18 @@ def test_integrals_of_scipy_are_ten_times_as_fast():
     from scipy.integrate import quad
 
     def integrand(exp, x):
-        """A logistic curve under a normal density."""
-        return exp(-0.5 * ((x - 5.1) / 0.02) ** 2) / 0.02 / (1 + exp(-(1.7 * x - 8.3)))
+        """A logistic curve under a mixture of two normal densities."""
+        narrow = 0.7 * exp(-0.5 * ((x - 5.1) / 0.02) ** 2) / 0.02
+        wide = 0.3 * exp(-0.5 * ((x - 2.1) / 0.5) ** 2) / 0.5
+        return (narrow + wide) / (1 + exp(-(1.7 * x - 8.3)))
 
     f = tj.jit(lambda x: integrand(tj.exp, x))
     pointer = scipy.LowLevelCallable(f.cfunc(float, signature="double (double)").ctypes)
 
     def in_python(x):
-        return math.exp(-0.5 * ((x - 5.1) / 0.02) ** 2) / 0.02 / (1 + math.exp(-(1.7 * x - 8.3)))
+        narrow = 0.7 * math.exp(-0.5 * ((x - 5.1) / 0.02) ** 2) / 0.02
+        wide = 0.3 * math.exp(-0.5 * ((x - 2.1) / 0.5) ** 2) / 0.5
+        return (narrow + wide) / (1 + math.exp(-(1.7 * x - 8.3)))
 
     def seconds(function):
         start = time.process_time()
