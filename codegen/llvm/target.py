@@ -32,9 +32,10 @@ class Target:
 
     @property
     def wide_tables(self) -> bool:
-        """Whether maths functions may look up tables in registers (`maths.wide`)."""
-        # one who has avx512bw has avx512f, whether it is named or not
-        return self.vector_bits >= 512 and ("+avx512f" in self.features or "+avx512bw" in self.features)
+        """Whether maths functions may look up tables in registers (`maths.wide`), which takes avx512dq."""
+        # one who has avx512bw has avx512dq, whether it is named or not
+        named = "+avx512dq" in self.features or "+avx512bw" in self.features
+        return self.vector_bits >= 512 and named and "-avx512dq" not in self.features
 
     @property
     def packs_lanes(self) -> bool:
