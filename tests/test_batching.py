@@ -18,6 +18,7 @@ from tracejit.ir.errors import TraceError
 from tracejit.ir.graph import Function, Instruction, Value
 from tracejit.ir.ops.define import define
 from tracejit.ir.ops.linalg.pairs import COMPLEX_LINALG
+from tracejit.ir.ops.shape import EMPTY
 from tracejit.ir.passes import PIPELINE, run_passes
 from tracejit.ir.registry import NONDIFF, OPS, Kind, Op
 from tracejit.ir.text.parser import parse_function
@@ -131,7 +132,7 @@ def test_no_example_and_one(size: int) -> None:
 
 
 #: Ops that passes write alone, of which nobody maps.
-_OF_PASSES = (COMPLEX_LINALG,)
+_OF_PASSES = (COMPLEX_LINALG, EMPTY)
 
 
 @pytest.mark.parametrize(

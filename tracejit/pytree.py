@@ -11,14 +11,12 @@ from __future__ import annotations
 import reprlib
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import numpy as np
 
 from .ir.errors import ArgumentError, NestingError, ShapeError, TracejitError
 from .ir.records import record
-
-T = TypeVar("T")
 
 
 class _Star:
@@ -92,14 +90,8 @@ _BUILT_IN = frozenset(
 )
 
 
-#: Classes whose instances are leaves whatever else holds, so that nothing has to be asked of them.
-_LEAVES: set[type] = {bool, int, float, complex, np.ndarray, np.float64, np.float32}
-
-
-def always_leaf(cls: type[T]) -> type[T]:
-    """A decorator: instances of `cls` are leaves, unless it is registered."""
-    _LEAVES.add(cls)
-    return cls
+#: Classes whose instances are leaves, unless they are registered: nothing else has to be asked of them.
+LEAVES: Final[set[type]] = {bool, int, float, complex, np.ndarray, np.float64, np.float32}
 
 
 def register_pytree_node(
@@ -131,7 +123,7 @@ def register_pytree_node(
     if cls in _REGISTERED:
         raise TracejitError(f"{cls.__name__} is registered as a pytree node already")
     _REGISTERED[cls] = _Registered(flatten, unflatten)
-    _LEAVES.discard(cls)
+    LEAVES.discard(cls)
 
 
 def flatten(
@@ -141,7 +133,7 @@ def flatten(
 
     Of what `is_leaf` is true, that is a leaf as it is.
     """
-    if type(tree) in _LEAVES:
+    if type(tree) in LEAVES:
         return [tree], LEAF
     leaves: list[Any] = []
     try:
@@ -164,7 +156,7 @@ def _walk(tree: Any, leaves: list[Any], rule: bool | Callable[[Any], bool] = Fal
         leaves.append(tree)
         return None
     cls = type(tree)
-    if cls in _LEAVES:
+    if cls in LEAVES:
         leaves.append(tree)
         return None
     if cls is tuple:
@@ -310,7 +302,7 @@ def tree_map(
 
     Raises ShapeError where the structures differ. Semantics: ``jax.tree.map``.
     """
-    if not others and type(tree) in _LEAVES:
+    if not others and type(tree) in LEAVES:
         return f(tree)
     leaves, structure = flatten(tree, is_leaf=is_leaf)
     columns = [leaves]

@@ -22,7 +22,7 @@ from ..ir.dtypes import (
 from ..ir.errors import DTypeError, GradientError, ShapeError
 from ..ir.graph import Value
 from ..ir.types import Shape, TensorType
-from ..pytree import always_leaf
+from ..pytree import LEAVES
 from ..state import STATE
 from .foreign_arrays import is_foreign, read_foreign
 from .printing import tensor_text
@@ -36,7 +36,6 @@ else:
 Array = np.ndarray[Any, Any]
 
 
-@always_leaf
 class Tensor(Signatures):
     """An n-dimensional array that can record how it was computed.
 
@@ -353,6 +352,9 @@ class Tensor(Signatures):
         if self._node is not None:
             raise GradientError("a tensor inside a graph cannot be pickled; use x.detach()")
         return rebuilt, (self._concrete("pickling", "the result outside the function"), self._requires_grad)
+
+
+LEAVES.add(Tensor)
 
 
 def rebuilt(array: Array, requires_grad: bool) -> Tensor:

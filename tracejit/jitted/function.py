@@ -194,9 +194,8 @@ class JitFunction(Exportable, Viewable, Carriable, Bindable):
             signature = self._compile(args, kwargs, key, leaves, reason)
             if before is not None:
                 signature.earlier = [*before.earlier, before.reason]
-                signature.variants = (
-                    [] if signature.decisions else [before, *before.variants][:_MOST_VARIANTS]
-                )
+                older = () if signature.decisions else (before, *before.variants)
+                signature.variants = [*older[:_MOST_VARIANTS]]
                 before.variants = []
             self._signatures[key] = signature
             if signature.decisions:
