@@ -87,7 +87,7 @@ NO_MISTAKES |= {("diag_indices", "ndim"): ("large",), ("resize", "new_shape"): (
 NO_MISTAKES |= {("fromfile", "offset"): tuple(WRONG), ("fromfunction", "shape"): tuple(WRONG)}
 ROOT = Path(__file__).parents[3]
 #: Seconds that a call may take, and bytes that all calls of a process may use beyond what importing takes.
-SECONDS = 10.0
+SECONDS = 30.0
 MEMORY = 3 << 30
 
 
