@@ -30,8 +30,8 @@ _CYCLES_PER_MILLISECOND: Final = 3e6
 _LEAST_SAVED: Final = 1.0
 #: The background begins when no call has compiled for so long.
 _QUIET_SECONDS: Final = 0.03
-#: How long the end of a process waits for code that later ones will find on disk. Without a baseline tier the
-#: first call would have waited for it.
+#: How long the end of a process, and what sends functions to others, wait for code that later ones will find
+#: on disk. Without a baseline tier the first call would have waited for it.
 _ENDING_SECONDS: Final = 1.0
 
 
@@ -147,12 +147,17 @@ class _Background:
             self._hurried -= 1
             return done
 
+    def settle(self) -> None:
+        """Before functions go to other processes: wait, a second at most, for what the disk cache is to keep,
+        which is optimized code alone."""
+        if not CACHE.problem and (self._queue or self._current is not None):
+            self.wait(_ENDING_SECONDS)
+
     def end(self) -> None:
         """At the end of the process: for a while finish what the disk cache is to keep, drop the rest, and
         wait for what is begun, since LLVM's own memory is torn down next."""
         free_lock_of_llvmlite()
-        if not CACHE.problem:
-            self.wait(_ENDING_SECONDS)
+        self.settle()
         with self._lock:
             self._ending = True
             self._queue.clear()

@@ -16,6 +16,8 @@ from importlib import import_module
 from types import FunctionType
 from typing import Any, Final
 
+from .runtime.tiers import BACKGROUND
+
 #: The object that a function of `Sendable._place` stands for.
 _OWNERS: Final[weakref.WeakKeyDictionary[FunctionType, weakref.ref[Any]]] = weakref.WeakKeyDictionary()
 
@@ -37,6 +39,7 @@ class Sendable:
         return self
 
     def __reduce_ex__(self, protocol: Any) -> Any:
+        BACKGROUND.settle()  # so that whoever gets it finds its machine code on disk
         name = _global_name(self)
         if name is None:
             return _made, (type(self), *self._making())

@@ -125,3 +125,21 @@ def test_other_processes_take_what_a_script_defines(way: str, tmp_path: Path) ->
 @pytest.mark.parametrize("way", of_today(["spawn", "futures"], 2))
 def test_other_processes_take_what_a_module_defines(way: str, tmp_path: Path) -> None:
     run_script(way, tmp_path, module=True)
+
+
+def test_pickles_wait_for_what_the_disk_is_to_keep(tmp_path: Path) -> None:
+    """Just optimized code is kept, which the background compiles: who gets the pickle finds it."""
+    program = (
+        "import pickle, numpy, tests.tracejit.sending.functions as f\n"
+        "from tracejit.runtime.tiers import BACKGROUND\n"
+        "f.steps(numpy.ones(3))\n"
+        "print(BACKGROUND.wait(0))\n"
+        "pickle.dumps(f.slope)\n"
+        "print(BACKGROUND.wait(0))\n"
+    )
+    own = {"PYTHONPATH": str(ROOT), "TRACEJIT_CACHE": "1", "TRACEJIT_CACHE_DIR": str(tmp_path)}
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=False,
+        timeout=300, env={**os.environ, **own, "TRACEJIT_TIERS": "always"},
+    )  # fmt: skip
+    assert ran.stdout == "False\nTrue\n", ran.stderr
