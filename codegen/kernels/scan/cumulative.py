@@ -31,6 +31,9 @@ from ..lowering import Lowering, LoweringContext
 from ..parallel_for import context_of, run_tasks, task_function
 from .axis import Lines, chunk_bytes, round_chunks
 
+#: Of vectors that are folded in themselves. Of 64 bytes LLVM 20 cannot shuffle two without AVX-512 VBMI: it
+#: ends the process.
+_MOST_LANES: Final = 32
 #: Bytes of the workspace before the places of chunks.
 _HEAD: Final = 64
 #: Threads from which on two passes are shared. Measured on Zen 4, one pass on one thread and two passes on
@@ -81,7 +84,7 @@ class _Writer:
         self.declarations = declarations
         self.dtype = SHORT_NAME[x.dtype]
         self.lines = Lines(x.shape, instruction.attrs["axis"], target, self.dtype)
-        self.lanes = self.lines.lanes
+        self.lanes = min(self.lines.lanes, _MOST_LANES)
         self.reverse: bool = instruction.attrs["reverse"]
         fold = instruction.op.reduction
         assert fold is not None
