@@ -18,9 +18,8 @@ from ..ir.errors import GradientError
 from ..ir.registry import OPS
 from ..state import STATE
 from . import manipulation
+from .manipulation import ROWS
 from .operands import run
-
-_ROWS: Final = "C"
 
 
 @named("copy")
@@ -33,9 +32,9 @@ _COPY: Final = NativeCall(OPS["copy"], _copy, np.ndarray.copy)
 
 
 @checks_itself  # `manipulation.copy` does, and a wrapper would cost half of a small copy's time
-def copy(x: Tensor, order: str = _ROWS) -> Tensor:
+def copy(x: Tensor, order: str = ROWS) -> Tensor:
     """A copy of `x` that lies in C order, as ``numpy.ndarray.copy`` makes it, or in `order`."""
-    return _COPY.run(x) if order is _ROWS else manipulation.copy(x, order)
+    return _COPY.run(x) if order is ROWS else manipulation.copy(x, order)
 
 
 def in_order(x: Tensor) -> Tensor:

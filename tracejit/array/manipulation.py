@@ -107,10 +107,11 @@ def _in_order(x: Any, shape: Any, order: str, copy: bool | None = None) -> Tenso
     return module.reshape_in_order(x, shape, order, copy)  # type: ignore[no-any-return]
 
 
-_ROWS: Final = "C"
+#: The order that plain calls have; by its identity they are known.
+ROWS: Final = "C"
 
 
-def reshape(x: Any, shape: Any, order: str = _ROWS, copy: bool | None = None) -> Tensor:
+def reshape(x: Any, shape: Any, order: str = ROWS, copy: bool | None = None) -> Tensor:
     """The same elements in row-major order in `shape`, of which one size may be -1.
 
     With `order` ``F`` the first axis is the fastest one, in `x` and in the result. The result is a view where
@@ -123,7 +124,7 @@ def reshape(x: Any, shape: Any, order: str = _ROWS, copy: bool | None = None) ->
 
     Raises ShapeError. Semantics: ``numpy.reshape``.
     """
-    if order is _ROWS and copy is None:
+    if order is ROWS and copy is None:
         return RESHAPE.run(x, shape)  # type: ignore[no-any-return]
     return _in_order(x, shape, order, copy)
 
@@ -145,7 +146,7 @@ _RAVEL: Final = NativeCall(_FLAT, _ravel)
 
 def raveled(x: Tensor) -> Tensor:
     """The elements of `x` in row-major order."""
-    return _RAVEL.run(x, _ROWS)  # type: ignore[no-any-return]
+    return _RAVEL.run(x, ROWS)  # type: ignore[no-any-return]
 
 
 @plain_call_of(Tensor, raveled, "ravel")

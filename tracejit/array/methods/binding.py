@@ -30,6 +30,7 @@ from ..elementwise import arithmetic, floats, logic, transcendental
 from ..indexing import access, inplace
 from ..indexing.functional import IndexedAt
 from ..indexing.searching import take
+from ..manipulation import ROWS
 from ..memory_order import axes_in_memory, in_memory_order
 from ..numpy_calls import protocol
 from ..operands import cast_by
@@ -74,18 +75,18 @@ def _method_shape(sizes: tuple[Any, ...]) -> Any:
 
 
 @checks_itself
-def _reshape(x: Tensor, *shape: Any, order: str = "C", copy: bool | None = None) -> Tensor:
+def _reshape(x: Tensor, *shape: Any, order: str = ROWS, copy: bool | None = None) -> Tensor:
     """``reshape`` with the sizes one by one or as a tuple."""
     sizes = shape[0] if len(shape) == 1 else shape
-    if order == "C" and copy is None:
+    if order is ROWS and copy is None:
         return manipulation.RESHAPE.run(x, sizes)  # type: ignore[no-any-return]
     return manipulation.reshape(x, sizes, order, copy)
 
 
 @checks_itself
-def _ravel(x: Tensor, order: str = "C") -> Tensor:
+def _ravel(x: Tensor, order: str = ROWS) -> Tensor:
     """``ravel``, and no more than that for what is called mostly."""
-    return manipulation.raveled(x) if order == "C" else manipulation.ravel(x, order)
+    return manipulation.raveled(x) if order is ROWS else manipulation.ravel(x, order)
 
 
 @checks_itself
