@@ -13,11 +13,16 @@ import sys
 import weakref
 from collections.abc import Callable
 from importlib import import_module
-from types import FunctionType
-from typing import Any, Final
+from types import CellType, CodeType, FunctionType
+from typing import Any, Final, TypeAlias
 
 from .runtime.tiers import BACKGROUND
 
+_Making: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]
+
+#: What cloudpickle 3.1.3 and later have for the file of code.
+_NO_FILE: Final = "<dynamic-code>"
+_EMPTY: Final = CellType()
 #: The object that a function of `Sendable._place` stands for.
 _OWNERS: Final[weakref.WeakKeyDictionary[FunctionType, weakref.ref[Any]]] = weakref.WeakKeyDictionary()
 
@@ -28,7 +33,7 @@ class Sendable:
     Its class defines ``_making``: the positional and the named arguments that make an equal object."""
 
     __slots__ = ()
-    _making: Callable[[], tuple[tuple[Any, ...], dict[str, Any]]]
+    _making: Callable[[], _Making]
     __call__: Callable[..., Any]
 
     def __copy__(self) -> Any:
@@ -42,7 +47,7 @@ class Sendable:
         BACKGROUND.settle()  # so that whoever gets it finds its machine code on disk
         name = _global_name(self)
         if name is None:
-            return _made, (type(self), *self._making())
+            return _made, (type(self), *_with_files(self._making()))
         if protocol < 4:  # which has no names of attributes
             return name[1]
         place, parts = self._place, self._parts
@@ -51,11 +56,10 @@ class Sendable:
             function.__module__, function.__qualname__ = name[0], f"{name[1]}.{function.__name__}"
         return _found, (place, type(self)), parts
 
-    def __setstate__(self, parts: Callable[[], tuple[tuple[Any, ...], dict[str, Any]]]) -> None:
+    def __setstate__(self, parts: Callable[[], Any]) -> None:
         if self.__dict__:
             return  # it was found by its name
-        content = parts()
-        positional, named = content
+        positional, named = content = _in_files(*parts())
         initialize: Any = self.__init__  # type: ignore[misc]
         initialize(*positional, **named)
         before: Any = import_module(".arrivals", __package__).arrived(self, content)
@@ -77,7 +81,7 @@ class Sendable:
         """A function that returns what makes an equal object."""
         parts = self.__dict__.get("_kept_parts")
         if parts is None:
-            parts = self.__dict__["_kept_parts"] = _returning(self._making())
+            parts = self.__dict__["_kept_parts"] = _returning(_with_files(self._making()))
         return parts
 
 
@@ -92,8 +96,40 @@ def _returning(value: Any) -> Any:
     return _parts
 
 
-def _made(kind: Callable[..., Any], positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
+def _made(kind: Callable[..., Any], *parts: Any) -> Any:
+    positional, named = _in_files(*parts)
     return kind(*positional, **named)
+
+
+def _with_files(making: _Making) -> tuple[tuple[Any, ...], dict[str, Any], tuple[str, ...]]:
+    """The arguments that make a function, and the files in which functions among them were written."""
+    positional, named = making
+    return positional, named, tuple([_code_of(part).co_filename for part in positional if _code_of(part)])
+
+
+def _in_files(positional: tuple[Any, ...], named: dict[str, Any], files: tuple[str, ...] = ()) -> _Making:
+    """The arguments that make a function, whose code says again where it was written, so that its source is
+    found: cloudpickle leaves that out, of what it reads by name as well."""
+    functions = [part for part in positional if _code_of(part)]
+    for function, file in zip(functions, files, strict=False):
+        names: list[Any] = [function]
+        while names:
+            each = names.pop()
+            code = _code_of(each)
+            if code is not None and code.co_filename == _NO_FILE:
+                each.__code__ = _in_file(code, file)
+                names += each.__globals__.values()
+                names += [cell.cell_contents for cell in each.__closure__ or () if cell != _EMPTY]
+    return positional, named
+
+
+def _code_of(part: Any) -> Any:
+    return part.__code__ if isinstance(part, FunctionType) else None
+
+
+def _in_file(code: CodeType, file: str) -> CodeType:
+    constants = [_in_file(part, file) if isinstance(part, CodeType) else part for part in code.co_consts]
+    return code.replace(co_filename=file, co_consts=tuple(constants))
 
 
 def _found(place: FunctionType, kind: type[Any]) -> Any:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import pickle
 import textwrap
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+import tracejit as tj
 
 from ...runtime.programs import python
 from .test_pickles import run_script
@@ -118,3 +121,22 @@ def test_notebooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     client.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
     texts = [cell.outputs[-1]["data"]["text/plain"] for cell in notebook.cells[2:]]
     assert texts == ["[4.0, 6.0]", "([[36.0, 36.0]], [6.0, [36.0, 36.0]])", "False"]
+
+
+def test_source_is_found_where_pickles_leave_its_file_out() -> None:
+    cloudpickle = pytest.importorskip("cloudpickle")
+
+    def halved(v: Any) -> Any:
+        for _ in range(50):
+            v = v * 0.5
+        return v
+
+    @tj.jit
+    def program(x: Any) -> Any:
+        for _ in range(60):
+            x = x + 1.0
+        return halved(x)
+
+    again = pickle.loads(cloudpickle.dumps(program))
+    assert again(2.0).item() == program(2.0).item()
+    assert str(again.explain()).count("compiled: ") == 2
