@@ -1,6 +1,7 @@
 """Values that several stages of a nest need: computed again, read back from where they were written, or kept
-in scratch memory, which is a row long and stays in the first cache; those of a row of a few vectors in
-registers. (A masked store is not forwarded to the load behind it: rows of 6 waited for memory each.)
+in scratch memory, which is a row long and stays in the first cache; those of a row of a few vectors, the last
+of which it does not fill, in registers. (A masked store is not forwarded to the load behind it: rows of 6
+waited for memory each. Whole vectors are: softmax over rows of 16 took twice as long in registers.)
 
 That cache is small, and rows of a power of two lie in its same sets: on 4096 rows of 4 KB, dividing a second
 time was 1.1 (softmax's gradient) and 1.2 times (layernorm's) as fast as one more row of scratch. So a value
@@ -29,7 +30,7 @@ def scratch_bytes() -> int:
 
 def keep_between_stages(nest: Nest) -> None:
     """Decide which values are kept in scratch, and where."""
-    if nest.has_short_rows:
+    if nest.has_short_rows and nest.sizes[-1] % nest.lanes:
         nest.in_registers = bool(_worth_keeping(nest))
         return
     row = 1
