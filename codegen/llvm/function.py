@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
-from .control_operations import Origins, Structure, instructions
-from .operations import FunctionCall, Operation
+from .control_operations import Loop, Origins, Structure, While, instructions
+from .operations import Arrange, Compute, Convert, FunctionCall, Operation, Phi
+from .registers import BITS, Reg
 
 #: A line of text with the numbers of the traced ops that it is for.
 Marked: TypeAlias = tuple[str, tuple[int, ...]]
 
 #: The label of the first block.
 ENTRY: Final = "entry"
+#: Bits of the longest registers that cost nothing beside short ones.
+_SHORT: Final = 256
+#: So many operations on longer ones take no time to speak of as twice as many on those.
+_FEW: Final = 16
+#: Says that longer ones are not needed; LLVM avoids them then on CPUs that are slower with them.
+_SHORT_REGISTERS: Final = '"min-legal-vector-width"="0"'
 
 
 class FunctionCode:
@@ -36,7 +43,10 @@ class FunctionCode:
     @property
     def head(self) -> str:
         """Its first lines, up to the label of its first block."""
-        return f"define {self.signature} {self.attributes} {{\n{ENTRY}:"
+        attributes = self.attributes
+        if "<" not in self.signature and _is_mostly_scalar(self.operations):
+            attributes += f" {_SHORT_REGISTERS}"
+        return f"define {self.signature} {attributes} {{\n{ENTRY}:"
 
     @property
     def instructions(self) -> list[Operation]:
@@ -81,6 +91,35 @@ class FunctionCode:
             else:
                 lines.append((operation.line(), origins))
         return [*lines, ("}", default)]
+
+
+def _is_mostly_scalar(operations: Sequence[Operation]) -> bool:
+    """Whether they are straight code that computes more with scalars and short vectors than with long ones,
+    or little at all.
+
+    Registers of 512 bits close one of three units of some cores for as long as they are in use. What is
+    written for those registers, or called with them, needs them.
+    """
+    short = long = 0
+    for operation in operations:
+        if isinstance(operation, (Loop, While, Phi)):
+            return False
+        if isinstance(operation, FunctionCall):
+            values = (operation, *operation.arguments)
+            if any(map(_is_long, values)) and not operation.callee.startswith("@llvm."):
+                return False
+            if operation.callee.startswith("@llvm.x86.") and operation.callee.endswith(".512"):
+                return False
+        if isinstance(operation, (Arrange, Compute, Convert, FunctionCall)):
+            if _is_long(operation):
+                long += 1
+            elif operation.is_float:
+                short += 1
+    return long <= max(short, _FEW)
+
+
+def _is_long(x: Reg) -> bool:
+    return x.lanes > 1 and x.lanes * BITS.get(x.dtype, 64) > _SHORT
 
 
 class Table:

@@ -1,23 +1,26 @@
 """AVX-512's instructions that look up tables in registers and take floats apart.
 
 They are written where `Emitter.wide_tables` says that the machine has them; each function of this package
-that uses them has another way for other machines. All work on registers of 512 bits: narrower vectors and
-scalars are their first lanes, so that results do not depend on the number of lanes.
+that uses them has another way for other machines. They work on the shortest registers that hold the lanes,
+since those of 512 bits keep a core from using one of its units; the same instructions give the same results.
+Tables are in registers of 512 bits, for scalars in memory.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from typing import Final
 
-from ...llvm.emitter import LLVM_SCALAR, Emitter, Reg, constant
+from ...llvm.emitter import BITS, LLVM_SCALAR, Emitter, Reg
 from ...llvm.literals import literal
+from ...llvm.operations import Load, Offset
 from ..support import BIAS, MAGIC, STORED, muladd, two_product
 
-#: Lanes of a register.
+#: Lanes of a register of 512 bits.
 LANES: Final = {"f32": 16, "f64": 8}
 _PS_OR_PD: Final = {"f32": "ps", "f64": "pd"}
-#: The rounding that is in force.
+#: The rounding that is in force, which only instructions on 512 bits are told.
 _CURRENT: Final = Reg("4", "i32")
 
 
@@ -46,58 +49,57 @@ def _picked(b: Emitter, x: Reg, picks: list[str]) -> Reg:
     return b.arrange("shufflevector", x.dtype, len(picks), x, Reg("poison", x.dtype, x.lanes), lanes)
 
 
-def _call(b: Emitter, name: str, dtype: str, lanes: int, *arguments: Reg) -> Reg:
-    """The intrinsic on whole registers, for its first `lanes`."""
-    return _narrow(b, b.call(f"llvm.x86.avx512.{name}.512", dtype, LANES[dtype], *arguments), lanes)
-
-
-def _unmasked(dtype: str) -> tuple[Reg, Reg]:
-    lanes = LANES[dtype]
-    return Reg("poison", dtype, lanes), Reg("-1", f"i{lanes}")
-
-
-def _whole(b: Emitter, x: Reg) -> Reg:
-    return _widen(b, x, LANES[x.dtype])
+def _call(b: Emitter, name: str, rounds: bool, *arguments: Reg | int) -> Reg:
+    """The intrinsic on the shortest registers for the lanes of its first argument; with `rounds` it takes a
+    rounding."""
+    first = arguments[0]
+    assert isinstance(first, Reg)
+    dtype, bits = first.dtype, 128
+    while bits // BITS[dtype] < first.lanes:
+        bits *= 2
+    lanes = bits // BITS[dtype]
+    operands = [
+        _widen(b, argument, lanes) if isinstance(argument, Reg) else Reg(str(argument), "i32")
+        for argument in arguments
+    ]
+    operands += [Reg("poison", dtype, lanes), Reg("-1", f"i{max(lanes, 8)}")]
+    if rounds and bits == 512:
+        operands.append(_CURRENT)
+    full = f"llvm.x86.avx512.{name}.{_PS_OR_PD[dtype]}.{bits}"
+    return _narrow(b, b.call(full, dtype, lanes, *operands), first.lanes)
 
 
 def exponent(b: Emitter, x: Reg) -> Reg:
     """floor(log2 |x|) as a float, of denormals too; -infinity for 0, infinity and NaN for themselves."""
-    name = f"mask.getexp.{_PS_OR_PD[x.dtype]}"
-    return _call(b, name, x.dtype, x.lanes, _whole(b, x), *_unmasked(x.dtype), _CURRENT)
+    return _call(b, "mask.getexp", True, x)
 
 
 def significand(b: Emitter, x: Reg, selection: int) -> Reg:
     """x without its exponent: in [1, 2) for selection 0, in [3/4, 3/2) for 3. With 4 more |x|'s, with 8
     more NaN for negative x."""
-    name = f"mask.getmant.{_PS_OR_PD[x.dtype]}"
-    return _call(
-        b, name, x.dtype, x.lanes, _whole(b, x), Reg(str(selection), "i32"), *_unmasked(x.dtype), _CURRENT
-    )
+    return _call(b, "mask.getmant", True, x, selection)
 
 
 def scale(b: Emitter, x: Reg, k: Reg) -> Reg:
     """x 2^floor(k) with one rounding, whatever the size of k."""
-    name = f"mask.scalef.{_PS_OR_PD[x.dtype]}"
-    return _call(b, name, x.dtype, x.lanes, _whole(b, x), _whole(b, k), *_unmasked(x.dtype), _CURRENT)
+    return _call(b, "mask.scalef", True, x, k)
 
 
 def held_within(b: Emitter, x: Reg, size: float) -> Reg:
     """x where |x| < `size`, else that with x's sign; `size` for NaN."""
-    name = f"mask.range.{_PS_OR_PD[x.dtype]}"
-    bound = constant(size, x.dtype, LANES[x.dtype])
-    smaller_size = Reg("2", "i32")  # with the first operand's sign
-    return _call(b, name, x.dtype, x.lanes, _whole(b, x), bound, smaller_size, *_unmasked(x.dtype), _CURRENT)
+    smaller_size = 2  # with the first operand's sign
+    return _call(b, "mask.range", True, x, b.const(size, x), smaller_size)
 
 
 def reciprocal_guess(b: Emitter, x: Reg) -> Reg:
     """1 / x with a relative error below 2^-14; infinite for 0, 0 for infinity."""
-    return _call(b, f"rcp14.{_PS_OR_PD[x.dtype]}", x.dtype, x.lanes, _whole(b, x), *_unmasked(x.dtype))
+    return _call(b, "rcp14", False, x)
 
 
 def rsqrt_guess(b: Emitter, x: Reg) -> Reg:
     """1 / sqrt(x) with a relative error below 2^-14, for denormals too; infinite for 0, 0 for infinity, NaN
     for negative x."""
-    return _call(b, f"rsqrt14.{_PS_OR_PD[x.dtype]}", x.dtype, x.lanes, _whole(b, x), *_unmasked(x.dtype))
+    return _call(b, "rsqrt14", False, x)
 
 
 def rsqrt(b: Emitter, x: Reg) -> Reg:
@@ -134,20 +136,44 @@ def sqrt_with_rest(b: Emitter, x: Reg, guess: Reg, x_low: Reg | None = None) -> 
 
 def lookup(b: Emitter, table: Sequence[float], index: Reg, dtype: str) -> Reg:
     """table[index modulo its length] for integers; tables of 1, 2 or 4 registers."""
+    if index.lanes == 1:
+        return b.result_of(_reader(b, table, index, dtype), dtype, 1, index)
     lanes = LANES[dtype]
     rows = [table[i : i + lanes] for i in range(0, len(table), lanes)]
     tables = [_constant(row, dtype) for row in rows]
-    kind, wide = ("sf" if dtype == "f32" else "df"), _widen(b, index, lanes)
+    wide = _widen(b, index, lanes)
     if len(rows) == 1:
-        return _call(b, f"permvar.{kind}", dtype, index.lanes, tables[0], wide)
+        kind = "sf" if dtype == "f32" else "df"
+        return _permuted(b, f"permvar.{kind}", dtype, index.lanes, tables[0], wide)
+    name = f"vpermi2var.{_PS_OR_PD[dtype]}"
     pairs = [
-        _call(b, f"vpermi2var.{_PS_OR_PD[dtype]}", dtype, index.lanes, tables[i], wide, tables[i + 1])
-        for i in range(0, len(rows), 2)
+        _permuted(b, name, dtype, index.lanes, tables[i], wide, tables[i + 1]) for i in range(0, len(rows), 2)
     ]
     if len(pairs) == 1:
         return pairs[0]
     upper = b.ne(b.and_(index, 2 * lanes), 0)
     return b.select(upper, pairs[1], pairs[0])
+
+
+def _permuted(b: Emitter, name: str, dtype: str, lanes: int, *arguments: Reg) -> Reg:
+    return _narrow(b, b.call(f"llvm.x86.avx512.{name}.512", dtype, LANES[dtype], *arguments), lanes)
+
+
+def _reader(b: Emitter, table: Sequence[float], index: Reg, dtype: str) -> str:
+    """The name of a function that reads `table` in memory."""
+    array = f"[{len(table)} x {LLVM_SCALAR[dtype]}] {_items(table, dtype)}"
+    name = f"tracejit.table_{zlib.crc32(array.encode()):08x}"
+    if name not in b.declarations:
+        values = f"{name}.values"
+        b.declarations[values] = f"@{values} = private unnamed_addr constant {array}, align 64"
+        inner, parameter = Emitter(b.declarations), Reg("%index", index.dtype)
+        place = Offset(inner.fresh(), LLVM_SCALAR[dtype], f"@{values}", inner.and_(parameter, len(table) - 1))
+        value = Load(inner.fresh(), dtype, 1, place.text)
+        inner.operations += [place, value]
+        inner.ret(value)
+        signature = f"internal {LLVM_SCALAR[dtype]} @{name}({parameter})"
+        b.declarations[name] = inner.function(signature, "alwaysinline nounwind")
+    return name
 
 
 def quarters(b: Emitter, x: Reg, rows: Sequence[Sequence[float]], lowest: int) -> Reg:
@@ -200,6 +226,8 @@ def in_two_chains(b: Emitter, x: Reg, coefficients: Sequence[Reg]) -> Reg:
 
 
 def _constant(row: Sequence[float], dtype: str) -> Reg:
-    scalar = LLVM_SCALAR[dtype]
-    items = ", ".join(f"{scalar} {literal(number, dtype)}" for number in row)
-    return Reg(f"<{items}>", dtype, len(row))
+    return Reg(f"<{_items(row, dtype)[1:-1]}>", dtype, len(row))
+
+
+def _items(row: Sequence[float], dtype: str) -> str:
+    return f"[{', '.join([f'{LLVM_SCALAR[dtype]} {literal(number, dtype)}' for number in row])}]"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tracejit.codegen.llvm.compiler import assembly, optimized_text
-from tracejit.codegen.llvm.target import host
+from tracejit.codegen.llvm.target import Target, host
 from tracejit.codegen.llvm.targets import named_target
 from tracejit.codegen.module.writer import generate
 from tracejit.ir.errors import TracejitError
@@ -59,6 +59,25 @@ def test_known_machines(name, capfd):
 
 def test_this_machine():
     assert named_target("native") is host()
+
+
+SMALL = parse_function("""
+func @f(%x: f64[8], %y: f64[]) -> (f64[8], f64[]) {
+  %0: f64[] = exp(%y)
+  %1: f64[] = log1p(%0)
+  %2: f64[8] = broadcast(%0) {shape=[8]}
+  %3: f64[8] = mul(%x, %2)
+  return %3, %1
+}""")
+
+
+@pytest.mark.parametrize(("cpu", "long"), [("cascadelake", False), ("znver4", True)])
+def test_scalars_keep_long_registers_out_where_they_slow_the_cpu_down(cpu, long):
+    bare = named_target("x86-64-v4")
+    target = Target(bare.triple, cpu, "+avx512f,+avx512bw,+avx512vl,+avx512dq", bare.vector_bits)
+    text = assembly(generate(run_passes(SMALL), target).text, target)
+    assert "vscalefpd" in text
+    assert ("zmm" in text) is long
 
 
 @pytest.mark.parametrize(
