@@ -17,7 +17,7 @@ from ...graph import Function, Instruction, Substitution, Value
 from ...kinds import ViewReads
 from ...machine import machine
 from ...ops.fusion import FUSION
-from ...registry import Kind
+from ...registry import OPS, Access, Kind
 from ...types import contiguous_strides
 from .groups import Unit
 from .inlining import Reads, is_inline
@@ -50,6 +50,19 @@ def reads_strided(reader: Instruction, operand: Value, defs: dict[Value, Instruc
     row_major = (by_column == 1 or columns == 1) and (by_row >= columns or rows == 1)
     column_major = (by_row == 1 or rows == 1) and (by_column >= rows or columns == 1)
     return row_major or column_major
+
+
+def lies_alike(source: Value, access: Access, view: Value) -> bool:
+    """Whether `view`, which is `source` read by `access`, is the whole of it in the order of its memory."""
+    strides, offset = element_strides(access, contiguous_strides(source.shape), len(view.shape))
+    return (
+        offset == 0
+        and view.type.size == source.type.size
+        and all(
+            size == 1 or stride == own
+            for size, stride, own in zip(view.shape, strides, contiguous_strides(view.shape), strict=True)
+        )
+    )
 
 
 def outline(function: Function, reads: Reads, units: Sequence[Unit]) -> Function:
@@ -144,8 +157,14 @@ class _Outliner:
         return self.views[value]
 
     def _write_out(self, value: Value) -> None:
-        """Emit the fusion that writes an inline value to memory."""
-        if value not in self.present and value in self.reads.inline:
+        """Emit the fusion that writes an inline value to memory, or a reshape of what lies there alike."""
+        if value in self.present or value not in self.reads.inline:
+            return
+        source, access = resolve(value, self.reads.defs)
+        if source in self.present and lies_alike(source, access, value):
+            location = self.reads.inline[value].location
+            self._emit(Instruction(OPS["reshape"], (source,), {"shape": value.shape}, (value,), location))
+        else:
             self._emit(self._fusion([], [value], Unit(0, value.shape)))
 
     def _find_readers(self) -> None:
