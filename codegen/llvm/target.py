@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import functools
 import os
-from typing import Any
+from typing import Any, Final
 
 from ...ir.records import record
 from .emitter import BITS
 from .loading import llvm_binding
+
+#: Intel's servers, whose cores and last caches are a mesh, by LLVM's names.
+_MESHES: Final = frozenset(
+    ["skylake-avx512", "cascadelake", "cooperlake", "icelake-server", "sapphirerapids", "emeraldrapids",
+     "graniterapids", "graniterapids-d"]
+)  # fmt: skip
 
 
 @record
@@ -41,6 +47,12 @@ class Target:
     def packs_lanes(self) -> bool:
         """Whether one instruction moves some lanes of 32 or 64 bits behind each other."""
         return "+avx512f" in self.features
+
+    @property
+    def claims_lines(self) -> bool:
+        """Whether large results are stored into lines that are asked for before, rather than past the cache;
+        see `nest.streaming`."""
+        return self.cpu in _MESHES and "+prfchw" in self.features
 
     @property
     def half_conversions(self) -> bool:

@@ -18,7 +18,7 @@ from .reductions.cross_row_reductions import AcrossWriter
 from .reductions.moments import MomentWriter
 from .reductions.split import SplitWriter, workspace_of
 from .schedule import schedule
-from .streaming import streamed
+from .streaming import claimed, streamed
 from .tasks import task_count
 from .writing.nest_writer import NestWriter
 from .writing.transposed_reads import TileWriter, tiles_of
@@ -85,7 +85,8 @@ class Fusions:
         (region,) = instruction.regions
         nest, buffers = self.nest(instruction), len(region.params) + len(region.results)
         nest.name = name
-        past_cache = streamed(nest, instruction)
+        past_cache = frozenset() if self.target.claims_lines else streamed(nest, instruction)
+        nest.claimed = claimed(nest, instruction) if self.target.claims_lines else frozenset()
         shortened = nest.limit_copies(self.parameters.copies)
         if not self.parameters.streams:
             past_cache, shortened = frozenset(), shortened or bool(past_cache)

@@ -25,7 +25,8 @@ from ...llvm.emitter import Reg, constant, pointer
 from ...llvm.function import Code
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
-from ...nest.streaming import streamed_bytes
+from ...nest.streaming import claimed_bytes, streamed_bytes
+from ...nest.writing.prefetch import claim
 from ..kernel import Kernel, empty_kernel, signature
 from ..lowering import Lowering, LoweringContext
 from ..parallel_for import context_of, run_tasks, task_function
@@ -93,12 +94,15 @@ class _Writer:
         #: Whether whole vectors may be stored past the cache, and whether those that are being written are.
         self.large = (
             self.lines.contiguous
+            and not target.claims_lines
             and x.type.nbytes >= streamed_bytes()
             and self.lanes > 1
             and self.dtype != "bool"
             and (self.lines.extent % self.lanes == 0 or (self.lines.outer == 1 and not self.reverse))
         )
         self.past_cache = False
+        #: Whether the lines that are written are asked for before.
+        self.claims = target.claims_lines and not self.reverse and x.type.nbytes >= claimed_bytes()
 
     def write(self, name: str) -> Code:
         """The code of ``@name(ptr %b0, ptr %b1, i64 %begin, i64 %end)``."""
@@ -180,6 +184,8 @@ class _Writer:
             if ahead is not None:
                 value = self.combine(w.splat(ahead, lanes), value)
             place = w.offset("%b1", self.dtype, at)
+            if self.claims and lanes > 1:
+                claim(w, self.dtype, place, 0)
             if self.past_cache and lanes > 1:
                 w.store_past_cache(value, place)
             else:

@@ -10,6 +10,7 @@ from ...llvm import strided_reads
 from ...llvm.emitter import Reg
 from ...llvm.loops import FunctionWriter
 from ..loop_nest import Memory, Nest, Write
+from .prefetch import claim
 
 #: So many columns are stored together, with so many values.
 MOST_COLUMNS: Final = 8
@@ -87,7 +88,7 @@ def neighbouring_writes(nest: Nest, writes: Sequence[Write]) -> dict[Write, tupl
 
 def put_columns(
     w: FunctionWriter, columns: Sequence[Reg], place: str, lanes: int, copy: int, mask: Reg | None,
-    *, past_cache: bool,
+    *, past_cache: bool, claimed: bool,
 ) -> None:  # fmt: skip
     """Store neighbouring columns from `place` on: of vectors side by side the ones number `copy`."""
     count = len(columns)
@@ -106,7 +107,10 @@ def put_columns(
                 for lane, (row, column) in enumerate(at)
             ]
             elements = w.shuffle(elements, other, picks)
-        target = w.offset(place, dtype, (count * copy + number) * lanes)
+        elements_before = (count * copy + number) * lanes
+        if claimed and mask is None:
+            claim(w, dtype, place, elements_before)
+        target = w.offset(place, dtype, elements_before)
         if past_cache and mask is None:
             w.store_past_cache(elements, target)
         else:

@@ -166,8 +166,10 @@ class ElementPass:
                 place = places[write.memory]
                 assert isinstance(place, str)
                 columns = [read(column.source) for column in together]
-                past_cache = write.memory in writer.streaming
-                put_columns(w, columns, place, writer.nest.lanes, copy, mask, past_cache=past_cache)
+                put_columns(
+                    w, columns, place, writer.nest.lanes, copy, mask,
+                    past_cache=write.memory in writer.streaming, claimed=write.memory in writer.nest.claimed,
+                )  # fmt: skip
         out = []
         distances: dict[Value, Reg] = {}
         for member, accumulator in zip(self.folds, state[: len(self.folds)], strict=True):
@@ -208,7 +210,7 @@ class ElementPass:
         nest, place = self.writer.nest, places[memory]
         assert isinstance(place, str)
         elements = copy * nest.lanes
-        if begins_line(memory, elements):
+        if begins_line(memory.dtype, elements):
             row = memory.strides[nest.parallel - 1]
             self.writer.w.prefetch(
                 self.writer.w.offset(place, memory.dtype, elements + row), near=len(self.writer.ahead) == 1
