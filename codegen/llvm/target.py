@@ -49,8 +49,8 @@ class Target:
         return "+avx512f" in self.features
 
     @property
-    def claims_lines(self) -> bool:
-        """Whether large results are stored into lines that are asked for before, rather than past the cache;
+    def asks_for_lines(self) -> bool:
+        """Whether lines of large arrays are asked for ahead, and none is stored past the cache;
         see `nest.streaming`."""
         return self.cpu in _MESHES and "+prfchw" in self.features
 

@@ -12,13 +12,13 @@ from ..llvm.declarations import Declarations
 from ..llvm.target import Target
 from ..module.recovery import attributed
 from ..tiers import OPTIMIZED, ScheduleParameters
-from .loop_nest import Nest
+from .loop_nest import Memory, Nest
 from .overwriting import overwritable
 from .reductions.cross_row_reductions import AcrossWriter
 from .reductions.moments import MomentWriter
 from .reductions.split import SplitWriter, workspace_of
 from .schedule import schedule
-from .streaming import claimed, streamed
+from .streaming import asked, streamed
 from .tasks import task_count
 from .writing.nest_writer import NestWriter
 from .writing.transposed_reads import TileWriter, tiles_of
@@ -85,8 +85,11 @@ class Fusions:
         (region,) = instruction.regions
         nest, buffers = self.nest(instruction), len(region.params) + len(region.results)
         nest.name = name
-        past_cache = frozenset() if self.target.claims_lines else streamed(nest, instruction)
-        nest.claimed = claimed(nest, instruction) if self.target.claims_lines else frozenset()
+        past_cache = frozenset[Memory]()
+        if self.target.asks_for_lines:
+            nest.asked = asked(nest, instruction)
+        else:
+            past_cache = streamed(nest, instruction)
         shortened = nest.limit_copies(self.parameters.copies)
         if not self.parameters.streams:
             past_cache, shortened = frozenset(), shortened or bool(past_cache)

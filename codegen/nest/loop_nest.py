@@ -179,8 +179,8 @@ class Nest:
     moments: dict[Value, Moment] = field(default_factory=dict)
     #: How rows are cut where something is folded across them.
     across: Across | None = None
-    #: Writes whose lines are asked for before they are stored to.
-    claimed: frozenset[Memory] = frozenset()
+    #: Accesses whose lines are asked for before they are read or stored to.
+    asked: frozenset[Memory] = frozenset()
 
     @property
     def vector_dim(self) -> int | None:

@@ -1,4 +1,4 @@
-"""How nests store results that caches do not hold: past the cache, or into lines that were claimed before.
+"""How nests store results that caches do not hold: past the cache, or into lines that were asked for before.
 
 An ordinary store first fetches the line that it writes to, and pushes out what is of use. Times as fast past
 the cache, Zen 4 with 32 MB of last-level cache that other machines use, too, one thread, both in turns:
@@ -20,26 +20,27 @@ most of the time; where arithmetic does, all must be that cache, and a result ha
 operand stays ordinary: its lines are there. Such stores want whole aligned vectors. Both is tested as the
 kernel begins.
 
-On Intel's servers, whose cores and caches are a mesh (`Target.claims_lines`), a store past the cache waits in
-the core as long as a fetch does, and one thread gains nothing by it. What it waits for there is the line to
-write to: stores are done in order, and the core asks for few lines ahead. So those lines are asked for, to be
-written, a kilobyte before they are stored to (`writing/prefetch.py`). Times as fast as before on a Xeon of
-2.5 GHz (Cascade Lake, 36 MB), one thread, both in turns:
+On Intel's servers, whose cores and caches are a mesh (`Target.asks_for_lines`), a store past the cache waits
+in the core as long as a fetch does, and one thread gains nothing by it. What it waits for there is the line
+to write to: stores are done in order, and the core asks for few lines ahead. So those lines are asked for, to
+be written, a kilobyte before they are stored to, and what is read for them two kilobytes
+(`writing/prefetch.py`). Times as fast as before on a Xeon of 2.5 GHz (Cascade Lake, 36 MB), one thread, both
+in turns:
 
 | nest | read | written | times |
 |---|---|---|---|
-| sum, f64 | 16 and 64 MB | 8 and 32 MB | 1.46 and 1.42 |
-| sum and difference, f64 | 4.8 and 16 MB | 4.8 and 16 MB | 1.15 and 1.56 |
-| x * 2, f64 | 2.4, 8 and 32 MB | 2.4, 8 and 32 MB | 1.01, 1.49 and 1.30 |
-| x * 2, f32 | 4 and 16 MB | 4 and 16 MB | 1.35 and 1.38 |
-| exp, f64 | 8 and 32 MB | 8 and 32 MB | 1.10 and 1.13 |
-| sin(x) tanh(x), f64 | 8 and 32 MB | 8 and 32 MB | 1.02 and 1.03 |
-| conj, c128, all of it in the last cache | 16 MB | 16 MB | 1.33 |
-| the same among arrays of 80 MB | 16 MB | 16 MB | 1.17 |
-| rows of 1,000 without their mean, f64 | 8 MB | 8 MB | 1.49 |
+| sum, f64 | 2.4, 16 and 64 MB | 1.2, 8 and 32 MB | 1.0, 1.7 and 1.5 |
+| sum and difference, f64 | 16 and 64 MB | 16 and 64 MB | 1.7 and 1.6 |
+| x * 2, f64 | 2.4, 8 and 32 MB | 2.4, 8 and 32 MB | 1.03, 1.5 and 1.5 |
+| x * 2, f32 | 4 and 16 MB | 4 and 16 MB | 1.4 and 1.5 |
+| exp, f64 | 2.4, 8 and 32 MB | 2.4, 8 and 32 MB | 1.09, 1.25 and 1.24 |
+| sin(x) tanh(x), f64 | 2.4, 8 and 32 MB | 2.4, 8 and 32 MB | 1.08, 1.11 and 1.14 |
+| conj, c128 | 16 MB | 16 MB | 1.3 to 1.45 |
+| rows of 1,000 without their mean, f64 | 8 MB | 8 MB | 1.15 to 1.4 |
+| transposed, f64 | 8 MB | 8 MB | 1.3 to 1.5 |
 
-Asking for what is read, too, gained nothing once arrays leave the last cache (0.98 to 1.01), and neither did
-lines of several pages in turns, but for 1.04 with each part of the arrays a loop of its own.
+What is read is 1.0 to 1.2 of that. Asking for what sums and extrema of lines read gained 0.98 to 1.04, for
+what those of columns read 0.76 to 0.96; lines of several pages in turns gained nothing.
 """
 
 from __future__ import annotations
@@ -50,8 +51,9 @@ from typing import Final
 from ...ir.graph import Instruction
 from ...ir.machine import machine
 from ..llvm.emitter import BITS
-from .loop_nest import Memory, Nest
+from .loop_nest import Memory, Nest, memories_of
 from .writing.columns import neighbouring_writes
+from .writing.prefetch import fetched_ahead
 
 #: Arithmetic up to this part of the time that moving the arrays takes is hidden behind it.
 _HIDDEN: Final = 0.8
@@ -73,14 +75,30 @@ def streamed(nest: Nest, fusion: Instruction) -> frozenset[Memory]:
     return frozenset(memory for memory in large if _whole_vectors(nest, memory))
 
 
-def claimed_bytes() -> int:
-    """Bytes from which a result's lines are claimed: those of a smaller one may be in the second cache."""
+def asked_bytes() -> int:
+    """Bytes from which an array's lines are asked for: those of a smaller one may be in the second cache."""
     return machine().l2_bytes
 
 
-def claimed(nest: Nest, fusion: Instruction) -> frozenset[Memory]:
-    """The writes of `nest`, which computes `fusion`, whose lines are claimed before they are stored to."""
-    return frozenset(memory for memory, nbytes in _written(nest, fusion) if nbytes >= claimed_bytes())
+def asked(nest: Nest, fusion: Instruction) -> frozenset[Memory]:
+    """The accesses of `nest`, which computes `fusion`, whose lines are asked for ahead: large results, and
+    what is read along memory for them. Of what is only read a core asks for enough by itself."""
+    least = asked_bytes()
+    written = {memory for memory, nbytes in _written(nest, fusion) if nbytes >= least}
+    if not written or nest.vector_dim != len(nest.sizes) - 1 or fetched_ahead(nest):
+        return frozenset(written)
+    read = {
+        memory for member in nest.members for operand in member.operands for memory in memories_of(operand)
+    }
+    return frozenset(written | {memory for memory in read if _is_large(nest, memory, fusion, least)})
+
+
+def _is_large(nest: Nest, memory: Memory, fusion: Instruction, least: int) -> bool:
+    """Whether `memory` is an operand of `least` bytes or more, whose elements are read once."""
+    if memory.buffer is None or not 0 <= memory.buffer < len(fusion.operands):
+        return False
+    moves = all(stride or size == 1 for stride, size in zip(memory.strides, nest.sizes, strict=True))
+    return moves and fusion.operands[memory.buffer].type.nbytes >= least
 
 
 def _written(nest: Nest, fusion: Instruction) -> Iterator[tuple[Memory, int]]:

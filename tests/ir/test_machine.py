@@ -134,7 +134,7 @@ def test_work_is_cut_where_tasks_cost_little() -> None:
 
 
 def test_results_larger_than_the_last_cache_are_written_past_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Target, "claims_lines", property(lambda target: False))
+    monkeypatch.setattr(Target, "asks_for_lines", property(lambda target: False))
     doubled = tj.trace(lambda x: x * 2.0, numbers(3000))
     assert "!nontemporal" not in text_for(doubled, DEFAULT)
     assert "!nontemporal" in text_for(doubled, NEAR)
@@ -153,7 +153,7 @@ def test_machines_have_code_of_their_own_on_disk(tmp_path: Path, monkeypatch: py
 def test_the_optimized_tier_is_for_the_same_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRACEJIT_TIERS", "always")
     # so that the baseline tier's kernel is a shorter one, without stores past the cache
-    monkeypatch.setattr(Target, "claims_lines", property(lambda target: False))
+    monkeypatch.setattr(Target, "asks_for_lines", property(lambda target: False))
     seen, original = [], compiling.generate
 
     def noted(*args: Any, **more: Any) -> Any:

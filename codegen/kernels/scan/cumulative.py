@@ -25,8 +25,8 @@ from ...llvm.emitter import Reg, constant, pointer
 from ...llvm.function import Code
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
-from ...nest.streaming import claimed_bytes, streamed_bytes
-from ...nest.writing.prefetch import claim
+from ...nest.streaming import asked_bytes, streamed_bytes
+from ...nest.writing.prefetch import ask_for
 from ..kernel import Kernel, empty_kernel, signature
 from ..lowering import Lowering, LoweringContext
 from ..parallel_for import context_of, run_tasks, task_function
@@ -94,7 +94,7 @@ class _Writer:
         #: Whether whole vectors may be stored past the cache, and whether those that are being written are.
         self.large = (
             self.lines.contiguous
-            and not target.claims_lines
+            and not target.asks_for_lines
             and x.type.nbytes >= streamed_bytes()
             and self.lanes > 1
             and self.dtype != "bool"
@@ -102,7 +102,7 @@ class _Writer:
         )
         self.past_cache = False
         #: Whether the lines that are written are asked for before.
-        self.claims = target.claims_lines and not self.reverse and x.type.nbytes >= claimed_bytes()
+        self.asks = target.asks_for_lines and not self.reverse and x.type.nbytes >= asked_bytes()
 
     def write(self, name: str) -> Code:
         """The code of ``@name(ptr %b0, ptr %b1, i64 %begin, i64 %end)``."""
@@ -184,8 +184,8 @@ class _Writer:
             if ahead is not None:
                 value = self.combine(w.splat(ahead, lanes), value)
             place = w.offset("%b1", self.dtype, at)
-            if self.claims and lanes > 1:
-                claim(w, self.dtype, place, 0)
+            if self.asks and lanes > 1:
+                ask_for(w, self.dtype, place, 0, write=True)
             if self.past_cache and lanes > 1:
                 w.store_past_cache(value, place)
             else:

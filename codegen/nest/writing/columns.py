@@ -10,7 +10,7 @@ from ...llvm import strided_reads
 from ...llvm.emitter import Reg
 from ...llvm.loops import FunctionWriter
 from ..loop_nest import Memory, Nest, Write
-from .prefetch import claim
+from .prefetch import ask_for
 
 #: So many columns are stored together, with so many values.
 MOST_COLUMNS: Final = 8
@@ -88,7 +88,7 @@ def neighbouring_writes(nest: Nest, writes: Sequence[Write]) -> dict[Write, tupl
 
 def put_columns(
     w: FunctionWriter, columns: Sequence[Reg], place: str, lanes: int, copy: int, mask: Reg | None,
-    *, past_cache: bool, claimed: bool,
+    *, past_cache: bool, asked: bool,
 ) -> None:  # fmt: skip
     """Store neighbouring columns from `place` on: of vectors side by side the ones number `copy`."""
     count = len(columns)
@@ -108,8 +108,8 @@ def put_columns(
             ]
             elements = w.shuffle(elements, other, picks)
         elements_before = (count * copy + number) * lanes
-        if claimed and mask is None:
-            claim(w, dtype, place, elements_before)
+        if asked and mask is None:
+            ask_for(w, dtype, place, elements_before, write=True)
         target = w.offset(place, dtype, elements_before)
         if past_cache and mask is None:
             w.store_past_cache(elements, target)

@@ -13,7 +13,7 @@ from ...maths.support import muladd
 from ..divisors import Divisor, divisors, is_division, quotient
 from ..loop_nest import Leaf, Member, Memory, Nest, Write
 from .columns import neighbouring_reads, neighbouring_writes, put_columns, read_columns
-from .prefetch import begins_line
+from .prefetch import ask_for, begins_line
 
 #: Where each access is at the current place of the loops: a pointer, or for iotas a number.
 Places = dict[Memory, "str | Reg"]
@@ -98,9 +98,19 @@ class ElementPass:
                 stack += member.operands
         #: Columns that are read together, by each of them.
         self.columns = neighbouring_reads(writer.nest, read)
+        #: Contiguous reads whose lines are asked for, each with how many vectors of it are read at once.
+        self.asked = {memory: 1 for memory in read if self._is_asked_for(memory)}
+        for columns in self.columns.values():
+            if columns[0] in writer.nest.asked and stage == 0:
+                self.asked[columns[0]] = len(columns)
         self.members = [m for m in writer.nest.members if m.value in needed and not m.row_level]
         #: Values of the row level that elements are divided by.
         self.divided_by = divisors(self.members) & set(self.row_values)
+
+    def _is_asked_for(self, memory: Memory) -> bool:
+        nest = self.writer.nest
+        dim = nest.vector_dim
+        return self.stage == 0 and memory in nest.asked and dim is not None and memory.strides[dim] == 1
 
     def _reads_back(self, member: Member) -> bool:
         writer = self.writer
@@ -150,6 +160,11 @@ class ElementPass:
                 )
         for memory in self.ahead if mask is None else ():
             self._fetch_ahead(memory, places, copy)
+        for memory, count in self.asked.items() if mask is None else ():
+            place = places[memory]
+            assert isinstance(place, str)
+            for number in range(count):
+                ask_for(w, memory.dtype, place, (count * copy + number) * writer.nest.lanes, write=False)
         for value in self.keeps:
             w.for_ops(writer.members[value].instruction.origins)
             writer.put(values[value], writer.nest.kept[value], places, copy, mask, row_level=False)
@@ -168,7 +183,7 @@ class ElementPass:
                 columns = [read(column.source) for column in together]
                 put_columns(
                     w, columns, place, writer.nest.lanes, copy, mask,
-                    past_cache=write.memory in writer.streaming, claimed=write.memory in writer.nest.claimed,
+                    past_cache=write.memory in writer.streaming, asked=write.memory in writer.nest.asked,
                 )  # fmt: skip
         out = []
         distances: dict[Value, Reg] = {}

@@ -10,7 +10,7 @@ from ...llvm.emitter import Reg
 from ...llvm.loops import FunctionWriter
 from ..loop_nest import Memory
 from .element import NestContext, Places
-from .prefetch import claim
+from .prefetch import ask_for
 
 
 def folded(w: FunctionWriter, reduction: Instruction, there: Reg, value: Reg) -> Reg:
@@ -61,6 +61,6 @@ def put(
     if past_cache and mask is None and stride == 1:
         w.store_past_cache(value, w.offset(place, memory.dtype, copy * lanes))
         return
-    if stride == 1 and mask is None and memory in nest.claimed:
-        claim(w, memory.dtype, place, copy * lanes)
+    if stride == 1 and mask is None and memory in nest.asked:
+        ask_for(w, memory.dtype, place, copy * lanes, write=True)
     w.scatter(value, w.offset(place, memory.dtype, copy * lanes * stride), stride, mask)

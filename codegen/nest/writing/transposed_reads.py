@@ -106,7 +106,7 @@ def in_squares(nest: Nest, tiles: Tiles) -> Nest:
         ],
         writes=[Write(of(write.source), write.memory, write.row_level, write.stage) for write in nest.writes],
         stages=1,
-        claimed=nest.claimed,
+        asked=nest.asked,
         scratch_sizes=[(square.dtype, tiles.edge**2) for _, square in tiles.leaves],
     )
 

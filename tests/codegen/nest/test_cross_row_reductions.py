@@ -216,7 +216,7 @@ def test_the_next_row_is_fetched_ahead(columns: int, monkeypatch: pytest.MonkeyP
 def test_rows_that_go_past_the_cache(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows that are stored past the cache, and folded across beside that; and where they may not be."""
     monkeypatch.setattr(streaming, "streamed_bytes", lambda: 0)
-    monkeypatch.setattr(Target, "claims_lines", property(lambda target: False))
+    monkeypatch.setattr(Target, "asks_for_lines", property(lambda target: False))
     rng = np.random.default_rng(0)
     shape = (13, columns)
     arrays = [rng.standard_normal(lengths) for lengths in (shape, shape[1:], shape[1:], shape)]

@@ -23,13 +23,13 @@ from ..narrow import narrower, run_narrow
 def store_past_the_cache() -> None:
     """Let all results count as large, and stores past the cache pay."""
     streaming.streamed_bytes = lambda: 0
-    Target.claims_lines = property(lambda target: False)  # type: ignore[assignment, method-assign]
+    Target.asks_for_lines = property(lambda target: False)  # type: ignore[assignment, method-assign]
 
 
 @pytest.fixture(autouse=True)
 def _all_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streaming, "streamed_bytes", streaming.streamed_bytes)
-    monkeypatch.setattr(Target, "claims_lines", Target.claims_lines)
+    monkeypatch.setattr(Target, "asks_for_lines", Target.asks_for_lines)
     store_past_the_cache()
 
 
