@@ -17,10 +17,10 @@ from ...ir.special.jets import Index
 from ...ir.special.polynomials import SHORT, SINGLE, Polynomial, shortened
 from ...ir.special.table import compute_checked
 from ...ir.special.table import special as definition
-from ..llvm.emitter import Reg, constant, llvm_type, suffix
+from ..llvm.emitter import BITS, Reg, constant, llvm_type, suffix
 from .exponential import exp_product
-from .support import BlockEmitter, any_lane, muladd, polynomial, two_product
-from .wide import lookup
+from .support import BIAS, STORED, BlockEmitter, any_lane, muladd, polynomial, two_product
+from .wide import logarithm, lookup
 from .wide.scaled_erfc import scaled_erfc
 
 
@@ -146,6 +146,21 @@ class LaneEvaluator(Evaluator):
             return None
         value, rest = scaled_erfc(self.b, size)
         return Lanes(self.b, muladd(self.b, value, rest, value))
+
+    def is_usual(self, x: Any) -> Any:
+        # positive numbers' bits are ordered as integers, and others' are larger
+        register = self.reg(x)
+        k, dtype = (60 if self.is_single else 500), register.dtype
+        above = self.b.sub(self.b.bits(register), (BIAS[dtype] - k) << STORED[dtype])
+        unsigned = Reg(above.text, f"u{BITS[dtype]}", above.lanes)
+        return Lanes(self.b, self.b.lt(unsigned, 2 * k << STORED[dtype]))
+
+    def log_of_quotient(self, x: Any, y: Any) -> tuple[Any, Any] | None:
+        numerator, denominator = self.reg(x), self.reg(y)
+        if not lookup.usable(self.b, numerator):
+            return None
+        value = logarithm.of_quotient(self.b, numerator, denominator)
+        return Lanes(self.b, value), self.is_usual(x) & self.is_usual(y)
 
     def exp_product(self, high: Any, low: Any, factor: Any) -> Any:
         if not lookup.usable(self.b, high.reg):

@@ -81,6 +81,16 @@ class Evaluator(abc.ABC):
         """exp(x^2) erfc x of a value, 0 <= x <= 1e15, or None where there is no way but polynomials."""
         return None
 
+    def is_usual(self, x: Any) -> Any:
+        """Whether a value is a positive number of which no sum and quotient overflows or loses places."""
+        bound = 2.0**60 if self.is_single else 2.0**500
+        return (x >= 1.0 / bound) & (x < bound)
+
+    def log_of_quotient(self, x: Any, y: Any) -> tuple[Any, Any] | None:
+        """ln(x / y) of values, right where they are near each other, and where it is right; or None where
+        there is no way but the logarithms of numbers."""
+        return None
+
     def exp_product(self, high: Any, low: Any, factor: Any) -> Any:
         """e^(high + low) factor of values, where low is what rounding took off high; below overflow."""
         power = self.exp(high)

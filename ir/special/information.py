@@ -41,20 +41,31 @@ _ATANH_REST: Final = Polynomial(0.0, 1 / 9, [1.0 / (2 * k + 3) for k in range(16
 
 def _log_of_quotient(m: Evaluator, x: Any, y: Any) -> tuple[Any, Any]:
     """log(x / y), right where both are near each other, and where that is so: x and y are positive numbers
-    whose quotient is no larger than `m.large`."""
+    of usual sizes."""
+    if not isinstance(x, Jet) and not isinstance(y, Jet):
+        direct = m.log_of_quotient(x, y)
+        if direct is not None:
+            return direct
+    return _log_by_distance(m, x, y)
+
+
+def _log_by_distance(m: Evaluator, x: Any, y: Any) -> tuple[Any, Any]:
+    """The same for x and y whose quotient is no larger than `m.large`, whatever their sizes are."""
     down = x < y
     high, low = m.where(down, y, x), m.where(down, x, y)
     value = m.log1p((high - low) / low)
     return m.where(down, -value, value), high < low * m.large
 
 
-def _log_apart(m: Evaluator, x: Any, y: Any) -> Any:
-    return m.log(x) - m.log(y)
+def _log_of_any(m: Evaluator, x: Any, y: Any) -> Any:
+    """The same for any two numbers."""
+    value, usual = _log_by_distance(m, x, y)
+    return m.where(usual, value, m.log(x) - m.log(y))
 
 
 def _log_ratio(m: Evaluator, x: Any, y: Any) -> Any:
     value, usual = _log_of_quotient(m, x, y)
-    return m.rarely(value, ~usual, lambda x, y: _log_apart(m, x, y), x, y)
+    return m.rarely(value, ~usual, lambda x, y: _log_of_any(m, x, y), x, y)
 
 
 def _edges(m: Evaluator, x: Any, y: Any, value: Any, at_zero: Any) -> Any:
@@ -69,7 +80,7 @@ def _rel_entr(m: Evaluator, x: Any, y: Any) -> Any:
     logarithm, usual = _log_of_quotient(m, x, y)
 
     def careful(x: Any, y: Any) -> Any:
-        return _edges(m, x, y, x * _log_apart(m, x, y), 0.0)
+        return _edges(m, x, y, x * _log_of_any(m, x, y), 0.0)
 
     return m.rarely(x * logarithm, ~usual, careful, x, y)
 
@@ -86,23 +97,23 @@ def _kl_div(m: Evaluator, x: Any, y: Any) -> Any:
         close = s * (difference + m.polynomial(square, _ATANH_REST) * square * (x * 2.0))
         return m.where(near, close, x * logarithm - difference)
 
-    def quotient(x: Any, y: Any) -> tuple[Any, Any, Any]:
+    def quotient(x: Any, y: Any) -> tuple[Any, Any]:
         near = (x < y * 2.0) & (y < x * 2.0)
-        below = m.where(near, x + y, y)
-        return near, below, m.where(near, x - y, x) / below
+        return near, m.where(near, x - y, x) / m.where(near, x + y, y)
 
     def careful(x: Any, y: Any) -> Any:
         # x / y or x + y may be no number
         scale = m.where(x + y > m.large, 0.25, 1.0)
         u, v = x * scale, y * scale
-        near, _, s = quotient(u, v)
-        return _edges(m, x, y, by_parts(u, v, near, s, _log_apart(m, x, y)) / scale, y)
+        near, s = quotient(u, v)
+        in_range = (s * m.large > 1.0) & (s < m.large)
+        logarithm = m.where(in_range, m.log(s), m.log(x) - m.log(y))
+        return _edges(m, x, y, by_parts(u, v, near, s, logarithm) / scale, y)
 
-    near, below, s = quotient(x, y)
-    # where they are near, for the question whether x + y is a number
-    logarithm = m.log(m.where(near, below, s))
-    usual = (m.abs(logarithm) < math.log(m.large)) & (y > 0.0)
-    return m.rarely(by_parts(x, y, near, s, logarithm), ~usual, careful, x, y)
+    near, s = quotient(x, y)
+    # of no use where they are near
+    value = by_parts(x, y, near, s, m.log(s))
+    return m.rarely(value, ~(m.is_usual(x) & m.is_usual(y)), careful, x, y)
 
 
 def _log_or_zero(b: Any, x: Any, y: Any) -> Any:

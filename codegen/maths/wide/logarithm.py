@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...llvm.emitter import Emitter, Reg
-from ..bases import Base
+from ..bases import NATURAL, Base
 from ..support import INFINITY, STORED, muladd, polynomial, two_sum
 from . import lookup
 
@@ -32,8 +32,11 @@ def cell(b: Emitter, m: Reg) -> Reg:
     return b.lshr(b.bits(m), STORED[m.dtype] - CELL_BITS[m.dtype])
 
 
-def combine(b: Emitter, e: Reg, m: Reg, low: Reg | None, base: Base, careful: bool) -> Reg:
-    """log_b(2^e (m + low)); with `careful`, for which the base must be e, one rounding less."""
+def combine(
+    b: Emitter, e: Reg, m: Reg, low: Reg | None, base: Base, careful: bool, rest: Reg | None = None
+) -> Reg:
+    """log_b(2^e (m + low)), or log_b(2^e m) + rest; with `careful`, for which the base must be e, one
+    rounding less."""
     dtype = m.dtype
     index = cell(b, m)
     c = lookup.lookup(b, base.inverses[dtype], index, dtype)
@@ -42,9 +45,8 @@ def combine(b: Emitter, e: Reg, m: Reg, low: Reg | None, base: Base, careful: bo
     two_high, two_low, scale = base.two_high[dtype], base.two_low[dtype], base.e_high[dtype]
     main = b.exact("fadd", e, shift) if two_high == 1.0 else muladd(b, e, two_high, shift)
     bend = polynomial(b, f, base.series[dtype])
-    if low is None and scale == 1.0 and not careful:
+    if low is None and rest is None and scale == 1.0 and not careful:
         return b.exact("fadd", main, muladd(b, b.mul(f, f), bend, muladd(b, e, two_low, f)))
-    rest = None
     if low is not None:  # log(1 + f + l) = log(1 + f) + l (1 - f + f^2 ...)
         left = b.mul(low, c)
         left = muladd(b, b.neg(left), f, left)
@@ -73,6 +75,22 @@ def log(b: Emitter, x: Reg, base: Base) -> Reg:
     e, m = split(b, x)
     # In f32 an exhaustive search found less than 1 ulp without care.
     return combine(b, e, m, None, base, base.e_high[x.dtype] == 1.0 and x.dtype == "f64")
+
+
+def of_quotient(b: Emitter, x: Reg, y: Reg) -> Reg:
+    """ln(x / y) for positive normal numbers with a normal quotient, also where they are near each other."""
+    quotient = b.div(x, y)
+    e, m = split(b, quotient)
+    # x / y = q + r / y with an exact r, and so ln(x / y) = ln q + r / (q y), where q y is x as far as it
+    # matters. Beside q = 1 the second term is as large as the first one.
+    missing = b.fma(b.neg(quotient), y, x)
+    guess = lookup.reciprocal_guess(b, x)
+    lacking = b.fma(b.neg(x), guess, b.const(1.0, x))
+    rest = b.mul(missing, guess)
+    rest = muladd(b, rest, lacking, rest)
+    if x.dtype == "f64":
+        rest = muladd(b, rest, b.mul(lacking, lacking), rest)
+    return combine(b, e, m, None, NATURAL, x.dtype == "f64", rest)
 
 
 def log1p(

@@ -131,3 +131,30 @@ def test_derivatives_are_undefined_where_values_are(name: str, point: tuple[floa
             orders = tuple(int(i == place) for i in range(len(point)))
             assert np.isnan(evaluate(name, (0,) * len(point), operands)).all()
             assert np.isnan(evaluate(name, orders, operands)).all()
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("name", ["rel_entr", "kl_div"])
+def test_terms_of_entropies_of_near_numbers_and_of_every_size(name: str, dtype: str) -> None:
+    """Logarithms of quotients near 1, of numbers in the middle of the range and towards its ends."""
+    rng = np.random.default_rng(0)
+    largest = 36 if dtype == "f4" else 305
+    y = 10.0 ** np.repeat(rng.uniform(-largest + 2, largest, 300), 2)
+    distances = 10.0 ** rng.uniform(-8 if dtype == "f4" else -17, 0, y.size)
+    # y itself, its neighbours, and both sides at every distance
+    x = np.concatenate([y * (1 + distances), y / (1 + distances), y])
+    y = np.concatenate([y, y, y]).astype(dtype)
+    x = x.astype(dtype)
+    operands = [np.append(x, np.nextafter(y, y * 2)), np.append(y, y)]
+    case = CASES[name]
+    with mp.workdps(90):
+        truths = [case.truth(mp.mpf(float(u)), mp.mpf(float(v))) for u, v in zip(*operands, strict=True)]
+    results = compiled(name, (0, 0), operands)
+    units = np.spacing(np.abs(np.array([float(truth) for truth in truths])).astype(dtype)).astype(float)
+    errors = [
+        abs(float(result) - truth) / unit for result, truth, unit in zip(results, truths, units, strict=True)
+    ]
+    worst = int(np.argmax([float(error) for error in errors]))
+    assert errors[worst] <= (case.single if dtype == "f4" else case.bound), [
+        *map(float, (x[worst] for x in operands))
+    ]
