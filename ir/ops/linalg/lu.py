@@ -271,7 +271,8 @@ def _inverse(b: Any, a: Any, lu: Any, permutation: Any, on_singular: str) -> Any
 def _inverse_rule(b: Any, ct: Any, out: Any) -> Any:
     """``d x = -x d a x``: two products, which are less than the systems of `lu_solve`."""
     turned = transposed(b, out)
-    return b.neg(product(b, turned, ct, turned))
+    # a sign that fuses with what makes the cotangent, where that of the products would be a pass of its own
+    return product(b, turned, b.neg(ct), turned)
 
 
 INVERSE = define(
