@@ -13,7 +13,7 @@ from typing import Final
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ..parallel_for import run_tasks
-from .blocks import BLOCK, BlockedFactorization
+from .blocks import BlockedFactorization
 from .calls import Caller
 
 #: Rows that a task solves.
@@ -26,7 +26,7 @@ class BlockedCholesky(BlockedFactorization):
     flops = 1 / 3
 
     def product_sizes(self, last: int) -> tuple[int, int, int]:
-        return self.size - last, min(BLOCK, self.size - last), last
+        return self.size - last, min(self.block, self.size - last), last
 
     def product_strides(self) -> tuple[tuple[int, int], tuple[int, int]]:
         return (self.size, 1), (1, self.size)
@@ -38,8 +38,8 @@ class BlockedCholesky(BlockedFactorization):
         rows, upper, width_place = caller.number(size), caller.text("U"), w.slot(caller.integer, 1)
 
         def block(number: Reg, seen: list[Reg]) -> Sequence[Reg]:
-            first = w.mul(number, BLOCK)
-            width = w.min(w.sub(constant(size, "i64"), first), BLOCK)
+            first = w.mul(number, self.block)
+            width = w.min(w.sub(constant(size, "i64"), first), self.block)
             last = w.add(first, width)
             left = self.element(w, result, first, 0)
             square = w.offset(left, self.dtype, first)
@@ -78,13 +78,13 @@ class BlockedCholesky(BlockedFactorization):
         w.loop(0, self.size**2, 1, element)
 
     def task(self, w: FunctionWriter, caller: Caller, first: Reg, matrix: str) -> None:
-        rows, width, unit = caller.number(self.size), caller.number(BLOCK), caller.element(1.0)
+        rows, width, unit = caller.number(self.size), caller.number(self.block), caller.element(1.0)
         letters = [caller.text(letter) for letter in "LUTN"]
         height_place = w.slot(caller.integer, 1)
         square = self.element(w, matrix, first, first)
 
         def some_rows(number: Reg, _: list[Reg]) -> Sequence[Reg]:
-            begin = w.add(w.add(first, BLOCK), w.mul(number, _TASK_ROWS))
+            begin = w.add(w.add(first, self.block), w.mul(number, _TASK_ROWS))
             height = w.min(w.sub(constant(self.size, "i64"), begin), _TASK_ROWS)
             self.store_integer(w, caller, height, height_place)
             here = self.element(w, matrix, begin, first)

@@ -34,11 +34,11 @@ _STATE_BYTES: Final = 64
 _FLOPS: Final = 16.0
 
 
-def is_large(instruction: Instruction, lapack: LapackLibrary) -> bool:
-    """Whether `instruction` is of real square matrices that are large enough for blocks."""
+def is_large(instruction: Instruction, least: int) -> bool:
+    """Whether `instruction` is of real square matrices of `least` rows or more."""
     a = instruction.operands[0]
     rows, columns = a.shape[-2:]
-    return bool(rows == columns >= lapack.blocks_from and a.dtype in (FLOAT32, FLOAT64))
+    return bool(rows == columns >= least and a.dtype in (FLOAT32, FLOAT64))
 
 
 class BlockedFactorization(abc.ABC):
@@ -56,20 +56,30 @@ class BlockedFactorization(abc.ABC):
         a = instruction.operands[0]
         self.size, self.batch = a.shape[-1], math.prod(a.shape[:-2])
         self.dtype, self.what = SHORT_NAME[a.dtype], f"{instruction.op.name} {name}: {self.batch} x {a.type}"
+        self.block = self.columns_of_block()
         self.bytes, self.lanes = BITS[self.dtype] // 8, context.target.lanes(self.dtype)
         #: Whether it raises where it fails.
         self.raises = instruction.attrs.get("on_error", "raise") == "raise"
         tile = tile_for(context.target, self.dtype)
         #: By the number of finished blocks, less one.
         self.cuts: list[Blocking] = [
-            blocking(tile, *self.product_sizes(last)) for last in range(BLOCK, self.size, BLOCK)
+            blocking(tile, *self.product_sizes(last)) for last in range(self.block, self.size, self.block)
         ]
         self.buffers = 2 + len(instruction.results)
         self.room = _STATE_BYTES
-        self.integers = self.room + aligned(self.size * BLOCK * self.bytes)
-        self.panels = self.integers + aligned(8 * BLOCK)
+        self.integers = self.room + aligned(self.size * self.block * self.bytes)
+        self.panels = self.integers + aligned(8 * self.block)
         self.workspace = self.panels + max(cut.workspace for cut in self.cuts)
         self.symbols: dict[str, None] = {}
+
+    @classmethod
+    def least_rows(cls, library: LapackLibrary) -> int:
+        """The rows from which blocks pay."""
+        return library.blocks_from
+
+    def columns_of_block(self) -> int:
+        """Columns of a block, which may depend on the size."""
+        return BLOCK
 
     @abc.abstractmethod
     def product_sizes(self, last: int) -> tuple[int, int, int]:
@@ -110,7 +120,7 @@ class BlockedFactorization(abc.ABC):
         code.append(w.function(head, "nounwind"))
         self.symbols.update(dict.fromkeys((*thread_symbols, *caller.symbols)))
         return Kernel(
-            self.name, code, f"{self.what} by LAPACK, in blocks of {BLOCK} columns",
+            self.name, code, f"{self.what} by LAPACK, in blocks of {self.block} columns",
             cycles=self.batch * self.flops * self.size**3 / _FLOPS, errors=(message,) if message else (),
             product=self.dtype, lapack=tuple(self.symbols), pooled=True, slowdown=0.0,
         )  # fmt: skip

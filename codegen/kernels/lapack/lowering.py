@@ -134,11 +134,9 @@ def _blocked(
 ) -> BlockedFactorization | None:
     """How large matrices are factored by blocks; None of others, and of what LAPACK does alone."""
     writer = _BLOCKED.get(instruction.op)
-    return (
-        None
-        if writer is None or not is_large(instruction, lapack)
-        else writer(name, instruction, context, lapack)
-    )
+    if writer is None or not is_large(instruction, writer.least_rows(lapack)):
+        return None
+    return writer(name, instruction, context, lapack)
 
 
 def _message(instruction: Instruction, factorization: Factorization) -> str:

@@ -39,7 +39,12 @@ def factor(a: Array, on_error: str = "raise") -> Array:
 
 _LIBRARY = library()
 LEAST_ROWS = 256 if _LIBRARY is None else _LIBRARY.blocks_from
+LEAST_ROWS_OF_LU = 48 if _LIBRARY is None else _LIBRARY.lu_blocks_from
 SIZES = pytest.mark.parametrize("size", [LEAST_ROWS, LEAST_ROWS + 1, 5 * BLOCK - 1, 391])
+#: Where blocks begin to pay, where they end with a column, with all and within, and wide ones.
+SIZES_OF_LU = pytest.mark.parametrize(
+    "size", [LEAST_ROWS_OF_LU, LEAST_ROWS_OF_LU + 1, 100, 255, 383, 384, 391]
+)
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 
 
@@ -65,9 +70,9 @@ def test_a_nearly_singular_matrix_is_factored_as_well_as_by_lapack() -> None:
     assert np.abs(factored @ factored.T - a).max() < 50 * np.finfo(np.float64).eps
 
 
-@pytest.mark.parametrize("name", ["cholesky", "lu"])
-def test_bits_depend_neither_on_threads_nor_on_the_batch(name: str) -> None:
-    a = positive(3, 391)
+@pytest.mark.parametrize(("name", "size"), [("cholesky", 391), ("lu", 391), ("lu", 131)])
+def test_bits_depend_neither_on_threads_nor_on_the_batch(name: str, size: int) -> None:
+    a = positive(3, size)
     together = run(name, a)
     for count in (1, 2):
         with threads(count):
@@ -90,7 +95,7 @@ def test_what_is_not_positive_definite(place: int) -> None:
 
 
 @DTYPES
-@SIZES
+@SIZES_OF_LU
 def test_lu_factors(size: int, dtype: Any) -> None:
     """Rows in the order of the permutation are L U; elements of L are 1 at most; exchanges make the order."""
     a = np.random.default_rng(size).standard_normal((2, size, size)).astype(dtype)
@@ -107,14 +112,15 @@ def test_lu_factors(size: int, dtype: Any) -> None:
         np.testing.assert_array_equal(rows, order)
 
 
-def test_lu_of_singular_matrices() -> None:
+@pytest.mark.parametrize("size", [60, 300])
+def test_lu_of_singular_matrices(size: int) -> None:
     """Zeros among the pivots are results."""
-    a = np.random.default_rng(5).standard_normal((2, 300, 300))
+    a = np.random.default_rng(5).standard_normal((2, size, size))
     a[0] = 0
-    a[1, :, 100] = 0
+    a[1, :, size // 3] = 0
     factors, _, permutation = run("lu", a)
     assert not factors[0].any()
-    np.testing.assert_array_equal(permutation[0], np.arange(300))
-    assert factors[1, 100, 100] == 0
-    lower, upper = np.tril(factors[1], -1) + np.eye(300), np.triu(factors[1])
+    np.testing.assert_array_equal(permutation[0], np.arange(size))
+    assert factors[1, size // 3, size // 3] == 0
+    lower, upper = np.tril(factors[1], -1) + np.eye(size), np.triu(factors[1])
     np.testing.assert_allclose(lower @ upper, a[1, permutation[1]], atol=1e-11)
