@@ -57,6 +57,9 @@ class ElementWriter(PackingWriter, abc.ABC):
         super().__init__(name, w, target)
         #: Between which numbers integers are known to lie.
         self.ranges: Mapping[Value, Interval] = {}
+        #: Indices that were checked on the way to what is being written, counted from the front: by value,
+        #: element and size of the axis.
+        self.checked: dict[tuple[Value, int, int], Reg] = {}
         #: What can go wrong, and the label to branch to where it does.
         self.errors: list[str] = []
         self.failed: list[str] = []
@@ -96,6 +99,7 @@ class ElementWriter(PackingWriter, abc.ABC):
         are stored where they are computed: of many, few are in registers at a time.
         """
         values: dict[Value, Elements] = dict(zip(function.params, arguments, strict=True))
+        outside, self.checked = self.checked, {}
         self.folded_alone |= _folded_alone(function)
         targets: dict[Value, list[Stored]] = {}
         for value, place in places:
@@ -117,6 +121,7 @@ class ElementWriter(PackingWriter, abc.ABC):
         for value, left in targets.items():  # parameters
             for place in left:
                 self.store(self._loaded(value, values), place, 0)
+        self.checked = outside
         return [self._loaded(result, values) for result in function.results]
 
     def _load_operands(self, instruction: Instruction, values: dict[Value, Elements]) -> None:
@@ -301,32 +306,39 @@ class ElementWriter(PackingWriter, abc.ABC):
         """The offset of the slice that each tuple of indices leads to; code that leaves where one is out of
         range comes first."""
         w, count = self.w, instruction.operands[-1].type.size
-        checks = []
-        first = len(instruction.operands) - len(indices)
-        for text, index, size, step, value in zip(
-            index_messages(instruction, slices), indices, slices.sizes, slices.steps,
-            instruction.operands[first:], strict=True,
-        ):  # fmt: skip
-            low, high = self.ranges.get(value, UNKNOWN)
-            inside = low is not None and high is not None and -size <= low and high < size
-            label = ""
-            if not inside:
-                label = w.label("bad")
-                self.errors.append(text)
-                self.failed.append(label)
-            checks.append((index, size, step, label, inside and low is not None and low >= 0))
+        values = instruction.operands[len(instruction.operands) - len(indices) :]
+        texts = index_messages(instruction, slices)
+        axes = list(zip(texts, values, indices, slices.sizes, slices.steps, strict=True))
         places = []
         for number in range(count):
             place = constant(0, "i64")
-            for index, size, step, label, positive in checks:
-                at = self.element(index, number)
-                if label:
-                    w.exit_unless(w.and_(w.ge(at, -size), w.lt(at, size)), label)
-                if not positive:
-                    at = w.select(w.lt(at, 0), w.add(at, size), at)
+            for text, value, index, size, step in axes:
+                at = self._inside(value, number, self.element(index, number), size, text)
                 place = w.add(place, w.mul(at, step))
             places.append(w.mul(place, slices.unit))
         return places
+
+    def _inside(self, value: Value, number: int, at: Reg, size: int, text: str) -> Reg:
+        """The element `number` of the indices `value` into an axis of `size`, which is `at`, counted from the
+        front; code that leaves with the message `text` where it is out of range comes first."""
+        w = self.w
+        low, high = self.ranges.get(value, UNKNOWN)
+        if low is not None and high is not None and -size <= low and high < size:
+            return at if low >= 0 else w.select(w.lt(at, 0), w.add(at, size), at)
+        key = value, number, size
+        if key not in self.checked:
+
+            def from_the_end() -> list[Reg]:
+                moved = w.add(at, size)
+                self.fail_where(self._is_outside(moved, size), text)
+                return [moved]
+
+            (self.checked[key],) = w.when(self._is_outside(at, size), from_the_end, [at], rare=True)
+        return self.checked[key]
+
+    def _is_outside(self, at: Reg, size: int) -> Reg:
+        """Whether `at` is negative, or `size` or more."""
+        return self.w.ge(self.w.cast(at, "u64"), constant(size, "u64"))
 
 
 def flattened(values: Sequence[Elements]) -> list[Reg]:

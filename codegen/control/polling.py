@@ -43,17 +43,19 @@ def polled_loop(
     carried: Sequence[Reg],
     cycles: float,
     ask: Callable[[], None],
+    by: int = 1,
 ) -> list[Reg]:
-    """``for i in range(stop)``, with `body(i, carried) -> carried` of about `cycles`; `ask` writes a poll."""
-    if isinstance(stop, int) and stop * cycles <= LONG_CYCLES:
-        return w.loop(0, stop, 1, body, carried)
-    every = steps_between_polls(cycles)
+    """``for i in range(0, stop, by)``, with `body(i, carried) -> carried` of about `cycles`; `ask` writes a
+    poll."""
+    if isinstance(stop, int) and stop // by * cycles <= LONG_CYCLES:
+        return w.loop(0, stop, by, body, carried)
+    every = steps_between_polls(cycles) * by
 
     def strip(first: Reg, state: list[Reg]) -> Sequence[Reg]:
-        if every == 1:
+        if every == by:
             state = list(body(first, state))
         else:
-            state = w.loop(first, w.min(w.add(first, every), stop), 1, body, state, nonempty=True)
+            state = w.loop(first, w.min(w.add(first, every), stop), by, body, state, nonempty=True)
         ask()
         return state
 

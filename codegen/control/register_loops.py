@@ -36,7 +36,7 @@ from .polling import poll, polled_loop, steps_between_polls
 from .regions import UNKNOWN_TRIPS
 
 #: Steps of a while loop are written out as often as this gives operations, and not more often.
-_TOGETHER: Final = 24.0
+_TOGETHER: Final = 48.0
 
 
 def register_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel | None:
@@ -171,9 +171,18 @@ class _RegisterWriter(ElementWriter):
             results = self.function(body, arguments, places)
             return flattened(results[:count])
 
-        start = flattened(carries)
-        ends = polled_loop(self.w, length, step, start, cycles_of_step(instruction), self._poll)
-        return parted(ends, carries)
+        def steps(index: Reg, state: list[Reg]) -> Sequence[Reg]:
+            for copy in range(copies):
+                state = list(step(self.w.add(index, copy) if copy else index, state))
+            return state
+
+        copies = self._steps_together(instruction)
+        whole = length - length % copies
+        cycles = cycles_of_step(instruction) * copies
+        state = polled_loop(self.w, whole, steps, flattened(carries), cycles, self._poll, by=copies)
+        for index in range(whole, length):
+            state = list(step(constant(index, "i64"), state))
+        return parted(state, carries)
 
     def _poll(self) -> None:
         """Let signals in."""

@@ -32,18 +32,20 @@ class Label(Operation):
 
 
 class Branch(Operation):
-    """A jump to the first of `targets`, or to the second where a condition does not hold."""
+    """A jump to the first of `targets`, or to the second where a condition does not hold; a `rare` one goes to
+    the second nearly always."""
 
-    __slots__ = ("condition", "targets")
+    __slots__ = ("condition", "rare", "targets")
     ends_block = True
 
-    def __init__(self, condition: str, *targets: str) -> None:
-        self.condition, self.targets = condition, targets
+    def __init__(self, condition: str, *targets: str, rare: bool = False) -> None:
+        self.condition, self.targets, self.rare = condition, targets, rare
 
     def line(self) -> str:
         if len(self.targets) == 1:
             return f"  br label %{self.targets[0]}"
-        return f"  br i1 {self.condition}, label %{self.targets[0]}, label %{self.targets[1]}"
+        weights = ', !prof !{!"branch_weights", i32 1, i32 1048575}' if self.rare else ""
+        return f"  br i1 {self.condition}, label %{self.targets[0]}, label %{self.targets[1]}{weights}"
 
     def operands(self) -> tuple[str, ...]:
         return (self.condition,)
@@ -221,13 +223,14 @@ class Conditional(RegionBegin):
     the part of this number, the last one for other numbers.
 
     A `RegionPart` stands before each part but the first. `merged` are the values behind them. `ways_out`
-    bring those, by the number of the part, or -1 for no part; a part without one leaves the function.
+    bring those, by the number of the part, or -1 for no part; a part without one leaves the function. The
+    first part of a `rare` one is laid out away from the code around it.
     """
 
-    __slots__ = ("joined", "labels", "merged", "selector", "ways_out")
+    __slots__ = ("joined", "labels", "merged", "rare", "selector", "ways_out")
 
-    def __init__(self, selector: Reg, labels: Sequence[str], joined: str) -> None:
-        self.selector, self.labels, self.joined = selector, labels, joined
+    def __init__(self, selector: Reg, labels: Sequence[str], joined: str, *, rare: bool = False) -> None:
+        self.selector, self.labels, self.joined, self.rare = selector, labels, joined, rare
         self.ways_out: dict[int, Way] = {}
         self.merged: list[Reg] = []
 
@@ -240,7 +243,7 @@ class Conditional(RegionBegin):
         if not self.by_bool:
             return [Switch(self.selector, self.labels), Label(self.labels[0])]
         then, otherwise = [*self.labels, self.joined][:2]
-        return [Branch(self.selector.text, then, otherwise), Label(then)]
+        return [Branch(self.selector.text, then, otherwise, rare=self.rare), Label(then)]
 
     def part(self, number: int) -> list[Operation]:
         """The instructions that the begin of a part behind the first one becomes."""

@@ -34,9 +34,12 @@ class ControlFlowWriter(OperationWriter):
 
     # -- conditionals -----------------------------------------------------------------------------
 
-    def when(self, condition: Reg, part: Part, otherwise: Sequence[Reg] = ()) -> list[Reg]:
-        """Run `part` where the scalar `condition` holds; its values there, and `otherwise` elsewhere."""
-        region = Conditional(condition, [self.label("then")], self.label("after"))
+    def when(
+        self, condition: Reg, part: Part, otherwise: Sequence[Reg] = (), *, rare: bool = False
+    ) -> list[Reg]:
+        """Run `part` where the scalar `condition` holds, which may be `rare`; its values there, and
+        `otherwise` elsewhere."""
+        region = Conditional(condition, [self.label("then")], self.label("after"), rare=rare)
         region.ways_out[-1] = self.block, otherwise
         return self._parts(region, [part], otherwise)
 

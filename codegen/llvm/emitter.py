@@ -278,14 +278,16 @@ class Emitter(ControlFlowWriter):
         return self.convert("sext" if x.is_signed else "zext", x, dtype)
 
     def _float_to_int(self, x: Reg, dtype: str) -> Reg:
-        # `fptosi` is poison out of range, so compute in range and patch. NumPy on x86-64 converts to
-        # i8..i32 through i32, to u32 through i64, and gives the most negative integer out of range.
+        # `fptosi` is poison out of range, and not selected there. NumPy on x86-64 converts to i8..i32 through
+        # i32, to u32 through i64, and gives the most negative integer out of range, which is that of -2^63
+        # (-2^31) as well.
         wide = "i64" if BITS[dtype] == 64 or dtype == "u32" else "i32"
-        low, high = -(2.0 ** (BITS[wide] - 1)), 2.0 ** (BITS[wide] - 1)
-        inside = self.and_(self.ge(x, low), self.lt(x, high))
-        safe = self.select(inside, x, 0.0)
-        whole = self.convert("fptosi", safe, wide)
-        signed = self.select(inside, whole, constant(int(low), wide, x.lanes))
+        if x.lanes == 1 and self.declarations.indefinite_integers:
+            signed = self._indefinite_integer(x, wide)
+        else:
+            limit = 2.0 ** (BITS[wide] - 1)
+            whole = self.convert("fptosi", x, wide)
+            signed = self.select(self.lt(self.abs(x), limit), whole, constant(-int(limit), wide, x.lanes))
         if dtype != "u64":
             return self.cast(signed, dtype)
         upper_half = self.and_(self.ge(x, 2.0**63), self.lt(x, 2.0**64))
@@ -293,6 +295,14 @@ class Emitter(ControlFlowWriter):
         upper = self.convert("fptosi", shifted, "i64")
         flipped = self.xor(upper, constant(-(2**63), "i64", x.lanes))
         return self.bitcast(self.select(upper_half, flipped, signed), "u64")
+
+    def _indefinite_integer(self, x: Reg, dtype: str) -> Reg:
+        """A scalar by x86's instruction, which gives the most negative integer out of range."""
+        lanes, name = (2, "sse2.cvttsd2si") if x.dtype == "f64" else (4, "sse.cvttss2si")
+        vector = self.arrange(
+            "insertelement", x.dtype, lanes, Reg("poison", x.dtype, lanes), x, Reg("0", "i64")
+        )
+        return self.call(f"llvm.x86.{name}{'64' if dtype == 'i64' else ''}", dtype, 1, vector)
 
     # -- vectors ----------------------------------------------------------------------------------
 

@@ -59,6 +59,12 @@ class Target:
         """Whether one instruction converts between float16 and float32."""
         return "+f16c" in self.features or self.triple.startswith(("aarch64", "arm64"))
 
+    @property
+    def indefinite_integers(self) -> bool:
+        """Whether the instruction for scalars gives the most negative integer for floats that do not fit:
+        the "integer indefinite" of x86."""
+        return self.triple.startswith("x86_64")
+
 
 @functools.lru_cache(maxsize=1)
 def host() -> Target:

@@ -7,6 +7,7 @@ nothing traps.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from ..llvm.emitter import BITS, Emitter, Reg
@@ -94,8 +95,21 @@ def fmod(b: BlockEmitter, x: Reg, y: Reg) -> Reg:
     return _fmod_float(b, x, y) if x.is_float else _divide_integers(b, x, y)[1]
 
 
+#: A positive constant, in all lanes.
+_CONSTANT: Final = re.compile(r"(?:splat \(i\d+ )?(\d+)\)?")
+
+
+def _power_of_two(y: Reg) -> int | None:
+    """The logarithm of an integer constant that is a power of two; None of other values."""
+    match = _CONSTANT.fullmatch(y.text)
+    number = int(match[1]) if match else 0
+    return number.bit_length() - 1 if number > 0 and number & (number - 1) == 0 else None
+
+
 def remainder(b: BlockEmitter, x: Reg, y: Reg) -> Reg:
     """NumPy's and Python's %: the remainder with the sign of y."""
+    if not x.is_float and (shift := _power_of_two(y)) is not None:
+        return b.and_(x, (1 << shift) - 1)
     rest = fmod(b, x, y)
     if not x.is_float:
         return b.select(_crosses(b, rest, y), b.add(rest, y), rest) if x.is_signed else rest
@@ -106,6 +120,8 @@ def remainder(b: BlockEmitter, x: Reg, y: Reg) -> Reg:
 def floor_divide(b: BlockEmitter, x: Reg, y: Reg) -> Reg:
     """NumPy's //: for floats npy_floor_divide step by step, x / y where y is zero."""
     if not x.is_float:
+        if (shift := _power_of_two(y)) is not None:
+            return b.integer("ashr" if x.is_signed else "lshr", x, shift)
         quotient, rest = _divide_integers(b, x, y)
         return b.select(_crosses(b, rest, y), b.sub(quotient, 1), quotient) if x.is_signed else quotient
     rest = fmod(b, x, y)

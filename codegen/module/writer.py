@@ -91,7 +91,7 @@ class ModuleWriter(ExitWriter):
         self.memory = KernelMemory(fusions)
         self.plan: BufferPlan = plan_buffers(function, self.memory, donated=donated)
         self.cycles, self.slower = 0.0, 0.0
-        self.declarations = Declarations(fusions.target.wide_tables, fusions.target.half_conversions)
+        self.declarations = Declarations(fusions.target)
         self.functions: Code = []
         self.globals: list[str] = []
         self.kernels: list[Kernel] = []

@@ -185,7 +185,9 @@ def _at(start: Any, step: Any, k: Any) -> Any:
 
 
 def _steps_of_range(iterable: Range) -> Steps | None:
-    start, stop, step = map(python_integer, (iterable.start, iterable.stop, iterable.step))
+    start, stop, step = map(_bound, (iterable.start, iterable.stop, iterable.step))
+    if not any(map(is_traced, (start, stop, step))) and step:
+        return steps_of(range(start, stop, step))
     if isinstance(step, Tensor):
         if not isinstance(STATE.tracer, RegionTracer) and step == 0:
             return None  # Python raises
@@ -203,6 +205,13 @@ def _steps_of_range(iterable: Range) -> Steps | None:
         return apply(OPS["copy"], (index,), {}) if iterable.is_array else index
 
     return Steps(count, [], item)
+
+
+def _bound(value: Any) -> Any:
+    """A bound of a range: Python's integer where that is known."""
+    number = python_integer(value)
+    known = STATE.tracer.known_integer(number._data) if is_traced(number) else None
+    return number if known is None else known
 
 
 def _steps_of_zip(parts: list[Steps | None], *, strict: bool) -> Steps | None:

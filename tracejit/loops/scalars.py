@@ -43,8 +43,7 @@ def as_int(*arguments: Any) -> Any:
     """``int(value)``, for a traced scalar a traced number."""
     if len(arguments) != 1 or not is_traced(arguments[0]):
         return int(*arguments)
-    value = arguments[0]
-    return python_number(arithmetic.trunc(value) if value.dtype.kind == "f" else value, INT64)
+    return python_number(arguments[0], INT64)
 
 
 def as_float(*arguments: Any) -> Any:

@@ -37,6 +37,8 @@ class RegionTracer(Tracer):
         self.repeats = repeats
         #: Values of the parent to the parameters that stand for them here.
         self.captured: dict[Value, Value] = {}
+        #: Integers of the parent that are known to the constants that stand for them here.
+        self._constants: dict[Value, Value] = {}
         #: The tensors that they were, in their place in the graph.
         self.holders: dict[Value, Tensor] = {}
 
@@ -49,7 +51,11 @@ class RegionTracer(Tracer):
         outer = self.parent.lift(value)
         if not isinstance(outer, Value):
             return outer
-        inner = self.captured.get(outer)
+        inner = self.captured.get(outer) or self._constants.get(outer)
+        if inner is None and (number := self.parent.known_integer(outer)) is not None:
+            inner = self._constants[outer] = self.scalar(number, outer.dtype)
+            self._weak.add(inner)
+            self.integers.learn(inner, number)
         if inner is None:
             inner = self.captured[outer] = Value(outer.type, outer.hint or f"captured{len(self.captured)}")
             self.holders[outer] = value if isinstance(value, Tensor) else wrap(outer)

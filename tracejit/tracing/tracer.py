@@ -36,12 +36,14 @@ from ..ir.dtypes import (
 from ..ir.errors import DTypeError, TraceError
 from ..ir.graph import Function, Instruction, Value
 from ..ir.records import field, record
-from ..ir.registry import OPS, Attrs, Op
+from ..ir.registry import OPS, Attrs, Kind, Op
 from ..ir.types import Shape, TensorType
 from ..jitted.branches import Branches, Decision
 from ..location import is_user_file, user_location
 from ..runtime.bypass import bypass_while_tracing
 from ..state import STATE
+
+from .integers import Integers
 
 if TYPE_CHECKING:
     from ..frontend.usage import Numbers
@@ -75,6 +77,8 @@ class Tracer(Builder):
         self.captures: dict[int, tuple[Any, Value]] = {}
         self._owned: set[Value] = set()
         self._weak: set[Value] = set()
+        #: Python integers that decisions told, and what follows from them.
+        self.integers = Integers()
         #: Narrower dtypes that weak integers were combined with.
         self.narrowed: dict[Value, tuple[int, int]] = {}
         #: The elements of captured arrays when they were captured, by identity.
@@ -184,7 +188,20 @@ class Tracer(Builder):
     def decide(self, value: Value) -> Array:
         """The value of `value` in the call that is traced."""
         assert self.branches is not None
-        return self.branches.decide(self, value)
+        seen = self.branches.decide(self, value)
+        if value in self._weak and value.dtype is INT64:
+            self.integers.learn(value, int(seen))
+        return seen
+
+    def known_integer(self, value: Value) -> int | None:
+        """The number that a Python integer of this trace, or of one around it, has on this path; None where no
+        decision told."""
+        tracer: Tracer | None = self
+        while tracer is not None:
+            if value in tracer._owned:
+                return tracer.integers.number(value)
+            tracer = tracer.parent
+        return None
 
     def _capture(self, holder: Any) -> Value:
         """The parameter for something the function closes over, read from `holder` at each call."""
@@ -231,6 +248,8 @@ class Tracer(Builder):
         if not self.pinned_location:
             self.location = user_location()
         owned, weak = self._owned, self._weak
+        if self.integers.known and op.kind is Kind.ELEMENTWISE:
+            operands = [self._told(operand) for operand in operands]
         values = tuple(
             [
                 data
@@ -244,9 +263,17 @@ class Tracer(Builder):
         for value in values:
             if value not in weak if type(value) is Value else type(value) not in NUMBERS:
                 return self.apply(op, values, attrs)
-        result = self.apply(op, tuple([self._number(value) for value in values]), attrs)
+        numbers = tuple([self._number(value) for value in values])
+        result = self.apply(op, numbers, attrs)
         weak.add(result)
+        self.integers.define(result, op, numbers)
         return result
+
+    def _told(self, operand: Any) -> Any:
+        """`operand`, or the number that a decision told it to be."""
+        data = operand._data if type(operand) is Tensor else operand
+        number = self.integers.number(data) if type(data) is Value else None
+        return operand if number is None else number
 
     def _number(self, value: Any) -> Any:
         """`value`, which is a Python number; a bool as the integer that it is to Python's arithmetic."""

@@ -24,7 +24,7 @@ def special_loop(target: Target, name: str, orders: Index, dtype: str, flags: in
 
     It clears the floating-point exceptions `flags`, which unused lanes raise, too.
     """
-    declarations = Declarations(target.wide_tables)
+    declarations = Declarations(target)
     loop = _Loop(FunctionWriter(declarations), name, orders, dtype, target.lanes(dtype))
     loop.write()
     w = loop.w
