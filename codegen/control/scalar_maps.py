@@ -6,12 +6,14 @@ depends on the lane, all branches run, and each lane keeps what is its own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ...ir.dtypes import BOOL, SHORT_NAME
 from ...ir.graph import Function, Instruction, Value
+from ...ir.passes.array_loops.affine import AffineValues
 from ...ir.passes.array_loops.index_ranges import UNKNOWN, index_ranges
+from ...ir.passes.array_loops.induction import increment
 from ...ir.passes.loops.register_state import cycles_of_step, is_array, operations
 from ...ir.passes.loops.scalar_maps import is_scalar_map
 from ...ir.registry import Kind
@@ -72,6 +74,21 @@ def _lanes(instruction: Instruction, target: Target) -> int:
     return lanes
 
 
+def first_number(value: Value, defs: Mapping[Value, Instruction]) -> int | None:
+    """The first element of `value`, where a loop nest or a counter makes it and the others count on from it."""
+    definition = defs.get(value)
+    if definition is None:
+        return None
+    body: Sequence[Instruction] = (definition,)
+    if definition.regions:
+        (region,) = definition.regions
+        body, value = region.body, region.results[definition.results.index(value)]
+    form = AffineValues({result: step for step in body for result in step.results}).of(value)
+    if form is None or form.axes != (1,) or form.scalars:
+        return None
+    return form.constant
+
+
 class _StepWriter(ElementWriter):
     """Writes steps whose elements are vectors; what all of them share are scalars."""
 
@@ -84,6 +101,9 @@ class _StepWriter(ElementWriter):
         #: Whether an index may be out of range; then it says whether it was left, and where it is.
         self.fallible = any(self._may_fail(inner) for inner in instruction.regions[0].instructions())
         self.polls, self.stop = False, self.w.label("stop")
+        #: Of vectors of consecutive integers, the first one, by their text.
+        self.firsts: dict[str, Reg] = {}
+        self.defs = context.defs
 
     def write(self) -> FunctionCode:
         """The code of ``@name(ptr %b0, ..., i64 %begin, i64 %end)``, over groups of steps."""
@@ -103,9 +123,12 @@ class _StepWriter(ElementWriter):
                 mask = w.lt(w.add(w.splat(start, self.lanes), self._lane_numbers()), length)
                 self.active = mask
             slices: list[Elements] = [
-                self._taken(place.pointer, param, start, mask)
-                for place, param in zip(stored[first_slice:], body.params[first_slice:], strict=True)
-            ]
+                self._numbers(operand, start) or self._taken(place.pointer, param, start, mask)
+                for place, operand, param in zip(
+                    stored[first_slice:], instruction.operands[first_slice:], body.params[first_slice:],
+                    strict=True,
+                )
+            ]  # fmt: skip
             for place, elements in enumerate(self.function(body, [*invariants, *slices])):
                 self._put(
                     elements, f"%b{len(instruction.operands) + place}", body.results[place], start, mask
@@ -134,6 +157,16 @@ class _StepWriter(ElementWriter):
         numbers = ", ".join(f"i64 {lane}" for lane in range(self.lanes))
         return Reg(f"<{numbers}>", "i64", self.lanes)
 
+    def _numbers(self, operand: Value, start: Reg) -> list[Reg]:
+        """The elements of `operand` from `start` on, if they are consecutive integers; else nothing."""
+        first = first_number(operand, self.defs)
+        if first is None:
+            return []
+        scalar = self.w.add(start, first)
+        vector = self.w.add(self.w.splat(scalar, self.lanes), self._lane_numbers())
+        self.firsts[vector.text] = scalar
+        return [vector]
+
     def _taken(self, pointer: str, value: Value, start: Reg, mask: Reg | None) -> list[Reg]:
         """The elements of `value` in the steps from `start` on."""
         w, dtype, size = self.w, SHORT_NAME[value.dtype], value.type.size
@@ -150,7 +183,20 @@ class _StepWriter(ElementWriter):
     # -- elements ---------------------------------------------------------------------------------
 
     def packed(self, instruction: Instruction, rows: Sequence[Sequence[Reg]]) -> list[Reg]:
-        return [self.emitted(instruction, self._alike(row)) for row in rows]
+        results = []
+        for row in rows:
+            results.append(self.emitted(instruction, self._alike(row)))
+            self._follow(instruction.op.name, row, results[-1])
+        return results
+
+    def _follow(self, name: str, row: Sequence[Reg], result: Reg) -> None:
+        """Note where a sum or a difference leaves integers consecutive."""
+        first = [self.firsts.get(element.text) for element in row]
+        if name == "add" and first[0] is None:
+            row, first = row[::-1], first[::-1]
+        if name in ("add", "sub") and first[0] is not None and row[1].lanes == 1:
+            emit = self.w.add if name == "add" else self.w.sub
+            self.firsts[result.text] = emit(first[0], row[1])
 
     def _alike(self, row: Sequence[Reg]) -> Sequence[Reg]:
         """Operands of an op: vectors, where one of them is."""
@@ -169,11 +215,20 @@ class _StepWriter(ElementWriter):
         slices = slices_of(source.shape, len(indices), instruction.attrs["axes"])
         elements: list[Reg] = []
         for place in self._places(instruction, slices, indices):
+            first = self.firsts.get(place.text)
             for offset in slices.offsets():
+                if first is not None:
+                    here = w.offset(x.pointer, x.dtype, w.add(first, offset))
+                    elements.append(w.load(here, x.dtype, self.lanes, self._mask()))
+                    continue
                 here = w.add(place, offset)
                 mask = self.active if here.lanes > 1 else None
                 elements.append(w.gather_at(x.pointer, x.dtype, here, mask))
         return elements
+
+    def _mask(self) -> Reg | None:
+        """The lanes that run, None where all do."""
+        return None if self.active.text.startswith("splat") else self.active
 
     def _may_fail(self, instruction: Instruction) -> bool:
         if instruction.op.kind is not Kind.GATHER:
@@ -198,16 +253,27 @@ class _StepWriter(ElementWriter):
             labels.append(label)
         places = []
         for number in range(values[0].type.size):
-            place = constant(0, "i64")
-            for index, size, step, label in zip(indices, slices.sizes, slices.steps, labels, strict=True):
+            place: Reg | None = None
+            for index, value, size, step, label in zip(
+                indices, values, slices.sizes, slices.steps, labels, strict=True
+            ):
                 at = self.element(index, number)
                 if label:
                     at = w.splat(at, self.lanes)
                     outside = w.or_(w.lt(at, -size), w.ge(at, size))
                     w.exit_if(w.ne(w.mask_bits(w.and_(self.active, outside)), 0), label)
-                at = w.select(w.lt(at, 0), w.add(at, size), at)
-                place = w.add(place, w.mul(at, step))
-            places.append(w.mul(place, slices.unit))
+                low, _ = self.ranges.get(value, UNKNOWN)
+                if low is None or low < 0:
+                    at = w.select(w.lt(at, 0), w.add(at, size), at)
+                scaled = at if step * slices.unit == 1 else w.mul(at, step * slices.unit)
+                if place is None:
+                    place = scaled
+                    continue
+                row = place, scaled
+                place = w.add(place, scaled)
+                self._follow("add", row, place)
+            assert place is not None
+            places.append(place)
         return places
 
     # -- control flow -----------------------------------------------------------------------------
@@ -279,12 +345,23 @@ class _StepWriter(ElementWriter):
     ) -> Sequence[Elements]:
         (body,) = instruction.regions
 
-        def step(_: Reg, state: list[Reg]) -> Sequence[Reg]:
-            results = self.function(body, [*parted(state, carries), *invariants])
-            return self._vectors(flattened(results))
+        def each(values: Sequence[Elements]) -> list[Reg]:
+            """Vectors, but for counters, which are one number for all lanes."""
+            return flattened(
+                [
+                    value if counts else self._vectors(flattened([value]))
+                    for value, counts in zip(values, counters, strict=True)
+                ]
+            )
 
+        def step(_: Reg, state: list[Reg]) -> Sequence[Reg]:
+            return each(self.function(body, [*parted(state, carries), *invariants]))
+
+        counters = [
+            all(element.lanes == 1 for element in flattened([value])) and increment(body, carry) is not None
+            for carry, value in enumerate(carries)
+        ]
         ends = polled_loop(
-            self.w, instruction.attrs["length"], step, self._vectors(flattened(carries)),
-            cycles_of_step(instruction), self._poll,
-        )  # fmt: skip
+            self.w, instruction.attrs["length"], step, each(carries), cycles_of_step(instruction), self._poll
+        )
         return parted(ends, carries)

@@ -36,13 +36,92 @@ def accumulated(b: Builder, total: Value, part: Value, defs: dict[Value, Instruc
         x, y = instruction.operands
         return accumulated(b, accumulated(b, total, x, defs), y, defs)
     if instruction is None or not _sparse(part, defs):
-        return b.add(total, part)  # type: ignore[no-any-return]
+        within = None if instruction is None else _added_within(b, total, part, defs)
+        return b.add(total, part) if within is None else within
     if instruction.op.name == "scatter":
         (sum_,) = b.append(instruction.op, (total, *instruction.operands[1:]), instruction.attrs)
         return sum_
     start, step, value = instruction.attrs["start"], instruction.attrs["step"], instruction.operands[1]
     old = b.slice(total, start=start, size=value.shape, step=step)
     return b.update(total, b.add(old, value), start=start, step=step)  # type: ignore[no-any-return]
+
+
+def _added_within(
+    b: Builder, total: Value, part: Value, defs: dict[Value, Instruction]
+) -> Value | None:
+    """``total + part`` where `part` is what a loop adds up from zeros, or what a branch may give: the loop begins
+    with `total`, the branch adds to it. None of anything else, or where `total` is not there yet.
+
+    In a step of a loop that is the difference between some elements and the whole array.
+    """
+    instruction = defs[part]
+    place, number = b.body.index(instruction), instruction.results.index(part)
+    there = total in b.params or any(total in earlier.results for earlier in b.body[:place])
+    if not part.shape or not there or any(part in other.operands for other in b.body):
+        return None
+    if instruction.op.name == "scan" and number < instruction.attrs["carries"]:
+        if not (_is_zero(instruction.operands[number], defs) and _only_adds(instruction.regions[0], number)):
+            return None
+        operands = (*instruction.operands[:number], total, *instruction.operands[number + 1 :])
+        changed = instruction.replace(operands=operands)
+    elif instruction.op.name == "switch" and any(
+        _gives_part(region, number) for region in instruction.regions
+    ):
+        regions = tuple([_with_total(region, number, total) for region in instruction.regions])
+        changed = instruction.replace(operands=(*instruction.operands, total), regions=regions)
+    else:
+        return None
+    sum_ = Value(part.type, total.hint)
+    results = tuple([sum_ if result is part else result for result in instruction.results])
+    b.body[place] = changed.replace(results=results)
+    defs.update(dict.fromkeys(results, b.body[place]))
+    return sum_
+
+
+def _is_zero(value: Value, defs: dict[Value, Instruction]) -> bool:
+    definition = defs.get(value)
+    return definition is not None and definition.op.name == "full" and definition.attrs["value"] == 0
+
+
+def _only_adds(step: Function, carry: int) -> bool:
+    """Whether all that `step` does to a carry is to add to it."""
+    value = step.params[carry]
+    while value is not step.results[carry]:
+        readers = [instruction for instruction in step.body if value in instruction.operands]
+        if len(readers) != 1 or readers[0].operands.count(value) != 1 or value in step.results:
+            return False
+        (reader,) = readers
+        number = reader.operands.index(value)
+        if reader.op.name == "scan":
+            if number >= reader.attrs["carries"] or not _only_adds(reader.regions[0], number):
+                return False
+            value = reader.results[number]
+        elif reader.op.name == "add" or (
+            reader.op.name == "scatter" and reader.attrs["mode"] == "add" and number == 0
+        ):
+            value = reader.result
+        else:
+            return False
+    return step.results.count(value) == 1
+
+
+def _gives_part(region: Function, number: int) -> bool:
+    """Whether the result `number` of a branch is zero, or zero but for some elements."""
+    defs = {result: instruction for instruction in region.body for result in instruction.results}
+    value = region.results[number]
+    return value in defs and (_is_zero(value, defs) or _sparse(value, defs))
+
+
+def _with_total(region: Function, number: int, total: Value) -> Function:
+    """A branch with another parameter, to which its result `number` is added."""
+    b = Builder()
+    params = [b.parameter(param.type, param.hint) for param in region.params]
+    results = list(inline(b, region, params))
+    sum_ = b.parameter(total.type, total.hint)
+    defs = {result: instruction for instruction in b.body for result in instruction.results}
+    zero = _is_zero(results[number], defs)
+    results[number] = sum_ if zero else accumulated(b, sum_, results[number], defs)
+    return b.finish(region.name, results)
 
 
 def _sparse(value: Value, defs: dict[Value, Instruction]) -> bool:

@@ -18,8 +18,11 @@ from ...registry import Kind
 from ...types import Shape
 from ..loops.control_flow import map_regions
 from ..rewriting import Definitions, rewrite
-from .affine import AffineValues
+from .affine import Affine, AffineValues
 
+#: Reads of more elements than this, and this many of each, go by windows that overlap.
+MANY: Final = 4096
+MOST_AGAIN: Final = 2
 #: Of an axis along which indices wrap around at most this part is there again.
 _MOST_AGAIN: Final = 4
 
@@ -30,6 +33,23 @@ def slice_accesses(function: Function) -> Function:
     function = map_regions(function, slice_accesses)
     rules = {"gather": (_sliced_gather, _periodic_gather), "scatter": (_sliced_scatter,)}
     return rewrite(function, rules)
+
+
+def has_large_windows(function: Function) -> bool:
+    """Whether many elements are read several times, in windows that overlap: ``x[i + j]`` for all i and j,
+    which no slice is."""
+    values = AffineValues({result: step for step in function.body for result in step.results})
+    return any(
+        step.op.kind is Kind.GATHER
+        and step.result.type.size > max(MOST_AGAIN * step.operands[0].type.size, MANY)
+        and any(_has_windows(values.of(index), index.shape) for index in step.operands[1:])
+        for step in function.body
+    )
+
+
+def _has_windows(form: Affine | None, shape: Shape) -> bool:
+    factors = zip(form.axes, shape, strict=True) if form is not None else ()
+    return sum([bool(factor) and extent > 1 for factor, extent in factors]) > 1
 
 
 @record(eq=False)

@@ -25,7 +25,7 @@ from ...transforms.batching import all_mapped, rule_of, spread
 from ..algebra.cleanup import dce
 from ..loops.register_state import MAX_ELEMENTS
 from .affine import AffineValues
-from .affine_accesses import slice_accesses
+from .affine_accesses import has_large_windows, slice_accesses
 from .branch_writes import writes_behind_branches
 from .early_reads import reads_before
 from .forwarded_elements import forward_elements
@@ -108,9 +108,12 @@ def _as_arrays(scan: Instruction, outer: AffineValues) -> Function | None:
     if scan.op.kind is not Kind.SCAN or not scan.attrs["length"] or not _is_elementwise(scan):
         return None
     (body,) = scan.regions
-    body = _rewritten(body, lambda arrays: True, inside=True)
+    rewritten = _rewritten(body, lambda arrays: True, inside=True)
     try:
-        return _Steps(scan, body, outer).arrays()
+        arrays = _Steps(scan, rewritten, outer).arrays()
+        if rewritten is not body and has_large_windows(arrays):
+            arrays = _Steps(scan, body, outer).arrays()
+        return arrays
     except _Dependent:
         return None
 
