@@ -91,15 +91,24 @@ class ElementWriter(PackingWriter, abc.ABC):
     # -- functions --------------------------------------------------------------------------------
 
     def function(
-        self, function: Function, arguments: Sequence[Elements], places: Sequence[tuple[Value, Stored]] = ()
+        self,
+        function: Function,
+        arguments: Sequence[Elements],
+        places: Sequence[tuple[Value, Stored]] = (),
+        outside: Sequence[Value] = (),
     ) -> list[Elements]:
-        """Write the instructions of `function`; its results.
+        """Write the instructions of `function`; its results. `outside` has what its parameters are in the
+        function around it, if anything of that was checked.
 
         Values of few elements in memory are loaded where they are needed first, and those that have `places`
         are stored where they are computed: of many, few are in registers at a time.
         """
         values: dict[Value, Elements] = dict(zip(function.params, arguments, strict=True))
-        outside, self.checked = self.checked, {}
+        before = self.checked
+        inner = dict(zip(outside, function.params, strict=False))
+        self.checked = {
+            (inner[value], number, size): at for (value, number, size), at in before.items() if value in inner
+        }
         self.folded_alone |= _folded_alone(function)
         targets: dict[Value, list[Stored]] = {}
         for value, place in places:
@@ -121,7 +130,7 @@ class ElementWriter(PackingWriter, abc.ABC):
         for value, left in targets.items():  # parameters
             for place in left:
                 self.store(self._loaded(value, values), place, 0)
-        self.checked = outside
+        self.checked = before
         return [self._loaded(result, values) for result in function.results]
 
     def _load_operands(self, instruction: Instruction, values: dict[Value, Elements]) -> None:
@@ -166,9 +175,10 @@ class ElementWriter(PackingWriter, abc.ABC):
 
     def fail_where(self, failed: Reg, message: str) -> None:
         """Leave with `message` where `failed` holds."""
-        self.errors.append(message)
-        self.failed.append(self.w.label("bad"))
-        self.w.exit_if(failed, self.failed[-1])
+        if message not in self.errors:
+            self.errors.append(message)
+            self.failed.append(self.w.label("bad"))
+        self.w.exit_if(failed, self.failed[self.errors.index(message)])
 
     def _elementwise(self, group: Sequence[Instruction], values: dict[Value, Elements]) -> None:
         """Instructions with one op, of all of whose elements none depends on another."""

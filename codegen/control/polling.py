@@ -46,7 +46,7 @@ def polled_loop(
     by: int = 1,
 ) -> list[Reg]:
     """``for i in range(0, stop, by)``, with `body(i, carried) -> carried` of about `cycles`; `ask` writes a
-    poll."""
+    poll. Where `stop` is a register, so short a loop as one strip does not ask: it may be in another one."""
     if isinstance(stop, int) and stop // by * cycles <= LONG_CYCLES:
         return w.loop(0, stop, by, body, carried)
     every = steps_between_polls(cycles) * by
@@ -55,7 +55,11 @@ def polled_loop(
         if every == by:
             state = list(body(first, state))
         else:
-            state = w.loop(first, w.min(w.add(first, every), stop), by, body, state, nonempty=True)
+            end = w.add(first, every)
+            state = w.loop(first, w.min(end, stop), by, body, state, nonempty=True)
+            if isinstance(stop, Reg):
+                w.when(w.lt(end, stop), ask)
+                return state
         ask()
         return state
 

@@ -8,12 +8,13 @@ by element. Anything else has no such code: `register_kernel` returns None, and 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from ...ir.dtypes import BOOL, SHORT_NAME
 from ...ir.graph import Function, Instruction, Value
 from ...ir.passes.array_loops.index_ranges import index_ranges
+from ...ir.passes.array_loops.induction import Counter, counted_by
 from ...ir.passes.loops.register_state import (
     MAX_ELEMENTS,
     Work,
@@ -180,8 +181,8 @@ class _RegisterWriter(ElementWriter):
         whole = length - length % copies
         cycles = cycles_of_step(instruction) * copies
         state = polled_loop(self.w, whole, steps, flattened(carries), cycles, self._poll, by=copies)
-        for index in range(whole, length):
-            state = list(step(constant(index, "i64"), state))
+        for rest in range(whole, length):
+            state = list(step(constant(rest, "i64"), state))
         return parted(state, carries)
 
     def _poll(self) -> None:
@@ -198,6 +199,9 @@ class _RegisterWriter(ElementWriter):
         self, instruction: Instruction, carries: list[Elements], invariants: list[Elements]
     ) -> list[Reg]:
         w, (condition, body) = self.w, instruction.regions
+        counter = counted_by(instruction)
+        if counter is not None:
+            return self._counted(instruction, counter, carries, invariants)
         copies = self._steps_together(instruction)
         every = constant(steps_between_polls(cycles_of_step(instruction) * copies), "i64")
         region = w.begin_while([every, *flattened(carries)])
@@ -212,13 +216,39 @@ class _RegisterWriter(ElementWriter):
         self._poll()
         return w.end_while(region, [every, *state])
 
+    def _counted(
+        self, instruction: Instruction, counter: Counter, carries: list[Elements], invariants: list[Elements]
+    ) -> list[Reg]:
+        """A while loop that counts by one, as a loop of so many steps."""
+        w, (condition, body) = self.w, instruction.regions
+
+        def steps(copies: int) -> Callable[[Reg, list[Reg]], Sequence[Reg]]:
+            def run(_: Reg, state: list[Reg]) -> Sequence[Reg]:
+                for _copy in range(copies):
+                    state = flattened(self.function(body, [*parted(state, carries), *invariants]))
+                return state
+
+            return run
+
+        (bound,) = self.function(
+            Function(condition.name, condition.params, condition.body, (counter.bound,)),
+            [*carries, *invariants],
+        )
+        trips = w.max(w.sub(self.element(bound, 0), self.element(carries[counter.carry], 0)), 0)
+        copies = self._steps_together(instruction)
+        cycles = cycles_of_step(instruction) * copies
+        whole = w.and_(trips, -copies) if copies > 1 else trips
+        state = polled_loop(w, whole, steps(copies), flattened(carries), cycles, self._poll, by=copies)
+        return state if copies == 1 else w.loop(whole, trips, 1, steps(1), state)
+
     def _steps_together(self, instruction: Instruction) -> int:
-        """How many steps of a while loop are counted as one: where there is little in a step, counting would
-        be felt."""
+        """How many steps of a loop are written behind each other: where there is little in a step, counting
+        would be felt. A power of two."""
         work = operations(instruction)
-        if work is None or any(inner.regions for r in instruction.regions for inner in r.body):
+        if work is None or any(inner.regions for region in instruction.regions for inner in region.body):
             return 1
-        return max(1, min(self.most_steps, int(_TOGETHER / max(work.code, 1.0))))
+        copies = max(1, min(self.most_steps, int(_TOGETHER / max(work.code, 1.0))))
+        return 1 << copies.bit_length() - 1
 
     def _rewind(
         self, instruction: Instruction, first: list[Elements], others: list[Elements]
@@ -281,7 +311,7 @@ class _RegisterWriter(ElementWriter):
             index = w.min(w.max(selector, 0), count - 1)
 
         def part(region: Function) -> list[Reg]:
-            results = self.function(region, operands[1:])
+            results = self.function(region, operands[1:], outside=instruction.operands[1:])
             return flattened(results)
 
         values = w.one_of(index, [functools.partial(part, region) for region in instruction.regions])

@@ -75,7 +75,7 @@ def _lanes(instruction: Instruction, target: Target) -> int:
 
 
 def first_number(value: Value, defs: Mapping[Value, Instruction]) -> int | None:
-    """The first element of `value`, where a loop nest or a counter makes it and the others count on from it."""
+    """The first element of `value`, where a loop nest or a counter makes it and the others count on."""
     definition = defs.get(value)
     if definition is None:
         return None
@@ -218,8 +218,8 @@ class _StepWriter(ElementWriter):
             first = self.firsts.get(place.text)
             for offset in slices.offsets():
                 if first is not None:
-                    here = w.offset(x.pointer, x.dtype, w.add(first, offset))
-                    elements.append(w.load(here, x.dtype, self.lanes, self._mask()))
+                    pointer = w.offset(x.pointer, x.dtype, w.add(first, offset))
+                    elements.append(w.load(pointer, x.dtype, self.lanes, self._mask()))
                     continue
                 here = w.add(place, offset)
                 mask = self.active if here.lanes > 1 else None

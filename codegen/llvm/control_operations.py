@@ -32,8 +32,8 @@ class Label(Operation):
 
 
 class Branch(Operation):
-    """A jump to the first of `targets`, or to the second where a condition does not hold; a `rare` one goes to
-    the second nearly always."""
+    """A jump to the first of `targets`, or to the second where a condition does not hold; a `rare` one goes
+    to the second nearly always."""
 
     __slots__ = ("condition", "rare", "targets")
     ends_block = True

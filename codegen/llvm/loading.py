@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from typing import Any
+from typing import Any, Final
+
+#: CPUs, as LLVM calls them, whose microcode keeps code with a jump across a boundary of 32 bytes, or at one,
+#: out of the cache of decoded instructions (Intel's erratum SKX102): tight loops then take up to 1.3 times as
+#: long.
+_JUMPS_STAY_IN_BLOCKS: Final = ("skylake", "skylake-avx512", "cascadelake")
 
 
 @functools.lru_cache(maxsize=1)
@@ -16,16 +21,21 @@ def llvm_binding() -> Any:
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     binding.initialize_native_asmparser()
+    if binding.get_host_cpu_name() in _JUMPS_STAY_IN_BLOCKS:
+        # read where machine code is made, by all that use this LLVM; without effect where it is set already
+        binding.set_option("", "-x86-branches-within-32B-boundaries")
     return binding
 
 
 def _close_once(message: Any) -> None:
     """`close` of llvmlite's strings. Its own frees a string a second time in ``__del__`` where the handler of
     a signal raises right after the first."""
+    import llvmlite.binding as binding  # not `llvm_binding`, which reads such strings itself
+
     pointer, message._ptr = message._ptr, None
     if pointer is not None and message._owned:
         del message._as_parameter_
-        llvm_binding().ffi.lib.LLVMPY_DisposeString(pointer)
+        binding.ffi.lib.LLVMPY_DisposeString(pointer)
 
 
 @functools.lru_cache(maxsize=1)

@@ -7,8 +7,8 @@ import os
 from typing import Any, Final
 
 from ...ir.records import record
-from .emitter import BITS
 from .loading import llvm_binding
+from .registers import BITS
 
 #: Intel's servers, whose cores and last caches are a mesh, by LLVM's names.
 _MESHES: Final = frozenset(

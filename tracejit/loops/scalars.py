@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ..array.elementwise import arithmetic
 from ..eager.dispatch import apply
 from ..eager.tensor import Tensor
 from ..ir.dtypes import BOOL, COMPLEX128, FLOAT64, INT64, DType

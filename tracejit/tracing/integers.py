@@ -3,9 +3,9 @@
     y = tj.zeros(n - w + 1)       # a shape: the trace goes on with 91, say
     for i in range(n - w + 1):    # 91 steps, then
 
-A path is for calls in which its decisions come out as in the trace, so that these numbers are constants behind
-them: loops have known lengths, and indices are known to lie inside. Sums and differences tell their operands,
-too: arithmetic on 64 bits wraps around, so each number but one gives the last.
+A path is for calls in which its decisions come out as in the trace, so that these numbers are constants
+behind them: loops have known lengths, and indices are known to lie inside. Sums and differences tell their
+operands, too: arithmetic on 64 bits wraps around, so each number but one gives the last.
 """
 
 from __future__ import annotations

@@ -36,13 +36,12 @@ from ..ir.dtypes import (
 from ..ir.errors import DTypeError, TraceError
 from ..ir.graph import Function, Instruction, Value
 from ..ir.records import field, record
-from ..ir.registry import OPS, Attrs, Kind, Op
+from ..ir.registry import OPS, Attrs, Op
 from ..ir.types import Shape, TensorType
 from ..jitted.branches import Branches, Decision
 from ..location import is_user_file, user_location
 from ..runtime.bypass import bypass_while_tracing
 from ..state import STATE
-
 from .integers import Integers
 
 if TYPE_CHECKING:
@@ -194,8 +193,8 @@ class Tracer(Builder):
         return seen
 
     def known_integer(self, value: Value) -> int | None:
-        """The number that a Python integer of this trace, or of one around it, has on this path; None where no
-        decision told."""
+        """The number that a Python integer of this trace, or of one around it, has on this path; None where
+        no decision told."""
         tracer: Tracer | None = self
         while tracer is not None:
             if value in tracer._owned:
@@ -248,8 +247,6 @@ class Tracer(Builder):
         if not self.pinned_location:
             self.location = user_location()
         owned, weak = self._owned, self._weak
-        if self.integers.known and op.kind is Kind.ELEMENTWISE:
-            operands = [self._told(operand) for operand in operands]
         values = tuple(
             [
                 data
@@ -268,12 +265,6 @@ class Tracer(Builder):
         weak.add(result)
         self.integers.define(result, op, numbers)
         return result
-
-    def _told(self, operand: Any) -> Any:
-        """`operand`, or the number that a decision told it to be."""
-        data = operand._data if type(operand) is Tensor else operand
-        number = self.integers.number(data) if type(data) is Value else None
-        return operand if number is None else number
 
     def _number(self, value: Any) -> Any:
         """`value`, which is a Python number; a bool as the integer that it is to Python's arithmetic."""

@@ -46,11 +46,9 @@ def accumulated(b: Builder, total: Value, part: Value, defs: dict[Value, Instruc
     return b.update(total, b.add(old, value), start=start, step=step)  # type: ignore[no-any-return]
 
 
-def _added_within(
-    b: Builder, total: Value, part: Value, defs: dict[Value, Instruction]
-) -> Value | None:
-    """``total + part`` where `part` is what a loop adds up from zeros, or what a branch may give: the loop begins
-    with `total`, the branch adds to it. None of anything else, or where `total` is not there yet.
+def _added_within(b: Builder, total: Value, part: Value, defs: dict[Value, Instruction]) -> Value | None:
+    """``total + part`` where `part` is what a loop adds up from zeros, or what a branch may give: the loop
+    begins with `total`, the branch adds to it. None of anything else, or where `total` is not there yet.
 
     In a step of a loop that is the difference between some elements and the whole array.
     """

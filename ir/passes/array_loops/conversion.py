@@ -27,6 +27,7 @@ from ..loops.register_state import MAX_ELEMENTS
 from .affine import AffineValues
 from .affine_accesses import has_large_windows, slice_accesses
 from .branch_writes import writes_behind_branches
+from .conditional_folds import select_terms
 from .early_reads import reads_before
 from .forwarded_elements import forward_elements
 from .induction import increment, loop_forms
@@ -107,7 +108,7 @@ def _as_arrays(scan: Instruction, outer: AffineValues) -> Function | None:
     each other, or are operations on arrays themselves."""
     if scan.op.kind is not Kind.SCAN or not scan.attrs["length"] or not _is_elementwise(scan):
         return None
-    (body,) = scan.regions
+    body = select_terms(scan.regions[0])
     rewritten = _rewritten(body, lambda arrays: True, inside=True)
     try:
         arrays = _Steps(scan, rewritten, outer).arrays()

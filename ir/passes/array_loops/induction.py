@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...dataflow import invariant
 from ...dtypes import INT64
 from ...graph import Function, Instruction, Value
+from ...records import record
 from .affine import Affine, AffineValues
 
 
@@ -42,3 +43,25 @@ def loop_forms(scan: Instruction, outer: AffineValues, body: Function | None = N
             forms[param] = Affine(form.constant, each, (), form.scalars)
     defs = {result: step for step in body.body for result in step.results}
     return AffineValues(defs, forms, invariant(body, body.params[count:first_slice]))
+
+
+@record
+class Counter:
+    """A carry to which each step of a while loop adds one, and what it is compared with in the condition."""
+
+    carry: int
+    bound: Value
+
+
+def counted_by(loop: Instruction) -> Counter | None:
+    """The counter of a while loop that goes on as long as it is less than what no step changes."""
+    condition, body = loop.regions
+    count = loop.attrs["carries"]
+    test = next((step for step in condition.body if step.results[0] is condition.results[0]), None)
+    if test is None or test.op.name != "lt" or test.operands[0] not in condition.params[:count]:
+        return None
+    carry = condition.params.index(test.operands[0])
+    same = invariant(condition, condition.params[count:])
+    if test.operands[1] not in same or test.operands[1].dtype is not INT64 or increment(body, carry) != 1:
+        return None
+    return Counter(carry, test.operands[1])
