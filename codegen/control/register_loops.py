@@ -80,6 +80,7 @@ def _trips(instruction: Instruction) -> float:
 class _RegisterWriter(ElementWriter):
     def __init__(self, name: str, instruction: Instruction, context: LoweringContext) -> None:
         super().__init__(name, FunctionWriter(context.declarations), context.target)
+        self.w.moves_extrema = True
         self.instruction, self.most_steps = instruction, context.parameters.loop_steps
         self.ranges = index_ranges(instruction, context.defs)
         #: Whether it lets signals in, and where it is left where they raise.

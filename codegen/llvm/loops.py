@@ -16,6 +16,7 @@ from .operations import (
     Compute,
     Copy,
     Fence,
+    FunctionCall,
     Load,
     MaskedAccess,
     Offset,
@@ -33,6 +34,9 @@ class FunctionWriter(MathsEmitter):
         self.origins: tuple[int, ...] = ()
         #: Slots with pointers to memory that the function allocates, or null.
         self.held: list[str] = []
+        #: Whether minima and maxima of scalar integers are moves under a condition, and no branches: LLVM takes
+        #: branches on them for foreseen in loops, and one that is not costs some 20 cycles.
+        self.moves_extrema = False
 
     # -- blocks -----------------------------------------------------------------------------------
 
@@ -42,6 +46,14 @@ class FunctionWriter(MathsEmitter):
         if isinstance(last, Compute) and last.code == "fmul contract" and last.text == value.text:
             last.code = "fmul"
         return value
+
+    def select(self, condition: Reg, x: Number, y: Number) -> Reg:
+        if not (self.moves_extrema and isinstance(x, Reg) and isinstance(y, Reg) and _orders(condition, x, y)):
+            return super().select(condition, x, y)
+        # by its operand LLVM would know a minimum, and forget the hint
+        unknown = FunctionCall('asm "", "=r,0"', (x,), self.fresh(), x.dtype)
+        self.operations.append(unknown)
+        return self.arrange("select", x.dtype, 1, condition, unknown, y, tail=", !unpredictable !{}")
 
     def for_ops(self, origins: tuple[int, ...]) -> None:
         """Say which traced ops, by number, all that follows is for."""
@@ -325,6 +337,17 @@ class FunctionWriter(MathsEmitter):
     def trailing_zeros(self, x: Reg) -> Reg:
         """The number of the lowest bit that is set, the width where none is."""
         return self.call(f"llvm.cttz.{suffix(x.dtype)}", x.dtype, 1, x, Reg("false", "bool"))
+
+
+def _orders(condition: Reg, x: Reg, y: Reg) -> bool:
+    """Whether `condition` compares the scalar integers `x` and `y`, neither of which is a constant."""
+    return (
+        isinstance(condition, Compute)
+        and condition.lanes == 1
+        and condition.code.startswith("icmp")
+        and {x.text, y.text} == {argument.text for argument in condition.arguments}
+        and x.text[0] == y.text[0] == "%"
+    )
 
 
 def _steps(stride: int, lanes: int) -> Reg:
