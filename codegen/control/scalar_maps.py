@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from ...ir.dataflow import increment
 from ...ir.dtypes import BOOL, SHORT_NAME
 from ...ir.graph import Function, Instruction, Value
 from ...ir.passes.array_loops.affine import AffineValues
 from ...ir.passes.array_loops.index_ranges import UNKNOWN, index_ranges
-from ...ir.passes.array_loops.induction import increment
 from ...ir.passes.loops.register_state import cycles_of_step, is_array, operations
 from ...ir.passes.loops.scalar_maps import is_scalar_map
 from ...ir.registry import Kind

@@ -34,8 +34,8 @@ class FunctionWriter(MathsEmitter):
         self.origins: tuple[int, ...] = ()
         #: Slots with pointers to memory that the function allocates, or null.
         self.held: list[str] = []
-        #: Whether minima and maxima of scalar integers are moves under a condition, and no branches: LLVM takes
-        #: branches on them for foreseen in loops, and one that is not costs some 20 cycles.
+        #: Whether minima and maxima of scalar integers are moves under a condition, and no branches: LLVM
+        #: takes branches on them for foreseen in loops, and one that is not costs some 20 cycles.
         self.moves_extrema = False
 
     # -- blocks -----------------------------------------------------------------------------------
@@ -48,7 +48,9 @@ class FunctionWriter(MathsEmitter):
         return value
 
     def select(self, condition: Reg, x: Number, y: Number) -> Reg:
-        if not (self.moves_extrema and isinstance(x, Reg) and isinstance(y, Reg) and _orders(condition, x, y)):
+        if not (
+            self.moves_extrema and isinstance(x, Reg) and isinstance(y, Reg) and _orders(condition, x, y)
+        ):
             return super().select(condition, x, y)
         # by its operand LLVM would know a minimum, and forget the hint
         unknown = FunctionCall('asm "", "=r,0"', (x,), self.fresh(), x.dtype)

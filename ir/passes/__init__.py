@@ -38,8 +38,10 @@ from .loops.loop_merging import merge_scans, merge_whiles
 from .loops.matrix_maps import map_matrices
 from .loops.register_state import is_small
 from .loops.rerolling import reroll_loops
+from .loops.rotated_products import rotate_products
 from .loops.stacked_results import reuse_stacks
 from .loops.unchanged_carries import free_unchanged_carries
+from .loops.unread_writes import drop_unread_writes
 from .recovery import fuse_nothing, interpreted
 
 
@@ -67,6 +69,8 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     Pass("fold", fold),  # constant folding
     Pass("simplify", simplify),  # what the constants allow
     Pass("cse", cse),  # common subexpression elimination
+    Pass("drop-unread-writes", drop_unread_writes),  # a loop's writes to elements that nothing reads
+    Pass("rotate-products", rotate_products),  # products at the end of steps with the sums of the next ones
     Pass("free-unchanged-carries", free_unchanged_carries),  # what no step changes is no state
     Pass("reuse-stacks", reuse_stacks),  # stack in a scan once what several scans stack
     Pass("licm", hoist_invariants),  # loop-invariant code motion

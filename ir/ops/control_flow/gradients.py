@@ -8,13 +8,17 @@ from the forward scan, which is extended by it; invariants and slices are read w
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 from ...builder import Builder, inline
-from ...dataflow import invariant, needed
-from ...dtypes import is_differentiable
+from ...dataflow import increment, invariant, needed
+from ...dtypes import INT64, is_differentiable
 from ...graph import Function, Instruction, Value
 from ...registry import OPS
-from ...transforms.reverse import Pullback, split_pullback
+from ...transforms.reverse import split_pullback
+
+#: A counter, by the position of the carry, what each step adds to it, and what is added to that.
+_Counted: TypeAlias = "tuple[int, int, int]"
 
 
 def _zeros(b: Builder, like: Value) -> Value:
@@ -188,9 +192,12 @@ class _ScanPullback:
 
     def run(self) -> list[Value | None]:
         b, instruction = self.b, self.instruction
-        fixed, read = self._residuals()
+        fixed, read, counted = self._residuals()
         start = [self.given.get(i) or _zeros(b, self.body.params[i]) for i in self.carries]
         start += [_zeros(b, self.body.params[i]) for i in self.invariants]
+        last = instruction.attrs["length"] - 1
+        counters = {carry: each for carry, each, _ in counted.values()}
+        start += [b.add(instruction.operands[carry], each * last) for carry, each in counters.items()]
         operands = (*start, *fixed.values(), *read.values(), *[self.given[i] for i in self.stacked])
         attrs = {
             "carries": len(start),
@@ -198,18 +205,17 @@ class _ScanPullback:
             "length": instruction.attrs["length"],
             "reverse": not instruction.attrs["reverse"],
         }
-        region = self._region(self.split, list(fixed), list(read))
+        region = self._region(list(fixed), list(read), counted, counters)
         gradients = b.append(OPS["scan"], operands, attrs, regions=(region,))
         by_operand: list[Value | None] = [None] * len(instruction.operands)
-        for position, gradient in zip(
-            (*self.carries, *self.invariants, *self.slices), gradients, strict=False
-        ):
+        kept = (*gradients[: len(start) - len(counters)], *gradients[len(start) :])
+        for position, gradient in zip((*self.carries, *self.invariants, *self.slices), kept, strict=True):
             by_operand[position] = gradient
         return by_operand
 
-    def _residuals(self) -> tuple[dict[Value, Value], dict[Value, Value]]:
+    def _residuals(self) -> tuple[dict[Value, Value], dict[Value, Value], dict[Value, _Counted]]:
         """What the backward steps read, by what the forward step calls it: values that are the same in every
-        step, and stacked ones."""
+        step, stacked ones, and what a counter gives."""
         forward, instruction = self.split.forward, self.instruction
         position_of = {param: i for i, param in enumerate(forward.params)}
         stack_of = {
@@ -219,8 +225,9 @@ class _ScanPullback:
         fixed = self._same_in_every_step(residuals)
         read: dict[Value, Value] = {}
         more: list[Value] = []
+        counted = self._counted([residual for residual in residuals if residual not in fixed])
         for residual in residuals:
-            if residual in fixed:
+            if residual in fixed or residual in counted:
                 continue
             position = position_of.get(residual, -1)
             if position >= self.first_slice:
@@ -235,7 +242,30 @@ class _ScanPullback:
             results = (*forward.results[: self.split.outputs], *more)
             extended = Function(forward.name, forward.params, forward.body, results)
             read.update(zip(more, self.b.extend(instruction, (extended,)), strict=True))
-        return fixed, read
+        return fixed, read, counted
+
+    def _counted(self, residuals: list[Value]) -> dict[Value, _Counted]:
+        """Residuals that differ from a counter of the steps by a number: backward steps count down."""
+        forward = self.split.forward
+        defs = {result: step for step in forward.body for result in step.results}
+        counted: dict[Value, _Counted] = {}
+        for residual in residuals:
+            value, offset = residual, 0
+            while value.dtype is INT64 and value in defs and defs[value].op.name in ("add", "sub"):
+                step = defs[value]
+                x, y = step.operands
+                if step.op.name == "add" and x in defs and defs[x].op.name == "full":
+                    x, y = y, x
+                if y not in defs or defs[y].op.name != "full":
+                    break
+                number = int(defs[y].attrs["value"])
+                value, offset = x, offset + (number if step.op.name == "add" else -number)
+            if value in forward.params[: self.count]:
+                carry = forward.params.index(value)
+                each = increment(forward, carry)
+                if each is not None:
+                    counted[residual] = carry, each, offset
+        return counted
 
     def _same_in_every_step(self, residuals: list[Value]) -> dict[Value, Value]:
         """Residuals that depend on invariants alone, computed once."""
@@ -249,14 +279,20 @@ class _ScanPullback:
         values = inline(self.b, part, self.instruction.operands[self.count : self.first_slice])
         return dict(zip(chosen, values, strict=True))
 
-    def _region(self, split: Pullback, fixed: list[Value], read: list[Value]) -> Function:
-        """``(*cotangents of carries, *sums for invariants, *residuals, *cotangents of stacked results)``."""
-        b = Builder()
-        params, forward = self.body.params, split.forward
+    def _region(
+        self, fixed: list[Value], read: list[Value], counted: dict[Value, _Counted], counters: dict[int, int]
+    ) -> Function:
+        """``(*cotangents of carries, *sums for invariants, *counters, *residuals, *cotangents of stacked
+        results)``."""
+        b: Any = Builder()
+        split, params, forward = self.split, self.body.params, self.split.forward
         incoming = [b.parameter(params[i].type, f"ct_{params[i].hint or i}") for i in self.carries]
         sums = [b.parameter(params[i].type, f"sum_{params[i].hint or i}") for i in self.invariants]
+        numbers = {carry: b.parameter(params[carry].type, params[carry].hint) for carry in counters}
         residuals = {value: b.parameter(value.type, value.hint) for value in (*fixed, *read)}
         stacked = [b.parameter(self.body.results[i].type, f"ct_y{i - self.count}") for i in self.stacked]
+        for residual, (carry, _, offset) in counted.items():
+            residuals[residual] = b.add(numbers[carry], offset) if offset else numbers[carry]
         arguments = [residuals[result] for result in forward.results[split.outputs :]]
         gradients = inline(b, split.backward, [*arguments, *incoming, *stacked])
         b.location = None
@@ -264,6 +300,7 @@ class _ScanPullback:
         defs = {result: instruction for instruction in b.body for result in instruction.results}
         parts = zip(sums, gradients[slice(*middle)], strict=True)
         added = [accumulated(b, total, value, defs) for total, value in parts]
-        return b.finish(
-            f"{self.body.name}_backward", [*gradients[: middle[0]], *added, *gradients[middle[1] :]]
+        before = [b.sub(number, counters[carry]) for carry, number in numbers.items()]
+        return b.finish(  # type: ignore[no-any-return]
+            f"{self.body.name}_backward", [*gradients[: middle[0]], *added, *before, *gradients[middle[1] :]]
         )

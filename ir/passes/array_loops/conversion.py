@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from ...builder import Builder, inline
+from ...dataflow import increment
 from ...dtypes import INT64
 from ...effects import has_effect
 from ...graph import Function, Instruction, Substitution, Value
@@ -30,7 +31,7 @@ from .branch_writes import writes_behind_branches
 from .conditional_folds import select_terms
 from .early_reads import reads_before
 from .forwarded_elements import forward_elements
-from .induction import increment, loop_forms
+from .induction import loop_forms
 from .mapped_loops import can_run, is_map, mapped_loop, pays
 from .product_sums import contract_product_sums
 from .step_dependence import StepAccess, access_of, independent, is_inside

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from ...dataflow import increment
 from ...graph import Function, Instruction, Value
 from ...ops.control_flow.definitions import SCAN
 from ...registry import Kind
 from ..loops.control_flow import map_regions
-from .induction import increment
 
 #: By comparison what it is with its operands exchanged.
 _EXCHANGED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}

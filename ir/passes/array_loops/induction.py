@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-from ...dataflow import invariant
+from ...dataflow import increment, invariant
 from ...dtypes import INT64
 from ...graph import Function, Instruction, Value
 from ...records import record
 from .affine import Affine, AffineValues
-
-
-def increment(body: Function, carry: int) -> int | None:
-    """What each step with `body` adds to a carry, if that is one number."""
-    param, result = body.params[carry], body.results[carry]
-    step = next((step for step in body.body if result in step.results), None)
-    if param.shape or param.dtype is not INT64 or step is None or step.op.name not in ("add", "sub"):
-        return None
-    x, y = step.operands
-    other = y if x is param else x if y is param and step.op.name == "add" else None
-    number = next((instruction for instruction in body.body if other in instruction.results), None)
-    if number is None or number.op.name != "full":
-        return None
-    value = int(number.attrs["value"])
-    return -value if step.op.name == "sub" else value
 
 
 def loop_forms(scan: Instruction, outer: AffineValues, body: Function | None = None) -> AffineValues:

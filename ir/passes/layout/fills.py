@@ -4,14 +4,17 @@
     y[0], y[1:n] = ...                  y[0], y[1:n] = ...
 
 So a loop that writes all elements of ``np.zeros(n)`` passes over the memory once. Which elements ops and
-loops write is known before they run; where an element might be read as it was, the array is filled.
+loops write is known before they run; where an element might be read as it was, the array is filled: as a
+whole, or there alone, if a loop writes nearly all others first.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
+from ...builder import Builder
 from ...graph import Function, Instruction, Value
 from ...ops.shape import EMPTY
 from ...registry import Kind
@@ -20,6 +23,8 @@ from ..array_loops.affine import AffineValues
 from ..array_loops.boxes import MOST_BOXES, Box, common, whole, without
 from ..array_loops.written_elements import UnknownAccess, accesses, box_of, read_region, version_after
 
+#: Of so many elements one may be filled by itself, in so many boxes at most.
+_FEW: Final = 8
 #: Filling what is smaller costs nothing that could be felt.
 MIN_BYTES: Final = 1 << 12
 
@@ -35,13 +40,15 @@ def drop_fills(function: Function) -> Function:
     if not candidates:
         return function
     program = _Program(function)
-    begins: dict[tuple[Instruction, int], Instruction] = {}
+    begins: dict[tuple[Instruction, int], list[Instruction]] = {}
     for fill in candidates:
         for reader, position in program.uses(fill.result):
             if program.is_overwritten(fill.result, reader, position):
-                attrs = {"shape": fill.result.shape, "dtype": fill.result.dtype}
-                results = (Value(fill.result.type, fill.result.hint),)
-                begins[reader, position] = Instruction(EMPTY, (), attrs, results, fill.location)
+                begins[reader, position] = _filled(fill, [])
+            elif fill.op.name == "full" and reader.op.kind is Kind.SCAN:
+                left = program.left_by(reader, position, fill.result)
+                if left is not None:
+                    begins[reader, position] = _filled(fill, left)
     if not begins:
         return function
     body = []
@@ -50,10 +57,23 @@ def drop_fills(function: Function) -> Function:
         for position in range(len(operands)):
             begin = begins.get((instruction, position))
             if begin is not None:
-                body.append(begin)
-                operands[position] = begin.result
+                body += begin
+                operands[position] = begin[-1].result
         body.append(instruction.replace(operands=tuple(operands)))
     return dce(Function(function.name, function.params, tuple(body), function.results))
+
+
+def _filled(fill: Instruction, boxes: list[Box]) -> list[Instruction]:
+    """An array like that of `fill`, of which `boxes` are filled."""
+    b: Any = Builder()
+    b.location = fill.location
+    shape, dtype = fill.result.shape, fill.result.dtype
+    (array,) = b.append(EMPTY, (), {"shape": shape, "dtype": dtype})
+    for box in boxes:
+        size = tuple([last - first for first, last in box])
+        part = b.full(value=fill.attrs["value"], shape=size, dtype=dtype)
+        array = b.update(array, part, start=tuple([first for first, _ in box]), step=(1,) * len(box))
+    return list(b.body)
 
 
 class _Program:
@@ -94,6 +114,26 @@ class _Program:
                 writer, position = self._next(version, left)
         except UnknownAccess:
             return False
+
+    def left_by(self, writer: Instruction, position: int, array: Value) -> list[Box] | None:
+        """What the loop `writer` leaves of an array, if that is little, and all that it reads as it was."""
+        shape, left = array.shape, [whole(array.shape)]
+        try:
+            done = accesses(writer, position, self.values)
+        except UnknownAccess:
+            return None
+        reads = [box_of(region, shape) for region in done.reads]
+        for region in done.writes:
+            box = box_of(region, shape)
+            left = without(left, box) if box is not None else left
+        written = [whole(shape)]
+        for box in left:
+            written = without(written, box)
+        few = (
+            sum([math.prod([last - first for first, last in box]) for box in left]) * _FEW <= array.type.size
+        )
+        apart = not any(read is None or any(common(read, box) for box in written) for read in reads)
+        return left if few and apart and len(left) <= _FEW else None
 
     def _next(self, version: Value, left: list[Box]) -> tuple[Instruction, int]:
         """What writes to `version`, of which nothing in `left` is read. Raises UnknownAccess."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from typing import Any, Final
 
 from ...builder import Builder
 from ...effects import has_effect
@@ -18,6 +19,9 @@ from ...graph import Function, Instruction, Value
 from ...registry import Kind
 from ..algebra.cleanup import dce
 from ..rewriting import Definitions, constant_of, rewrite
+
+#: Of so many elements one is added where it lies, rather than with zeros for the others.
+_FEW: Final = 8
 
 
 def place_updates(function: Function) -> Function:
@@ -63,6 +67,52 @@ def _sets_once(instruction: Instruction) -> bool:
         and instruction.attrs["mode"] == "set"
         and instruction.operands[2].type.size == 1
     )
+
+
+def add_parts(function: Function) -> Function:
+    """*Requires*: valid IR. *Ensures*: the same results; no sum of what a loop has written with an update of
+    few elements of zeros that nothing else reads, and no slice of just what an update wrote."""
+    if not any(instruction.op.kind is Kind.UPDATE for instruction in function.body):
+        return function
+    uses = Counter(operand for instruction in function.body for operand in instruction.operands)
+    uses.update(function.results)
+
+    def rule(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
+        for part, other in (instruction.operands[::-1], instruction.operands):
+            update = defs.get(part)
+            if update is not None and uses[part] == 1 and _is_part(update, other, defs):
+                return _added_to_part(b, other, update)
+        return None
+
+    added = rewrite(function, {"add": (rule,), "slice": (_read_from_write,)})
+    return function if added is function else dce(added)
+
+
+def _is_part(update: Instruction, other: Value, defs: Definitions) -> bool:
+    """Whether `update` writes few elements of zeros, and `other` lies in memory that is written anyway."""
+    if update.op.kind is not Kind.UPDATE or constant_of(update.operands[0], defs) != 0:
+        return False
+    definition = defs.get(other)
+    few = update.operands[1].type.size * _FEW <= other.type.size
+    return few and definition is not None and definition.op.kind.traits.control
+
+
+def _added_to_part(b: Any, other: Value, update: Instruction) -> Value:
+    """`other` with what `update` writes added to it there."""
+    start, step, value = update.attrs["start"], update.attrs["step"], update.operands[1]
+    sum_ = b.add(b.slice(other, start=start, size=value.shape, step=step), value)
+    result: Value = b.update(other, sum_, start=start, step=step)
+    return result
+
+
+def _read_from_write(b: Builder, slice_: Instruction, defs: Definitions) -> Value | None:
+    """A slice of what an update has written as a whole: what it wrote."""
+    update, attrs = defs.get(slice_.operands[0]), slice_.attrs
+    if update is None or update.op.kind is not Kind.UPDATE:
+        return None
+    value = update.operands[1]
+    same = all(tuple(update.attrs[name]) == tuple(attrs[name]) for name in ("start", "step"))
+    return value if same and value.shape == tuple(attrs["size"]) else None
 
 
 def _late(function: Function) -> Function:

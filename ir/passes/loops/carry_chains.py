@@ -13,12 +13,12 @@ from collections import Counter
 from typing import Any, Final
 
 from ...builder import Builder
+from ...dataflow import increment
 from ...dtypes import is_inexact
 from ...graph import Function, Instruction, Value
 from ...records import record
 from ...registry import OPS, Kind
 from ..algebra.cleanup import dce
-from ..array_loops.induction import increment
 from ..rewriting import Definitions, Rule, rewrite
 from .control_flow import map_regions
 from .register_state import is_array, is_small
