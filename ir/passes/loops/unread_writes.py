@@ -4,8 +4,8 @@
         u = c[i] + 0.9 * u; c[i] = 0                      u = c[i] + 0.9 * u
     return u, c[0]                                    return u, c[0]
 
-A step back through ``y[i] = ...`` takes what y[i] passes back and leaves zero. Where no step meets the element
-of another one, and nothing behind the loop reads what was written, the array is what it was before the loop.
+A step back through ``y[i] = ...`` takes what y[i] passes back and leaves zero. Where no step meets the
+element of another one, and nothing behind the loop reads what was written, the array is what it was before.
 And what such steps add to zeros they write.
 """
 
