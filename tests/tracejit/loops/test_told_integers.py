@@ -1,0 +1,114 @@
+"""Integers that Python code has asked for on a path: shapes, and what follows from them, are constants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tests.tracejit.loops.common import agree
+
+
+def _moving(x: Any, w: int) -> Any:
+    """Sums of w numbers; the length of the result says what w is."""
+    n = len(x)
+    y = np.zeros(n - w + 1)
+    s = 0.0
+    for i in range(w):
+        s += x[i]
+    y[0] = s
+    for i in range(w, n):
+        s += x[i] - x[i - w]
+        y[i - w + 1] = s
+    return y
+
+
+def _counts(x: Any, bins: int) -> Any:
+    h = np.zeros(bins, dtype=np.int64)
+    for i in range(len(x)):
+        h[int(x[i] * bins)] += 1
+    return h
+
+
+def _negated(x: Any, n: int) -> Any:
+    y = np.zeros(-n)
+    for i in range(-n):
+        y[i] = 0.5 * y[i - 1] + x[i]
+    return y
+
+
+def _steps(jitted: Any) -> list[str]:
+    """The reports of loops, which say how many steps they have where that is known."""
+    text = str(jitted.explain())
+    return [line.split("compiled: ")[1] for line in text.splitlines() if "compiled: " in line]
+
+
+def test_a_length_tells_the_argument() -> None:
+    x = np.random.default_rng(0).random(300)
+    jitted = tj.jit(_moving)
+    for w in (50, 7, 299):
+        np.testing.assert_allclose(np.asarray(jitted(x, w)), _moving(x, w), rtol=1e-9)
+    assert [line for line in _steps(jitted) if "values" in line] == []
+
+
+def test_one_function_for_several_paths() -> None:
+    x = np.random.default_rng(0).random(300)
+    jitted = tj.jit(_moving)
+    for _ in range(12):
+        for w in (50, 7):
+            np.testing.assert_allclose(np.asarray(jitted(x, w)), _moving(x, w), rtol=1e-9)
+
+
+@pytest.mark.parametrize("bins", [1, 10, 1000])
+def test_bins(bins: int) -> None:
+    x = np.random.default_rng(0).random(500)
+    np.testing.assert_array_equal(np.asarray(tj.jit(_counts)(x, bins)), _counts(x, bins))
+
+
+def test_the_negative_of_a_length() -> None:
+    agree(_negated, np.random.default_rng(0).random(80), -80)
+
+
+def test_lengths_that_are_not_asked_for_are_compiled_once() -> None:
+    @tj.jit
+    def total(x: Any, n: int) -> Any:
+        s = 0.0
+        for i in range(n):
+            s = 0.5 * s + x[i]
+        return s
+
+    x = np.random.default_rng(0).random(300)
+    for n in range(60, 160):
+        total(x, n)
+    assert len(total.explain().signatures) == 1
+    assert "as many steps as its values say" in str(total.explain())
+
+
+def test_an_index_out_of_range_raises_still() -> None:
+    def shifted(x: Any, n: int) -> Any:
+        y = np.zeros(n)
+        for i in range(n):
+            y[i] = 0.5 * y[i - 1] + x[i + n]
+        return y
+
+    x = np.random.default_rng(0).random(199)
+    with pytest.raises(IndexError, match=r"out of bounds for axis 0 with size 199"):
+        np.asarray(tj.jit(shifted)(x, 100))
+    np.testing.assert_allclose(np.asarray(tj.jit(shifted)(x, 99)), shifted(x, 99))
+
+
+def test_sums_wrap_around() -> None:
+    """What a decision tells of an operand is right on 64 bits."""
+
+    def far(x: Any, n: int) -> Any:
+        m = n + (2**63 - 1)  # beyond 64 bits in Python; the trace's integers have 64
+        k = m - (2**63 - 1)
+        y = np.zeros(k)
+        for i in range(k):
+            y[i] = 0.5 * y[i - 1] + x[i]
+        return y
+
+    x = np.random.default_rng(0).random(90)
+    np.testing.assert_allclose(np.asarray(tj.jit(far)(x, 90)), far(x, 90))
