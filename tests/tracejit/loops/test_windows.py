@@ -65,24 +65,22 @@ FUNCTIONS = [_filtered, _backwards, _largest, _of_rows]
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: str(function.__name__))
 def test_values(function: Callable[..., Any], size: int) -> None:
     rng = np.random.default_rng(size)
-    x, h = rng.random(size), rng.random(9)
+    x, h = rng.random(size), rng.random(33)
     np.testing.assert_allclose(np.asarray(tj.jit(function)(x, h)), function(x, h), rtol=1e-12)
 
 
 def test_lanes_read_them() -> None:
-    x, h = np.random.default_rng(0).random(20_000), np.ones(9)
+    x, h = np.random.default_rng(0).random(20_000), np.ones(33)
     text = tj.jit(_filtered).lower(x, h).as_text("loops")
     assert any(line.startswith("lanes") for line in text.splitlines())
-    code = tj.jit(_filtered).lower(x, h).as_text("llvm")
-    assert "masked.load" in code
-    assert "masked.gather" not in code
+    assert "masked.gather" not in tj.jit(_filtered).lower(x, h).as_text("llvm")
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: str(function.__name__))
 def test_gradients(function: Callable[..., Any]) -> None:
     """Beside differences."""
     rng = np.random.default_rng(0)
-    x, h = rng.random(2000), rng.random(9)
+    x, h = rng.random(2000), rng.random(33)
 
     def loss(x: Any, h: Any) -> Any:
         y = function(x, h)
