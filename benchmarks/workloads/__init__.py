@@ -12,6 +12,7 @@ from . import (
     calls,
     complex_numbers,
     elementwise,
+    everyday_loops,
     fourier,
     learning,
     linalg,
@@ -47,7 +48,7 @@ GROUPS: Final = {
     "linalg": linalg.WORKLOADS,
     "complex": complex_numbers.WORKLOADS,
     "fourier": fourier.WORKLOADS,
-    "numba": plain_loops.WORKLOADS,
+    "numba": (*plain_loops.WORKLOADS, *everyday_loops.WORKLOADS),
 }
 
 

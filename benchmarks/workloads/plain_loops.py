@@ -341,7 +341,7 @@ def _bands(count: int) -> tuple[Any, ...]:
     return np.full(count, -1.0), np.full(count, 2.5), np.full(count, -1.0), generator().random(count)
 
 
-def _row(
+def row(
     name: str,
     text: str,
     kernel: Callable[..., Function],
@@ -399,56 +399,56 @@ def _row(
 
 
 WORKLOADS: Final = (
-    *_row(
+    *row(
         "squares", "sum of the squares of a million numbers", _sum_of_squares, _numbers, (10**6,), (70,),
         gradient=(0,), parallel=True, fastmath=True,
     ),
-    *_row(
+    *row(
         "logistic", "a million steps of the logistic map", _logistic,
         lambda _: (np.full(1, 0.3),), (10**6,), (5,), gradient=(0,),
     ),
-    *_row(
+    *row(
         "recurrence", "y[i] = 0.9 y[i - 1] + x[i], a million steps", _recurrence, _numbers, (10**6,), (70,),
         gradient=(0,), fastmath=True,
     ),
-    *_row(
+    *row(
         "bodies", "accelerations of 1,000 bodies, all pairs in two loops", _bodies,
         lambda count: (generator().standard_normal((count, 3)), generator().random(count)), (1000,), (40,),
         goal=2.0, gradient=(0,), parallel=True,
     ),
-    *_row(
+    *row(
         "product", "product of two 256x256 matrices in three loops", _product,
         lambda size: tuple(generator().random((2, size, size))), (256,), (20,),
         gradient=(0, 1), parallel=True, fastmath=True,
     ),
-    *_row("edit", "edit distance of sequences of 1,000", _edit_distance, _sequences, (1000,), (20,)),
-    *_row(
+    *row("edit", "edit distance of sequences of 1,000", _edit_distance, _sequences, (1000,), (20,)),
+    *row(
         "warping", "dynamic time warping of sequences of 300", _warping,
         lambda size: tuple(generator().random((2, size))), (300,), (20,), gradient=(0, 1),
     ),
-    *_row(
+    *row(
         "ising", "a sweep of an Ising model of 256x256", _ising,
         lambda size: (generator().choice([-1.0, 1.0], (size, size)), generator().random((size, size))),
         (256,), (12,),
     ),
-    *_row(
+    *row(
         "mandelbrot", "512x512 points of Mandelbrot's set, up to 100 steps each", _mandelbrot,
         lambda *_: (np.full(1, -2.0),), (512, 100), (12, 20), parallel=True,
     ),
-    *_row(
+    *row(
         "heat", "200 steps of the heat equation on 256x256", _heat,
         lambda size, _: (generator().random((size, size)),), (256, 200), (12, 7),
         goal=2.0, gradient=(0,), parallel=True,
     ),
-    *_row(
+    *row(
         "maths", "exp, log and sin of a million numbers", _maths, _numbers, (10**6,), (70,),
         goal=5.0, gradient=(0,), parallel=True, fastmath=True,
     ),
-    *_row(
+    *row(
         "viterbi", "Viterbi's algorithm, 50 states, 1,000 steps", _viterbi, _probabilities,
         (50, 1000), (5, 12),
     ),
-    *_row(
+    *row(
         "tridiagonal", "a tridiagonal system of 100,000 equations", _tridiagonal, _bands, (10**5,), (70,),
         gradient=(0, 1, 2, 3),
     ),

@@ -10,7 +10,6 @@ import pytest
 from benchmarks.libraries import leaves, load
 from benchmarks.workload import Workload
 from benchmarks.workloads import GROUPS
-from benchmarks.workloads.plain_loops import WORKLOADS
 
 OURS, NUMPY = load("tracejit"), load("numpy")
 assert OURS is not None
@@ -18,7 +17,7 @@ assert NUMPY is not None
 
 TINY = [
     dataclasses.replace(workload, sizes=workload.tiny)
-    for workload in WORKLOADS
+    for workload in GROUPS["numba"]
     if not workload.name.endswith("-parallel")
 ]
 
