@@ -22,6 +22,7 @@ from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ..kernel import Kernel, empty_kernel, signature
 from ..lowering import Definitions, Lowering, LoweringContext, content_with_sources
+from . import turned_columns
 from .batches import Strided, over_batch
 from .direct import choose_tiles, direct_kernel
 from .dots import dots_kernel
@@ -162,6 +163,8 @@ def _blocking(instruction: Instruction, defs: Definitions, target: Target) -> Bl
     # where y is too large to stay near, x is read again for each strip of it
     x_stays = m * k * itemsize <= 300 * (machine().l2_bytes >> 10)
     if y_strides[1] == 1 and (near or (x_stays and strips_stay)):
+        return None
+    if near and turned_columns.pays(y_strides, k, n, dtype, shape.lanes):
         return None
     if n <= shape.lanes and shape.rows >= GATHERED_ROWS and near:
         return None

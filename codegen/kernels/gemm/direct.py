@@ -2,7 +2,8 @@
 
 A tile of the result is kept in registers along the inner dimension. The tile's size follows from the shape,
 so that little of it goes over the edges: rows of the last tile overlap the one before, which computes some
-twice to the same bits; the last columns have tiles of their own, narrower and masked.
+twice to the same bits; the last columns have tiles of their own, narrower and masked. A small y whose columns
+lie in memory is turned first (`turned_columns`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from ...llvm.target import Target
 from ...tiers import OPTIMIZED
 from ..kernel import PRODUCT_SLOWDOWN, Kernel, signature
 from ..lowering import LoweringContext
+from . import turned_columns
 from .batches import Strided, accumulate, over_batch, over_rows
 from .tiles import SUM_PART, tile_for
 
@@ -80,6 +82,7 @@ def direct_kernel(
     head = (
         f"contraction {name}: {batch} x ({shape.m}x{shape.k} @ {shape.k}x{shape.n}) {dtype}, "
         f"{shape.rows} x {shape.vectors} vectors of {shape.lanes} lanes"
+        f"{', y turned' if writer.turns else ''}"
     )
     return Kernel(
         name,
@@ -163,6 +166,10 @@ class _Nest:
         self.name, self.types, self.operands, self.dtype = name, types, operands, dtype
         self.shape, self.w, self.unrolled = shape, FunctionWriter(declarations), unrolled
         self.batch = math.prod(types[2].shape[:-2])
+        y = operands[1].strides[-2:]
+        #: Whether y is read from scratch memory, where its columns were turned to rows.
+        self.turns = turned_columns.pays(y, shape.k, shape.n, dtype, shape.lanes)
+        self.y_strides = (turned_columns.pitch(shape.n, shape.lanes), 1) if self.turns else y
         #: Whether tasks are columns of tiles; else they are rows of tiles, or the matrices of a batch.
         self.by_column = self.batch == 1 and (shape.columns_first or shape.down < min(4, shape.across))
 
@@ -180,14 +187,25 @@ class _Nest:
         if self.batch > 1:
             over_batch(
                 w, self.types, self.operands, starts, self.dtype,
-                lambda at: self._tiles(at, down, across), tasks=(begin, end),
+                lambda at: self._tiles(self._near(at), down, across), tasks=(begin, end),
             )  # fmt: skip
         elif self.by_column:
-            self._tiles(starts, down, (begin, end))
+            self._tiles(self._near(starts), down, (begin, end))
         else:
-            self._tiles(starts, (begin, end), across)
+            self._tiles(self._near(starts), (begin, end), across)
         w.ret()
         return [w.function(signature(self.name, 3), "nounwind")]
+
+    def _near(self, at: list[str]) -> list[str]:
+        """The pointers to matrices, y's to its turned copy if it is turned."""
+        if not self.turns:
+            return at
+        shape, (apart, _) = self.shape, self.y_strides
+        scratch = self.w.slot(self.dtype, shape.k * apart)
+        columns = self.operands[1].strides[-1]
+        size = (shape.k, shape.n)
+        turned_columns.put_rows(self.w, at[1], columns, scratch, size, self.dtype, shape.lanes)
+        return [at[0], scratch, at[2]]
 
     # -- tiles ------------------------------------------------------------------------------------
 
@@ -221,7 +239,7 @@ class _Nest:
 
         def column(index: Reg, vectors: int, mask: Reg | None) -> None:
             left = w.mul(index, width)
-            y = w.offset(at[1], self.dtype, w.mul(left, self.operands[1].strides[-1]))
+            y = w.offset(at[1], self.dtype, w.mul(left, self.y_strides[1]))
             body([at[0], y, w.offset(at[2], self.dtype, left)], vectors, mask)
 
         def inside(index: Reg, _: list[Reg]) -> Sequence[Reg]:
@@ -248,7 +266,7 @@ class _Nest:
     def _tile(self, at: list[str], vectors: int, mask: Reg | None) -> None:
         """One tile of the result; its sums are added up in parts where they are long."""
         w, shape = self.w, self.shape
-        x_by, y_by = self.operands[0].strides[-1], self.operands[1].strides[-2]
+        x_by, y_by = self.operands[0].strides[-1], self.y_strides[0]
         if shape.k <= INNER:
             for total, (place, only) in zip(
                 self._sums(at, 0, shape.k, vectors, mask), self._places(at, vectors, mask), strict=True
@@ -265,7 +283,8 @@ class _Nest:
             stop = w.min(w.sub(shape.k, index), constant(INNER, "i64"))
             sums = self._sums([x, y, at[2]], 0, stop, vectors, mask)
             for total, (place, only) in zip(sums, self._places(at, vectors, mask), strict=True):
-                w.store(w.add(w.load(place, self.dtype, shape.lanes, only), total), place, only)
+                before = w.load(place, self.dtype, shape.lanes, only)
+                w.store(w.or_(before, total) if self.dtype == "bool" else w.add(before, total), place, only)
             return ()
 
         w.loop(0, shape.k, INNER, part)
@@ -282,7 +301,7 @@ class _Nest:
     def _sums(self, at: list[str], start: int, stop: Reg | int, vectors: int, mask: Reg | None) -> list[Reg]:
         w, dtype, shape = self.w, self.dtype, self.shape
         lanes = shape.lanes
-        x_strides, y_strides = self.operands[0].strides[-2:], self.operands[1].strides[-2:]
+        x_strides, y_strides = self.operands[0].strides[-2:], self.y_strides
 
         def step(index: Reg, sums: list[Reg]) -> Sequence[Reg]:
             y_row = w.offset(at[1], dtype, w.mul(index, y_strides[0]))

@@ -91,7 +91,8 @@ def test_large_products_are_packed() -> None:
     assert product(x, x)[0].module.products == ["f32"]
     assert product(x[:200, :200], x[:200, :200])[0].module.products == []
     assert product(x[:30, :30], x[:30, :30])[0].module.products == []
-    assert product(x[:30, :30], x[:30, :30], (False, True))[0].module.products == ["f32"]
+    assert product(x[:30, :30], x[:30, :30], (False, True))[0].module.products == []
+    assert product(x[:90, :90], x[:90, :90], (False, True))[0].module.products == ["f32"]
 
 
 @pytest.mark.parametrize(
@@ -173,9 +174,32 @@ class NumPyViews:
 
 def test_few_columns_of_a_transposed_matrix_are_gathered() -> None:
     """Packing x would take longer than the product."""
-    x, y = np.ones((4000, 8), "f4"), np.ones((8, 8), "f4")
+    x, y = np.ones((4000, 601), "f4"), np.ones((601, 8), "f4")
     assert product(x, y, (False, True))[0].module.products == []
-    assert product(x, np.ones((8, 40), "f4"), (False, True))[0].module.products == ["f32"]
+    assert product(x, np.ones((601, 40), "f4"), (False, True))[0].module.products == ["f32"]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "i1"])
+@pytest.mark.parametrize(
+    "size",
+    [(2, 32, 3), (3, 33, 17), (5, 17, 20), (2, 8, 2), (9, 16, 16), (20, 40, 33), (4, 300, 3), (40, 513, 2)],
+)
+def test_small_transposed_matrices_are_turned(size: tuple[int, int, int], dtype: str) -> None:
+    """Squares at the edges overlap or are masked; sums are those of rows that lie in memory, to the bit."""
+    rng = np.random.default_rng(15)
+    m, k, n = size
+    x, y = (rng.uniform(-9, 9, shape).astype(dtype) for shape in ((6, m, k), (6, k, n)))
+    executable, result = product(x, y, (False, True))
+    assert "y turned" in executable.module.loops_text()
+    np.testing.assert_array_equal(result, product(x, y)[1])
+
+
+def test_turned_matrices_keep_what_is_no_number_to_their_columns() -> None:
+    x, y = np.ones((4, 3, 20), "f4"), np.ones((4, 20, 5), "f4")
+    y[1, 19, 4], y[2, 0, 0] = np.nan, np.inf
+    executable, result = product(x, y, (False, True))
+    assert "y turned" in executable.module.loops_text()
+    np.testing.assert_array_equal(result, x @ y)
 
 
 @pytest.mark.parametrize("start", [0, 3])
@@ -224,6 +248,16 @@ def test_integers(dtype: str) -> None:
     rng = np.random.default_rng(9)
     x, y = (rng.integers(0, 100, shape).astype(dtype) for shape in ((70, 50), (50, 90)))
     np.testing.assert_array_equal(product(x, y)[1], x @ y)
+
+
+def test_long_sums_of_bools() -> None:
+    """Their parts are joined as their terms are: by ``or``."""
+    rng = np.random.default_rng(9)
+    x, y = rng.random((20, 1500)) > 0.99, rng.random((1500, 7)) > 0.95
+    expected = x @ y
+    assert 0 < expected.mean() < 1
+    np.testing.assert_array_equal(product(x, y)[1], expected)
+    np.testing.assert_array_equal(product(np.ones((3, 1500), "?"), np.ones((1500, 3), "?"))[1], True)
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
