@@ -3,9 +3,10 @@ numbers."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from .emitter import BITS, Reg
+from .emitter import BITS, Reg, constant
 from .loops import FunctionWriter
 
 #: Bits of the parts of a vector within which shuffles are cheapest.
@@ -40,6 +41,44 @@ def _turned_parts(w: FunctionWriter, rows: Sequence[Reg], size: int) -> list[Reg
                 following.append(w.shuffle(a, b, places))
         block = following
     return block
+
+
+def put_turned(
+    w: FunctionWriter, source: tuple[str, int], target: tuple[str, int], size: tuple[int, int], dtype: str,
+    lanes: int, *, padded: bool,
+) -> None:  # fmt: skip
+    """Write the rows of a matrix of `size` k by n whose columns lie in memory, by squares of `lanes`, the
+    last of which overlap others. `source` is the first column and how many elements behind it the next one
+    is, `target` the same of the rows. `padded` rows may be written up to a whole vector, with zeros."""
+    (first, apart), (to, pitch), (k, n) = source, target, size
+    high, wide = min(k, lanes), min(n, lanes)
+    short = w.tail_mask(high, lanes) if high < lanes else None
+    narrow = w.tail_mask(wide, lanes) if wide < lanes and not padded else None
+
+    def begin(index: Reg, size: int, edge: int) -> Reg:
+        return w.min(index, constant(size - edge, "i64")) if size % edge else index
+
+    def square(top: Reg, left: Reg) -> None:
+        corner = w.offset(w.offset(first, dtype, top), dtype, w.mul(left, apart))
+        block = [
+            w.load(w.offset(corner, dtype, column * apart), dtype, lanes, short) for column in range(wide)
+        ]
+        block += [constant(0, dtype, lanes)] * (lanes - wide)
+        corner = w.offset(w.offset(to, dtype, w.mul(top, pitch)), dtype, left)
+        for row, vector in enumerate(turned(w, block)[:high]):
+            w.store(vector, w.offset(corner, dtype, row * pitch), narrow)
+
+    def down(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+        top = begin(index, k, high)
+
+        def across(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            square(top, begin(index, n, wide))
+            return ()
+
+        w.loop(0, math.ceil(n / wide) * wide, wide, across, nonempty=True)
+        return ()
+
+    w.loop(0, math.ceil(k / high) * high, high, down, nonempty=True)
 
 
 def separated(w: FunctionWriter, vectors: Sequence[Reg], size: int = 1) -> list[Reg]:

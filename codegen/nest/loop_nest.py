@@ -146,6 +146,22 @@ class Across:
     errors: tuple[Memory | None, ...] = ()
 
 
+@record
+class Turned:
+    """Accesses of blocks of rows by way of scratch memory (`turned_rows`): pairs of what the nest's members
+    and writes name, and where that lies in a buffer."""
+
+    reads: tuple[tuple[Memory, Memory], ...] = ()
+    writes: tuple[tuple[Memory, Memory], ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.reads or self.writes)
+
+    def lies_at(self, memory: Memory) -> Memory:
+        """Where what `memory` names lies in a buffer."""
+        return dict((*self.reads, *self.writes)).get(memory, memory)
+
+
 @record(eq=False, frozen=False)
 class Nest:
     """A scheduled fusion region."""
@@ -163,6 +179,8 @@ class Nest:
     scratch_sizes: list[tuple[str, int]] = field(default_factory=list)
     #: Whether the values of a short row stay in registers from one stage to the next.
     in_registers: bool = False
+    #: What of each block of rows is turned, so that each lane has a row.
+    turned: Turned = Turned()
     #: Estimated cycles of the whole nest on one thread.
     cycles: float = 0.0
     #: Bytes read and written.
@@ -267,9 +285,13 @@ class Nest:
             head += ", stage 1 with stage 0"
         if self.in_registers:
             head += ", rows in registers"
+        if self.turned:
+            head += f", {self.lanes} rows at a time"
         if self.across is not None and self.across.chunks > 1:
             head += f", in {self.across.chunks} chunks of {self.across.size} rows"
         lines: list[tuple[str, Instruction | None]] = [(head, None)]
+        for scratch, memory in self.turned.reads:
+            lines.append((f"  {_leaf_text(scratch)} <- turned {_leaf_text(memory, buffers)}", None))
         outer_names, names = names, dict[Value, str]()
         by_value = {member.value: member for member in self.members}
         for stage in range(self.stages):
@@ -294,6 +316,8 @@ class Nest:
                     text = f"    {_leaf_text(write.memory, buffers)} <- {source}"
                     written = by_value[write.source].instruction if isinstance(write.source, Value) else None
                     lines.append((text, written))
+        for scratch, memory in self.turned.writes:
+            lines.append((f"  {_leaf_text(memory, buffers)} <- turned {_leaf_text(scratch)}", None))
         return lines
 
     def _member_text(self, member: Member, names: dict[Value, str], buffers: Sequence[str]) -> str:
@@ -313,6 +337,8 @@ def _leaf_text(leaf: Leaf, buffers: Sequence[str] = ()) -> str:
         checks = " and ".join(f"{_leaf_text(index)} < {count}" for index, count in leaf.checks)
         return f"({_leaf_text(leaf.inside, buffers)} if {checks})"
     where = "iota" if leaf.buffer is None else f"b{leaf.buffer}"
+    if leaf.buffer is not None and leaf.buffer < 0:
+        where = f"scratch{-leaf.buffer}"
     if leaf.buffer is not None and 0 <= leaf.buffer < len(buffers):
         where = buffers[leaf.buffer]
     offset = f"+{leaf.offset}" if leaf.offset else ""

@@ -19,8 +19,9 @@ def overwritable(nest: Nest, fusion: Instruction) -> frozenset[tuple[int, int]]:
     count = len(fusion.operands)
     writes: dict[int, list[Write]] = {}
     for write in nest.writes:
-        assert write.memory.buffer is not None
-        writes.setdefault(write.memory.buffer - count, []).append(write)
+        buffer = nest.turned.lies_at(write.memory).buffer
+        assert buffer is not None
+        writes.setdefault(buffer - count, []).append(write)
     return frozenset(
         (result, operand)
         for operand in range(count)
@@ -37,11 +38,12 @@ def overwritable(nest: Nest, fusion: Instruction) -> frozenset[tuple[int, int]]:
 
 def _read_where_written(nest: Nest, operand: int, write: Write, sizes: dict[str, int]) -> bool:
     """Whether all that reads `operand` reads it before `write` and at its place."""
-    if any(memory.buffer == operand for other in nest.writes for memory in memories_of(other.source)):
+    at = nest.turned.lies_at
+    if any(at(memory).buffer == operand for other in nest.writes for memory in memories_of(other.source)):
         return False  # what is stored as it is may be read after another result is stored
     for member in nest.members:
         for source in member.operands:
-            if all(memory.buffer != operand for memory in memories_of(source)):
+            if all(at(memory).buffer != operand for memory in memories_of(source)):
                 continue
             assert isinstance(source, (Memory, Window))
             late = member.is_reduction and member.stage == write.stage  # folds come after the stores
@@ -49,7 +51,8 @@ def _read_where_written(nest: Nest, operand: int, write: Write, sizes: dict[str,
             memory = source.inside if isinstance(source, Window) else source
             if late or of_rows or not isinstance(memory, Memory):
                 return False
-            same = memory.strides == write.memory.strides and memory.offset == write.memory.offset
+            read, written = at(memory), at(write.memory)
+            same = read.strides == written.strides and read.offset == written.offset
             if not same or sizes[memory.dtype] != sizes[write.memory.dtype]:
                 return False
     return True

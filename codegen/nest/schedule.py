@@ -30,6 +30,7 @@ from .reductions.cross_row_reductions import across_of, fold_of_rows
 from .reductions.moments import join_moments
 from .reductions.split import split_of
 from .scratch import keep_between_stages
+from .turned_rows import turn_rows
 
 #: Vectors of a line of a map from which on several are worth code of their own.
 LONG_LINE: Final = 64
@@ -114,6 +115,8 @@ class _Scheduler:
         stages = 1 + max([member.stage for member in members] + [write.stage for write in writes], default=0)
         nest = Nest(self.name, sizes, parallel, 1, members, writes, stages, row_lanes=row_lanes)
         self._choose_lanes(nest)
+        if self.place is None:
+            turn_rows(nest)
         self._estimate(nest)
         nest.split = split_of(nest)
         join_moments(nest, self.region)

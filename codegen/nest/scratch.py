@@ -43,7 +43,7 @@ def keep_between_stages(nest: Nest) -> None:
         if nbytes <= budget:
             budget -= nbytes
             chosen.append(member)
-    last, strides = _last_reads(nest, chosen), _strides(nest)
+    last, strides, before = _last_reads(nest, chosen), _strides(nest), len(nest.scratch_sizes)
     #: For each slot, its element type and the last stage in which its value is read.
     slots: list[tuple[str, int]] = []
     for member in chosen:
@@ -54,7 +54,7 @@ def keep_between_stages(nest: Nest) -> None:
             slots.append((dtype, 0))
             nest.scratch_sizes.append((dtype, width))
         slots[number] = (dtype, last[member.value])
-        nest.kept[member.value] = Memory(-number - 1, dtype, strides, 0)
+        nest.kept[member.value] = Memory(-before - number - 1, dtype, strides, 0)
 
 
 def _worth_keeping(nest: Nest) -> list[Member]:

@@ -20,6 +20,7 @@ from ...llvm.emitter import BITS, Reg, constant
 from ...llvm.function import Code
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
+from ...llvm.transpose import put_turned
 from ...tiers import OPTIMIZED
 from ..kernel import PRODUCT_SLOWDOWN, Kernel, signature
 from ..lowering import LoweringContext
@@ -202,9 +203,8 @@ class _Nest:
             return at
         shape, (apart, _) = self.shape, self.y_strides
         scratch = self.w.slot(self.dtype, shape.k * apart)
-        columns = self.operands[1].strides[-1]
-        size = (shape.k, shape.n)
-        turned_columns.put_rows(self.w, at[1], columns, scratch, size, self.dtype, shape.lanes)
+        columns, size = self.operands[1].strides[-1], (shape.k, shape.n)
+        put_turned(self.w, (at[1], columns), (scratch, apart), size, self.dtype, shape.lanes, padded=True)
         return [at[0], scratch, at[2]]
 
     # -- tiles ------------------------------------------------------------------------------------

@@ -6,13 +6,8 @@ each row of tiles: 102 products of (2, 32) and a transposed (3, 32) in f64 took 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-
 from ....ir.machine import machine
-from ...llvm.emitter import BITS, Reg, constant
-from ...llvm.loops import FunctionWriter
-from ...llvm.transpose import turned
+from ...llvm.emitter import BITS
 
 
 def pays(strides: tuple[int, ...], k: int, n: int, dtype: str, lanes: int) -> bool:
@@ -30,39 +25,3 @@ def pays(strides: tuple[int, ...], k: int, n: int, dtype: str, lanes: int) -> bo
 def pitch(n: int, lanes: int) -> int:
     """From one row in scratch memory to the next: at least a vector."""
     return max(n, lanes)
-
-
-def put_rows(
-    w: FunctionWriter, source: str, apart: int, scratch: str, size: tuple[int, int], dtype: str, lanes: int
-) -> None:
-    """Write the rows of a matrix of `size` k by n, whose columns begin `apart` elements from each other at
-    `source`, to `scratch`, `pitch` apart. What is behind short rows is zero. The last squares overlap the
-    ones before."""
-    k, n = size
-    high, wide = min(k, lanes), min(n, lanes)
-    mask = w.tail_mask(high, lanes) if high < lanes else None
-
-    def place(index: Reg, size: int, edge: int) -> Reg:
-        return w.min(index, constant(size - edge, "i64")) if size % edge else index
-
-    def square(top: Reg, left: Reg) -> None:
-        corner = w.offset(w.offset(source, dtype, top), dtype, w.mul(left, apart))
-        block = [
-            w.load(w.offset(corner, dtype, column * apart), dtype, lanes, mask) for column in range(wide)
-        ]
-        block += [constant(0, dtype, lanes)] * (lanes - wide)
-        to = w.offset(w.offset(scratch, dtype, w.mul(top, pitch(n, lanes))), dtype, left)
-        for row, vector in enumerate(turned(w, block)[:high]):
-            w.store(vector, w.offset(to, dtype, row * pitch(n, lanes)))
-
-    def down(row: Reg, _: list[Reg]) -> Sequence[Reg]:
-        top = place(row, k, high)
-
-        def across(column: Reg, _: list[Reg]) -> Sequence[Reg]:
-            square(top, place(column, n, wide))
-            return ()
-
-        w.loop(0, math.ceil(n / wide) * wide, wide, across, nonempty=True)
-        return ()
-
-    w.loop(0, math.ceil(k / high) * high, high, down, nonempty=True)

@@ -53,7 +53,8 @@ def across_of(nest: Nest, buffers: int) -> None:
         most = min(machine().chunks, int(nest.cycles / machine().task_cycles), extent)
     size = -(-extent // most)
     if nest.parallel == 1:
-        size = -(-size // rows_at_a_time(nest)) * rows_at_a_time(nest)
+        block = rows_at_a_time(nest) if nest.row_lanes else nest.lanes
+        size = -(-size // block) * block
     chunks, nbytes = -(-extent // size), 0
     moved: list[Write] = []
     errors: list[Memory | None] = []
@@ -142,6 +143,22 @@ class AcrossWriter(NestWriter):
         w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, chunk, nonempty=True)
         if self.chunks == 1:
             self._totals(places)
+
+    def _vector_loop(self, dim: int, places: Places, begin: Reg, end: Reg) -> None:
+        """The rows of one chunk, a lane for each: whole vectors, then in the last chunk the rest."""
+        if dim != 0:
+            super()._vector_loop(dim, places, begin, end)
+            return
+        w, lanes, extent = self.w, self.nest.lanes, self.nest.sizes[0]
+        whole = extent // lanes * lanes
+
+        def rows(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            self.point(self.advance(places, dim, index), 1, None)
+            return ()
+
+        w.loop(begin, w.min(end, constant(whole, "i64")), lanes, rows)
+        if whole < extent:
+            w.when(w.ge(end, extent), lambda: self._rest(dim, places, whole))
 
     def _accesses(self) -> list[Memory]:
         return [*super()._accesses(), *self.errors.values()]

@@ -112,7 +112,7 @@ class FoldStep:
 
 def column_step(nest: Nest, run: Run) -> FoldStep:
     """What is done at each element of a column."""
-    return FoldStep(run, short=LONG if nest.reads_across else LONG_COLUMN)
+    return FoldStep(run, short=LONG if nest.reads_across or nest.turned else LONG_COLUMN)
 
 
 def fold_loops(

@@ -25,10 +25,11 @@ from ..reductions.folding import line_of
 from ..reductions.totals import column_step, fold_loops, totals_of
 from ..row_blocks import rows_at_a_time, write_rows
 from ..tasks import polling_dim, task_count, vector_block
+from ..turned_rows import turn_in, turn_out
 from ..window import Interior, read_window, write_line, write_range
 from .element import ElementPass, Places, RowValues
 from .prefetch import fetched_ahead
-from .storing import folded, past_cache, put
+from .storing import folded, past_cache, put, write_out
 
 #: Expensive ops are written in place so many times in a nest, remainders and all, and called from then on.
 INLINED_USES = 12
@@ -57,6 +58,8 @@ class NestWriter:
         self.folded_alone = nest.folded_alone
         #: Rows that are worked on together.
         self.block = rows_at_a_time(nest)
+        #: Scratch that every block of rows uses.
+        self.blocks = {scratch for scratch, _ in (*nest.turned.reads, *nest.turned.writes)}
         #: Elements of the vectors that are handled together.
         self.group = nest.lanes * nest.unroll
         self.ahead = fetched_ahead(nest) if self.block == 1 else ()
@@ -103,6 +106,8 @@ class NestWriter:
             memories[write.memory] = None
             memories.update((memory, None) for memory in memories_of(write.source))
         memories.update((memory, None) for memory in self.nest.kept.values())
+        turned = self.nest.turned
+        memories.update((memory, None) for _, memory in (*turned.reads, *turned.writes))
         return list(memories)
 
     def advance(self, places: Places, dim: int, index: Reg) -> Places:
@@ -112,7 +117,7 @@ class NestWriter:
         scaled: dict[int, Reg] = {0: constant(0, "i64"), 1: index}
         for memory, place in places.items():
             stride = memory.strides[dim]
-            if stride == 0 or index.text == "0":
+            if stride == 0 or index.text == "0" or (dim < self.nest.parallel and memory in self.blocks):
                 moved[memory] = place
                 continue
             if stride not in scaled:
@@ -192,6 +197,7 @@ class NestWriter:
         rows = [RowValues() for _ in range(copies if not nest.row_lanes else 1)]
         for row in rows:
             row.divisors.update(self.divisors)
+        turn_in(self.w, nest, places, whole=mask is None)
         for stage in range(nest.stages):
             self._row_members(stage, rows, places, mask)
             self._stage(stage, rows, places, mask)
@@ -200,6 +206,7 @@ class NestWriter:
                 for copy, row in enumerate(rows):
                     value = self._row_source(write.source, row, places, copy, mask)
                     self.write_out(write, value, places, copy, mask)
+        turn_out(self.w, nest, places, whole=mask is None)
 
     def _row_members(self, stage: int, rows: list[RowValues], places: Places, mask: Reg | None) -> None:
         """Row-level ops that become known before `stage`."""
@@ -373,16 +380,7 @@ class NestWriter:
 
     def write_out(self, write: Write, value: Reg, places: Places, copy: int, mask: Reg | None) -> None:
         """Store what a write is for, folded into what is there if it says so."""
-
-        def store(value: Reg, memory: Memory) -> None:
-            self.put(value, memory, places, copy, mask, row_level=write.row_level)
-
-        if write.fold is None:
-            store(value, write.memory)
-            return
-        self.fold_into(
-            write, value, lambda at: self.read(at, places, copy, mask, row_level=write.row_level), store
-        )
+        write_out(self, write, value, places, copy, mask)
 
     def fold_into(
         self, write: Write, value: Reg, load: Callable[[Memory], Reg], store: Callable[[Reg, Memory], None]

@@ -4,13 +4,22 @@ folding into what is there."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 from ....ir.graph import Instruction
-from ...llvm.emitter import Reg
+from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
-from ..loop_nest import Memory
+from ..loop_nest import Memory, Write
 from .element import NestContext, Places
 from .prefetch import ask_for
+
+
+class FoldingContext(NestContext, Protocol):
+    """What is needed of the nest's writer to fold into what is there."""
+
+    def fold_into(
+        self, write: Write, value: Reg, load: Callable[[Memory], Reg], store: Callable[[Reg, Memory], None]
+    ) -> None: ...
 
 
 def folded(w: FunctionWriter, reduction: Instruction, there: Reg, value: Reg) -> Reg:
@@ -19,6 +28,44 @@ def folded(w: FunctionWriter, reduction: Instruction, there: Reg, value: Reg) ->
     assert record is not None
     result: Reg = record.combine(w, there, w.splat(value, there.lanes))
     return result
+
+
+def write_out(
+    writer: FoldingContext, write: Write, value: Reg, places: Places, copy: int, mask: Reg | None
+) -> None:
+    """Store what a write is for, folded into what is there if it says so: by all lanes, where there is one
+    element for them."""
+    w, nest, dim = writer.w, writer.nest, writer.nest.vector_dim
+
+    def load(memory: Memory) -> Reg:
+        return writer.read(memory, places, copy, mask, row_level=write.row_level)
+
+    def store(value: Reg, memory: Memory) -> None:
+        writer.put(value, memory, places, copy, mask, row_level=write.row_level)
+
+    if write.fold is None:
+        store(value, write.memory)
+    elif nest.row_lanes or dim is None or write.memory.strides[dim]:
+        writer.fold_into(write, value, load, store)
+    else:
+        fold = write.fold
+        writer.fold_into(
+            write,
+            w.fold_lanes(_where(w, fold, value, nest.lanes, mask), lambda a, b: folded(w, fold, a, b)),
+            lambda memory: w.load(str(places[memory]), memory.dtype),
+            lambda total, memory: w.store(total, str(places[memory])),
+        )
+
+
+def _where(w: FunctionWriter, reduction: Instruction, value: Reg, lanes: int, mask: Reg | None) -> Reg:
+    """`value` in the lanes of `mask`, and what changes no fold in the others."""
+    value, record = w.splat(value, lanes), reduction.op.reduction
+    assert record is not None
+    return (
+        value
+        if mask is None
+        else w.select(mask, value, constant(record.identity(value.dtype), value.dtype, lanes))
+    )
 
 
 def past_cache(

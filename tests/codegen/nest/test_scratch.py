@@ -1,5 +1,5 @@
-"""What stages keep for later ones: in registers for rows of a few vectors that do not fill the last, at
-each length around those."""
+"""What stages keep for later ones: in registers for few rows of a few vectors that do not fill the last, at
+each length around those. More such rows are turned: `test_turned_rows`."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ def _build(b: Any, x: Any) -> list[Any]:
     return [b.mul(b.div(z, total), y), b.add(y, total)]
 
 
+@pytest.mark.parametrize("rows", [3, 600])
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("length", [5, 6, 7, 8, 9, 13, 15, 16, 17, 23, 24, 31, 32, 33, 40, 48, 100])
-def test_rows_around_vectors(length: int, dtype: str) -> None:
-    x = np.random.default_rng(length).standard_normal((600, length)).astype(dtype)
+def test_rows_around_vectors(length: int, dtype: str, rows: int) -> None:
+    x = np.random.default_rng(length).standard_normal((rows, length)).astype(dtype)
     function = function_of("rows", [x], _build)
     rtol = 1e-5 if dtype == "f4" else 1e-13
     results = native(function, [x])
@@ -38,9 +39,9 @@ def test_rows_around_vectors(length: int, dtype: str) -> None:
         np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol)
 
 
-def test_short_rows_with_a_rest_are_in_registers_and_others_in_scratch() -> None:
+def test_few_short_rows_with_a_rest_are_in_registers_and_others_in_scratch() -> None:
     for length, in_registers in ((6, True), (13, True), (16, False), (100, False)):
-        x: Array = np.ones((600, length))
+        x: Array = np.ones((3, length))
         (fusion,) = run_passes(function_of("rows", [x], _build)).body
         nest = schedule(fusion.regions[0], fusion.attrs, "nest", host())
         assert nest.in_registers == in_registers

@@ -1,0 +1,121 @@
+"""Short rows that are folded: as many rows at a time as a vector has lanes, a lane for each row.
+
+Lanes along a row of a few numbers are mostly empty, or fold two vectors of which one has a rest, and each
+fold ends with the lanes folded together: softmax over rows of 5 f32 took 9 ns an element, 100 operations a
+row of which 60 wait for one another. So a block of rows is turned in registers into scratch memory, where the
+elements of each column lie side by side; the nest runs over columns there; and what it computes of each
+element is turned back. Ops of the row level are vectors, too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from ...ir.graph import Value
+from ...ir.machine import machine
+from ..llvm.emitter import BITS
+from ..llvm.loops import FunctionWriter
+from ..llvm.transpose import put_turned
+from .loop_nest import Leaf, Memory, Nest, Turned, Window, Write, body_cost
+
+if TYPE_CHECKING:
+    from .writing.element import Places
+
+#: Vectors of fewer lanes have no empty ones to speak of.
+LEAST_LANES: Final = 4
+#: Rows up to this length are a block of a few kilobytes, which stays in the first cache.
+LONGEST_ROW: Final = 64
+#: What a row waits until the lanes of a vector are folded, while the next rows are begun.
+FOLD_CYCLES: Final = 10.0
+
+
+def turn_rows(nest: Nest) -> None:
+    """Make a row nest whose rows are short one of columns, where all that it reads and writes allows that."""
+    if not nest.row_lanes or not nest.parallel or len(nest.sizes) != nest.parallel + 1:
+        return
+    if nest.lanes < LEAST_LANES or nest.sizes[-2] < nest.lanes or not 2 <= nest.sizes[-1] <= LONGEST_ROW:
+        return
+    moved: dict[Memory, Memory] = {}
+    sources = [operand for member in nest.members for operand in member.operands]
+    sources += [write.source for write in nest.writes]
+    if not all(_lies_well(source, nest, moved) for source in sources):
+        return
+    reads = len(moved)
+    elements = [write.memory for write in nest.writes if write.fold is None and not write.row_level]
+    if not all(memory.strides[-2] and _lies_well(memory, nest, moved) for memory in elements):
+        return
+    if not moved or not _pays(nest, moved):
+        return
+    for member in nest.members:
+        member.operands = tuple([_moved(operand, moved) for operand in member.operands])
+    nest.writes[:] = [
+        Write(_moved(w.source, moved), moved.get(w.memory, w.memory), w.row_level, w.stage, w.fold)
+        for w in nest.writes
+    ]
+    nest.scratch_sizes += [(memory.dtype, nest.sizes[-1] * nest.lanes) for memory in moved]
+    nest.row_lanes, nest.unroll = False, 1
+    pairs = [(scratch, memory) for memory, scratch in moved.items()]
+    nest.turned = Turned(tuple(pairs[:reads]), tuple(pairs[reads:]))
+
+
+def _pays(nest: Nest, moved: Iterable[Memory]) -> bool:
+    """Whether turning the accesses `moved` costs less than lanes along rows do, empty ones in the last vector
+    and folds of the lanes, and blocks of them stay in the first cache."""
+    vectors, accesses = nest.sizes[-1] / nest.lanes, list(moved)
+    empty = math.ceil(vectors) - vectors
+    folds = sum(member.is_reduction for member in nest.members)
+    # a square takes log2(lanes) shuffles for each of its vectors, and another load and store
+    turning = len(accesses) * vectors * (math.log2(nest.lanes) + 1)
+    nbytes = nest.sizes[-1] * nest.lanes * sum(BITS[memory.dtype] for memory in accesses) // 8
+    saved = folds * FOLD_CYCLES + empty * body_cost(nest.members)
+    return saved > turning and nbytes <= machine().l1_bytes // 2
+
+
+def _lies_well(source: Leaf | Value, nest: Nest, moved: dict[Memory, Memory]) -> bool:
+    """Whether lanes for rows read or write `source` as whole vectors: after it is turned to scratch memory,
+    which is noted in `moved`, where its rows lie in memory."""
+    if isinstance(source, Window):
+        return False
+    if not isinstance(source, Memory) or source.buffer is None or source.strides[-2] in (0, 1):
+        return True
+    if source.strides[-1] != 1 or source.strides[-2] < nest.sizes[-1] or source.dtype == "bool":
+        return False
+    strides = (*(0 for _ in nest.sizes[:-2]), 1, nest.lanes)
+    moved.setdefault(source, Memory(-1 - len(moved), source.dtype, strides, 0))
+    return True
+
+
+def _moved(source: Leaf | Value, moved: dict[Memory, Memory]) -> Leaf | Value:
+    return moved.get(source, source) if isinstance(source, Memory) else source
+
+
+def turn_in(w: FunctionWriter, nest: Nest, places: Places, *, whole: bool) -> None:
+    """Put what a block of rows reads into scratch memory: `whole`, or the rest of the rows."""
+    for scratch, memory in nest.turned.reads:
+        size = nest.sizes[-1], _rows(nest, whole=whole)
+        source, target = str(places[memory]), str(places[scratch])
+        put_turned(
+            w, (source, memory.strides[-2]), (target, nest.lanes), size, memory.dtype, nest.lanes, padded=True
+        )
+
+
+def turn_out(w: FunctionWriter, nest: Nest, places: Places, *, whole: bool) -> None:
+    """Write the results of a block of rows that are in scratch memory."""
+    for scratch, memory in nest.turned.writes:
+        size = _rows(nest, whole=whole), nest.sizes[-1]
+        source, target = str(places[scratch]), str(places[memory])
+        put_turned(
+            w,
+            (source, nest.lanes),
+            (target, memory.strides[-2]),
+            size,
+            memory.dtype,
+            nest.lanes,
+            padded=False,
+        )
+
+
+def _rows(nest: Nest, *, whole: bool) -> int:
+    return nest.lanes if whole else nest.sizes[-2] % nest.lanes
