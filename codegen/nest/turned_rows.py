@@ -61,16 +61,17 @@ def turn_rows(nest: Nest) -> None:
 
 
 def _pays(nest: Nest, moved: Iterable[Memory]) -> bool:
-    """Whether turning the accesses `moved` costs less than lanes along rows do, empty ones in the last vector
-    and folds of the lanes, and blocks of them stay in the first cache."""
-    vectors, accesses = nest.sizes[-1] / nest.lanes, list(moved)
-    empty = math.ceil(vectors) - vectors
+    """Whether turning the accesses `moved`, and empty lanes in the last block, cost less than folds of lanes
+    along rows, and empty ones in the last vector; and blocks stay in the first cache."""
+    rows, vectors, accesses = nest.sizes[-2], nest.sizes[-1] / nest.lanes, list(moved)
+    cost = body_cost(nest.members)
     folds = sum(member.is_reduction for member in nest.members)
+    saved = folds * FOLD_CYCLES + (math.ceil(vectors) - vectors) * cost
     # a square takes log2(lanes) shuffles for each of its vectors, and another load and store
     turning = len(accesses) * vectors * (math.log2(nest.lanes) + 1)
+    empty = -rows % nest.lanes / rows * (turning + vectors * cost)
     nbytes = nest.sizes[-1] * nest.lanes * sum(BITS[memory.dtype] for memory in accesses) // 8
-    saved = folds * FOLD_CYCLES + empty * body_cost(nest.members)
-    return saved > turning and nbytes <= machine().l1_bytes // 2
+    return saved > turning + empty and nbytes <= machine().l1_bytes // 2
 
 
 def _lies_well(source: Leaf | Value, nest: Nest, moved: dict[Memory, Memory]) -> bool:
