@@ -11,6 +11,7 @@ from __future__ import annotations
 import reprlib
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from types import FunctionType
 from typing import Any, Final
 
 import numpy as np
@@ -60,6 +61,8 @@ class TreeDef:
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:
         """The tree of this structure with `leaves`."""
+        if self.shape is None:
+            return next(iter(leaves))
         return _build(self.shape, iter(leaves))
 
     def paths(self) -> list[str]:
@@ -91,7 +94,9 @@ _BUILT_IN = frozenset(
 
 
 #: Classes whose instances are leaves, unless they are registered: nothing else has to be asked of them.
-LEAVES: Final[set[type]] = {bool, int, float, complex, np.ndarray, np.float64, np.float32}
+LEAVES: Final[set[type]] = {
+    bool, int, float, complex, np.ndarray, np.float64, np.float32, FunctionType,
+}  # fmt: skip
 
 
 def register_pytree_node(
@@ -159,10 +164,15 @@ def _walk(tree: Any, leaves: list[Any], rule: bool | Callable[[Any], bool] = Fal
     if cls in LEAVES:
         leaves.append(tree)
         return None
-    if cls is tuple:
-        return ("tuple", None, tuple([_walk(child, leaves, rule) for child in tree]))
-    if cls is list:
-        return ("list", None, tuple([_walk(child, leaves, rule) for child in tree]))
+    if cls is tuple or cls is list:
+        shapes = []
+        for child in tree:
+            if not rule and type(child) in LEAVES:  # no call for it
+                leaves.append(child)
+                shapes.append(None)
+            else:
+                shapes.append(_walk(child, leaves, rule))
+        return ("tuple" if cls is tuple else "list", None, tuple(shapes))
     if cls is dict or cls is OrderedDict or cls is defaultdict:
         keys = tuple(tree) if cls is OrderedDict else _ordered_keys(tree)
         factory = tree.default_factory if cls is defaultdict else None
@@ -252,7 +262,7 @@ def _build(shape: Any, leaves: Any) -> Any:
     if shape is None:
         return next(leaves)
     kind, meta, children = shape
-    parts = [_build(child, leaves) for child in children]
+    parts = [next(leaves) if child is None else _build(child, leaves) for child in children]
     if kind == "tuple":
         return tuple(parts)
     if kind == "list":
@@ -302,8 +312,12 @@ def tree_map(
 
     Raises ShapeError where the structures differ. Semantics: ``jax.tree.map``.
     """
-    if not others and type(tree) in LEAVES:
-        return f(tree)
+    if type(tree) in LEAVES:
+        for other in others:
+            if type(other) not in LEAVES:
+                break
+        else:
+            return f(tree, *others)
     leaves, structure = flatten(tree, is_leaf=is_leaf)
     columns = [leaves]
     for other in others:

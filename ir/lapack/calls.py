@@ -55,24 +55,28 @@ def call(name: str, dtype: Any, *arguments: Any) -> int:
     """
     lapack = library()
     assert lapack is not None
-    integer = np.int64 if lapack.integer_bits == 64 else np.int32
-    info = np.zeros(1, integer)
-    texts = sum(isinstance(argument, str) for argument in arguments)
+    integer = ctypes.c_int64 if lapack.integer_bits == 64 else ctypes.c_int32
+    info = integer(0)
+    texts = 0
+    places: list[Any] = []
     held: list[Any] = []
     for argument in arguments:
-        if argument is ...:
-            held.append(info)
+        if argument is None:
+            places.append(None)
+        elif argument is ...:
+            places.append(ctypes.byref(info))
         elif isinstance(argument, str):
-            held.append(np.frombuffer(argument.encode(), np.uint8))
+            places.append(argument.encode())
+            texts += 1
         elif isinstance(argument, int):
-            held.append(np.array([argument], integer))
-        elif isinstance(argument, float):
-            held.append(np.array([argument], dtype))
+            places.append(ctypes.byref(integer(argument)))
         else:
-            held.append(argument)
-    places = [None if array is None else array.ctypes.data for array in held]
+            if isinstance(argument, float):
+                argument = np.array([argument], dtype)
+                held.append(argument)
+            places.append(argument.ctypes.data)
     _function(_LETTERS[dtype.char] + name, len(places), texts)(*places, *[1] * texts)
-    return int(info[0])
+    return info.value
 
 
 def integers(count: int) -> Array:

@@ -14,6 +14,7 @@ from ..ir.dtypes import INT64
 from ..ir.errors import DTypeError, ShapeError
 from ..ir.types import as_shape, normalize_axes, normalize_axis
 from .indexing.access import getitem
+from .joining import concatenate
 from .manipulation import ravel, swapaxes
 from .memory_order import as_in_memory
 from .operands import (
@@ -24,7 +25,6 @@ from .operands import (
     copied_from,
     reshaped,
     run,
-    sliced,
     with_an_axis,
 )
 
@@ -116,8 +116,9 @@ def _rolled(x: Tensor, shift: int, axis: int) -> Tensor:
     extent = x.shape[axis]
     if extent == 0 or shift % extent == 0:
         return cast(x, x.dtype, copy=True)
-    cut = extent - shift % extent
-    result = run("concat", sliced(x, axis, cut, extent - cut), sliced(x, axis, 0, cut), axis=axis)
+    cut, before = extent - shift % extent, (slice(None),) * axis
+    parts = [getitem(x, (*before, slice(cut, None))), getitem(x, (*before, slice(0, cut)))]
+    result = concatenate(parts, axis)
     return as_in_memory("roll", result, "K", x)
 
 

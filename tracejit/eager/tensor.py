@@ -14,8 +14,10 @@ import numpy as np
 
 from ..ir.dtypes import (
     BOOL,
+    FLOAT64,
     DType,
     as_dtype,
+    default_dtype,
     is_differentiable,
     is_inexact,
 )
@@ -389,11 +391,18 @@ def as_array(value: Any) -> Array:
     """
     if isinstance(value, np.ndarray):
         array = value if type(value) is np.ndarray else np.asarray(value)
+    elif type(value) is float:
+        return np.array(value, default_dtype())
+    elif type(value) is np.float64:
+        return np.asarray(value)
     elif isinstance(value, Tensor):
         return value._concrete("converting to an array", "the tensor itself")
     else:
         array = read_foreign(value) if is_foreign(value) else from_python(value)
-    dtype = as_dtype(array.dtype)
+    dtype = array.dtype
+    if dtype is FLOAT64:
+        return array
+    dtype = as_dtype(dtype)
     if dtype is not array.dtype:  # another type, or the same as an object of its own (after unpickling)
         array = array.view(dtype) if array.dtype == dtype else array.astype(dtype)
     return array

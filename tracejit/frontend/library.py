@@ -14,11 +14,11 @@ from .values import Constant, Group, Place, options
 
 #: Transforms: what they give calls the function that they are given.
 TRANSFORMS: Final = frozenset(
-    ("grad", "value_and_grad", "jit", "vmap", "jacfwd", "jacrev", "hessian", "checkpoint", "custom_vjp",
-     "custom_jvp", "custom_grad")
+    ("grad", "value_and_grad", "elementwise_grad", "jit", "vmap", "jacfwd", "jacrev", "hessian", "checkpoint",
+     "custom_vjp", "custom_jvp", "custom_grad")
 )  # fmt: skip
 #: Those whose results are tensors, whatever the function gives.
-GIVES_TENSORS: Final = frozenset(("grad", "jacfwd", "jacrev", "hessian", "vmap"))
+GIVES_TENSORS: Final = frozenset(("grad", "elementwise_grad", "jacfwd", "jacrev", "hessian", "vmap"))
 #: Functions whose function arguments get tensors, whatever else they are called with.
 CONTROL: Final = frozenset(
     ("scan", "fori_loop", "while_loop", "cond", "switch", "map", "associative_scan", "pure_callback")

@@ -35,8 +35,9 @@ def run_backward(
     the tensors of `boundary` is not looked at: no target is there.
     """
     tensors = create_graph or STATE.tracer is not None
-    for tensor in (*roots, *cotangents):
-        tensors = tensors or isinstance(tensor._data, Value)
+    if not tensors:
+        for tensor in (*roots, *cotangents):
+            tensors = tensors or isinstance(tensor._data, Value)
     walk = _Pass(ENGINES[tensors, create_graph], retain_graph=retain_graph)
     if targets is not None:
         walk.targets, walk.accumulate = {_key(target): target for target in targets}, accumulate
@@ -93,8 +94,9 @@ class _Pass:
         engine, pending, ready, boundary = self.engine, self.pending, self.ready, self.boundary
         free, tracer = not self.retain_graph, STATE.tracer
         order = self._reach(roots)
-        if self.targets is not None and not self._all_useful(self.targets):
-            self.useful = _useful(order, self.targets)
+        targets = self.targets
+        if targets is not None and not self._all_useful(targets):
+            self.useful = _useful(order, targets)
         plain = self.useful is None and tracer is None and STATE.anomaly is None
         for position, root in enumerate(roots):
             cotangent = cotangents[position]
@@ -109,18 +111,21 @@ class _Pass:
                 continue
             parts, ends = None, place in boundary
             if cotangent is not None:
-                if plain and place.hooks is None and not ends:  # what `_visit` comes to
-                    self.node = place
-                    parts = place.pull(engine, cotangent, None)
+                if plain and place.hooks is None:  # what `_visit` comes to
+                    if not ends:
+                        self.node = place
+                        parts = place.pull(engine, cotangent, None)
+                    elif targets is not None:
+                        self._capture(place, cotangent if place.several else (cotangent,))
                 else:
                     parts = self._visit(place, cotangent)
             if ends:
                 continue
-            if tracer is None:
-                self._pass_on(place, parts)
-            else:
+            if tracer is not None:
                 with _at_location_of(tracer):
                     self._pass_on(place, parts)
+            else:
+                self._pass_on(place, parts)
             if free:
                 place.free()
 
@@ -169,13 +174,12 @@ class _Pass:
     def _all_useful(self, targets: dict[Any, Tensor]) -> bool:
         """Whether all that was reached leads to targets: they are the leaves and the inputs of this
         derivative, and there are no others."""
-        if {key[0] for key in targets if type(key) is tuple} != self.boundary:
+        boundary = self.boundary
+        if {key[0] for key in targets if type(key) is tuple} != boundary:
             return False
         for place in self.waiting:
-            if isinstance(place, Tensor):
-                if place not in targets:
-                    return False
-            elif type(place) is InputNode and place not in self.boundary:
+            kind = type(place)
+            if (kind is Tensor and place not in targets) or (kind is InputNode and place not in boundary):
                 return False
         return True
 
@@ -339,6 +343,16 @@ def _useful(order: list[Node], targets: dict[Any, Tensor]) -> set[Node]:
     return useful
 
 
+def ones_like(root: Tensor) -> Tensor:
+    """The cotangent of the sum of the elements of `root`."""
+    data = root._data
+    if STATE.tracer is not None:
+        return TENSOR_OPS.full(value=1.0, shape=data.shape, dtype=data.dtype)  # type: ignore[no-any-return]
+    ones: Any = np.empty(data.shape, data.dtype)
+    ones[...] = 1.0
+    return wrap(ones)
+
+
 def seed(root: Tensor, gradient: Any) -> Tensor:
     """The cotangent to start from: `gradient`, or 1 for a scalar."""
     if gradient is None:
@@ -348,11 +362,7 @@ def seed(root: Tensor, gradient: Any) -> Tensor:
                 f"grad can be implicitly created only for scalar outputs, got shape {root.shape}; reduce it "
                 "first, as in loss.mean().backward(), or pass a gradient of that shape"
             )
-        if STATE.tracer is not None:
-            return TENSOR_OPS.full(value=1.0, shape=data.shape, dtype=data.dtype)  # type: ignore[no-any-return]
-        ones: Any = np.empty(data.shape, data.dtype)
-        ones[...] = 1.0
-        return wrap(ones)
+        return ones_like(root)
     cotangent: Tensor = gradient if isinstance(gradient, Tensor) else wrap(np.asarray(gradient, root.dtype))
     if cotangent.shape != root.shape:
         raise ShapeError(

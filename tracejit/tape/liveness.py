@@ -32,9 +32,10 @@ class InputNode(Node):
 
     def __init__(self, data: Any, tensor: Tensor) -> None:
         self.data = data
-        tracked = requires_outer_grad(tensor)
-        self.parents = (tensor if tensor._node is None else tensor._node,) if tracked else ()
-        self.types = ((tensor.shape, tensor.dtype),) if tracked else ()
+        self.parents = self.types = ()
+        if tensor._requires_grad and requires_outer_grad(tensor):
+            self.parents = (tensor if tensor._node is None else tensor._node,)
+            self.types = ((tensor.shape, tensor.dtype),)
         self.hooks = self.location = self.retired = None
 
     def name(self) -> str:
@@ -101,6 +102,9 @@ def is_live(place: Any) -> bool:
     answer = _answer(root)
     if answer is not None:
         return answer
+    if not root.parents and not STATE.revived:
+        root.witness = DEAD
+        return False
     #: The nodes that have been met, with the node that led there.
     met: dict[Node, Node | None] = {root: None}
     stack = [root]
@@ -148,4 +152,7 @@ def _answer(node: Node) -> bool | None:
 def _is_running(node: InputNode) -> bool:
     """Whether the function of the transform is still running whose input `node` is."""
     time = node.retired
-    return time is None or any(start < time < end for start, end in STATE.revived)
+    if time is None:
+        return True
+    revived = STATE.revived
+    return revived != () and any(start < time < end for start, end in revived)

@@ -18,7 +18,7 @@ from ..ir.errors import DTypeError, GradientError, TracejitError
 from ..ir.registry import OPS
 from ..pytree import flatten, leaf_paths, tree_map
 from ..state import STATE
-from ..tape.backward import run_backward, seed
+from ..tape.backward import ones_like, run_backward
 from ..tape.engine import connected
 from ..tape.liveness import requires_outer_grad, retire, transform_input
 from .functions import transform
@@ -51,27 +51,41 @@ def value_and_grad(
     Raises GradientError unless `fun` returns a floating scalar, DTypeError for arguments that are not
     floating, and for those and results that `holomorphic` does not fit. Semantics: ``jax.value_and_grad``.
     """
+    return value_and_gradient(fun, argnums, has_aux, holomorphic, scalar_result)
+
+
+def value_and_gradient(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int],
+    has_aux: bool,
+    holomorphic: bool,
+    result_of: Callable[[str, Any, bool], Tensor],
+) -> Callable[..., tuple[Any, Any]]:
+    """`value_and_grad`, of the sum of the elements of ``result_of(label, value, holomorphic)``."""
     positions = checked_argnums("grad", argnums)
     single = isinstance(argnums, int)
     label = f"grad of {name_of(fun)}"
 
-    def wrapped(*args: P.args, **kwargs: P.kwargs) -> Any:
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
         trees = chosen_arguments(label, args, positions, argnums)
-        structure = flatten(trees)[1]
+        leaves, structure = flatten(trees)
         if holomorphic:
             check_complex(label, trees)
         with recording():
-            own = OwnInputs(label, trees)
+            own = OwnInputs(label, leaves, trees)
             with own as inputs:
                 outcome = fun(*with_arguments(args, positions, structure.unflatten(inputs)), **kwargs)
             value, aux = split_aux(label, outcome, has_aux=has_aux)
-            value = _scalar(label, value, holomorphic=holomorphic)
+            value = result_of(label, value, holomorphic)
             gradients, again = _gradients(value, aux, own.places)
         if STATE.blocked:  # under no_grad the results are constants, too
             value, aux, gradients = tree_map(_detached, (value, aux, gradients))
         else:
-            value, aux = _released(value), released(aux)
-            gradients = released(gradients) if again else gradients
+            value = released_leaf(value)
+            if has_aux:
+                aux = released(aux)
+            if again:
+                gradients = released(gradients)
         result = structure.unflatten(gradients)
         gradient = result[0] if single else tuple(result)
         return ((value, aux) if has_aux else value), gradient
@@ -140,9 +154,10 @@ def check_complex(label: str, trees: Any, what: str = "inputs") -> None:
 
 def check_real(label: str, trees: Any, what: str, instead: str) -> None:
     """Raise DTypeError where a leaf of `trees` is complex and no holomorphic derivative was asked for."""
-    for leaf, path in zip(flatten(trees)[0], leaf_paths(trees), strict=True):
+    for position, leaf in enumerate(flatten(trees)[0]):
         dtype = leaf.dtype if isinstance(leaf, Tensor) else as_array(leaf).dtype
         if is_complex(dtype):
+            path = leaf_paths(trees)[position]
             raise DTypeError(
                 f"{label}: {what} must be real, got dtype {dtype.name} at {path or 'the root'}; pass "
                 f"holomorphic=True for a holomorphic function, and use {instead} for others"
@@ -164,7 +179,7 @@ def chosen_arguments(
     for position in positions:
         if not -len(args) <= position < len(args):
             raise TracejitError(f"{label}: argnums {position}, but it was called with {len(args)} arguments")
-    if len({position % len(args) for position in positions}) < len(positions):
+    if len(positions) > 1 and len({position % len(args) for position in positions}) < len(positions):
         raise TracejitError(f"{label}: argnums {argnums} names an argument twice")
     return [args[position] for position in positions]
 
@@ -180,6 +195,8 @@ def with_arguments(args: tuple[Any, ...], positions: tuple[int, ...], chosen: Se
 class recording:
     """Context manager: the tape records, whatever the user had switched."""
 
+    __slots__ = ("_outer",)
+
     def __enter__(self) -> None:
         self._outer = STATE.recording, STATE.blocked
         STATE.recording, STATE.blocked = True, False
@@ -191,6 +208,8 @@ class recording:
 class differentiating:
     """Context manager: the transform `label` runs its function in this thread, whose tensors warn where a
     gradient is lost."""
+
+    __slots__ = ("_label", "_outer")
 
     def __init__(self, label: str) -> None:
         self._label = label
@@ -204,15 +223,18 @@ class differentiating:
 
 
 class OwnInputs:
-    """Context manager: the transform `label` runs its function, on its own tensor for each leaf of `trees`.
+    """Context manager: the transform `label` runs its function, on its own tensor for each of the `leaves` of
+    `trees`.
 
     The function may write them in place: the gradient follows, and the caller's arrays stay as they are.
     `places` are the same tensors as they came in. Raises DTypeError for leaves that are not floating.
     """
 
-    def __init__(self, label: str, trees: Any) -> None:
+    __slots__ = ("_running", "places")
+
+    def __init__(self, label: str, leaves: Sequence[Any], trees: Any) -> None:
         self._running = differentiating(label)
-        self.places = own_inputs(label, trees)
+        self.places = own_inputs(label, leaves, trees)
 
     def __enter__(self) -> list[Tensor]:
         self._running.__enter__()
@@ -223,18 +245,19 @@ class OwnInputs:
         retire(self.places)
 
 
-def own_inputs(label: str, trees: Any) -> list[Tensor]:
+def own_inputs(label: str, leaves: Sequence[Any], trees: Any) -> list[Tensor]:
     """The tensors of `OwnInputs`, connected to what computed them where an outer derivative follows it."""
     inputs = []
-    for leaf, path in zip(flatten(trees)[0], leaf_paths(trees), strict=True):
+    tracer = STATE.tracer
+    for position, leaf in enumerate(leaves):
         tensor = leaf if isinstance(leaf, Tensor) else wrap(as_array(leaf))
-        if not is_differentiable(tensor.dtype):
+        if not is_differentiable(tensor._data.dtype):
             raise DTypeError(
-                f"{label}: only floating inputs can be differentiated, got {tensor.type} at argument {path}"
+                f"{label}: only floating inputs can be differentiated, got {tensor.type} at argument "
+                f"{leaf_paths(trees)[position]}"
             )
         # under a trace the user's tensor is the capture, not ours
-        data = tensor._data if STATE.tracer is None else STATE.tracer.lift(tensor)
-        inputs.append(transform_input(data, tensor))
+        inputs.append(transform_input(tensor._data if tracer is None else tracer.lift(tensor), tensor))
     return inputs
 
 
@@ -250,10 +273,11 @@ def split_aux(label: str, outcome: Any, *, has_aux: bool) -> tuple[Any, Any]:
 def released(tree: Any) -> Any:
     """`tree` without the graph that this transform recorded, except where an outer derivative follows it.
     Under a trace the trace still knows how it was computed, so that a gradient of the trace passes."""
-    return tree_map(_released, tree)
+    return tree_map(released_leaf, tree)
 
 
-def _released(leaf: Any) -> Any:
+def released_leaf(leaf: Any) -> Any:
+    """`released` of a tensor, and other leaves as they are."""
     if not isinstance(leaf, Tensor) or requires_outer_grad(leaf):
         return leaf
     return wrap(leaf._data) if leaf.is_traced else leaf.detach()
@@ -262,12 +286,15 @@ def _released(leaf: Any) -> Any:
 # -- steps of value_and_grad ----------------------------------------------------------------------
 
 
-def _scalar(label: str, outcome: Any, *, holomorphic: bool = False) -> Tensor:
-    if isinstance(outcome, (int, float, complex, np.ndarray, np.generic)):
+def scalar_result(label: str, outcome: Any, holomorphic: bool = False) -> Tensor:
+    """What the function returned, as a floating tensor of rank 0. Raises GradientError for anything else."""
+    if type(outcome) is not Tensor and isinstance(outcome, (int, float, complex, np.ndarray, np.generic)):
         outcome = wrap(as_array(outcome))
-    if isinstance(outcome, Tensor) and outcome.shape == ():
+    if isinstance(outcome, Tensor) and outcome._data.shape == ():
         if holomorphic:
             check_complex(label, outcome, "results")
+            return outcome
+        if is_real_floating(outcome._data.dtype):
             return outcome
         check_real(label, outcome, "the result", "tj.vjp")
     if not isinstance(outcome, Tensor) or outcome.shape != () or not is_real_floating(outcome.dtype):
@@ -279,12 +306,15 @@ def _scalar(label: str, outcome: Any, *, holomorphic: bool = False) -> Tensor:
 def _gradients(value: Tensor, aux: Any, inputs: list[Tensor]) -> tuple[list[Tensor], bool]:
     """The gradients of `value`, and whether they are recorded, as an outer derivative follows it."""
     again = requires_outer_grad(value)
-    kept = again or any(isinstance(leaf, Tensor) and requires_outer_grad(leaf) for leaf in flatten(aux)[0])
+    kept = again or (
+        aux is not None
+        and any(isinstance(leaf, Tensor) and requires_outer_grad(leaf) for leaf in flatten(aux)[0])
+    )
     gradients: list[Tensor | None] = [None] * len(inputs)
     if value._requires_grad:
         gradients = run_backward(
             [value],
-            [seed(value, None)],
+            [ones_like(value)],
             retain_graph=kept,
             create_graph=again,
             targets=inputs,

@@ -13,11 +13,20 @@ from typing import Any, ParamSpec
 from ..array.diagonals import eye
 from ..array.operands import as_tensor, reshaped, sliced
 from ..eager.tensor import Tensor
-from ..ir.dtypes import is_differentiable
+from ..ir.dtypes import is_differentiable, is_real_floating
 from ..ir.errors import DTypeError
 from ..pytree import flatten, leaf_paths
 from .functions import transform
-from .grad import check_complex, check_real, checked_argnums, chosen_arguments, grad, name_of, with_arguments
+from .grad import (
+    check_complex,
+    check_real,
+    checked_argnums,
+    chosen_arguments,
+    name_of,
+    scalar_result,
+    value_and_gradient,
+    with_arguments,
+)
 from .vjp_jvp import linearize, vjp
 from .vmap import vmap
 
@@ -196,6 +205,7 @@ def jacobian(fun: Callable[P, Any], argnum: int = 0) -> Callable[P, Any]:
     return jacrev(fun, argnum)
 
 
+@transform
 def elementwise_grad(fun: Callable[P, Any], argnum: int = 0) -> Callable[P, Any]:
     """A function that returns the gradient of the sum of the elements that `fun` returns.
 
@@ -210,14 +220,15 @@ def elementwise_grad(fun: Callable[P, Any], argnum: int = 0) -> Callable[P, Any]
     autograd.
     """
 
-    return grad(_summed(fun), argnum)
+    both = value_and_gradient(fun, argnum, False, False, _elements)
+
+    def gradient(*args: P.args, **kwargs: P.kwargs) -> Any:
+        return both(*args, **kwargs)[1]
+
+    return gradient
 
 
-@transform
-def _summed(fun: Callable[P, Any]) -> Callable[P, Any]:
-    """`fun`, whose elements are added up."""
-
-    def total(*args: P.args, **kwargs: P.kwargs) -> Any:
-        return as_tensor(fun(*args, **kwargs)).sum()
-
-    return total
+def _elements(label: str, outcome: Any, holomorphic: bool) -> Tensor:
+    """What the function returned as a floating tensor; messages about others are those of `grad`."""
+    value = as_tensor(outcome)
+    return value if is_real_floating(value.dtype) else scalar_result(label, value.sum(), holomorphic)

@@ -19,7 +19,7 @@ from ..ir.errors import DTypeError, GradientError, ShapeError, TracejitError
 from ..pytree import TreeDef, flatten, leaf_paths
 from ..tape.backward import run_backward
 from ..tape.liveness import requires_outer_grad, retire, transform_input
-from .grad import OwnInputs, grad, name_of, own_inputs, recording, released, split_aux
+from .grad import OwnInputs, grad, name_of, own_inputs, recording, released, released_leaf, split_aux
 
 R = TypeVar("R")
 
@@ -63,7 +63,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         again = run.tracked or any(map(requires_outer_grad, seeds))
         with recording():
             products = run.pulled(seeds, again=again)
-        return run.primals.unflatten(released(products))
+        return run.primals.unflatten(map(released_leaf, products))
 
     value = run.result()
     return (value, pullback, run.aux) if has_aux else (value, pullback)
@@ -142,7 +142,7 @@ def hvp(fun: Callable[..., Any], primals: Any, tangents: Any) -> Any:
     label = f"hvp of {name_of(fun)}"
     _check_sequences(label, primals, tangents)
     leaves, structure = flatten(tuple(primals))
-    like = own_inputs(label, tuple(primals))
+    like = own_inputs(label, leaves, tuple(primals))
     directions = fitted(label, "tangent", tuple(tangents), structure, like)
     slope = grad(fun, tuple(range(len(primals))))
     product = vjp(slope, *structure.unflatten(leaves))[1](structure.unflatten(directions))
@@ -157,24 +157,22 @@ class _Recorded:
 
     def __init__(self, label: str, fun: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> None:
         self.label = label
-        self.primals: TreeDef = flatten(primals)[1]
+        leaves, self.primals = flatten(primals)
         with recording():
-            own = OwnInputs(label, primals)
+            own = OwnInputs(label, leaves, primals)
             with own as inputs:
                 outcome = fun(*self.primals.unflatten(inputs))
             self.inputs = own.places
             value, aux = split_aux(label, outcome, has_aux=has_aux)
-        leaves, self.structure = flatten(value)
-        self.outputs = [
-            _output(label, path, leaf) for path, leaf in zip(leaf_paths(value), leaves, strict=True)
-        ]
+        results, self.structure = flatten(value)
+        self.outputs = [_output(label, value, position, leaf) for position, leaf in enumerate(results)]
         #: Whether an outer gradient follows the results.
         self.tracked = any(map(requires_outer_grad, self.outputs))
-        self.aux = released(aux)
+        self.aux = released(aux) if has_aux else None
 
     def result(self) -> Any:
         """What the function returned."""
-        return self.structure.unflatten(released(self.outputs))
+        return self.structure.unflatten(map(released_leaf, self.outputs))
 
     def pulled(self, cotangents: Sequence[Tensor], *, again: bool) -> list[Tensor]:
         """The cotangents of the inputs, for those of the outputs; recorded where `again`."""
@@ -224,7 +222,7 @@ class _Linear(_Recorded):
                 _tangent_zeros(output) if by_output.get(i) is None else by_output[i]
                 for i, output in enumerate(self.outputs)
             ]
-        return self.structure.unflatten(released(results))
+        return self.structure.unflatten(map(released_leaf, results))
 
     @property
     def primals_count(self) -> int:
@@ -254,11 +252,12 @@ def _gradients(
     )
 
 
-def _output(label: str, path: str, leaf: Any) -> Tensor:
+def _output(label: str, value: Any, position: int, leaf: Any) -> Tensor:
+    """The leaf of `value` at `position` as a tensor."""
     if not isinstance(leaf, _NUMBERS):
         raise GradientError(
-            f"{label}: result {path or 'value'} has type {type(leaf).__name__}; expected tensors, arrays and "
-            "numbers. Return other things with has_aux=True"
+            f"{label}: result {leaf_paths(value)[position] or 'value'} has type {type(leaf).__name__}; "
+            "expected tensors, arrays and numbers. Return other things with has_aux=True"
         )
     return as_tensor(leaf)
 
@@ -298,14 +297,16 @@ def fitted(label: str, what: str, tree: Any, structure: TreeDef, like: Sequence[
     if theirs != structure:
         raise ShapeError(f"{label}: the {what} must have the structure {structure}, got {theirs}")
     tensors = []
-    for path, leaf, expected in zip(leaf_paths(tree), leaves, like, strict=True):
+    for position, (leaf, expected) in enumerate(zip(leaves, like, strict=True)):
         if not isinstance(leaf, _NUMBERS):
-            raise DTypeError(f"{label}: the {what} at {path or 'the root'} has type {type(leaf).__name__}")
+            path = leaf_paths(tree)[position] or "the root"
+            raise DTypeError(f"{label}: the {what} at {path} has type {type(leaf).__name__}")
         tensor = as_tensor(leaf)
-        if tensor.shape != expected.shape:
+        if tensor._data.shape != expected._data.shape:
+            path = leaf_paths(tree)[position] or "the root"
             raise ShapeError(
-                f"{label}: the {what} at {path or 'the root'} has shape {tensor.shape}, expected "
-                f"{expected.shape}"
+                f"{label}: the {what} at {path} has shape {tensor.shape}, expected {expected.shape}"
             )
-        tensors.append(cast(tensor, expected.dtype))
+        dtype = expected._data.dtype
+        tensors.append(tensor if tensor._data.dtype is dtype else cast(tensor, dtype))
     return tensors

@@ -55,9 +55,7 @@ def _eval(
     if a.shape[-1] ** 2 > _AT_ONCE and calls.has(a.dtype, "trsm"):
         solved = calls.triangular_solve(stack_of(a), stack_of(b), lower, transpose, conjugate, unit_diagonal)
         return solved.reshape(b.shape)
-    triangle = np.tril(a) if lower else np.triu(a)
-    if conjugate:
-        triangle = np.conj(triangle)
+    triangle = np.conj(a) if conjugate else a  # of which the other elements are not read
     if transpose:
         triangle, lower = np.swapaxes(triangle, -1, -2), not lower
     x = np.array(b)

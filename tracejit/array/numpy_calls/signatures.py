@@ -36,7 +36,7 @@ _BY_PLACE: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIO
 class ArgumentMap:
     """How the arguments of NumPy's `function` become those of `own`."""
 
-    __slots__ = ("agreeing", "by_place", "defaults", "label", "order", "ours", "own", "variadic")
+    __slots__ = ("agreeing", "alike", "by_place", "defaults", "label", "order", "ours", "own", "variadic")
 
     def __init__(self, function: Callable[..., Any], own: Callable[..., Any]) -> None:
         theirs = list(inspect.signature(function).parameters.values())
@@ -48,6 +48,8 @@ class ArgumentMap:
         #: parameters of the same meaning, by NumPy's name; the first `by_place` by their place
         self.agreeing: dict[str, str] = {}
         self.by_place = 0
+        #: those that our function takes by that name, where it takes no number of them
+        self.alike: frozenset[str] = frozenset()
         names = [parameter.name for parameter in self.ours.values() if parameter.kind in _BY_PLACE]
         kinds = [parameter.kind for parameter in theirs]
         self.variadic = inspect.Parameter.VAR_POSITIONAL in kinds
@@ -70,11 +72,22 @@ class ArgumentMap:
                 self.agreeing[name] = names[place]
             if place == self.by_place and place < len(names) and self.agreeing.get(name) == names[place]:
                 self.by_place += 1
+        self.alike = frozenset(
+            name
+            for name, same in self.agreeing.items()
+            if name == same and self.ours[name].kind is not inspect.Parameter.POSITIONAL_ONLY
+        )
 
     def __call__(self, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """``own`` of the arguments `args` and `options` of NumPy's function."""
         if (self.variadic or len(args) <= self.by_place) and not options:
             return self.own(*args)
+        if len(args) <= self.by_place and options.keys() <= self.alike:
+            for value in options.values():
+                if value is np._NoValue:
+                    break
+            else:
+                return self.own(*args, **options)
         if self.variadic:
             return self._called(args, dict(options))
         if len(args) > len(self.order):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...eager.tensor import Tensor
-from ...pytree import flatten, tree_map
+from ...pytree import LEAVES, flatten, tree_map
 from ...state import STATE
 
 
@@ -27,7 +27,7 @@ def holds_tensors(tree: Any) -> bool:
     kind = type(tree)
     if kind is Tensor:
         return True
-    if kind is np.ndarray or kind is float:
+    if kind is np.ndarray or kind is float or kind is np.float64:
         return False
     return any(isinstance(leaf, Tensor) for leaf in flatten(tree)[0])
 
@@ -42,7 +42,11 @@ def plain(leaf: Any) -> Any:
 
 def as_arrays(tree: Any) -> Any:
     """`tree`, with the tensors in it that nothing follows as arrays."""
-    return plain(tree) if isinstance(tree, Tensor) else tree_map(plain, tree)
+    if type(tree) in LEAVES:
+        return plain(tree)
+    if type(tree) is tuple or type(tree) is list:
+        return type(tree)([plain(part) if type(part) in LEAVES else as_arrays(part) for part in tree])
+    return tree_map(plain, tree)
 
 
 def values_of(tree: Any) -> Any:

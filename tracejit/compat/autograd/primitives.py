@@ -14,26 +14,17 @@ from typing import Any
 import numpy as np
 
 from ...autograd import checkpoint as _checkpoint
-from ...eager.tensor import Tensor, as_array
+from ...eager.tensor import Tensor
 from ...ir.errors import ArgumentError, GradientError
-from ...pytree import flatten, tree_map
+from ...pytree import LEAVES, flatten, tree_map
 from ...state import STATE
 from ...transforms.custom.jvp import custom_jvp
 from ...transforms.custom.rule import DerivativeRule
 from ...transforms.custom.vjp import apply_rule
 from .arrays import as_arrays, is_followed, values_of
+from .primitive_nodes import Rules, of_dtypes, recorded, takes, values_at
 
 Maker = Callable[..., Any]
-
-
-class Rules:
-    """The derivatives of a primitive, as the definitions for several arguments at once have them."""
-
-    def __init__(self) -> None:
-        #: ``vjps(argnums, ans, args, kwargs)`` gives a function from the cotangent to products.
-        self.vjps: Maker | None = None
-        #: ``jvps(argnums, tangents, ans, args, kwargs)`` gives the tangent of the result.
-        self.jvps: Maker | None = None
 
 
 def primitive(fun: Callable[..., Any]) -> Callable[..., Any]:
@@ -67,6 +58,12 @@ def primitive(fun: Callable[..., Any]) -> Callable[..., Any]:
         if rules.vjps is None and rules.jvps is not None:
             return _by_tangents(call, fun, rules.jvps, followed, args, kwargs)
         rule = _Call(call, fun, rules, followed, args, kwargs)
+        if takes(args, followed):
+            values = values_at(args, followed)
+            rule.first = fun(*values, **kwargs)
+            result = recorded(_name_of(fun), rules, followed, args, values, kwargs, rule.first)
+            if result is not None:
+                return result
         return apply_rule(rule, tuple([args[position] for position in followed]))
 
     call.rules = rules  # type: ignore[attr-defined]
@@ -257,9 +254,12 @@ def _name_of(fun: Any) -> str:
 
 
 def _is_followed(argument: Any) -> bool:
-    if type(argument) is np.ndarray or type(argument) is float:
-        return False
-    return any(isinstance(leaf, Tensor) and is_followed(leaf) for leaf in flatten(argument)[0])
+    kind = type(argument)
+    if kind is Tensor:
+        return is_followed(argument)
+    return kind not in LEAVES and any(
+        isinstance(leaf, Tensor) and is_followed(leaf) for leaf in flatten(argument)[0]
+    )
 
 
 class _Call(DerivativeRule):
@@ -276,8 +276,16 @@ class _Call(DerivativeRule):
     ) -> None:
         self.call, self.fun, self.rules, self.followed = call, fun, rules, followed
         self.args, self.kwargs = args, kwargs
-        self.name = _name_of(fun)
-        self.gradients_by = f"the rules of the primitive {self.name}"
+        #: What the first call of `fun` gave, where it has been called.
+        self.first: Any = None
+
+    @property
+    def name(self) -> str:  # type: ignore[override]  # which need not be written
+        return _name_of(self.fun)
+
+    @property
+    def gradients_by(self) -> str:  # type: ignore[override]
+        return f"the rules of the primitive {self.name}"
 
     @property
     def key(self) -> Any:
@@ -290,10 +298,15 @@ class _Call(DerivativeRule):
         return full
 
     def primal(self, args: tuple[Any, ...]) -> Any:
+        if self.first is not None:
+            first, self.first = self.first, None
+            return first
         return self.fun(*as_arrays(self._full(args)), **self.kwargs)
 
     def forward(self, args: tuple[Any, ...]) -> tuple[Any, Any]:
-        if any(isinstance(leaf, Tensor) and leaf._requires_grad for leaf in flatten(args)[0]):
+        if STATE.recording and any(
+            isinstance(leaf, Tensor) and leaf._requires_grad for leaf in flatten(args)[0]
+        ):
             output = self.call(*self._full(args), **self.kwargs)  # for a derivative of the rules themselves
         else:
             output = self.primal(args)
@@ -306,21 +319,7 @@ class _Call(DerivativeRule):
         if not STATE.recording:
             output, args, cotangents = as_arrays((output, args, cotangents))
         products = self.rules.vjps(self.followed, output, tuple(self._full(args)), self.kwargs)(cotangents)
-        return [_of_dtypes(product, argument) for product, argument in zip(products, args, strict=True)]
-
-
-def _of_dtypes(product: Any, argument: Any) -> Any:
-    """The gradient of `argument`, in its dtypes: what rules compute in float64 is rounded."""
-    if product is None:
-        return None
-    return tree_map(_of_dtype, product, argument)
-
-
-def _of_dtype(product: Any, argument: Any) -> Any:
-    dtype = argument.dtype if hasattr(argument, "dtype") else as_array(argument).dtype
-    if isinstance(product, Tensor):
-        return product if product.dtype == dtype else product.astype(dtype)
-    return np.asarray(product, dtype)
+        return [of_dtypes(product, argument) for product, argument in zip(products, args, strict=True)]
 
 
 def _by_tangents(

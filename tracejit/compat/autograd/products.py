@@ -10,8 +10,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ...array.contraction import tensordot
-from ...array.operands import as_tensor, cast, filled
+from ...array.operands import as_tensor, filled
 from ...array.reductions import sum as total
 from ...eager.tensor import Tensor
 from ...pytree import tree_map
@@ -28,15 +30,18 @@ def _value_given(value: Any, *arguments: Any) -> Any:
 
 
 def _fitting(vector: Any, like: Any) -> Any:
-    """A cotangent or tangent `vector` in the shapes and dtypes of `like`, numbers spread over arrays."""
+    """A cotangent or tangent `vector` in the shapes of `like`, numbers spread over arrays."""
     return tree_map(_fitting_leaf, vector, like)
 
 
 def _fitting_leaf(vector: Any, like: Any) -> Any:
-    target, tensor = as_tensor(like), as_tensor(vector)
-    if tensor.shape != target.shape and tensor.size == 1:
-        tensor = tensor.reshape(()) + filled(0, target.shape, target.dtype)
-    return cast(tensor, target.dtype)
+    shape = np.shape(like) if type(like) is not Tensor else like.shape
+    if type(vector) in (np.ndarray, Tensor) and vector.shape == shape:
+        return vector
+    tensor = as_tensor(vector)
+    if tensor.shape == shape or tensor.size != 1:
+        return tensor
+    return tensor.reshape(()) + filled(0, shape, tensor.dtype)
 
 
 def make_vjp(fun: Callable[..., Any], argnum: ArgumentNumbers = 0) -> Callable[..., Any]:

@@ -12,7 +12,7 @@ from ...ir.dtypes import DType, is_differentiable
 from ...ir.errors import DTypeError, GradientError, ShapeError
 from ...ir.records import record
 from ...ir.types import Shape
-from ...pytree import TreeDef, flatten
+from ...pytree import LEAVES, TreeDef, flatten
 from ...state import STATE
 from ...tape.engine import TENSOR_OPS
 
@@ -53,6 +53,9 @@ def checked_gradients(
         )
     gradients: list[Any] = []
     for position, (shape, gradient) in enumerate(zip(arguments, returned, strict=True)):
+        if shape is None and (gradient is None or type(gradient) in LEAVES):
+            gradients.append(gradient)
+            continue
         parts, theirs = flatten(gradient)
         where = f"{source} returned for argument {position}"
         gradients.extend(_fitted(shape, theirs.shape, iter(parts), where))

@@ -81,7 +81,7 @@ def closed_over(name: str) -> str:
 def refuse_closed_over(name: str, *trees: Any) -> None:
     """Raise GradientError where a result depends on a tensor that the function closes over."""
     for leaf in flatten(trees)[0]:
-        if isinstance(leaf, Tensor) and leaf._requires_grad:
+        if type(leaf) is Tensor and leaf._requires_grad:
             raise GradientError(closed_over(name))
 
 
@@ -104,8 +104,8 @@ def call_on_tape(rule: DerivativeRule, leaves: Sequence[Any], structure: TreeDef
         result = wrap(tensor._data)
         if STATE.tracer is None:
             result._version = memory_of(tensor)
+            chain = chain_of(tensor)
             for leaf, alias in zip(leaves, plain, strict=True):
-                chain = chain_of(tensor)
                 if alias is tensor or (chain is not None and chain[0] is alias):
                     share(leaf, result, UNRECORDED)
                     break

@@ -9,7 +9,7 @@ import abc
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Final, Generic, ParamSpec, TypeVar
 
 from ...eager.tensor import Tensor
 from ...ir.dtypes import is_differentiable
@@ -35,6 +35,9 @@ def apply_rule(rule: DerivativeRule, args: tuple[Any, ...]) -> Any:
     if STATE.recording:
         refuse_closed_over(rule.name, output)
     return output
+
+
+_WITH_PLACE: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def name_of(fn: Any) -> str:
@@ -100,7 +103,18 @@ class CustomFunction(abc.ABC, Generic[P, R]):
         check_leaves(f"{self.kind} of {name}", split.differentiated, "name others in nondiff_argnums")
         return split
 
+    @functools.cached_property
+    def _arity(self) -> int:
+        """How many arguments the function takes where they all have places, else -1."""
+        try:
+            kinds = [parameter.kind for parameter in inspect.signature(self.fun).parameters.values()]
+        except ValueError:  # a builtin
+            return -1
+        return len(kinds) if all(kind in _WITH_PLACE for kind in kinds) else -1
+
     def _positional(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        if not kwargs and len(args) == self._arity:
+            return args
         try:
             bound = inspect.signature(self.fun).bind(*args, **kwargs)
         except ValueError:  # builtins without a signature
