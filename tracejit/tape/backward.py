@@ -39,8 +39,9 @@ def run_backward(
         for tensor in (*roots, *cotangents):
             tensors = tensors or isinstance(tensor._data, Value)
     walk = _Pass(ENGINES[tensors, create_graph], retain_graph=retain_graph)
+    keys = [] if targets is None else list(map(_key, targets))
     if targets is not None:
-        walk.targets, walk.accumulate = {_key(target): target for target in targets}, accumulate
+        walk.targets, walk.accumulate = dict(zip(keys, targets, strict=True)), accumulate
     if boundary:
         walk.boundary = {tensor._node.node for tensor in boundary if tensor._node is not None}
     outer, STATE.recording = STATE.recording, create_graph
@@ -50,7 +51,7 @@ def run_backward(
             walk.run(roots, cotangents)
     finally:
         STATE.recording, STATE.walk = outer, around
-    return [] if targets is None else [walk.gradients.get(_key(target)) for target in targets]
+    return [walk.gradients.get(key) for key in keys]
 
 
 def _key(tensor: Tensor) -> Any:

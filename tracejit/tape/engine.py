@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..eager.dispatch import apply
+from ..eager.dispatch import LEAN, apply
 from ..eager.native_ops import kernel_on_arrays, when_changed
 from ..eager.tensor import Tensor, wrap
 from ..ir.errors import GradientError, TraceError
@@ -75,6 +75,14 @@ class TensorOps(OpNamespace):
 
     def apply(self, op: Op, operands: tuple[Any, ...], attrs: Attrs) -> Any:
         return apply(op, operands, attrs)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        op = OPS.get(name)
+        lean = None if op is None else LEAN.get(op)
+        if lean is None:
+            return super().__getattr__(name)
+        setattr(self, name, lean)
+        return lean
 
 
 NUMPY_OPS = _NumpyOps()

@@ -68,13 +68,15 @@ def value_and_gradient(
 
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         trees = chosen_arguments(label, args, positions, argnums)
-        leaves, structure = flatten(trees)
+        leaves, structure = flatten(trees[0] if single else trees)
         if holomorphic:
             check_complex(label, trees)
         with recording():
             own = OwnInputs(label, leaves, trees)
             with own as inputs:
-                outcome = fun(*with_arguments(args, positions, structure.unflatten(inputs)), **kwargs)
+                own_trees = structure.unflatten(inputs)
+                full = with_arguments(args, positions, (own_trees,) if single else own_trees)
+                outcome = fun(*full, **kwargs)
             value, aux = split_aux(label, outcome, has_aux=has_aux)
             value = result_of(label, value, holomorphic)
             gradients, again = _gradients(value, aux, own.places)
@@ -86,8 +88,9 @@ def value_and_gradient(
                 aux = released(aux)
             if again:
                 gradients = released(gradients)
-        result = structure.unflatten(gradients)
-        gradient = result[0] if single else tuple(result)
+        gradient = structure.unflatten(gradients)
+        if not single:
+            gradient = tuple(gradient)
         return ((value, aux) if has_aux else value), gradient
 
     return wrapped

@@ -63,7 +63,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         again = run.tracked or any(map(requires_outer_grad, seeds))
         with recording():
             products = run.pulled(seeds, again=again)
-        return run.primals.unflatten(map(released_leaf, products))
+        return run.primals.unflatten(map(released_leaf, products) if again else products)
 
     value = run.result()
     return (value, pullback, run.aux) if has_aux else (value, pullback)
@@ -239,12 +239,14 @@ def _gradients(
 ) -> list[Tensor | None]:
     """The gradients of `roots` by `targets`, which are not behind `boundary`, the graph kept; None where
     there is no path."""
-    pairs = [(root, ct) for root, ct in zip(roots, cotangents, strict=True) if root._requires_grad]
-    if not pairs:
+    if not all(root._requires_grad for root in roots):
+        pairs = [(root, ct) for root, ct in zip(roots, cotangents, strict=True) if root._requires_grad]
+        roots, cotangents = [root for root, _ in pairs], [ct for _, ct in pairs]
+    if not roots:
         return [None] * len(targets)
     return run_backward(
-        [root for root, _ in pairs],
-        [ct for _, ct in pairs],
+        roots,
+        cotangents,
         retain_graph=True,
         create_graph=again,
         targets=targets,
@@ -293,6 +295,10 @@ def fitted(label: str, what: str, tree: Any, structure: TreeDef, like: Sequence[
 
     Raises ShapeError where structure or shapes differ, DTypeError for what is not a number.
     """
+    if type(tree) is Tensor and structure.is_leaf:
+        data, expected_data = tree._data, like[0]._data
+        if data.shape == expected_data.shape and data.dtype is expected_data.dtype:
+            return [tree]
     leaves, theirs = flatten(tree)
     if theirs != structure:
         raise ShapeError(f"{label}: the {what} must have the structure {structure}, got {theirs}")

@@ -15,9 +15,10 @@ from ...eager.tensor import Tensor
 from ...ir.dtypes import is_complex
 from ...ir.errors import ArgumentError
 from ...pytree import flatten
+from ...transforms.grad import scalar_result, value_and_gradient
 from ...transforms.grad import value_and_grad as _value_and_gradient
 from ...transforms.jacobians import elementwise_grad as _elementwise_gradient
-from .arguments import ArgumentNumbers, checked_argnum, chosen, scalar_of
+from .arguments import ArgumentNumbers, checked_argnum, chosen
 from .arrays import as_arrays, as_given, holds_tensors
 
 
@@ -37,13 +38,17 @@ def grad(fun: Callable[..., Any], argnum: ArgumentNumbers = 0) -> Callable[..., 
     ``autograd.grad``.
     """
     number = checked_argnum("grad", argnum)
-    both = _value_and_gradient(scalar_of(fun), number)
+    both = value_and_gradient(fun, number, False, False, _one_element)
 
     @functools.wraps(fun)
     def gradient(*args: Any, **kwargs: Any) -> Any:
         return as_given(both(*args, **kwargs)[1], chosen(number, args))
 
     return gradient
+
+
+def _one_element(label: str, value: Any, holomorphic: bool) -> Tensor:
+    return scalar_result(label, scalar(value), holomorphic)
 
 
 def value_and_grad(fun: Callable[..., Any], argnum: ArgumentNumbers = 0) -> Callable[..., Any]:

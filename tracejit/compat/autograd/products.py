@@ -35,11 +35,11 @@ def _fitting(vector: Any, like: Any) -> Any:
 
 
 def _fitting_leaf(vector: Any, like: Any) -> Any:
-    shape = np.shape(like) if type(like) is not Tensor else like.shape
+    shape = like._data.shape if type(like) is Tensor else np.shape(like)
     if type(vector) in (np.ndarray, Tensor) and vector.shape == shape:
         return vector
     tensor = as_tensor(vector)
-    if tensor.shape == shape or tensor.size != 1:
+    if tensor._data.shape == shape or tensor.size != 1:
         return tensor
     return tensor.reshape(()) + filled(0, shape, tensor.dtype)
 
