@@ -28,6 +28,7 @@ from ..tape.liveness import Instant, as_at
 from ..tape.recording import memory_of, versions_of
 from ..tape.saved import Packed, unpacked
 from ..tracing.regions import RegionTracer, apply_with_regions, trace_region
+from ..tracing.tracer import not_tracing
 from .graph import saved_tensors_hooks
 from .modes import enable_grad, untaped
 
@@ -156,12 +157,11 @@ class _Run:
         args, kwargs = self.structure.unflatten(leaves)
         random, DEFAULT.state = DEFAULT.state, self.random
         # a pass that is traced, as the pullback that jacrev maps, asks for values of a run that was not
-        tracer, STATE.tracer = STATE.tracer, None
         try:
-            with enable_grad(), as_at(self.moment), saved_tensors_hooks(collect, lambda tensor: tensor):
-                self.fn(*args, **kwargs)
+            with not_tracing(), enable_grad(), as_at(self.moment):
+                with saved_tensors_hooks(collect, lambda tensor: tensor):
+                    self.fn(*args, **kwargs)
         finally:
-            STATE.tracer = tracer
             DEFAULT.state = random
         # a gradient inside the function asks before the first run has saved all
         if len(values) != self.saved and not (self.running and len(values) > self.saved):

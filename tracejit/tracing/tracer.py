@@ -293,6 +293,18 @@ class tracing:
         bypass_while_tracing(self._outer is not None)
 
 
+class not_tracing:
+    """Context manager: operations of this thread run at once, whatever is traced around."""
+
+    def __enter__(self) -> None:
+        self._outer, STATE.tracer = STATE.tracer, None
+        bypass_while_tracing(False)
+
+    def __exit__(self, *exc: object) -> None:
+        bypass_while_tracing(self._outer is not None)  # which traces inside have ended
+        STATE.tracer = self._outer
+
+
 def is_weak(value: Any) -> bool:
     """Whether `value` is a Python number."""
     return type(value) in NUMBERS

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.eager.native_ops import load
 from tracejit.generator import DEFAULT
 from tracejit.ir.passes import OPTIMIZE, run_passes
 from tracejit.state import STATE
@@ -427,3 +428,20 @@ def test_it_decorates():
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'x'"):
         f()
     assert tj.checkpoint(lambda: 3.0) == 3.0  # which needs none is called
+
+
+def test_a_second_run_with_traces_of_its_own_inside_a_trace():
+    if problem := load():
+        pytest.skip(problem)
+    shift = tj.tensor([1.0, 2.0])
+    x = tj.tensor([0.5, 0.7], requires_grad=True)
+    y = tj.checkpoint(lambda x: tj.vmap(lambda v: tj.sin(v) * v)(x).sum(), x)
+
+    @tj.jit
+    def pulled(v):
+        (gradient,) = tj.autograd.grad(y, x, v, retain_graph=True)  # runs the function again
+        return gradient * v + tj.cos(shift)  # native eager operations are still bypassed
+
+    first = np.asarray(pulled(tj.tensor(1.0)))
+    shift[0] = 9.0
+    np.testing.assert_allclose(np.asarray(pulled(tj.tensor(1.0))) - first, [np.cos(9.0) - np.cos(1.0), 0.0])
