@@ -100,7 +100,7 @@ def known_mask_of_an_array() -> None:
 
 
 def range_of_a_traced_number() -> None:
-    tj.jit(lambda n: tj.arange(n))(3)
+    tj.jit(lambda n: tj.arange(n))(3.5)
 
 
 def missing_function_of_numpy() -> None:
@@ -169,6 +169,7 @@ scores = tj.zeros((4, 3))
         ),
         (lambda: tj.poly1d([1.0, 2.0]), AttributeError, "no np.poly1d: .* tj.pure_callback"),
         (lambda: tj.nonsense, AttributeError, "has no attribute 'nonsense'$"),
+        (lambda: tj.ones((2, 3, 4)).transpose(1, 2), tj.AxisError, r"two axes is swapaxes\(1, 2\)$"),
         (index_of_an_array, tj.ConcretizationError, r"tj.asarray\(a\)\[i\] for a NumPy array a"),
         (range_of_a_traced_number, tj.ConcretizationError, r"Use arange\(int\(n\)\)"),
         (missing_function_of_numpy, tj.ArgumentError, r"np\.einsum_path: .* by tj\.pure_callback"),

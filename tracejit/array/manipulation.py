@@ -79,7 +79,10 @@ def _transpose(x: Any, axes: Any) -> Tensor:
         normalize_axis("transpose", axis, x.ndim) for axis in (axes if hasattr(axes, "__iter__") else (axes,))
     )
     if sorted(perm) != list(range(x.ndim)):
-        raise AxisError(f"transpose: axes {axes} are not a permutation of the {x.ndim} axes of {x.shape}")
+        instead = f"; PyTorch's transpose of two axes is swapaxes{axes}" if len(perm) == 2 else ""
+        raise AxisError(
+            f"transpose: axes {axes} are not a permutation of the {x.ndim} axes of {x.shape}{instead}"
+        )
     return run("transpose", x, perm=perm)
 
 

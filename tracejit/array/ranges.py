@@ -39,6 +39,8 @@ __all__ = ["arange", "geomspace", "linspace", "logspace"]
 def _known(n: Tensor | Array) -> Array:
     if isinstance(n, np.ndarray):
         return n
+    if n.is_traced and n.dtype.kind in "iu" and not n.ndim:
+        return np.asarray(operator.index(n), n.dtype)
     return n.detach()._concrete("arange(n)", "arange(int(n)), which is compiled for each n by itself")
 
 
@@ -56,8 +58,9 @@ def _numbers(bounds: list[Any], dtype: Any, *, whole: bool) -> tuple[int, Array]
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Tensor:
     """The numbers from `start` (0 unless two or more are given) up to but excluding `stop`, `step` apart.
 
-    The bounds must be known numbers, since they decide the shape: a traced one raises
-    ConcretizationError. The dtype is theirs, int64 for Python ints and the default dtype for floats.
+    The bounds must be known numbers, since they decide the shape: a jitted function is compiled for each
+    value of an integer, and a traced number of another kind raises ConcretizationError. The dtype is theirs,
+    int64 for Python ints and the default dtype for floats.
 
     Example:
         >>> import tracejit as tj

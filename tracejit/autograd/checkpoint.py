@@ -158,9 +158,9 @@ class _Run:
         random, DEFAULT.state = DEFAULT.state, self.random
         # a pass that is traced, as the pullback that jacrev maps, asks for values of a run that was not
         try:
-            with not_tracing(), enable_grad(), as_at(self.moment):
-                with saved_tensors_hooks(collect, lambda tensor: tensor):
-                    self.fn(*args, **kwargs)
+            keeping = saved_tensors_hooks(collect, lambda tensor: tensor)
+            with not_tracing(), enable_grad(), as_at(self.moment), keeping:
+                self.fn(*args, **kwargs)
         finally:
             DEFAULT.state = random
         # a gradient inside the function asks before the first run has saved all

@@ -48,7 +48,7 @@ TYPE_ONLY: Final = frozenset(
 _FUNCTIONS: Final = (BuiltinFunctionType, FunctionType, type(np.dot))
 #: NumPy's functions that make arrays of numbers, which may be traced.
 _ARRAY_BUILDERS: Final = frozenset(
-    (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.full)
+    (np.arange, np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.full)
 )
 #: Functions of ``math`` that call methods of their arguments.
 _BY_METHODS: Final = frozenset((math.floor, math.ceil))

@@ -124,6 +124,16 @@ def _numpy_full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C"
     return creation.full(shape, fill_value, dtype)
 
 
+def _numpy_arange(*arguments: Any, **options: Any) -> Any:
+    """``numpy.arange``: a traced integer decides how many numbers there are, as the sizes of ``zeros`` do."""
+    options = {name: _decided(value) for name, value in options.items()}
+    return np.arange(*map(_decided, arguments), **options)
+
+
+def _decided(bound: Any) -> Any:
+    return operator.index(bound) if is_traced(bound) and bound.dtype.kind in "iu" else bound
+
+
 class _NumpyIndexed:
     """``numpy.r_`` and ``numpy.c_``, of what is traced too."""
 
@@ -184,6 +194,7 @@ EVERYWHERE: Final[dict[Any, Any]] = {
     np.asanyarray: _numpy_array(np.asanyarray, creation.asarray),
     np.ascontiguousarray: _numpy_array(np.ascontiguousarray, _deferred("ascontiguousarray")),
     np.asfortranarray: _numpy_array(np.asfortranarray, _deferred("asfortranarray")),
+    np.arange: _numpy_arange,
     np.full: _numpy_full,
     np.vectorize: _numpy_vectorize,
     np.r_: _NumpyIndexed(np.r_, "r_"),

@@ -64,6 +64,11 @@ class RegionTracer(Tracer):
                 self._weak.add(inner)
         return inner
 
+    def is_constant(self, value: Value) -> bool:
+        assert self.parent is not None
+        parent = self.parent
+        return any(inner is value and parent.is_constant(outer) for outer, inner in self.captured.items())
+
     def draw(self, generator: Generator) -> tuple[Value, int]:
         if self.repeats:
             raise TraceError(

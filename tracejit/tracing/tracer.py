@@ -202,6 +202,13 @@ class Tracer(Builder):
             tracer = tracer.parent
         return None
 
+    def is_constant(self, value: Value) -> bool:
+        """Whether `value` is a number or an array of NumPy's that was captured: nobody can ask for a gradient
+        by it."""
+        return any(
+            symbol is value and not isinstance(holder, Tensor) for holder, symbol in self.captures.values()
+        )
+
     def _capture(self, holder: Any) -> Value:
         """The parameter for something the function closes over, read from `holder` at each call."""
         capture = self.captures.get(id(holder))

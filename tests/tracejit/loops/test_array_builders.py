@@ -158,3 +158,44 @@ def test_functions_without_source_are_told_what_to_write() -> None:
     ):
         with pytest.raises(tj.ConcretizationError, match=ours):
             tj.jit(eval(f"lambda x: {text}"), on_branch="error")(X)
+
+
+def components(count: int, edges: Any) -> Any:
+    """The numbers of connected components, and the parents of a forest of them."""
+    parent = np.arange(count)
+    for a, b in edges:
+        while parent[a] != a:
+            a = parent[a]
+        while parent[b] != b:
+            b = parent[b]
+        if a != b:
+            parent[b] = a
+            count -= 1
+    return count, parent
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda n: np.arange(n) * 0.5,
+        lambda n: np.arange(1, n, 2, dtype=np.float32),
+        lambda n: np.arange(n, 0, -1),
+        lambda n: np.arange(start=0, stop=n),
+        lambda n: tj.arange(n) + tj.arange(0, 2 * n, 2),
+    ],
+)
+def test_ranges_of_traced_integers(f: Callable[..., Any]) -> None:
+    jitted = tj.jit(f)
+    for n in (3, np.int64(6), 3):
+        expected = np.asarray(f(int(n)))
+        result = jitted(n)
+        assert result.dtype == expected.dtype
+        np.testing.assert_array_equal(np.asarray(result), expected)
+
+
+def test_a_range_that_loops_write() -> None:
+    edges = np.random.default_rng(0).integers(0, 30, (25, 2))
+    count, parent = tj.jit(components)(30, edges)
+    expected, forest = components(30, edges)
+    assert int(count) == expected
+    np.testing.assert_array_equal(np.asarray(parent), forest)

@@ -499,3 +499,62 @@ def test_a_rule_made_inside_a_jitted_function(name):
 
     assert tj.jit(square)(np.array(3.0)).item() == 9.0
     assert tj.jit(tj.grad(square))(np.array(3.0)).item() == 6.0
+
+
+RATE = 0.05
+
+
+def test_numbers_and_arrays_of_numpy_that_functions_in_compiled_loops_close_over():
+    def solved(x, p):
+        z = x
+        for _ in range(12):
+            residual = z - x + RATE * p * z
+            z = z - (np.eye(3) / (1.0 + RATE)) @ residual
+        return z
+
+    @tj.custom_vjp
+    def implicit(x, p):
+        return solved(x, p)
+
+    def backward(residuals, ct):
+        z, p = residuals
+        scaled = ct / (1 + RATE * p)
+        return scaled, -RATE * z * scaled
+
+    def forward(x, p):
+        z = solved(x, p)
+        return z, (z, p)
+
+    implicit.defvjp(forward, backward)
+
+    def run(p):
+        x, path = np.ones(3), np.zeros((40, 3))
+        for k in range(40):
+            x = implicit(x, p)
+            path[k] = x
+        return path
+
+    p = np.array([0.4, 1.0, 2.0])
+    path, factor = tj.jit(run)(p), 1 / (1 + RATE * p)
+    steps = np.arange(1, 41)[:, None]
+    np.testing.assert_allclose(np.asarray(path), factor**steps, rtol=1e-6)
+    slopes = np.asarray(tj.jit(tj.jacrev(run))(p))
+    np.testing.assert_allclose(
+        slopes[:, 1, 1], -RATE * steps[:, 0] * factor[1] ** (steps[:, 0] + 1), rtol=1e-6
+    )
+    assert np.all(slopes[:, 0, 1] == 0.0)
+
+
+def test_arguments_that_functions_in_compiled_loops_close_over_are_still_refused():
+    def run(x, w):
+        @tj.custom_vjp
+        def scaled(x):
+            return x * w
+
+        scaled.defvjp(lambda x: (x * w, None), lambda _, ct: (ct,))
+        for _ in range(40):
+            x = scaled(x)
+        return x.sum()
+
+    with pytest.raises(tj.GradientError, match="scaled: the function uses a tensor that requires grad"):
+        tj.jit(tj.grad(run, (0, 1)))(np.ones(3), np.full(3, 0.5))

@@ -183,7 +183,7 @@ class _Call:
         """What the function closes over, as operands. A gradient with respect to it is an error."""
         operands = []
         for position, value in enumerate(captures):
-            if is_differentiable(value.dtype):
+            if is_differentiable(value.dtype) and not self.outer.is_constant(value):
                 attrs = {"message": closed_over(self.rule.name)}
                 if value in used:
                     self.wrt.append(len(self.values) + position)
