@@ -165,7 +165,7 @@ def _walk(tree: Any, leaves: list[Any], rule: bool | Callable[[Any], bool] = Fal
         leaves.append(tree)
         return None
     if cls is tuple or cls is list:
-        shapes = []
+        shapes: list[Any] = []
         for child in tree:
             if not rule and type(child) in LEAVES:  # no call for it
                 leaves.append(child)

@@ -60,8 +60,11 @@ def value_and_gradient(
     has_aux: bool,
     holomorphic: bool,
     result_of: Callable[[str, Any, bool], Tensor],
+    *,
+    with_value: bool = True,
 ) -> Callable[..., tuple[Any, Any]]:
-    """`value_and_grad`, of the sum of the elements of ``result_of(label, value, holomorphic)``."""
+    """`value_and_grad`, of the sum of the elements of ``result_of(label, value, holomorphic)``. The value is
+    None unless `with_value`."""
     positions = checked_argnums("grad", argnums)
     single = isinstance(argnums, int)
     label = f"grad of {name_of(fun)}"
@@ -80,10 +83,13 @@ def value_and_gradient(
             value, aux = split_aux(label, outcome, has_aux=has_aux)
             value = result_of(label, value, holomorphic)
             gradients, again = _gradients(value, aux, own.places)
+            if not with_value:
+                value = None
         if STATE.blocked:  # under no_grad the results are constants, too
             value, aux, gradients = tree_map(_detached, (value, aux, gradients))
         else:
-            value = released_leaf(value)
+            if with_value:
+                value = released_leaf(value)
             if has_aux:
                 aux = released(aux)
             if again:
@@ -112,7 +118,7 @@ def grad(
 
     Semantics: ``jax.grad``.
     """
-    both = value_and_grad(fun, argnums, has_aux, holomorphic)
+    both = value_and_gradient(fun, argnums, has_aux, holomorphic, scalar_result, with_value=False)
 
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> Any:
         value, gradient = both(*args, **kwargs)

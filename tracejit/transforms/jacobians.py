@@ -220,7 +220,7 @@ def elementwise_grad(fun: Callable[P, Any], argnum: int = 0) -> Callable[P, Any]
     autograd.
     """
 
-    both = value_and_gradient(fun, argnum, False, False, _elements)
+    both = value_and_gradient(fun, argnum, False, False, _elements, with_value=False)
 
     def gradient(*args: P.args, **kwargs: P.kwargs) -> Any:
         return both(*args, **kwargs)[1]

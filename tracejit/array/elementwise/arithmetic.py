@@ -175,8 +175,8 @@ def _raised(x: Any, y: Any, /) -> Tensor:
     # NumPy's fast paths, several times faster than the general function. The square is the same number; the
     # square root is another one at -0.0 and -inf, and traced code has to say so
     if type(y) is int:
-        if y == 2 and STATE.tracer is None and type(x) is Tensor and is_inexact(x.dtype):
-            return _square(x)
+        if y == 2 and STATE.tracer is None and type(x) is Tensor and is_inexact(x._data.dtype):
+            return _square.lean(x)  # type: ignore[attr-defined,no-any-return]
     elif type(y) is float and y == 0.5 and STATE.tracer is not None:
         x = as_tensor(x)
         if is_inexact(x.dtype) and not STATE.tracer.is_weak(x._data):

@@ -38,7 +38,7 @@ def grad(fun: Callable[..., Any], argnum: ArgumentNumbers = 0) -> Callable[..., 
     ``autograd.grad``.
     """
     number = checked_argnum("grad", argnum)
-    both = value_and_gradient(fun, number, False, False, _one_element)
+    both = value_and_gradient(fun, number, False, False, _one_element, with_value=False)
 
     @functools.wraps(fun)
     def gradient(*args: Any, **kwargs: Any) -> Any:

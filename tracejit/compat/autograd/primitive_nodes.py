@@ -59,11 +59,11 @@ def takes(args: Sequence[Any], followed: Sequence[int]) -> bool:
 
 def values_at(args: Sequence[Any], followed: Sequence[int]) -> list[Any]:
     """What the primitive is called with for `args`: arrays, and NumPy's numbers in place of rank 0."""
-    values = list(as_arrays(args))
+    values = list(args)
     for position in followed:
         data = args[position]._data
         values[position] = data if data.ndim else data[()]
-    return values
+    return values if len(values) == len(followed) else list(as_arrays(values))
 
 
 def recorded(
@@ -83,14 +83,20 @@ def recorded(
         return None
     result = wrap(data)
     node = PrimitiveNode.__new__(PrimitiveNode)
-    tensors = [args[position] for position in followed]
+    parents, types, inputs, memories = [], [], [], []
+    for position in followed:
+        tensor = args[position]
+        array, memory = tensor._data, memory_of(tensor)
+        parents.append(tensor._node or tensor)
+        types.append((array.shape, array.dtype))
+        inputs.append(array)
+        memories.append((memory, memory[0]))
+    result._version = [0]
+    memories.append((result._version, 0))
     node.label, node.rules, node.kwargs = name, rules, kwargs
     node.followed, node.values = followed, values
-    node.parents = tuple([tensor._node or tensor for tensor in tensors])
-    node.types = tuple([(tensor._data.shape, tensor._data.dtype) for tensor in tensors])
-    memories = [memory_of(tensor) for tensor in (*tensors, result)]
-    node.memories = [(memory, memory[0]) for memory in memories]
-    node.inputs, node.output = [tensor._data for tensor in tensors], data
+    node.parents, node.types, node.memories = tuple(parents), tuple(types), memories
+    node.inputs, node.output = inputs, data
     node.hooks = node.location = None
     result._node, result._requires_grad = node, True
     return result

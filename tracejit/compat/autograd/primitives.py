@@ -48,7 +48,7 @@ def primitive(fun: Callable[..., Any]) -> Callable[..., Any]:
     """
     if not callable(fun):
         raise ArgumentError(f"primitive: expected a function, got {type(fun).__name__}")
-    rules = Rules()
+    rules, name = Rules(), _name_of(fun)
 
     @functools.wraps(fun)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -57,13 +57,14 @@ def primitive(fun: Callable[..., Any]) -> Callable[..., Any]:
             return fun(*values_of(args), **kwargs)
         if rules.vjps is None and rules.jvps is not None:
             return _by_tangents(call, fun, rules.jvps, followed, args, kwargs)
-        rule = _Call(call, fun, rules, followed, args, kwargs)
+        first = None
         if takes(args, followed):
             values = values_at(args, followed)
-            rule.first = fun(*values, **kwargs)
-            result = recorded(_name_of(fun), rules, followed, args, values, kwargs, rule.first)
+            first = fun(*values, **kwargs)
+            result = recorded(name, rules, followed, args, values, kwargs, first)
             if result is not None:
                 return result
+        rule = _Call(call, fun, rules, followed, args, kwargs, first)
         return apply_rule(rule, tuple([args[position] for position in followed]))
 
     call.rules = rules  # type: ignore[attr-defined]
@@ -273,11 +274,12 @@ class _Call(DerivativeRule):
         followed: list[int],
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
+        first: Any,
     ) -> None:
         self.call, self.fun, self.rules, self.followed = call, fun, rules, followed
         self.args, self.kwargs = args, kwargs
         #: What the first call of `fun` gave, where it has been called.
-        self.first: Any = None
+        self.first = first
 
     @property
     def name(self) -> str:  # type: ignore[override]  # which need not be written
