@@ -50,7 +50,10 @@ def module_text(
 
     With AVX-512's tables where this machine has them, unless `wide_tables` says otherwise.
     """
-    w = FunctionWriter(Declarations(host().wide_tables if wide_tables is None else wide_tables))
+    declarations = Declarations(host())
+    if wide_tables is not None:
+        declarations.wide_tables = wide_tables
+    w = FunctionWriter(declarations)
     w.branches = branches
 
     def step(index: Reg, _: list[Reg]) -> Sequence[Reg]:
