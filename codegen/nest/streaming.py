@@ -91,7 +91,19 @@ def asked(nest: Nest, fusion: Instruction) -> frozenset[Memory]:
     read = {
         memory for member in nest.members for operand in member.operands for memory in memories_of(operand)
     }
-    return frozenset(written | {memory for memory in read if _is_large(nest, memory, fusion, least)})
+    large = [memory for memory in read if _is_large(nest, memory, fusion, least)]
+    return frozenset(written | _first_to_read(large, least))
+
+
+def _first_to_read(memories: list[Memory], nbytes: int) -> set[Memory]:
+    """Of accesses to the same array those that come to a place first; others find it near if they are less
+    than `nbytes` behind."""
+    first: dict[tuple[int | None, tuple[int, ...]], list[Memory]] = {}
+    for memory in sorted(memories, key=lambda memory: memory.offset, reverse=True):
+        earlier = first.setdefault((memory.buffer, memory.strides), [])
+        if not earlier or (earlier[-1].offset - memory.offset) * max(BITS[memory.dtype], 8) >= 8 * nbytes:
+            earlier.append(memory)
+    return {memory for earlier in first.values() for memory in earlier}
 
 
 def _is_large(nest: Nest, memory: Memory, fusion: Instruction, least: int) -> bool:

@@ -101,7 +101,7 @@ class ElementPass:
         #: Contiguous reads whose lines are asked for, each with how many vectors of it are read at once.
         self.asked = {memory: 1 for memory in read if self._is_asked_for(memory)}
         for columns in self.columns.values():
-            if columns[0] in writer.nest.asked and stage == 0:
+            if stage == 0 and not writer.nest.asked.isdisjoint(columns):
                 self.asked[columns[0]] = len(columns)
         self.members = [m for m in writer.nest.members if m.value in needed and not m.row_level]
         #: Values of the row level that elements are divided by.

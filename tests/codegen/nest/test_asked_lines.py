@@ -62,8 +62,13 @@ def test_who_to_write() -> None:
 
 def test_small_results_are_not_asked_for() -> None:
     xeon = Target(TRIPLE, "cascadelake", f"{WIDE},+prfchw", 512)
-    assert not to_write(text_for(doubled(100_000), xeon))
-    assert to_write(text_for(doubled(200_000), xeon))
+    assert not to_write(text_for(doubled(30_000), xeon))
+    assert to_write(text_for(doubled(40_000), xeon))
+
+
+def neighbours(b: Any, x: Any) -> Any:
+    above, below = (b.slice(x, start=(row, 0), size=(600, 600), step=(1, 1)) for row in (0, 2))
+    return b.add(above, below)
 
 
 def test_what_is_read() -> None:
@@ -79,6 +84,9 @@ def test_what_is_read() -> None:
     # a row that all rows read is in the cache, and so is a column that all columns read
     assert asked(lambda b, x: b.exp(b.broadcast(x, shape=square)), row) == (False, True)
     assert asked(lambda b, x: b.sum(x, axes=(0,)), square) == (False, False)
+    # neighbours of an element are in lines that were asked for already
+    text = text_for(function_of("f", [np.zeros((602, 600))], neighbours), xeon)
+    assert to_read(text) == to_write(text) > 0
     assert asked(lambda b, x: b.sum(x, axes=(1,)), square) == (False, False)
 
 
