@@ -170,8 +170,7 @@ class Op:
     takes_float16: bool = False
     reduction: Reduction | None = None
     access: Callable[[TensorType, TensorType, Attrs], Access | None] | None = None
-    #: For views that can be written: the operand with `new` where the view reads,
-    #: ``put(b, x, new, **attrs)``.
+    #: For views that can be written: the operand with `new` where they read, ``put(b, x, new, **attrs)``.
     put: Callable[..., Any] | None = None
     #: For composite ops: the same in terms of simpler ops, ``decompose(b, *operands, **attrs)``.
     decompose: Callable[..., Any] | None = None
@@ -184,10 +183,11 @@ class Op:
     commutative: bool = False
     #: Whether it divides its first operand by its second one, which is inverted where many elements share it.
     quotient: bool = False
+    #: For elementwise ops: whether finite cotangents give finite gradients at all finite operands.
+    finite_gradient: bool = False
     #: For ops of kind HOST: a C function over arrays that native code calls in place of `eval`.
     native: External | None = None
-    #: For views and structured ops, the function of NumPy's that does the same. Others may have a ufunc in
-    #: `eval`.
+    #: For views and structured ops, the function of NumPy's that does the same. Others may `eval` a ufunc.
     builtin: Builtin | None = None
     #: The values of attributes that a call may leave out.
     defaults: Mapping[str, Any] = field(default_factory=dict)

@@ -22,12 +22,12 @@ from ..types import TensorType
 from .define import define, elementwise, floating_function, in_float32, same_shape
 
 ADD = elementwise(
-    "add", "x y", np.add, doc="x + y; logical or of bools", commutative=True,
+    "add", "x y", np.add, doc="x + y; logical or of bools", commutative=True, finite_gradient=True,
     vjp={"x": lambda b, ct: ct, "y": lambda b, ct: ct},
     emit=lambda b, x, y: b.or_(x, y) if x.dtype == "bool" else b.add(x, y),
 )  # fmt: skip
 SUB = elementwise(
-    "sub", "x y", np.subtract, doc="x - y",
+    "sub", "x y", np.subtract, doc="x - y", finite_gradient=True,
     vjp={"x": lambda b, ct: ct, "y": lambda b, ct: b.neg(ct)},
     emit=lambda b, x, y: b.sub(x, y),
 )  # fmt: skip
@@ -61,8 +61,9 @@ FMOD = elementwise(
     emit=lambda b, x, y: b.fmod(x, y),
 )  # fmt: skip
 NEG = elementwise(
-    "neg", "x", np.negative, doc="-x", vjp={"x": lambda b, ct: b.neg(ct)}, emit=lambda b, x: b.neg(x)
-)
+    "neg", "x", np.negative, doc="-x", vjp={"x": lambda b, ct: b.neg(ct)}, emit=lambda b, x: b.neg(x),
+    finite_gradient=True,
+)  # fmt: skip
 
 
 def _abs_rule(b: Any, ct: Any, x: Any) -> Any:
@@ -81,7 +82,7 @@ def _sign_rule(b: Any, ct: Any, x: Any, out: Any) -> Any:
 
 
 ABS = elementwise(
-    "abs", "x", np.absolute, doc="|x|",
+    "abs", "x", np.absolute, doc="|x|", finite_gradient=True,
     vjp={"x": _abs_rule},
     emit=lambda b, x: b.abs(x),
 )  # fmt: skip
@@ -182,6 +183,7 @@ def _share(b: Any, ct: Any, mine: Any, other: Any, wins: Any) -> Any:
 
 MAXIMUM = elementwise(
     "maximum", "x y", np.maximum, doc="the larger; NaN if either is NaN", commutative=True,
+    finite_gradient=True,
     vjp={
         "x": lambda b, ct, x, y: _share(b, ct, x, y, b.gt),
         "y": lambda b, ct, x, y: _share(b, ct, y, x, b.gt),
@@ -190,6 +192,7 @@ MAXIMUM = elementwise(
 )  # fmt: skip
 MINIMUM = elementwise(
     "minimum", "x y", np.minimum, doc="the smaller; NaN if either is NaN", commutative=True,
+    finite_gradient=True,
     vjp={
         "x": lambda b, ct, x, y: _share(b, ct, x, y, b.lt),
         "y": lambda b, ct, x, y: _share(b, ct, y, x, b.lt),
@@ -263,7 +266,7 @@ def _where_infer(types: Any, attrs: Any) -> Any:
 
 
 WHERE = define(
-    "where", Kind.ELEMENTWISE, "condition x y", doc="x where condition, else y",
+    "where", Kind.ELEMENTWISE, "condition x y", doc="x where condition, else y", finite_gradient=True,
     infer=_where_infer, eval=np.where, promote=_where_promote,
     vjp={
         "x": lambda b, ct, condition: b.where(condition, ct, 0.0),
@@ -339,6 +342,6 @@ CAST = define(
     "cast", Kind.ELEMENTWISE, "x",
     doc="x converted to `dtype`, as astype does; of complex numbers the real part, for a real `dtype`",
     infer=_cast_infer, eval=_cast_eval, vjp={"x": _cast_vjp}, attrs={"dtype": (np.dtype,)},
-    emit=lambda b, x, dtype: b.cast(x, SHORT_NAME[dtype]), takes_float16=True,
+    emit=lambda b, x, dtype: b.cast(x, SHORT_NAME[dtype]), takes_float16=True, finite_gradient=True,
     builtin=Builtin(_converted, ("dtype",)),
 )  # fmt: skip

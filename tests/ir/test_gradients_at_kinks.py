@@ -14,6 +14,7 @@ import pytest
 from tracejit.ir.builder import Builder
 from tracejit.ir.dtypes import FLOAT64, INT64
 from tracejit.ir.graph import Function
+from tracejit.ir.registry import OPS
 from tracejit.ir.transforms.reverse import gradient, inline
 from tracejit.ir.types import TensorType
 from tracejit.ir.verifier import verify
@@ -230,3 +231,33 @@ def test_result_that_is_a_parameter() -> None:
 def test_one_value_used_many_times() -> None:
     x = np.array(3.0)
     assert gradients(function_of("f", [x], lambda b, x: b.mul(b.mul(x, x), b.add(x, x))), [x]) == [54.0]
+
+
+@pytest.mark.parametrize("name", [op.name for op in OPS if op.finite_gradient])
+def test_gradients_that_are_said_to_be_finite(name: str) -> None:
+    """At zeros, negative numbers and both ends of the range, each by each: vmap of branches trusts it."""
+    edges = np.array([0.0, -0.0, 1.0, -1.0, 5e-324, -1e-300, 1.7e308, -1.7e308])
+    pairs = [part.ravel() for part in np.meshgrid(edges, edges)]
+    operands: list[Array] = [pairs[0], pairs[1]][: len(OPS[name].params)]
+    if name == "where":
+        operands = [pairs[0] > 0, *pairs]
+    attrs = {"dtype": FLOAT64} if name == "cast" else {}
+    # a weight keeps the sum from overflowing, of which nothing is asked
+    function = function_of(
+        "weighted",
+        operands,
+        lambda b, *xs: total(b, b.mul(getattr(b, name)(*xs, **attrs), weight(b, pairs[0].size))),
+    )
+    slopes = gradients(function, operands)
+    assert slopes
+    assert all(np.isfinite(slope).all() for slope in slopes)
+
+
+def weight(b: Any, size: int) -> Any:
+    return b.full(value=2.0**-200, shape=(size,), dtype=FLOAT64)
+
+
+def test_other_gradients_are_not_finite_everywhere() -> None:
+    """What the ops above are told from."""
+    for name in ("sqrt", "log", "div", "reciprocal"):
+        assert not OPS[name].finite_gradient

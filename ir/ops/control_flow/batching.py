@@ -9,7 +9,7 @@ that would not have run it: that one is lent the values of an example that does 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from ...builder import Builder
 from ...dtypes import BOOL, is_differentiable
@@ -43,10 +43,6 @@ def batch_switch(
     return results
 
 
-#: Elementwise ops whose gradient is finite wherever its cotangent is.
-_BOUNDED: Final = frozenset(("add", "sub", "neg", "where", "cast", "abs", "maximum", "minimum"))
-
-
 def _shielded(
     b: Any,
     region: Function,
@@ -59,7 +55,7 @@ def _shielded(
     that are not `mine`: with a cotangent of 0 the gradient of ``sqrt(x)`` is NaN, where x is not positive."""
     operands, flags = list(arguments), list(mapped)
     if all(
-        step.op.kind is Kind.VIEW or step.op.name in _BOUNDED or not is_differentiable(result.dtype)
+        step.op.kind is Kind.VIEW or step.op.finite_gradient or not is_differentiable(result.dtype)
         for step in region.body
         for result in step.results
         if step.op.kind is not Kind.CREATION
