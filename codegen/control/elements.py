@@ -60,6 +60,8 @@ class ElementWriter(PackingWriter, abc.ABC):
         #: Indices that were checked on the way to what is being written, counted from the front: by value,
         #: element and size of the axis.
         self.checked: dict[tuple[Value, int, int], Reg] = {}
+        #: Indices that lie inside, counted from the front, in the loop that is being written.
+        self.proven: set[Value] = set()
         #: What can go wrong, and the label to branch to where it does.
         self.errors: list[str] = []
         self.failed: list[str] = []
@@ -104,8 +106,9 @@ class ElementWriter(PackingWriter, abc.ABC):
         are stored where they are computed: of many, few are in registers at a time.
         """
         values: dict[Value, Elements] = dict(zip(function.params, arguments, strict=True))
-        before = self.checked
+        before, proven = self.checked, self.proven
         inner = dict(zip(outside, function.params, strict=False))
+        self.proven = proven | {inner[value] for value in proven if value in inner}
         self.checked = {
             (inner[value], number, size): at for (value, number, size), at in before.items() if value in inner
         }
@@ -130,7 +133,7 @@ class ElementWriter(PackingWriter, abc.ABC):
         for value, left in targets.items():  # parameters
             for place in left:
                 self.store(self._loaded(value, values), place, 0)
-        self.checked = before
+        self.checked, self.proven = before, proven
         return [self._loaded(result, values) for result in function.results]
 
     def _load_operands(self, instruction: Instruction, values: dict[Value, Elements]) -> None:
@@ -332,6 +335,8 @@ class ElementWriter(PackingWriter, abc.ABC):
         """The element `number` of the indices `value` into an axis of `size`, which is `at`, counted from the
         front; code that leaves with the message `text` where it is out of range comes first."""
         w = self.w
+        if value in self.proven:
+            return at
         low, high = self.ranges.get(value, UNKNOWN)
         if low is not None and high is not None and -size <= low and high < size:
             return at if low >= 0 else w.select(w.lt(at, 0), w.add(at, size), at)

@@ -8,13 +8,14 @@ by element. Anything else has no such code: `register_kernel` returns None, and 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from ...ir.dtypes import BOOL, SHORT_NAME
+from ...ir.dtypes import BOOL, INT64, SHORT_NAME
 from ...ir.graph import Function, Instruction, Value
 from ...ir.passes.array_loops.index_ranges import index_ranges
 from ...ir.passes.array_loops.induction import Counter, counted_by
+from ...ir.passes.array_loops.linear_indices import linear_indices
 from ...ir.passes.loops.register_state import (
     MAX_ELEMENTS,
     Work,
@@ -34,6 +35,7 @@ from ..module.buffers import on_stack
 from .elements import Elements, ElementWriter, Stored, flattened, parted
 from .loop_records import Stack, no_memory
 from .polling import poll, polled_loop, steps_between_polls
+from .proven_indices import all_inside
 from .regions import UNKNOWN_TRIPS
 
 #: Steps of a while loop are written out as often as this gives operations, and not more often.
@@ -239,8 +241,36 @@ class _RegisterWriter(ElementWriter):
         copies = self._steps_together(instruction)
         cycles = cycles_of_step(instruction) * copies
         whole = w.and_(trips, -copies) if copies > 1 else trips
-        state = polled_loop(w, whole, steps(copies), flattened(carries), cycles, self._poll, by=copies)
-        return state if copies == 1 else w.loop(whole, trips, 1, steps(1), state)
+        start = flattened(carries)
+        indices = linear_indices(body, len(carries), self.ranges)
+        if not indices:
+            state = polled_loop(w, whole, steps(copies), start, cycles, self._poll, by=copies)
+            return state if copies == 1 else w.loop(whole, trips, 1, steps(1), state)
+        # the other steps, all of them where an index may lie outside, check it
+        whole = w.select(
+            self._all_inside(body, [*carries, *invariants], len(carries), indices, trips), whole, 0
+        )
+        outside, self.proven = self.proven, self.proven | set(indices)
+        state = polled_loop(w, whole, steps(copies), start, cycles, self._poll, by=copies)
+        self.proven = outside
+        rest = w.sub(trips, whole)
+        return polled_loop(w, rest, steps(1), state, cycles_of_step(instruction), self._poll)
+
+    def _all_inside(
+        self,
+        body: Function,
+        arguments: Sequence[Elements],
+        carries: int,
+        indices: Mapping[Value, int],
+        trips: Reg,
+    ) -> Reg:
+        """Whether `indices` lie inside in all steps of a loop that begins with `arguments`."""
+        numbers = {
+            param: self.element(elements, 0)
+            for param, elements in zip(body.params, arguments, strict=True)
+            if param.dtype is INT64 and not param.shape
+        }
+        return all_inside(self.w, body, numbers, carries, indices, trips)
 
     def _steps_together(self, instruction: Instruction) -> int:
         """How many steps of a loop are written behind each other: where there is little in a step, counting

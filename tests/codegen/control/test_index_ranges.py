@@ -121,3 +121,57 @@ def test_a_place_that_grows_without_bound_is_checked() -> None:
     np.testing.assert_allclose(float(tj.jit(grown)(x)), grown(x), rtol=1e-12)
     with pytest.raises(IndexError):
         tj.jit(grown)(np.ones(40))
+
+
+def _strided(x: Any, start: Any, step: Any, count: Any) -> Any:
+    y, s = x.copy(), 0.0
+    for k in range(count):
+        s = 0.5 * s + y[start + step * k]
+        y[start + step * k] = s
+    return y, s
+
+
+@pytest.mark.parametrize(
+    ("start", "step", "count"),
+    [
+        (0, 1, 40), (39, -1, 40), (3, 7, 5), (0, 0, 9), (5, 3, 0), (5, 3, -2), (0, 13, 4),
+        (-40, 1, 40), (-3, 1, 6), (39, -2, 25), (2, -1, 12),
+    ],
+)  # fmt: skip
+def test_indices_that_grow_evenly(start: int, step: int, count: int) -> None:
+    """Also such as begin or end behind the last element, in front of the first one, as Python counts."""
+    x = np.random.default_rng(0).random(40)
+    f = tj.jit(_strided)
+    for result, value in zip(f(x, start, step, count), _strided(x, start, step, count), strict=True):
+        np.testing.assert_allclose(np.asarray(result), value, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("start", "step", "count"),
+    [
+        (0, 1, 41), (0, 8, 6), (39, -1, 81), (40, 0, 1), (-41, 1, 3),
+        # first and last lie inside, those between wrap around on 64 bits
+        (0, 2**62, 5), (8, 2**63 - 1, 3), (0, 2**61, 9),
+    ],
+)  # fmt: skip
+def test_indices_that_grow_beyond_the_end(start: int, step: int, count: int) -> None:
+    x = np.random.default_rng(0).random(40)
+    with pytest.raises(IndexError, match="out of bounds for axis 0 with size 40"):
+        np.asarray(tj.jit(_strided)(x, start, step, count)[0])
+
+
+def test_a_branch_in_a_counted_loop() -> None:
+    def relaxed(x: Any, w: Any, n: Any) -> Any:
+        y = x.copy()
+        for c in range(n, w - 1, -1):
+            v = y[c - w] + 0.25
+            if v > y[c]:
+                y[c] = v
+        return y
+
+    x = np.random.default_rng(0).random(40)
+    f = tj.jit(relaxed)
+    for w, n in ((3, 39), (1, 39), (39, 39), (0, 20), (-3, 30)):
+        np.testing.assert_allclose(np.asarray(f(x, w, n)), relaxed(x, w, n), rtol=1e-12)
+    with pytest.raises(IndexError):
+        np.asarray(f(x, 3, 40))
