@@ -26,8 +26,8 @@ def all_inside(
     indices: Mapping[Value, int],
     trips: Reg,
 ) -> Reg:
-    """Whether `indices`, with the sizes of their axes, lie inside in all `trips` steps of a loop, counted from
-    the front. `params` has the numbers with which the first step begins."""
+    """Whether `indices`, with the sizes of their axes, lie inside in all `trips` steps of a loop, from the
+    front. `params` has the numbers with which the first step begins."""
     first, second = [_Step(w, body, params, carries, number) for number in (0, 1)]
     holds = w.lt(trips, _FAR)
     for index, size in indices.items():
