@@ -3,8 +3,7 @@ numbers."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from .emitter import BITS, Reg, constant
 from .loops import FunctionWriter
@@ -43,42 +42,95 @@ def _turned_parts(w: FunctionWriter, rows: Sequence[Reg], size: int) -> list[Reg
     return block
 
 
-def put_turned(
+def put_columns(
     w: FunctionWriter, source: tuple[str, int], target: tuple[str, int], size: tuple[int, int], dtype: str,
-    lanes: int, *, padded: bool,
+    lanes: int,
 ) -> None:  # fmt: skip
-    """Write the rows of a matrix of `size` k by n whose columns lie in memory, by squares of `lanes`, the
-    last of which overlap others. `source` is the first column and how many elements behind it the next one
-    is, `target` the same of the rows. `padded` rows may be written up to a whole vector, with zeros."""
-    (first, apart), (to, pitch), (k, n) = source, target, size
-    high, wide = min(k, lanes), min(n, lanes)
-    short = w.tail_mask(high, lanes) if high < lanes else None
-    narrow = w.tail_mask(wide, lanes) if wide < lanes and not padded else None
+    """Write the columns of a matrix of `size` m by n, whose rows lie in memory. `source` is the first row and
+    how many elements behind it the next one is, `target` the same of the columns; what fills no vector of
+    these is zero. Strips of a few columns and as many rows as a vector has lanes are turned, the last of
+    which overlap others."""
+    (first, apart), (to, pitch), (m, n) = source, target, size
+    high, wide = min(m, lanes), _part(dtype, lanes)
+    mask = w.tail_mask(n, wide) if n < wide else None
+
+    def strip(top: Reg, left: Reg) -> None:
+        corner = w.offset(w.offset(first, dtype, w.mul(top, apart)), dtype, left)
+        rows = [w.load(w.offset(corner, dtype, row * apart), dtype, wide, mask) for row in range(high)]
+        rows += [constant(0, dtype, wide)] * (lanes - high)
+        corner = w.offset(w.offset(to, dtype, w.mul(left, pitch)), dtype, top)
+        block = [_concatenated(w, rows[number::wide]) for number in range(wide)]
+        for column, vector in enumerate(_turned_parts(w, block, wide)[: min(n, wide)]):
+            w.store(vector, w.offset(corner, dtype, column * pitch))
+
+    _strips(w, (m, high), (n, min(n, wide)), strip)
+
+
+def put_rows(
+    w: FunctionWriter, source: tuple[str, int], target: tuple[str, int], size: tuple[int, int], dtype: str,
+    lanes: int,
+) -> None:  # fmt: skip
+    """The reverse of `put_columns`: write the rows of a matrix of `size` m by n, at most `lanes` rows, whose
+    columns lie in memory as whole vectors."""
+    (first, apart), (to, pitch), (m, n) = source, target, size
+    wide = _part(dtype, lanes)
+    mask = w.tail_mask(n, wide) if n < wide else None
+
+    def strip(_: Reg, left: Reg) -> None:
+        corner = w.offset(first, dtype, w.mul(left, apart))
+        block = [
+            w.load(w.offset(corner, dtype, column * apart), dtype, lanes) for column in range(min(n, wide))
+        ]
+        block += [constant(0, dtype, lanes)] * (wide - len(block))
+        vectors = _turned_parts(w, block, wide)
+        corner = w.offset(to, dtype, left)
+        for row in range(m):
+            start = row // wide * wide
+            part = vectors[row % wide]
+            part = w.shuffle(part, None, range(start, start + wide)) if lanes > wide else part
+            w.store(part, w.offset(corner, dtype, row * pitch), mask)
+
+    _strips(w, (m, m), (n, min(n, wide)), strip)
+
+
+def _part(dtype: str, lanes: int) -> int:
+    """Elements within which shuffles are cheapest."""
+    return min(lanes, _PART_BITS // BITS[dtype])
+
+
+def _concatenated(w: FunctionWriter, parts: Sequence[Reg]) -> Reg:
+    """The lanes of `parts`, a power of two of them, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    half = len(parts) // 2
+    a, b = _concatenated(w, parts[:half]), _concatenated(w, parts[half:])
+    return w.shuffle(a, b, range(2 * a.lanes))
+
+
+def _strips(
+    w: FunctionWriter, rows: tuple[int, int], columns: tuple[int, int], strip: Callable[[Reg, Reg], None]
+) -> None:
+    """Call `strip` with the first row and column of each: `rows` and `columns` are how many there are in all
+    and in a strip."""
 
     def begin(index: Reg, size: int, edge: int) -> Reg:
         return w.min(index, constant(size - edge, "i64")) if size % edge else index
 
-    def square(top: Reg, left: Reg) -> None:
-        corner = w.offset(w.offset(first, dtype, top), dtype, w.mul(left, apart))
-        block = [
-            w.load(w.offset(corner, dtype, column * apart), dtype, lanes, short) for column in range(wide)
-        ]
-        block += [constant(0, dtype, lanes)] * (lanes - wide)
-        corner = w.offset(w.offset(to, dtype, w.mul(top, pitch)), dtype, left)
-        for row, vector in enumerate(turned(w, block)[:high]):
-            w.store(vector, w.offset(corner, dtype, row * pitch), narrow)
-
     def down(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-        top = begin(index, k, high)
+        top = begin(index, *rows)
 
         def across(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-            square(top, begin(index, n, wide))
+            strip(top, begin(index, *columns))
             return ()
 
-        w.loop(0, math.ceil(n / wide) * wide, wide, across, nonempty=True)
+        w.loop(0, _ceiling(*columns), columns[1], across, nonempty=True)
         return ()
 
-    w.loop(0, math.ceil(k / high) * high, high, down, nonempty=True)
+    w.loop(0, _ceiling(*rows), rows[1], down, nonempty=True)
+
+
+def _ceiling(size: int, step: int) -> int:
+    return -(-size // step) * step
 
 
 def separated(w: FunctionWriter, vectors: Sequence[Reg], size: int = 1) -> list[Reg]:

@@ -17,7 +17,7 @@ from ...ir.graph import Value
 from ...ir.machine import machine
 from ..llvm.emitter import BITS
 from ..llvm.loops import FunctionWriter
-from ..llvm.transpose import put_turned
+from ..llvm.transpose import put_columns, put_rows
 from .loop_nest import Leaf, Memory, Nest, Turned, Window, Write, body_cost
 
 if TYPE_CHECKING:
@@ -95,28 +95,17 @@ def _moved(source: Leaf | Value, moved: dict[Memory, Memory]) -> Leaf | Value:
 def turn_in(w: FunctionWriter, nest: Nest, places: Places, *, whole: bool) -> None:
     """Put what a block of rows reads into scratch memory: `whole`, or the rest of the rows."""
     for scratch, memory in nest.turned.reads:
-        size = nest.sizes[-1], _rows(nest, whole=whole)
-        source, target = str(places[memory]), str(places[scratch])
-        put_turned(
-            w, (source, memory.strides[-2]), (target, nest.lanes), size, memory.dtype, nest.lanes, padded=True
-        )
+        rows, columns = (str(places[memory]), memory.strides[-2]), (str(places[scratch]), nest.lanes)
+        put_columns(w, rows, columns, _size(nest, whole=whole), memory.dtype, nest.lanes)
 
 
 def turn_out(w: FunctionWriter, nest: Nest, places: Places, *, whole: bool) -> None:
     """Write the results of a block of rows that are in scratch memory."""
     for scratch, memory in nest.turned.writes:
-        size = _rows(nest, whole=whole), nest.sizes[-1]
-        source, target = str(places[scratch]), str(places[memory])
-        put_turned(
-            w,
-            (source, nest.lanes),
-            (target, memory.strides[-2]),
-            size,
-            memory.dtype,
-            nest.lanes,
-            padded=False,
-        )
+        rows, columns = (str(places[memory]), memory.strides[-2]), (str(places[scratch]), nest.lanes)
+        put_rows(w, columns, rows, _size(nest, whole=whole), memory.dtype, nest.lanes)
 
 
-def _rows(nest: Nest, *, whole: bool) -> int:
-    return nest.lanes if whole else nest.sizes[-2] % nest.lanes
+def _size(nest: Nest, *, whole: bool) -> tuple[int, int]:
+    """Rows and columns of a block."""
+    return nest.lanes if whole else nest.sizes[-2] % nest.lanes, nest.sizes[-1]

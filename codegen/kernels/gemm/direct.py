@@ -20,7 +20,7 @@ from ...llvm.emitter import BITS, Reg, constant
 from ...llvm.function import Code
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
-from ...llvm.transpose import put_turned
+from ...llvm.transpose import put_columns
 from ...tiers import OPTIMIZED
 from ..kernel import PRODUCT_SLOWDOWN, Kernel, signature
 from ..lowering import LoweringContext
@@ -203,8 +203,8 @@ class _Nest:
             return at
         shape, (apart, _) = self.shape, self.y_strides
         scratch = self.w.slot(self.dtype, shape.k * apart)
-        columns, size = self.operands[1].strides[-1], (shape.k, shape.n)
-        put_turned(self.w, (at[1], columns), (scratch, apart), size, self.dtype, shape.lanes, padded=True)
+        columns, size = (at[1], self.operands[1].strides[-1]), (shape.n, shape.k)
+        put_columns(self.w, columns, (scratch, apart), size, self.dtype, shape.lanes)
         return [at[0], scratch, at[2]]
 
     # -- tiles ------------------------------------------------------------------------------------
