@@ -29,6 +29,8 @@ LEAST_LANES: Final = 4
 LONGEST_ROW: Final = 64
 #: What a row waits until the lanes of a vector are folded, while the next rows are begun.
 FOLD_CYCLES: Final = 10.0
+#: What turning a vector takes: to load its parts, to join and to interleave them, to store it.
+TURN_CYCLES: Final = 6.0
 
 
 def turn_rows(nest: Nest) -> None:
@@ -67,8 +69,7 @@ def _pays(nest: Nest, moved: Iterable[Memory]) -> bool:
     cost = body_cost(nest.members)
     folds = sum(member.is_reduction for member in nest.members)
     saved = folds * FOLD_CYCLES + (math.ceil(vectors) - vectors) * cost
-    # a square takes log2(lanes) shuffles for each of its vectors, and another load and store
-    turning = len(accesses) * vectors * (math.log2(nest.lanes) + 1)
+    turning = len(accesses) * vectors * TURN_CYCLES
     empty = -rows % nest.lanes / rows * (turning + vectors * cost)
     nbytes = nest.sizes[-1] * nest.lanes * sum(BITS[memory.dtype] for memory in accesses) // 8
     return saved > turning + empty and nbytes <= machine().l1_bytes // 2
