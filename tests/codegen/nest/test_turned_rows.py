@@ -65,9 +65,9 @@ def _check(build: Callable[..., Any], arguments: list[Array], *, turned: bool | 
 def test_rows_around_vectors(rows: int, length: int, dtype: str) -> None:
     rng = np.random.default_rng(length)
     x, y = (rng.standard_normal((rows, length)).astype(dtype) for _ in range(2))
-    pays = length <= 2 * LANES // (x.dtype.itemsize // 4) + 1
     w = rng.standard_normal(length).astype(dtype)
-    _check(_results, [x, y, w], turned=pays if rows != LANES + 1 else None)
+    surely = length <= 6 and rows in (LANES, 1000) and LANES >= 16
+    _check(_results, [x, y, w], turned=True if surely else None)
 
 
 def test_narrow_results_of_wide_rows() -> None:
