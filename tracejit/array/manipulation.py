@@ -79,10 +79,8 @@ def _transpose(x: Any, axes: Any) -> Tensor:
         normalize_axis("transpose", axis, x.ndim) for axis in (axes if hasattr(axes, "__iter__") else (axes,))
     )
     if sorted(perm) != list(range(x.ndim)):
-        instead = f"; PyTorch's transpose of two axes is swapaxes{axes}" if len(perm) == 2 else ""
-        raise AxisError(
-            f"transpose: axes {axes} are not a permutation of the {x.ndim} axes of {x.shape}{instead}"
-        )
+        hint = f"; PyTorch's transpose of two axes is swapaxes{axes}" if len(perm) == 2 else ""
+        raise AxisError(f"transpose: axes {axes} are no permutation of the {x.ndim} axes of {x.shape}{hint}")
     return run("transpose", x, perm=perm)
 
 

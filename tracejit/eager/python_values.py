@@ -142,6 +142,10 @@ def _stores_item() -> bool:
 
 def from_python(value: Any) -> Array:
     """The ndarray of a number or a nesting of them; Python floats take the default dtype."""
+    if type(value) is float:
+        return np.array(value, default_dtype())
+    if type(value) is np.float64:
+        return np.asarray(value)
     try:
         array = np.asarray(value)
     except ValueError as error:

@@ -12,15 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..ir.dtypes import (
-    BOOL,
-    FLOAT64,
-    DType,
-    as_dtype,
-    default_dtype,
-    is_differentiable,
-    is_inexact,
-)
+from ..ir.dtypes import BOOL, FLOAT64, DType, as_dtype, is_differentiable, is_inexact
 from ..ir.errors import DTypeError, GradientError, ShapeError
 from ..ir.graph import Value
 from ..ir.types import Shape, TensorType
@@ -391,10 +383,6 @@ def as_array(value: Any) -> Array:
     """
     if isinstance(value, np.ndarray):
         array = value if type(value) is np.ndarray else np.asarray(value)
-    elif type(value) is float:
-        return np.array(value, default_dtype())
-    elif type(value) is np.float64:
-        return np.asarray(value)
     elif isinstance(value, Tensor):
         return value._concrete("converting to an array", "the tensor itself")
     else:

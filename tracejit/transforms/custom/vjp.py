@@ -14,6 +14,7 @@ from typing import Any, Final, Generic, ParamSpec, TypeVar
 from ...eager.tensor import Tensor
 from ...ir.dtypes import is_differentiable
 from ...ir.errors import GradientError, TracejitError
+from ...ir.process.locks import computed_once
 from ...pytree import flatten
 from ...state import STATE
 from .rule import DerivativeRule, call_on_tape, check_leaves, refuse_closed_over
@@ -103,7 +104,7 @@ class CustomFunction(abc.ABC, Generic[P, R]):
         check_leaves(f"{self.kind} of {name}", split.differentiated, "name others in nondiff_argnums")
         return split
 
-    @functools.cached_property
+    @computed_once
     def _arity(self) -> int:
         """How many arguments the function takes where they all have places, else -1."""
         try:
