@@ -87,24 +87,39 @@ def _is_zero(value: Value, defs: dict[Value, Instruction]) -> bool:
 
 def _only_adds(step: Function, carry: int) -> bool:
     """Whether all that `step` does to a carry is to add to it."""
-    value = step.params[carry]
-    while value is not step.results[carry]:
-        readers = [instruction for instruction in step.body if value in instruction.operands]
-        if len(readers) != 1 or readers[0].operands.count(value) != 1 or value in step.results:
-            return False
+    return _place_of_sum(step, step.params[carry]) == carry
+
+
+def _place_of_sum(function: Function, value: Value) -> int | None:
+    """The position of the result to which all that `function` adds to `value` leads; None where it does
+    anything else with that."""
+    while value not in function.results:
+        readers = [instruction for instruction in function.body if value in instruction.operands]
+        if len(readers) != 1 or readers[0].operands.count(value) != 1:
+            return None
         (reader,) = readers
         number = reader.operands.index(value)
         if reader.op.name == "scan":
             if number >= reader.attrs["carries"] or not _only_adds(reader.regions[0], number):
-                return False
-            value = reader.results[number]
-        elif reader.op.name == "add" or (
-            reader.op.name == "scatter" and reader.attrs["mode"] == "add" and number == 0
-        ):
-            value = reader.result
-        else:
-            return False
-    return step.results.count(value) == 1
+                return None
+        elif reader.op.name == "switch":
+            places = {
+                _place_of_sum(region, region.params[number - 1]) if number else None
+                for region in reader.regions
+            }
+            place = places.pop()
+            if places or place is None:
+                return None
+            number = place
+        elif reader.op.name == "add":
+            number = 0
+        elif reader.op.name != "scatter" or reader.attrs["mode"] != "add" or number:
+            return None
+        value = reader.results[number]
+    alone = function.results.count(value) == 1 and not any(
+        value in instruction.operands for instruction in function.body
+    )
+    return function.results.index(value) if alone else None
 
 
 def _gives_part(region: Function, number: int) -> bool:
