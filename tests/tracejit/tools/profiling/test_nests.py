@@ -23,6 +23,8 @@ def model(w: Any, x: Any) -> Any:
 
 
 W, X = tj.ones((30, 5)), tj.ones((20, 30))
+#: What short rows become, by how many lanes a vector has.
+ROWS = ("row nest", "column nest")
 
 
 def test_a_function_with_its_nests() -> None:
@@ -37,7 +39,8 @@ def test_a_function_with_its_nests() -> None:
     product, softmax = function.nests
     assert (product.kind, product.ops, product.runs) == ("contraction", ("matmul",), 3)
     assert product.cost.flops == 3 * 2 * 20 * 30 * 5
-    assert (softmax.kind, softmax.runs) == ("row nest", 3)
+    assert softmax.kind in ROWS
+    assert softmax.runs == 3
     assert {"tanh", "exp", "max", "sum", "div"} <= set(softmax.ops)
     assert softmax.cost.bytes == 3 * 2 * 20 * 5 * 8
     assert len(softmax.lines) == 2, "tanh and softmax stand on two lines"
@@ -176,7 +179,9 @@ def test_as_dict_is_json() -> None:
         tj.exp(tj.ones(7))
     data = json.loads(json.dumps(p.as_dict()))
     (function,) = data["functions"]
-    assert [nest["kind"] for nest in function["nests"]] == ["contraction", "row nest"]
+    product, softmax = function["nests"]
+    assert product["kind"] == "contraction"
+    assert softmax["kind"] in ROWS
     assert data["flops"] == function["flops"] == sum(nest["flops"] for nest in function["nests"])
     assert {call["op"] for call in data["eager"]} == {"full", "exp"}
 
