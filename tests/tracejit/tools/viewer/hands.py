@@ -38,6 +38,18 @@ def stages(visit, what, **window):
     return page
 
 
+def until(act, locator):
+    """`act`, again after five seconds without it, until `locator` is in view: a browser drops what is done
+    to a frame that it has not painted yet."""
+    for attempt in range(200):
+        if attempt % 50 == 0:
+            act()
+        if locator.is_visible():
+            return
+        locator.page.wait_for_timeout(100)
+    raise AssertionError(f"{locator} did not come into view")
+
+
 def drag(page, start, end):
     page.mouse.move(*start)
     page.mouse.down()

@@ -17,7 +17,7 @@ from tracejit.ir.text.parser import parse_function
 from tracejit.tools.viewer import view, view_function
 
 from .conftest import LINE
-from .hands import ROOT, drag, lit, picture, row, stages
+from .hands import ROOT, drag, lit, picture, row, stages, until
 
 # -- stages ---------------------------------------------------------------------------------------
 
@@ -299,9 +299,9 @@ def test_in_a_notebook_it_is_a_frame(visit, shown, tmp_path):
 
     page = visit(Cell)
     frame = page.frame_locator("iframe")
-    frame.locator("#tab-stages").click()
-    frame.locator("[data-pane=source] .row", has_text="hidden = tj.tanh").hover()
-    assert frame.locator("[data-pane=loops] .row.lit").count() > 1
+    line = frame.locator("[data-pane=source] .row", has_text="hidden = tj.tanh")
+    until(frame.locator("#tab-stages").click, line)
+    until(line.hover, frame.locator("[data-pane=loops] .row.lit").nth(1))
 
 
 # -- size -----------------------------------------------------------------------------------------
