@@ -19,8 +19,8 @@ from .wide.scaled_erfc import scaled_erfc
 
 #: erf is 1, and erfc is 0, from here on.
 ERF_TOP: Final = {"f32": 4.0, "f64": 6.0}
-#: The last float of erf's tables in registers.
-BELOW_TOP: Final = {"f32": float.fromhex("0x1.fffffep1"), "f64": 5.97}
+#: From where on erf is 1 by its tables in registers.
+BELOW_TOP: Final = {"f32": 3.925, "f64": 5.97}
 ERFC_TOP: Final = {"f32": 10.5, "f64": 27.5}
 
 
@@ -30,10 +30,7 @@ def erf(b: Emitter, x: Reg) -> Reg:
     size = b.abs(x)
     if lookup.usable(b, x):
         held = b.min(BELOW_TOP[dtype], size)
-        if dtype == "f32":
-            value = lookup.shifted_eighths(b, held, piecewise.ERF_EIGHTHS, piecewise.ERF_SHIFT)
-            return b.copysign(value, x)
-        value = lookup.around_centres(b, held, piecewise.ERF_CELLS, piecewise.ERF_STEP)
+        value = lookup.around_centres(b, held, piecewise.ERF_CELLS[dtype], piecewise.ERF_STEP[dtype])
         return b.copysign(value, x)
     near = muladd(b, size, polynomial(b, b.mul(x, x), ERF_SMALL[dtype]), size)
     held = b.min(ERF_TOP[dtype], size)

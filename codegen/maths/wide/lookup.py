@@ -188,27 +188,18 @@ def quarters(b: Emitter, x: Reg, rows: Sequence[Sequence[float]], lowest: int) -
     return muladd(b, _horner(b, distance, others), distance, start)
 
 
-def shifted_eighths(b: Emitter, x: Reg, rows: Sequence[Sequence[float]], shift: float) -> Reg:
-    """A function of f32 by 32 polynomials, where x + shift is in an eighth of a binade: of its difference to
-    x in the first one, whose centre and constant are 0.
-
-    For 0 <= x < 15 shift; `rows` as in `quarters`, by the lowest five bits of exponent and eighth.
-    """
-    index = b.lshr(b.bits(b.add(x, shift)), STORED["f32"] - 3)
-    centre, start, *others = (lookup(b, row, index, "f32") for row in rows)
-    distance = b.exact("fsub", x, centre)
-    # beyond the first one the constant is the larger
-    return muladd(b, _horner(b, distance, others), distance, b.max(start, distance))
-
-
 def around_centres(b: Emitter, x: Reg, rows: Sequence[Sequence[float]], step: float) -> Reg:
-    """A function of f64 by 8 polynomials around the multiples of `step`, for 0 <= x < 7.5 steps."""
-    magic = MAGIC["f64"]
+    """A function by polynomials around the multiples of `step`, as many as registers hold, of which the last
+    is half a step above the largest x; x >= 0. In f32, around 0, by that of its difference to x."""
+    magic = MAGIC[x.dtype]
     shifted = muladd(b, x, 1 / step, magic)
     distance = muladd(b, b.exact("fsub", shifted, magic), -step, x)
-    start, slope, *others = (lookup(b, row, b.bits(shifted), "f64") for row in rows)
-    rest = in_two_chains(b, distance, others)
-    return muladd(b, muladd(b, rest, distance, slope), distance, start)
+    start, slope, *others = (lookup(b, row, b.bits(shifted), x.dtype) for row in rows)
+    if x.dtype == "f64":
+        return muladd(b, muladd(b, in_two_chains(b, distance, others), distance, slope), distance, start)
+    # the distance is above none of the constants but the first, which is 0
+    slope = muladd(b, _horner(b, distance, others), distance, slope)
+    return muladd(b, slope, distance, b.max(start, distance))
 
 
 def _horner(b: Emitter, x: Reg, coefficients: Sequence[Reg]) -> Reg:

@@ -7,7 +7,6 @@ there.
 
 from __future__ import annotations
 
-import math
 import textwrap
 from typing import Any, Final
 
@@ -214,10 +213,10 @@ def exponentials() -> None:
 
 
 def polynomials(
-    function: Any, cells: list[tuple[Any, Any]], degree: int, minus_x: bool = False
+    function: Any, cells: list[tuple[Any, Any]], degree: int
 ) -> tuple[list[tuple[float, ...]], Any]:
     """The rows of a function of f32 in `cells`, the first of which begins at 0: centres, and one for each
-    power, with `minus_x` of its difference to x in the first cell; and the largest relative error."""
+    power; and the largest relative error."""
     rows: list[list[float]] = []
     worst = mp.mpf(0)
     for low, high in cells:
@@ -230,10 +229,9 @@ def polynomials(
                 tries, key=lambda c: abs(function(mp.mpf(c)) / rounded(function(mp.mpf(c)), "f32") - 1)
             )
         origin = function(mp.mpf(centre))
-        less = 1 if minus_x and not low else 0
 
-        def target(d: Any, centre: float = centre, origin: Any = origin, less: int = less) -> Any:
-            return (function(centre + d) - origin) / d - less
+        def target(d: Any, centre: float = centre, origin: Any = origin) -> Any:
+            return (function(centre + d) - origin) / d
 
         def weight(d: Any, centre: float = centre) -> Any:
             return d / function(centre + d)
@@ -270,66 +268,57 @@ def tanh_quarters() -> None:
     show_rows("TANH_QUARTERS", rows)
 
 
-#: What is added to erf's argument, so that eighths of binades of the sum serve the whole range.
-ERF_SHIFT: Final = 0.3125
+#: The distance of the centres of erf's cells, numbers of few bits. In f32, of those erf of the multiples of
+#: this one are nearest to floats.
+ERF_STEP: Final = {"f32": mp.mpf(524293) / 2**22, "f64": mp.mpf(51) / 64}
 
 
-def erf_eighths() -> None:
-    """erf in f32 on the eighths of binades of x + ERF_SHIFT: 1/32 wide at 0, a half at 4."""
-    cells, y = [], mp.mpf(ERF_SHIFT)
-    for _ in range(31):
-        width = mp.mpf(2) ** (mp.floor(mp.log(y, 2)) - 3)
-        cells.append((y - ERF_SHIFT, y + width - ERF_SHIFT))
-        y += width
-    rows, worst = polynomials(mp.erf, cells, 4, True)
-    # exponent and eighth of ERF_SHIFT, as its bits have them
-    first = (int(mp.floor(mp.log(ERF_SHIFT, 2))) + 127) * 8 + 2
-    turned = [[(*row, row[-1])[(place - first) % 32] for place in range(32)] for row in rows]
-    print("#: What is added to x to choose a polynomial of erf.")
-    print(f"ERF_SHIFT: Final = {ERF_SHIFT}")
-    print("#: erf x = sum of row[k + 1] (x - row[0])^k in each eighth of a binade of x + ERF_SHIFT, by the")
-    print("#: lowest five bits of exponent and eighth, in the first one, from 0 on, that plus x; relative.")
-    print(f"#: Error: 2^{float(mp.log(worst, 2)):.1f}.")
-    show_rows("ERF_EIGHTHS", turned)
+def error_function(sizes: dict[str, tuple[int, int]]) -> None:
+    """erf by polynomials around multiples of a step, so many of that degree; around 0 for positive numbers
+    alone, and in f32 of the difference to x, since 2 / sqrt(pi) is not near a float."""
+    columns, notes = {}, []
+    for dtype, (count, degree) in sizes.items():
+        rows, worst = [], mp.mpf(0)
+        # the nearest multiple is chosen with a rounding
+        half = ERF_STEP[dtype] / 2 * (1 + mp.mpf(2) ** (-18 if dtype == "f32" else -30))
+        for i in range(count):
+            centre = i * ERF_STEP[dtype]
+            start = mp.erf(centre)
+            less = 1 if dtype == "f32" and not i else 0
 
+            def target(d: Any, centre: Any = centre, start: Any = start, less: int = less) -> Any:
+                return (mp.erf(centre + d) - start) / d - less
 
-#: The distance of the centres of erf's cells, a number of few bits.
-ERF_STEP: Final = mp.mpf(51) / 64
+            def weight(d: Any, centre: Any = centre) -> Any:
+                return d / mp.erf(centre + d)
 
-
-def error_function(degree: int) -> None:
-    """erf in f64 by 8 polynomials around multiples of a step; around 0 for positive numbers alone."""
-    rows, worst = [], mp.mpf(0)
-    half = ERF_STEP / 2 * (1 + mp.mpf(2) ** -30)
-    for i in range(8):
-        centre = i * ERF_STEP
-        start = mp.erf(centre)
-
-        def target(d: Any, centre: Any = centre, start: Any = start) -> Any:
-            return (mp.erf(centre + d) - start) / d
-
-        def weight(d: Any, centre: Any = centre) -> Any:
-            return d / mp.erf(centre + d)
-
-        low = -half if i else mp.mpf(0)
-        coefficients, error = remez(
-            Spec("ERF", guarded(target), guarded(weight), low, half, degree - 1, "f64")
-        )
-        worst = max(worst, error)
-        # The last one is rounded up, so that the sum at its end is 1.
-        first = max(float(start), math.nextafter(float(start), 2.0) if float(start) < start else 0.0)
-        rows.append([first if i == 7 else float(start), *map(float, coefficients)])
+            low = -half if i else mp.mpf(0)
+            coefficients, error = remez(
+                Spec("ERF", guarded(target), guarded(weight), low, half, degree - 1, dtype)
+            )
+            worst = max(worst, error)
+            first = rounded(start, dtype)
+            if i == count - 1 and first < start:  # rounded up, so that the sum at its end is 1
+                first += float(ulp(start, dtype))
+            rows.append([first, *(rounded(number, dtype) for number in coefficients)])
+        columns[dtype] = list(zip(*rows, strict=True))
+        notes.append(f"{dtype} 2^{float(mp.log(worst, 2)):.1f}")
     print("#: The distance of the centres of erf's cells.")
-    print(f"ERF_STEP: Final = {float(ERF_STEP)}")
+    steps = ", ".join(f'"{dtype}": {float(step)!r}' for dtype, step in ERF_STEP.items())
+    print(f"ERF_STEP: Final = {{{steps}}}")
     print("#: erf x = sum of row[k] (x - c)^k, c the nearest multiple of that step, the one of the column; a")
-    print(f"#: row for each power; relative. Error: 2^{float(mp.log(worst, 2)):.1f}.")
-    print("ERF_CELLS: Final = (")
-    for column in zip(*rows, strict=True):
-        items = ", ".join(map(repr, column))
-        print("    (")
-        print(textwrap.fill(items, 109, initial_indent=" " * 8, subsequent_indent=" " * 8) + ",")
+    print("#: row for each power, in f32's first one of the difference to x; relative. Errors:")
+    print(f"#: {', '.join(notes)}.")
+    print("ERF_CELLS: Final = {")
+    for dtype, rows in columns.items():
+        print(f'    "{dtype}": (')
+        for row in rows:
+            items = textwrap.fill(
+                ", ".join(map(repr, row)), 109, initial_indent=" " * 12, subsequent_indent=" " * 12
+            )
+            print(f"        (\n{items},\n        ),")
         print("    ),")
-    print(")\n", flush=True)
+    print("}\n", flush=True)
 
 
 #: The number of polynomials of the scaled erfc, their degree, and K in (x + K) exp(x^2) erfc x.
@@ -437,8 +426,7 @@ def main() -> None:
     wide_log2({"f32": 3, "f64": 9})
     exponentials()
     tanh_quarters()
-    erf_eighths()
-    error_function(16)
+    error_function({"f32": (32, 4), "f64": (8, 16)})
     scaled_error_function()
     cube_roots({"f32": 3, "f64": 8})
 
