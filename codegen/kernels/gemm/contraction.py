@@ -162,7 +162,7 @@ def _blocking(instruction: Instruction, defs: Definitions, target: Target) -> Bl
     near = not shape.columns_first or shape.down == 1
     # where y is too large to stay near, x is read again for each strip of it
     x_stays = m * k * itemsize <= 300 * (machine().l2_bytes >> 10)
-    if y_strides[1] == 1 and (near or (x_stays and strips_stay)):
+    if y_strides[1] == 1 and (near or (x_stays and (shape.copies or strips_stay))):
         return None
     if near and turned_columns.pays(y_strides, k, n, dtype, shape.lanes):
         return None

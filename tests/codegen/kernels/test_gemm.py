@@ -179,6 +179,28 @@ def test_few_columns_of_a_transposed_matrix_are_gathered() -> None:
     assert product(x, np.ones((601, 40), "f4"), (False, True))[0].module.products == ["f32"]
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize(
+    ("x_shape", "y_shape"),
+    [
+        ((100, 200), (200, 301)),  # a last vector with one lane
+        ((45, 601), (601, 137)),  # sums of three parts
+        ((3, 50, 64), (3, 64, 999)),
+    ],
+)
+def test_strips_of_y_are_copied(x_shape: tuple[int, ...], y_shape: tuple[int, ...], dtype: str) -> None:
+    rng = np.random.default_rng(4)
+    buffer = operand(rng, (int(np.prod(y_shape)) + 1,), dtype)
+    x, y = operand(rng, x_shape, dtype), buffer[1:].reshape(y_shape)  # rows begin within lines
+    executable, result = product(x, y)
+    assert executable.module.kernels[0].description.endswith(", strips of y copied")
+    check(x, y, result)
+    with threads(2):
+        assert executable([x, y])[0].tobytes() == result.tobytes()
+    y[..., -1, 1] = np.nan
+    np.testing.assert_array_equal(np.isnan(executable([x, y])[0]).any(-2), np.isnan(y).any(-2))
+
+
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "i1"])
 @pytest.mark.parametrize(
     "size",
