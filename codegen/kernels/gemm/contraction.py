@@ -28,7 +28,7 @@ from .direct import choose_tiles, direct_kernel
 from .dots import dots_kernel
 from .library import declaration, descriptor
 from .streams import streams, streams_kernel
-from .tiles import Blocking, blocking, parallel_work, tile_for
+from .tiles import SUM_PART, Blocking, blocking, parallel_work, tile_for
 
 #: Products of at most this many multiplications are done without packing, however y lies.
 SMALL: Final = 16**3
@@ -161,7 +161,8 @@ def _blocking(instruction: Instruction, defs: Definitions, target: Target) -> Bl
     strips_stay = k <= way // math.gcd(y_strides[0] * itemsize, way) * 8
     near = not shape.columns_first or shape.down == 1
     # where y is too large to stay near, x is read again for each strip of it
-    x_stays = m * k * itemsize <= 300 * (machine().l2_bytes >> 10)
+    copied_once = shape.copies and k <= SUM_PART
+    x_stays = m * k * itemsize <= (640 if copied_once else 300) * (machine().l2_bytes >> 10)
     if y_strides[1] == 1 and (near or (x_stays and (shape.copies or strips_stay))):
         return None
     if near and turned_columns.pays(y_strides, k, n, dtype, shape.lanes):
