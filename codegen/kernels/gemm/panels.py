@@ -9,6 +9,7 @@ of it, but what the memory held before may be denormal numbers, with which CPUs 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from ...interface import PRODUCT_KERNELS
 from ...llvm.declarations import Declarations
@@ -20,6 +21,8 @@ from ...llvm.transpose import turned
 from .tiles import Tile
 
 NAME = PRODUCT_KERNELS[1]
+#: Rows of neighbours that are copied at a time: (512, 768) in f64 takes 1.2 ns an element, 1.9 row by row.
+TOGETHER: Final = 8
 
 
 def packing_function(
@@ -77,11 +80,12 @@ class _Packing:
 
         w.when(w.lt(w.mul(whole, self.width), self.count), clear)
 
-    def _strips(self, body: Callable[[str, str, Reg], None], row: tuple[str, str] | None = None) -> None:
+    def _strips(
+        self, body: Callable[[str, str, Reg], None], source: str = "%source", panels: str = "%panels"
+    ) -> None:
         """`body` on the part of each panel that one vector holds: where it is read and written, and how many
         elements it has."""
         w = self.w
-        source, panels = row or ("%source", "%panels")
         each = w.mul(self.width, self.k)
 
         def panel(index: Reg, _: list[Reg]) -> Sequence[Reg]:
@@ -112,20 +116,34 @@ class _Packing:
         w.one_of(w.eq(valid, self.lanes), [lambda: body(None), lambda: body(mask)])
 
     def _copy(self) -> None:
-        """Row by row through all panels: memory is read in the order in which it lies."""
+        """A few rows at a time through all panels: memory is read in the order in which it lies, and each
+        panel, which is on pages of its own, is written to less often."""
         w = self.w
 
-        def vector(here: str, there: str, valid: Reg) -> None:
-            self._by_vectors(
-                valid, lambda mask: w.store(w.load(here, self.dtype, self.lanes, mask), there, mask)
-            )
+        def rows(first: Reg, count: int) -> None:
+            def vectors(here: str, there: str, valid: Reg) -> None:
+                def copied(mask: Reg | None) -> None:
+                    for row in range(count):
+                        source = w.offset(here, self.dtype, w.mul(self.along, row))
+                        target = w.offset(there, self.dtype, w.mul(self.width, row))
+                        w.store(w.load(source, self.dtype, self.lanes, mask), target, mask)
 
-        def row(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-            source = w.offset("%source", self.dtype, w.mul(index, self.along))
-            self._strips(vector, (source, w.offset("%panels", self.dtype, w.mul(index, self.width))))
+                self._by_vectors(valid, copied)
+
+            source = w.offset("%source", self.dtype, w.mul(first, self.along))
+            self._strips(vectors, source, w.offset("%panels", self.dtype, w.mul(first, self.width)))
+
+        def several(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            rows(index, TOGETHER)
             return ()
 
-        w.loop(0, self.k, 1, row, nonempty=True)
+        def single(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            rows(index, 1)
+            return ()
+
+        whole = w.mul(w.integer("udiv", self.k, constant(TOGETHER, "i64")), TOGETHER)
+        w.loop(0, whole, TOGETHER, several)
+        w.loop(whole, self.k, 1, single)
 
     def _turn(self, source: str, panel: str, valid: Reg) -> None:
         self._by_vectors(valid, lambda mask: self._transpose(source, panel, valid, mask))
