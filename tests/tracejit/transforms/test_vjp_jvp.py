@@ -205,3 +205,21 @@ def test_a_pullback_takes_one_cotangent():
     ):
         pullback(1.0, 2.0)
     assert pullback((1.0, 2.0))[0].item() == 5
+
+
+def test_a_pullback_passes_the_same_graph_again():
+    """With inputs that do not lead to the result, closed-over tensors that do, and hooks added meanwhile."""
+    closed = tj.tensor([3.0, 4.0], requires_grad=True)
+    seen = []
+
+    def loss(x, y):
+        inner = x * closed
+        inner.register_hook(seen.append)
+        return (inner * x).sum()
+
+    _, pullback = tj.vjp(loss, tj.tensor([1.0, 2.0]), tj.tensor(5.0))
+    for count in range(1, 4):
+        by_x, by_y = pullback(tj.tensor(float(count)))
+        np.testing.assert_array_equal(by_x.detach(), [6.0 * count, 16.0 * count])
+        assert by_y == 0
+        assert len(seen) == count
