@@ -5,14 +5,18 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
+from ..eager.native_ops import NativeCall
 from ..eager.tensor import Tensor, as_array
 from ..ir.dtypes import INT64
 from ..ir.errors import DTypeError, ShapeError
+from ..ir.records import record
+from ..ir.registry import OPS, Attrs, Builtin
 from ..ir.types import as_shape, normalize_axes, normalize_axis
+from ..tape.plans import Composite
 from .indexing.access import getitem
 from .joining import concatenate
 from .manipulation import ravel, swapaxes
@@ -114,12 +118,63 @@ def roll(x: Any, shift: Any, axis: Any = None) -> Tensor:
 
 def _rolled(x: Tensor, shift: int, axis: int) -> Tensor:
     extent = x.shape[axis]
-    if extent == 0 or shift % extent == 0:
+    shift %= max(extent, 1)
+    if shift == 0:
         return cast(x, x.dtype, copy=True)
-    cut, before = extent - shift % extent, (slice(None),) * axis
-    parts = [getitem(x, (*before, slice(cut, None))), getitem(x, (*before, slice(0, cut)))]
-    result = concatenate(parts, axis)
-    return as_in_memory("roll", result, "K", x)
+    return _ROLL.run(x, shift, axis)  # type: ignore[no-any-return]
+
+
+def _rolled_in_parts(x: Tensor, shift: int, axis: int) -> Tensor:
+    before = (slice(None),) * axis
+    parts = [getitem(x, (*before, slice(-shift, None))), getitem(x, (*before, slice(None, -shift)))]
+    return as_in_memory("roll", concatenate(parts, axis), "K", x)
+
+
+def _rolled_array(x: Any, shift: int, axis: int) -> Any:
+    """The same of an array in row-major order, None of others."""
+    if not x.flags.c_contiguous:
+        return None
+    before = (slice(None),) * axis
+    return np.concatenate((x[(*before, slice(-shift, None))], x[(*before, slice(None, -shift))]), axis)
+
+
+@record
+class _Roll:
+    """A roll by less than the axis has elements, in ops."""
+
+    shift: int
+    axis: int
+
+    def run(self, b: Any, operands: Sequence[Any]) -> Any:
+        """The rolled operand, in the ops of the namespace `b`."""
+        (x,) = operands
+        (*before, extent), after = x.shape[: self.axis + 1], x.shape[self.axis + 1 :]
+        parts = [
+            b.slice(
+                x,
+                start=(0,) * self.axis + (start,) + (0,) * len(after),
+                size=(*before, size, *after),
+                step=(1,) * len(x.shape),
+            )
+            for start, size in ((extent - self.shift, self.shift), (0, extent - self.shift))
+        ]
+        return b.concat(*parts, axis=self.axis)
+
+
+def _roll_back(b: Any, ct: Any, attrs: Attrs) -> Any:
+    return _Roll(ct.shape[attrs["axis"]] - attrs["shift"], attrs["axis"]).run(b, [ct])
+
+
+_ROLL: Final = NativeCall(
+    Composite(
+        "roll",
+        (OPS["slice"], OPS["concat"]),
+        lambda types, attrs: _Roll(**attrs),
+        Builtin(_rolled_array, ("shift", "axis")),
+        _roll_back,
+    ),
+    _rolled_in_parts,
+)
 
 
 def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:

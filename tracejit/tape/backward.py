@@ -27,13 +27,13 @@ def run_backward(
     targets: Sequence[Tensor] | None = None,
     accumulate: bool = False,
     boundary: Sequence[Tensor] = (),
-    route: Route | None = None,
+    reach: Reach | None = None,
 ) -> list[Tensor | None]:
     """Propagate `cotangents` from `roots`.
 
     With `targets`, return their gradients (None where there is no path), and with `accumulate` add them to
     their ``grad`` as well; without, accumulate into the ``grad`` of every leaf reached. The graph behind
-    the tensors of `boundary` is not looked at: no target is there. A `route` is for passes from the same
+    the tensors of `boundary` is not looked at: no target is there. A `reach` is for passes from the same
     roots to the same targets, over a graph that stays.
     """
     tensors = create_graph or STATE.tracer is not None
@@ -50,7 +50,7 @@ def run_backward(
     around, STATE.walk = STATE.walk, walk
     try:
         with np.errstate(all="ignore"):
-            walk.run(roots, cotangents, route)
+            walk.run(roots, cotangents, reach)
     finally:
         STATE.recording, STATE.walk = outer, around
     return [walk.gradients.get(key) for key in keys]
@@ -64,7 +64,7 @@ def _key(tensor: Tensor) -> Any:
     return (place.node, getattr(place, "index", 0))
 
 
-class Route:
+class Reach:
     """What is behind the roots of backward passes, found by the first one."""
 
     #: Per node or leaf, how many edges lead to it; None before the first pass.
@@ -101,19 +101,19 @@ class _Pass:
         #: By identity, locations of nodes, and those of their gradients.
         self.lines: dict[int, tuple[Location, Location]] = {}
 
-    def run(self, roots: Sequence[Tensor], cotangents: Sequence[Tensor], route: Route | None) -> None:
+    def run(self, roots: Sequence[Tensor], cotangents: Sequence[Tensor], reach: Reach | None) -> None:
         """Visit what is behind `roots`, each node once all cotangents of its results are there."""
         engine, pending, ready, boundary = self.engine, self.pending, self.ready, self.boundary
         free, tracer = not self.retain_graph, STATE.tracer
         targets = self.targets
-        if route is not None and route.edges is not None:
-            self.waiting, self.useful = route.edges.copy(), route.useful
+        if reach is not None and reach.edges is not None:
+            self.waiting, self.useful = reach.edges.copy(), reach.useful
         else:
             order = self._reach(roots)
             if targets is not None and not self._all_useful(targets):
                 self.useful = _useful(order, targets)
-            if route is not None:
-                route.useful, route.edges = self.useful, self.waiting.copy()
+            if reach is not None:
+                reach.useful, reach.edges = self.useful, self.waiting.copy()
         plain = self.useful is None and tracer is None and STATE.anomaly is None
         for position, root in enumerate(roots):
             cotangent = cotangents[position]

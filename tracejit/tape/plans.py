@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from ..ir.errors import GradientError
 from ..ir.records import record
@@ -64,21 +64,31 @@ class Written:
         ]
 
 
+class InOps(Protocol):
+    """A composite in ops."""
+
+    def run(self, b: Any, operands: Sequence[Any]) -> Any:
+        """The result, of `operands`, in the ops of the namespace `b`."""
+
+
 @record(eq=False)
 class Composite:
-    """What eager code does at once, and the IR by an op between reshapes.
+    """What eager code does at once, and the IR by several ops: by one between reshapes, unless `transposed`
+    is given.
 
     Attributes:
         name: what its nodes are called, as those of an op.
         ops: the ops that it may be written with.
         written: ``written(operand types, attributes)``.
         builtin: the function of NumPy's that does it.
+        transposed: ``transposed(b, ct, attributes)``, the cotangent of the one operand of a linear function.
     """
 
     name: str
     ops: tuple[Op, ...]
-    written: Callable[[Sequence[Any], Attrs], Written]
+    written: Callable[[Sequence[Any], Attrs], InOps]
     builtin: Builtin | None = None
+    transposed: Callable[[Any, Any, Attrs], Any] | None = None
 
     @property
     def params(self) -> tuple[str, ...]:
@@ -109,11 +119,14 @@ class SavePlan:
     def __init__(self, op: Op | Composite, tracked: tuple[bool, ...]) -> None:
         self.op, self.tracked = op, tracked
         #: The rules of the tracked operands by parameter; of a composite, the plans of its ops.
-        self.parts: dict[Any, Any]
-        if isinstance(op, Composite):
+        self.parts: dict[Any, Any] = {}
+        #: Per operand, whether to save it; and whether to save the output.
+        self.inputs: tuple[bool, ...]
+        if isinstance(op, Composite) and op.transposed is not None:
+            self.inputs, self.output, joint = (False,), False, False
+        elif isinstance(op, Composite):
             self.parts = {each: plan_of(each, tracked) for each in op.ops}
             plans = list(self.parts.values())
-            #: Per operand, whether to save it; and whether to save the output.
             self.inputs = tuple([any(saved) for saved in zip(*[plan.inputs for plan in plans], strict=True)])
             self.output = any(plan.output for plan in plans)
             joint = all(plan.joint for plan in plans)
@@ -152,6 +165,9 @@ class SavePlan:
 
     def _pull(self, needed: tuple[bool, ...]) -> Pull:
         if isinstance(self.op, Composite):
+            transposed = self.op.transposed
+            if transposed is not None:
+                return lambda b, ct, inputs, out, types, attrs: (transposed(b, ct, attrs),)
             return _pull_of_written(self.op, self.parts, needed)
         return _pull(self.op, self.parts, needed)
 
@@ -209,6 +225,7 @@ def _pull_of_written(composite: Composite, plans: Mapping[Op, SavePlan], needed:
 
     def pull(b: Any, ct: Any, inputs: Any, out: Any, types: Any, attrs: Attrs) -> Sequence[Any]:
         written = composite.written(types, attrs)
+        assert isinstance(written, Written)
         inner = plans[written.op]
         pull_inner = inner.pull_some(needed)
         ct = _reshaped(b, ct, written.inner)

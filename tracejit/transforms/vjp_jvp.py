@@ -17,7 +17,7 @@ from ..eager.tensor import Tensor
 from ..ir.dtypes import default_dtype, is_differentiable
 from ..ir.errors import DTypeError, GradientError, ShapeError, TracejitError
 from ..pytree import TreeDef, flatten, leaf_paths
-from ..tape.backward import Route, run_backward
+from ..tape.backward import Reach, run_backward
 from ..tape.liveness import requires_outer_grad, retire, transform_input
 from .grad import OwnInputs, grad, name_of, own_inputs, recording, released, released_leaf, split_aux
 
@@ -170,7 +170,7 @@ class _Recorded:
         self.tracked = any(map(requires_outer_grad, self.outputs))
         self.aux = released(aux) if has_aux else None
         #: From the outputs back to the inputs.
-        self.route = Route()
+        self.reach = Reach()
 
     def result(self) -> Any:
         """What the function returned."""
@@ -179,7 +179,7 @@ class _Recorded:
     def pulled(self, cotangents: Sequence[Tensor], *, again: bool) -> list[Tensor]:
         """The cotangents of the inputs, for those of the outputs; recorded where `again`."""
         gradients = _gradients(
-            self.outputs, cotangents, self.inputs, again=again, boundary=self.inputs, route=self.route
+            self.outputs, cotangents, self.inputs, again=again, boundary=self.inputs, reach=self.reach
         )
         return [_zeros(input_) if g is None else g for input_, g in zip(self.inputs, gradients, strict=True)]
 
@@ -240,7 +240,7 @@ def _gradients(
     *,
     again: bool,
     boundary: Sequence[Tensor],
-    route: Route | None = None,
+    reach: Reach | None = None,
 ) -> list[Tensor | None]:
     """The gradients of `roots` by `targets`, which are not behind `boundary`, the graph kept; None where
     there is no path."""
@@ -256,7 +256,7 @@ def _gradients(
         create_graph=again,
         targets=targets,
         boundary=boundary,
-        route=route,
+        reach=reach,
     )
 
 

@@ -8,6 +8,7 @@ import pytest
 import tracejit as tj
 from tracejit.array.creation import tensor
 from tracejit.array.diagonals import trace
+from tracejit.eager import native_ops
 from tracejit.ir.errors import AxisError, ConcretizationError, DTypeError, ShapeError
 
 X = np.arange(24.0).reshape(2, 3, 4)
@@ -216,3 +217,29 @@ def test_joining_into_out_and_by_castings():
         tj.concatenate([[1.5]], dtype=int, casting="most")
     with pytest.raises(tj.DTypeError, match="concatenate: the result has dtype float64"):
         tj.concatenate([[1.5]], out=tj.zeros(1, int))
+
+
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize(("shape", "shift", "axis"), [((7,), 3, 0), ((3, 5), -2, 1), ((4, 2, 3), 9, -3)])
+def test_gradients_of_roll(shape, shift, axis, native):
+    """One node, whose gradient is the roll back, to any order and in any order of memory."""
+    if native:
+        assert native_ops.load() == ""
+    rng = np.random.default_rng(1)
+    weights = rng.normal(size=shape)
+
+    def loss(x):
+        return (tj.roll(x, shift, axis) ** 3 * weights).sum()
+
+    for order in "CF":
+        x = tj.tensor(np.array(rng.normal(size=shape), order=order))
+        back = np.roll(weights, -shift, axis)
+        np.testing.assert_allclose(tj.grad(loss)(x), 3 * np.asarray(x) ** 2 * back)
+        np.testing.assert_array_equal(tj.grad(loss)(x), tj.jit(tj.grad(loss))(x))
+        second = tj.grad(lambda x: tj.grad(loss)(x).sum())(x)
+        np.testing.assert_allclose(second, 6 * np.asarray(x) * back)
+    if native:
+        assert tj.roll(tj.tensor(weights, requires_grad=True), shift, axis).grad_fn.name() == "RollBackward"
+    x = tj.tensor(weights.astype("f4").swapaxes(0, -1), requires_grad=True)
+    tj.roll(x, shift, 0).sum().backward()
+    assert x.grad.dtype == tj.float32

@@ -32,7 +32,7 @@ from ...ir.registry import OPS, Attrs, Kind, Op, OpNamespace
 from ...state import STATE
 from ...tape.hooks import move_retained
 from ...tape.liveness import InputNode
-from ...tape.plans import Composite
+from ...tape.plans import Composite, Written
 from ...tape.recording import memory_of, record
 
 #: An op of a view, with its attributes.
@@ -235,6 +235,7 @@ def _expanded(base: Tensor, steps: tuple[Step | NativeStep, ...]) -> list[_OpSte
             shape = expanded[-1][1]["size"]
         elif isinstance(step.op, Composite):
             written = step.op.written(((shape, base.dtype),), step.attrs)
+            assert isinstance(written, Written)
             expanded.append((written.op, written.attrs))
             if written.inner != written.result:
                 expanded.append((_RESHAPE, {"shape": written.result}))
