@@ -19,22 +19,25 @@ def function_at(code: CodeType, lines: Sequence[str]) -> ast.FunctionDef | str:
     first = code.co_firstlineno
     # the lines that the code knows of, which do for most; else tokens tell where the function ends
     last = max((end for _, end, _, _ in _positions(code) if end is not None), default=first)
-    module = _block(lines[first - 1 : last]) or _block(inspect.getblock(list(lines[first - 1 :])))
+    module = _block(lines[first - 1 : last], first)
+    module = module or _block(inspect.getblock(list(lines[first - 1 :])), first)
     if module is None:
         return "cannot be read"
     statement = module.body[0]
-    indented = isinstance(statement, ast.If)
     definition = statement.body[0] if isinstance(statement, ast.If) else statement
     if not isinstance(definition, ast.FunctionDef) or definition.name != code.co_name:
         return "is not that of a function"
-    ast.increment_lineno(module, first - 1 - indented)
     return definition
 
 
-def _block(lines: Sequence[str]) -> ast.Module | None:
+def _block(lines: Sequence[str], first: int) -> ast.Module | None:
+    """The statement in `lines`, of which the first has the number `first`."""
     text = "".join(lines)
+    before = "\n" * (first - 1)
+    if text[:1].isspace():  # then there are lines before it
+        before = f"{before[:-1]}if 1:\n"
     try:
-        return ast.parse(f"if 1:\n{text}" if text[:1].isspace() else text)
+        return ast.parse(before + text)
     except SyntaxError:
         return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any, Final, TypeGuard
 
-from .syntax import walk
+from .syntax import Transformer, walk
 
 #: Stand for the object that rewritten code calls, and for descriptions of loops, until the code is compiled.
 RUNTIME: Final = "\0loops"
@@ -77,7 +77,7 @@ def _key(node: ast.expr) -> ast.expr:
     return call("slice_of", *[ast.copy_location(bound, node) for bound in bounds], at=node)
 
 
-class InLoops(ast.NodeTransformer):
+class InLoops(Transformer):
     """Rewrites the expressions of what may be traced as a part of a loop."""
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
@@ -166,7 +166,7 @@ class InLoops(ast.NodeTransformer):
         return node
 
 
-class Everywhere(ast.NodeTransformer):
+class Everywhere(Transformer):
     """Rewrites what is assigned inside and outside of loops. ``a = np.zeros(...)`` and its like, where the
     function writes elements of `a`, make what can hold what is traced, as an array of NumPy's cannot, and so
     does ``a = 2 * TABLE``."""
@@ -228,7 +228,7 @@ class Everywhere(ast.NodeTransformer):
         return node  # which has a rewriter of its own
 
 
-class Calls(ast.NodeTransformer):
+class Calls(Transformer):
     """Rewrites the calls that nothing else did, and decorators: ``math.sqrt`` and its like are followed where
     Python's own would ask for a value."""
 
@@ -245,7 +245,7 @@ class Calls(ast.NodeTransformer):
         return node
 
 
-class Iterations(ast.NodeTransformer):
+class Iterations(Transformer):
     """Rewrites ``range``, ``enumerate``, ``zip`` and ``reversed`` where a loop outside of loops goes along
     them."""
 

@@ -20,7 +20,7 @@ from ...ir.process.locks import ForkLock
 from ..unrolled import Comprehensions
 from .descriptions import Statement, mark_comprehensions
 from .expressions import RUNTIME, Calls
-from .syntax import refusal
+from .syntax import locate_missing, refusal
 
 #: How far a function is rewritten: its comprehensions alone, its loops and calls, or all of it, as a part of
 #: a loop's step.
@@ -143,7 +143,7 @@ def _rewrite(function: FunctionType, code: CodeType, extent: Extent) -> CodeType
         rewriter = import_module(".rewriting", __package__).FunctionRewriter
         rewriter(code.co_filename, statements).rewrite(definition, inside=inside)
         definition.body = [Calls().visit(statement) for statement in definition.body]
-        ast.fix_missing_locations(module)
+        locate_missing(module)
     try:
         compiled = _compiled(module, function, code)
     except (SyntaxError, RecursionError) as error:

@@ -306,8 +306,7 @@ def _function(
     shared: list[ast.stmt] = [ast.Nonlocal(sorted(names))] if names else []
     function = ast.FunctionDef(name, arguments, [*shared, *(body or [ast.Pass()])], [])
     complete(function)
-    ast.copy_location(function, at)
-    return ast.fix_missing_locations(function)
+    return ast.copy_location(function, at)
 
 
 def _never_assigned(names: list[str], at: ast.AST) -> ast.stmt:
