@@ -12,7 +12,7 @@ def needed(function: Function, results: Iterable[Value]) -> set[Value]:
     """The values of `function` that `results` depend on, parameters among them."""
     live = set(results)
     for instruction in reversed(function.body):
-        if any(result in live for result in instruction.results):
+        if not live.isdisjoint(instruction.results):
             live.update(instruction.operands)
     return live
 

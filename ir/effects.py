@@ -20,9 +20,9 @@ def effects_of(instruction: Instruction) -> frozenset[tuple[str, str]]:
 
 def has_effect(instruction: Instruction) -> bool:
     """Whether `instruction`, or one in its regions, does something beside computing results."""
-    return instruction.op.effect or any(
-        has_effect(inner) for region in instruction.regions for inner in region.body
-    )
+    if instruction.op.effect or not instruction.regions:
+        return instruction.op.effect
+    return any(has_effect(inner) for region in instruction.regions for inner in region.body)
 
 
 def without_effects(function: Function) -> Function:

@@ -55,11 +55,14 @@ def _is_large(value: Value) -> bool:
 
 
 def _has_complex(function: Function) -> bool:
-    if any(is_complex(value.dtype) for value in (*function.params, *function.results)):
-        return True
-    for instruction in function.body:
-        if any(is_complex(value.dtype) for value in (*instruction.operands, *instruction.results)):
+    """Whether some value is complex: operands are parameters or results."""
+    for param in function.params:
+        if is_complex(param.type.dtype):
             return True
+    for instruction in function.body:
+        for result in instruction.results:
+            if is_complex(result.type.dtype):
+                return True
         if instruction.op.kind.traits.control and any(map(_has_complex, instruction.regions)):
             return True
     return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from operator import is_not
 
 from ...dataflow import needed
 from ...graph import Function, Instruction, Value
@@ -16,16 +17,14 @@ def map_regions(
 ) -> Function:
     """`function` with `change` applied to the regions of its control flow ops, save of those that `skips`
     names; itself where nothing changes."""
-    body: list[Instruction] = []
-    changed = False
-    for instruction in function.body:
-        if instruction.op.kind.traits.control and not (skips and skips(instruction)):
+    body: list[Instruction] | None = None
+    for place, instruction in enumerate(function.body):
+        if instruction.regions and instruction.op.kind.traits.control and not (skips and skips(instruction)):
             regions = tuple([change(region) for region in instruction.regions])
-            if any(new is not old for new, old in zip(regions, instruction.regions, strict=True)):
-                instruction = instruction.replace(regions=regions)
-                changed = True
-        body.append(instruction)
-    if not changed:
+            if any(map(is_not, regions, instruction.regions)):
+                body = list(function.body) if body is None else body
+                body[place] = instruction.replace(regions=regions)
+    if body is None:
         return function
     return Function(function.name, function.params, tuple(body), function.results)
 
