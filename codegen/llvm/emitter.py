@@ -197,6 +197,8 @@ class Emitter(ControlFlowWriter):
         lanes = max(a.lanes, condition.lanes)
         if a.lanes != lanes:
             a, b = self.splat(a, lanes), self.splat(b, lanes)
+        if a.text == b.text:
+            return a
         return self.arrange("select", a.dtype, lanes, condition, a, b)
 
     # -- bits -------------------------------------------------------------------------------------
@@ -207,7 +209,12 @@ class Emitter(ControlFlowWriter):
         return self.compute(opcode, a.dtype, a.lanes, a, b)
 
     def and_(self, x: Number, y: Number) -> Reg:
-        return self.integer("and", x, y)
+        a, b = self._pair(x, y)
+        if a.dtype == "bool":  # masks begin with all lanes
+            true = constant(True, "bool", a.lanes).text
+            if true in (a.text, b.text):
+                return b if a.text == true else a
+        return self.integer("and", a, b)
 
     def or_(self, x: Number, y: Number) -> Reg:
         return self.integer("or", x, y)

@@ -101,6 +101,8 @@ class FunctionWriter(MathsEmitter):
         if isinstance(elements, int) and elements == 0:
             return pointer
         by = elements if isinstance(elements, Reg) else Reg(str(elements), "i64")
+        if by.text == "0":
+            return pointer
         name = self.fresh("p")
         self.operations.append(Offset(name, memory_type(dtype), pointer, by))
         return name

@@ -234,9 +234,9 @@ def _all_inside(w: FunctionWriter, indices: str, extent: int, count: int, lanes:
         return [w.and_(state[0], w.and_(w.ge(index, -extent), w.lt(index, extent)))]
 
     whole = count // lanes * lanes
-    yes = constant(True, "bool", lanes)
-    (fine,) = w.loop(0, whole, lanes, lambda number, state: check(number, state, lanes), [yes])
-    if lanes > 1:
+    fine = constant(True, "bool", lanes if whole else 1)
+    (fine,) = w.loop(0, whole, lanes, lambda number, state: check(number, state, lanes), [fine])
+    if fine.lanes > 1:
         bits = w.packed(fine)
         fine = w.compute("icmp eq", "bool", 1, bits, Reg("-1", bits.dtype))
     (fine,) = w.loop(whole, count, 1, lambda number, state: check(number, state, 1), [fine])
