@@ -18,6 +18,9 @@ class Effort(enum.Enum):
 
     #: All that pays.
     FULL = "full"
+    #: The code generator alone optimizes, functions that are worth it (`Kernel.worth_compiling`) alone; the
+    #: others have the attribute ``optnone``. Half of the time, and code that is about as fast.
+    LIGHT = "light"
     #: As it stands: a quarter of the time, and code that takes twice as long or more.
     PLAIN = "plain"
 
@@ -39,8 +42,10 @@ class ScheduleParameters:
     register_transposes: bool = True
     #: Rows that a sorting network has in registers; its text grows with the square of it.
     network_rows: int = 16
-    #: Steps of a short loop in registers that are counted as one, each with code of its own.
+    #: Steps of a loop in registers that are counted as one, each with code of its own; and how many steps the
+    #: loop has at least where they are.
     loop_steps: int = 8
+    least_steps: int = 1
 
 
 @record
@@ -60,7 +65,7 @@ BASELINE: Final = Tier(
     Effort.PLAIN,
     ScheduleParameters(
         copies=1, streams=False, product_copies=8, micro_kernels=1, register_transposes=False,
-        network_rows=4, loop_steps=1,
+        network_rows=4, least_steps=1 << 16,
     ),
     reduces_loops=False,
 )  # fmt: skip

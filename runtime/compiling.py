@@ -52,9 +52,11 @@ def machine_code(
     start = time.perf_counter()
     while True:
         try:
-            text = module.text if instrument is not None else module.contracted_text()
+            effort = tier.effort
+            if effort is Effort.PLAIN and module.worth_compiling:
+                effort = Effort.LIGHT
+            text = module.text if instrument is not None else module.contracted_text(effort)
             spent = (time.perf_counter() - start) * 1e3
-            effort = Effort.FULL if module.worth_compiling else tier.effort
             reduce_loops = module.reduce_loops and tier.reduces_loops
             image, milliseconds = compiler.emit_object(
                 text, effort, reduce_loops=reduce_loops, between=between

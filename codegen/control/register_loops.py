@@ -26,7 +26,7 @@ from ...ir.passes.loops.register_state import (
 from ...ir.registry import Kind
 from ..interface import INTERRUPTED
 from ..kernels.indexing.movement import copy_operand
-from ..kernels.kernel import SLOWDOWN, UNKNOWN_SLOWDOWN, Kernel, signature
+from ..kernels.kernel import LIGHT_SLOWDOWN, SLOWDOWN, Kernel, signature
 from ..kernels.lowering import LoweringContext
 from ..llvm.emitter import Reg, constant
 from ..llvm.function import FunctionCode
@@ -38,6 +38,8 @@ from .polling import poll, polled_loop, steps_between_polls
 from .proven_indices import all_inside
 from .regions import UNKNOWN_TRIPS
 
+#: Estimated cycles of what LLVM's code generator optimizes in the baseline tier, too.
+_LONG: Final = 6e7
 #: Steps of a while loop are written out as often as this gives operations, and not more often.
 _TOGETHER: Final = 48.0
 
@@ -52,11 +54,11 @@ def register_kernel(name: str, instruction: Instruction, context: LoweringContex
     code = [writer.write(), *writer.functions]
     description = f"registers {name}: {instruction.op.name}, {work.cycles:.0f} operations a step"
     cycles = _cycles(instruction, work)
-    known_length = instruction.op.kind in (Kind.SCAN, Kind.SWITCH)
-    slowdown = SLOWDOWN if known_length else UNKNOWN_SLOWDOWN
+    worth = cycles > _LONG or instruction.op.kind not in (Kind.SCAN, Kind.SWITCH)
     return Kernel(
         name, code, description, cycles=cycles, errors=tuple(writer.errors), interruptible=writer.polls,
-        slowdown=slowdown,
+        shortened=writer.shortened, worth_compiling=worth,
+        slowdown=LIGHT_SLOWDOWN if worth else SLOWDOWN,
     )  # fmt: skip
 
 
@@ -83,7 +85,9 @@ class _RegisterWriter(ElementWriter):
     def __init__(self, name: str, instruction: Instruction, context: LoweringContext) -> None:
         super().__init__(name, FunctionWriter(context.declarations), context.target)
         self.w.moves_extrema = True
-        self.instruction, self.most_steps = instruction, context.parameters.loop_steps
+        self.instruction, self.parameters = instruction, context.parameters
+        #: How often what is being written runs; and whether other parameters would have made more code of it.
+        self.trips, self.shortened = 1.0, False
         self.ranges = index_ranges(instruction, context.defs)
         #: Whether it lets signals in, and where it is left where they raise.
         self.polls, self.stop = False, self.w.label("stop")
@@ -160,6 +164,7 @@ class _RegisterWriter(ElementWriter):
             return self._rewind(instruction, carries, operands[count:])
         first_slice = len(operands) - instruction.attrs["slices"]
         (body,), length = instruction.regions, instruction.attrs["length"]
+        copies = self._steps_together(instruction)
 
         def step(index: Reg, state: list[Reg]) -> Sequence[Reg]:
             at = self.w.sub(length - 1, index) if instruction.attrs["reverse"] else index
@@ -180,12 +185,13 @@ class _RegisterWriter(ElementWriter):
                 state = list(step(self.w.add(index, copy) if copy else index, state))
             return state
 
-        copies = self._steps_together(instruction)
         whole = length - length % copies
         cycles = cycles_of_step(instruction) * copies
+        outside, self.trips = self.trips, self.trips * _trips(instruction)
         state = polled_loop(self.w, whole, steps, flattened(carries), cycles, self._poll, by=copies)
         for rest in range(whole, length):
             state = list(step(constant(rest, "i64"), state))
+        self.trips = outside
         return parted(state, carries)
 
     def _poll(self) -> None:
@@ -274,12 +280,16 @@ class _RegisterWriter(ElementWriter):
 
     def _steps_together(self, instruction: Instruction) -> int:
         """How many steps of a loop are written behind each other: where there is little in a step, counting
-        would be felt. A power of two."""
+        would be felt, if it goes on for long enough. A power of two."""
         work = operations(instruction)
         if work is None or any(inner.regions for region in instruction.regions for inner in region.body):
             return 1
-        copies = max(1, min(self.most_steps, int(_TOGETHER / max(work.code, 1.0))))
-        return 1 << copies.bit_length() - 1
+        copies = max(1, min(self.parameters.loop_steps, int(_TOGETHER / max(work.code, 1.0))))
+        copies = 1 << copies.bit_length() - 1
+        if copies > 1 and self.trips * _trips(instruction) < self.parameters.least_steps:
+            self.shortened = True
+            return 1
+        return copies
 
     def _rewind(
         self, instruction: Instruction, first: list[Elements], others: list[Elements]

@@ -19,7 +19,7 @@ from ...ir.passes.loops.scalar_maps import is_scalar_map
 from ...ir.registry import Kind
 from ..interface import INTERRUPTED
 from ..kernels.indexing.movement import Slices, index_messages, slices_of
-from ..kernels.kernel import SLOWDOWN, UNKNOWN_SLOWDOWN, Kernel, signature
+from ..kernels.kernel import LIGHT_SLOWDOWN, SLOWDOWN, Kernel, signature
 from ..kernels.lowering import LoweringContext
 from ..llvm.emitter import Reg, constant
 from ..llvm.function import FunctionCode
@@ -49,10 +49,9 @@ def scalar_map_kernel(name: str, instruction: Instruction, context: LoweringCont
     unknown = any(inner.op.kind is Kind.WHILE for inner in body.instructions())
     cycles = cycles_of_step(instruction) * groups * (UNKNOWN_TRIPS if unknown else 1.0)
     description = f"lanes {name}: {length} steps, {lanes} at a time"
-    slowdown = UNKNOWN_SLOWDOWN if unknown else SLOWDOWN
     return Kernel(
         name, code, description, groups, cycles, errors=tuple(writer.errors), interruptible=writer.polls,
-        slowdown=slowdown,
+        worth_compiling=unknown, slowdown=LIGHT_SLOWDOWN if unknown else SLOWDOWN,
     )  # fmt: skip
 
 

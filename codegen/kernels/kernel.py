@@ -14,10 +14,10 @@ from .parallel_for import tasks_at_a_time
 
 #: How much longer a kernel takes as the baseline tier compiles it, in its estimated cycles: measured on the
 #: benchmarks, where estimates are for one thread and much waits for memory. The same for products; and for
-#: loops of unknown length, for which no first call is to take a chance.
+#: what is `Kernel.worth_compiling`.
 SLOWDOWN: Final = 0.5
 PRODUCT_SLOWDOWN: Final = 6.0
-UNKNOWN_SLOWDOWN: Final = 1e6
+LIGHT_SLOWDOWN: Final = 0.1
 
 
 @record(eq=False, frozen=False)
@@ -54,8 +54,8 @@ class Kernel:
     trips: float = 1.0
     #: Whether schedule parameters made it shorter than it is at the full sizes.
     shortened: bool = False
-    #: Whether it is, and the baseline tier compiles it well nevertheless: as it stands, it would take too
-    #: long.
+    #: Whether LLVM's code generator optimizes it in the baseline tier, too: as it stands, it would take too
+    #: long, or it is not known how long.
     worth_compiling: bool = False
     #: How much longer it takes as the baseline tier compiles it, in `cycles`.
     slowdown: float = SLOWDOWN

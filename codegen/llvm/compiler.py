@@ -33,7 +33,7 @@ _LONG = 2 * PIECE
 
 
 #: LLVM's level of code generation.
-_OPT = {Effort.FULL: _LEVEL, Effort.PLAIN: 0}
+_OPT = {Effort.FULL: _LEVEL, Effort.LIGHT: _LEVEL, Effort.PLAIN: 0}
 
 
 def compile_module(
@@ -76,7 +76,7 @@ def emit_object(
     for piece in with_progress(cut(text), "machine code"):
         between()
         # options are the process's: with one of its own nothing may run beside it
-        apart = len(piece) > _LONG and (reduce_loops or effort is Effort.PLAIN)
+        apart = len(piece) > _LONG and (reduce_loops or effort is not Effort.FULL)
         if apart:
             images.append(interruptibly(functools.partial(_emit_apart, piece, effort, variables, clock)))
         else:
@@ -113,7 +113,7 @@ def _prepared(text: str, effort: Effort, variables: bool, clock: _Clock, context
     clock.begin()
     module = _parse(text, host(), context)
     clock.lap("parse")
-    if effort is not Effort.PLAIN:
+    if effort is Effort.FULL:
         if variables:
             _take_to_registers(module)
         _optimize(module)
@@ -219,13 +219,18 @@ def _parse(text: str, target: Target, context: Any = None) -> Any:
 
 
 def _optimize(module: Any, target: Target | None = None) -> None:
-    passes, builder = _pipeline(target or host())
-    for function in module.functions:
-        # passes would leave functions that are not to be optimised alone, and say so on standard error
-        if not function.is_declaration and not any(
-            b"optnone" in attribute for attribute in function.attributes
-        ):
-            passes.run(function, builder)
+    defined = [function for function in module.functions if not function.is_declaration]
+    optimized = [
+        function
+        for function in defined
+        if not any(b"optnone" in attribute for attribute in function.attributes)
+    ]
+    # all at once where all are: what runs passes over a function takes as long as they do. They would leave
+    # functions that are not to be optimised alone, and say so on standard error
+    whole = len(optimized) == len(defined)
+    passes, builder = _cleaning_passes(target or host(), whole)
+    for part in [module] if whole else optimized:
+        passes.run(part, builder)
 
 
 def _take_to_registers(module: Any) -> None:
@@ -246,11 +251,13 @@ def _register_passes() -> tuple[Any, Any]:
 
 
 @functools.lru_cache(maxsize=8)
-def _pipeline(target: Target) -> tuple[Any, Any]:
-    """Cleaning passes only: vectors and loops are written as they should be."""
+def _cleaning_passes(target: Target, whole: bool) -> tuple[Any, Any]:
+    """Cleaning passes only, over a module as a `whole` or a function: vectors and loops are written as they
+    should be."""
     binding = llvm_binding()
     builder = binding.create_pass_builder(_machine(target), binding.create_pipeline_tuning_options(1))
-    passes = binding.create_new_function_pass_manager()
+    manager = binding.create_new_module_pass_manager if whole else binding.create_new_function_pass_manager
+    passes = manager()
     passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()
     return passes, builder

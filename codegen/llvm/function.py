@@ -18,6 +18,8 @@ ENTRY: Final = "entry"
 _SHORT: Final = 256
 #: So many operations on longer ones take no time to speak of as twice as many on those.
 _FEW: Final = 16
+#: What makes LLVM compile a function as it stands.
+UNOPTIMIZED: Final = "noinline optnone"
 #: Says that longer ones are not needed; LLVM avoids them then on CPUs that are slower with them.
 _SHORT_REGISTERS: Final = '"min-legal-vector-width"="0"'
 
@@ -25,11 +27,12 @@ _SHORT_REGISTERS: Final = '"min-legal-vector-width"="0"'
 class FunctionCode:
     """A function. `operations` are structured; `instructions` are what they become, a line of text each."""
 
-    __slots__ = ("_instructions", "_lines", "attributes", "name", "operations", "signature")
+    __slots__ = ("_head", "_instructions", "_lines", "attributes", "name", "operations", "signature")
 
     def __init__(self, signature: str, attributes: str, operations: Sequence[Operation]) -> None:
         self.signature, self.attributes, self.operations = signature, attributes, operations
         self.name = signature.partition("@")[2].partition("(")[0]
+        self._head = ""
         self._instructions: list[Operation] | None = None
         self._lines: list[str] | None = None
 
@@ -43,10 +46,12 @@ class FunctionCode:
     @property
     def head(self) -> str:
         """Its first lines, up to the label of its first block."""
-        attributes = self.attributes
-        if "<" not in self.signature and _is_mostly_scalar(self.operations):
-            attributes += f" {_SHORT_REGISTERS}"
-        return f"define {self.signature} {attributes} {{\n{ENTRY}:"
+        if not self._head:
+            attributes = self.attributes
+            if "<" not in self.signature and _is_mostly_scalar(self.operations):
+                attributes += f" {_SHORT_REGISTERS}"
+            self._head = f"define {self.signature} {attributes} {{\n{ENTRY}:"
+        return self._head
 
     @property
     def instructions(self) -> list[Operation]:
@@ -77,6 +82,14 @@ class FunctionCode:
     def rewritten(self, operations: Sequence[Operation]) -> FunctionCode:
         """The same with other operations."""
         return FunctionCode(self.signature, self.attributes, operations)
+
+    def unoptimized(self) -> FunctionCode:
+        """The same, which LLVM compiles as it stands whatever it does with the rest of the module."""
+        if UNOPTIMIZED in self.attributes:
+            return self
+        code = FunctionCode(self.signature, f"{self.attributes} {UNOPTIMIZED}", self.operations)
+        code._instructions, code._lines = self._instructions, self._lines
+        return code
 
     def marked_lines(self, default: tuple[int, ...]) -> list[Marked]:
         """Its lines, each with the traced ops that it is for; `default` where that is not said, as of loops
@@ -138,6 +151,11 @@ class Table:
     def __str__(self) -> str:
         values = ", ".join([f"{self.dtype} {value}" for value in self.values])
         return f"{self.name} = internal constant [{len(self.values)} x {self.dtype}] [{values}]"
+
+
+def symbol(part: FunctionCode | Table | str) -> str:
+    """The name of a function or table, with its ``@``."""
+    return f"@{part.name}" if isinstance(part, FunctionCode) else str(part).partition(" ")[0]
 
 
 def text_of(code: Code) -> str:

@@ -7,7 +7,7 @@ from ...ir.content import NoContent
 from ...ir.graph import Instruction
 from ..kernels.kernel import Kernel
 from ..kernels.lowering import Lowering, LoweringContext
-from ..llvm.function import Code, FunctionCode, Table
+from ..llvm.function import Code, FunctionCode, symbol
 
 
 class KernelDeduplication:
@@ -58,24 +58,19 @@ def _shape(code: Code) -> tuple[int, ...]:
 
 def _nameless(code: Code) -> str:
     """The text of `code` with its own functions and tables by number."""
-    own = {_symbol(part): f"@{number}" for number, part in enumerate(code)}
+    own = {symbol(part): f"@{number}" for number, part in enumerate(code)}
     lines = []
     for part in code:
         if not isinstance(part, FunctionCode):
-            lines.append(str(part).replace(_symbol(part), own[_symbol(part)], 1))
+            lines.append(str(part).replace(symbol(part), own[symbol(part)], 1))
             continue
-        lines.append(part.head.replace(_symbol(part), own[_symbol(part)]))
+        lines.append(part.head.replace(symbol(part), own[symbol(part)]))
         for operation, line in zip(part.instructions, part.lines, strict=True):
             if "@" in line:
                 for text in sorted(own.keys() & set(operation.operands()), key=len, reverse=True):
                     line = line.replace(text, own[text])
             lines.append(line)
     return "\n".join(lines)
-
-
-def _symbol(part: FunctionCode | Table | str) -> str:
-    """The name of a function or table, with its ``@``."""
-    return f"@{part.name}" if isinstance(part, FunctionCode) else str(part).partition(" ")[0]
 
 
 def _content_of(lowering: Lowering, instruction: Instruction, context: LoweringContext) -> str | None:

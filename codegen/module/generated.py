@@ -5,10 +5,10 @@ from __future__ import annotations
 from ...ir.records import field, record
 from ..interface import HostCall as HostCall
 from ..kernels.kernel import Kernel
-from ..llvm.function import Code, text_of
+from ..llvm.function import Code, FunctionCode, symbol, text_of
 from ..llvm.multiply_add import contracted
 from ..llvm.target import Target
-from ..tiers import OPTIMIZED, ScheduleParameters
+from ..tiers import OPTIMIZED, Effort, ScheduleParameters
 from .buffers import BufferPlan
 from .recovery import Recovery
 
@@ -49,9 +49,19 @@ class Module:
         """The LLVM text."""
         return text_of([*self.head, *self.functions])
 
-    def contracted_text(self) -> str:
-        """The same with products and sums joined, for all of LLVM's code generators."""
-        return contracted([*self.head, *self.functions])
+    def contracted_text(self, effort: Effort = Effort.FULL) -> str:
+        """The same with products and sums joined, for all of LLVM's code generators; for `Effort.LIGHT` with
+        what is not worth compiling marked."""
+        functions = self.functions
+        if effort is Effort.LIGHT:
+            worth = {
+                symbol(part) for kernel in self.kernels if kernel.worth_compiling for part in kernel.code
+            }
+            functions = [
+                part.unoptimized() if isinstance(part, FunctionCode) and symbol(part) not in worth else part
+                for part in functions
+            ]
+        return contracted([*self.head, *functions])
 
     @property
     def shortened(self) -> bool:
@@ -60,7 +70,7 @@ class Module:
 
     @property
     def worth_compiling(self) -> bool:
-        """Whether the baseline tier, too, is to be compiled well."""
+        """Whether the baseline tier, too, is to be compiled with `Effort.LIGHT`."""
         return any(kernel.worth_compiling for kernel in self.kernels)
 
     def loops_text(self) -> str:

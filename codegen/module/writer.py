@@ -29,7 +29,7 @@ from ..kernels.lowerings import LOWERINGS
 from ..kernels.parallel_for import run_tasks, task_function
 from ..llvm.declarations import Declarations
 from ..llvm.emitter import Reg, constant, pointer
-from ..llvm.function import Code, calls, code_length
+from ..llvm.function import UNOPTIMIZED, Code, calls, code_length
 from ..llvm.literals import bytes_constant
 from ..llvm.loops import FunctionWriter
 from ..llvm.operations import Convert, Slot
@@ -126,16 +126,17 @@ class ModuleWriter(ExitWriter):
             if kernel.instruction and LOWERINGS[kernel.instruction.op.kind].unrolled
         }
         functions = [*self.functions, main]
+        reduce_loops = not unrolled or 2 * sum(unrolled.values()) < code_length([*head, *functions])
         return Module(
             head, functions, self.kernels, self.host_calls, self.errors, self.parallel, products,
             self.plan.arena_bytes, self.cycles + 1e5 * len(self.host_calls), self.slower, self.descriptions,
             lapack=sorted({symbol for kernel in self.kernels for symbol in kernel.lapack}),
-            plan=self.plan, reduce_loops=2 * sum(unrolled.values()) < code_length([*head, *functions]),
+            plan=self.plan, reduce_loops=reduce_loops,
         )  # fmt: skip
 
     def _attributes(self) -> str:
         """Calls in a row need no optimising, and for many of them LLVM takes more than linear time."""
-        return "nounwind noinline optnone" if len(self.function.body) > MANY_CALLS else "nounwind"
+        return f"nounwind {UNOPTIMIZED}" if len(self.function.body) > MANY_CALLS else "nounwind"
 
     def _instructions(self) -> None:
         """Everything that the function does, in order."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -71,6 +72,29 @@ def test_gradients_give_the_same_bits(held: threading.Event) -> None:
     assert bits(f(*inputs())) == baseline
 
 
+def test_loops_of_any_length_give_the_same_bits(held: threading.Event) -> None:
+    """Those that the code generator optimizes in the baseline tier, too, and those that count steps as one in
+    one of the tiers."""
+
+    def loops(x: Any) -> Any:
+        halved = tj.while_loop(lambda y: y > 0.1, lambda y: y * y * 0.7 + y * 0.01, x[0])
+        short = tj.fori_loop(0, 301, lambda i, y: y * 0.9 + x[1] * y, x[1])
+        long = tj.fori_loop(0, 70_001, lambda i, y: 3.7 * y * (1.0 - y) + x[0] * 1e-9, x[2])
+        counts = []
+        for row in range(40):
+            counts.append(tj.while_loop(lambda y: y < 2.0, lambda y: y * (1.1 + x[3]) + 0.01, x[0] * row))
+        return halved, short, long, tj.stack(counts)
+
+    executable = Executable(tj.trace(loops, np.array([0.9, 0.05, 0.3, 0.11])))
+    x = np.array([0.8, 0.06, 0.4, 0.07])
+    assert executable.tier == "baseline"
+    baseline = bits(executable((x,)))
+    held.set()
+    assert tiers.BACKGROUND.wait(60)
+    assert executable.tier == "optimized"
+    assert bits(executable((x,))) == baseline
+
+
 def test_native_entries_go_to_the_full_code(held: threading.Event) -> None:
     f = tj.jit(lambda x: x * 2 + 1)
     x = np.ones(3)
@@ -130,15 +154,39 @@ def steps(body: Callable[[Any], Any], x: Any) -> Any:
     return tj.fori_loop(0, 30_000, lambda i, y: body(y), x)
 
 
+def test_loops_that_run_long_are_optimized_by_the_code_generator_alone(
+    held: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = tj.trace(lambda x: tj.while_loop(lambda i: i < x, lambda i: i + 1, 0), tj.tensor(3))
+    nested = tj.trace(lambda x: steps(lambda y: steps(lambda z: z * 0.5 + 1.0, y), x), tj.tensor(1.0))
+    short = tj.trace(lambda x: tj.fori_loop(0, 300, lambda i, y: y * 0.5 + 1.0, x), tj.tensor(1.0))
+    emit, texts = compiler.emit_object, dict[Effort, str]()
+
+    def noted(text: str, effort: Effort = Effort.FULL, **more: Any) -> Any:
+        texts[effort] = text
+        return emit(text, effort, **more)
+
+    monkeypatch.setattr(compiler, "emit_object", noted)
+    for function, x, expected in ((count, 3, 3), (nested, 1.0, 2.0)):
+        texts.clear()
+        executable = Executable(function)
+        assert executable.tier == "baseline"
+        assert list(texts) == [Effort.LIGHT]
+        heads = re.findall(r"^define .*$", texts[Effort.LIGHT], re.MULTILINE)
+        (loop,) = [head for head in heads if "optnone" not in head]
+        assert "@k" in loop
+        if function is count:  # the other one runs for seconds
+            assert executable((np.asarray(x),))[0] == expected
+    texts.clear()
+    assert Executable(short).tier == "baseline"
+    assert list(texts) == [Effort.PLAIN]
+
+
 def test_those_that_run_long_have_one_tier(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TRACEJIT_TIERS")
     assert Executable(tj.trace(lambda x: x + 1, np.ones(3))).tier == "baseline"
     x = np.broadcast_to(1.0, (20_000, 20_000))
     assert Executable(tj.trace(lambda x: tj.exp(tj.sin(x)) * tj.log(x), x)).tier == "optimized"
-    count = tj.trace(lambda x: tj.while_loop(lambda i: i < x, lambda i: i + 1, 0), tj.tensor(3))
-    assert Executable(count).tier == "optimized", "nobody knows how long it runs"
-    nested = tj.trace(lambda x: steps(lambda y: steps(lambda z: z * 0.5 + 1.0, y), x), tj.tensor(1.0))
-    assert Executable(nested).tier == "optimized", "steps of loops in loops count"
     long = "x" * 100_000
     assert tiers.saves_time(long, 1e6)
     assert not tiers.saves_time(long, 1e9)
