@@ -54,7 +54,7 @@ def _environment() -> dict[str, str]:
     return {**kept, "PYTHONPYCACHEPREFIX": folder.name}
 
 
-def _run(*arguments: str, cache: str | None = None) -> subprocess.CompletedProcess[str]:
+def run_child(*arguments: str, cache: str | None = None) -> subprocess.CompletedProcess[str]:
     """A Python process that finds what this one finds: tracejit from the working tree or installed. Its disk
     cache is the folder `cache`, by default an empty one."""
     with tempfile.TemporaryDirectory(prefix="tracejit-benchmarks-") as empty:
@@ -73,7 +73,9 @@ def _run(*arguments: str, cache: str | None = None) -> subprocess.CompletedProce
 
 def first_call(workload: str, library: str, cache: str | None = None) -> tuple[float, float]:
     """Seconds of the first call in a fresh process, after the library's import, and of a later one."""
-    answer: dict[str, Any] = json.loads(_run("-m", "benchmarks.start", workload, library, cache=cache).stdout)
+    answer: dict[str, Any] = json.loads(
+        run_child("-m", "benchmarks.start", workload, library, cache=cache).stdout
+    )
     return float(answer["seconds"]), float(answer["running"])
 
 
@@ -91,7 +93,7 @@ def import_seconds(module: str) -> float:
 
 
 def _import_seconds(module: str) -> float:
-    for text in reversed(_run("-X", "importtime", "-c", f"import {module}").stderr.splitlines()):
+    for text in reversed(run_child("-X", "importtime", "-c", f"import {module}").stderr.splitlines()):
         # import time: self [us] | cumulative | name, indented by depth
         parts = text.removeprefix("import time:").split("|")
         if len(parts) == 3 and parts[2].strip() == module:
