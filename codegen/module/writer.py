@@ -125,13 +125,12 @@ class ModuleWriter(ExitWriter):
             for kernel in self.kernels
             if kernel.instruction and LOWERINGS[kernel.instruction.op.kind].unrolled
         }
-        functions = [*self.functions, main]
-        reduce_loops = not unrolled or 2 * sum(unrolled.values()) < code_length([*head, *functions])
+        functions, much = [*self.functions, main], 2 * sum(unrolled.values())
         return Module(
             head, functions, self.kernels, self.host_calls, self.errors, self.parallel, products,
             self.plan.arena_bytes, self.cycles + 1e5 * len(self.host_calls), self.slower, self.descriptions,
             lapack=sorted({symbol for kernel in self.kernels for symbol in kernel.lapack}),
-            plan=self.plan, reduce_loops=reduce_loops,
+            plan=self.plan, reduce_loops=not much or much < code_length([*head, *functions]),
         )  # fmt: skip
 
     def _attributes(self) -> str:

@@ -38,11 +38,15 @@ def walk(node: ast.AST) -> list[ast.AST]:
 def children(node: ast.AST) -> list[ast.AST]:
     """What stands directly in `node`, without operators and contexts of names."""
     nodes: list[ast.AST] = []
-    for field in _FIELDS[type(node)]:
-        inner = getattr(node, field, None)
-        if inner.__class__ is list:
-            nodes += [each for each in inner if isinstance(each, ast.AST)]
-        elif isinstance(inner, ast.AST):
+    fields = _FIELDS[type(node)]
+    if not fields:
+        return nodes
+    values, kind = vars(node), ast.AST
+    for field in fields:
+        inner = values.get(field)
+        if type(inner) is list:
+            nodes += [each for each in inner if isinstance(each, kind)]
+        elif isinstance(inner, kind):
             nodes.append(inner)
     return nodes
 
@@ -84,6 +88,10 @@ def assigned(nodes: Iterable[ast.AST]) -> set[str]:
 
 
 def _collect_assigned(node: ast.AST, names: set[str]) -> None:
+    if type(node) not in _BINDING:
+        for child in children(node):
+            _collect_assigned(child, names)
+        return
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         names.add(node.name)
         return
@@ -108,6 +116,15 @@ def _collect_assigned(node: ast.AST, names: set[str]) -> None:
         names.add(node.rest)
     for child in children(node):
         _collect_assigned(child, names)
+
+
+#: What `_collect_assigned` asks for.
+_BINDING = frozenset(
+    (
+        *SCOPES, *COMPREHENSIONS, ast.Name, ast.Import, ast.ImportFrom, ast.ExceptHandler,
+        ast.MatchAs, ast.MatchStar, ast.MatchMapping,
+    )
+)  # fmt: skip
 
 
 def comprehensions(nodes: Iterable[ast.AST]) -> Iterator[Comprehension]:
@@ -305,6 +322,8 @@ _REFUSED: dict[type[ast.AST], str] = {
     ast.Nonlocal: "a nonlocal statement",
     getattr(ast, "TryStar", ast.Try): "a try statement",
 }
+#: What `refusal` asks for.
+_ASKED = frozenset((*_REFUSED, ast.For, ast.While, ast.Call, ast.Name, ast.Import, ast.ImportFrom))
 #: Builtins that look at the frame which calls them.
 _FRAMES = ("super", "locals", "vars", "eval", "exec", "dir")
 
@@ -313,6 +332,8 @@ def refusal(loop: ast.For | ast.While | ast.FunctionDef, outside: set[str]) -> s
     """Why `loop`, or a function that is called in one, stays as it is written; empty where nothing speaks
     against it. `outside` are the names that the function declares global or nonlocal."""
     for node in (loop, *_same_scope(loop)):
+        if type(node) not in _ASKED:
+            continue
         if isinstance(node, ast.For) and not _is_plain_target(node.target):
             return f"the target of a loop is not a name or a tuple of names (line {node.lineno})"
         if isinstance(node, (ast.For, ast.While)) and _leaves(node.orelse, returns=node is not loop):
