@@ -312,6 +312,8 @@ class _StepWriter(ElementWriter):
 
     def _where(self, lanes: Reg, function: Function, operands: Sequence[Elements]) -> list[Elements]:
         """The results of `function`, which runs in `lanes` alone."""
+        if not function.body:  # nothing that asks which lanes run
+            return self.function(function, operands)
         outside = self.active
         self.active = self.w.and_(outside, lanes)
         results = self.function(function, operands)
