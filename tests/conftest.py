@@ -37,7 +37,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 #: Objects and collections between collections of garbage: compilations allocate much that stays.
 GARBAGE = (10_000, 20, 20)
 #: Tests of values among those of `ANEW`.
-VALUES = ("benchmarks/test_workloads.py", "codegen/instrument/test_access_checks.py")
+VALUES = (
+    "benchmarks/test_workloads.py", "codegen/instrument/test_access_checks.py",
+    "codegen/module/test_buffers.py", "codegen/module/test_donation.py",
+    "codegen/module/test_recovery.py::test_passes_that_fail",
+)  # fmt: skip
 #: Tests of LLVM itself, of what a compilation does and takes, and of recovery: all is compiled anew.
 ANEW = (
     "benchmarks/", "codegen/instrument/", "codegen/llvm/", "codegen/module/", "codegen/test_tiers.py",
@@ -57,7 +61,7 @@ for _layer in ("ir", "codegen", "runtime"):
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Nine of ten tests of values do without LLVM's optimization."""
-    path = item.path.relative_to(_TESTS).as_posix()
+    path = f"{item.path.relative_to(_TESTS).as_posix()}::{item.name}"
     tenth = str(zlib.crc32(item.nodeid.encode()) % 10)
     of_values = path.startswith(VALUES)
     if path.startswith(ANEW) and not of_values:

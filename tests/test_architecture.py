@@ -100,11 +100,19 @@ def imported(path: Path, node: ast.Import | ast.ImportFrom) -> Iterator[str]:
         yield ".".join(prefix)
 
 
+def statements(node: ast.AST, inside: bool = False) -> Iterator[tuple[ast.stmt, bool]]:
+    """The statements in `node` at any depth, and whether they stand inside a function."""
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for child in getattr(node, field, ()):
+            yield child, inside
+            yield from statements(child, inside or isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)))
+
+
 @cache
 def imports(path: Path) -> tuple[tuple[ast.Import | ast.ImportFrom, str], ...]:
     """The imports of a file, and the modules that they take."""
-    statements = [node for node in ast.walk(parsed(path)) if isinstance(node, (ast.Import, ast.ImportFrom))]
-    return tuple((statement, name) for statement in statements for name in imported(path, statement))
+    taken = [node for node, _ in statements(parsed(path)) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    return tuple((statement, name) for statement in taken for name in imported(path, statement))
 
 
 def layer_of(module: str) -> str | None:
@@ -155,10 +163,8 @@ def inner_imports(path: Path) -> frozenset[tuple[int, str]]:
     """Imports inside functions, of modules or names."""
     lines = {
         node.lineno
-        for function in ast.walk(parsed(path))
-        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
-        for node in ast.walk(function)
-        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for node, inside in statements(parsed(path))
+        if inside and isinstance(node, (ast.Import, ast.ImportFrom))
     }
     return frozenset((node.lineno, name) for node, name in imports(path) if node.lineno in lines)
 

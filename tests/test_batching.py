@@ -25,18 +25,20 @@ from tracejit.ir.text.parser import parse_function
 from tracejit.ir.transforms.batching import batch, inline_batched, rule_of
 from tracejit.ir.verifier import verify
 
+from .rotation import of_today
 from .samples import ELSEWHERE, Sample
 from .support import Array, function_of, interpret, mismatch, native, type_of
 from .test_registry import tolerance, walk
 
 NAMES = [op.name for op in OPS if op.params and op.name not in ELSEWHERE]
-#: Samples per op: those of one kind differ in dtype and shape, to which batching rules are indifferent.
-MOST = 24
+#: Samples per op and day: those of one kind differ in dtype and shape, and batching rules look at neither.
+MOST = 20
 
 
 def few(op: Op) -> list[Sample]:
     samples = walk(op)
-    return samples[:: -(-len(samples) // MOST)]
+    days = next((days for days in (1, 2, 5) if len(samples) <= days * MOST), 10)
+    return list(of_today(samples, days))
 
 
 def example(op: Op, position: int, operand: Array, number: int) -> Array:

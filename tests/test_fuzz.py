@@ -69,12 +69,15 @@ def check_program(seed: int) -> None:
     parsed = check_text(generated.function, seed)
     for actual, expected in zip(interpret(parsed, generated.arrays), want, strict=True):
         assert not mismatch(actual, expected), f"seed {seed}: the parsed program computes something else"
-    function = generated.function
+    function, text, quiet = generated.function, print_function(generated.function), []
     for step in PIPELINE:
-        before = print_function(function)
+        quiet.append(step.name)
         after = step.apply(function)
-        assert print_function(function) == before, f"seed {seed}: {step.name} changed its argument"
-        function = after
+        if after is function and step is not PIPELINE[-1]:
+            continue  # nine of ten leave a program as it is, which has been checked
+        assert print_function(function) == text, f"seed {seed}: a pass changed its argument: {quiet}"
+        quiet.clear()
+        function, text = after, print_function(after)
         try:
             verify(function)
         except Exception as error:
@@ -112,8 +115,10 @@ def check_gradient(seed: int) -> None:
         if got is None:
             function = derived
             for step in PIPELINE:
-                function = step.apply(function)
-                verify(function)
+                after = step.apply(function)
+                if after is not function:
+                    verify(after)
+                function = after
             got = interpret_stage(function, derived, generated.arrays)
         for position, (actual, reference) in enumerate(zip(got, want, strict=True)):
             # the measured tolerance; and f64 has 1e-16, values in between stay under 1e8 times the largest
@@ -194,7 +199,7 @@ def check_batched(seed: int) -> None:
             compare(rows, want, generated, f"example {example} of the batched program, {way}", seed)
 
 
-@pytest.mark.parametrize("first", range(FIRST, FIRST + 100, CHUNK))
+@pytest.mark.parametrize("first", of_today(range(FIRST, FIRST + 120, CHUNK), 2))
 def test_batched_programs(first: int) -> None:
     for seed in range(first, first + CHUNK):
         check_batched(seed)

@@ -33,6 +33,10 @@ NUMPY_ULP = 4.0
 ZERO_SIGN_OPEN = {"maximum", "minimum", "fmax", "fmin", "clip", "max", "min", "cummax", "cummin"}
 
 
+#: Of each op all such tests in a row, which share what they compile.
+OP_BY_OP = pytest.mark.parametrize("name", NAMES, scope="module")
+
+
 def walk(op: Op) -> list[Sample]:
     return samples_of(op, np.random.default_rng(zlib.crc32(op.name.encode())))
 
@@ -155,7 +159,7 @@ def test_type_rule_and_eval_agree_with_numpy(name: str) -> None:
         assert not problem, f"{name} {sample}: {problem}"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@OP_BY_OP
 def test_native_agrees_with_interpreter(name: str) -> None:
     samples, function, arrays, expected = sampled(name)
     verify(function)
@@ -168,7 +172,7 @@ def test_native_agrees_with_interpreter(name: str) -> None:
     assert not problems, "\n".join(problems)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@OP_BY_OP
 def test_text_round_trip(name: str) -> None:
     _, function, arrays, expected = sampled(name)
     parsed = check_round_trip(function)
@@ -180,7 +184,7 @@ def test_text_round_trip(name: str) -> None:
 HOSTED = {"gcd": "biu", "lcm": "biu", "pow": "biu", "reciprocal": "iu"}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@OP_BY_OP
 def test_host_ops_are_the_known_ones(name: str) -> None:
     """Law 4: what is not compiled can be seen; and the list does not grow in silence."""
     if name not in HOSTED:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import doctest
+import functools
 import io
 import warnings
 from pathlib import Path
@@ -169,6 +170,7 @@ def _same(ours: Any, theirs: Any) -> bool:
     return type(ours) is type(theirs) and (ours == theirs or not isinstance(theirs, (str, bool, np.dtype)))
 
 
+@functools.cache
 def problems(name: str) -> list[str]:
     """What differs in the examples of the function `name`."""
     results = []

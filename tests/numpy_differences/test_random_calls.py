@@ -29,7 +29,7 @@ from .methods import (
 from .oracle import Call, difference
 
 FIRST = int(os.environ.get("TRACEJIT_FUZZ_SEED", "0"))
-#: Calls of each function, of which a day has half; the longer tests run the same ones and more.
+#: Calls of each function in a normal run and in a longer one, of which a day has half.
 FEW, MANY = 10, 40
 
 
@@ -63,14 +63,14 @@ def _seeds(name: str, count: int) -> range:
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_random_calls(name: str) -> None:
-    check(MAKERS[name], of_today(_seeds(name, FEW), 2), jitted=2)
+    check(MAKERS[name], of_today(_seeds(name, FEW), 2), jitted=3)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MAKERS)
 def test_many_random_calls(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRACEJIT_TIERS", "always")
-    check(MAKERS[name], _seeds(name, MANY), jitted=4)
+    check(MAKERS[name], of_today(_seeds(name, MANY), 2), jitted=4)
 
 
 def test_both_tiers(monkeypatch: pytest.MonkeyPatch) -> None:

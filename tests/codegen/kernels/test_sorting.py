@@ -60,7 +60,7 @@ def check(shape: tuple[int, ...], dtype: str, seed: int = 0) -> None:
 
 
 @pytest.mark.parametrize(
-    ("plan", "dtype"), of_today([(plan, dtype) for plan in PLANS for dtype in DTYPES], 2)
+    ("plan", "dtype"), of_today([(plan, dtype) for plan in PLANS for dtype in DTYPES], 5)
 )
 def test_sorts(plan: str, dtype: str) -> None:
     for shape in PLANS[plan]:
@@ -92,7 +92,7 @@ def test_networks_of_extents_around_powers(extents: Sequence[int]) -> None:
 
 @pytest.mark.slow
 def test_networks_of_all_other_extents() -> None:
-    for extent in [*range(20, 71), 255, 511, 1025]:
+    for extent in of_today([*range(20, 71), 255, 511, 1025], 2):
         check_network(extent)
 
 

@@ -12,6 +12,7 @@ import pytest
 import tracejit as tj
 from tracejit.runtime.executable import Executable
 
+from ...rotation import of_today
 from ...support import Array
 
 SHAPES = ((4,), (3, 5), (5, 3), (37,), (2, 2), (40, 300))
@@ -143,5 +144,6 @@ def test_random_programs() -> None:
 
 
 @pytest.mark.slow
-def test_more_random_programs() -> None:
-    assert run_programs(1000, 2000) > 1000
+@pytest.mark.parametrize("first", of_today(range(1000, 3000, 200), 2))
+def test_more_random_programs(first: int) -> None:
+    assert run_programs(first, 200) > 100

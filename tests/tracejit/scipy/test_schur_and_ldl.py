@@ -205,9 +205,9 @@ def test_gradients_of_sylvester_use_its_schur_forms() -> None:
 def test_gradients_of_polar_decompositions_of_equal_singular_values(
     dtype: Any, shape: tuple[int, int], side: str
 ) -> None:
-    for at in (np.eye(*shape, dtype=dtype), 2 * np.eye(*shape, dtype=dtype), random(dtype, *shape)):
-        for number in range(2):
-            check(lambda x, number=number: weighted(LINALG.polar(x, side)[number], number), at)
+    points = (np.eye(*shape, dtype=dtype), 2 * np.eye(*shape, dtype=dtype), random(dtype, *shape))
+    for number in range(2):
+        check(lambda x, number=number: weighted(LINALG.polar(x, side)[number], number), *points)
 
 
 def test_batches_have_the_bits_of_single_matrices() -> None:
