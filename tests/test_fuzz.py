@@ -32,7 +32,7 @@ from .support import Array, interpret, interpret_stage, mismatch
 
 FIRST = int(os.environ.get("TRACEJIT_FUZZ_SEED", "0"))
 CHUNK = 20
-#: Twelve chunks of seeds, of which a day has six.
+#: Twelve chunks of seeds, of which a day has two or three.
 QUICK = range(FIRST, FIRST + 240, CHUNK)
 SLOW = range(FIRST + 10_000, FIRST + 10_400, 5 * CHUNK)
 
@@ -131,19 +131,19 @@ def check_gradient(seed: int) -> None:
                 )
 
 
-@pytest.mark.parametrize("first", of_today(QUICK, 2))
+@pytest.mark.parametrize("first", of_today(QUICK, 5))
 def test_programs(first: int) -> None:
     for seed in range(first, first + CHUNK):
         check_program(seed)
 
 
-@pytest.mark.parametrize("first", of_today(QUICK[:5], 2))
+@pytest.mark.parametrize("first", of_today(QUICK[:5], 5))
 def test_gradients_of_programs(first: int) -> None:
     for seed in range(first, first + CHUNK):
         check_gradient(seed)
 
 
-@pytest.mark.parametrize("first", of_today(QUICK[:5], 2))
+@pytest.mark.parametrize("first", of_today(QUICK[:5], 5))
 def test_programs_as_if_they_were_large(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Groups of small values are joined, cut into chunks and computed again as those of large ones are."""
     monkeypatch.setattr(horizontal_fusion, "large_bytes", lambda: 0)
