@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Iterable
 
 from .dtypes import INT64
 from .graph import Function, Value
+
+
+def read_counts(function: Function) -> Counter[Value]:
+    """How often each value of `function` is an operand, or is returned; regions read their own."""
+    counts = Counter(itertools.chain.from_iterable([each.operands for each in function.body]))
+    counts.update(function.results)
+    return counts
 
 
 def needed(function: Function, results: Iterable[Value]) -> set[Value]:

@@ -130,6 +130,36 @@ class Function:
     params: tuple[Value, ...]
     body: tuple[Instruction, ...]
     results: tuple[Value, ...]
+    #: What `ops` and `dtypes` have found: a body does not change.
+    _ops: frozenset[Op] | None = None
+    _dtypes: frozenset[DType] | None = None
+
+    @property
+    def ops(self) -> frozenset[Op]:
+        """The ops of the body, those of regions not among them: what tells a pass that there is nothing
+        of its kind, without a look at each instruction."""
+        ops = self._ops
+        if ops is None:
+            ops = frozenset([instruction.op for instruction in self.body])
+            setattr(self, "_ops", ops)  # noqa: B010
+        return ops
+
+    @property
+    def has_control(self) -> bool:
+        """Whether there are branches or loops in the body."""
+        return any(op.kind.traits.control for op in self.ops)
+
+    @property
+    def dtypes(self) -> frozenset[DType]:
+        """The dtypes of the parameters and of what the body computes, regions not among them."""
+        dtypes = self._dtypes
+        if dtypes is None:
+            results = [result.type for instruction in self.body for result in instruction.results]
+            types = [*results, *[param.type for param in self.params]]
+            distinct = dict(zip(map(id, types), types, strict=True)).values()  # comparing types takes longer
+            dtypes = frozenset([type_.dtype for type_ in distinct])
+            setattr(self, "_dtypes", dtypes)  # noqa: B010
+        return dtypes
 
     def instructions(self) -> Iterator[Instruction]:
         """Every instruction, those of regions included, outer before inner."""

@@ -117,10 +117,15 @@ def run_passes(
     checking = os.environ.get("TRACEJIT_VERIFY") == "1"
     checked: set[Instruction] = set()
     verified: Function | None = None
+    #: What the passes have returned: one that comes twice has nothing to do where nothing changed between.
+    returned: dict[Callable[[Function], Function], Function] = {}
     for pass_ in with_progress(passes, f"passes of {function.name}"):
         start = time.perf_counter()
         try:
-            after = apply_pass(pass_, function)
+            if returned.get(pass_.apply) is not function:
+                after = returned[pass_.apply] = apply_pass(pass_, function)
+            else:
+                after = function
             if checking and after is not verified:
                 verify(after, checked)
                 verified = after

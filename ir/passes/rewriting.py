@@ -21,51 +21,56 @@ def rewrite(function: Function, rules: Mapping[str, Sequence[Rule]]) -> Function
 
     *Ensures*: results have the types they had; itself where nothing applied.
     """
-    if not any(instruction.op.name in rules for instruction in function.body):
+    if not any(op.name in rules for op in function.ops):
         return function
     builder = Builder()
     builder.params = list(function.params)
+    body = builder.body
     table = Substitution()
     defs: Definitions = {}
     changed = False
     for original in function.body:
         instruction = table.apply(original) if changed else original
-        offered = instruction.op.name in rules
-        replacement = _offer(builder, instruction, defs, rules) if offered else None
-        if replacement is None:
-            builder.body.append(instruction)
-            _define(defs, instruction)
-        else:
-            changed = True
-            table[original.results[0]] = replacement
+        applicable = rules.get(instruction.op.name)
+        if applicable is not None:
+            replacement = _offer(builder, instruction, defs, applicable, rules)
+            if replacement is not None:
+                changed = True
+                table[original.results[0]] = replacement
+                continue
+        body.append(instruction)
+        for result in instruction.results:
+            defs[result] = instruction
     if not changed:
         return function
-    return Function(function.name, function.params, tuple(builder.body), table.all(function.results))
-
-
-def _define(defs: Definitions, instruction: Instruction) -> None:
-    for result in instruction.results:
-        defs[result] = instruction
+    return Function(function.name, function.params, tuple(body), table.all(function.results))
 
 
 def _offer(
-    builder: Builder, instruction: Instruction, defs: Definitions, rules: Mapping[str, Sequence[Rule]]
+    builder: Builder,
+    instruction: Instruction,
+    defs: Definitions,
+    applicable: Sequence[Rule],
+    rules: Mapping[str, Sequence[Rule]],
 ) -> Value | None:
+    """What replaces the result of `instruction` by the first of the `applicable` rules that applies."""
+    body = builder.body
     builder.location = instruction.location
-    for rule in rules.get(instruction.op.name, ()):
-        start = len(builder.body)
+    for rule in applicable:
+        start = len(body)
         replacement = rule(builder, instruction, defs)
         if replacement is None:
             continue
-        fresh = builder.body[start:]
-        del builder.body[start:]
+        fresh = body[start:]
+        del body[start:]
         table = Substitution()
         for built in fresh:  # what a rule builds may itself match a rule
             built = table.apply(built)
-            again = _offer(builder, built, defs, rules)
+            again = _offer(builder, built, defs, rules.get(built.op.name, ()), rules)
             if again is None:
-                builder.body.append(built)
-                _define(defs, built)
+                body.append(built)
+                for result in built.results:
+                    defs[result] = built
             else:
                 table[built.results[0]] = again
         return table[replacement]

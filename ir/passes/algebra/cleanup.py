@@ -28,7 +28,7 @@ def decompose(function: Function) -> Function:
 
 def _expand_regions(function: Function) -> Function:
     """Ops that are there for differentiation alone, in terms of the ops in their regions."""
-    while any(instruction.op.regions and instruction.op.regions.expand for instruction in function.body):
+    while any(op.regions and op.regions.expand for op in function.ops):
         builder = Builder()
         builder.params = list(function.params)
         table = Substitution()

@@ -24,6 +24,8 @@ from .cleanup import dce
 def fuse_gemv_pairs(function: Function) -> Function:
     """*Requires*: no composites. *Ensures*: tall tables of floats that are multiplied by vectors from both
     sides are multiplied and summed instead; no dead code where it changed anything."""
+    if not any(op.name == "matmul" for op in function.ops):
+        return function
     defs = {result: instruction for instruction in function.body for result in instruction.results}
     sides: dict[Value, set[bool]] = {}
     for instruction in function.body:

@@ -12,10 +12,10 @@ is added to enters a sum faster than a joint operation.
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Final
 
 from ...builder import Builder
+from ...dataflow import read_counts
 from ...graph import Function, Instruction, Value
 from ..loops.carry_chains import CarryChains, step_chains
 from ..loops.register_state import is_small
@@ -37,7 +37,7 @@ def multiply_adds(function: Function) -> Function:
 def _joined(function: Function, chains: CarryChains | None) -> Function:
     """`function`, and regions of loops in registers; `chains` are those of a step of such a loop."""
     body, changed = [], False
-    for instruction in function.body:
+    for instruction in function.body if function.has_control else ():
         if instruction.op.kind.traits.control and is_small(instruction):
             inner = step_chains(instruction)
             last = len(instruction.regions) - 1
@@ -53,10 +53,9 @@ def _joined(function: Function, chains: CarryChains | None) -> Function:
         body.append(instruction)
     if changed:
         function = Function(function.name, function.params, tuple(body), function.results)
-    if not any(instruction.op.name in _PRODUCTS for instruction in function.body):
+    if not any(op.name in _PRODUCTS for op in function.ops):
         return function
-    uses = Counter(operand for instruction in function.body for operand in instruction.operands)
-    uses.update(function.results)
+    uses = read_counts(function)
     constants: set[Value] = set()
     for instruction in function.body:
         if constants.issuperset(instruction.operands) and not instruction.regions:

@@ -11,6 +11,7 @@ from collections import Counter
 from typing import Any, Final
 
 from ...builder import Builder
+from ...dataflow import read_counts
 from ...graph import Function, Instruction, Substitution, Value
 from ..algebra.cleanup import dce
 from ..rewriting import Definitions
@@ -24,8 +25,7 @@ def select_terms(step: Function) -> Function:
     it is multiplied, under a condition, are so in any case. Itself where there are none."""
     if not any(_is_choice(instruction) for instruction in step.body):
         return step
-    uses = Counter(operand for instruction in step.body for operand in instruction.operands)
-    uses.update(step.results)
+    uses = read_counts(step)
     defs = {result: instruction for instruction in step.body for result in instruction.results}
     b = Builder()
     b.params = list(step.params)

@@ -12,12 +12,11 @@ becomes arrays of as many dimensions.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from ...builder import Builder, inline
-from ...dataflow import increment
+from ...dataflow import increment, read_counts
 from ...dtypes import INT64
 from ...effects import has_effect
 from ...graph import Function, Instruction, Substitution, Value
@@ -54,7 +53,7 @@ def loops_to_arrays(function: Function) -> Function:
     """*Requires*: valid IR. *Ensures*: the same results up to the order of sums; of scans whose steps work on
     single elements, those whose steps do not depend on each other are operations on arrays, except for small
     ones in other loops. Itself where there is none."""
-    if not any(instruction.op.kind.traits.control for instruction in function.body):
+    if not function.has_control:
         return function
     rewritten = forward_elements(_rewritten(function, pays, inside=False))
     if rewritten is function:
@@ -152,8 +151,7 @@ class _Steps:
         self.values: dict[Value, Value] = {}
         self.many: set[Value] = set()
         self.defs = _definitions(body.body)
-        self.uses = Counter(operand for step in body.body for operand in step.operands)
-        self.uses.update(body.results)
+        self.uses = read_counts(body)
         self.results: dict[int, Value] = {}
         self.affine = loop_forms(scan, outer, body)
         counters = {i for i in range(self.count) if body.params[i] in self.affine.forms}

@@ -23,7 +23,7 @@ _EXCHANGED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 def count_loops(function: Function) -> Function:
     """*Requires*: valid IR. *Ensures*: the same results; a while loop is a scan where its condition is that a
     counter, which begins with a number and to which each step adds one, has not passed a number."""
-    if not any(instruction.op.kind.traits.control for instruction in function.body):
+    if not function.has_control:
         return function
     function = map_regions(function, count_loops)
     numbers = {

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from ...access import resolve
 from ...builder import Builder
+from ...dataflow import read_counts
 from ...dtypes import is_real_floating
 from ...graph import Function, Instruction, Value
 from ...types import Shape
@@ -23,8 +24,7 @@ MIN_PRODUCT: Final = 1 << 12
 def contract_product_sums(function: Function) -> Function:
     """*Requires*: valid IR. *Ensures*: the same results up to the order of sums; no large sum of products of
     floats goes along axes of which each factor misses one that the other has."""
-    uses = Counter(operand for instruction in function.body for operand in instruction.operands)
-    uses.update(function.results)
+    uses = read_counts(function)
     return rewrite(function, {"sum": (_contracted(uses),)})
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ...builder import Builder
+from ...dataflow import read_counts
 from ...dtypes import INT64, is_inexact
 from ...graph import Function, Instruction, Value
 from ...records import record
@@ -109,8 +110,7 @@ def _op(name: str) -> Op:
 
 def folds(body: Function, carries: int) -> list[Fold | Extremum]:
     """What the steps of a loop with that body do to carries that nothing else reads."""
-    uses = Counter(operand for instruction in body.body for operand in instruction.operands)
-    uses.update(body.results)
+    uses = read_counts(body)
     readers: dict[Value, list[Instruction]] = {}
     for instruction in body.body:
         for operand in dict.fromkeys(instruction.operands):

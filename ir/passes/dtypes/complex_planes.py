@@ -55,17 +55,13 @@ def _is_large(value: Value) -> bool:
 
 
 def _has_complex(function: Function) -> bool:
-    """Whether some value is complex: operands are parameters or results."""
-    for param in function.params:
-        if is_complex(param.type.dtype):
-            return True
-    for instruction in function.body:
-        for result in instruction.results:
-            if is_complex(result.type.dtype):
-                return True
-        if instruction.op.kind.traits.control and any(map(_has_complex, instruction.regions)):
-            return True
-    return False
+    if any(map(is_complex, function.dtypes)):
+        return True
+    return function.has_control and any(
+        any(map(_has_complex, instruction.regions))
+        for instruction in function.body
+        if instruction.op.kind.traits.control
+    )
 
 
 class _Splitter:

@@ -33,16 +33,9 @@ _EXACT: Final = frozenset(
 def widen_float16(function: Function) -> Function:
     """*Requires*: no composites. *Ensures*: no op but those that move elements, conversions and those that
     take float16 as it is has an operand or a result of float16; the same results up to the order of sums."""
-    if not _has_float16(function):
+    if FLOAT16 not in function.dtypes:
         return function
     return _Widening(function).run()
-
-
-def _has_float16(function: Function) -> bool:
-    """Whether some value is float16: operands are parameters or results."""
-    if any(param.type.dtype is FLOAT16 for param in function.params):
-        return True
-    return any(result.type.dtype is FLOAT16 for each in function.body for result in each.results)
 
 
 class _Widening:

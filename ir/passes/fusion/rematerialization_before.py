@@ -43,6 +43,8 @@ def least_bytes() -> int:
 def rematerialize(function: Function) -> Function:
     """*Requires*: no composites. *Ensures*: large values that are made of small ones are read by reductions
     over one set of axes, where computing them again is cheap; the same results."""
+    if not any(op.kind is Kind.REDUCTION for op in function.ops):
+        return function
     large = [instruction for instruction in function.body if _is_large(instruction)]
     if len({instruction.attrs["axes"] for instruction in large}) < 2:
         return function

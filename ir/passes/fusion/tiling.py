@@ -41,7 +41,7 @@ def least_bytes() -> int:
 def tile_transforms(function: Function) -> Function:
     """*Requires*: `fuse` has run. *Ensures*: the same results; groups of Fourier transforms and fusions that
     work on the same lines are ``tiled`` instructions."""
-    if not any(instruction.op.kind.traits.by_lines for instruction in function.body):
+    if not any(op.kind.traits.by_lines for op in function.ops):
         return function
     return _Tiling(function).run()
 

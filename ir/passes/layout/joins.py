@@ -16,12 +16,12 @@ in the nests that compute them: it would be a pass of its own over what is joine
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
 from ...access import resolve
 from ...builder import Builder
+from ...dataflow import read_counts
 from ...dtypes import BOOL
 from ...graph import Function, Instruction, Value
 from ...registry import OPS, Kind
@@ -42,7 +42,7 @@ MOST_READERS: Final = 4
 def read_joins(function: Function) -> Function:
     """*Requires*: no composites. *Ensures*: slices that are joined for arithmetic alone are read through
     windows; no dead code where it changed anything."""
-    if not any(instruction.op.kind is Kind.CONCAT for instruction in function.body):
+    if not any(op.kind is Kind.CONCAT for op in function.ops):
         return function
     readers: dict[Value, list[Instruction]] = {}
     for reader in function.body:
@@ -106,8 +106,7 @@ class _Parts:
 
     def __init__(self, function: Function) -> None:
         self.function = function
-        self.uses = Counter(operand for instruction in function.body for operand in instruction.operands)
-        self.uses.update(function.results)
+        self.uses = read_counts(function)
         self.reduced = self._reduced()
         #: The values of `function` that concatenations of what was moved stand for.
         self.stands: dict[Value, Value] = {}

@@ -26,6 +26,7 @@ from typing import Final
 
 from ...access import counter_strides, resolve
 from ...builder import Builder
+from ...dataflow import read_counts
 from ...dtypes import BOOL
 from ...graph import Function, Instruction, Value
 from ...registry import OPS, Kind
@@ -45,8 +46,9 @@ def move_pads(function: Function) -> Function:
     """*Requires*: no composites. *Ensures*: pads of elementwise results that nothing else reads, or that
     are cheap to compute again, are pads of what those are computed from; no dead code where it changed
     anything."""
-    uses = Counter(operand for instruction in function.body for operand in instruction.operands)
-    uses.update(function.results)
+    if not any(op.kind is Kind.UPDATE for op in function.ops):
+        return function
+    uses = read_counts(function)
     padded = Counter(
         instruction.operands[1] for instruction in function.body if instruction.op.kind is Kind.UPDATE
     )

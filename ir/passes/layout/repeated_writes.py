@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from typing import Final
 
 from ...builder import Builder
+from ...dataflow import read_counts
 from ...graph import Function, Substitution, Value
 from ...registry import OPS, Kind
 from ..fusion.inlining import parts_of
@@ -24,8 +24,7 @@ class RepeatedWrites:
 
     def __init__(self, function: Function, repeated: dict[Value, Factors]) -> None:
         self.function, self.repeated = function, repeated
-        self.uses = Counter(operand for instruction in function.body for operand in instruction.operands)
-        self.uses.update(function.results)
+        self.uses = read_counts(function)
         self.defs = {result: instruction for instruction in function.body for result in instruction.results}
         self.b = Builder()
         self.table = Substitution()

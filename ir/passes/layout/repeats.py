@@ -18,10 +18,10 @@ their places.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from typing import Final
 
 from ...builder import Builder
+from ...dataflow import read_counts
 from ...graph import Function, Instruction, Substitution, Value
 from ...registry import OPS, Kind
 from ...types import Shape
@@ -42,7 +42,7 @@ _WITH_ITS_READERS: Final = (Kind.ELEMENTWISE, Kind.VIEW, Kind.REDUCTION, Kind.CO
 def delay_repeats(function: Function) -> Function:
     """*Requires*: no composites. *Ensures*: the same results; arithmetic that reads nothing but repeated
     values, constants and parameters reads what is repeated; no dead code where it changed anything."""
-    if not any(instruction.op.name == "broadcast" for instruction in function.body):
+    if not any(op.name == "broadcast" for op in function.ops):
         return function
     pass_ = _Repeats(function)
     delayed = pass_.run()
@@ -57,8 +57,7 @@ class _Repeats:
         self.b = Builder()
         self.table = Substitution()
         self.defs: Definitions = {}
-        self.uses = Counter(operand for instruction in function.body for operand in instruction.operands)
-        self.uses.update(function.results)
+        self.uses = read_counts(function)
         self.factors: dict[Value, Factors] = {}
         self.converted: dict[tuple[Value, Shape], Factors | None] = {}
         self.reshaped: dict[tuple[Value, Shape], Value] = {}

@@ -10,10 +10,10 @@ what it writes to, so that no copy must be kept for that.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from typing import Any, Final
 
 from ...builder import Builder
+from ...dataflow import read_counts
 from ...effects import has_effect
 from ...graph import Function, Instruction, Value
 from ...registry import Kind
@@ -28,10 +28,9 @@ def place_updates(function: Function) -> Function:
     """*Requires*: valid IR. *Ensures*: no sum with a scatter to zeros that nothing else reads; writes behind
     the readers of what they write to, where these do not wait for the write; the same results up to the order
     of sums."""
-    if not any(instruction.op.kind.traits.updates_operand for instruction in function.body):
+    if not any(op.kind.traits.updates_operand for op in function.ops):
         return function
-    uses = Counter(operand for instruction in function.body for operand in instruction.operands)
-    uses.update(function.results)
+    uses = read_counts(function)
 
     def rule(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
         if instruction.operands[0] is instruction.operands[1]:
@@ -72,10 +71,9 @@ def _sets_once(instruction: Instruction) -> bool:
 def add_parts(function: Function) -> Function:
     """*Requires*: valid IR. *Ensures*: the same results; no sum of what a loop has written with an update of
     few elements of zeros that nothing else reads, and no slice of just what an update wrote."""
-    if not any(instruction.op.kind is Kind.UPDATE for instruction in function.body):
+    if not any(op.kind is Kind.UPDATE for op in function.ops):
         return function
-    uses = Counter(operand for instruction in function.body for operand in instruction.operands)
-    uses.update(function.results)
+    uses = read_counts(function)
 
     def rule(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
         for part, other in (instruction.operands[::-1], instruction.operands):

@@ -13,7 +13,7 @@ from collections import Counter
 from typing import Any, Final
 
 from ...builder import Builder
-from ...dataflow import increment
+from ...dataflow import increment, read_counts
 from ...dtypes import is_inexact
 from ...graph import Function, Instruction, Value
 from ...records import record
@@ -71,7 +71,7 @@ def step_chains(instruction: Instruction) -> CarryChains | None:
 def shorten_carry_chains(function: Function) -> Function:
     """*Requires*: valid IR. *Ensures*: the same results, but for the sign of a zero that is the least or the
     greatest of several; in loops in registers carries enter minima, maxima and integer sums last."""
-    if not any(instruction.op.kind.traits.control for instruction in function.body):
+    if not function.has_control:
         return function
     body, changed = [], False
     for instruction in function.body:
@@ -88,8 +88,7 @@ def shorten_carry_chains(function: Function) -> Function:
 
 
 def _shortened(body: Function, chains: CarryChains) -> Function:
-    uses = Counter(operand for step in body.body for operand in step.operands)
-    uses.update(body.results)
+    uses = read_counts(body)
     late = chains.late
 
     def chained(b: Builder, step: Instruction, defs: Definitions) -> Value | None:

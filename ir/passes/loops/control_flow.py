@@ -17,6 +17,8 @@ def map_regions(
 ) -> Function:
     """`function` with `change` applied to the regions of its control flow ops, save of those that `skips`
     names; itself where nothing changes."""
+    if not function.has_control:
+        return function
     body: list[Instruction] | None = None
     for place, instruction in enumerate(function.body):
         if instruction.regions and instruction.op.kind.traits.control and not (skips and skips(instruction)):

@@ -11,10 +11,10 @@ it they are one product of the matrices that the loop stacks.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from ...builder import Builder
+from ...dataflow import read_counts
 from ...effects import has_effect
 from ...graph import Function, Instruction, Value
 from ...records import record
@@ -28,6 +28,8 @@ from .register_state import is_small
 def defer_products(function: Function) -> Function:
     """*Requires*: no composites. *Ensures*: no scan has a carry to which its steps only add products, where
     these read little that is not stacked already; the same results up to the order of sums."""
+    if not any(op.kind is Kind.SCAN for op in function.ops):
+        return function
     b = Builder()
     b.params = list(function.params)
     defs = {result: instruction for instruction in function.body for result in instruction.results}
@@ -65,8 +67,7 @@ class _Loop:
         (self.body,) = instruction.regions
         self.carries: int = instruction.attrs["carries"]
         self.defs = {result: instruction for instruction in self.body.body for result in instruction.results}
-        self.uses = Counter(operand for instruction in self.body.body for operand in instruction.operands)
-        self.uses.update(self.body.results)
+        self.uses = read_counts(self.body)
         first = len(self.body.params) - instruction.attrs["slices"]
         #: What is stacked anyway.
         self.stacked = {*self.body.params[first:], *self.body.results[self.carries :]}

@@ -11,6 +11,8 @@ from .control_flow import map_regions
 def hoist_invariants(function: Function) -> Function:
     """*Requires*: valid IR. *Ensures*: the same results; bodies of loops compute nothing that depends on
     invariants alone, but for views and constants, which cost nothing."""
+    if not function.has_control:
+        return function
     function = map_regions(function, hoist_invariants)
     body: list[Instruction] = []
     for instruction in function.body:

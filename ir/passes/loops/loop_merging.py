@@ -18,7 +18,7 @@ def merge_scans(function: Function) -> Function:
     *Requires*: valid IR. *Ensures*: the same results; no scan whose results, and effects, another scan with
     the same operands has, too.
     """
-    if sum(instruction.op.kind is Kind.SCAN for instruction in function.body) < 2:
+    if not function.has_control or sum(instruction.op.kind is Kind.SCAN for instruction in function.body) < 2:
         return function
     table = Substitution()
     body: list[Instruction | None] = []
@@ -79,11 +79,9 @@ def merge_whiles(function: Function) -> Function:
     *Requires*: valid IR. *Ensures*: the same results; no while whose carries another one begins with, where
     that can run in its place.
     """
-    while True:
-        merged = _merge_one_while(function)
-        if merged is None:
-            return function
+    while function.has_control and (merged := _merge_one_while(function)) is not None:
         function = merged
+    return function
 
 
 def _merge_one_while(function: Function) -> Function | None:

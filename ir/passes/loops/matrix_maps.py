@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...builder import Builder
+from ...dataflow import read_counts
 from ...effects import has_effect
 from ...graph import Function, Instruction, Substitution, Value
 from ...ops.control_flow.definitions import SCAN
@@ -33,10 +34,10 @@ def map_matrices(function: Function) -> Function:
     """
     tried: set[Instruction] = set()
     changed = False
-    while True:
+    while any(op.kind is Kind.LINALG for op in function.ops):
         seed = next((step for step in function.body if step not in tried and _is_seed(step)), None)
         if seed is None:
-            return dce(function) if changed else function
+            break
         tried.add(seed)
         batch = seed.operands[0].shape[:-2]
         parted = _with_parted_reductions(function, batch)
@@ -45,13 +46,13 @@ def map_matrices(function: Function) -> Function:
             mapped = _Group(function, batch).mapped()
         if mapped is not None:
             function, changed = mapped, True
+    return dce(function) if changed else function
 
 
 def _with_parted_reductions(function: Function, batch: Shape) -> Function | None:
     """`function` with reductions over all of a batch that depends on factors in steps: over each axis of
     the matrices, which a map can do, and over what is left. None where there is none."""
-    uses = Counter(operand for step in function.body for operand in step.operands)
-    uses.update(function.results)
+    uses = read_counts(function)
     dependent: set[Value] = set()
     b, table, rank = Builder(), Substitution(), len(batch)
     parted = False
@@ -92,8 +93,7 @@ class _Group:
     def __init__(self, function: Function, batch: Shape) -> None:
         self.function, self.batch = function, batch
         self.defs = {result: step for step in function.body for result in step.results}
-        self.uses = Counter(operand for step in function.body for operand in step.operands)
-        self.uses.update(function.results)
+        self.uses = read_counts(function)
         #: The members, in order, and what depends on them and is none.
         self.members: list[Instruction] = []
         self.after: set[Instruction] = set()

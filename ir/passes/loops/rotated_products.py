@@ -11,9 +11,9 @@ wait for each other. Steps back through a recurrence end with the product.
 from __future__ import annotations
 
 import math
-from collections import Counter
 
 from ...builder import Builder
+from ...dataflow import read_counts
 from ...dtypes import is_real_floating
 from ...graph import Function, Instruction, Substitution, Value
 from ...registry import Kind
@@ -24,7 +24,7 @@ from .control_flow import map_regions
 def rotate_products(function: Function) -> Function:
     """*Requires*: valid IR. *Ensures*: the same results; no step of a scan ends with the product of a number
     with a positive constant that the next one adds to something, where that begins with zero."""
-    if not any(instruction.op.kind is Kind.SCAN for instruction in function.body):
+    if not any(op.kind is Kind.SCAN for op in function.ops):
         return function
     function = map_regions(function, rotate_products)
     defs = {result: instruction for instruction in function.body for result in instruction.results}
@@ -56,8 +56,7 @@ def rotate_products(function: Function) -> Function:
 def _factors(scan: Instruction, defs: Definitions) -> dict[int, float]:
     """By carry the constant of the product that it is, and the next step adds."""
     (body,) = scan.regions
-    uses = Counter(operand for step in body.body for operand in step.operands)
-    uses.update(body.results)
+    uses = read_counts(body)
     inner = {result: step for step in body.body for result in step.results}
     factors: dict[int, float] = {}
     for carry in range(scan.attrs["carries"]):

@@ -17,6 +17,8 @@ def reuse_stacks(function: Function) -> Function:
 
     What this leaves unused goes with `dce`.
     """
+    if not function.has_control:
+        return function
     function = map_regions(function, reuse_stacks)
     table = Substitution()
     body: list[Instruction] = []

@@ -16,7 +16,7 @@ def free_unchanged_carries(function: Function) -> Function:
     """*Requires*: valid IR. *Ensures*: the same results; no step of a loop hands on a carry as it came, no
     scan stacks an invariant or takes slices of what repeats one array, and what all branches of a switch hand
     on as they got it is no result of the switch."""
-    if not any(instruction.op.kind.traits.control for instruction in function.body):
+    if not function.has_control:
         return function
     return _Rewriter(map_regions(function, free_unchanged_carries)).run()
 

@@ -26,7 +26,7 @@ from .control_flow import map_regions
 def drop_unread_writes(function: Function) -> Function:
     """*Requires*: valid IR. *Ensures*: the same results, but for the signs of zeros; no scan writes elements
     of an array, each step its own, that nothing but the step itself reads, or adds to such that are zero."""
-    if not any(instruction.op.kind is Kind.SCAN for instruction in function.body):
+    if not any(op.kind is Kind.SCAN for op in function.ops):
         return function
     function = add_parts(map_regions(function, drop_unread_writes))
     readers: dict[Value, list[Instruction]] = {}
