@@ -51,8 +51,9 @@ class _Fusion:
         self.last_effect: Instruction | None = None
 
     def run(self) -> Function:
+        inline = self.reads.inline
         for instruction in self.function.body:
-            if not self.reads.is_inline(instruction):
+            if not instruction.results or instruction.results[0] not in inline:
                 self._place(instruction)
         joined = 1
         while joined:  # what was joined may read what others read, too
@@ -66,7 +67,7 @@ class _Fusion:
             unit = self._join(instruction, producers)
         else:
             unit = self._join_columns(instruction, producers)
-        self.units.add(instruction, unit, [producer.survivor() for producer in producers])
+        self.units.add(instruction, unit, producers)
         if has_effect(instruction):
             self.last_effect = instruction
 
@@ -94,7 +95,7 @@ class _Fusion:
             unit.own[instruction] = unit.coordinates[instruction.result] = everything
             return unit
         rows = [producer for producer in producers if producer.axes is not None]
-        if sum(self._join_rows(unit, other) for unit in rows for other in producers):
+        if rows and sum(self._join_rows(unit, other) for unit in rows for other in producers):
             producers = self._producers(instruction)
         for unit in producers:
             others = [producer for producer in producers if producer is not unit]

@@ -52,8 +52,8 @@ class Unit:
             unit.coordinates[result] = kept(domain, instruction.attrs["axes"])
         else:
             domain = result.shape
-            unit.coordinates[result] = tuple(range(len(domain)))
-        unit.domain, unit.own[instruction] = domain, tuple(range(len(domain)))
+            unit.coordinates[result] = whole(len(domain))
+        unit.domain, unit.own[instruction] = domain, whole(len(domain))
         return unit
 
     def level(self, instruction: Instruction) -> str:
@@ -65,7 +65,7 @@ class Unit:
             return COLUMNS
         if instruction.op.kind is Kind.REDUCTION:
             return ACROSS_ROWS if self.coordinates[instruction.result] is ACROSS else FOLD
-        return EACH if own == tuple(range(len(self.domain))) else ROW
+        return EACH if own == whole(len(self.domain)) else ROW
 
     def depends_on(self, other: Unit) -> bool:
         """Whether a path leads from `other` to this unit."""
@@ -143,8 +143,9 @@ class Units:
             self._units[result] = unit
         before = unit.dependencies
         for producer in producers:
-            if producer is not unit:
-                unit.dependencies |= producer.dependencies | producer.bits
+            survivor = producer if producer.merged is None else producer.survivor()
+            if survivor is not unit:
+                unit.dependencies |= survivor.dependencies | survivor.bits
         if unit.dependencies != before:
             self._needed |= unit.dependencies
             self._spread(unit)

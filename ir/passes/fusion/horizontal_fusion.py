@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ...graph import Value
 from ...machine import machine
-from .groups import Unit, reads_own_element
+from .groups import Unit, reads_own_element, whole
 from .inlining import Reads
 
 
@@ -34,7 +34,7 @@ def siblings(units: Sequence[Unit], reads: Reads) -> Iterator[tuple[Unit, Unit]]
 def _large_reads(unit: Unit, reads: Reads) -> list[Value]:
     """The large values, computed elsewhere, of which `unit` reads each element where its own are."""
     assert unit.domain is not None
-    everything = tuple(range(len(unit.domain)))
+    everything = whole(len(unit.domain))
     large_sources: dict[Value, None] = {}
     least = large_bytes()
     for member in unit.members:

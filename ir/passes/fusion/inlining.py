@@ -23,6 +23,9 @@ MOST_COLUMNS: Final = 4
 MOST_PARTS: Final = 8
 LEAST_STRETCH: Final = 32
 
+#: The kinds of what may be inline.
+_INLINE: Final = frozenset((Kind.VIEW, Kind.CREATION, Kind.UPDATE))
+
 Definitions: TypeAlias = Mapping[Value, Instruction]
 #: What is read for a value: another value, and the index map to it; None where a window lies between.
 Source: TypeAlias = tuple[Value, Access | None]
@@ -41,10 +44,11 @@ class Reads:
         self._views: dict[Value, Source] = {}
         self._sources: dict[Value, Source] = {}
         for instruction in body:
-            access = view_access(instruction)
-            if access is not None:
+            kind = instruction.op.kind
+            if kind is Kind.VIEW and (access := view_access(instruction)) is not None:
                 self._views[instruction.result] = instruction.operands[0], access
-            if access is not None or is_inline(instruction, self.defs):
+                self.inline[instruction.result] = instruction
+            elif kind in _INLINE and is_inline(instruction, self.defs):
                 self.inline[instruction.result] = instruction
 
     def source(self, value: Value) -> Source:
@@ -55,6 +59,8 @@ class Reads:
         return source
 
     def _source(self, value: Value) -> Source:
+        if value not in self.inline:
+            return value, identity(len(value.type.shape))
         source, access = self._through_views(value)
         definition = self.inline.get(source)
         if definition is not None and definition.op.kind is Kind.UPDATE:

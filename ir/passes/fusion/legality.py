@@ -95,7 +95,7 @@ class Legality:
     def place(self, instruction: Instruction, units: list[Unit]) -> Placement | Misfit:
         """Where `instruction` would be in the union of `units`, which have one domain."""
         domain, axes = domain_of(units)
-        own: Coordinates | None = tuple(range(len(domain)))
+        own: Coordinates | None = whole(len(domain))
         result = own
         if instruction.op.kind is Kind.REDUCTION:
             (operand,), own_axes = instruction.operands, instruction.attrs["axes"]
@@ -124,7 +124,7 @@ class Legality:
         """Why `instruction` cannot read the members of `units` at its `own` place: it takes other elements,
         or as a full-level op a row-level value of a row that is too long to pass over twice."""
         domain, _ = domain_of(units)
-        full = own == tuple(range(len(domain)))
+        full = own == whole(len(domain))
         is_long = False
         for operand in instruction.operands:
             source, access = self.reads.source(operand)
@@ -174,7 +174,7 @@ class Legality:
             return FAR_COLUMNS
         if len(sources) < len(parts):
             domain = units[0].domain
-            full = domain is not None and where == {tuple(range(len(domain)))}
+            full = domain is not None and where == {whole(len(domain))}
             if not full or any(unit.axes is not None for unit in units):
                 return FAR_COLUMNS  # what lies in memory is copied by maps alone
         return units
@@ -210,7 +210,7 @@ class Legality:
             return OTHER_SHAPE
         left = kept(rows.domain, rows.axes)
         length = math.prod(rows.domain[axis] for axis in rows.axes)
-        everything = tuple(range(len(unit.domain)))
+        everything = whole(len(unit.domain))
         if unit.domain != tuple([rows.domain[axis] for axis in left if axis is not None]):
             return OTHER_SHAPE
         if (
@@ -237,7 +237,7 @@ class Legality:
         """The results of `unit`'s reductions, where a group that reduces its rows over `axes` can fold all of
         them across the rows: nothing in `unit` reads them."""
         assert unit.domain is not None
-        everything = tuple(range(len(unit.domain)))
+        everything = whole(len(unit.domain))
         if axes is None or any(own != everything for own in unit.own.values()):
             return OTHER_AXES
         read = {self.reads.source(operand)[0] for member in unit.members for operand in member.operands}

@@ -118,7 +118,6 @@ class _Outliner:
         self.views: dict[Value, Value] = {}
 
     def run(self) -> Function:
-        self._find_readers()
         for number in self._ordered():
             unit = self.units[number]
             members = sorted(unit.members, key=self.order.__getitem__)
@@ -167,31 +166,26 @@ class _Outliner:
         else:
             self._emit(self._fusion([], [value], Unit(0, value.shape)))
 
-    def _find_readers(self) -> None:
-        """Fill `read_outside`: the values of groups that something beyond the group reads."""
+    def _find_readers(self) -> list[set[int]]:
+        """The numbers of the groups that each group reads or comes behind. Fills `read_outside`: the values
+        of groups that something beyond the group reads."""
+        producers: list[set[int]] = []
+        before = effects_before(self.function)
+        source_of, unit_of = self.reads.source, self.unit_of
         for number, unit in enumerate(self.units):
-            for member in unit.members:
-                for operand in member.operands:
-                    source, _ = self.reads.source(operand)
-                    if self.unit_of.get(source) != number:
-                        self.read_outside.add(source)
-        self.read_outside.update(self.reads.source(result)[0] for result in self.function.results)
+            sources = {source_of(operand)[0] for member in unit.members for operand in member.operands}
+            outside = {source for source in sources if unit_of.get(source) != number}
+            self.read_outside |= outside
+            if before:
+                outside.update(result for member in unit.members for result in before.get(member, ()))
+            producers.append({unit_of[source] for source in outside if source in unit_of} - {number})
+        self.read_outside.update(source_of(result)[0] for result in self.function.results)
+        return producers
 
     def _ordered(self) -> list[int]:
         """Unit numbers, producers first, otherwise near program order."""
-        producers: list[set[int]] = []
-        first = [min(self.order[member] for member in unit.members) for unit in self.units]
-        before = effects_before(self.function)
-        for unit_number, unit in enumerate(self.units):
-            producers.append(
-                {
-                    self.unit_of.get(self.reads.source(operand)[0], unit_number)
-                    for member in unit.members
-                    for operand in (*member.operands, *before.get(member, ()))
-                }
-                - {unit_number}
-            )
-        return producers_first(first, producers)
+        first = [min([self.order[member] for member in unit.members]) for unit in self.units]
+        return producers_first(first, self._find_readers())
 
     def _inline_closure(self, values: Iterable[Value]) -> list[Instruction]:
         """The inline instructions through which `values` are read, in program order."""
@@ -216,12 +210,13 @@ class _Outliner:
         for instruction in body:
             operands = []
             for operand in instruction.operands:
-                copy = inside.get(operand) or inputs.get(operand)
+                copy = inside.get(operand)
                 if copy is None:
-                    copy = inputs[operand] = Value(operand.type, f"p{len(inputs)}")
+                    copy = inside[operand] = inputs[operand] = Value(operand.type, f"p{len(inputs)}")
                 operands.append(copy)
+            op, attrs, location = instruction.op, instruction.attrs, instruction.location
             fresh = tuple([Value(result.type) for result in instruction.results])
-            copies.append(instruction.replace(operands=tuple(operands), results=fresh))
+            copies.append(Instruction(op, tuple(operands), attrs, fresh, location, instruction.regions))
             inside.update(zip(instruction.results, fresh, strict=True))
         results = tuple([inside[output] for output in outputs])
         region = Function("fusion", tuple(inputs.values()), tuple(copies), results)

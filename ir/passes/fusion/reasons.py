@@ -19,6 +19,10 @@ from ...registry import Kind
 MAX_MEMBERS: Final = 2_000
 
 
+#: A global, as looking up the member of an enumeration costs more than the comparison.
+_ELEMENTWISE: Final = Kind.ELEMENTWISE
+
+
 @record
 class Misfit:
     """Why something does not fit into a group."""
@@ -56,11 +60,12 @@ def long_row() -> Misfit:
 def is_fusable(instruction: Instruction) -> bool:
     """Whether `instruction` may be a member of a group."""
     op = instruction.op
-    if op.kind is Kind.ELEMENTWISE:
-        return op.emit is not None and all(
-            operand.type.dtype.kind in op.emit_kinds for operand in instruction.operands
-        )
-    return op.kind.traits.fusable
+    if op.kind is not _ELEMENTWISE:
+        return op.kind.traits.fusable
+    if op.emit is None:
+        return False
+    served = op.emit_kinds
+    return all(operand.type.dtype.kind in served for operand in instruction.operands)
 
 
 def why_alone(instruction: Instruction) -> Misfit | None:
