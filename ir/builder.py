@@ -9,14 +9,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from operator import is_
 from typing import Any
 
 import numpy as np
 
-from .dtypes import BOOL, FLOAT64, INT64, DType, Number, Operand, as_dtype, result_type
+from .dtypes import (
+    BOOL,
+    FLOAT64,
+    INT64,
+    DType,
+    Number,
+    Operand,
+    as_dtype,
+    default_dtype,
+    result_type,
+)
 from .errors import DomainError, DTypeError, TracejitError
 from .graph import Function, Instruction, Location, Substitution, Value
+from .records import record
 from .registry import OPS, Attrs, Kind, Op, OpNamespace, check_attrs
 from .types import Shape, TensorType, broadcast_shapes, tensor_type
 
@@ -29,6 +41,24 @@ _ELEMENTWISE = Kind.ELEMENTWISE
 #: the types, which are kept alive: comparing types takes longer than the rule.
 _KNOWN: dict[tuple[int, ...], tuple[Any, tuple[TensorType, ...], tuple[TensorType, ...]]] = {}
 _MOST_KNOWN = 1 << 12
+
+
+@record(eq=False)
+class _Plan:
+    """What an elementwise op does to operands of some types: its result's type, and casts and broadcasts."""
+
+    #: What the key is made of, which is kept alive.
+    op: Op
+    types: tuple[TensorType, ...]
+    #: The dtypes and the shape that operands get, None for those that fit as they are; none where all do.
+    loop: tuple[DType | None, ...]
+    shape: Shape
+    result: TensorType
+
+
+#: By the identities of the op, of the default dtype, and of the operands' types: those of Values that are
+#: Python numbers inverted, and the Python types of numbers.
+_PLANS: dict[tuple[int, ...], _Plan] = {}
 
 
 def _inferred(op: Op, types: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
@@ -48,6 +78,9 @@ def _inferred(op: Op, types: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
 class Builder(OpNamespace):
     """Appends instructions to the body of a Function under construction."""
 
+    #: The values that are Python numbers to promotion: a trace may have some.
+    _weak: AbstractSet[Value] = frozenset()
+
     def __init__(self) -> None:
         self.params: list[Value] = []
         self.body: list[Instruction] = []
@@ -64,10 +97,50 @@ class Builder(OpNamespace):
 
     def apply(self, op: Op, operands: tuple[Any, ...], attrs: Attrs) -> Any:
         """Append `op`. Operands are Values or, for elementwise ops, Python scalars too."""
-        if op.kind is _ELEMENTWISE:
-            operands = self._matched(op, operands)
-        results = self.append(op, operands, attrs)
-        return results[0] if len(results) == 1 else results
+        if op.kind is not _ELEMENTWISE:
+            results = self.append(op, operands, attrs)
+            return results[0] if len(results) == 1 else results
+        weak = self._weak
+        key = (
+            id(op),
+            id(default_dtype()),
+            *[
+                id(type(operand))
+                if type(operand) is not Value
+                else ~id(operand.type)
+                if operand in weak
+                else id(operand.type)
+                for operand in operands
+            ],
+        )
+        plan = _PLANS.get(key)
+        if plan is None or attrs:
+            return self._planned(op, operands, attrs, key)
+        if plan.loop:
+            operands = tuple(
+                [
+                    operand if dtype is None else self._converted(operand, dtype, plan.shape)
+                    for operand, dtype in zip(operands, plan.loop, strict=True)
+                ]
+            )
+        result = Value(plan.result)
+        self.write(Instruction(op, operands, attrs, (result,), self.location))
+        return result
+
+    def _planned(self, op: Op, operands: tuple[Any, ...], attrs: Attrs, key: tuple[int, ...]) -> Value:
+        """Append the elementwise `op`, and note under `key` what it did to its operands."""
+        matched = self._matched(op, operands)
+        (result,) = self.append(op, matched, attrs)
+        by_value = op.name in COMPARISONS and int in map(self.operand_kind, operands)
+        if not attrs and not by_value:
+            if len(_PLANS) >= _MOST_KNOWN:
+                _PLANS.clear()
+            types = tuple([operand.type for operand in operands if type(operand) is Value])
+            kept = [value is operand for value, operand in zip(matched, operands, strict=True)]
+            loop = [None if same else value.type.dtype for same, value in zip(kept, matched, strict=True)]
+            plan = _Plan(op, types, () if all(kept) else tuple(loop), result.type.shape, result.type)
+            _PLANS[key] = plan
+        return result
 
     def append(
         self,
@@ -130,7 +203,7 @@ class Builder(OpNamespace):
         if not equal:
             shape = broadcast_shapes(op.name, *shapes)
         if op.promote is None:
-            return tuple([self._broadcast(operand, shape) for operand in operands])
+            return operands if equal else tuple([self._broadcast(operand, shape) for operand in operands])
         kinds = tuple([self.operand_kind(operand) for operand in operands])
         loop = op.promote(kinds)
         if equal and all(map(is_, kinds, loop)) and bool not in map(type, operands):

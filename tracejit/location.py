@@ -36,7 +36,7 @@ def is_own_file(file: str) -> bool:
 class _Code:
     """What is known of a code object: whether it is the user's, and the lines of its instructions."""
 
-    __slots__ = ("entry", "is_command", "lines")
+    __slots__ = ("entry", "is_passed", "lines")
 
     def __init__(self, code: CodeType) -> None:
         #: Takes this out of the table before another code object has the same identity.
@@ -44,7 +44,8 @@ class _Code:
         file = code.co_filename
         #: By offset of an instruction; None where the code is not the user's.
         self.lines: dict[int, Location] | None = {} if is_user_file(file) else None
-        self.is_command = self.lines is None and file.startswith(_COMMANDS)
+        #: Whether the user's line may be above it: it is neither the user's nor that of a command.
+        self.is_passed = self.lines is None and not file.startswith(_COMMANDS)
 
 
 #: By identity: code objects hash all of their constants, and a line is looked up by walking the table of all.
@@ -63,19 +64,19 @@ def user_location() -> Location | None:
     """The line of the user's program that is running, None if there is none."""
     frame = sys._getframe(1)
     while frame is not None:
-        code = frame.f_code
-        known = _codes.get(id(code))
+        known = _codes.get(id(frame.f_code))
         if known is None:
-            known = _codes[id(code)] = _Code(code)
-        lines = known.lines
-        if lines is not None:
-            location = lines.get(frame.f_lasti)
-            if location is None:
-                location = lines[frame.f_lasti] = _location(code.co_filename, frame.f_lineno)
-            return location
-        if known.is_command:
+            known = _codes[id(frame.f_code)] = _Code(frame.f_code)
+        if known.is_passed:
+            frame = frame.f_back  # type: ignore[assignment]
+            continue
+        if known.lines is None:
             return None
-        frame = frame.f_back  # type: ignore[assignment]
+        location = known.lines.get(frame.f_lasti)
+        if location is None:
+            file = frame.f_code.co_filename
+            location = known.lines[frame.f_lasti] = _location(file, frame.f_lineno)
+        return location
     return None
 
 

@@ -163,11 +163,11 @@ def _traced(tracer: Tracer, op: Op, operands: Sequence[Any], attrs: Attrs, *, fo
     if STATE.blocked and value.dtype.kind in "fc":
         value = tracer.run(OPS["stop_gradient"], (wrap(value),), {})
     result = wrap(value)
-    if STATE.recording and value.dtype.kind in "fc":
-        for tensor in operands:
-            if isinstance(tensor, Tensor) and tensor._requires_grad:
+    for tensor in operands:
+        if type(tensor) is Tensor and tensor._requires_grad:
+            if STATE.recording and value.dtype.kind in "fc":
                 record(op, operands, attrs, result)
-                break
+            break
     if (
         op.kind is _VIEW
         and follows

@@ -229,7 +229,8 @@ def everywhere(function: Any) -> Any:
         return functools.partial(everywhere(function.func), *function.args, **function.keywords)
     if isinstance(function, FunctionType) and function.__name__ in _TAKING_FUNCTIONS:
         return _taking_functions(function)
-    if str(getattr(function, "__module__", None)).startswith("scipy.special."):
+    module = getattr(function, "__module__", None)
+    if isinstance(module, str) and module.startswith("scipy.special."):
         return _of_scipy(function)
     return function
 

@@ -237,13 +237,14 @@ class Runtime(Comprehensions):
 
     def indexed(self, value: Any) -> Any:
         """`value`, an item of which is read, by an index that may be traced."""
-        if isinstance(STATE.tracer, RegionTracer):
-            if type(value) is np.ndarray:
-                return STATE.tracer.symbolic(value)
-            if isinstance(value, StackedList):
-                return _stacked_or_list(value)
-            if type(value) is tuple and value and {*map(type, value)} in ({int}, {float}):
-                return _Numbers(value)
+        if isinstance(value, Tensor) or not isinstance(STATE.tracer, RegionTracer):
+            return value
+        if type(value) is np.ndarray:
+            return STATE.tracer.symbolic(value)
+        if isinstance(value, StackedList):
+            return _stacked_or_list(value)
+        if type(value) is tuple and value and {*map(type, value)} in ({int}, {float}):
+            return _Numbers(value)
         return value
 
     def part(self, value: Any, index: Any, to_write: bool) -> Any:
@@ -297,7 +298,7 @@ def _is_argument(value: Tensor, session: Session) -> bool:
 
 def _is_structured(test: Any) -> bool:
     """Whether a test is traced where Python code cannot be told its value."""
-    return isinstance(STATE.tracer, RegionTracer) and is_traced(test)
+    return is_traced(test) and isinstance(STATE.tracer, RegionTracer)
 
 
 def _stacked_or_list(value: StackedList) -> Any:

@@ -44,9 +44,10 @@ def _comprehended(iterable: Iterable[Any], statement: Statement, session: Sessio
 
 def watched(iterable: Iterable[Any], statement: Statement, session: Session, reason: str) -> Iterator[Any]:
     """The items of an unrolled loop, which warns where it becomes much code."""
-    tracer = STATE.tracer
+    tracer, warned = STATE.tracer, False
     start = len(tracer.body)
     for item in iterable:
         yield item
-        if len(tracer.body) - start > MANY_OPERATIONS:
+        if not warned and len(tracer.body) - start > MANY_OPERATIONS:
+            warned = True
             session.warn(where(statement), len(tracer.body) - start, reason)
