@@ -8,7 +8,7 @@ identity; their names exist only in text. Ops of kind REGION own Functions, held
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from .dtypes import DType
@@ -56,6 +56,11 @@ class Value:
 
     def __repr__(self) -> str:
         return f"Value({self.hint + ': ' if self.hint else ''}{self.type})"
+
+
+def distinct_types(values: Iterable[Value]) -> Collection[TensorType]:
+    """The types of `values`, each object once: comparing types takes longer than what is asked of them."""
+    return {id(value.type): value.type for value in values}.values()
 
 
 @record(eq=False)
@@ -154,10 +159,8 @@ class Function:
         """The dtypes of the parameters and of what the body computes, regions not among them."""
         dtypes = self._dtypes
         if dtypes is None:
-            results = [result.type for instruction in self.body for result in instruction.results]
-            types = [*results, *[param.type for param in self.params]]
-            distinct = dict(zip(map(id, types), types, strict=True)).values()  # comparing types takes longer
-            dtypes = frozenset([type_.dtype for type_ in distinct])
+            results = [result for instruction in self.body for result in instruction.results]
+            dtypes = frozenset([type_.dtype for type_ in distinct_types([*results, *self.params])])
             setattr(self, "_dtypes", dtypes)  # noqa: B010
         return dtypes
 
@@ -192,6 +195,9 @@ class Substitution:
 
     def apply(self, instruction: Instruction) -> Instruction:
         """`instruction` with its operands replaced; itself where nothing changes."""
-        if self.table.keys().isdisjoint(instruction.operands):
+        table, operands = self.table, instruction.operands
+        if table.keys().isdisjoint(operands):
             return instruction
-        return instruction.replace(operands=self.all(instruction.operands))
+        op, attrs, results = instruction.op, instruction.attrs, instruction.results
+        replaced = tuple([table.get(operand, operand) for operand in operands])
+        return Instruction(op, replaced, attrs, results, instruction.location, instruction.regions)

@@ -95,7 +95,7 @@ def cse(function: Function) -> Function:
     merged: dict[Instruction, list[Instruction]] = {}
     body: list[Instruction] = []
     for original in with_vectors(function.body):
-        instruction = table.apply(original)
+        instruction = table.apply(original) if table.table else original
         if instruction.regions or instruction.op.effect:
             body.append(instruction)
             continue
@@ -142,13 +142,15 @@ def dce(function: Function) -> Function:
     kept: list[Instruction] = []
     changed = False
     for instruction in reversed(function.body):
-        if not live.isdisjoint(instruction.results) or has_effect(instruction):
-            if instruction.op.kind.traits.control and not has_effect(instruction):
-                trimmed = trim(instruction, live)
-                changed |= trimmed is not instruction
-                instruction = trimmed
-            live.update(instruction.operands)
-            kept.append(instruction)
+        effective = (instruction.op.effect or instruction.regions) and has_effect(instruction)
+        if not effective and live.isdisjoint(instruction.results):
+            continue
+        if instruction.regions and instruction.op.kind.traits.control and not effective:
+            trimmed = trim(instruction, live)
+            changed |= trimmed is not instruction
+            instruction = trimmed
+        live.update(instruction.operands)
+        kept.append(instruction)
     if len(kept) == len(function.body) and not changed:
         return function
     return Function(function.name, function.params, tuple(reversed(kept)), function.results)

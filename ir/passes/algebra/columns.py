@@ -7,7 +7,7 @@ from typing import Final
 from ...graph import Instruction, Value
 from ...registry import Kind
 from ..fusion.inlining import MOST_COLUMNS, Definitions, is_window
-from ..fusion.reasons import why_alone
+from ..fusion.reasons import is_fusable
 
 #: Where there are fewer rows, everything stays as it is: there would be more code for little work.
 LEAST_ROWS: Final = 1 << 9
@@ -17,14 +17,16 @@ FOLDS: Final = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}
 
 def is_large(instruction: Instruction) -> bool:
     """Whether an instruction is arithmetic on large values with few columns."""
-    if why_alone(instruction) or not instruction.operands:
+    if not instruction.operands or len(instruction.operands[0].type.shape) < 2:
         return False
-    (operand, *_) = instruction.operands
+    operand = instruction.operands[0]
+    if not is_fusable(instruction):
+        return False
     if instruction.op.kind is Kind.REDUCTION and (
         instruction.op.name not in FOLDS or operand.dtype.kind == "b"
     ):
         return False
-    if len(operand.shape) < 2 or not 1 <= operand.shape[-1] <= MOST_COLUMNS:
+    if not 1 <= operand.shape[-1] <= MOST_COLUMNS:
         return False
     if operand.shape[-1] == 1 and instruction.op.kind is Kind.REDUCTION:
         return False
@@ -65,19 +67,17 @@ def is_of_flat_memory(instruction: Instruction, defs: Definitions) -> bool:
 
 def joins_columns(instruction: Instruction, defs: Definitions) -> bool:
     """Whether an instruction puts columns of large values side by side, or one among zeros."""
-    (result, *_) = instruction.results or (None,)
-    if result is None or result.type.ndim < 2 or not 2 <= result.shape[-1] <= MOST_COLUMNS:
+    if instruction.op.kind is not Kind.CONCAT and instruction.op.kind is not Kind.UPDATE:
+        return False
+    result = instruction.result
+    if result.type.ndim < 2 or not 2 <= result.shape[-1] <= MOST_COLUMNS:
         return False
     column = (*result.shape[:-1], 1)
     if result.type.size // result.shape[-1] < LEAST_ROWS:
         return False
     if instruction.op.kind is Kind.CONCAT:
         return all(operand.shape == column for operand in instruction.operands)
-    return (
-        instruction.op.kind is Kind.UPDATE
-        and instruction.operands[1].shape == column
-        and is_window(instruction, defs)
-    )
+    return instruction.operands[1].shape == column and is_window(instruction, defs)
 
 
 def cuts_column(instruction: Instruction) -> bool:

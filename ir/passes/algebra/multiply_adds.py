@@ -53,7 +53,8 @@ def _joined(function: Function, chains: CarryChains | None) -> Function:
         body.append(instruction)
     if changed:
         function = Function(function.name, function.params, tuple(body), function.results)
-    if not any(op.name in _PRODUCTS for op in function.ops):
+    names = {op.name for op in function.ops}
+    if names.isdisjoint(_PRODUCTS) or names.isdisjoint(_SUMS):
         return function
     uses = read_counts(function)
     constants: set[Value] = set()

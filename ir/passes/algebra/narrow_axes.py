@@ -27,17 +27,20 @@ from .simplify import may_be_minus_zero, simplify
 
 #: As many ops on columns are written out at most.
 MAX_WRITTEN: Final = 100
+#: The kinds of what folds columns, or puts them side by side.
+_WITH_COLUMNS: Final = frozenset((Kind.REDUCTION, Kind.CONCAT, Kind.UPDATE))
 _BY_ELEMENT: Final = (Kind.ELEMENTWISE, Kind.VIEW)
 
 
 def split_narrow_axes(function: Function) -> Function:
     """*Requires*: no composites. *Ensures*: reductions of large values with few columns, and arithmetic on
     columns put side by side, read the columns one by one; no dead code where it changed anything."""
-    while True:
+    while not {op.kind for op in function.ops}.isdisjoint(_WITH_COLUMNS):
         written = _Columns(function).run()
         if written is function:
-            return function
+            break
         function = written
+    return function
 
 
 class _Columns:
@@ -80,8 +83,8 @@ class _Columns:
         folds = [
             instruction
             for instruction in self.function.body
-            if is_large(instruction)
-            and folds_columns(instruction)
+            if folds_columns(instruction)
+            and is_large(instruction)
             and not is_of_flat_memory(instruction, self.defs)
         ]
         joins = [instruction for instruction in self.function.body if joins_columns(instruction, self.defs)]

@@ -68,7 +68,7 @@ class _Fusion:
         else:
             unit = self._join_columns(instruction, producers)
         self.units.add(instruction, unit, producers)
-        if has_effect(instruction):
+        if (instruction.op.effect or instruction.regions) and has_effect(instruction):
             self.last_effect = instruction
 
     def _producers(self, instruction: Instruction) -> list[Unit]:

@@ -65,7 +65,7 @@ def is_fusable(instruction: Instruction) -> bool:
     if op.emit is None:
         return False
     served = op.emit_kinds
-    return all(operand.type.dtype.kind in served for operand in instruction.operands)
+    return False not in [operand.type.dtype.kind in served for operand in instruction.operands]
 
 
 def why_alone(instruction: Instruction) -> Misfit | None:

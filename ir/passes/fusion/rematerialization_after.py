@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ...graph import Function, Instruction, Substitution, Value
+from ...graph import Function, Instruction, Substitution, Value, distinct_types
 from ...machine import machine
 from ...registry import Kind
 from .groups import Unit
@@ -36,8 +36,8 @@ def repeat_cheap(
     """*Requires*: `units` of `function`'s instructions, and its `reads`, as for `outline`. *Ensures*: the
     same results, and units of the same instructions and copies of some, before who reads them."""
     least = least_bytes()
-    results = (result for unit in units for member in unit.members for result in member.results)
-    if all(result.type.nbytes < least for result in results):
+    results = [result for unit in units for member in unit.members for result in member.results]
+    if all(type_.nbytes < least for type_ in distinct_types(results)):
         return function, reads, units
     return _Repeating(function, reads, units).run()
 

@@ -42,7 +42,10 @@ _WITH_ITS_READERS: Final = (Kind.ELEMENTWISE, Kind.VIEW, Kind.REDUCTION, Kind.CO
 def delay_repeats(function: Function) -> Function:
     """*Requires*: no composites. *Ensures*: the same results; arithmetic that reads nothing but repeated
     values, constants and parameters reads what is repeated; no dead code where it changed anything."""
-    if not any(op.name == "broadcast" for op in function.ops):
+    if not {"broadcast", "reshape"} <= {op.name for op in function.ops}:
+        return function
+    repeats = {each.results[0] for each in function.body if each.op.name == "broadcast"}
+    if not any(each.op.name == "reshape" and each.operands[0] in repeats for each in function.body):
         return function
     pass_ = _Repeats(function)
     delayed = pass_.run()
