@@ -18,7 +18,6 @@ from ..dtypes import BOOL, NUMBERS, SHORT_NAME, accumulated_in, is_complex, is_d
 from ..errors import DTypeError
 from ..registry import Builtin, Kind
 from ..transforms.batching import batch_pointwise
-from ..types import TensorType
 from .define import define, elementwise, floating_function, in_float32, same_shape
 
 ADD = elementwise(
@@ -262,7 +261,8 @@ def _where_promote(operands: Any) -> Any:
 def _where_infer(types: Any, attrs: Any) -> Any:
     if types[0].dtype is not BOOL or types[1].dtype is not types[2].dtype:
         raise DTypeError(f"where: expected (bool, T, T), got ({', '.join(map(str, types))})")
-    return (TensorType(types[1].dtype, same_shape("where", types)),)
+    same_shape("where", types)
+    return (types[1],)
 
 
 WHERE = define(
@@ -279,7 +279,8 @@ WHERE = define(
 def _fma_infer(types: Any, attrs: Any) -> Any:
     if len({type_.dtype for type_ in types}) != 1:
         raise DTypeError(f"fma: operands must have one dtype, got ({', '.join(map(str, types))})")
-    return (TensorType(types[0].dtype, same_shape("fma", types)),)
+    same_shape("fma", types)
+    return (types[0],)
 
 
 def _fma_emit(b: Any, x: Any, y: Any, z: Any) -> Any:

@@ -16,7 +16,7 @@ from ..ir.dtypes import SHORT_NAME, as_dtype
 from ..ir.errors import DTypeError, TraceError
 from ..ir.graph import Function, Value
 from ..ir.records import field, record
-from ..ir.types import TensorType
+from ..ir.types import TensorType, tensor_type
 from ..loops.reports import LoopReport
 from ..pytree import TreeDef, count_leaves, flatten
 from ..state import STATE
@@ -221,7 +221,7 @@ def symbol_type(leaf_type: LeafType) -> tuple[TensorType, bool]:
     """The type of the symbol that stands for a leaf, and whether it is weak."""
     if isinstance(leaf_type, str):
         return scalar_type({"float": 0.0, "int": 0, "bool": False, "complex": 0j}[leaf_type]), True
-    return TensorType(leaf_type[0], leaf_type[1]), False
+    return tensor_type(leaf_type[0], leaf_type[1]), False
 
 
 def type_text(leaf_type: LeafType) -> str:

@@ -223,12 +223,13 @@ def everywhere(function: Any) -> Any:
         return function
     if stand_in is not None:
         return stand_in
-    if function in _CALLING:
-        return lambda called, *arguments: function(everywhere(called), *arguments)
-    if isinstance(function, functools.partial):
+    if isinstance(function, FunctionType):
+        if function.__name__ in _TAKING_FUNCTIONS:
+            return _taking_functions(function)
+    elif isinstance(function, functools.partial):
         return functools.partial(everywhere(function.func), *function.args, **function.keywords)
-    if isinstance(function, FunctionType) and function.__name__ in _TAKING_FUNCTIONS:
-        return _taking_functions(function)
+    elif function in _CALLING:
+        return lambda called, *arguments: function(everywhere(called), *arguments)
     module = getattr(function, "__module__", None)
     if isinstance(module, str) and module.startswith("scipy.special."):
         return _of_scipy(function)

@@ -114,7 +114,7 @@ class _Pass:
                 self.useful = _useful(order, targets)
             if reach is not None:
                 reach.useful, reach.edges = self.useful, self.waiting.copy()
-        plain = self.useful is None and tracer is None and STATE.anomaly is None
+        plain = self.useful is None and STATE.anomaly is None
         for position, root in enumerate(roots):
             cotangent = cotangents[position]
             self._add(root._node or root, cotangent if engine.tensors else cotangent._data)
@@ -129,9 +129,11 @@ class _Pass:
             parts, ends = None, place in boundary
             if cotangent is not None:
                 if plain and place.hooks is None:  # what `_visit` comes to
-                    if not ends:
+                    if not ends and tracer is None:
                         self.node = place
                         parts = place.pull(engine, cotangent, None)
+                    elif not ends:
+                        parts = self._pull_traced(place, cotangent, None)
                     elif targets is not None:
                         self._capture(place, cotangent if place.several else (cotangent,))
                 else:
@@ -139,10 +141,12 @@ class _Pass:
             if ends:
                 continue
             if tracer is not None:
-                with _at_location_of(tracer):
-                    self._pass_on(place, parts)
-            else:
+                tracer.pinned_location = True
+            try:
                 self._pass_on(place, parts)
+            finally:
+                if tracer is not None:
+                    tracer.pinned_location = False
             if free:
                 place.free()
 
@@ -255,18 +259,25 @@ class _Pass:
                 slots = run_pre_hooks(node.hooks, slots, engine)
             cotangent = slots if node.several else slots[0]
         needed = None if useful is None else self._needed_in(useful)
-        tracer = STATE.tracer
-        if tracer is None:
+        if STATE.tracer is None:
             parts = node.pull(engine, cotangent, needed)
         else:
-            tracer.location = node.location and self._gradient_of(node.location)
-            with _at_location_of(tracer):
-                parts = node.pull(engine, cotangent, needed)
+            parts = self._pull_traced(node, cotangent, needed)
         if STATE.anomaly is not None:
             check_parts(node, parts)
         if node.hooks is not None:
             parts = run_post_hooks(node.hooks, parts, cotangent if node.several else [cotangent], engine)
         return parts
+
+    def _pull_traced(self, node: Node, cotangent: Any, needed: Any) -> Sequence[Any]:
+        """The cotangents of the node's operands in the graph; what is traced belongs to the node's line."""
+        self.node, tracer = node, STATE.tracer
+        tracer.location = node.location and self._gradient_of(node.location)
+        tracer.pinned_location = True
+        try:
+            return node.pull(self.engine, cotangent, needed)
+        finally:
+            tracer.pinned_location = False
 
     def _gradient_of(self, location: Location) -> Location:
         """The line of a gradient: one object for all that is computed of a line."""
@@ -318,21 +329,6 @@ class _Pass:
             return parent in useful or (parent, 0) in targets
 
         return is_needed
-
-
-class _at_location_of:
-    """Context manager: what is traced belongs to the line at which the tracer stands."""
-
-    __slots__ = ("tracer",)
-
-    def __init__(self, tracer: Any) -> None:
-        self.tracer = tracer
-
-    def __enter__(self) -> None:
-        self.tracer.pinned_location = True
-
-    def __exit__(self, *exc: object) -> None:
-        self.tracer.pinned_location = False
 
 
 def _useful(order: list[Node], targets: dict[Any, Tensor]) -> set[Node]:

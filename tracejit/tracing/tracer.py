@@ -37,7 +37,7 @@ from ..ir.errors import DTypeError, TraceError
 from ..ir.graph import Function, Instruction, Value
 from ..ir.records import field, record
 from ..ir.registry import OPS, Attrs, Op
-from ..ir.types import Shape, TensorType
+from ..ir.types import Shape, TensorType, tensor_type
 from ..jitted.branches import Branches, Decision
 from ..location import is_user_file, user_location
 from ..runtime.bypass import bypass_while_tracing
@@ -167,7 +167,7 @@ class Tracer(Builder):
             return value
         capture = self.captures.get(id(number))
         if capture is None:
-            symbol = Value(TensorType(FLOAT64, ()), f"number{len(self.captures)}")
+            symbol = Value(tensor_type(FLOAT64, ()), f"number{len(self.captures)}")
             self._owned.add(symbol)
             self._weak.add(symbol)
             capture = self.captures[id(number)] = (number, symbol)
@@ -220,7 +220,7 @@ class Tracer(Builder):
         if capture is not None:
             return capture[1]
         array = holder._data if isinstance(holder, Tensor) else holder
-        value = Value(TensorType(as_dtype(array.dtype), array.shape), f"captured{len(self.captures)}")
+        value = Value(tensor_type(as_dtype(array.dtype), array.shape), f"captured{len(self.captures)}")
         self._owned.add(value)
         self.captures[id(holder)] = (holder, value)
         return value
@@ -320,12 +320,12 @@ def is_weak(value: Any) -> bool:
 def scalar_type(value: Number) -> TensorType:
     """The type of a Python number as a parameter."""
     if isinstance(value, bool):
-        return TensorType(BOOL, ())
+        return tensor_type(BOOL, ())
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise DTypeError(f"the Python integer {value} does not fit 64 bits")
     if isinstance(value, complex):
-        return TensorType(COMPLEX128, ())
-    return TensorType(as_dtype(np.int64 if isinstance(value, int) else np.float64), ())
+        return tensor_type(COMPLEX128, ())
+    return tensor_type(as_dtype(np.int64 if isinstance(value, int) else np.float64), ())
 
 
 @record(eq=False, frozen=False)

@@ -66,7 +66,8 @@ class _Fusion:
         if is_fusable(instruction):
             unit = self._join(instruction, producers)
         else:
-            unit = self._join_columns(instruction, producers)
+            is_joined = instruction.op.kind is Kind.CONCAT
+            unit = self._join_columns(instruction, producers) if is_joined else None
         self.units.add(instruction, unit, producers)
         if (instruction.op.effect or instruction.regions) and has_effect(instruction):
             self.last_effect = instruction
