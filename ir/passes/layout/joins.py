@@ -44,6 +44,8 @@ def read_joins(function: Function) -> Function:
     windows; no dead code where it changed anything."""
     if not any(op.kind is Kind.CONCAT for op in function.ops):
         return function
+    if not any(each.op.kind is Kind.CONCAT and each.result.type.size >= LEAST for each in function.body):
+        return function
     readers: dict[Value, list[Instruction]] = {}
     for reader in function.body:
         for operand in reader.operands:

@@ -9,6 +9,7 @@ what it writes to, so that no copy must be kept for that.
 
 from __future__ import annotations
 
+import bisect
 import math
 from typing import Any, Final
 
@@ -123,9 +124,10 @@ def _late(function: Function) -> Function:
     for instruction in function.body:
         for value in {*instruction.operands, *[root.get(each, each) for each in instruction.operands]}:
             readers.setdefault(value, []).append(instruction)
+    order = {instruction: position for position, instruction in enumerate(function.body)}
     #: Sorted by these, what was moved comes right behind what it was moved behind.
     places: dict[Instruction, tuple[float, ...]] = {
-        instruction: (position,) for position, instruction in enumerate(function.body)
+        instruction: (position,) for instruction, position in order.items()
     }
     writes = [
         instruction
@@ -135,10 +137,14 @@ def _late(function: Function) -> Function:
     moved = False
     for number, write in enumerate(writes):
         first = min([places[reader] for reader in readers.get(write.result, ())], default=(math.inf,))
+        others = readers[root.get(write.operands[0], write.operands[0])]
+        # what has moved was behind this write before, and has moved away from it
+        start = bisect.bisect_right(others, order[write], key=order.__getitem__)
+        stop = bisect.bisect_right(others, first[0], key=order.__getitem__)
         behind = [
             places[reader]
-            for reader in readers[root.get(write.operands[0], write.operands[0])]
-            if places[write] < places[reader] < first and reader.op.kind is not Kind.VIEW
+            for reader in others[start:stop]
+            if places[reader] < first and reader.op.kind is not Kind.VIEW
         ]
         if behind:
             moved = True
