@@ -60,9 +60,10 @@ def _forget(identity: int, _: weakref.ref[CodeType]) -> None:
 _location = functools.lru_cache(maxsize=4096)(Location)
 
 
-def user_location() -> Location | None:
-    """The line of the user's program that is running, None if there is none."""
-    frame = sys._getframe(1)
+def user_location(skipped: int = 0) -> Location | None:
+    """The line of the user's program that is running, None if there is none. The innermost frames, of which
+    the caller's is the first, are `skipped`: so many are known to be this package's."""
+    frame = sys._getframe(1 + skipped)
     while frame is not None:
         known = _codes.get(id(frame.f_code))
         if known is None:

@@ -252,7 +252,7 @@ class Tracer(Builder):
     def run(self, op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
         """Record `op` on Tensors, arrays and scalars; returns Values."""
         if not self.pinned_location:
-            self.location = user_location()
+            self.location = user_location(skipped=2)  # who runs ops of a trace are functions for users
         owned, weak = self._owned, self._weak
         values = tuple(
             [
