@@ -2,13 +2,15 @@
 
 CPU time of first calls, tracing and all, and of what is compiled in the background, for functions of 10 to
 10,000 operations. With ``--phases``, microseconds an operation of unrolled programs by phase: tracing with
-gradients, the passes together and those that take most, code generation and LLVM; with ``--jax``, beside
-JAX's tracing and compilation of the same program.
+gradients and the passes together, of these the least of three, the passes that take most, code generation and
+LLVM; with ``--jax``, beside JAX's tracing and compilation of the same program.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
+import math
 import os
 import tempfile
 import time
@@ -154,6 +156,67 @@ def small_products(numpy: Any, count: int = 2000) -> tuple[Callable[..., Any], t
     return fn, (np.full((4, 4), 0.5), np.ones((4, 4)) / 4)
 
 
+def mixed(numpy: Any, count: int = 2000) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Elementwise ops, products, sums, choices and concatenations of earlier values, which do not repeat."""
+    rng = np.random.default_rng(0)
+    kinds, places = rng.integers(0, 8, count), rng.integers(1, 40, count)
+
+    steps = (
+        lambda a, b, m: a + b,
+        lambda a, b, m: numpy.sin(a),
+        lambda a, b, m: numpy.where(a > b, a, b * 0.5),
+        lambda a, b, m: numpy.tanh(a - b),
+        lambda a, b, m: (a.reshape(4, 8) @ m).reshape(32),
+        lambda a, b, m: a - a.sum() * 0.01,
+        lambda a, b, m: numpy.concatenate([a[16:], b[:16]]),
+        lambda a, b, m: numpy.exp(-a * a),
+    )
+
+    def fn(x: Any, m: Any) -> Any:
+        values = [x, x * 2.0]
+        for kind, place in zip(kinds, places, strict=True):
+            values.append(steps[kind](values[-1], values[-min(int(place), len(values))], m))
+        return values[-1].sum()
+
+    return fn, (np.linspace(0, 1, 32), np.eye(8))
+
+
+def perceptron(numpy: Any, layers: int = 200) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """The loss of a perceptron of many layers of different widths."""
+    rng = np.random.default_rng(0)
+    sizes = [int(size) for size in rng.integers(3, 12, layers + 1)]
+    params = [
+        {"w": rng.standard_normal((rows, columns)) / 3, "b": np.zeros(columns)}
+        for rows, columns in itertools.pairwise(sizes)
+    ]
+
+    def fn(params: Any, x: Any) -> Any:
+        for layer in params:
+            x = numpy.tanh(x @ layer["w"] + layer["b"])
+        return (x**2).mean()
+
+    return fn, (params, rng.standard_normal((5, sizes[0])))
+
+
+def scalars(numpy: Any, count: int = 20_000) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Arithmetic on two numbers, in an order that does not repeat."""
+    kinds = np.random.default_rng(1).integers(0, 4, count).tolist()
+
+    def fn(x: Any, y: Any) -> Any:
+        for kind in kinds:
+            if kind == 0:
+                x = x * y
+            elif kind == 1:
+                x = x + 0.5
+            elif kind == 2:
+                x = numpy.sin(x)
+            else:
+                x = x - y
+        return x
+
+    return fn, (0.3, 1.1)
+
+
 #: By name: the program, and whether it is differentiated by its first argument.
 UNROLLED: Final = {
     "sum of squares": (sum_of_squares, False),
@@ -161,34 +224,54 @@ UNROLLED: Final = {
     "elementwise map": (elementwise_map, False),
     "hidden Markov": (hidden_markov, False),
     "small products": (small_products, False),
+    "mixed": (mixed, False),
+    "mixed gradient": (mixed, True),
+    "perceptron gradient": (perceptron, True),
+    "scalars": (scalars, False),
 }
+
+#: How often tracing and passes are timed: the least counts.
+REPEATS: Final = 3
+
+
+def pass_seconds(function: Any) -> dict[str, float]:
+    """The time of each pass over `function`."""
+    from tracejit.ir import passes
+    from tracejit.ir.process.collector import collector_paused
+
+    taken: dict[str, float] = {}
+    last = time.thread_time()
+
+    def observe(pass_: str, *_: Any) -> None:
+        nonlocal last
+        now = time.thread_time()
+        taken[pass_] = taken.get(pass_, 0.0) + now - last
+        last = now
+
+    with collector_paused():  # as compilations do
+        passes.run_passes(function, observe=observe)
+    return taken
 
 
 def phases(name: str) -> tuple[int, dict[str, float], dict[str, float]]:
     """How many operations are traced of an unrolled program; and the CPU time of its first call and of the
     background, by phase and by pass."""
     import tracejit as tj
-    from tracejit.ir import passes
     from tracejit.runtime.executable import Executable
     from tracejit.runtime.tiers import BACKGROUND
 
     make, gradient = UNROLLED[name]
     fn, args = make(tj)
-    f = tj.jit(tj.grad(fn) if gradient else fn, loops="unrolled")
-    start = time.process_time()
-    function = f._trace(args, {}).function
-    seconds = {"trace": time.process_time() - start}
+    seconds = {"trace": math.inf, "passes": math.inf}
     by_pass: dict[str, float] = {}
-    last = start = time.process_time()
-
-    def observe(pass_: str, *_: Any) -> None:
-        nonlocal last
-        now = time.process_time()
-        by_pass[pass_] = by_pass.get(pass_, 0.0) + now - last
-        last = now
-
-    passes.run_passes(function, observe=observe)
-    seconds["passes"] = time.process_time() - start
+    for _ in range(REPEATS):
+        f = tj.jit(tj.grad(fn) if gradient else fn, loops="unrolled")
+        start = time.thread_time()
+        function = f._trace(args, {}).function
+        seconds["trace"] = min(seconds["trace"], time.thread_time() - start)
+        taken = pass_seconds(function)
+        if sum(taken.values()) < seconds["passes"]:
+            seconds["passes"], by_pass = sum(taken.values()), taken
     start = time.process_time()
     executable = Executable(function)
     seconds["code and LLVM"] = max(time.process_time() - start - seconds["passes"], 0.0)
