@@ -49,7 +49,7 @@ class _Plan:
 
     #: What the key is made of, which is kept alive.
     op: Op
-    types: tuple[TensorType, ...]
+    types: tuple[TensorType | type, ...]
     #: The dtypes and the shape that operands get, None for those that fit as they are; none where all do.
     loop: tuple[DType | None, ...]
     shape: Shape
@@ -135,7 +135,7 @@ class Builder(OpNamespace):
         if not attrs and not by_value:
             if len(_PLANS) >= _MOST_KNOWN:
                 _PLANS.clear()
-            types = tuple([operand.type for operand in operands if type(operand) is Value])
+            types = tuple([each.type if type(each) is Value else type(each) for each in operands])
             kept = [value is operand for value, operand in zip(matched, operands, strict=True)]
             loop = [None if same else value.type.dtype for same, value in zip(kept, matched, strict=True)]
             plan = _Plan(op, types, () if all(kept) else tuple(loop), result.type.shape, result.type)

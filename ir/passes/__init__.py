@@ -118,12 +118,13 @@ def run_passes(
     checked: set[Instruction] = set()
     verified: Function | None = None
     #: What the passes have returned: one that comes twice has nothing to do where nothing changed between.
-    returned: dict[Callable[[Function], Function], Function] = {}
+    returned: dict[tuple[object, object], Function] = {}
     for pass_ in with_progress(passes, f"passes of {function.name}"):
         start = time.perf_counter()
         try:
-            if returned.get(pass_.apply) is not function:
-                after = returned[pass_.apply] = apply_pass(pass_, function)
+            key = pass_.apply, pass_.skips
+            if returned.get(key) is not function:
+                after = returned[key] = apply_pass(pass_, function)
             else:
                 after = function
             if checking and after is not verified:
