@@ -89,7 +89,9 @@ class Generator:
             name = self._pick(*_NUMBERS)
             if self._random.random() < 0.4:
                 return [f"{name} {self._pick('+=', '-=')} {self._value()} * 0.5"]
-            return [f"{name} = {self._value()}"]
+            # outside of loops two names of one tensor of rank 0 change together, as PyTorch's do
+            new = "" if self._depth else " + 0.0"
+            return [f"{name} = {self._value()}{new}"]
         if kind < 0.55:
             array, operator = self._pick(*_ARRAYS), self._pick("=", "=", "+=", "-=")
             return [f"{array}[{self._index()}] {operator} {self._value()}"]
