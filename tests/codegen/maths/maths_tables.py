@@ -8,6 +8,7 @@ there.
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import mpmath as mp
@@ -255,6 +256,19 @@ def show_rows(name: str, rows: list[tuple[float, ...]]) -> None:
     print(")\n", flush=True)
 
 
+def show_rows_by_dtype(name: str, tables: Mapping[str, Sequence[Sequence[float]]]) -> None:
+    """Print a table of rows for each dtype."""
+    print(f"{name}: Final = {{")
+    for dtype, rows in tables.items():
+        print(f'    "{dtype}": (')
+        for row in rows:
+            items = ", ".join(map(repr, row))
+            body = textwrap.fill(items, 109, initial_indent=" " * 12, subsequent_indent=" " * 12)
+            print(f"        (\n{body},\n        ),")
+        print("    ),")
+    print("}\n", flush=True)
+
+
 def tanh_quarters() -> None:
     """tanh in f32 on quarters of binades, from 0 on in the first."""
     cells = []
@@ -309,16 +323,7 @@ def error_function(sizes: dict[str, tuple[int, int]]) -> None:
     print("#: erf x = sum of row[k] (x - c)^k, c the nearest multiple of that step, the one of the column; a")
     print("#: row for each power, in f32's first one of the difference to x; relative. Errors:")
     print(f"#: {', '.join(notes)}.")
-    print("ERF_CELLS: Final = {")
-    for dtype, rows in columns.items():
-        print(f'    "{dtype}": (')
-        for row in rows:
-            items = textwrap.fill(
-                ", ".join(map(repr, row)), 109, initial_indent=" " * 12, subsequent_indent=" " * 12
-            )
-            print(f"        (\n{items},\n        ),")
-        print("    ),")
-    print("}\n", flush=True)
+    show_rows_by_dtype("ERF_CELLS", columns)
 
 
 #: The number of polynomials of the scaled erfc, their degree, and K in (x + K) exp(x^2) erfc x.
@@ -378,16 +383,7 @@ def scaled_error_function() -> None:
     print(f"CELLS_PER_RECIPROCAL: Final = {scales}")
     print("#: (x + K) exp(x^2) erfc x = sum of row[k + 1] ((x - row[0]) / (x + K))^k, by ranges; relative.")
     print(f"#: Errors: {', '.join(notes)}.")
-    print("CELLS: Final = {")
-    for dtype, columns in cells.items():
-        print(f'    "{dtype}": (')
-        for column in columns:
-            items = textwrap.fill(
-                ", ".join(map(repr, column)), 109, initial_indent=" " * 12, subsequent_indent=" " * 12
-            )
-            print(f"        (\n{items},\n        ),")
-        print("    ),")
-    print("}\n", flush=True)
+    show_rows_by_dtype("CELLS", cells)
 
 
 def cube_roots(degrees: dict[str, int]) -> None:
