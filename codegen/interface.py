@@ -6,7 +6,7 @@ It imports no code generation: a process that finds its machine code on disk nee
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from ..ir.graph import Instruction
@@ -90,12 +90,32 @@ def out_of_memory(nbytes: int) -> str:
 
 # -- checks of accesses --------------------------------------------------------------------------------
 
-#: Where the first failed check is noted: its number in the kernel plus 1, and its first byte in the buffer.
+#: Where the first failed check is noted: its number in the kernel plus 1, its address and its buffer's.
 REPORT: Final = "check_report"
 #: What messages of failed checks begin with.
 FAILED: Final = "checked code"
 #: What messages begin with for which LinAlgError is raised.
 LINALG_ERROR: Final = "LinAlgError: "
+
+# -- C functions of the user's ---------------------------------------------------------------------------
+
+#: What the symbols of C functions begin with that are known by their addresses in this process.
+_C_FUNCTION: Final = "c_function_"
+
+
+def c_function_symbol(address: int) -> str:
+    """The symbol by which generated code calls the C function at `address`."""
+    return f"{_C_FUNCTION}{address:x}"
+
+
+def c_functions(symbols: Iterable[str]) -> dict[str, int]:
+    """The addresses of those of `symbols` that name such functions."""
+    return {
+        symbol: int(symbol.removeprefix(_C_FUNCTION), 16)
+        for symbol in symbols
+        if symbol.startswith(_C_FUNCTION)
+    }
+
 
 # -- LAPACK --------------------------------------------------------------------------------------------
 

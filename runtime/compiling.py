@@ -86,6 +86,7 @@ def machine_code(
         [(call.symbol, "") for call in module.host_calls],
         exports, module.cycles, len(module.kernels), module.arena_bytes,
         reuses(module.recovery.function, module.plan, donated), lapack=list(module.lapack),
+        c_functions=module.c_functions,
     )  # fmt: skip
     return module, code, {"generate": spent, **milliseconds}
 

@@ -154,7 +154,7 @@ class Executable:
         return self._compilation.module
 
     def _link(self, code: Code) -> Library:
-        imports: dict[str, int] = {}
+        imports = dict(code.c_functions)
         for dtype in code.products:
             imports.update(product_addresses(dtype))
         if code.lapack:
@@ -233,8 +233,10 @@ class Executable:
         if message.startswith("out of memory"):
             raise MemoryError(message)
         if message.startswith(FAILED):
-            first = ctypes.c_int64.from_address(self.library.addresses[REPORT] + 8).value
-            raise CompileError(f"{message}: it begins at byte {first}. A bug in tracejit: please report it")
+            _, place, start = (ctypes.c_int64 * 3).from_address(self.library.addresses[REPORT])
+            raise CompileError(
+                f"{message}: it begins at byte {place - start}. A bug in tracejit: please report it"
+            )
         if message.startswith(LINALG_ERROR):
             raise LinAlgError(message.removeprefix(LINALG_ERROR))
         raise OutOfBoundsError(message)

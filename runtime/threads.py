@@ -76,7 +76,7 @@ class _Pool:
     def _set_workers(self) -> None:
         assert self.library is not None
         while self.started < self.wanted - 1:
-            _start_thread(self.library.addresses["tracejit_worker"], self.started)
+            _start_thread(self.library.addresses["tracejit_worker"])
             self.started += 1
         place = self.library.addresses["tracejit_workers"]
         ctypes.c_int64.from_address(place).value = self.wanted - 1
@@ -98,15 +98,13 @@ def _initial() -> int:
     return int(text)
 
 
-def _start_thread(entry: int, number: int) -> None:
+def _start_thread(entry: int) -> None:
     """A detached native thread with all signals blocked: those belong to Python's threads."""
     libc: Any = ctypes.CDLL(None)
     handle = ctypes.c_ulong()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     try:
-        status = libc.pthread_create(
-            ctypes.byref(handle), None, ctypes.c_void_p(entry), ctypes.c_void_p(number)
-        )
+        status = libc.pthread_create(ctypes.byref(handle), None, ctypes.c_void_p(entry), None)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     if status != 0:

@@ -338,6 +338,19 @@ def test_codegen_switches_on_kind_not_on_name() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_no_code_makes_pointers_of_integers() -> None:
+    """LLVM follows what a pointer points into; through an integer it can not."""
+    wrong = [
+        f"{name_of(path)}:{node.lineno}"
+        for path in sources()
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Constant)
+        if isinstance(node.value, str)
+        if "inttoptr" in node.value or "ptrtoint" in node.value
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
 #: Kinds of structured ops, which only the files beside their kernels and gradients have to know.
 STRUCTURED = (
     "SORT", "ARG_SORT", "SEARCH", "HISTOGRAM", "COMPACTION", "CONVOLUTION", "CUMULATIVE", "ARG_REDUCTION",

@@ -51,41 +51,38 @@ class Stack:
         _define(w)
 
     def open(self) -> tuple[Reg, Reg]:
-        """The stack's pointer, as an address, and how many records it has room for, before the loop.
+        """The stack's pointer, and how many records it has room for, before the loop.
 
         Where the function has come here before, the room is still there.
         """
         w = self.w
-        return w.load(self.slot, "i64"), w.load(w.offset(self.slot, "u8", 8), "i64")
+        return pointer(w.load_pointer(self.slot, 8)), w.load(w.offset(self.slot, "u8", 8), "i64")
 
-    def room(self, address: Reg, capacity: Reg, index: Reg) -> tuple[Reg, Reg]:
-        """Pointer and capacity once there is room for record `index`."""
+    def room(self, block: Reg, capacity: Reg, index: Reg) -> tuple[Reg, Reg]:
+        """The stack's pointer and capacity once there is room for record `index`."""
         w = self.w
 
         def grow() -> list[Reg]:
             first = max(1, FIRST_BYTES // self.nbytes)
             larger = w.max(w.mul(capacity, 2), first)
-            old = w.at_address(address)
             # sizes beyond 2^63 would wrap around: an address space has no room for half of that
             fits = w.lt(larger, (1 << 62) // self.nbytes)
             size = w.select(fits, w.add(w.mul(larger, self.nbytes), _HEADER), constant(-1, "i64"))
-            block = w.result_of("stack_grow", "ptr", 1, pointer(old), size).text
-            moved = w.address_of(block)
-            w.when(w.eq(moved, 0), self.fails)
-            room = w.sub(w.load(block, "i64"), _HEADER)  # a block that was kept may have more
+            moved = w.result_of("stack_grow", "ptr", 1, block, size)
+            w.when(w.same_place(moved.text, "null"), self.fails)
+            room = w.sub(w.load(moved.text, "i64"), _HEADER)  # a block that was kept may have more
             larger = w.integer("udiv", room, self.nbytes)
-            w.store(moved, self.slot)
+            w.store_pointer(moved.text, self.slot)
             w.store(larger, w.offset(self.slot, "u8", 8))
             return [moved, larger]
 
-        address, capacity = w.when(w.ge(index, capacity), grow, [address, capacity])
-        return address, capacity
+        block, capacity = w.when(w.ge(index, capacity), grow, [block, capacity])
+        return block, capacity
 
-    def record(self, address: Reg, index: Reg) -> list[str]:
+    def record(self, block: Reg, index: Reg) -> list[str]:
         """Pointers to the values of record `index`."""
         w = self.w
-        base = w.at_address(address)
-        place = w.offset(base, "u8", w.add(w.mul(index, self.nbytes), _HEADER))
+        place = w.offset(block.text, "u8", w.add(w.mul(index, self.nbytes), _HEADER))
         return [w.offset(place, "u8", offset) for offset in self.offsets]
 
 

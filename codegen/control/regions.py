@@ -239,12 +239,12 @@ class _ControlWriter:
         nbytes = sum(value.type.nbytes for value in values)
         stack = Stack(w, values, lambda: self.writer.fail(no_memory(nbytes))) if values else None
         invariants, inits = self.operands[count:own], self.operands[own:]
-        steps, address = self._run_forward(codes, stack, invariants)
+        steps, block = self._run_forward(codes, stack, invariants)
         spares = self._spares(inits)
 
         def step(index: Reg, _: list[Reg]) -> Sequence[Reg]:
             left = w.sub(w.sub(steps, 1), index)
-            carries = self._carries(stack, address, left)
+            carries = self._carries(stack, block, left)
             read, written = self._buffers(inits, spares, w.eq(w.and_(left, 1), 0), w.eq(index, 0))
             self.writer.call_region(codes[2], [self.arena, *carries, *invariants, *read, *written])
             return ()
@@ -261,7 +261,7 @@ class _ControlWriter:
     def _run_forward(
         self, codes: Sequence[RegionCode], stack: Stack | None, invariants: Sequence[str]
     ) -> tuple[Reg, Reg]:
-        """The loop itself; how many steps it ran, and the stack's address."""
+        """The loop itself; how many steps it ran, and the stack's block."""
         w = self.w
         for position, places in enumerate(self.layout.carries):
             if places is not None and places[0] == places[1]:  # updated in place
@@ -270,24 +270,24 @@ class _ControlWriter:
         start = stack.open() if stack else (constant(0, "i64"), constant(0, "i64"))
         flag = w.offset(self.arena, "u8", self.layout.condition)
         region = w.begin_while([constant(0, "i64"), *start])
-        steps, address, capacity = region.carried
-        read = self._carries(stack, address, steps)
+        steps, block, capacity = region.carried
+        read = self._carries(stack, block, steps)
         self.writer.call_region(codes[0], [self.arena, *read, *invariants, flag])
         w.break_unless(region, w.load(flag, "bool"))
-        room = stack.room(address, capacity, steps) if stack else start
+        room = stack.room(block, capacity, steps) if stack else start
         following = w.add(steps, 1)
         read = self._carries(stack, room[0], steps)
         written = self._carries(stack, room[0], following)
         self.writer.call_region(codes[1], [self.arena, *read, *invariants, *written])
         self._poll_at_times(steps, *codes[:2])
         w.end_while(region, [following, *room])
-        return steps, address
+        return steps, block
 
-    def _carries(self, stack: Stack | None, address: Reg, step: Reg) -> list[str]:
+    def _carries(self, stack: Stack | None, block: Reg, step: Reg) -> list[str]:
         """Where the carries that a step is given lie."""
         w = self.w
         first, even = w.eq(step, 0), w.eq(w.and_(step, 1), 0)
-        records = iter(stack.record(address, w.sub(step, 1)) if stack else ())
+        records = iter(stack.record(block, w.sub(step, 1)) if stack else ())
         places_read = []
         for init, places in zip(self.operands[: self.count], self.layout.carries, strict=True):
             if places is None:

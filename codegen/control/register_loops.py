@@ -304,11 +304,11 @@ class _RegisterWriter(ElementWriter):
         stack = Stack(w, values, lambda: self._no_memory(values)) if values else None
         limits = stack.open() if stack else (constant(0, "i64"), constant(0, "i64"))
         region = w.begin_while([constant(0, "i64"), *limits, *flattened(first)])
-        steps, address, capacity, *state = region.carried
+        steps, block, capacity, *state = region.carried
         carries = parted(state, first)
         (test,) = self.function(condition, [*carries, *invariants])
         w.break_unless(region, self.element(test, 0))
-        room = stack.room(address, capacity, steps) if stack else limits
+        room = stack.room(block, capacity, steps) if stack else limits
         for stored, elements in zip(
             self._record(stack, room[0], steps, values),
             [elements for elements, on in zip(carries, kept, strict=True) if on],
@@ -323,7 +323,7 @@ class _RegisterWriter(ElementWriter):
         w.end_while(region, [w.add(steps, 1), *room, *state])
 
         def step(index: Reg, regs: list[Reg]) -> Sequence[Reg]:
-            records = iter(self._record(stack, address, w.sub(w.sub(steps, 1), index), values))
+            records = iter(self._record(stack, block, w.sub(w.sub(steps, 1), index), values))
             # what is not on the stack, the region does not read
             taken: list[Elements] = [next(records) if on else [] for on in kept]
             results = self.function(backward, [*taken, *invariants, *parted(regs, states)])
@@ -332,8 +332,8 @@ class _RegisterWriter(ElementWriter):
         ends = polled_loop(w, steps, step, flattened(states), cycles, self._poll)
         return parted(ends, states)
 
-    def _record(self, stack: Stack | None, address: Reg, index: Reg, values: list[Value]) -> list[Stored]:
-        pointers = stack.record(address, index) if stack else []
+    def _record(self, stack: Stack | None, block: Reg, index: Reg, values: list[Value]) -> list[Stored]:
+        pointers = stack.record(block, index) if stack else []
         return [
             Stored(pointer, SHORT_NAME[value.dtype]) for pointer, value in zip(pointers, values, strict=True)
         ]

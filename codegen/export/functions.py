@@ -19,8 +19,8 @@ from ...ir.records import record
 from ...ir.registry import OPS, Kind
 from ..control.loop_records import release_function
 from ..instrument.variants import PLAIN
-from ..llvm.emitter import Reg, constant, pointer
-from ..llvm.function import Code, calls_addresses
+from ..llvm.emitter import constant, pointer
+from ..llvm.function import Code, calls_c_functions
 from ..llvm.literals import bytes_constant
 from ..llvm.multiply_add import contracted
 from ..llvm.operations import Convert
@@ -137,7 +137,7 @@ class _FunctionWriter(ModuleWriter):
         for kernel in self.kernels:
             if kernel.instruction is None:
                 continue
-            if kernel.instruction.op.native is not None or calls_addresses(kernel.code):
+            if calls_c_functions(kernel.code):
                 inside = [
                     inner
                     for region in kernel.instruction.regions
@@ -165,15 +165,13 @@ class _FunctionWriter(ModuleWriter):
         if self.workspace_bytes == 0:
             super()._open_arena()
             return
-        w, workspace = self.w, Reg("%workspace", "ptr")
+        w = self.w
         if _NO_WORKSPACE not in self.errors:
             self.errors.append(_NO_WORKSPACE)
         status = constant(self.errors.index(_NO_WORKSPACE) + 1, "i32")
-        w.when(w.compute("icmp eq", "bool", 1, workspace, pointer("null")), lambda: w.ret(status))
-        past = w.and_(w.sub(0, w.address_of("%workspace")), _ALIGNMENT - 1)
-        w.operations.append(
-            Convert("%arena", "ptr", 1, "bitcast", pointer(w.offset("%workspace", "u8", past)))
-        )
+        w.when(w.same_place("%workspace", "null"), lambda: w.ret(status))
+        arena = w.aligned_down(w.offset("%workspace", "u8", _ALIGNMENT - 1), _ALIGNMENT)
+        w.operations.append(Convert("%arena", "ptr", 1, "bitcast", pointer(arena)))
 
     def close_arena(self, label: str) -> None:
         """The workspace is the caller's."""

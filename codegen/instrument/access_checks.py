@@ -101,7 +101,7 @@ class AccessChecks(Instrument):
     def finish(self, writing: ModuleContext) -> None:
         """Add the functions that checks call."""
         writing.globals += [
-            f"@{REPORT} = global [2 x i64] zeroinitializer, align 64",
+            f"@{REPORT} = global [3 x i64] zeroinitializer, align 64",
             f"@{TRASH} = internal global [{TRASH_BYTES} x i8] zeroinitializer, align 64",
         ]
         writing.functions += check_functions(self._lanes, writing.declarations)

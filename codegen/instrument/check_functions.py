@@ -33,22 +33,26 @@ def check_functions(lanes: Iterable[int], declarations: Declarations) -> Code:
 
 
 def _failed() -> FunctionCode:
-    """Report a site, and its first byte, unless another one is reported."""
+    """Report a site, with the place and where its buffer begins, unless another one is reported."""
     w = FunctionWriter()
-    first_one = w.compare_exchange(f"@{REPORT}", Reg("0", "i64"), _SITE)
-    w.when(first_one, lambda: w.store(Reg("%first", "i64"), w.offset(f"@{REPORT}", "i64", 1)))
+
+    def report() -> None:
+        for number, place in enumerate((_PLACE, _BASE), 1):
+            w.store_pointer(place.text, w.offset(f"@{REPORT}", "i64", number))
+
+    w.when(w.compare_exchange(f"@{REPORT}", Reg("0", "i64"), _SITE), report)
     w.ret()
-    return w.function("internal void @check_failed(i64 %site, i64 %first)", "nounwind noinline")
+    return w.function("internal void @check_failed(i64 %site, ptr %p, ptr %base)", "nounwind noinline")
 
 
 def _good() -> FunctionCode:
     """Whether `size` bytes lie in the buffer, aligned; reports the site where not."""
     w = FunctionWriter()
-    place = w.address_of(_PLACE.text)
-    first = w.sub(place, w.address_of(_BASE.text))
-    outside = w.or_(w.lt(first, 0), w.gt(w.add(first, _SIZE), _EXTENT))
-    bad = w.or_(outside, w.ne(w.and_(place, w.sub(_ALIGN, 1)), 0))
-    w.when(bad, lambda: w.run("check_failed", _SITE, first))
+    place, base = _PLACE.text, _BASE.text
+    end, past = w.offset(base, "u8", _EXTENT), w.offset(place, "u8", _SIZE)
+    outside = w.or_(w.before(place, base), w.or_(w.before(end, place), w.before(end, past)))
+    bad = w.or_(outside, w.not_(w.same_place(place, w.aligned_down(place, _ALIGN))))
+    w.when(bad, lambda: w.run("check_failed", _SITE, _PLACE, _BASE))
     w.ret(w.not_(bad))
     return w.function(f"internal i1 @check_good(ptr %p, {_BUFFER})", "nounwind")
 

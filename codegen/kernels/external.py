@@ -6,10 +6,10 @@ from typing import Final
 
 from ...ir.graph import Instruction
 from ...ir.registry import Kind
+from ..interface import c_function_symbol
 from ..llvm.function import Code, Table
 from ..llvm.loops import FunctionWriter
-from ..llvm.operations import FunctionCall
-from ..llvm.registers import constant, pointer
+from ..llvm.registers import pointer
 from .kernel import Kernel, signature
 from .lowering import Lowering, LoweringContext
 
@@ -24,10 +24,10 @@ def external_kernel(name: str, instruction: Instruction, context: LoweringContex
         return None
     values = [*instruction.operands, *instruction.results]
     sizes = [size for value in values for size in value.shape]
-    w, table = FunctionWriter(), Table(f"@{name}_sizes", "i64", sizes or [0])
-    address = w.at_address(constant(function.address, "i64"))
-    arguments = [pointer(text) for text in (*[f"%b{i}" for i in range(len(values))], table.name)]
-    w.operations.append(FunctionCall(address, arguments))
+    w, table = FunctionWriter(context.declarations), Table(f"@{name}_sizes", "i64", sizes or [0])
+    symbol, buffers = c_function_symbol(function.address), [f"%b{i}" for i in range(len(values))]
+    w.declare(symbol, f"void @{symbol}({', '.join(['ptr'] * (len(values) + 1))})")
+    w.run(symbol, *map(pointer, [*buffers, table.name]))
     w.ret()
     code: Code = [table, w.function(signature(name, len(values)), "nounwind")]
     return Kernel(name, code, f"{name}: C function of {instruction.op.name}", cycles=_CYCLES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
+from ..interface import c_functions
 from .control_operations import Loop, Origins, Structure, While, instructions
 from .operations import Arrange, Compute, Convert, FunctionCall, Operation, Phi
 from .registers import BITS, Reg
@@ -178,14 +179,13 @@ def calls(code: Code, name: str) -> bool:
     )
 
 
-def calls_addresses(code: Code) -> bool:
-    """Whether one of the functions in `code` calls a function by its address in this process."""
-    return any(
-        isinstance(operation, FunctionCall) and operation.callee.startswith("inttoptr")
-        for part in code
-        if isinstance(part, FunctionCode)
-        for operation in part.operations
-    )
+def calls_c_functions(code: Code) -> bool:
+    """Whether one of the functions in `code` calls a C function that is known by its address."""
+    operations = [
+        operation for part in code if isinstance(part, FunctionCode) for operation in part.operations
+    ]
+    callees = [operation.callee[1:] for operation in operations if isinstance(operation, FunctionCall)]
+    return bool(c_functions(callees))
 
 
 #: Parts of a module: functions, tables, and as text what has no operations (declarations, variables).

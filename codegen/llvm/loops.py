@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 
 from ..maths import MathsEmitter
@@ -23,7 +24,7 @@ from .operations import (
     Slot,
     Store,
 )
-from .registers import BITS, Number, Reg, memory_type, pointer, suffix
+from .registers import BITS, Number, Reg, constant, memory_type, pointer, suffix
 
 
 class FunctionWriter(MathsEmitter):
@@ -141,13 +142,19 @@ class FunctionWriter(MathsEmitter):
         """Keep loads and stores from moving across this place."""
         self.operations.append(Fence())
 
-    def address_of(self, pointer: str) -> Reg:
-        """`pointer` as an i64."""
-        return self.convert("ptrtoint", Reg(pointer, "ptr"), "i64")
+    def same_place(self, pointer: str, other: str) -> Reg:
+        """Whether two pointers are the same."""
+        return self.compute("icmp eq", "bool", 1, Reg(pointer, "ptr"), Reg(other, "ptr"))
 
-    def at_address(self, address: Reg) -> str:
-        """The pointer to an address."""
-        return self.convert("inttoptr", address, "ptr").text
+    def before(self, pointer: str, other: str) -> Reg:
+        """Whether `pointer` comes before `other` in memory."""
+        return self.compute("icmp ult", "bool", 1, Reg(pointer, "ptr"), Reg(other, "ptr"))
+
+    def aligned_down(self, pointer: str, to: Number) -> str:
+        """`pointer`, or the nearest place before it that is a multiple of `to`, a power of two."""
+        index = f"i{self.declarations.address_bits}"
+        mask = self.sub(0, to) if isinstance(to, Reg) else constant(-to, index)
+        return self.call(f"llvm.ptrmask.p0.{index}", "ptr", 1, Reg(pointer, "ptr"), mask).text
 
     def load(self, pointer: str, dtype: str, lanes: int = 1, mask: Reg | None = None) -> Reg:
         """Elements from contiguous memory; masked-out lanes are zero."""
@@ -213,11 +220,8 @@ class FunctionWriter(MathsEmitter):
 
     def aligned(self, pointers: Sequence[str], to: int = 64) -> Reg:
         """Whether all of `pointers` are multiples of `to`."""
-        places = [self.address_of(pointer) for pointer in pointers]
-        together = places[0]
-        for place in places[1:]:
-            together = self.or_(together, place)
-        return self.eq(self.and_(together, to - 1), 0)
+        tests = [self.same_place(pointer, self.aligned_down(pointer, to)) for pointer in pointers]
+        return functools.reduce(self.and_, tests)
 
     def _lane_pointers(self, pointer: str, dtype: str, places: Reg) -> Reg:
         """Pointers to the elements of `places`, one for each lane."""

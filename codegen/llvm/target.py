@@ -32,6 +32,11 @@ class Target:
         return max(1, self.vector_bits // max(BITS[dtype], 8))
 
     @property
+    def address_bits(self) -> int:
+        """Bits of an address."""
+        return 64 if "64" in self.triple.partition("-")[0] else 32
+
+    @property
     def fast_masks(self) -> bool:
         """Whether masked loads and stores are single instructions for every element size."""
         return "+avx512bw" in self.features and "+avx512vl" in self.features

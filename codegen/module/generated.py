@@ -43,6 +43,8 @@ class Module:
     recovery: Recovery | None = None
     #: The symbols of LAPACK's functions that it calls.
     lapack: list[str] = field(default_factory=list)
+    #: The addresses of the user's C functions that it calls, by symbol.
+    c_functions: dict[str, int] = field(default_factory=dict)
 
     @property
     def text(self) -> str:

@@ -22,7 +22,7 @@ from ..control.loop_records import ARENA, release_function
 from ..control.polling import LONG_CYCLES, polled_loop
 from ..control.regions import RegionCode, write_control
 from ..instrument.variants import PLAIN, Instrument
-from ..interface import PARALLEL_FOR, POLL, out_of_memory
+from ..interface import PARALLEL_FOR, POLL, c_functions, out_of_memory
 from ..kernels.kernel import Kernel
 from ..kernels.lowering import LoweringContext
 from ..kernels.lowerings import LOWERINGS
@@ -130,7 +130,8 @@ class ModuleWriter(ExitWriter):
             head, functions, self.kernels, self.host_calls, self.errors, self.parallel, products,
             self.plan.arena_bytes, self.cycles + 1e5 * len(self.host_calls), self.slower, self.descriptions,
             lapack=sorted({symbol for kernel in self.kernels for symbol in kernel.lapack}),
-            plan=self.plan, reduce_loops=not much or much < code_length([*head, *functions]),
+            c_functions=c_functions(self.declarations), plan=self.plan,
+            reduce_loops=not much or much < code_length([*head, *functions]),
         )  # fmt: skip
 
     def _attributes(self) -> str:
@@ -168,15 +169,14 @@ class ModuleWriter(ExitWriter):
         w.declare("aligned_alloc", "ptr @aligned_alloc(i64, i64)")
         w.declare("free", "void @free(ptr)")
         self.errors.append(out_of_memory(size))
-        null = pointer("null")
-        kept = w.exchange(f"@{ARENA}", null)
+        kept = w.exchange(f"@{ARENA}", pointer("null"))
 
         def allocate() -> list[Reg]:
             fresh = self._allocated(size)
-            w.when(w.compute("icmp eq", "bool", 1, fresh, null), lambda: w.ret(constant(1, "i32")))
+            w.when(w.same_place(fresh.text, "null"), lambda: w.ret(constant(1, "i32")))
             return [fresh]
 
-        (arena,) = w.when(w.compute("icmp eq", "bool", 1, kept, null), allocate, [kept])
+        (arena,) = w.when(w.same_place(kept.text, "null"), allocate, [kept])
         w.operations.append(Convert("%arena", "ptr", 1, "bitcast", arena))
 
     def _allocated(self, size: int) -> Reg:

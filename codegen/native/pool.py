@@ -59,6 +59,7 @@ _busy = ModuleVariable("busy", "i32")
 _sleeping = ModuleVariable("sleeping", "i64")
 _caller_core = ModuleVariable("caller_core", "i32", initial=-1)
 _workers = ModuleVariable("tracejit_workers", "i64", exported=True)
+_begun = ModuleVariable("workers_begun", "i64")
 _mutex = ModuleVariable("mutex", "i8", 128)
 _work_ready = ModuleVariable("work_ready", "i8", 128)
 _work_done = ModuleVariable("work_done", "i8", 128)
@@ -107,6 +108,7 @@ def init_pool(f: NativeWriter, workers: Int) -> None:
     _init_condition(f, _work_done(f), None)
     atomic_store(f, _busy(f), 0)
     atomic_store(f, _sleeping(f), 0)
+    atomic_store(f, _begun(f), 0)
     atomic_store(f, _workers(f), workers)
 
 
@@ -220,9 +222,9 @@ def wait_for(f: NativeWriter, total: Int) -> None:
 
 @native(BYTES, export="tracejit_worker")
 def worker(f: NativeWriter, argument: Bytes) -> None:
-    """A worker's life, entered by pthread_create with its number; it never returns. It works while its number
-    is below the number of workers wanted."""
-    number = f.address_of(argument.text)
+    """A worker's life, entered by pthread_create; it never returns. Workers are numbered as they begin, and
+    each works while its number is below the number of workers wanted."""
+    number = atomic_add(f, _begun(f), 1)
     last = f.variable("i64", 1 << 32)  # no generation
     with f.repeat():
         with f.attempt() as start:

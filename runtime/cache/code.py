@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ...ir.errors import TracejitError
 from ...ir.graph import Function, Instruction, Value
-from ...ir.records import record
+from ...ir.records import field, record
 from .store import CACHE
 
 
@@ -30,6 +30,8 @@ class Code:
         arena_bytes: bytes for intermediate values.
         reuses: by result, the donated parameter that it may be written over.
         lapack: the symbols of LAPACK's functions that it calls.
+        c_functions: the addresses of the user's C functions that it calls, by symbol; such code is not
+            kept on disk.
         numbers: what code for any product finds its own by, see `single_gemm`; such code is not kept on disk.
     """
 
@@ -46,6 +48,7 @@ class Code:
     reuses: dict[int, int]
     numbers: tuple[int, ...] = ()
     lapack: Sequence[str] = ()
+    c_functions: Mapping[str, int] = field(default_factory=dict)
 
     def answers_like(self, other: Code) -> bool:
         """Whether callers can have this in place of `other`: it has the same errors, or the first of them,

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..codegen.interface import c_function_symbol
 from ..codegen.llvm.emitter import Emitter, Reg, constant
-from ..codegen.llvm.operations import FunctionCall
 from ..ir.dtypes import BY_NAME, SHORT_NAME, as_dtype
 from ..ir.errors import TracejitError
 from ..ir.records import record
@@ -111,9 +111,7 @@ def element_emitter(op: Op, function: CFunction) -> Callable[..., Reg]:
         results = constant(0, function.result, lanes)
         for lane in range(lanes):
             arguments = [b.extract(register, lane) for register in converted]
-            address = f"inttoptr (i64 {function.address} to ptr)"
-            result = FunctionCall(address, arguments, b.fresh(), function.result)
-            b.operations.append(result)
+            result = b.call(c_function_symbol(function.address), function.result, 1, *arguments)
             if lanes == 1:
                 results = result
             else:

@@ -80,9 +80,8 @@ def past_cache(
     strides = {memory.strides for memory in some}
     for other, place in places.items():
         if other.buffer is not None and other.buffer >= 0 and other not in some and other.strides in strides:
-            address = w.address_of(str(place))
             for memory in some:
-                pays = w.and_(pays, w.ne(w.address_of(str(places[memory])), address))
+                pays = w.and_(pays, w.not_(w.same_place(str(places[memory]), str(place))))
     w.when(pays, lambda: body(some))
     w.when(w.not_(pays), lambda: body(frozenset()))
     w.fence()

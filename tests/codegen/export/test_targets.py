@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tracejit.codegen.export.targets import export_target
-from tracejit.codegen.llvm.target import host
+from tracejit.codegen.llvm.loading import all_targets
+from tracejit.codegen.llvm.target import host, target_machine
 from tracejit.ir.errors import TracejitError
 
 
@@ -30,6 +31,20 @@ def test_this_machine_and_the_whole_of_risc_v():
     assert export_target("native") == host()
     assert "+d" in export_target("riscv64").features
     assert "+simd128" in export_target("wasm32,+simd128").features
+
+
+@pytest.mark.parametrize(
+    ("name", "bits"),
+    [
+        ("native", 64), ("riscv64", 64), ("aarch64:cortex-a72", 64),
+        ("wasm32", 32), ("thumbv8m.main", 32),
+    ],
+)  # fmt: skip
+def test_addresses_have_as_many_bits_as_in_llvm(name, bits):
+    target = export_target(name)
+    assert target.address_bits == bits
+    all_targets()
+    assert ("-p:32:32" in str(target_machine(target).target_data)) == (bits == 32)
 
 
 @pytest.mark.parametrize("name", ["mips", "wasm33", "thumbv7em:z80", "aarch64,fast"])

@@ -1,4 +1,4 @@
-"""Masked stores write their lanes and nothing else."""
+"""Masked stores write their lanes and nothing else; pointers are compared and aligned."""
 
 from __future__ import annotations
 
@@ -32,3 +32,28 @@ def test_stores_of_narrowed_lanes(dtype: str, count: int, first: int) -> None:
     want = np.full_like(out, 7)
     want[first : first + count] = x[first : first + count]
     np.testing.assert_array_equal(out, want)
+
+
+@pytest.mark.parametrize("shift", [0, 8, 56, 64, 72])
+def test_alignment_and_order_of_pointers(shift: int) -> None:
+    w = FunctionWriter()
+    tests = [
+        w.aligned(["%b0", "%b1"]),
+        w.same_place(w.aligned_down("%b1", 64), "%b0"),
+        w.same_place(w.aligned_down("%b1", Reg("%size", "i64")), "%b0"),
+        w.before("%b0", "%b1"),
+        w.before("%b1", "%b0"),
+    ]
+    for number, test in enumerate(tests):
+        w.store(test, w.offset("%out", "u8", number))
+    w.ret()
+    function = w.function("void @places(ptr %b0, ptr %b1, i64 %size, ptr %out)")
+    library = link_object(emit_object(text_of([*w.declarations.values(), function]))[0], ["places"])
+    memory, out = np.zeros(256, "u1"), np.zeros(len(tests), bool)
+    start = -(-memory.ctypes.data // 64) * 64
+    kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
+    kind(library.addresses["places"])(start, start + shift, 128, out.ctypes.data)
+    # rounded down to 128 bytes the two are the same where `start` is a multiple of that
+    assert out.tolist() == [
+        shift % 64 == 0, shift < 64, (start + shift) // 128 * 128 == start, shift > 0, False,
+    ]  # fmt: skip

@@ -170,7 +170,10 @@ def test_a_c_function_is_called_by_every_thread_of_the_pool(c_code: Any) -> None
 def test_a_bare_address_is_a_function_of_doubles(c_code: Any) -> None:
     op = elementwise(inputs="x y")
     tj.register_kernel("probe", "llvm", c_code.addresses["square_add"])
-    assert tj.jit(lambda x: op(x, 1.0))(tj.tensor([2.0, 3.0])).tolist() == [5.0, 10.0]
+    f = tj.jit(lambda x: op(x, 1.0))
+    assert f(tj.tensor([2.0, 3.0])).tolist() == [5.0, 10.0]
+    text = f.lower(tj.tensor([2.0, 3.0])).as_text("llvm")
+    assert f"declare double @c_function_{c_code.addresses['square_add']:x}(double, double)" in text
 
 
 def test_a_c_function_of_integers(c_code: Any) -> None:
