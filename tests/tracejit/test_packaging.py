@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import re
 import runpy
+import shutil
+import subprocess
+import sys
 import tomllib
+import zipfile
 from pathlib import Path
+
+import pytest
 
 import tracejit as tj
 
@@ -69,6 +75,31 @@ def test_data_files():
             if folder == "tracejit" and inside.parts and inside.parts[0] in SOURCES:
                 continue
             assert file.suffix in expected.get(".".join([package, *inside.parts]), set()), file
+
+
+@pytest.mark.slow
+def test_the_wheel_is_small_and_holds_what_is_imported(tmp_path):
+    """It is built of a copy, since a build leaves files behind."""
+    source = tmp_path / "source"
+    for folder in SOURCES:
+        shutil.copytree(
+            _ROOT / folder, source / folder, symlinks=True, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    for file in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+        shutil.copy(_ROOT / file, source)
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", tmp_path, source]
+    subprocess.run(command, check=True)
+    (wheel,) = tmp_path.glob("tracejit-*.whl")
+    assert wheel.stat().st_size < 2 << 20
+    names = zipfile.ZipFile(wheel).namelist()
+    modules = {name for name in names if name.endswith(".py")}
+    assert modules == {
+        package.replace(".", "/") + path.removeprefix(str(_ROOT / folder))
+        for folder, package in SOURCES.items()
+        for path in map(str, (_ROOT / folder).rglob("*.py"))
+        if not (folder == "tracejit" and Path(path).relative_to(_ROOT / folder).parts[0] in SOURCES)
+    }
+    assert {"tracejit/py.typed", "tracejit/tools/demo/digits.npz"} < set(names)
 
 
 def test_versions_agree():
