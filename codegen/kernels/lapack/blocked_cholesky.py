@@ -15,9 +15,10 @@ from ...llvm.loops import FunctionWriter
 from ..parallel_for import run_tasks
 from .blocks import BlockedFactorization
 from .calls import Caller
+from .triangular import TriangularSystem
 
-#: Rows that a task solves.
-_TASK_ROWS: Final = 64
+#: Rows that a task solves: as many strips of a tile's right sides for all vectors.
+_TASK_ROWS: Final = 96
 
 
 class BlockedCholesky(BlockedFactorization):
@@ -30,6 +31,9 @@ class BlockedCholesky(BlockedFactorization):
 
     def product_strides(self) -> tuple[tuple[int, int], tuple[int, int]]:
         return (self.size, 1), (1, self.size)
+
+    def rows_of_room(self) -> int:
+        return self.size + _TASK_ROWS
 
     def factor(self, w: FunctionWriter, caller: Caller, index: Reg) -> Reg:
         size = self.size
@@ -78,17 +82,21 @@ class BlockedCholesky(BlockedFactorization):
         w.loop(0, self.size**2, 1, element)
 
     def task(self, w: FunctionWriter, caller: Caller, first: Reg, matrix: str) -> None:
-        rows, width, unit = caller.number(self.size), caller.number(self.block), caller.element(1.0)
-        letters = [caller.text(letter) for letter in "LUTN"]
-        height_place = w.slot(caller.integer, 1)
-        square = self.element(w, matrix, first, first)
+        square, width = self.element(w, matrix, first, first), constant(self.block, "i64")
 
         def some_rows(number: Reg, _: list[Reg]) -> Sequence[Reg]:
             begin = w.add(w.add(first, self.block), w.mul(number, _TASK_ROWS))
             height = w.min(w.sub(constant(self.size, "i64"), begin), _TASK_ROWS)
-            self.store_integer(w, caller, height, height_place)
             here = self.element(w, matrix, begin, first)
-            caller.call("trsm", [*letters, width, height_place, unit, square, rows, here, rows], 4)
+            room = w.offset(self.place(w, self.room), self.dtype, w.mul(number, _TASK_ROWS * self.block))
+            # lanes are the rows' elements of a column
+            self.transpose(w, here, (height, width), self.size, room, _TASK_ROWS)
+            system = TriangularSystem(
+                w, self.dtype, self.lanes, square, room, self.block, (self.size, _TASK_ROWS),
+                lower=True, transposed=False, unit=False,
+            )  # fmt: skip
+            system.solve(constant(0, "i64"), height)
+            self.transpose(w, room, (width, height), _TASK_ROWS, here, self.size)
             return ()
 
         w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, some_rows)

@@ -13,10 +13,10 @@ from typing import Final
 from ....ir.lapack.library import LapackLibrary
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
-from ...llvm.transpose import turned
 from ..parallel_for import run_tasks
 from .blocks import BLOCK, BlockedFactorization
 from .calls import Caller
+from .triangular import TriangularSystem
 
 #: Columns of a task, whole blocks.
 _TASK_COLUMNS: Final = 2 * BLOCK
@@ -65,11 +65,11 @@ class BlockedLU(BlockedFactorization):
             width = w.min(height, self.block)
             square, room = self.element(w, result, first, first), self.place(w, self.room)
             integers = self.place(w, self.integers)
-            self._transpose(w, square, (height, width), size, room, height)
+            self.transpose(w, square, (height, width), size, room, height)
             for value, place in ((height, height_place), (width, width_place)):
                 self.store_integer(w, caller, value, place)
             caller.call("getrf", [height_place, width_place, room, height_place, integers, caller.info], 0)
-            self._transpose(w, room, (width, height), height, square, size)
+            self.transpose(w, room, (width, height), height, square, size)
             self._note_exchanges(w, caller, first, width, pivots, order)
             self.tell(w, first, result)
             w.store_pointer(pivots, w.offset(self.place(w, 0), "i64", 2))
@@ -106,60 +106,16 @@ class BlockedLU(BlockedFactorization):
 
         w.loop(0, width, 1, exchange)
 
-    def _transpose(
-        self,
-        w: FunctionWriter,
-        source: str,
-        size: tuple[Reg, Reg],
-        stride: Reg | int,
-        target: str,
-        other: Reg | int,
-    ) -> None:
-        """Write a matrix of `size` whose rows are `stride` apart transposed to `target`, whose rows are
-        `other` apart: squares of a vector's lanes in registers, and what is left by elements."""
-        (rows, columns), lanes = size, self.lanes
-        whole_rows, whole_columns = w.and_(rows, -lanes), w.and_(columns, -lanes)
-
-        def place(matrix: str, row: Reg, column: Reg, by: Reg | int) -> str:
-            return w.offset(matrix, self.dtype, w.add(w.mul(row, by), column))
-
-        def squares(i: Reg, _: list[Reg]) -> Sequence[Reg]:
-            def square(j: Reg, _: list[Reg]) -> Sequence[Reg]:
-                vectors = [
-                    w.load(place(source, w.add(i, k), j, stride), self.dtype, lanes) for k in range(lanes)
-                ]
-                for k, vector in enumerate(turned(w, vectors)):
-                    w.store(vector, place(target, w.add(j, k), i, other))
-                return ()
-
-            w.loop(0, whole_columns, lanes, square)
-            return ()
-
-        w.loop(0, whole_rows, lanes, squares)
-
-        def elements(top: Reg | int, bottom: Reg | int, left: Reg | int, right: Reg | int) -> None:
-            def row(i: Reg, _: list[Reg]) -> Sequence[Reg]:
-                def element(j: Reg, _: list[Reg]) -> Sequence[Reg]:
-                    w.store(w.load(place(source, i, j, stride), self.dtype), place(target, j, i, other))
-                    return ()
-
-                w.loop(left, right, 1, element)
-                return ()
-
-            w.loop(top, bottom, 1, row)
-
-        elements(0, whole_rows, whole_columns, columns)
-        elements(whole_rows, rows, 0, columns)
-
     def task(self, w: FunctionWriter, caller: Caller, first: Reg, matrix: str) -> None:
         """Some columns but the block's: their rows are exchanged, and solved where they are to the right."""
         size = self.size
         pivots = w.load_pointer(w.offset(self.place(w, 0), "i64", 2))
-        rows, width, unit = caller.number(size), caller.number(self.block), caller.element(1.0)
-        letters = [caller.text(letter) for letter in "RUNU"]
-        count_place = w.slot(caller.integer, 1)
         last = w.min(w.add(first, self.block), size)
-        square = self.element(w, matrix, first, first)
+        system = TriangularSystem(
+            w, self.dtype, self.lanes, self.element(w, matrix, first, first),
+            self.element(w, matrix, first, 0), self.block, (size, size),
+            lower=True, transposed=False, unit=True,
+        )  # fmt: skip
 
         def exchange(column: Reg, count: Reg) -> None:
             def step(row: Reg, _: list[Reg]) -> Sequence[Reg]:
@@ -177,24 +133,18 @@ class BlockedLU(BlockedFactorization):
 
             w.loop(first, last, 1, step)
 
-        def columns(begin: Reg, end: Reg) -> None:
-            count = w.sub(end, begin)
-            exchange(begin, count)
-
-            def solve() -> None:
-                self.store_integer(w, caller, count, count_place)
-                here = self.element(w, matrix, first, begin)
-                caller.call("trsm", [*letters, count_place, width, unit, square, rows, here, rows], 4)
-
-            w.when(w.ge(begin, w.add(first, self.block)), solve)
-
         def some_columns(number: Reg, _: list[Reg]) -> Sequence[Reg]:
             begin = w.mul(number, _TASK_COLUMNS)
             end = w.min(w.add(begin, _TASK_COLUMNS), size)
             # on both sides of the block
             before, after = w.min(end, first), w.max(begin, last)
-            w.when(w.lt(begin, before), lambda: columns(begin, before))
-            w.when(w.lt(after, end), lambda: columns(after, end))
+            w.when(w.lt(begin, before), lambda: exchange(begin, w.sub(before, begin)))
+
+            def right() -> None:
+                exchange(after, w.sub(end, after))
+                system.solve(after, end)
+
+            w.when(w.lt(after, end), right)
             return ()
 
         w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, some_columns)

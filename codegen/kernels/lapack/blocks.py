@@ -18,6 +18,7 @@ from ...interface import PARALLEL_FOR, product_symbol
 from ...llvm.emitter import BITS, Reg, constant, pointer
 from ...llvm.function import Code, Table
 from ...llvm.loops import FunctionWriter
+from ...llvm.transpose import turned
 from ..gemm.library import FIELDS, declaration, descriptor
 from ..gemm.tiles import Blocking, blocking, tile_for
 from ..kernel import Kernel, signature
@@ -67,7 +68,7 @@ class BlockedFactorization(abc.ABC):
         ]
         self.buffers = 2 + len(instruction.results)
         self.room = _STATE_BYTES
-        self.integers = self.room + aligned(self.size * self.block * self.bytes)
+        self.integers = self.room + aligned(self.rows_of_room() * self.block * self.bytes)
         self.panels = self.integers + aligned(8 * self.block)
         self.workspace = self.panels + max(cut.workspace for cut in self.cuts)
         self.symbols: dict[str, None] = {}
@@ -80,6 +81,10 @@ class BlockedFactorization(abc.ABC):
     def columns_of_block(self) -> int:
         """Columns of a block, which may depend on the size."""
         return BLOCK
+
+    def rows_of_room(self) -> int:
+        """Rows of as many elements as a block has columns, in the room of a block."""
+        return self.size
 
     @abc.abstractmethod
     def product_sizes(self, last: int) -> tuple[int, int, int]:
@@ -182,6 +187,51 @@ class BlockedFactorization(abc.ABC):
             whole = w.and_(count, -self.lanes)
         part(0, whole, self.lanes)
         part(whole, count, 1)
+
+    def transpose(
+        self,
+        w: FunctionWriter,
+        source: str,
+        size: tuple[Reg, Reg],
+        stride: Reg | int,
+        target: str,
+        other: Reg | int,
+    ) -> None:
+        """Write a matrix of `size` whose rows are `stride` apart transposed to `target`, whose rows are
+        `other` apart: squares of a vector's lanes in registers, and what is left by elements."""
+        (rows, columns), lanes = size, self.lanes
+        whole_rows, whole_columns = w.and_(rows, -lanes), w.and_(columns, -lanes)
+
+        def place(matrix: str, row: Reg, column: Reg, by: Reg | int) -> str:
+            return w.offset(matrix, self.dtype, w.add(w.mul(row, by), column))
+
+        def squares(i: Reg, _: list[Reg]) -> Sequence[Reg]:
+            def square(j: Reg, _: list[Reg]) -> Sequence[Reg]:
+                vectors = [
+                    w.load(place(source, w.add(i, k), j, stride), self.dtype, lanes) for k in range(lanes)
+                ]
+                for k, vector in enumerate(turned(w, vectors)):
+                    w.store(vector, place(target, w.add(j, k), i, other))
+                return ()
+
+            w.loop(0, whole_columns, lanes, square)
+            return ()
+
+        w.loop(0, whole_rows, lanes, squares)
+
+        def elements(top: Reg | int, bottom: Reg | int, left: Reg | int, right: Reg | int) -> None:
+            def row(i: Reg, _: list[Reg]) -> Sequence[Reg]:
+                def element(j: Reg, _: list[Reg]) -> Sequence[Reg]:
+                    w.store(w.load(place(source, i, j, stride), self.dtype), place(target, j, i, other))
+                    return ()
+
+                w.loop(left, right, 1, element)
+                return ()
+
+            w.loop(top, bottom, 1, row)
+
+        elements(0, whole_rows, whole_columns, columns)
+        elements(whole_rows, rows, 0, columns)
 
     def negated(
         self, w: FunctionWriter, source: str, target: str, rows: Reg | int, columns: Reg | int, stride: int
