@@ -44,7 +44,7 @@ def _find(name: str) -> int:
 
 
 #: The functions as a library. Its own blocks pay from fewer rows on than those around a library's.
-OWN: Final = LapackLibrary("this library's", 64, _find, blocks_from=96, lu_blocks_from=96)
+OWN: Final = LapackLibrary("this library's", 64, _find, blocks_from=96)
 
 
 def routine_text(symbol: str, target: Target) -> str:

@@ -41,7 +41,6 @@ class LapackLibrary:
         get_threads: the address of what tells the number of its threads, 0 where it has none.
         set_threads: the same of what sets it.
         blocks_from: the rows of square matrices from which blocks around its functions pay.
-        lu_blocks_from: the same of LU factors.
     """
 
     source: str
@@ -49,8 +48,7 @@ class LapackLibrary:
     find: Callable[[str], int]
     get_threads: int = 0
     set_threads: int = 0
-    blocks_from: int = 256
-    lu_blocks_from: int = 48
+    blocks_from: int = 33
 
 
 @functools.lru_cache(maxsize=1)

@@ -10,22 +10,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ....ir.lapack.library import LapackLibrary
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ..parallel_for import run_tasks
-from .blocks import BLOCK, BlockedFactorization
+from .blocks import BlockedFactorization
 from .calls import Caller
 from .triangular import TriangularSystem
 
+#: Columns of a block, by the number of rows from which it pays. Determinants on a Xeon of 2.5 GHz, us by
+#: OpenBLAS alone and in blocks of 16, 32 and 64 columns: 40 rows 26, 13, 16 and none; 64 rows 51, 25, 32 and
+#: none; 100 rows 121, 61, 70 and 86; 200 rows 534, 262, 258 and 298; 384 rows 2,456, 1,407, 1,362 and 1,354;
+#: 1,000 rows 30,600, 26,300, 21,600 and 20,000.
+_BLOCKS: Final = {384: 64, 0: 16}
 #: Columns of a task, whole blocks.
-_TASK_COLUMNS: Final = 2 * BLOCK
-#: Columns of a block of matrices of less than so many rows. On a Xeon of 2.5 GHz, us by OpenBLAS alone and in
-#: blocks of 16, 32 and 64 columns: 48 rows 33, 28, 28 and none; 64 rows 52, 39, 43 and none; 100 rows 132,
-#: 97, 103 and 116; 200 rows 552, 367, 373 and 416; 256 rows 740, 656, 673 and 763; 400 rows 2123, 2018, 2007
-#: and 2082.
-_NARROW_BLOCK: Final = 16
-_NARROW_BELOW: Final = 384
+_TASK_COLUMNS: Final = 128
 
 
 class BlockedLU(BlockedFactorization):
@@ -33,12 +31,8 @@ class BlockedLU(BlockedFactorization):
 
     flops = 2 / 3
 
-    @classmethod
-    def least_rows(cls, library: LapackLibrary) -> int:
-        return library.lu_blocks_from
-
     def columns_of_block(self) -> int:
-        return _NARROW_BLOCK if self.size < _NARROW_BELOW else BLOCK
+        return next(columns for least, columns in _BLOCKS.items() if self.size >= least)
 
     def product_sizes(self, last: int) -> tuple[int, int, int]:
         return self.size - last, self.size - last, self.block

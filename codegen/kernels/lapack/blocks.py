@@ -27,8 +27,6 @@ from ..parallel_for import context_of, task_function
 from .calls import Caller, one_thread
 from .problem import aligned
 
-#: Columns of a block. Measured on Zen 5.
-BLOCK: Final = 64
 #: Bytes for what tasks are told: the block's first column, and the address of the matrix.
 _STATE_BYTES: Final = 64
 #: Floating operations in a cycle.
@@ -73,14 +71,9 @@ class BlockedFactorization(abc.ABC):
         self.workspace = self.panels + max(cut.workspace for cut in self.cuts)
         self.symbols: dict[str, None] = {}
 
-    @classmethod
-    def least_rows(cls, library: LapackLibrary) -> int:
-        """The rows from which blocks pay."""
-        return library.blocks_from
-
+    @abc.abstractmethod
     def columns_of_block(self) -> int:
         """Columns of a block, which may depend on the size."""
-        return BLOCK
 
     def rows_of_room(self) -> int:
         """Rows of as many elements as a block has columns, in the room of a block."""

@@ -134,7 +134,7 @@ def _blocked(
 ) -> BlockedFactorization | None:
     """How large matrices are factored by blocks; None of others, and of what LAPACK does alone."""
     writer = _BLOCKED.get(instruction.op)
-    if writer is None or not is_large(instruction, writer.least_rows(lapack)):
+    if writer is None or not is_large(instruction, lapack.blocks_from):
         return None
     return writer(name, instruction, context, lapack)
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracejit.codegen.kernels.lapack.blocks import BLOCK
 from tracejit.ir.builder import Builder
 from tracejit.ir.errors import LinAlgError
 from tracejit.ir.lapack.library import library
@@ -38,13 +37,10 @@ def factor(a: Array, on_error: str = "raise") -> Array:
 
 
 _LIBRARY = library()
-LEAST_ROWS = 256 if _LIBRARY is None else _LIBRARY.blocks_from
-LEAST_ROWS_OF_LU = 48 if _LIBRARY is None else _LIBRARY.lu_blocks_from
-SIZES = pytest.mark.parametrize("size", [LEAST_ROWS, LEAST_ROWS + 1, 5 * BLOCK - 1, 391])
+LEAST_ROWS = 33 if _LIBRARY is None else _LIBRARY.blocks_from
 #: Where blocks begin to pay, where they end with a column, with all and within, and wide ones.
-SIZES_OF_LU = pytest.mark.parametrize(
-    "size", [LEAST_ROWS_OF_LU, LEAST_ROWS_OF_LU + 1, 100, 255, 383, 384, 391]
-)
+SIZES = pytest.mark.parametrize("size", [LEAST_ROWS, 64, 100, 255, 391, 640, 671])
+SIZES_OF_LU = pytest.mark.parametrize("size", [LEAST_ROWS, LEAST_ROWS + 1, 48, 100, 255, 383, 384, 391])
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 
 
@@ -83,7 +79,7 @@ def test_bits_depend_neither_on_threads_nor_on_the_batch(name: str, size: int) -
             np.testing.assert_array_equal(value, expected[number])
 
 
-@pytest.mark.parametrize("place", [0, BLOCK - 1, BLOCK, 4 * BLOCK, 390])
+@pytest.mark.parametrize("place", [0, 31, 32, 128, 390])
 def test_what_is_not_positive_definite(place: int) -> None:
     a = positive(3, 391)
     a[1, place, place] = -1
