@@ -13,7 +13,7 @@ from typing import Final
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ..parallel_for import run_tasks
-from .blocks import BlockedFactorization
+from .blocks import FactorizationByProducts
 from .calls import Caller
 from .triangular import TriangularSystem
 
@@ -27,7 +27,7 @@ _TASK_ROWS: Final = 96
 _BLOCKS: Final = {640: 96, 0: 32}
 
 
-class BlockedCholesky(BlockedFactorization):
+class BlockedCholesky(FactorizationByProducts):
     """Factors in the memory of the result."""
 
     flops = 1 / 3

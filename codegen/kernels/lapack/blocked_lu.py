@@ -13,7 +13,7 @@ from typing import Final
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ..parallel_for import run_tasks
-from .blocks import BlockedFactorization
+from .blocks import FactorizationByProducts
 from .calls import Caller
 from .triangular import TriangularSystem
 
@@ -26,7 +26,7 @@ _BLOCKS: Final = {384: 64, 0: 16}
 _TASK_COLUMNS: Final = 128
 
 
-class BlockedLU(BlockedFactorization):
+class BlockedLU(FactorizationByProducts):
     """Factors in the memory of the first result; pivots from 0, and the order of rows."""
 
     flops = 2 / 3

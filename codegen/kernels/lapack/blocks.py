@@ -28,64 +28,43 @@ from .calls import Caller, one_thread
 from .problem import aligned
 
 #: Bytes for what tasks are told: the block's first column, and the address of the matrix.
-_STATE_BYTES: Final = 64
+STATE_BYTES: Final = 64
 #: Floating operations in a cycle.
 _FLOPS: Final = 16.0
 
 
-def is_large(instruction: Instruction, least: int) -> bool:
-    """Whether `instruction` is of real square matrices of `least` rows or more."""
-    a = instruction.operands[0]
-    rows, columns = a.shape[-2:]
-    return bool(rows == columns >= least and a.dtype in (FLOAT32, FLOAT64))
-
-
 class BlockedFactorization(abc.ABC):
-    """Writes a kernel and its tasks. Their buffers are the matrices, the results and the workspace, where
-    there are what tasks are told, room for the elements of a block (`room`), for as many integers as it has
-    columns (`integers`), and for the product function's panels."""
+    """Writes a kernel and its tasks. Their buffers are the matrices, the results and the workspace, which
+    begins with what tasks are told."""
 
-    #: Floating operations for n^3.
+    #: Floating operations for each of rows times columns times the smaller of both.
     flops: float
+    #: Bytes that the kernel works in, and columns of a block.
+    workspace: int
+    block: int
+    #: The dtype whose product function is called, if one is.
+    product = ""
 
     def __init__(
         self, name: str, instruction: Instruction, context: LoweringContext, library: LapackLibrary
     ) -> None:
         self.name, self.context, self.library = name, context, library
         a = instruction.operands[0]
-        self.size, self.batch = a.shape[-1], math.prod(a.shape[:-2])
+        self.values = (*instruction.operands, *instruction.results)
+        self.rows, self.columns = a.shape[-2:]
+        self.batch = math.prod(a.shape[:-2])
         self.dtype, self.what = SHORT_NAME[a.dtype], f"{instruction.op.name} {name}: {self.batch} x {a.type}"
-        self.block = self.columns_of_block()
         self.bytes, self.lanes = BITS[self.dtype] // 8, context.target.lanes(self.dtype)
         #: Whether it raises where it fails.
         self.raises = instruction.attrs.get("on_error", "raise") == "raise"
-        tile = tile_for(context.target, self.dtype)
-        #: By the number of finished blocks, less one.
-        self.cuts: list[Blocking] = [
-            blocking(tile, *self.product_sizes(last)) for last in range(self.block, self.size, self.block)
-        ]
-        self.buffers = 2 + len(instruction.results)
-        self.room = _STATE_BYTES
-        self.integers = self.room + aligned(self.rows_of_room() * self.block * self.bytes)
-        self.panels = self.integers + aligned(8 * self.block)
-        self.workspace = self.panels + max(cut.workspace for cut in self.cuts)
+        self.buffers = 1 + len(self.values)
         self.symbols: dict[str, None] = {}
 
-    @abc.abstractmethod
-    def columns_of_block(self) -> int:
-        """Columns of a block, which may depend on the size."""
-
-    def rows_of_room(self) -> int:
-        """Rows of as many elements as a block has columns, in the room of a block."""
-        return self.size
-
-    @abc.abstractmethod
-    def product_sizes(self, last: int) -> tuple[int, int, int]:
-        """Rows, columns and inner size of the product where `last` columns are finished."""
-
-    @abc.abstractmethod
-    def product_strides(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """The strides of its operands."""
+    @classmethod
+    def fits(cls, instruction: Instruction, least: int) -> bool:
+        """Whether blocks pay for `instruction`, as they do from `least` rows and columns on."""
+        a = instruction.operands[0]
+        return min(a.shape[-2:]) >= least and a.dtype in (FLOAT32, FLOAT64)
 
     @abc.abstractmethod
     def factor(self, w: FunctionWriter, caller: Caller, index: Reg) -> Reg:
@@ -95,13 +74,14 @@ class BlockedFactorization(abc.ABC):
     def task(self, w: FunctionWriter, caller: Caller, first: Reg, matrix: str) -> None:
         """Write the tasks from ``%begin`` to ``%end`` of the block from column `first` on."""
 
+    def tables(self, w: FunctionWriter) -> Code:
+        """Constants of the kernel that `w` writes."""
+        return []
+
     def kernel(self, message: str) -> Kernel:
         """The kernel, which returns an error if there is a `message` for it."""
-        x, y = self.product_strides()
-        numbers = [number for cut in self.cuts for number in descriptor(cut, x, y, row=self.size, adds=True)]
-        code: Code = [Table(f"@{self.name}_numbers", "i64", numbers), *self._tasks()]
         w = FunctionWriter(self.context.declarations)
-        w.declarations[product_symbol(self.dtype)] = declaration(self.dtype)
+        code: Code = [*self.tables(w), *self._tasks()]
         caller = Caller(w, self.library, self.dtype, 1)
         context_of(w, self.buffers)
 
@@ -119,8 +99,9 @@ class BlockedFactorization(abc.ABC):
         self.symbols.update(dict.fromkeys((*thread_symbols, *caller.symbols)))
         return Kernel(
             self.name, code, f"{self.what} by LAPACK, in blocks of {self.block} columns",
-            cycles=self.batch * self.flops * self.size**3 / _FLOPS, errors=(message,) if message else (),
-            product=self.dtype, lapack=tuple(self.symbols), pooled=True, slowdown=0.0,
+            cycles=self.flops * self.values[0].type.size * min(self.rows, self.columns) / _FLOPS,
+            errors=(message,) if message else (), product=self.product, lapack=tuple(self.symbols),
+            pooled=True, slowdown=0.0,
         )  # fmt: skip
 
     def _tasks(self) -> Code:
@@ -141,23 +122,13 @@ class BlockedFactorization(abc.ABC):
 
     def matrix(self, w: FunctionWriter, buffer: int, index: Reg) -> str:
         """The pointer to matrix `index` of a buffer."""
-        return w.offset(f"%b{buffer}", self.dtype, w.mul(index, self.size**2))
-
-    def element(self, w: FunctionWriter, matrix: str, row: Reg, column: Reg | int) -> str:
-        """The pointer to an element of a `matrix`."""
-        return w.offset(matrix, self.dtype, w.add(w.mul(row, self.size), column))
+        return w.offset(f"%b{buffer}", self.dtype, w.mul(index, math.prod(self.values[buffer].shape[-2:])))
 
     def tell(self, w: FunctionWriter, first: Reg, matrix: str) -> None:
         """Tell tasks where they work."""
         state = self.place(w, 0)
         w.store(first, state)
         w.store_pointer(matrix, w.offset(state, "i64", 1))
-
-    def multiply(self, w: FunctionWriter, number: Reg, x: str, y: str, result: str) -> None:
-        """Add ``x y`` to `result`, where `number` + 1 blocks are finished."""
-        numbers = w.offset(f"@{self.name}_numbers", "i64", w.mul(number, len(FIELDS)))
-        arguments = (numbers, x, y, result, self.place(w, self.panels), f"@{PARALLEL_FOR}")
-        w.run(product_symbol(self.dtype), *map(pointer, arguments))
 
     def store_integer(self, w: FunctionWriter, caller: Caller, value: Reg, place: str) -> str:
         """Store `value` as one of LAPACK's integers."""
@@ -225,6 +196,65 @@ class BlockedFactorization(abc.ABC):
 
         elements(0, whole_rows, whole_columns, columns)
         elements(whole_rows, rows, 0, columns)
+
+
+class FactorizationByProducts(BlockedFactorization):
+    """That of square matrices, by products of what is finished. In the workspace is room for the elements of
+    a block (`room`), for as many integers as it has columns (`integers`), and for the product function's
+    panels."""
+
+    def __init__(
+        self, name: str, instruction: Instruction, context: LoweringContext, library: LapackLibrary
+    ) -> None:
+        super().__init__(name, instruction, context, library)
+        self.size, self.product = self.columns, self.dtype
+        self.block = self.columns_of_block()
+        tile = tile_for(context.target, self.dtype)
+        #: By the number of finished blocks, less one.
+        self.cuts: list[Blocking] = [
+            blocking(tile, *self.product_sizes(last)) for last in range(self.block, self.size, self.block)
+        ]
+        self.room = STATE_BYTES
+        self.integers = self.room + aligned(self.rows_of_room() * self.block * self.bytes)
+        self.panels = self.integers + aligned(8 * self.block)
+        self.workspace = self.panels + max(cut.workspace for cut in self.cuts)
+
+    @classmethod
+    def fits(cls, instruction: Instruction, least: int) -> bool:
+        rows, columns = instruction.operands[0].shape[-2:]
+        return rows == columns and super().fits(instruction, least)
+
+    @abc.abstractmethod
+    def columns_of_block(self) -> int:
+        """Columns of a block, which may depend on the size."""
+
+    def rows_of_room(self) -> int:
+        """Rows of as many elements as a block has columns, in the room of a block."""
+        return self.size
+
+    @abc.abstractmethod
+    def product_sizes(self, last: int) -> tuple[int, int, int]:
+        """Rows, columns and inner size of the product where `last` columns are finished."""
+
+    @abc.abstractmethod
+    def product_strides(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """The strides of its operands."""
+
+    def tables(self, w: FunctionWriter) -> Code:
+        x, y = self.product_strides()
+        w.declarations[product_symbol(self.dtype)] = declaration(self.dtype)
+        numbers = [number for cut in self.cuts for number in descriptor(cut, x, y, row=self.size, adds=True)]
+        return [Table(f"@{self.name}_numbers", "i64", numbers)]
+
+    def element(self, w: FunctionWriter, matrix: str, row: Reg, column: Reg | int) -> str:
+        """The pointer to an element of a `matrix`."""
+        return w.offset(matrix, self.dtype, w.add(w.mul(row, self.size), column))
+
+    def multiply(self, w: FunctionWriter, number: Reg, x: str, y: str, result: str) -> None:
+        """Add ``x y`` to `result`, where `number` + 1 blocks are finished."""
+        numbers = w.offset(f"@{self.name}_numbers", "i64", w.mul(number, len(FIELDS)))
+        arguments = (numbers, x, y, result, self.place(w, self.panels), f"@{PARALLEL_FOR}")
+        w.run(product_symbol(self.dtype), *map(pointer, arguments))
 
     def negated(
         self, w: FunctionWriter, source: str, target: str, rows: Reg | int, columns: Reg | int, stride: int

@@ -11,6 +11,7 @@ from ....ir.lapack.library import LapackLibrary
 from ....ir.ops.linalg.cholesky import CHOLESKY
 from ....ir.ops.linalg.lu import LU
 from ....ir.ops.linalg.pairs import complex_instruction
+from ....ir.ops.linalg.qr import QR
 from ....ir.registry import Op
 from ...interface import LINALG_ERROR
 from ...llvm.emitter import Reg, constant
@@ -19,7 +20,8 @@ from ..kernel import Kernel, empty_kernel, signature
 from ..lowering import LoweringContext
 from .blocked_cholesky import BlockedCholesky
 from .blocked_lu import BlockedLU
-from .blocks import BlockedFactorization, is_large
+from .blocked_qr import BlockedQR
+from .blocks import BlockedFactorization
 from .calls import Caller, one_thread, routine
 from .problem import Factorization, Problem, dtype_of, element_bytes
 from .table import FACTORIZATIONS
@@ -84,7 +86,11 @@ def lapack_kernel(name: str, instruction: Instruction, context: LoweringContext)
 
 
 #: What factors large matrices by blocks, by op.
-_BLOCKED: Final[Mapping[Op, type[BlockedFactorization]]] = {CHOLESKY: BlockedCholesky, LU: BlockedLU}
+_BLOCKED: Final[Mapping[Op, type[BlockedFactorization]]] = {
+    CHOLESKY: BlockedCholesky,
+    LU: BlockedLU,
+    QR: BlockedQR,
+}
 
 
 class _Constants(dict[tuple[type, object], str]):
@@ -134,7 +140,7 @@ def _blocked(
 ) -> BlockedFactorization | None:
     """How large matrices are factored by blocks; None of others, and of what LAPACK does alone."""
     writer = _BLOCKED.get(instruction.op)
-    if writer is None or not is_large(instruction, lapack.blocks_from):
+    if writer is None or not writer.fits(instruction, lapack.blocks_from):
         return None
     return writer(name, instruction, context, lapack)
 

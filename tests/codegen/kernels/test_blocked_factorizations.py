@@ -1,4 +1,4 @@
-"""Cholesky and LU factors of large matrices, by blocks: values, what is read, failures, and bits."""
+"""Cholesky, LU and QR factors of large matrices, by blocks: values, what is read, failures, and bits."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_nearly_singular_matrix_is_factored_as_well_as_by_lapack() -> None:
     assert np.abs(factored @ factored.T - a).max() < 50 * np.finfo(np.float64).eps
 
 
-@pytest.mark.parametrize(("name", "size"), [("cholesky", 391), ("lu", 391), ("lu", 131)])
+@pytest.mark.parametrize(("name", "size"), [("cholesky", 391), ("lu", 391), ("lu", 131), ("qr", 391)])
 def test_bits_depend_neither_on_threads_nor_on_the_batch(name: str, size: int) -> None:
     a = positive(3, size)
     together = run(name, a)
@@ -120,3 +120,70 @@ def test_lu_of_singular_matrices(size: int) -> None:
     assert factors[1, size // 3, size // 3] == 0
     lower, upper = np.tril(factors[1], -1) + np.eye(size), np.triu(factors[1])
     np.testing.assert_allclose(lower @ upper, a[1, permutation[1]], atol=1e-11)
+
+
+# -- QR -----------------------------------------------------------------------------------------------
+
+
+SHAPES_OF_QR = pytest.mark.parametrize(
+    ("rows", "columns"),
+    [
+        (LEAST_ROWS, LEAST_ROWS),
+        (64, 64),
+        (40, 100),
+        (100, 40),
+        (131, 257),
+        (257, 131),
+        (391, 391),
+        (401, 390),
+    ],
+)
+
+
+@DTYPES
+@SHAPES_OF_QR
+@pytest.mark.parametrize("mode", ["reduced", "complete", "r"])
+def test_qr_factors(rows: int, columns: int, mode: str, dtype: Any) -> None:
+    """As LAPACK's, whose reflectors they are made of."""
+    a = np.random.default_rng(rows).standard_normal((2, rows, columns)).astype(dtype)
+    results, expected = run("qr", a, mode=mode), np.linalg.qr(a.astype(np.float64), mode)
+    tolerance = 20 * (rows + columns) * np.finfo(dtype).eps
+    for value, reference in zip(results, (expected,) if mode == "r" else expected, strict=True):
+        assert value.dtype == dtype
+        np.testing.assert_allclose(value, reference, atol=tolerance)
+    assert not np.tril(results[-1], -1).any()
+    if mode == "r":
+        return
+    q, r = results
+    np.testing.assert_allclose(q @ r, a, atol=tolerance)
+    np.testing.assert_allclose(
+        np.swapaxes(q, -1, -2) @ q, np.eye(q.shape[-1])[None].repeat(2, 0), atol=tolerance
+    )
+
+
+def test_reflectors_that_are_the_identity() -> None:
+    """Columns that are zero below the diagonal have no reflector, and a scale of 0."""
+    a = np.random.default_rng(0).standard_normal((100, 100))
+    a[:, 3] = 0
+    a[10:, :10] = 0
+    a[:, 50:70] = np.eye(100)[:, 50:70]
+    for matrix in (a, np.eye(100), np.zeros((100, 100)), np.triu(a)):
+        q, r = run("qr", matrix, mode="reduced")
+        np.testing.assert_allclose(q @ r, matrix, atol=1e-13)
+        np.testing.assert_allclose(q.T @ q, np.eye(100), atol=1e-13)
+
+
+def test_qr_of_columns_of_all_sizes() -> None:
+    """Each column is as exact as its own size allows."""
+    a = np.random.default_rng(0).standard_normal((200, 200)) * 10.0 ** np.linspace(-150, 150, 200)
+    q, r = run("qr", a, mode="reduced")
+    assert (np.abs(q @ r - a).max(0) < 1e-13 * np.abs(a).max(0)).all()
+
+
+def test_qr_of_nan() -> None:
+    a = np.random.default_rng(0).standard_normal((2, 100, 100))
+    a[0, 5, 7] = np.nan
+    q, r = run("qr", a, mode="reduced")
+    assert np.isnan(q[0]).any()
+    assert np.isnan(r[0]).any()
+    np.testing.assert_allclose(q[1] @ r[1], a[1], atol=1e-13)
