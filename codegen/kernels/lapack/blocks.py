@@ -198,7 +198,39 @@ class BlockedFactorization(abc.ABC):
         elements(whole_rows, rows, 0, columns)
 
 
-class FactorizationByProducts(BlockedFactorization):
+class ByProducts(BlockedFactorization):
+    """That which takes products of what is finished from the rest. `cuts` are their sizes, by the number of
+    finished blocks, less one; at `panels` in the workspace is room for the product function's, and their
+    results' rows are `pitch` elements apart."""
+
+    cuts: list[Blocking]
+    panels: int
+    pitch: int
+
+    def __init__(
+        self, name: str, instruction: Instruction, context: LoweringContext, library: LapackLibrary
+    ) -> None:
+        super().__init__(name, instruction, context, library)
+        self.product = self.dtype
+
+    @abc.abstractmethod
+    def product_strides(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """The strides of its operands."""
+
+    def tables(self, w: FunctionWriter) -> Code:
+        x, y = self.product_strides()
+        w.declarations[product_symbol(self.dtype)] = declaration(self.dtype)
+        numbers = [number for cut in self.cuts for number in descriptor(cut, x, y, row=self.pitch, adds=True)]
+        return [Table(f"@{self.name}_numbers", "i64", numbers)]
+
+    def multiply(self, w: FunctionWriter, number: Reg, x: str, y: str, result: str) -> None:
+        """Add ``x y`` to `result`, where `number` + 1 blocks are finished."""
+        numbers = w.offset(f"@{self.name}_numbers", "i64", w.mul(number, len(FIELDS)))
+        arguments = (numbers, x, y, result, self.place(w, self.panels), f"@{PARALLEL_FOR}")
+        w.run(product_symbol(self.dtype), *map(pointer, arguments))
+
+
+class FactorizationByProducts(ByProducts):
     """That of square matrices, by products of what is finished. In the workspace is room for the elements of
     a block (`room`), for as many integers as it has columns (`integers`), and for the product function's
     panels."""
@@ -207,11 +239,10 @@ class FactorizationByProducts(BlockedFactorization):
         self, name: str, instruction: Instruction, context: LoweringContext, library: LapackLibrary
     ) -> None:
         super().__init__(name, instruction, context, library)
-        self.size, self.product = self.columns, self.dtype
+        self.size = self.pitch = self.columns
         self.block = self.columns_of_block()
         tile = tile_for(context.target, self.dtype)
-        #: By the number of finished blocks, less one.
-        self.cuts: list[Blocking] = [
+        self.cuts = [
             blocking(tile, *self.product_sizes(last)) for last in range(self.block, self.size, self.block)
         ]
         self.room = STATE_BYTES
@@ -236,25 +267,9 @@ class FactorizationByProducts(BlockedFactorization):
     def product_sizes(self, last: int) -> tuple[int, int, int]:
         """Rows, columns and inner size of the product where `last` columns are finished."""
 
-    @abc.abstractmethod
-    def product_strides(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """The strides of its operands."""
-
-    def tables(self, w: FunctionWriter) -> Code:
-        x, y = self.product_strides()
-        w.declarations[product_symbol(self.dtype)] = declaration(self.dtype)
-        numbers = [number for cut in self.cuts for number in descriptor(cut, x, y, row=self.size, adds=True)]
-        return [Table(f"@{self.name}_numbers", "i64", numbers)]
-
     def element(self, w: FunctionWriter, matrix: str, row: Reg, column: Reg | int) -> str:
         """The pointer to an element of a `matrix`."""
         return w.offset(matrix, self.dtype, w.add(w.mul(row, self.size), column))
-
-    def multiply(self, w: FunctionWriter, number: Reg, x: str, y: str, result: str) -> None:
-        """Add ``x y`` to `result`, where `number` + 1 blocks are finished."""
-        numbers = w.offset(f"@{self.name}_numbers", "i64", w.mul(number, len(FIELDS)))
-        arguments = (numbers, x, y, result, self.place(w, self.panels), f"@{PARALLEL_FOR}")
-        w.run(product_symbol(self.dtype), *map(pointer, arguments))
 
     def negated(
         self, w: FunctionWriter, source: str, target: str, rows: Reg | int, columns: Reg | int, stride: int

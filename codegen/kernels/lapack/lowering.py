@@ -9,9 +9,10 @@ from typing import Final
 from ....ir.graph import Instruction, Value
 from ....ir.lapack.library import LapackLibrary
 from ....ir.ops.linalg.cholesky import CHOLESKY
-from ....ir.ops.linalg.lu import LU
+from ....ir.ops.linalg.lu import LU, LU_SOLVE
 from ....ir.ops.linalg.pairs import complex_instruction
 from ....ir.ops.linalg.qr import QR
+from ....ir.ops.linalg.triangular import TRIANGULAR_SOLVE
 from ....ir.registry import Op
 from ...interface import LINALG_ERROR
 from ...llvm.emitter import Reg, constant
@@ -21,6 +22,7 @@ from ..lowering import LoweringContext
 from .blocked_cholesky import BlockedCholesky
 from .blocked_lu import BlockedLU
 from .blocked_qr import BlockedQR
+from .blocked_solutions import BlockedSolution
 from .blocks import BlockedFactorization
 from .calls import Caller, one_thread, routine
 from .problem import Factorization, Problem, dtype_of, element_bytes
@@ -90,6 +92,8 @@ _BLOCKED: Final[Mapping[Op, type[BlockedFactorization]]] = {
     CHOLESKY: BlockedCholesky,
     LU: BlockedLU,
     QR: BlockedQR,
+    TRIANGULAR_SOLVE: BlockedSolution,
+    LU_SOLVE: BlockedSolution,
 }
 
 
