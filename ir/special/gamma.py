@@ -8,6 +8,7 @@ zeta is Euler and Maclaurin's sum (23.2.5).
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any, Final
 
 from .coefficients import gamma as tables
@@ -50,15 +51,17 @@ def stirling_rest(m: Evaluator, x: Any) -> Any:
     return m.polynomial(inverse * inverse, tables.STIRLING) * inverse
 
 
-def _reduced(m: Evaluator, x: Any, top: float, steps: int, begin: Any, fold: Any) -> tuple[Any, Any]:
+def _reduced(
+    m: Evaluator, x: Any, top: float, steps: int, begin: tuple[Any, ...], fold: Any
+) -> tuple[Any, tuple[Any, ...]]:
     """x less as many ones as bring it below `top`, and what ``fold`` makes of the numbers on the way."""
-    total = begin
+    totals = begin
     for _ in range(steps):
         high = x >= top
         down = x - 1.0
-        total = m.where(high, fold(total, down), total)
+        totals = tuple(map(partial(m.where, high), fold(totals, down), totals))
         x = m.where(high, down, x)
-    return x, total
+    return x, totals
 
 
 def _log_gamma_positive(m: Evaluator, x: Any) -> Any:
@@ -70,7 +73,7 @@ def _log_gamma_positive(m: Evaluator, x: Any) -> Any:
         return m.where(small, value - m.log(x), value)
 
     def middle(x: Any) -> Any:
-        y, product = _reduced(m, x, 2.5, 6, 1.0, lambda total, down: total * down)
+        y, (product,) = _reduced(m, x, 2.5, 6, (1.0,), lambda totals, down: (totals[0] * down,))
         t = y - 2.0
         return m.log(product) + (m.polynomial(t, tables.LGAMMA_2) * t + 0.0)
 
@@ -149,10 +152,14 @@ def gamma_of(m: Evaluator, x: Any) -> Any:
 def _digamma(m: Evaluator, x: Any) -> Any:
     def positive(x: Any) -> Any:
         def low(x: Any) -> Any:
-            lifted = m.where(x < 1.0, x + 1.0, x)
-            y, total = _reduced(m, lifted, 2.0, 9, 0.0, lambda total, down: total + 1.0 / down)
-            value = m.polynomial(y - 1.5, tables.DIGAMMA) * ((y - _ROOT) - _ROOT_LOW) + total
-            return m.where(x < 1.0, value - 1.0 / x, value)
+            # the reciprocals on the way are summed as one quotient
+            small = x < 1.0
+            y, (numerator, denominator) = _reduced(
+                m, m.where(small, x + 1.0, x), 2.0, 2, (m.where(small, -1.0, 0.0), m.where(small, x, 1.0)),
+                lambda totals, down: (totals[0] * down + totals[1], totals[1] * down),
+            )  # fmt: skip
+            value = m.polynomial(y - 1.5, tables.DIGAMMA) * ((y - _ROOT) - _ROOT_LOW)
+            return value + numerator / denominator
 
         def high(x: Any) -> Any:
             inverse = 1.0 / x
@@ -160,7 +167,7 @@ def _digamma(m: Evaluator, x: Any) -> Any:
             rest = m.polynomial(square, tables.STIRLING_DIGAMMA) * square
             return m.log(x) - (rest + inverse * 0.5)
 
-        return m.choose((x,), (x < 10.0, low), high)
+        return m.choose((x,), (x < 4.0, low), high)
 
     def negative(x: Any) -> Any:
         s = -x

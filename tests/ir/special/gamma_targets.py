@@ -46,7 +46,7 @@ def tables() -> Iterator[Table]:
                 lambda t: mp.digamma(1.5 + t) / (1.5 + t - root), -half, half, 22)  # fmt: skip
     yield Table("STIRLING_DIGAMMA", "x^2 (log x - 1 / (2 x) - digamma x), t = 1 / x^2",
                 near(stirling_digamma), 0,
-                1 / mp.mpf(99), 7)  # fmt: skip
+                1 / mp.mpf(15), 9)  # fmt: skip
     yield Table("ZETA", "(s - 1) zeta(s), s = 0.5 + t",
                 lambda t: (t - half) * mp.zeta(t + half) if t < half else mp.mpf(1),
                 -half, half, 14)  # fmt: skip
