@@ -183,9 +183,9 @@ def quarters(b: Emitter, x: Reg, rows: Sequence[Sequence[float]], lowest: int) -
     """
     zero = (lowest + BIAS["f32"]) * 4
     index = b.max(b.sub(b.lshr(b.bits(x), STORED["f32"] - 2), zero), 0)
-    centre, start, *others = (lookup(b, row, index, "f32") for row in rows)
-    distance = b.exact("fsub", x, centre)
-    return muladd(b, _horner(b, distance, others), distance, start)
+    centre, start, *others = rows
+    distance = b.exact("fsub", x, lookup(b, centre, index, "f32"))
+    return muladd(b, _horner(b, distance, others, index), distance, lookup(b, start, index, "f32"))
 
 
 def around_centres(b: Emitter, x: Reg, rows: Sequence[Sequence[float]], step: float) -> Reg:
@@ -194,26 +194,31 @@ def around_centres(b: Emitter, x: Reg, rows: Sequence[Sequence[float]], step: fl
     magic = MAGIC[x.dtype]
     shifted = muladd(b, x, 1 / step, magic)
     distance = muladd(b, b.exact("fsub", shifted, magic), -step, x)
-    start, slope, *others = (lookup(b, row, b.bits(shifted), x.dtype) for row in rows)
+    index = b.bits(shifted)
     if x.dtype == "f64":
-        return muladd(b, muladd(b, in_two_chains(b, distance, others), distance, slope), distance, start)
+        return in_two_chains(b, distance, rows, index)
     # the distance is above none of the constants but the first, which is 0
-    slope = muladd(b, _horner(b, distance, others), distance, slope)
-    return muladd(b, slope, distance, b.max(start, distance))
+    slope = _horner(b, distance, rows[1:], index)
+    return muladd(b, slope, distance, b.max(lookup(b, rows[0], index, x.dtype), distance))
 
 
-def _horner(b: Emitter, x: Reg, coefficients: Sequence[Reg]) -> Reg:
-    total = coefficients[-1]
-    for coefficient in reversed(coefficients[:-1]):
-        total = muladd(b, total, x, coefficient)
+def _horner(b: Emitter, x: Reg, rows: Sequence[Sequence[float]], index: Reg) -> Reg:
+    """The polynomial of each lane's coefficients, which are looked up where they are needed: so few of them
+    take registers at a time."""
+    total = lookup(b, rows[-1], index, x.dtype)
+    for row in reversed(rows[:-1]):
+        total = muladd(b, total, x, lookup(b, row, index, x.dtype))
     return total
 
 
-def in_two_chains(b: Emitter, x: Reg, coefficients: Sequence[Reg]) -> Reg:
-    """A long polynomial, odd powers for themselves: steps that wait for each other fill the schedulers."""
+def in_two_chains(b: Emitter, x: Reg, rows: Sequence[Sequence[float]], index: Reg) -> Reg:
+    """A long polynomial of each lane's coefficients, odd powers from the third on for themselves: steps that
+    wait for each other fill the schedulers."""
+    start, slope, *others = rows
     square = b.mul(x, x)
-    even, odd = (_horner(b, square, coefficients[i::2]) for i in range(2))
-    return muladd(b, odd, x, even)
+    odd, even = (_horner(b, square, others[i::2], index) for i in (1, 0))
+    total = muladd(b, muladd(b, odd, x, even), x, lookup(b, slope, index, x.dtype))
+    return muladd(b, total, x, lookup(b, start, index, x.dtype))
 
 
 def _constant(row: Sequence[float], dtype: str) -> Reg:

@@ -25,15 +25,14 @@ def scaled_erfc(b: Emitter, x: Reg) -> tuple[Reg, Reg]:
     above = b.exact("fadd", x, centre)
     guess = lookup.reciprocal_guess(b, above)
     index = b.bits(muladd(b, guess, tables.CELLS_PER_RECIPROCAL[dtype], MAGIC[dtype]))
-    middle, start, slope, *others = (lookup.lookup(b, row, index, dtype) for row in tables.CELLS[dtype])
+    middle, *coefficients = tables.CELLS[dtype]
     minus = b.neg(above)
     error = b.fma(minus, guess, b.const(1.0, x))
     inverse = muladd(b, guess, error, guess)
     if dtype == "f64":
         inverse = muladd(b, inverse, b.mul(error, error), inverse)
-    distance = b.mul(b.exact("fsub", x, middle), inverse)
-    rest = lookup.in_two_chains(b, distance, others)
-    value = muladd(b, muladd(b, rest, distance, slope), distance, start)
+    distance = b.mul(b.exact("fsub", x, lookup.lookup(b, middle, index, dtype)), inverse)
+    value = lookup.in_two_chains(b, distance, coefficients, index)
     # 1 - (x + K) inverse, what the rounded reciprocal lacks
     lacking = b.fma(b.neg(inverse), x, b.fma(b.const(-centre, x), inverse, b.const(1.0, x)))
     return b.mul(value, inverse), lacking
