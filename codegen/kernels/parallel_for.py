@@ -96,3 +96,21 @@ def task_function(name: str, buffers: int) -> FunctionCode:
     w.run(name, *[pointer(f"%b{i}") for i in range(buffers)], Reg("%begin", "i64"), Reg("%end", "i64"))
     w.ret()
     return w.function(task_signature(f"{name}_task"), "nounwind")
+
+
+def task_from_the_end(kernel: str, name: str, buffers: int, together: int) -> FunctionCode:
+    """``@name_task(ptr context, i64 begin, i64 end)``: runs the tasks of `kernel` from the last ones on, some
+    `together`."""
+    w = FunctionWriter()
+    take_context(w, buffers)
+    begin, end = Reg("%begin", "i64"), Reg("%end", "i64")
+
+    def some(done: Reg, _: list[Reg]) -> Sequence[Reg]:
+        stop = w.sub(end, done)
+        first = w.max(begin, w.sub(stop, together))
+        w.run(kernel, *[pointer(f"%b{i}") for i in range(buffers)], first, stop)
+        return ()
+
+    w.loop(0, w.sub(end, begin), together, some)
+    w.ret()
+    return w.function(task_signature(f"{name}_task"), "nounwind")

@@ -26,7 +26,7 @@ from ..interface import PARALLEL_FOR, POLL, c_functions, out_of_memory
 from ..kernels.kernel import Kernel
 from ..kernels.lowering import LoweringContext
 from ..kernels.lowerings import LOWERINGS
-from ..kernels.parallel_for import run_tasks, task_function
+from ..kernels.parallel_for import run_tasks
 from ..llvm.declarations import Declarations
 from ..llvm.emitter import Reg, constant, pointer
 from ..llvm.function import UNOPTIMIZED, Code, calls, code_length
@@ -42,6 +42,7 @@ from .generated import HostCall as HostCall
 from .generated import Module as Module
 from .kernel_memory import KernelMemory
 from .recovery import Recovery, attributed
+from .task_functions import TaskFunctions
 
 #: Arenas up to this size are on the stack.
 STACK_ARENA: Final = 4096
@@ -96,8 +97,7 @@ class ModuleWriter(ExitWriter):
         self.globals: list[str] = []
         self.kernels: list[Kernel] = []
         self.known = KernelDeduplication()
-        #: Names of kernels that run as tasks.
-        self.tasks: set[str] = set()
+        self.tasks = TaskFunctions(function)
         self.host_calls: list[HostCall] = []
         self.errors: list[str] = []
         self.descriptions: list[str] = []
@@ -327,10 +327,9 @@ class ModuleWriter(ExitWriter):
 
     def _call_in_parallel(self, kernel: Kernel, pointers: list[str]) -> None:
         self._use_pool()
-        if kernel.name not in self.tasks:
-            self.tasks.add(kernel.name)
-            self.functions.append(task_function(kernel.name, len(pointers)))
-        run_tasks(self.w, kernel.name, kernel.tasks, kernel.chunk, self._pointer_array(pointers))
+        name, code = self.tasks.of(kernel, len(pointers))
+        self.functions += code
+        run_tasks(self.w, name, kernel.tasks, kernel.chunk, self._pointer_array(pointers))
 
     def _use_pool(self) -> None:
         self.parallel = True

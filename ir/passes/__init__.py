@@ -16,6 +16,7 @@ from ..process.progress import with_progress
 from ..records import record
 from ..verifier import verify
 from .algebra.cleanup import cse, dce, decompose, fold
+from .algebra.exponential_sums import split_exponential_sums
 from .algebra.gemv_pairs import fuse_gemv_pairs
 from .algebra.multiply_adds import multiply_adds
 from .algebra.narrow_axes import split_narrow_axes
@@ -81,6 +82,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     Pass("delay-repeats", delay_repeats, is_small),  # arithmetic on repeated values in front of the repeats
     Pass("move-pads", move_pads, is_small),  # padding outside of arithmetic, so that both are one nest
     Pass("split-narrow-axes", split_narrow_axes, is_small),  # few columns one by one, lanes along rows
+    Pass("split-exponential-sums", split_exponential_sums, is_small),  # long softmax by parts of a cache
     Pass("fuse-gemv-pairs", fuse_gemv_pairs, is_small),  # A x and A^T y in one pass over A
     Pass("shorten-carry-chains", shorten_carry_chains),  # what waits for the last step enters last
     Pass("multiply-adds", multiply_adds, is_small),  # fma for a product that one sum reads

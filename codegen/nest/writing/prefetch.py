@@ -50,7 +50,7 @@ def fetched_ahead(nest: Nest) -> tuple[Memory, ...]:
                 and memory.strides[-1] == 1
                 and row >= nest.sizes[-1]
                 and shortest <= nbytes <= longest
-                and nbytes * nest.sizes[nest.parallel - 1] >= large_bytes()
+                and nest.nbytes >= large_bytes()
             ):
                 memories[memory] = None
     return tuple(memories)[: nest.stages - 1]
