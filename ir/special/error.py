@@ -19,8 +19,8 @@ from .writing import write
 
 _ROOT_2: Final = math.sqrt(2.0)
 _ROOT_HALF: Final = math.sqrt(0.5)
-#: atanh t / t in t^2, for t < 1/3.
-_ATANH: Final = Polynomial(0.0, 1 / 9, [1.0 / (2 * k + 1) for k in range(17)])
+#: 2 atanh t / t in t^2, for t < 1/3.
+_TWICE_ATANH: Final = Polynomial(0.0, 1 / 9, [2.0 / (2 * k + 1) for k in range(17)])
 #: Where -log(1 - y^2) is up to this, `tables.ERFINV` serves.
 _CENTRAL: Final = 6.25
 #: Upper ends and middles of the intervals of sqrt(-log z).
@@ -164,8 +164,9 @@ def _log_sigmoid(m: Evaluator, x: Any) -> Any:
 def _logit(m: Evaluator, x: Any) -> Any:
     # near 1/2 twice the inverse hyperbolic tangent of 2 x - 1, which is exact there
     t = x * 2.0 - 1.0
-    near = m.polynomial(t * t, _ATANH) * (t * 2.0)
-    return m.where(m.abs(t) < 1 / 3, near, m.log(x / (1.0 - x)))
+    square = t * t
+    near = m.polynomial(square, _TWICE_ATANH) * t
+    return m.where(square < 1 / 9, near, m.log(x / (1.0 - x)))
 
 
 def _error_slope(sign: float) -> Any:

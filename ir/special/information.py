@@ -35,8 +35,8 @@ def _entr(m: Evaluator, x: Any) -> Any:
     return m.where(value_of(x) < 0.0, -math.inf, m.where(m.eq(x, 0.0), 0.0, value))
 
 
-#: (atanh s / s - 1) / s^2 in s^2, for s < 1/3.
-_ATANH_REST: Final = Polynomial(0.0, 1 / 9, [1.0 / (2 * k + 3) for k in range(16)])
+#: 2 (atanh s / s - 1) / s^2 in s^2, for s < 1/3.
+_TWICE_ATANH_REST: Final = Polynomial(0.0, 1 / 9, [2.0 / (2 * k + 3) for k in range(16)])
 
 
 def _log_of_quotient(m: Evaluator, x: Any, y: Any) -> tuple[Any, Any]:
@@ -94,11 +94,11 @@ def _kl_div(m: Evaluator, x: Any, y: Any) -> Any:
 
     def by_parts(x: Any, y: Any, near: Any, s: Any, logarithm: Any) -> Any:
         square, difference = s * s, x - y
-        close = s * (difference + m.polynomial(square, _ATANH_REST) * square * (x * 2.0))
+        close = s * (difference + m.polynomial(square, _TWICE_ATANH_REST) * square * x)
         return m.where(near, close, x * logarithm - difference)
 
     def quotient(x: Any, y: Any) -> tuple[Any, Any]:
-        near = (x < y * 2.0) & (y < x * 2.0)
+        near = m.abs(x - y) < m.min(x, y)
         return near, m.where(near, x - y, x) / m.where(near, x + y, y)
 
     def careful(x: Any, y: Any) -> Any:
