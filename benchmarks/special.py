@@ -50,7 +50,7 @@ needs SciPy and JAX, here on {machine} with SciPy {scipy} and JAX {jax}.
 | function | dtype | jitted | eager | SciPy | JAX | SciPy / jitted | JAX / jitted |
 |---|---|---|---|---|---|---|---|
 """
-#: What softmax is made of.
+#: The steps of softmax.
 PASSES: dict[str, Callable[[Any], Any]] = {
     "the largest element": tj.max,
     "the exponentials": tj.exp,
@@ -128,7 +128,7 @@ def main() -> None:
     for name in sys.argv[1:] or ARGUMENTS:
         for dtype in ("float64", "float32"):
             print(row(name, dtype, scipy, jax), end="", flush=True)
-    print("\nsoftmax beside its three passes over memory, each a jitted function of its own:\n")
+    print("\nsoftmax beside its three steps, each a jitted function of its own with a pass over memory:\n")
     print(passes("float64") + passes("float32"), end="")
 
 
