@@ -114,7 +114,7 @@ def test_over_an_operand() -> None:
     x = np.arange(1000.0)
     function = function_of("over", [x], lambda b, x: b.add(x, x))
     text = generate(run_passes(function), host()).text
-    assert "icmp eq ptr %p" in text[: text.index("!nontemporal")]
+    assert "icmp eq ptr" in text[: text.index("!nontemporal")]
     executable = Executable(function)
     main = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(
         executable.library.addresses["main"]
