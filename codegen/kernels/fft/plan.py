@@ -11,6 +11,7 @@ from ....ir.machine import machine
 from ....ir.records import record
 from ...llvm.target import Target
 from .codelets import PRIMES
+from .primes import generator
 from .stockham import buffer_bytes
 
 #: Transforms of more elements are cut into two steps, or left to NumPy.
@@ -76,6 +77,11 @@ class TransformPlan:
         factors = radices(self.complex_size)
         #: Whether transforms are convolutions with a chirp (`chirp`), by transforms of `passes`.
         self.chirped = factors is None
+        #: Whether they are cyclic convolutions of one element less (`primes`).
+        self.prime = False
+        if factors is None and generator(self.complex_size) is not None:
+            factors = radices(self.complex_size - 1)
+            self.prime, self.chirped = factors is not None, factors is None
         self.radices = factors or convolution_radices(2 * self.complex_size - 1)
         #: Rows of the buffers.
         self.rows = max(math.prod(self.radices), self.spectrum if self.halved else self.complex_size)
@@ -101,7 +107,7 @@ class TransformPlan:
 
     def two_steps(self) -> TwoSteps | None:
         """The two steps of transforms that do not fit; None where NumPy has to do them."""
-        if self.inner > 1 or self.chirped or (self.real and not self.halved):
+        if self.inner > 1 or self.chirped or self.prime or (self.real and not self.halved):
             return None
         height = _middle_divisor(self.complex_size)
         first, second = radices(height), radices(self.complex_size // height)
@@ -118,14 +124,18 @@ class TransformPlan:
     def cycles(self) -> float:
         """What all transforms cost, roughly."""
         size = math.prod(self.radices)
-        work = 5.0 * size * max(1.0, math.log2(size)) * (2.3 if self.chirped else 1.0)
+        work = 5.0 * size * max(1.0, math.log2(size)) * (2.3 if self.chirped or self.prime else 1.0)
         return self.outer * self.inner * (work / (self.lanes * 1.5) + 20)
 
     @property
     def description(self) -> str:
         """The passes in words."""
         passes = " x ".join(map(str, self.radices))
-        how = f"a chirp's convolution of radices {passes}" if self.chirped else f"radices {passes}"
+        how = f"radices {passes}"
+        if self.prime:
+            how = f"a cyclic convolution of {how}"
+        elif self.chirped:
+            how = f"a chirp's convolution of {how}"
         if self.columns > 1:
             return f"{how}, {self.columns} transforms at a time"
         return how

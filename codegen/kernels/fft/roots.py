@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -52,10 +53,11 @@ def root(exponent: int, n: int) -> tuple[float, float]:
 
 
 class RootTable:
-    """A table of floats beside a kernel, to which its writers append."""
+    """A table of floats beside a kernel, to which its writers append, and one of places."""
 
     def __init__(self, name: str, dtype: str) -> None:
         self.name, self.dtype = f"@{name}_roots", dtype
+        self._places_name, self._places = f"@{name}_places", list[int]()
         self._parts: list[NDArray[Any]] = []
         self._size = 0
 
@@ -69,6 +71,16 @@ class RootTable:
     def add_complex(self, real: NDArray[Any], imaginary: NDArray[Any]) -> int:
         """Append complex numbers as pairs."""
         return self.add(np.stack([real, imaginary], axis=-1))
+
+    def add_places(self, places: Sequence[int]) -> int:
+        """Append places of elements to the other table; where the first one is."""
+        start = len(self._places)
+        self._places += places
+        return start
+
+    def place(self, w: FunctionWriter, start: int, index: Reg) -> Reg:
+        """Place number `index` from `start` on."""
+        return w.load(w.offset(self._places_name, "i64", w.add(index, start)), "i64")
 
     def vector(self, w: FunctionWriter, start: int, index: Number, lanes: int) -> Reg:
         """The `lanes` values from ``start + index`` on."""
@@ -86,8 +98,9 @@ class RootTable:
         return w.gather_at(w.offset(self.name, self.dtype, start), self.dtype, places)
 
     def code(self) -> list[Table]:
-        """The table, where it has something in it."""
-        if not self._parts:
-            return []
+        """The tables that have something in them."""
         integer, _, bits = _BITS[self.dtype]
-        return [Table(self.name, integer, np.concatenate(self._parts).view(bits).tolist())]
+        tables = [Table(self._places_name, "i64", self._places)] if self._places else []
+        if self._parts:
+            tables.append(Table(self.name, integer, np.concatenate(self._parts).view(bits).tolist()))
+        return tables

@@ -9,11 +9,12 @@ from ...llvm.loops import FunctionWriter
 from ...llvm.registers import Number, Reg
 from ..kernel import signature
 from ..parallel_for import part_of
-from .chirp import Chirp
+from .chirp import Chirp, Convolution
 from .codelets import Complex
 from .halves import Halves, complete, copy_rows, half_roots
 from .memory import ArrayAccess, TurnedRows, scaled_target, swapped_source, swapped_target
 from .plan import TransformPlan
+from .primes import PrimeTransform
 from .roots import RootTable
 from .rows import Rows
 from .stockham import Buffers, Source, Stockham, Target
@@ -137,7 +138,10 @@ class TransformWriter:
             value = value[::-1]
         return value if plan.scale == 1.0 else (w.mul(value[0], plan.scale), w.mul(value[1], plan.scale))
 
-    def _core(self) -> Stockham | Chirp:
+    def _core(self) -> Stockham | Convolution:
         plan = self.plan
         stockham = Stockham(self.w, plan.dtype, plan.radices, plan.columns, plan.lanes, self.roots)
-        return Chirp(self.w, plan.complex_size, stockham, self.roots) if plan.chirped else stockham
+        if not (plan.prime or plan.chirped):
+            return stockham
+        convolution = PrimeTransform if plan.prime else Chirp
+        return convolution(self.w, plan.complex_size, stockham, self.roots)

@@ -73,15 +73,16 @@ def check(chosen: list[tuple[str, Array, dict[str, Any]]], *instruments: Any) ->
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 @pytest.mark.parametrize("n", of_today(range(1, 131), 5))
 def test_every_short_size(n: int, dtype: str) -> None:
-    """Each in the layout that its number chooses; powers of two and small primes in all."""
-    everywhere = n in (1, 2, 3, 4, 7, 8, 16, 30, 64, 81)
+    """Each in the layout that its number chooses; in all some powers and primes, among them one whose
+    predecessor has small factors alone (17), and one whose has not (47)."""
+    everywhere = n in (1, 2, 3, 4, 7, 8, 16, 17, 30, 47, 64, 81)
     for number, layout in enumerate(LAYOUTS):
         if everywhere or n % len(LAYOUTS) == number:
             check(cases(n, layout, dtype))
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
-@pytest.mark.parametrize("n", of_today([243, 256, 1000, 1009, 1024, 1155, 2048, 2401, 3125, 4096], 5))
+@pytest.mark.parametrize("n", of_today([243, 256, 1000, 1009, 1019, 1024, 1155, 2048, 2401, 3125, 4096], 5))
 def test_longer_sizes(n: int, dtype: str) -> None:
     check([case for layout in LAYOUTS[1:4] for case in cases(n, layout, dtype)])
 
