@@ -57,6 +57,7 @@ def _joined(function: Function, chains: CarryChains | None) -> Function:
     if names.isdisjoint(_PRODUCTS) or names.isdisjoint(_SUMS):
         return function
     uses = read_counts(function)
+    negatives: dict[Value, Value] = {}
     constants: set[Value] = set()
     for instruction in function.body:
         if constants.issuperset(instruction.operands) and not instruction.regions:
@@ -74,7 +75,11 @@ def _joined(function: Function, chains: CarryChains | None) -> Function:
             if chains is not None and _waits_alone(instruction, value, other, chains):
                 continue
             if instruction.op.name == "sub":
-                x, other = (x, b.neg(other)) if position == 0 else (b.neg(x), other)
+                negated = other if position == 0 else x
+                negative = negatives.get(negated)
+                if negative is None:
+                    negative = negatives[negated] = b.neg(negated)
+                x, other = (x, negative) if position == 0 else (negative, other)
             return b.fma(x, y, other)  # type: ignore[no-any-return]
         return None
 

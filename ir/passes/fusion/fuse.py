@@ -18,12 +18,13 @@ and index maps fit and no path leaves a group and comes back (`Units` keeps tran
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from operator import attrgetter
+from typing import Final, TypeAlias
 
 from ...effects import has_effect
 from ...graph import Function, Instruction
 from ...registry import Kind
-from .groups import ACROSS, Unit, Units, whole
+from .groups import ACROSS, Unit, Units
 from .horizontal_fusion import siblings
 from .inlining import Reads
 from .legality import Legality, Placement
@@ -33,6 +34,8 @@ from .rematerialization_after import repeat_cheap
 
 #: Told why an instruction did not join a group of producers: (instruction, what it reads of the group, why).
 Note: TypeAlias = Callable[[Instruction, Instruction, str], None]
+
+_NUMBER: Final = attrgetter("number")
 
 
 def fuse(function: Function, note: Note | None = None) -> Function:
@@ -51,9 +54,14 @@ class _Fusion:
         self.last_effect: Instruction | None = None
 
     def run(self) -> Function:
-        inline = self.reads.inline
+        inline, extended, add = self.reads.inline, self.legality.extended, self.units.add_to
         for instruction in self.function.body:
-            if not instruction.results or instruction.results[0] not in inline:
+            if instruction.results and instruction.results[0] in inline:
+                continue
+            unit = extended(instruction)
+            if unit is not None:
+                add(unit, instruction)
+            else:
                 self._place(instruction)
         joined = 1
         while joined:  # what was joined may read what others read, too
@@ -75,29 +83,24 @@ class _Fusion:
     def _producers(self, instruction: Instruction) -> list[Unit]:
         """The units that compute what `instruction` reads, and the last one with an effect if it has one
         too; latest first."""
-        producers = {}
+        producers: dict[Unit, None] = {}
+        inline, unit_of = self.reads.inline, self.units.get
         if self.last_effect is not None and has_effect(instruction):
-            before = self.units[self.last_effect.results[0]]
-            producers[before.number] = before
+            producers[self.units[self.last_effect.results[0]]] = None
         for operand in instruction.operands:
-            unit = self.units.get(self.reads.source(operand)[0])
+            unit = unit_of(self.reads.source(operand)[0] if operand in inline else operand)
             if unit is not None:
-                producers[unit.number] = unit
-        if len(producers) < 2:
-            return list(producers.values())
-        return sorted(producers.values(), key=lambda unit: -unit.number)
+                producers[unit] = None
+        return sorted(producers, key=_NUMBER, reverse=True) if len(producers) > 1 else list(producers)
 
     def _join(self, instruction: Instruction, producers: list[Unit]) -> Unit | None:
         """The group of `producers` that `instruction` joins, with others of them where they may be one."""
         legality = self.legality
-        if len(producers) == 1 and legality.goes_on(instruction, producers[0]):
-            (unit,) = producers
-            everything = whole(instruction.result.type.ndim)
-            unit.own[instruction] = unit.coordinates[instruction.result] = everything
-            return unit
         rows = [producer for producer in producers if producer.axes is not None]
-        if rows and sum(self._join_rows(unit, other) for unit in rows for other in producers):
-            producers = self._producers(instruction)
+        if rows and len(producers) > 1:
+            maps = [producer for producer in producers if producer.axes is None and producer.domain]
+            if sum([self._join_rows(unit, other) for unit in rows for other in maps]):
+                producers = self._producers(instruction)
         for unit in producers:
             others = [producer for producer in producers if producer is not unit]
             placement = legality.join(instruction, unit, others)
@@ -113,7 +116,7 @@ class _Fusion:
                 elif isinstance(both := legality.place(instruction, [unit, other]), Placement):
                     self.units.merge(unit, other)
                     placement = both
-            unit.own[instruction], unit.coordinates[instruction.result] = placement.own, placement.result
+            unit.put(instruction, placement.own, placement.result)
             if instruction.op.kind is Kind.REDUCTION and placement.result is not ACROSS:
                 unit.axes = instruction.attrs["axes"]
             return unit
@@ -125,8 +128,8 @@ class _Fusion:
         if isinstance(own, Misfit):
             return False
         before = unit.domain, unit.own, unit.coordinates
-        unit.domain, unit.own = rows.domain, dict.fromkeys(unit.own, own)
-        unit.coordinates = dict.fromkeys(unit.coordinates, own)
+        unit.domain, unit.own = rows.domain, dict.fromkeys(unit.members, own)
+        unit.coordinates = dict.fromkeys([member.results[0] for member in unit.members], own)
         if self.legality.merge(rows, unit) is None:
             self.units.merge(rows, unit)
             return True

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Final, TypeAlias, TypeVar
 
 from ...graph import Instruction, Value
-from ...ops.fusion import ACROSS_ROWS, COLUMNS, EACH, FOLD, READ, ROW
+from ...ops.fusion import ACROSS_ROWS, COLUMNS, EACH, FOLD, ROW
 from ...records import field, record
 from ...registry import Access, Kind
 from ...types import Shape
@@ -21,6 +21,9 @@ ACROSS: Final[Coordinates] = (-1,)
 
 _Key = TypeVar("_Key", Instruction, Value)
 
+#: Globals, as looking up the member of an enumeration costs more than the comparison.
+_CONCAT, _REDUCTION = Kind.CONCAT, Kind.REDUCTION
+
 
 @record(eq=False, frozen=False)
 class Unit:
@@ -30,7 +33,8 @@ class Unit:
     domain: Shape | None
     axes: tuple[int, ...] | None = None
     members: list[Instruction] = field(default_factory=list)
-    #: Where a member's operands are read, and where its result is.
+    #: Where a member's operands are read, and where its result is, of those that are not at the full level:
+    #: `own_of` and `coordinates_of` serve all.
     own: dict[Instruction, Coordinates] = field(default_factory=dict)
     coordinates: dict[Value, Coordinates] = field(default_factory=dict)
     #: The units that this one depends on, as bits: those of their numbers, or of units merged into them.
@@ -46,26 +50,39 @@ class Unit:
         unit = Unit(number, None, members=[instruction])
         if not is_fusable(instruction):
             return unit
-        result = instruction.result
         if instruction.op.kind is Kind.REDUCTION:
-            domain, unit.axes = instruction.operands[0].shape, instruction.attrs["axes"]
-            unit.coordinates[result] = kept(domain, instruction.attrs["axes"])
+            domain, unit.axes = instruction.operands[0].type.shape, instruction.attrs["axes"]
+            unit.domain, unit.coordinates[instruction.results[0]] = domain, kept(domain, unit.axes)
         else:
-            domain = result.shape
-            unit.coordinates[result] = whole(len(domain))
-        unit.domain, unit.own[instruction] = domain, whole(len(domain))
+            unit.domain = instruction.results[0].type.shape
         return unit
 
-    def level(self, instruction: Instruction) -> str:
-        """The level of an instruction in the group's region, see `ops.fusion`."""
-        own = self.own.get(instruction)
-        if own is None or self.domain is None:
-            return READ
-        if instruction.op.kind is Kind.CONCAT:
+    def own_of(self, member: Instruction) -> Coordinates:
+        """Where the operands of `member` are read."""
+        own = self.own.get(member)
+        return whole(len(self.domain or ())) if own is None else own
+
+    def coordinates_of(self, value: Value) -> Coordinates:
+        """Where `value`, the result of a member, is."""
+        coordinates = self.coordinates.get(value)
+        return whole(len(self.domain or ())) if coordinates is None else coordinates
+
+    def put(self, member: Instruction, own: Coordinates, result: Coordinates) -> None:
+        """Let `member` read its operands at `own`, and have its result at `result`."""
+        everything = whole(len(self.domain or ()))
+        if own != everything:
+            self.own[member] = own
+        if result != everything:
+            self.coordinates[member.results[0]] = result
+
+    def level(self, member: Instruction) -> str:
+        """The level of a member in the group's region, see `ops.fusion`."""
+        kind = member.op.kind
+        if kind is _CONCAT:
             return COLUMNS
-        if instruction.op.kind is Kind.REDUCTION:
-            return ACROSS_ROWS if self.coordinates[instruction.result] is ACROSS else FOLD
-        return EACH if own == whole(len(self.domain)) else ROW
+        if kind is _REDUCTION:
+            return ACROSS_ROWS if self.coordinates.get(member.results[0]) is ACROSS else FOLD
+        return ROW if member in self.own else EACH
 
     def depends_on(self, other: Unit) -> bool:
         """Whether a path leads from `other` to this unit."""
@@ -149,6 +166,11 @@ class Units:
         if unit.dependencies != before:
             self._needed |= unit.dependencies
             self._spread(unit)
+
+    def add_to(self, unit: Unit, instruction: Instruction) -> None:
+        """Make `instruction`, which reads no other unit, a member of `unit` with one result."""
+        unit.members.append(instruction)
+        self._units[instruction.results[0]] = unit
 
     def merge(self, unit: Unit, other: Unit) -> None:
         """Move `other`'s members into `unit`. *Requires*: `Legality.merge` does not refuse.

@@ -36,14 +36,15 @@ def _large_reads(unit: Unit, reads: Reads) -> list[Value]:
     assert unit.domain is not None
     everything = whole(len(unit.domain))
     large_sources: dict[Value, None] = {}
+    computed = {member.results[0] for member in unit.members}
     least = large_bytes()
     for member in unit.members:
-        for operand in member.operands if unit.own[member] == everything else ():
+        for operand in member.operands if unit.own_of(member) == everything else ():
             source, access = reads.source(operand)
             large = source.shape == unit.domain and source.type.nbytes >= least
             if (
                 large
-                and source not in unit.coordinates
+                and source not in computed
                 and reads_own_element(access, everything, everything, source.shape)
             ):
                 large_sources[source] = None

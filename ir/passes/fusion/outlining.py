@@ -16,7 +16,7 @@ from ...effects import has_effect
 from ...graph import Function, Instruction, Substitution, Value
 from ...kinds import ViewReads
 from ...machine import machine
-from ...ops.fusion import FUSION
+from ...ops.fusion import EACH, FUSION, READ
 from ...registry import OPS, Access, Kind
 from ...types import contiguous_strides
 from .groups import Unit
@@ -120,7 +120,9 @@ class _Outliner:
     def run(self) -> Function:
         for number in self._ordered():
             unit = self.units[number]
-            members = sorted(unit.members, key=self.order.__getitem__)
+            members = unit.members
+            if len(members) > 1:
+                members = sorted(members, key=self.order.__getitem__)
             if unit.domain is not None:
                 outputs = [member.result for member in members if member.result in self.read_outside]
                 self._emit(self._fusion(members, outputs, unit))
@@ -137,6 +139,8 @@ class _Outliner:
 
     def _provided(self, reader: Instruction) -> Instruction:
         """A single instruction with its inline operands available: as strided views, or in memory."""
+        if self.present.issuperset(reader.operands):
+            return reader
         table = Substitution()
         for operand in reader.operands:
             if operand not in self.present and reads_strided(reader, operand, self.reads.defs):
@@ -173,7 +177,13 @@ class _Outliner:
         before = effects_before(self.function)
         source_of, unit_of = self.reads.source, self.unit_of
         for number, unit in enumerate(self.units):
-            sources = {source_of(operand)[0] for member in unit.members for operand in member.operands}
+            read = {
+                operand
+                for member in unit.members
+                for operand in member.operands
+                if unit_of.get(operand) != number
+            }
+            sources = {source_of(operand)[0] for operand in read}
             outside = {source for source in sources if unit_of.get(source) != number}
             self.read_outside |= outside
             if before:
@@ -189,38 +199,53 @@ class _Outliner:
 
     def _inline_closure(self, values: Iterable[Value]) -> list[Instruction]:
         """The inline instructions through which `values` are read, in program order."""
-        closure: set[Instruction] = set()
-        stack = list(values)
+        inline, closure = self.reads.inline, set[Instruction]()
+        stack = [value for value in values if value in inline]
         while stack:
-            definition = self.reads.inline.get(stack.pop())
-            if definition is not None and definition not in closure:
+            definition = inline[stack.pop()]
+            if definition not in closure:
                 closure.add(definition)
-                stack.extend(definition.operands)
+                stack += [operand for operand in definition.operands if operand in inline]
         return sorted(closure, key=self.order.__getitem__)
 
     def _fusion(self, members: list[Instruction], outputs: list[Value], unit: Unit) -> Instruction:
-        """A fusion instruction whose results are `outputs` and whose region computes them afresh, over the
-        domain of `unit`."""
-        reads = [operand for member in members for operand in member.operands]
-        inline = self._inline_closure([*reads, *outputs])
+        """A fusion instruction whose results are `outputs` and whose region computes them, over the domain of
+        `unit`. What is computed there and read there alone moves into the region as it is."""
+        inline = self._inline_closure([*itertools.chain(*[member.operands for member in members]), *outputs])
         body = sorted([*inline, *members], key=self.order.__getitem__) if inline else members
-        inputs: dict[Value, Value] = {}
+        renamed = {*outputs, *[instruction.results[0] for instruction in inline]}
+        inputs: list[Value] = []
+        moved: set[Value] = set()
         inside: dict[Value, Value] = {}
-        copies: list[Instruction] = []
+        region: list[Instruction] = []
         for instruction in body:
-            operands = []
-            for operand in instruction.operands:
-                copy = inside.get(operand)
-                if copy is None:
-                    copy = inside[operand] = inputs[operand] = Value(operand.type, f"p{len(inputs)}")
-                operands.append(copy)
-            op, attrs, location = instruction.op, instruction.attrs, instruction.location
-            fresh = tuple([Value(result.type) for result in instruction.results])
-            copies.append(Instruction(op, tuple(operands), attrs, fresh, location, instruction.regions))
-            inside.update(zip(instruction.results, fresh, strict=True))
+            operands, results = instruction.operands, instruction.results
+            stays = moved.issuperset(operands)
+            if not stays:
+                for operand in operands:
+                    if operand not in moved and operand not in inside:
+                        inside[operand] = Value(operand.type, f"p{len(inputs)}")
+                        inputs.append(operand)
+                operands = tuple([inside.get(operand, operand) for operand in operands])
+            if results[0] in renamed:
+                stays, results = False, (Value(results[0].type),)
+                inside[instruction.results[0]] = results[0]
+            else:
+                moved.add(results[0])
+            if not stays:
+                op, attrs, location = instruction.op, instruction.attrs, instruction.location
+                instruction = Instruction(op, operands, attrs, results, location, instruction.regions)
+            region.append(instruction)
+        params = tuple([inside[value] for value in inputs])
         results = tuple([inside[output] for output in outputs])
-        region = Function("fusion", tuple(inputs.values()), tuple(copies), results)
         location = members[-1].location if members else inline[-1].location
-        levels = tuple([unit.level(instruction) for instruction in body])
-        attrs = {"domain": unit.domain, "axes": unit.axes or (), "levels": levels}
-        return Instruction(FUSION, tuple(inputs), attrs, tuple(outputs), location, (region,))
+        attrs = {"domain": unit.domain, "axes": unit.axes or (), "levels": self._levels(body, inline, unit)}
+        fused = Function("fusion", params, tuple(region), results)
+        return Instruction(FUSION, tuple(inputs), attrs, tuple(outputs), location, (fused,))
+
+    def _levels(self, body: list[Instruction], inline: list[Instruction], unit: Unit) -> tuple[str, ...]:
+        """The levels of a group's instructions, of which those in `inline` are read through."""
+        if not inline and not unit.own and unit.axes is None:
+            return (EACH,) * len(body)
+        read = set(inline)
+        return tuple([READ if instruction in read else unit.level(instruction) for instruction in body])

@@ -177,7 +177,7 @@ class _Repeating:
 
     def _copy(self, value: Value, behind: list[Instruction], group: int, readers: list[Instruction]) -> None:
         unit, table = self.units[group], Substitution()
-        place = unit.own[readers[0]]  # they read the value as it is
+        place = unit.own_of(readers[0])  # they read the value as it is
         for instruction in behind:
             if (group, instruction) not in self.copies:
                 operands, fresh = table.all(instruction.operands), Value(instruction.result.type)
@@ -185,7 +185,7 @@ class _Repeating:
                 self.copies[group, instruction] = copy
                 self.after.setdefault(instruction, []).append(copy)
                 unit.members.append(copy)
-                unit.own[copy] = unit.coordinates[fresh] = place
+                unit.put(copy, place, place)
             table[instruction.result] = self.copies[group, instruction].result
         only = Substitution({value: table[value]})
         for reader in readers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracejit.ir.passes.fusion.groups import Units
+from tracejit.ir.passes.fusion.groups import Units, whole
 from tracejit.ir.text.parser import parse_function
 
 PROGRAM = parse_function(
@@ -81,7 +81,7 @@ def test_values_are_those_of_the_group_that_is_left() -> None:
     assert not a.members
     assert not b.members
     assert units.get(PROGRAM.params[0]) is None
-    assert [len(d.own), len(d.coordinates)] == [3, 3]
+    assert {d.own_of(member) for member in d.members} == {whole(PROGRAM.body[0].result.type.ndim)}
 
 
 def test_members_keep_their_order_whichever_is_larger() -> None:
