@@ -135,9 +135,10 @@ class Function:
     params: tuple[Value, ...]
     body: tuple[Instruction, ...]
     results: tuple[Value, ...]
-    #: What `ops` and `dtypes` have found: a body does not change.
+    #: What `ops`, `dtypes` and `defs` have found: a body does not change.
     _ops: frozenset[Op] | None = None
     _dtypes: frozenset[DType] | None = None
+    _defs: Mapping[Value, Instruction] | None = None
 
     @property
     def ops(self) -> frozenset[Op]:
@@ -163,6 +164,15 @@ class Function:
             dtypes = frozenset([type_.dtype for type_ in distinct_types([*results, *self.params])])
             setattr(self, "_dtypes", dtypes)  # noqa: B010
         return dtypes
+
+    @property
+    def defs(self) -> Mapping[Value, Instruction]:
+        """The instruction that computes each value of the body."""
+        defs = self._defs
+        if defs is None:
+            defs = {result: instruction for instruction in self.body for result in instruction.results}
+            setattr(self, "_defs", defs)  # noqa: B010
+        return defs
 
     def instructions(self) -> Iterator[Instruction]:
         """Every instruction, those of regions included, outer before inner."""

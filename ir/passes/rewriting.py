@@ -21,26 +21,30 @@ def rewrite(function: Function, rules: Mapping[str, Sequence[Rule]]) -> Function
 
     *Ensures*: results have the types they had; itself where nothing applied.
     """
-    if not any(op.name in rules for op in function.ops):
+    rules_of = {op: rules[op.name] for op in function.ops if op.name in rules}
+    if not rules_of:
         return function
     builder = Builder()
     builder.params = list(function.params)
     body = builder.body
     table = Substitution()
-    defs: Definitions = {}
+    defs = dict(function.defs)
     changed = False
-    for original in function.body:
-        instruction = table.apply(original) if changed else original
-        applicable = rules.get(instruction.op.name)
+    for position, original in enumerate(function.body):
+        instruction = original
+        if changed and (instruction := table.apply(original)) is not original:
+            for result in instruction.results:
+                defs[result] = instruction
+        applicable = rules_of.get(instruction.op)
         if applicable is not None:
             replacement = _offer(builder, instruction, defs, applicable, rules)
             if replacement is not None:
-                changed = True
+                if not changed:
+                    changed, body[:0] = True, function.body[:position]
                 table[original.results[0]] = replacement
                 continue
-        body.append(instruction)
-        for result in instruction.results:
-            defs[result] = instruction
+        if changed:
+            body.append(instruction)
     if not changed:
         return function
     return Function(function.name, function.params, tuple(body), table.all(function.results))

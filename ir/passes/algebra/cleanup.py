@@ -64,8 +64,26 @@ def fold(function: Function) -> Function:
 
     *Requires*: valid IR. *Ensures*: the same results; what is folded is a ``full`` of the same type.
     """
+    if not _has_constant_result(function):
+        return function
     names = (op.name for op in OPS if op.kind is Kind.ELEMENTWISE)
     return rewrite(function, dict.fromkeys(names, (_evaluate,)))
+
+
+def _has_constant_result(function: Function) -> bool:
+    """Whether an elementwise op has nothing but uniform constants for operands."""
+    full, constants = OPS["full"], set[Value]()
+    if full not in function.ops:
+        return False
+    for instruction in function.body:
+        if instruction.op is full:
+            constants.add(instruction.results[0])
+        elif constants.issuperset(instruction.operands):
+            if instruction.op.kind is Kind.ELEMENTWISE:
+                return True
+            if instruction.op.kind is Kind.VIEW:
+                constants.add(instruction.results[0])
+    return False
 
 
 def _evaluate(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
@@ -94,15 +112,15 @@ def cse(function: Function) -> Function:
     seen: dict[Any, Instruction] = {}
     merged: dict[Instruction, list[Instruction]] = {}
     body: list[Instruction] = []
+    replaced = table.table
+    attr_keys: dict[int, Any] = {}
     for original in with_vectors(function.body):
-        instruction = table.apply(original) if table.table else original
+        instruction = table.apply(original) if replaced else original
         if instruction.regions or instruction.op.effect:
             body.append(instruction)
             continue
-        key = _key(instruction)
-        earlier = seen.get(key)
-        if earlier is None:
-            seen[key] = instruction
+        earlier = seen.setdefault(_key(instruction, attr_keys), instruction)
+        if earlier is instruction:
             body.append(instruction)
         else:
             merged.setdefault(earlier, []).append(original)
@@ -117,19 +135,28 @@ def cse(function: Function) -> Function:
     return Function(function.name, function.params, tuple(body), table.all(function.results))
 
 
-def _key(instruction: Instruction) -> Any:
-    operands: tuple[Value, ...] = instruction.operands
-    if instruction.op.commutative and len(operands) == 2 and id(operands[0]) > id(operands[1]):
+def _key(instruction: Instruction, attr_keys: dict[int, Any]) -> Any:
+    """What equal ops on equal operands have in common; `attr_keys` are those of attributes so far."""
+    op, operands, attrs = instruction.op, instruction.operands, instruction.attrs
+    if op.commutative and len(operands) == 2 and id(operands[0]) > id(operands[1]):
         operands = (operands[1], operands[0])
-    if not instruction.attrs:
-        return instruction.op, operands
-    return instruction.op, operands, *[(name, _attr_key(value)) for name, value in instruction.attrs.items()]
+    if not attrs:
+        return op, operands
+    return (
+        op,
+        operands,
+        *attrs,
+        *[attr_keys.get(id(value)) or _attr_key(value, attr_keys) for value in attrs.values()],
+    )
 
 
-def _attr_key(value: Any) -> Any:
-    # repr tells 0.0 from -0.0 and True from 1, which compare equal, and makes NaN equal to itself; that of a
-    # dtype takes long
-    return value if isinstance(value, np.dtype) else repr(value)
+def _attr_key(value: Any, attr_keys: dict[int, Any]) -> Any:
+    # repr tells 0.0 from -0.0 and True from 1, which compare equal, and makes NaN equal to itself; it takes
+    # long
+    if type(value) is float and value and value == value:
+        return float, value
+    key = attr_keys[id(value)] = value if isinstance(value, np.dtype) else repr(value)
+    return key
 
 
 def dce(function: Function) -> Function:
@@ -138,6 +165,8 @@ def dce(function: Function) -> Function:
     *Requires*: valid IR. *Ensures*: every instruction contributes to a result, or has an effect or
     contributes to one; and so do the carries and operands of control flow ops.
     """
+    if not function.has_control and _all_read(function):
+        return function
     live: set[Value] = set(function.results)
     kept: list[Instruction] = []
     changed = False
@@ -154,3 +183,10 @@ def dce(function: Function) -> Function:
     if len(kept) == len(function.body) and not changed:
         return function
     return Function(function.name, function.params, tuple(reversed(kept)), function.results)
+
+
+def _all_read(function: Function) -> bool:
+    """Whether some result of each instruction is an operand or is returned, so that none is dead: a last dead
+    one would have no reader."""
+    read = set(function.results).union(*[instruction.operands for instruction in function.body])
+    return not any([read.isdisjoint(instruction.results) for instruction in function.body])

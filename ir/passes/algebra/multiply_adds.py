@@ -20,7 +20,6 @@ from ...graph import Function, Instruction, Value
 from ..loops.carry_chains import CarryChains, step_chains
 from ..loops.register_state import is_small
 from ..rewriting import Definitions, Rule, rewrite
-from .cleanup import dce
 
 #: Ops that are a product, with the positions of its factors.
 _PRODUCTS: Final = {"mul": (0, 1), "square": (0, 0)}
@@ -58,6 +57,7 @@ def _joined(function: Function, chains: CarryChains | None) -> Function:
         return function
     uses = read_counts(function)
     negatives: dict[Value, Value] = {}
+    joined_products: set[Value] = set()
     constants: set[Value] = set()
     for instruction in function.body:
         if constants.issuperset(instruction.operands) and not instruction.regions:
@@ -80,12 +80,18 @@ def _joined(function: Function, chains: CarryChains | None) -> Function:
                 if negative is None:
                     negative = negatives[negated] = b.neg(negated)
                 x, other = (x, negative) if position == 0 else (negative, other)
+            joined_products.add(value)
             return b.fma(x, y, other)  # type: ignore[no-any-return]
         return None
 
     rules: dict[str, tuple[Rule, ...]] = dict.fromkeys(_SUMS, (rule,))
     joined = rewrite(function, rules)
-    return joined if joined is function else dce(joined)
+    if joined is function:
+        return function
+    left = [
+        instruction for instruction in joined.body if joined_products.isdisjoint(instruction.results)
+    ]  # nothing else reads those products
+    return Function(joined.name, joined.params, tuple(left), joined.results)
 
 
 def _waits_alone(total: Instruction, product: Value, other: Value, chains: CarryChains) -> bool:

@@ -101,13 +101,14 @@ class _Fusion:
             maps = [producer for producer in producers if producer.axes is None and producer.domain]
             if sum([self._join_rows(unit, other) for unit in rows for other in maps]):
                 producers = self._producers(instruction)
-        for unit in producers:
+        groups = producers if self.note else [each for each in producers if each.domain is not None]
+        for unit in groups:
             others = [producer for producer in producers if producer is not unit]
             placement = legality.join(instruction, unit, others)
             if isinstance(placement, Misfit):
                 self._tell(instruction, unit, placement)
                 continue
-            for other in others:
+            for other in others if len(groups) > 1 else ():
                 # what stays outside must not depend on what comes in: the group would read what it feeds
                 feeds = any(unit.depends_on(other) for unit in others if unit.members)
                 misfit = CYCLE if feeds else legality.merge(unit, other)

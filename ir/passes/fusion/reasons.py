@@ -5,6 +5,7 @@ The functions of `legality` return a `Misfit`, or what they decided.
 
 from __future__ import annotations
 
+import functools
 from typing import Final
 
 from ...graph import Instruction
@@ -76,4 +77,9 @@ def why_alone(instruction: Instruction) -> Misfit | None:
     if op.kind is Kind.ELEMENTWISE:
         missing = ", ".join(sorted({str(operand.dtype) for operand in instruction.operands}))
         return Misfit(f"{op.name} has no machine code of its own for {missing}, and runs by its NumPy kernel")
-    return Misfit(f"{op.name} is a kernel of its own")
+    return _kernel_of_its_own(op.name)
+
+
+@functools.lru_cache(maxsize=64)
+def _kernel_of_its_own(name: str) -> Misfit:
+    return Misfit(f"{name} is a kernel of its own")

@@ -116,40 +116,45 @@ def _read_from_write(b: Builder, slice_: Instruction, defs: Definitions) -> Valu
 
 def _late(function: Function) -> Function:
     """Writes moved behind the readers of their first operands."""
-    root: dict[Value, Value] = {}
-    for instruction in function.body:
-        if instruction.op.kind is Kind.VIEW:
-            root[instruction.result] = root.get(instruction.operands[0], instruction.operands[0])
-    readers: dict[Value, list[Instruction]] = {}
-    for instruction in function.body:
-        for value in {*instruction.operands, *[root.get(each, each) for each in instruction.operands]}:
-            readers.setdefault(value, []).append(instruction)
-    order = {instruction: position for position, instruction in enumerate(function.body)}
-    #: Sorted by these, what was moved comes right behind what it was moved behind.
-    places: dict[Instruction, tuple[float, ...]] = {
-        instruction: (position,) for instruction, position in order.items()
-    }
+    body = function.body
     writes = [
-        instruction
-        for instruction in reversed(function.body)
+        (position, instruction)
+        for position, instruction in enumerate(body)
         if instruction.op.kind.traits.updates_operand and not has_effect(instruction)
     ]
-    moved = False
-    for number, write in enumerate(writes):
-        first = min([places[reader] for reader in readers.get(write.result, ())], default=(math.inf,))
-        others = readers[root.get(write.operands[0], write.operands[0])]
+    root: dict[Value, Value] = {}
+    for instruction in body:
+        if instruction.op.kind is Kind.VIEW:
+            root[instruction.result] = root.get(instruction.operands[0], instruction.operands[0])
+    #: What is written to, and what is written; and the views of these.
+    memory = {root.get(write.operands[0], write.operands[0]) for _, write in writes}
+    memory.update([write.result for _, write in writes])
+    viewed = {view: value for view, value in root.items() if value in memory}
+    viewed.update({value: value for value in memory})
+    readers: dict[Value, list[int]] = {}
+    for position, instruction in enumerate(body):
+        if not viewed.keys().isdisjoint(instruction.operands):
+            for value in {viewed[operand] for operand in instruction.operands if operand in viewed}:
+                readers.setdefault(value, []).append(position)
+    #: Sorted by these, what was moved comes right behind what it was moved behind.
+    moved: dict[int, tuple[float, ...]] = {}
+
+    def place(position: int) -> tuple[float, ...]:
+        return moved.get(position) or (position,)
+
+    for number, (position, write) in enumerate(reversed(writes)):
+        first = min([place(reader) for reader in readers.get(write.result, ())], default=(math.inf,))
+        others = readers[viewed[write.operands[0]]]
         # what has moved was behind this write before, and has moved away from it
-        start = bisect.bisect_right(others, order[write], key=order.__getitem__)
-        stop = bisect.bisect_right(others, first[0], key=order.__getitem__)
+        between = others[bisect.bisect_right(others, position) : bisect.bisect_right(others, first[0])]
         behind = [
-            places[reader]
-            for reader in others[start:stop]
-            if places[reader] < first and reader.op.kind is not Kind.VIEW
+            place(reader)
+            for reader in between
+            if place(reader) < first and body[reader].op.kind is not Kind.VIEW
         ]
         if behind:
-            moved = True
-            places[write] = (*max(behind), -number)
+            moved[position] = (*max(behind), -number)
     if not moved:
         return function
-    body = sorted(function.body, key=places.__getitem__)
-    return Function(function.name, function.params, tuple(body), function.results)
+    order = sorted(range(len(body)), key=place)
+    return Function(function.name, function.params, tuple([body[i] for i in order]), function.results)
