@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from operator import is_
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from .registry import OPS, Attrs, Kind, Op, OpNamespace, check_attrs
 from .types import Shape, TensorType, broadcast_shapes, tensor_type
 
 _SCALARS = (bool, int, float, complex)
+_NO_ATTRS: Final[Attrs] = {}
 #: A global, as looking up the member of an enumeration costs more than the comparison.
 _ELEMENTWISE = Kind.ELEMENTWISE
 
@@ -44,7 +45,7 @@ _MOST_KNOWN = 1 << 12
 
 
 @record(eq=False)
-class _Plan:
+class Plan:
     """What an elementwise op does to operands of some types: its result's type, and casts and broadcasts."""
 
     #: What the key is made of, which is kept alive.
@@ -58,7 +59,7 @@ class _Plan:
 
 #: By the identities of the op, of the default dtype, and of the operands' types: those of Values that are
 #: Python numbers inverted, and the Python types of numbers.
-_PLANS: dict[tuple[int, ...], _Plan] = {}
+PLANS: Final[dict[tuple[int, ...], Plan]] = {}
 
 
 def _inferred(op: Op, types: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
@@ -113,9 +114,13 @@ class Builder(OpNamespace):
                 for operand in operands
             ],
         )
-        plan = _PLANS.get(key)
+        plan = PLANS.get(key)
         if plan is None or attrs:
             return self._planned(op, operands, attrs, key)
+        return self.write_planned(plan, op, operands)
+
+    def write_planned(self, plan: Plan, op: Op, operands: tuple[Any, ...]) -> Value:
+        """Append the elementwise `op`, without attributes, to `operands` of the types of its `plan`."""
         if plan.loop:
             operands = tuple(
                 [
@@ -124,7 +129,7 @@ class Builder(OpNamespace):
                 ]
             )
         result = Value(plan.result)
-        self.write(Instruction(op, operands, attrs, (result,), self.location))
+        self.write(Instruction(op, operands, _NO_ATTRS, (result,), self.location))
         return result
 
     def _planned(self, op: Op, operands: tuple[Any, ...], attrs: Attrs, key: tuple[int, ...]) -> Value:
@@ -133,13 +138,13 @@ class Builder(OpNamespace):
         (result,) = self.append(op, matched, attrs)
         by_value = op.name in COMPARISONS and int in map(self.operand_kind, operands)
         if not attrs and not by_value:
-            if len(_PLANS) >= _MOST_KNOWN:
-                _PLANS.clear()
+            if len(PLANS) >= _MOST_KNOWN:
+                PLANS.clear()
             types = tuple([each.type if type(each) is Value else type(each) for each in operands])
             kept = [value is operand for value, operand in zip(matched, operands, strict=True)]
             loop = [None if same else value.type.dtype for same, value in zip(kept, matched, strict=True)]
-            plan = _Plan(op, types, () if all(kept) else tuple(loop), result.type.shape, result.type)
-            _PLANS[key] = plan
+            plan = Plan(op, types, () if all(kept) else tuple(loop), result.type.shape, result.type)
+            PLANS[key] = plan
         return result
 
     def append(

@@ -370,9 +370,9 @@ def check_attrs(op: Op, attrs: Attrs) -> None:
                 raise AttributeValueError(f"{op.name}: unknown attribute {name!r}; expected {expected}")
         missing = next(name for name in op.attrs if name not in attrs)
         raise AttributeValueError(f"{op.name}: attribute {missing!r} is missing")
-    for name, accepted in op.attrs.items():
-        value = attrs[name]
-        if not isinstance(value, accepted) or (type(value) is bool and bool not in accepted):
+    for name, value in attrs.items():
+        accepted = op.attrs[name]
+        if type(value) not in accepted and (type(value) is bool or not isinstance(value, accepted)):
             class_names = " or ".join(class_.__name__ for class_ in accepted)
             raise AttributeValueError(f"{op.name}: attribute {name!r} must be {class_names}, got {value!r}")
 

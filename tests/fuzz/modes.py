@@ -20,7 +20,7 @@ from tracejit.ir.text.printer import print_function
 from tracejit.ir.types import TensorType
 from tracejit.ir.verifier import verify
 from tracejit.runtime import tiers
-from tracejit.tracing.tracer import trace_flat
+from tracejit.tracing.traces import trace_flat
 
 from ..support import interpret, interpret_stage
 from .comparing import Mismatch, Skipped, compare

@@ -38,7 +38,7 @@ _SCALARS = NUMBERS
 _ELEMENTWISE, _VIEW, _LINALG = Kind.ELEMENTWISE, Kind.VIEW, Kind.LINALG
 
 
-_SLICE, _RESHAPE = OPS["slice"], OPS["reshape"]
+_SLICE, _RESHAPE, _STOP_GRADIENT = OPS["slice"], OPS["reshape"], OPS["stop_gradient"]
 
 
 def operand(value: Any) -> Any:
@@ -149,6 +149,8 @@ def _explained(op: Op, arrays: Sequence[Any], error: Exception) -> Exception:
 
 def traced_element(tracer: Tracer, x: Tensor, slice_attrs: Attrs) -> Tensor:
     """The only element of a slice of `x`, as a tensor of rank 0 that does not follow writes to `x`."""
+    if not (x._requires_grad or STATE.blocked):
+        return wrap(tracer.element(x, slice_attrs))
     part = _traced(tracer, _SLICE, (x,), slice_attrs, follows=False)
     element: Tensor = _traced(tracer, _RESHAPE, (part,), {"shape": ()}, follows=False)
     return element
@@ -166,7 +168,7 @@ def _traced(tracer: Tracer, op: Op, operands: Sequence[Any], attrs: Attrs, *, fo
     if isinstance(value, tuple):
         raise TracejitError(f"{op.name}: ops with several results are made by their own functions")
     if STATE.blocked and value.dtype.kind in "fc":
-        value = tracer.run(OPS["stop_gradient"], (wrap(value),), {})
+        value = tracer.run(_STOP_GRADIENT, (wrap(value),), {})
     result = wrap(value)
     for tensor in operands:
         if type(tensor) is Tensor and tensor._requires_grad:
@@ -184,6 +186,24 @@ def _traced(tracer: Tracer, op: Op, operands: Sequence[Any], attrs: Attrs, *, fo
 
 
 _NO_ATTRS: dict[str, Any] = {}
+
+
+def _traced_elementwise(tracer: Tracer, op: Op, operands: tuple[Any, ...]) -> Any:
+    """`_traced` for an elementwise op without attributes, to be called by the function of that op."""
+    for operand in operands:
+        if type(operand) is not Tensor and type(operand) is not int:
+            operands = tuple([tracer.symbolic(each) for each in operands])
+            break
+    value = tracer.elementwise(op, operands)
+    if STATE.blocked and value.dtype.kind in "fc":
+        value = tracer.run(_STOP_GRADIENT, (wrap(value),), _NO_ATTRS)
+    result = wrap(value)
+    for operand in operands:
+        if type(operand) is Tensor and operand._requires_grad:
+            if STATE.recording and value.dtype.kind in "fc":
+                record(op, operands, _NO_ATTRS, result)
+            break
+    return result
 
 
 def _with_options(
@@ -208,10 +228,10 @@ def elementwise(op: Op) -> Callable[..., Tensor]:
     NumPy's ufuncs. Its attribute ``lean`` takes the operands alone, which for operators and methods saves a
     few nanoseconds."""
     scope: dict[str, Any] = {
-        "NEW": _new, "NO_ATTRS": _NO_ATTRS, "STATE": STATE, "Tensor": Tensor, "__name__": __name__,
+        "NEW": _new, "STATE": STATE, "Tensor": Tensor, "__name__": __name__,
         "array_of": as_array if len(op.params) == 1 else operand, "asarray": np.asarray, "explain": explain,
-        "explained": _explained, "ndarray": _ndarray, "op": op, "remember": recorder(op), "traced": _traced,
-        "with_options": _with_options,
+        "explained": _explained, "ndarray": _ndarray, "op": op, "remember": recorder(op),
+        "traced": _traced_elementwise, "with_options": _with_options,
     }  # fmt: skip
     exec(_elementwise_code(op.params), scope)
     call: Callable[..., Tensor] = scope["call"]
@@ -239,7 +259,7 @@ def plain({operands}/):
     try:
         tracer = STATE.tracer
         if tracer is not None:
-            return traced(tracer, op, ({operands}), NO_ATTRS)
+            return traced(tracer, op, ({operands}))
         {convert}
         try:
             out = kernel({arrays})

@@ -23,7 +23,7 @@ from ..jitted.captures import bind
 from ..jitted.function import JitFunction
 from ..jitted.signatures import argument_path
 from ..pytree import TreeDef, flatten, tree_map
-from ..tracing.tracer import Traced
+from ..tracing.traces import Traced
 from ..transforms.grad import checked_argnums, grad, value_and_grad, with_arguments
 from ..transforms.jacobians import jacfwd, jacrev
 from ..transforms.vjp_jvp import jvp

@@ -12,7 +12,7 @@ from ..generator import Draws
 from ..ir.builder import Builder, inline
 from ..ir.errors import TraceError
 from ..ir.graph import Value
-from ..tracing.tracer import trace_flat
+from ..tracing.traces import trace_flat
 
 
 def append_function(

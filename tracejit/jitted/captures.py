@@ -18,7 +18,7 @@ from ..frontend.usage import Number, Numbers, Uses
 from ..ir.errors import FrozenResultWarning
 from ..ir.records import record
 from ..location import user_stacklevel
-from ..tracing.tracer import Traced
+from ..tracing.traces import Traced
 
 
 @record(eq=False)

@@ -28,7 +28,7 @@ from ..ir.types import TensorType
 from ..loops.conversion import loops_traced, to_rewrite
 from ..pytree import TreeDef, flatten
 from ..state import STATE
-from ..tracing.tracer import Traced, trace_flat
+from ..tracing.traces import Traced, trace_flat
 from .argument_writes import ArgumentRecorder, ArgumentWrites
 from .branches import Branches
 from .calls import CompiledFunction, requiring_grad

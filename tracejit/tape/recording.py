@@ -67,6 +67,17 @@ def record(op: Op | Composite, operands: Sequence[Any], attrs: Attrs, result: Te
     memories: list[Any] = []
     constants: dict[int, weakref.ref[Any]] | None = None
     for position, operand in enumerate(operands):
+        if tracer is not None and type(operand) is Tensor and type(data := operand._data) is Value:
+            saved.append(data if inputs[position] else None)  # a symbol: nothing can be written to it
+            type_ = data.type
+            types.append((type_.shape, type_.dtype))
+            if tracked[position]:
+                parents.append(operand._node or operand)
+            else:
+                parents.append(None)
+                constants = constants or {}
+                constants[position] = weakref.ref(operand)
+            continue
         if type(operand) in _SCALARS:
             parents.append(None)
             types.append(_SCALAR)
@@ -92,8 +103,6 @@ def record(op: Op | Composite, operands: Sequence[Any], attrs: Attrs, result: Te
             saved.append(np.array(operand) if tracer is None else operand)
         elif tracer is None:
             saved.append(_saved(operand, memories))
-        elif isinstance(data, Value):
-            saved.append(data)  # a symbol: nothing can be written to it
         else:
             saved.append(operand)  # a capture of the trace: its holder says where it is read
     node = _NEW(OpNode)

@@ -8,7 +8,7 @@ jitted function are symbols too, of weak type: they adopt the dtype of what they
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -18,7 +18,7 @@ from ..eager.views import ViewStep, share
 from ..frontend.guards import same_content
 from ..frontend.rewritten import original, original_site
 from ..generator import Draws, Generator
-from ..ir.builder import Builder, operand_of
+from ..ir.builder import PLANS, Builder, operand_of
 from ..ir.dtypes import (
     BOOL,
     BY_NAME,
@@ -34,11 +34,10 @@ from ..ir.dtypes import (
     default_dtype,
 )
 from ..ir.errors import DTypeError, TraceError
-from ..ir.graph import Function, Instruction, Value
-from ..ir.records import field, record
+from ..ir.graph import Instruction, Value
 from ..ir.registry import OPS, Attrs, Op
 from ..ir.types import Shape, TensorType, tensor_type
-from ..jitted.branches import Branches, Decision
+from ..jitted.branches import Branches
 from ..location import is_user_file, user_location
 from ..runtime.bypass import bypass_while_tracing
 from ..state import STATE
@@ -55,6 +54,9 @@ _WEAK_OPERATORS = frozenset(("add", "sub", "mul", "div", "floor_divide", "remain
 _WEAK_TYPES: Final[dict[str, type[int] | type[float] | type[complex]]] = {
     "i": int, "u": int, "f": float, "c": complex,
 }  # fmt: skip
+
+_SLICE, _RESHAPE = OPS["slice"], OPS["reshape"]
+_SCALAR: Final[Attrs] = {"shape": ()}
 
 
 class Tracer(Builder):
@@ -273,6 +275,48 @@ class Tracer(Builder):
         self.integers.define(result, op, numbers)
         return result
 
+    def element(self, x: Tensor, slice_attrs: Attrs) -> Value:
+        """Record the only element of a slice of `x` that lies inside, as a value of rank 0, on behalf of a
+        function for users."""
+        if not self.pinned_location:
+            self.location = user_location(skipped=2)
+        value = self.lift(x)
+        dtype = value.type.dtype
+        part = self._valid(_SLICE, (value,), slice_attrs, dtype, slice_attrs["size"])
+        return self._valid(_RESHAPE, (part,), _SCALAR, dtype, ())
+
+    def elementwise(self, op: Op, operands: tuple[Any, ...]) -> Value:
+        """Record the elementwise `op`, without attributes, as `run` does: mostly in one step. To be called by
+        the function of that op, on the user's behalf, and that by one of this package."""
+        owned, weak = self._owned, self._weak
+        values: list[Any] = []
+        key = [id(op), id(default_dtype())]
+        all_weak = True
+        for operand in operands:
+            kind = type(operand)
+            if kind is Tensor and type(value := operand._data) is Value and value in owned:
+                values.append(value)
+                if value in weak:
+                    key.append(~id(value.type))
+                else:
+                    all_weak = False
+                    key.append(id(value.type))
+            elif kind is float or kind is int:
+                values.append(operand)
+                key.append(id(kind))
+            else:
+                return self.run(op, operands, {})  # type: ignore[no-any-return]
+        plan = PLANS.get(tuple(key))
+        if plan is None:
+            return self.run(op, operands, {})  # type: ignore[no-any-return]
+        if not self.pinned_location:
+            self.location = user_location(skipped=3)
+        result = self.write_planned(plan, op, tuple(values))
+        if all_weak and op.name in _WEAK_OPERATORS:
+            weak.add(result)
+            self.integers.define(result, op, values)
+        return result
+
     def _number(self, value: Any) -> Any:
         """`value`, which is a Python number; a bool as the integer that it is to Python's arithmetic."""
         if isinstance(value, Value) and value.dtype is BOOL:
@@ -326,58 +370,6 @@ def scalar_type(value: Number) -> TensorType:
     if isinstance(value, complex):
         return tensor_type(COMPLEX128, ())
     return tensor_type(as_dtype(np.int64 if isinstance(value, int) else np.float64), ())
-
-
-@record(eq=False, frozen=False)
-class Traced:
-    """A Function; what it captures, in the order of its last parameters; the ranges of its integer
-    parameters that meet narrower dtypes; what else the traced function handed back; and the decisions that
-    it took by values, which are the Function's last results."""
-
-    function: Function
-    captured: list[Any]
-    ranges: dict[int, tuple[int, int]]
-    rest: Any
-    decisions: list[Decision]
-    #: Tensors from outside whose elements Python code looked at.
-    inspected: list[Tensor] = field(default_factory=list)
-    #: The elements of captured arrays when they were captured, by identity.
-    contents: dict[int, Array] = field(default_factory=dict)
-    #: What became of each loop in the functions that ran.
-    loops: tuple[Any, ...] = ()
-
-
-def trace_flat(
-    fn: Callable[..., Any],
-    types: Sequence[tuple[TensorType, bool, str]],
-    branches: Branches | None = None,
-    numbers: Numbers | None = None,
-) -> Traced:
-    """Run `fn` on symbols of `types` (type, weak, name), collecting captures and, by `branches`, decisions.
-
-    `fn` returns ``(leaves, rest)``: the results as a flat list of Tensors, arrays and numbers, and
-    anything else to hand back. The Function's parameters are the arguments and then the captures.
-    """
-    outer = STATE.tracer
-    tracer = Tracer(outer, branches, numbers)
-    try:
-        with tracing(tracer):
-            arguments = [tracer.argument(type, name, weak=weak) for type, weak, name in types]
-            leaves, rest = fn(*arguments)
-            results = [as_value(tracer, leaf) for leaf in leaves]
-    except BaseException:  # a signal's handler may have raised on the way into `__exit__`
-        STATE.tracer = outer
-        bypass_while_tracing(outer is not None)
-        raise
-    holders = [holder for holder, _ in tracer.captures.values()]
-    tracer.params += [value for _, value in tracer.captures.values()]
-    ranges = {i: tracer.narrowed[param] for i, param in enumerate(tracer.params) if param in tracer.narrowed}
-    ranges = {i: limits for i, limits in ranges.items() if limits != (-(2**63), 2**63 - 1)}
-    decisions = [] if branches is None else branches.made
-    results += [decision.value for decision in decisions]
-    function = tracer.finish(getattr(fn, "__name__", "f"), results)
-    inspected = list(tracer.inspected.values())
-    return Traced(function, holders, ranges, rest, decisions, inspected, tracer.contents)
 
 
 def as_value(tracer: Tracer, leaf: Any) -> Value:

@@ -189,4 +189,5 @@ def _all_read(function: Function) -> bool:
     """Whether some result of each instruction is an operand or is returned, so that none is dead: a last dead
     one would have no reader."""
     read = set(function.results).union(*[instruction.operands for instruction in function.body])
-    return not any([read.isdisjoint(instruction.results) for instruction in function.body])
+    results = [instruction.results for instruction in function.body]
+    return not any(map(read.isdisjoint, results))

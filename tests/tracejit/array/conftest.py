@@ -17,7 +17,7 @@ from tracejit.ir.interpreter import interpret
 from tracejit.ir.types import TensorType
 from tracejit.ir.verifier import verify
 from tracejit.tape.backward import run_backward
-from tracejit.tracing.tracer import trace_flat
+from tracejit.tracing.traces import trace_flat
 
 
 def leaves_of(result: Any) -> list[Any]:

@@ -55,7 +55,7 @@ def test_linspace_of_traced_bounds(agrees, check_gradients):
 
 
 def test_traces_hold_no_captures(traced):
-    from tracejit.tracing.tracer import trace_flat
+    from tracejit.tracing.traces import trace_flat
 
     holders = trace_flat(
         lambda: ([tj.zeros(1000), tj.eye(30), tj.arange(1000), tj.linspace(0, 1, 900), tj.tri(30)], None), []
@@ -101,7 +101,7 @@ def test_arrays_of_tensors(agrees, check_gradients):
 
 
 def test_constants_under_a_trace(traced):
-    from tracejit.tracing.tracer import trace_flat
+    from tracejit.tracing.traces import trace_flat
 
     small, large = np.arange(64.0), np.arange(65.0)
     traced = trace_flat(lambda: ([tj.tensor(small.tolist()), tj.tensor(large), tj.tensor(2.0)], None), [])

