@@ -28,11 +28,13 @@ def rewrite(function: Function, rules: Mapping[str, Sequence[Rule]]) -> Function
     builder.params = list(function.params)
     body = builder.body
     table = Substitution()
+    replaced = table.table.keys()
     defs = dict(function.defs)
     changed = False
     for position, original in enumerate(function.body):
         instruction = original
-        if changed and (instruction := table.apply(original)) is not original:
+        if changed and not replaced.isdisjoint(original.operands):
+            instruction = table.apply(original)
             for result in instruction.results:
                 defs[result] = instruction
         applicable = rules_of.get(instruction.op)

@@ -177,11 +177,14 @@ class Contents(Attributes):
         return self._elements(owner, list(owner.value.items()))
 
     def _elements(self, owner: Place, pairs: list[tuple[Any, Any]]) -> Any:
-        places = [self.place(owner.item(key, element)) for key, element in pairs]
-        if len(places) <= MOST_ALTERNATIVES:
-            return choice_of(places)
-        for place in places:
-            self.escape(place)
+        if len(pairs) <= MOST_ALTERNATIVES:
+            return choice_of([self.place(owner.item(key, element)) for key, element in pairs])
+        for key, element in pairs:
+            place = owner.item(key, element)
+            if is_constant(element):
+                self.uses.inspect(place)
+            else:
+                self.escape(self.place(place))
         return UNKNOWN
 
     def unpack(self, value: Any, count: int) -> list[Any]:

@@ -49,9 +49,9 @@ class Place:
 
     __slots__ = ("identity", "settled", "source", "value")
 
-    def __init__(self, source: Source, value: Any, *, settled: bool = False) -> None:
+    def __init__(self, source: Source, value: Any, *, settled: bool = False, identity: Any = None) -> None:
         self.source, self.value, self.settled = source, value, settled
-        self.identity = source.identity
+        self.identity = source.identity if identity is None else identity
 
     def attribute(self, name: str, value: Any) -> Place:
         """The place of an attribute with `value`."""
@@ -59,7 +59,9 @@ class Place:
 
     def item(self, key: Any, value: Any) -> Place:
         """The place of an item with `value`."""
-        return Place(self.source.item(key), value)
+        kind, holder, name, steps = self.identity
+        identity = kind, holder, name, (*steps, ("item", type(key), key))
+        return Place(self.source.item(key), value, identity=identity)
 
     def __hash__(self) -> int:
         return hash(self.identity)

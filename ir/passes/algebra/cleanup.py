@@ -112,10 +112,10 @@ def cse(function: Function) -> Function:
     seen: dict[Any, Instruction] = {}
     merged: dict[Instruction, list[Instruction]] = {}
     body: list[Instruction] = []
-    replaced = table.table
+    replaced = table.table.keys()
     attr_keys: dict[int, Any] = {}
     for original in with_vectors(function.body):
-        instruction = table.apply(original) if replaced else original
+        instruction = original if replaced.isdisjoint(original.operands) else table.apply(original)
         if instruction.regions or instruction.op.effect:
             body.append(instruction)
             continue
