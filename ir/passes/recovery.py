@@ -16,7 +16,7 @@ from .fusion.outlining import outline
 
 def fuse_nothing(function: Function) -> Function:
     """In place of the pass ``fuse``: each op is a group of its own."""
-    reads = Reads(function.body)
+    reads = Reads(function)
     units = [Unit.of(instruction, 0) for instruction in function.body if not reads.is_inline(instruction)]
     return outline(function, reads, units)
 

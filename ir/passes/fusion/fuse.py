@@ -48,7 +48,7 @@ def fuse(function: Function, note: Note | None = None) -> Function:
 class _Fusion:
     def __init__(self, function: Function, note: Note | None) -> None:
         self.function, self.note = function, note
-        self.reads = Reads(function.body)
+        self.reads = Reads(function)
         self.units = Units()
         self.legality = Legality(self.reads, self.units)
         self.last_effect: Instruction | None = None

@@ -104,9 +104,11 @@ def whole(rank: int) -> Coordinates:
 
 def domain_of(units: list[Unit]) -> tuple[Shape, tuple[int, ...] | None]:
     """The domain that `units` share, and the reduced axes of those that reduce."""
-    domain = units[0].domain
-    assert domain is not None
-    return domain, next((unit.axes for unit in units if unit.axes is not None), None)
+    first = units[0]
+    assert first.domain is not None
+    if first.axes is not None or len(units) == 1:
+        return first.domain, first.axes
+    return first.domain, next((unit.axes for unit in units if unit.axes is not None), None)
 
 
 def kept(domain: Shape, axes: tuple[int, ...]) -> Coordinates:

@@ -3,12 +3,17 @@ maximum, the two gradients that sum a cotangent."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from ...graph import Value
 from ...machine import machine
 from .groups import Unit, reads_own_element, whole
 from .inlining import Reads
+
+#: No element has more bytes.
+WIDEST: Final = 16
 
 
 def large_bytes() -> int:
@@ -34,10 +39,12 @@ def siblings(units: Sequence[Unit], reads: Reads) -> Iterator[tuple[Unit, Unit]]
 def _large_reads(unit: Unit, reads: Reads) -> list[Value]:
     """The large values, computed elsewhere, of which `unit` reads each element where its own are."""
     assert unit.domain is not None
+    least = large_bytes()
+    if math.prod(unit.domain) * WIDEST < least:
+        return []
     everything = whole(len(unit.domain))
     large_sources: dict[Value, None] = {}
     computed = {member.results[0] for member in unit.members}
-    least = large_bytes()
     for member in unit.members:
         for operand in member.operands if unit.own_of(member) == everything else ():
             source, access = reads.source(operand)

@@ -7,11 +7,11 @@ inside, and zero elsewhere.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final, TypeAlias
 
 from ...access import compose, counter_strides, identity, resolve, view_access
-from ...graph import Instruction, Value
+from ...graph import Function, Instruction, Value
 from ...registry import Access, Kind
 
 #: How zero is written, and not minus zero.
@@ -32,24 +32,27 @@ Source: TypeAlias = tuple[Value, Access | None]
 
 
 class Reads:
-    """What is read for each value of a body of instructions, looked up once, and what is inline there."""
+    """What is read for each value of a function's body, looked up once, and what is inline there."""
 
-    def __init__(self, body: Sequence[Instruction]) -> None:
-        self.defs: dict[Value, Instruction] = {
-            result: instruction for instruction in body for result in instruction.results
-        }
+    def __init__(self, function: Function) -> None:
+        self.defs = function.defs
         #: The inline instructions by their results.
         self.inline: dict[Value, Instruction] = {}
         #: The results of affine views, with the index map to the operand.
         self._views: dict[Value, Source] = {}
         self._sources: dict[Value, Source] = {}
-        for instruction in body:
+        if _INLINE.isdisjoint([op.kind for op in function.ops]):
+            return
+        for instruction in function.body:
             kind = instruction.op.kind
+            if kind not in _INLINE:
+                continue
+            result = instruction.results[0]
             if kind is Kind.VIEW and (access := view_access(instruction)) is not None:
-                self._views[instruction.result] = instruction.operands[0], access
-                self.inline[instruction.result] = instruction
-            elif kind in _INLINE and is_inline(instruction, self.defs):
-                self.inline[instruction.result] = instruction
+                self._views[result] = instruction.operands[0], access
+                self.inline[result] = instruction
+            elif is_inline(instruction, self.defs):
+                self.inline[result] = instruction
 
     def source(self, value: Value) -> Source:
         """What is read for `value`."""
@@ -82,7 +85,7 @@ class Reads:
 
 def is_inline(instruction: Instruction | None, defs: Definitions) -> bool:
     """Whether an instruction is repeated in its readers rather than computed once."""
-    if instruction is None:
+    if instruction is None or instruction.op.kind not in _INLINE:
         return False
     if instruction.op.name in ("full", "iota") or view_access(instruction) is not None:
         return True

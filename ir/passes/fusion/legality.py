@@ -99,7 +99,7 @@ class Legality:
             return why_alone(unit.members[-1]) or OTHER_SHAPE
         if len(unit.members) >= MAX_MEMBERS:
             return FULL
-        if any(other.depends_on(unit) for other in others):
+        if others and any(other.depends_on(unit) for other in others):
             return CYCLE  # a path would leave the group and come back
         return self.place(instruction, [unit])
 

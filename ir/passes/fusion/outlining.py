@@ -20,18 +20,17 @@ from ...ops.fusion import EACH, FUSION, READ
 from ...registry import OPS, Access, Kind
 from ...types import contiguous_strides
 from .groups import Unit
-from .inlining import Reads, is_inline
+from .inlining import Reads
 
 
-def reads_strided(reader: Instruction, operand: Value, defs: dict[Value, Instruction]) -> bool:
+def reads_strided(reader: Instruction, operand: Value, reads: Reads) -> bool:
     """Whether `reader` takes `operand` as a strided view of memory; see `ViewReads`."""
     views = reader.op.kind.traits.reads_views
     in_loop = reader.op.kind in (Kind.SCAN, Kind.WHILE)
     if views is None and not (in_loop and operand not in reader.operands[: reader.attrs["carries"]]):
         return False
-    source, access = resolve(operand, defs)
-    definition = defs.get(source)
-    if definition is not None and is_inline(definition, defs):
+    source, access = reads.source(operand)
+    if access is None or source in reads.inline:
         return False
     if views is ViewReads.ANY:
         return True
@@ -75,6 +74,8 @@ def outline(function: Function, reads: Reads, units: Sequence[Unit]) -> Function
 
 def effects_before(function: Function) -> dict[Instruction, tuple[Value, ...]]:
     """For each instruction with an effect but the first, the results of the one before it."""
+    if not any(op.effect or op.regions is not None for op in function.ops):
+        return {}
     effects = [instruction for instruction in function.body if has_effect(instruction)]
     return {later: earlier.results for earlier, later in itertools.pairwise(effects)}
 
@@ -124,7 +125,8 @@ class _Outliner:
             if len(members) > 1:
                 members = sorted(members, key=self.order.__getitem__)
             if unit.domain is not None:
-                outputs = [member.result for member in members if member.result in self.read_outside]
+                results = [member.results[0] for member in members]
+                outputs = [result for result in results if result in self.read_outside]
                 self._emit(self._fusion(members, outputs, unit))
                 continue
             for member in members:
@@ -143,7 +145,7 @@ class _Outliner:
             return reader
         table = Substitution()
         for operand in reader.operands:
-            if operand not in self.present and reads_strided(reader, operand, self.reads.defs):
+            if operand not in self.present and reads_strided(reader, operand, self.reads):
                 table[operand] = self._view(operand)
             else:
                 self._write_out(operand)
@@ -151,13 +153,15 @@ class _Outliner:
 
     def _view(self, value: Value) -> Value:
         """`value` through views of its own."""
-        for instruction in self._inline_closure([value]):
-            if instruction.result not in self.views:
-                copy = Value(instruction.result.type)
-                operands = tuple(self.views.get(operand, operand) for operand in instruction.operands)
-                self._emit(instruction.replace(operands=operands, results=(copy,)))
-                self.views[instruction.result] = copy
-        return self.views[value]
+        copy = self.views.get(value)
+        if copy is None:
+            view, copy = self.reads.inline[value], Value(value.type)
+            operands = [
+                self._view(operand) if operand in self.reads.inline else operand for operand in view.operands
+            ]
+            self._emit(view.replace(operands=tuple(operands), results=(copy,)))
+            self.views[value] = copy
+        return copy
 
     def _write_out(self, value: Value) -> None:
         """Emit the fusion that writes an inline value to memory, or a reshape of what lies there alike."""
@@ -211,7 +215,9 @@ class _Outliner:
     def _fusion(self, members: list[Instruction], outputs: list[Value], unit: Unit) -> Instruction:
         """A fusion instruction whose results are `outputs` and whose region computes them, over the domain of
         `unit`. What is computed there and read there alone moves into the region as it is."""
-        inline = self._inline_closure([*itertools.chain(*[member.operands for member in members]), *outputs])
+        through = self.reads.inline
+        read = [operand for member in members for operand in member.operands if operand in through]
+        inline = self._inline_closure([*read, *outputs]) if read or not members else []
         body = sorted([*inline, *members], key=self.order.__getitem__) if inline else members
         renamed = {*outputs, *[instruction.results[0] for instruction in inline]}
         inputs: list[Value] = []

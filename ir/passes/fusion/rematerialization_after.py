@@ -88,7 +88,7 @@ class _Repeating:
                     unit.own[self.changed[member]] = unit.own[member]
             now = [self.changed.get(member, member) for member in unit.members]
             unit.members = [instruction for instruction in now if instruction not in unread]
-        return function, Reads(function.body), [unit for unit in self.units if unit.members]
+        return function, Reads(function), [unit for unit in self.units if unit.members]
 
     def _unread(self, body: Sequence[Instruction]) -> set[Instruction]:
         """The originals that nobody reads any more."""

@@ -39,7 +39,7 @@ def function(parameters: str, *body: str) -> Function:
 def grown(program: Function, groups: list[list[int]]) -> tuple[Legality, Units]:
     """Units of the instructions with those numbers; members of one group are placed as `legality` says."""
     units = Units()
-    legality = Legality(Reads(program.body), units)
+    legality = Legality(Reads(program), units)
     for numbers in groups:
         unit = None
         for number in numbers:
