@@ -24,7 +24,7 @@ def fuse_nothing(function: Function) -> Function:
 def without(function: Function, failing: Instruction) -> Function | None:
     """`function` with something simpler in place of the instruction `failing`, which may be in a region; None
     where it is not there or nothing is simpler."""
-    defs = {result: instruction for instruction in function.body for result in instruction.results}
+    defs = function.defs
     body: list[Instruction] = []
     changed = False
     for instruction in function.body:

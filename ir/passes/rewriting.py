@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from ..builder import Builder
 from ..graph import Function, Instruction, Substitution, Value
 
-Definitions: TypeAlias = dict[Value, Instruction]
+Definitions: TypeAlias = Mapping[Value, Instruction]
 Rule: TypeAlias = Callable[[Builder, Instruction, Definitions], Value | None]
 
 
@@ -55,7 +55,7 @@ def rewrite(function: Function, rules: Mapping[str, Sequence[Rule]]) -> Function
 def _offer(
     builder: Builder,
     instruction: Instruction,
-    defs: Definitions,
+    defs: dict[Value, Instruction],
     applicable: Sequence[Rule],
     rules: Mapping[str, Sequence[Rule]],
 ) -> Value | None:

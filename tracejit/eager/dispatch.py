@@ -158,12 +158,10 @@ def traced_element(tracer: Tracer, x: Tensor, slice_attrs: Attrs) -> Tensor:
 
 def _traced(tracer: Tracer, op: Op, operands: Sequence[Any], attrs: Attrs, *, follows: bool = True) -> Any:
     """`op` in the graph; where it is a view, the result follows writes to the operand if it `follows`."""
-    operands = tuple(
-        [
-            value if type(value) is Tensor or type(value) is int else tracer.symbolic(value)
-            for value in operands
-        ]
-    )
+    for operand in operands:
+        if type(operand) is not Tensor and type(operand) is not int:
+            operands = tuple([tracer.symbolic(each) for each in operands])
+            break
     value = tracer.run(op, operands, attrs)
     if isinstance(value, tuple):
         raise TracejitError(f"{op.name}: ops with several results are made by their own functions")

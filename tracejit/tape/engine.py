@@ -106,9 +106,9 @@ class Engine:
         """The saved operand at `position` as a Tensor in its place in the graph; numbers as they are."""
         if not isinstance(saved, (np.ndarray, Value)):
             return saved
-        parent = node.parents[position]
         if not self.connects:
             return wrap(saved)
+        parent = node.parents[position]
         if parent is None or not is_live(parent):
             return wrap(saved)
         if isinstance(parent, Tensor):

@@ -245,7 +245,8 @@ class OpNode(Node):
             self.check_saved()
         inputs, out = self.values() if type(self.saved) is not tuple else (self.saved, self.output)
         if engine.tensors:
-            inputs = [engine.operand(self, i, input_) for i, input_ in enumerate(inputs)]
+            operand = engine.operand
+            inputs = [None if x is None else operand(self, i, x) for i, x in enumerate(inputs)]
             out = None if out is None else engine.output(self, 0, out)
         pull = self.plan.pull
         if is_needed is not None:

@@ -155,7 +155,7 @@ def _attr_key(value: Any, attr_keys: dict[int, Any]) -> Any:
     # long
     if type(value) is float and value and value == value:
         return float, value
-    key = attr_keys[id(value)] = value if isinstance(value, np.dtype) else repr(value)
+    key = attr_keys[id(value)] = repr(value)
     return key
 
 

@@ -26,10 +26,10 @@ def fuse_gemv_pairs(function: Function) -> Function:
     sides are multiplied and summed instead; no dead code where it changed anything."""
     if not any(op.name == "matmul" for op in function.ops):
         return function
-    defs = {result: instruction for instruction in function.body for result in instruction.results}
+    defs = function.defs
     sides: dict[Value, set[bool]] = {}
     for instruction in function.body:
-        table_and_side = _table_of(instruction, defs)
+        table_and_side = _table_of(instruction, defs) if instruction.op.name == "matmul" else None
         if table_and_side is not None:
             sides.setdefault(table_and_side[0], set()).add(table_and_side[1])
     tables = {table for table, both in sides.items() if len(both) == 2}

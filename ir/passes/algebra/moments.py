@@ -28,7 +28,7 @@ class Moment:
 def second_moments(region: Function) -> dict[Value, Moment]:
     """By their results, the sums in `region` of (x - mean)^2, where the mean is the sum of x over the same
     axes by the number of elements."""
-    defs = {result: instruction for instruction in region.body for result in instruction.results}
+    defs = region.defs
     moments: dict[Value, Moment] = {}
     for instruction in region.body:
         if instruction.op.name == "sum" and instruction.result.dtype.kind == "f":

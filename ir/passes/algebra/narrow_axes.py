@@ -46,7 +46,7 @@ def split_narrow_axes(function: Function) -> Function:
 class _Columns:
     def __init__(self, function: Function) -> None:
         self.function = function
-        self.defs = {result: instruction for instruction in function.body for result in instruction.results}
+        self.defs = function.defs
         self.b = Builder()
         self.known: dict[Value, tuple[Value, ...]] = {}
         #: Columns of zeros beside a column, and columns to which one was added: they have no minus zero.
@@ -80,21 +80,23 @@ class _Columns:
     def _choose(self) -> None:
         """Reductions that fold columns; what follows from them for each row; and what reads either by column,
         with what that is computed of."""
+        body = self.function.body
+        candidates = [instruction for instruction in body if instruction.op.kind in _WITH_COLUMNS]
         folds = [
             instruction
-            for instruction in self.function.body
+            for instruction in candidates
             if folds_columns(instruction)
             and is_large(instruction)
             and not is_of_flat_memory(instruction, self.defs)
         ]
-        joins = [instruction for instruction in self.function.body if joins_columns(instruction, self.defs)]
+        joins = [instruction for instruction in candidates if joins_columns(instruction, self.defs)]
         #: What is read only one column at a time.
         apart = self._read_apart() if folds or joins else ()
         # from the inside out: distances in two dimensions first, then the least of four distances
         rank = max([instruction.operands[0].type.ndim for instruction in (*folds, *joins)], default=0)
         #: What follows from the columns of each row.
         follows: set[Value] = set()
-        for candidate in self.function.body if rank else ():
+        for candidate in body if rank else ():
             if any(operand in follows for operand in candidate.operands) and candidate.op.kind in _BY_ELEMENT:
                 follows.update(candidate.results)
             if cuts_column(candidate):

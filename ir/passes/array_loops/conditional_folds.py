@@ -26,7 +26,7 @@ def select_terms(step: Function) -> Function:
     if not any(_is_choice(instruction) for instruction in step.body):
         return step
     uses = read_counts(step)
-    defs = {result: instruction for instruction in step.body for result in instruction.results}
+    defs = step.defs
     b = Builder()
     b.params = list(step.params)
     table = Substitution()

@@ -96,6 +96,8 @@ class _Fusion:
     def _join(self, instruction: Instruction, producers: list[Unit]) -> Unit | None:
         """The group of `producers` that `instruction` joins, with others of them where they may be one."""
         legality = self.legality
+        if not producers:
+            return None
         rows = [producer for producer in producers if producer.axes is not None]
         if rows and len(producers) > 1:
             maps = [producer for producer in producers if producer.axes is None and producer.domain]
@@ -106,7 +108,8 @@ class _Fusion:
             others = [producer for producer in producers if producer is not unit]
             placement = legality.join(instruction, unit, others)
             if isinstance(placement, Misfit):
-                self._tell(instruction, unit, placement)
+                if self.note:
+                    self._tell(instruction, unit, placement)
                 continue
             for other in others if len(groups) > 1 else ():
                 # what stays outside must not depend on what comes in: the group would read what it feeds
@@ -166,7 +169,7 @@ class _Fusion:
 
     def _tell(self, instruction: Instruction, unit: Unit, misfit: Misfit) -> None:
         """Note why `instruction` is not in `unit`, with the first member that it reads there."""
-        for operand in instruction.operands if self.note else ():
+        for operand in instruction.operands:
             source, _ = self.reads.source(operand)
             if self.note and self.units.get(source) is unit:
                 return self.note(instruction, self.reads.defs[source], misfit.text)

@@ -45,7 +45,8 @@ def rematerialize(function: Function) -> Function:
     over one set of axes, where computing them again is cheap; the same results."""
     if not any(op.kind is Kind.REDUCTION for op in function.ops):
         return function
-    large = [instruction for instruction in function.body if _is_large(instruction)]
+    reductions = [instruction for instruction in function.body if instruction.op.kind is Kind.REDUCTION]
+    large = [instruction for instruction in reductions if _is_large(instruction)]
     if len({instruction.attrs["axes"] for instruction in large}) < 2:
         return function
     function = _in_steps(function, large)
@@ -90,7 +91,7 @@ def _in_steps(function: Function, large: list[Instruction]) -> Function:
 class _Recompute:
     def __init__(self, function: Function) -> None:
         self.function = function
-        self.defs = {result: instruction for instruction in function.body for result in instruction.results}
+        self.defs = function.defs
 
     def run(self) -> Function:
         #: Large reductions by the shape they read, and by their axes in the order of the program.

@@ -49,7 +49,7 @@ def tile_transforms(function: Function) -> Function:
 class _Tiling:
     def __init__(self, function: Function) -> None:
         self.function = function
-        self.defs = {result: instruction for instruction in function.body for result in instruction.results}
+        self.defs = function.defs
         self.position = {instruction: number for number, instruction in enumerate(function.body)}
         self.units = Units()
         #: By the numbers of units that are groups of transforms: the shape of their batch of lines.
@@ -141,7 +141,7 @@ class _Tiling:
             return False
         (region,) = fusion.regions
         operands = dict(zip(region.params, fusion.operands, strict=True))
-        defs = {result: instruction for instruction in region.body for result in instruction.results}
+        defs = region.defs
         for source, access in _reads(region, defs):
             operand = operands.get(source)
             inside = operand is not None and any(self.units.get(operand) is unit for unit in units)
@@ -229,9 +229,7 @@ def _is_columns(member: Instruction, region: Function) -> bool:
     else."""
     if member.op.kind is not Kind.CONCAT:
         return True
-    defs: dict[Value, Instruction] = {
-        result: instruction for instruction in region.body for result in instruction.results
-    }
+    defs = region.defs
     return member.attrs["axis"] == member.result.type.ndim - 1 and all(
         part.shape[-1] == 1 and (is_computed(part, defs) or _is_constant(part, defs))
         for part in member.operands

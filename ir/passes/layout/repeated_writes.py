@@ -25,7 +25,7 @@ class RepeatedWrites:
     def __init__(self, function: Function, repeated: dict[Value, Factors]) -> None:
         self.function, self.repeated = function, repeated
         self.uses = read_counts(function)
-        self.defs = {result: instruction for instruction in function.body for result in instruction.results}
+        self.defs = function.defs
         self.b = Builder()
         self.table = Substitution()
 

@@ -29,7 +29,7 @@ from ..algebra.cleanup import dce
 from ..algebra.simplify import simplify
 from ..fusion.inlining import parts_of
 from ..fusion.reasons import why_alone
-from ..rewriting import Definitions, constant_of
+from ..rewriting import constant_of
 from .factors import Factors, common, grouped, groups_of, kept_of, refined, wide
 from .repeated_writes import MOST_PLACES, RepeatedWrites
 
@@ -59,7 +59,7 @@ class _Repeats:
         self.function = function
         self.b = Builder()
         self.table = Substitution()
-        self.defs: Definitions = {}
+        self.defs: dict[Value, Instruction] = {}
         self.uses = read_counts(function)
         self.factors: dict[Value, Factors] = {}
         self.converted: dict[tuple[Value, Shape], Factors | None] = {}

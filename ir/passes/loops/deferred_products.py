@@ -32,7 +32,7 @@ def defer_products(function: Function) -> Function:
         return function
     b = Builder()
     b.params = list(function.params)
-    defs = {result: instruction for instruction in function.body for result in instruction.results}
+    defs = function.defs
     changed = False
     for instruction in function.body:
         loop = (
@@ -66,7 +66,7 @@ class _Loop:
         self.instruction = instruction
         (self.body,) = instruction.regions
         self.carries: int = instruction.attrs["carries"]
-        self.defs = {result: instruction for instruction in self.body.body for result in instruction.results}
+        self.defs = self.body.defs
         self.uses = read_counts(self.body)
         first = len(self.body.params) - instruction.attrs["slices"]
         #: What is stacked anyway.

@@ -131,7 +131,7 @@ def written_arrays(instruction: Instruction) -> dict[int, int] | None:
 
 def _origin(region: Function, value: Value) -> int | None:
     """The position of the parameter of which `value` is a version, if it is one."""
-    defs = {result: instruction for instruction in region.body for result in instruction.results}
+    defs = region.defs
     while (definition := defs.get(value)) is not None:
         if definition.op.kind.traits.updates_operand:
             value = definition.operands[0]

@@ -337,8 +337,12 @@ def _own(
     place = places[model]
     distance = middle - (place - start) // period
     result = block.body[place].results.index(model)
-    shifts = _shifts(block, values, period)
     expected = place - middle * period
+    if distance == 0:  # mostly; the column that computes them was looked at before
+        producers = block.body[expected : place + (len(values) - middle) * period : period]
+        if [producer.results[result] for producer in producers] == list(values):
+            return Inside((place - start) % period, result)
+    shifts = _shifts(block, values, period)
     wrong = []
     for step, (shift, value) in enumerate(zip(shifts, values, strict=True)):
         if step < distance:

@@ -27,7 +27,7 @@ def rotate_products(function: Function) -> Function:
     if not any(op.kind is Kind.SCAN for op in function.ops):
         return function
     function = map_regions(function, rotate_products)
-    defs = {result: instruction for instruction in function.body for result in instruction.results}
+    defs = function.defs
     b = Builder()
     b.params = list(function.params)
     table = Substitution()

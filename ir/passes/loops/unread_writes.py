@@ -33,7 +33,7 @@ def drop_unread_writes(function: Function) -> Function:
     for instruction in function.body:
         for operand in instruction.operands:
             readers.setdefault(operand, []).append(instruction)
-    defs = {result: instruction for instruction in function.body for result in instruction.results}
+    defs = function.defs
     body, changed = [], False
     for instruction in function.body:
         if instruction.op.kind is Kind.SCAN:
