@@ -110,7 +110,7 @@ def record(op: Op | Composite, operands: Sequence[Any], attrs: Attrs, result: Te
     node.hooks, node.location, node.constants, node.output = None, None, constants, None
     if plan.output:
         node.output = result._data if tracer is not None else _saved(result, memories)
-    node.memories = memories
+    node.memories = memories or ()
     node.saved = tuple(saved)
     if tracer is not None:
         node.location = tracer.location

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.ir.interpreter import interpret
+from tracejit.ir.passes.algebra.multiply_adds import multiply_adds
 
 
 def _of_a_product(a: Any, b: Any) -> Any:
@@ -45,3 +47,13 @@ def test_every_row_has_its_largest_element(value: Callable[[Any, Any], Any], siz
         return tj.sum(v == tj.max(v, axis=1, keepdims=True), axis=1), tj.sum(x * y), v
 
     assert (counts(x, y)[0].numpy() >= 1).all()
+
+
+def test_what_several_products_are_taken_from_is_negated_once() -> None:
+    function = tj.trace(lambda x, y: (x * 2.5 - y, x * 3.5 - y), tj.ones(3), tj.ones(3))
+    joined = multiply_adds(function)
+    assert [each.op.name for each in joined.body if each.op.name in ("neg", "fma")] == ["neg", "fma", "fma"]
+    assert not any(each.op.name == "mul" for each in joined.body)
+    x, y = np.array([0.1, 0.2, 0.3]), np.array([0.25, 4.0, -1.0])
+    for before, after in zip(interpret(function, [x, y]), interpret(joined, [x, y]), strict=True):
+        np.testing.assert_allclose(before, after, rtol=1e-15)

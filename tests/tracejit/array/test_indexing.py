@@ -10,6 +10,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.array.creation import tensor
+from tracejit.array.indexing.keys import known_plan, plan_key
 from tracejit.ir.errors import (
     ConcretizationError,
     DTypeError,
@@ -322,3 +323,30 @@ def test_augmented_assignment_of_elements(agrees):
         return x
 
     agrees(accumulate, accumulate, X)
+
+
+@pytest.mark.parametrize("key", [0, 4, -1, -5, (2, 0), (-3, 1), (4, -2)])
+def test_the_plan_of_an_element_is_that_of_any_key(key: object) -> None:
+    shape = (5,) if isinstance(key, int) else (5, 2)
+    planned, expected = known_plan(shape, key), plan_key("getitem", shape, key)
+    for field in (
+        "start",
+        "size",
+        "step",
+        "whole",
+        "middle",
+        "positions",
+        "indices",
+        "place",
+        "masks",
+        "scalar",
+    ):
+        assert getattr(planned, field) == getattr(expected, field), field
+    assert known_plan((1,), 0).whole
+    assert known_plan((5,), True).scalar is plan_key("getitem", (5,), True).scalar
+
+
+def test_elements_outside_are_refused_in_a_trace() -> None:
+    for index in (5, -6):
+        with pytest.raises(OutOfBoundsError, match="axis 0"):
+            tj.trace(lambda x, i=index: x[i], tj.ones(5))
