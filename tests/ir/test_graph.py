@@ -70,7 +70,7 @@ def test_many_writes_to_one_array_take_time_in_proportion() -> None:
 
 
 #: Calls of Python functions for each traced op. On Python 3.11 there are 10.9 and 39, of which the verifier
-#: makes 28; there were 13.6 and 53 when each pass collected definitions, fusion placed every op by its general
+#: makes 28; there were 13.6 and 53 when each pass collected definitions, fusion placed each op by general
 #: rules and outlining copied all.
 MOST_CALLS_OF_A_TRACE = 14
 MOST_CALLS_OF_PASSES = 46

@@ -64,13 +64,14 @@ def _joined(function: Function, chains: CarryChains | None) -> Function:
             constants.update(instruction.results)
 
     def rule(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
-        if instruction.result.dtype.kind != "f":
+        if instruction.results[0].type.dtype.kind != "f":
             return None
         for position, value in enumerate(instruction.operands):
             product = defs.get(value)
             if product is None or product.op.name not in _PRODUCTS or uses[value] != 1 or value in constants:
                 continue
-            x, y = (product.operands[factor] for factor in _PRODUCTS[product.op.name])
+            first, second = _PRODUCTS[product.op.name]
+            x, y = product.operands[first], product.operands[second]
             other = instruction.operands[1 - position]
             if chains is not None and _waits_alone(instruction, value, other, chains):
                 continue

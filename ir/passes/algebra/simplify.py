@@ -30,9 +30,16 @@ def simplify(function: Function) -> Function:
     return rewrite(function, RULES)
 
 
+#: The ops whose results may be uniform constants.
+_OF_CONSTANTS: Final = frozenset(("full", "broadcast"))
+
+
 def _mul(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
     x, y = instruction.operands
     for value, other in ((x, y), (y, x)):
+        definition = defs.get(other)
+        if definition is None or definition.op.name not in _OF_CONSTANTS:
+            continue
         constant = constant_of(other, defs)
         if constant == 1 and not isinstance(constant, bool):
             return value  # x * 1 = x
@@ -44,9 +51,13 @@ def _mul(b: Builder, instruction: Instruction, defs: Definitions) -> Value | Non
 def _add(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
     x, y = instruction.operands
     for value, other in ((x, y), (y, x)):
-        negated = defined_by(other, "neg", defs)
-        if negated:
-            return b.sub(value, negated.operands[0])  # type: ignore[no-any-return]  # x + (-y) = x - y
+        definition = defs.get(other)
+        if definition is None:
+            continue
+        if definition.op.name == "neg":
+            return b.sub(value, definition.operands[0])  # type: ignore[no-any-return]  # x + (-y) = x - y
+        if definition.op.name not in _OF_CONSTANTS:
+            continue
         constant = constant_of(other, defs)
         # x + (-0.0) = x; integers have one zero
         if (

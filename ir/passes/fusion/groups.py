@@ -134,15 +134,16 @@ class Units:
 
     def __init__(self) -> None:
         self.all: list[Unit] = []
-        self._units: dict[Value, Unit] = {}
+        #: The unit that computes each value, or one that was merged into it: `get` gives that which is left.
+        self.by_value: dict[Value, Unit] = {}
         #: The units that some unit depends on, as bits.
         self._needed = 0
 
     def get(self, value: Value) -> Unit | None:
         """The unit that computes `value`; None where nothing does, or it is repeated in its readers."""
-        unit = self._units.get(value)
+        unit = self.by_value.get(value)
         if unit is not None and unit.merged is not None:
-            unit = self._units[value] = unit.survivor()
+            unit = self.by_value[value] = unit.survivor()
         return unit
 
     def __getitem__(self, value: Value) -> Unit:
@@ -159,7 +160,7 @@ class Units:
         else:
             unit.members.append(instruction)
         for result in instruction.results:
-            self._units[result] = unit
+            self.by_value[result] = unit
         before = unit.dependencies
         for producer in producers:
             survivor = producer if producer.merged is None else producer.survivor()
@@ -172,7 +173,7 @@ class Units:
     def add_to(self, unit: Unit, instruction: Instruction) -> None:
         """Make `instruction`, which reads no other unit, a member of `unit` with one result."""
         unit.members.append(instruction)
-        self._units[instruction.results[0]] = unit
+        self.by_value[instruction.results[0]] = unit
 
     def merge(self, unit: Unit, other: Unit) -> None:
         """Move `other`'s members into `unit`. *Requires*: `Legality.merge` does not refuse.

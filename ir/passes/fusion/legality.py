@@ -70,16 +70,18 @@ class Legality:
         `join` says mostly, in a tenth of the time; None where it takes more to tell."""
         if instruction.op.kind is not _ELEMENTWISE or instruction.op.effect:
             return None
-        inline, unit_of, unit = self.reads.inline, self.units.get, None
+        inline, by_value, unit = self.reads.inline, self.units.by_value, None
         for operand in instruction.operands:
             source = operand
             if operand in inline:
                 source, access = self.reads.source(operand)
-                if unit_of(source) is not None and access is not identity(len(source.type.shape)):
+                if source in by_value and access is not identity(len(source.type.shape)):
                     return None
-            producer = unit_of(source)
+            producer = by_value.get(source)
             if producer is None:
                 continue
+            if producer.merged is not None:
+                producer = self.units[source]
             if (unit is not None and producer is not unit) or source in producer.coordinates:
                 return None
             unit = producer

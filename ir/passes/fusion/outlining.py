@@ -251,7 +251,7 @@ class _Outliner:
 
     def _levels(self, body: list[Instruction], inline: list[Instruction], unit: Unit) -> tuple[str, ...]:
         """The levels of a group's instructions, of which those in `inline` are read through."""
-        if not inline and not unit.own and unit.axes is None:
-            return (EACH,) * len(body)
         read = set(inline)
+        if not unit.own and unit.axes is None:
+            return tuple([READ if instruction in read else EACH for instruction in body])
         return tuple([READ if instruction in read else unit.level(instruction) for instruction in body])
