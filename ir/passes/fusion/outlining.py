@@ -1,8 +1,8 @@
 """Outlining: turns groups of instructions into ``fusion`` instructions with regions.
 
-Inline instructions (affine views, uniform constants, iotas) are copied into every region that reads
-through them. Where something other than a fusion needs an inline value in memory, a fusion of its own
-writes it out, just before its first reader.
+What a group computes and reads alone moves into its region as it is. Inline instructions (affine views,
+uniform constants, iotas) are copied into every region that reads through them. Where something other than a
+fusion needs an inline value in memory, a fusion of its own writes it out, just before its first reader.
 """
 
 from __future__ import annotations
