@@ -153,14 +153,15 @@ class _Outliner:
 
     def _view(self, value: Value) -> Value:
         """`value` through views of its own."""
-        copy = self.views.get(value)
-        if copy is None:
-            view, copy = self.reads.inline[value], Value(value.type)
-            operands = [
-                self._view(operand) if operand in self.reads.inline else operand for operand in view.operands
-            ]
-            self._emit(view.replace(operands=tuple(operands), results=(copy,)))
-            self.views[value] = copy
+        chain: list[Instruction] = []
+        while value not in self.views and (view := self.reads.inline.get(value)) is not None:
+            chain.append(view)
+            (value,) = view.operands
+        copy = self.views.get(value, value)
+        for view in reversed(chain):
+            operands, copy = (copy,), Value(view.results[0].type)
+            self._emit(view.replace(operands=operands, results=(copy,)))
+            self.views[view.results[0]] = copy
         return copy
 
     def _write_out(self, value: Value) -> None:

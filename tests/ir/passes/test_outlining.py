@@ -14,6 +14,7 @@ from tracejit.ir.interpreter import interpret
 from tracejit.ir.passes import OPTIMIZE, run_passes
 from tracejit.ir.passes.fusion.fuse import fuse
 from tracejit.ir.passes.fusion.legality import Legality
+from tracejit.ir.text.parser import parse_function
 from tracejit.ir.verifier import verify
 
 
@@ -92,3 +93,14 @@ def test_what_stays_in_a_group_is_not_copied() -> None:
     assert second is function.body[1]
     assert first is not function.body[0]  # it reads the parameter of the region
     assert last.result is not fusion.result
+
+
+def test_a_long_chain_of_views_is_followed() -> None:
+    """A kernel that reads a view of a view, thousands deep."""
+    lines = ["  %v0: f64[4,4] = transpose(%x) {perm=[1, 0]}"]
+    lines += [f"  %v{i + 1}: f64[4,4] = transpose(%v{i}) {{perm=[1, 0]}}" for i in range(2000)]
+    body = "\n".join([*lines, "  %m: f64[4,4] = matmul(%v2000, %x)"])
+    function = parse_function(f"func @f(%x: f64[4,4]) -> f64[4,4] {{\n{body}\n  return %m\n}}")
+    x = np.arange(16.0).reshape(4, 4)
+    (result,) = interpret(fuse(function), [x])
+    np.testing.assert_array_equal(result, x.T @ x)
