@@ -54,15 +54,17 @@ class _Fusion:
         self.last_effect: Instruction | None = None
 
     def run(self) -> Function:
-        inline, extended, add = self.reads.inline, self.legality.extended, self.units.add_to
+        inline, extended = self.reads.inline, self.legality.extended
         for instruction in self.function.body:
             if instruction.results and instruction.results[0] in inline:
                 continue
-            unit = extended(instruction)
-            if unit is not None:
-                add(unit, instruction)
-            else:
+            extension = extended(instruction)
+            if extension is None or (self.note and extension[1]):  # why it does not join those is told
                 self._place(instruction)
+            elif extension[1]:
+                self.units.add(instruction, *extension)
+            else:
+                self.units.add_to(extension[0], instruction)
         joined = 1
         while joined:  # what was joined may read what others read, too
             joined = sum(self._join_sibling(*pair) for pair in siblings(self.units.all, self.reads))
