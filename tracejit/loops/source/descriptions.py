@@ -6,7 +6,7 @@ import ast
 
 from ...ir.records import record
 from .expressions import RUNTIME, call
-from .syntax import COMPREHENSIONS, Comprehension
+from .syntax import COMPREHENSIONS, Comprehension, placed
 
 
 @record(eq=False)
@@ -60,4 +60,4 @@ def mark(node: Comprehension, file: str, statements: list[Statement]) -> None:
 def described(statement: Statement, statements: list[Statement], at: ast.AST) -> ast.expr:
     """What refers to a description in the code."""
     statements.append(statement)
-    return ast.copy_location(ast.Constant(f"{RUNTIME}{len(statements) - 1}"), at)
+    return placed(ast.Constant(f"{RUNTIME}{len(statements) - 1}"), at)

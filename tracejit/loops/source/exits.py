@@ -9,7 +9,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from .syntax import SCOPES, children, walk
+from .syntax import SCOPES, children, placed, walk
 
 NEVER, MAYBE, ALWAYS = "never", "maybe", "always"
 #: What the names of flags, and of values to return, begin with.
@@ -43,7 +43,7 @@ def lower_block(
         if isinstance(statement, ast.If):
             body, leaves = lower_block(statement.body, exits, lower_loop)
             orelse, leaves_else = lower_block(statement.orelse, exits, lower_loop)
-            node = ast.copy_location(ast.If(statement.test, body, orelse), statement)
+            node = placed(ast.If(statement.test, body, orelse), statement)
             result.append(node)
             if leaves == leaves_else == NEVER:
                 continue
@@ -56,7 +56,7 @@ def lower_block(
                 node.body = [*body, *_guarded(behind, leaves, exits, statement)]
             else:
                 result += _guarded(behind, MAYBE, exits, statement)
-            node.body = node.body or [ast.copy_location(ast.Pass(), statement)]
+            node.body = node.body or [placed(ast.Pass(), statement)]
             return result, ALWAYS if leaves_rest == ALWAYS else MAYBE
         if isinstance(statement, (ast.For, ast.While)):
             result += lower_loop(statement, exits)
@@ -64,11 +64,11 @@ def lower_block(
                 continue
             assert exits.returned is not None
             exits.leaves = exits.skips = True
-            flag = ast.copy_location(ast.Name(exits.returned[0], ast.Load()), statement)
+            flag = placed(ast.Name(exits.returned[0], ast.Load()), statement)
             behind, leaves_rest = lower_block(rest, exits, lower_loop)
             taken = [] if exits.is_function else _set_flags(statement, exits.left, exits.skipped)
-            taken = taken or [ast.copy_location(ast.Pass(), statement)]
-            result.append(ast.copy_location(ast.If(flag, taken, behind), statement))
+            taken = taken or [placed(ast.Pass(), statement)]
+            result.append(placed(ast.If(flag, taken, behind), statement))
             return result, ALWAYS if leaves_rest == ALWAYS else MAYBE
         result.append(statement)
     return result, NEVER
@@ -89,9 +89,9 @@ def _guarded(statements: list[ast.stmt], leaves: str, exits: Exits, at: ast.stmt
     exits.skips = True
     test = ast.UnaryOp(ast.Not(), ast.Name(exits.skipped, ast.Load()))
     node = ast.If(test, statements, [])
-    ast.copy_location(node, at)
-    ast.copy_location(test, at)
-    ast.copy_location(test.operand, at)
+    placed(node, at)
+    placed(test, at)
+    placed(test.operand, at)
     return [node]
 
 
@@ -110,9 +110,9 @@ def _jump(statement: ast.stmt, exits: Exits) -> list[ast.stmt]:
     while outer is not None:
         outer.returns, outer = True, outer.outer
     flag, name = exits.returned
-    value = statement.value or ast.copy_location(ast.Constant(None), statement)
-    target = ast.copy_location(ast.Name(name, ast.Store()), statement)
-    assign = ast.copy_location(ast.Assign([target], value), statement)
+    value = statement.value or placed(ast.Constant(None), statement)
+    target = placed(ast.Name(name, ast.Store()), statement)
+    assign = placed(ast.Assign([target], value), statement)
     flags = [flag] if exits.is_function else [flag, exits.left, exits.skipped]
     return [assign, *_set_flags(statement, *flags)]
 
@@ -126,5 +126,5 @@ def set_flag(flag: str, at: ast.AST, *, value: bool) -> ast.stmt:
     statement = ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(value))
     for node in walk(statement):
         if isinstance(node, (ast.expr, ast.stmt)):
-            ast.copy_location(node, at)
+            placed(node, at)
     return statement

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from typing import Any, Final, TypeGuard
 
-from .syntax import Transformer, walk
+from .syntax import Transformer, placed, walk
 
 #: Stand for the object that rewritten code calls, and for descriptions of loops, until the code is compiled.
 RUNTIME: Final = "\0loops"
@@ -20,15 +21,15 @@ _EAGER: Final = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
 
 def call(name: str, *arguments: ast.expr, at: ast.AST) -> ast.Call:
     """``<runtime>.name(*arguments)``"""
-    runtime = ast.copy_location(ast.Constant(RUNTIME), at)
-    function = ast.copy_location(ast.Attribute(runtime, name, ast.Load()), at)
-    return ast.copy_location(ast.Call(function, list(arguments), []), at)
+    runtime = placed(ast.Constant(RUNTIME), at)
+    function = placed(ast.Attribute(runtime, name, ast.Load()), at)
+    return placed(ast.Call(function, list(arguments), []), at)
 
 
 def thunk(value: ast.expr) -> ast.Lambda:
     """``lambda: value``"""
     empty = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-    return ast.copy_location(ast.Lambda(empty, value), value)
+    return placed(ast.Lambda(empty, value), value)
 
 
 def operator_name(node: ast.operator) -> str:
@@ -74,7 +75,7 @@ def _key(node: ast.expr) -> ast.expr:
     if not isinstance(node, ast.Slice):
         return node
     bounds = [part or ast.Constant(None) for part in (node.lower, node.upper, node.step)]
-    return call("slice_of", *[ast.copy_location(bound, node) for bound in bounds], at=node)
+    return call("slice_of", *[placed(bound, node) for bound in bounds], at=node)
 
 
 class InLoops(Transformer):
@@ -96,8 +97,8 @@ class InLoops(Transformer):
         contains = any(isinstance(op, (ast.In, ast.NotIn)) for op in node.ops)
         if (len(node.ops) == 1 and not contains) or not _is_deferrable(*node.comparators):
             return node
-        names = [ast.copy_location(ast.Constant(type(op).__name__), node) for op in node.ops]
-        listed = ast.copy_location(ast.Tuple(list(names), ast.Load()), node)
+        names = [placed(ast.Constant(type(op).__name__), node) for op in node.ops]
+        listed = placed(ast.Tuple(list(names), ast.Load()), node)
         return call("compare", listed, node.left, *map(thunk, node.comparators), at=node)
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
@@ -135,7 +136,7 @@ class InLoops(Transformer):
             value: ast.expr = self._part(node.value, to_write=False)  # type: ignore[arg-type]
         else:
             value = self.visit(node.value)
-        writes = ast.copy_location(ast.Constant(to_write), node)
+        writes = placed(ast.Constant(to_write), node)
         return call("part", value, self.visit(node.slice), writes, at=node)
 
     def visit_List(self, node: ast.List) -> Any:
@@ -220,29 +221,24 @@ class Everywhere(Transformer):
         target = node.target
         if not (self._items and isinstance(target, ast.Subscript) and _is_deferrable(node.value)):
             return node
-        name = ast.copy_location(ast.Constant(operator_name(node.op)), node)
+        name = placed(ast.Constant(operator_name(node.op)), node)
         parts = target.value, _key(target.slice), thunk(node.value)
-        return ast.copy_location(ast.Expr(call("augmented_item", name, *parts, at=node)), node)
+        return placed(ast.Expr(call("augmented_item", name, *parts, at=node)), node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         return node  # which has a rewriter of its own
 
 
-class Calls(Transformer):
-    """Rewrites the calls that nothing else did, and decorators: ``math.sqrt`` and its like are followed where
+def follow_calls(statements: Iterable[ast.stmt]) -> None:
+    """Rewrite the calls that nothing else did, and decorators: ``math.sqrt`` and its like are followed where
     Python's own would ask for a value."""
-
-    def visit_Call(self, node: ast.Call) -> Any:
-        looked_up = _is_ours(node.func) or _is_looked_up(node.func)
-        self.generic_visit(node)
-        if not looked_up:
-            node.func = call("callee", node.func, at=node.func)
-        return node
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
-        self.generic_visit(node)
-        node.decorator_list = [call("callee", part, at=part) for part in node.decorator_list]
-        return node
+    for statement in statements:
+        for node in walk(statement):
+            if isinstance(node, ast.Call):
+                if not (_is_ours(node.func) or _is_looked_up(node.func)):
+                    node.func = call("callee", node.func, at=node.func)
+            elif isinstance(node, ast.FunctionDef):
+                node.decorator_list = [call("callee", part, at=part) for part in node.decorator_list]
 
 
 class Iterations(Transformer):

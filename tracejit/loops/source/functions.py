@@ -10,7 +10,7 @@ import re
 import weakref
 from collections.abc import Mapping
 from importlib import import_module
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final, Literal, TypeAlias
 
 from ...frontend.bytecode import decode
@@ -19,8 +19,8 @@ from ...frontend.rewritten import forgotten_with, original, stands_for
 from ...ir.process.locks import ForkLock
 from ..unrolled import Comprehensions
 from .descriptions import Statement, mark_comprehensions
-from .expressions import RUNTIME, Calls
-from .syntax import locate_missing, refusal
+from .expressions import RUNTIME, follow_calls
+from .syntax import locate_missing, placed, refusal
 
 #: How far a function is rewritten: its comprehensions alone, its loops and calls, or all of it, as a part of
 #: a loop's step.
@@ -142,7 +142,7 @@ def _rewrite(function: FunctionType, code: CodeType, extent: Extent) -> CodeType
     else:
         rewriter = import_module(".rewriting", __package__).FunctionRewriter
         rewriter(code.co_filename, statements).rewrite(definition, inside=inside)
-        definition.body = [Calls().visit(statement) for statement in definition.body]
+        follow_calls(definition.body)
         locate_missing(module)
     try:
         compiled = _compiled(module, function, code)
@@ -214,12 +214,12 @@ def _parsed(function: FunctionType, code: CodeType) -> tuple[ast.Module, ast.Fun
     wrapped = _wrapped(definition, function, code)
     if original(code) is code:
         same = _compiled(wrapped, function, code)
-        if same is None or _outline(same) != _outline(code):
+        if same != code and (same is None or _outline(same) != _outline(code)):
             return f"the source of {name} has changed since it was loaded"
     return wrapped, definition
 
 
-#: How a method is called depends on what else the module has.
+#: How a method is called depends on what else the module has, of which modules are guessed.
 _CALLS: Final = frozenset(("LOAD_METHOD", "LOAD_ATTR", "PUSH_NULL"))
 
 
@@ -238,22 +238,26 @@ def _wrapped(definition: ast.FunctionDef, function: FunctionType, code: CodeType
     outer = function.__qualname__.split(".")[-2:-1]
     # names of a class are no variables of the functions in it; and a class "_" mangles no names
     name = outer[0] if outer and outer[0].isidentifier() else "_"
-    inner = ast.copy_location(ast.ClassDef(name, [], [], [definition], []), definition)
+    inner = placed(ast.ClassDef(name, [], [], [definition], []), definition)
     complete(inner)
     arguments = ast.arguments(
         posonlyargs=[],
-        args=[ast.copy_location(ast.arg(name), definition) for name in code.co_freevars],
+        args=[placed(ast.arg(name), definition) for name in code.co_freevars],
         kwonlyargs=[],
         kw_defaults=[],
         defaults=[],
     )
     body: list[ast.stmt] = [inner]
     if name not in code.co_freevars:  # what the function itself finds under the name of its class
-        body.insert(0, ast.copy_location(ast.Global([name]), definition))
+        body.insert(0, placed(ast.Global([name]), definition))
     factory = ast.FunctionDef("_tj_factory", arguments, body, [])
     complete(factory)
-    ast.copy_location(factory, definition)
-    return ast.Module([factory], [])
+    placed(factory, definition)
+    # how a method is called depends on whether its owner was imported
+    modules = [name for name in code.co_names if isinstance(function.__globals__.get(name), ModuleType)]
+    aliases = [placed(ast.alias(name), definition) for name in modules]
+    imports: list[ast.stmt] = [placed(ast.Import(aliases), definition)] if aliases else []
+    return ast.Module([*imports, factory], [])
 
 
 def _compiled(module: ast.Module, function: FunctionType, code: CodeType) -> CodeType | None:

@@ -19,18 +19,9 @@ from ...frontend.definitions import complete
 from .descriptions import Statement, described, mark
 from .exits import FLAG, RETURNED, Exits, lower_block, set_flag
 from .expressions import Everywhere, InLoops, Iterations, call, operator_name, thunk
-from .syntax import (
-    SCOPES,
-    Liveness,
-    appended,
-    assigned,
-    comprehensions,
-    has_jumps,
-    refusal,
-    walk,
-    written_by_calls,
-    written_in_place,
-)
+from .liveness import Liveness
+from .names import Names, NameTable, written_in_place
+from .syntax import SCOPES, comprehensions, has_jumps, placed, refusal, walk, written_by_calls
 
 
 class FunctionRewriter:
@@ -41,6 +32,7 @@ class FunctionRewriter:
         self._file, self._statements = file, statements
         self._count = 0
         self._liveness: Any = None
+        self._names: Any = None
         self._written: frozenset[str] = frozenset()
         self._outside: set[str] = set()
         self._variables: frozenset[str] = frozenset()
@@ -70,9 +62,10 @@ class FunctionRewriter:
             body = self._without_returns(body)
         else:
             body = self._lowered_outside(body)
-        self._liveness = Liveness(body)
+        self._names = NameTable()
+        self._liveness = Liveness(body, self._names)
         parameters = {node.arg for node in walk(function.args) if isinstance(node, ast.arg)}
-        variables = sorted(assigned(body) - parameters - self._outside)
+        variables = sorted(self._names.of(*body).assigned - parameters - self._outside)
         self._variables = frozenset(variables)
         declared = [_never_assigned(variables, function)] if variables else []
         globals_ = [node for node in body if isinstance(node, (ast.Global, ast.Nonlocal))]
@@ -92,8 +85,8 @@ class FunctionRewriter:
         exits.is_function, exits.skipped = True, flag
         lowered, _ = lower_block(body, exits, self._lower_loop)
         at = body[0]
-        nothing = ast.copy_location(ast.Assign([_name(value, at, ast.Store())], _constant(None, at)), at)
-        end = ast.copy_location(ast.Return(_name(value, at, ast.Load())), body[-1])
+        nothing = placed(ast.Assign([_name(value, at, ast.Store())], _constant(None, at)), at)
+        end = placed(ast.Return(_name(value, at, ast.Load())), body[-1])
         return [set_flag(flag, at, value=False), nothing, *lowered, end]
 
     def _lowered_outside(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
@@ -112,9 +105,9 @@ class FunctionRewriter:
                 lowered = self._lower_loop(statement, exits)
                 if exits.returns:
                     result.append(set_flag(flag, statement, value=False))
-                    end = ast.copy_location(ast.Return(_name(value, statement, ast.Load())), statement)
+                    end = placed(ast.Return(_name(value, statement, ast.Load())), statement)
                     test = _name(flag, statement, ast.Load())
-                    lowered.append(ast.copy_location(ast.If(test, [end], []), statement))
+                    lowered.append(placed(ast.If(test, [end], []), statement))
                 result += lowered
                 continue
             for field in ("body", "orelse", "finalbody"):
@@ -130,7 +123,7 @@ class FunctionRewriter:
         exits = Exits(self._next(), outer.returned, outer)
         body, _ = lower_block(loop.body, exits, self._lower_loop)
         orelse, _ = lower_block(loop.orelse, outer, self._lower_loop)
-        node = ast.copy_location(type(loop)(**dict(ast.iter_fields(loop))), loop)
+        node = placed(type(loop)(**dict(ast.iter_fields(loop))), loop)
         node.body, node.orelse = body, []
         result: list[ast.stmt] = [node]
         if exits.skips:
@@ -139,8 +132,8 @@ class FunctionRewriter:
             result.insert(0, set_flag(exits.left, loop, value=False))
             node.left = exits.left  # type: ignore[union-attr]
         if orelse and exits.leaves:
-            test = ast.copy_location(ast.UnaryOp(ast.Not(), _name(exits.left, loop, ast.Load())), loop)
-            result.append(ast.copy_location(ast.If(test, orelse, []), loop))
+            test = placed(ast.UnaryOp(ast.Not(), _name(exits.left, loop, ast.Load())), loop)
+            result.append(placed(ast.If(test, orelse, []), loop))
         else:
             result += orelse
         return result
@@ -199,13 +192,13 @@ class FunctionRewriter:
                         continue
                     # a variable of the function around it cannot be annotated
                     plain = ast.Assign([statement.target], statement.value)
-                    statement = ast.copy_location(plain, statement)
+                    statement = placed(plain, statement)
                 if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
                     operand = _name(statement.target.id, statement.target, ast.Load())
                     operator = _constant(operator_name(statement.op), statement)
                     operated = InLoops().visit(statement.value)
                     value = call("augmented", operator, operand, operated, at=statement)
-                    result.append(ast.copy_location(ast.Assign([statement.target], value), statement))
+                    result.append(placed(ast.Assign([statement.target], value), statement))
                     continue
                 result.append(InLoops().visit(statement))
         return result
@@ -213,8 +206,10 @@ class FunctionRewriter:
     def _loop(self, loop: ast.For | ast.While, *, inside: bool) -> list[ast.stmt]:
         behind, ahead = self._liveness.behind[loop], self._liveness.ahead[loop]
         flag = getattr(loop, "left", "")
-        bound = [*loop.body, loop.target] if isinstance(loop, ast.For) else loop.body
-        names = assigned(bound)
+        inner: Names = self._names.of(*loop.body)
+        names = inner.assigned
+        if isinstance(loop, ast.For):
+            names = names | self._names.of(loop.target).assigned
         described = self._describe(
             Statement(
                 self._file,
@@ -222,11 +217,11 @@ class FunctionRewriter:
                 tuple(sorted(names)),
                 tuple(sorted(names & (behind | ahead | {flag}))),
                 tuple(sorted(names & behind)),
-                tuple(sorted(written_in_place(loop.body))),
+                tuple(sorted(inner.written)),
                 self._written,
-                tuple(sorted(appended(loop.body) & self._variables)),
+                tuple(sorted((inner.appended - inner.used) & self._variables)),
                 flag,
-                _size(loop),
+                self._names.of(loop).size,
             ),
             loop,
         )
@@ -236,7 +231,7 @@ class FunctionRewriter:
         if isinstance(loop, ast.For):
             item = f"_tj_item_{number}"
             value = _name(item, loop.target, ast.Load())
-            bind = ast.copy_location(ast.Assign([loop.target], value), loop.target)
+            bind = placed(ast.Assign([loop.target], value), loop.target)
             function = _function(name, [item], names, [bind, *body], loop)
             iterated = Iterations().visit(loop.iter)
             iterated = InLoops().visit(iterated) if inside else iterated
@@ -245,11 +240,12 @@ class FunctionRewriter:
             function = _function(name, [], names, body, loop)
             test = thunk(InLoops().visit(loop.test))
             run = call("while_", test, _name(name, loop, ast.Load()), described, at=loop)
-        return [function, ast.copy_location(ast.Expr(run), loop)]
+        return [function, placed(ast.Expr(run), loop)]
 
     def _conditional(self, node: ast.If) -> list[ast.stmt]:
         behind = self._liveness.behind[node]
-        names = assigned([*node.body, *node.orelse])
+        inner: Names = self._names.of(*node.body, *node.orelse)
+        names = inner.assigned
         described = self._describe(
             Statement(
                 self._file,
@@ -257,7 +253,7 @@ class FunctionRewriter:
                 tuple(sorted(names)),
                 (),
                 tuple(sorted(names & behind)),
-                tuple(sorted(written_in_place([*node.body, *node.orelse]))),
+                tuple(sorted(inner.written)),
                 self._written,
             ),
             node,
@@ -273,7 +269,7 @@ class FunctionRewriter:
             functions.append(_function(name, [], names, self._inside(statements), statements[0]))
             arguments.append(_name(name, node, ast.Load()))
         run = call("if_", InLoops().visit(node.test), *arguments, described, at=node.test)
-        return [*functions, ast.copy_location(ast.Expr(run), node)]
+        return [*functions, placed(ast.Expr(run), node)]
 
     def _describe(self, statement: Statement, at: ast.AST) -> ast.expr:
         return described(statement, self._statements, at)
@@ -288,17 +284,12 @@ def _has_loops(statement: ast.stmt) -> bool:
     return any(isinstance(node, (ast.For, ast.While)) for node in walk(statement))
 
 
-def _size(loop: ast.AST) -> int:
-    kinds = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.Subscript, ast.AugAssign, ast.If, ast.IfExp)
-    return sum(isinstance(node, kinds) for node in walk(loop))
-
-
 def _function(
     name: str, parameters: list[str], names: set[str], body: list[ast.stmt], at: ast.AST
 ) -> ast.FunctionDef:
     arguments = ast.arguments(
         posonlyargs=[],
-        args=[ast.copy_location(ast.arg(parameter), at) for parameter in parameters],
+        args=[placed(ast.arg(parameter), at) for parameter in parameters],
         kwonlyargs=[],
         kw_defaults=[],
         defaults=[],
@@ -306,19 +297,19 @@ def _function(
     shared: list[ast.stmt] = [ast.Nonlocal(sorted(names))] if names else []
     function = ast.FunctionDef(name, arguments, [*shared, *(body or [ast.Pass()])], [])
     complete(function)
-    return ast.copy_location(function, at)
+    return placed(function, at)
 
 
 def _never_assigned(names: list[str], at: ast.AST) -> ast.stmt:
     """Makes `names` variables of the function, and does nothing."""
     targets: list[ast.expr] = [_name(name, at, ast.Store()) for name in names]
-    assign = ast.copy_location(ast.Assign(targets, _constant(None, at)), at)
-    return ast.copy_location(ast.If(_constant(False, at), [assign], []), at)
+    assign = placed(ast.Assign(targets, _constant(None, at)), at)
+    return placed(ast.If(_constant(False, at), [assign], []), at)
 
 
 def _name(name: str, at: ast.AST, context: ast.expr_context) -> ast.Name:
-    return ast.copy_location(ast.Name(name, context), at)
+    return placed(ast.Name(name, context), at)
 
 
 def _constant(value: Any, at: ast.AST) -> ast.Constant:
-    return ast.copy_location(ast.Constant(value), at)
+    return placed(ast.Constant(value), at)

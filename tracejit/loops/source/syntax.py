@@ -1,14 +1,15 @@
-"""What the text of statements says: names that they assign and read, which of them are live (read later
-before they are assigned again), and what stands in a loop that cannot be a function of its own."""
+"""Syntax trees: walks over them, changes of them, places in the text, and what stands in a loop that cannot
+be a function of its own."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from ...frontend.library import WRITERS
 
+N = TypeVar("N", bound=ast.AST)
 #: Statements that open a scope of their own.
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 Comprehension: TypeAlias = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
@@ -51,80 +52,56 @@ def children(node: ast.AST) -> list[ast.AST]:
     return nodes
 
 
-class Transformer(ast.NodeTransformer):
-    """Replaces nodes that `walk` sees by others, in half the time."""
+class Transformer:
+    """Replaces nodes that `walk` sees by others, as ``ast.NodeTransformer``, in a third of the time."""
 
-    def generic_visit(self, node: ast.AST) -> ast.AST:
+    _visitors: ClassVar[dict[type, Callable[..., Any]]]
+
+    def __init_subclass__(cls) -> None:
+        names = [name for name in dir(cls) if name.startswith("visit_")]
+        cls._visitors = {getattr(ast, name.removeprefix("visit_")): getattr(cls, name) for name in names}
+
+    def visit(self, node: Any) -> Any:
+        visitor = self._visitors.get(type(node))
+        return self.generic_visit(node) if visitor is None else visitor(self, node)
+
+    def generic_visit(self, node: Any) -> Any:
+        values, visit = vars(node), self.visit
         for field in _FIELDS[type(node)]:
-            inner = getattr(node, field, None)
-            if inner.__class__ is list:
-                inner[:] = [self.visit(each) if isinstance(each, ast.AST) else each for each in inner]
+            inner = values.get(field)
+            if type(inner) is list:
+                inner[:] = [visit(each) if isinstance(each, ast.AST) else each for each in inner]
             elif isinstance(inner, ast.AST):
-                setattr(node, field, self.visit(inner))
+                values[field] = visit(inner)
         return node
 
 
+def placed(node: N, at: ast.AST) -> N:
+    """`node` with the place of `at`: ``ast.copy_location``, in a third of the time."""
+    source, target = vars(at), vars(node)
+    for name in _PLACE:
+        if name in source:
+            target[name] = source[name]
+    return node
+
+
+_PLACE = ("lineno", "col_offset", "end_lineno", "end_col_offset")
+
+
 def locate_missing(tree: ast.AST) -> None:
-    """``ast.fix_missing_locations`` of what `walk` sees: a node without a place has that of the one around
+    """``ast.fix_missing_locations`` of what `walk` sees: a node without a place has that of the node around
     it."""
     pending = [(tree, tree)]
     while pending:
         node, at = pending.pop()
         for child in children(node):
-            if "lineno" not in child._attributes:
+            if "lineno" in vars(child):
+                if _FIELDS[type(child)]:
+                    pending.append((child, child))
+            elif "lineno" in child._attributes:
+                pending.append((placed(child, at), child))
+            else:
                 pending.append((child, at))
-                continue
-            if "lineno" not in vars(child):
-                ast.copy_location(child, at)
-            pending.append((child, child))
-
-
-def assigned(nodes: Iterable[ast.AST]) -> set[str]:
-    """The names that `nodes` bind or delete in the scope that they are in."""
-    names: set[str] = set()
-    for node in nodes:
-        _collect_assigned(node, names)
-    return names
-
-
-def _collect_assigned(node: ast.AST, names: set[str]) -> None:
-    if type(node) not in _BINDING:
-        for child in children(node):
-            _collect_assigned(child, names)
-        return
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        names.add(node.name)
-        return
-    if isinstance(node, ast.Lambda):
-        return
-    if isinstance(node, COMPREHENSIONS):
-        names.update(
-            inner.target.id
-            for inner in walk(node)
-            if isinstance(inner, ast.NamedExpr) and isinstance(inner.target, ast.Name)
-        )
-        return
-    if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-        names.add(node.id)
-    elif isinstance(node, (ast.Import, ast.ImportFrom)):
-        names.update((alias.asname or alias.name).split(".")[0] for alias in node.names)
-    elif (isinstance(node, ast.ExceptHandler) and node.name) or (
-        isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name
-    ):
-        names.add(node.name)
-    elif isinstance(node, ast.MatchMapping) and node.rest:
-        names.add(node.rest)
-    for child in children(node):
-        _collect_assigned(child, names)
-
-
-#: What `_collect_assigned` asks for.
-_BINDING = frozenset(
-    (
-        *SCOPES, *COMPREHENSIONS, ast.Name, ast.Import, ast.ImportFrom, ast.ExceptHandler,
-        ast.MatchAs, ast.MatchStar, ast.MatchMapping,
-    )
-)  # fmt: skip
 
 
 def comprehensions(nodes: Iterable[ast.AST]) -> Iterator[Comprehension]:
@@ -135,32 +112,6 @@ def comprehensions(nodes: Iterable[ast.AST]) -> Iterator[Comprehension]:
         if isinstance(node, COMPREHENSIONS):
             yield node
         yield from comprehensions(children(node))
-
-
-def loaded(nodes: Iterable[ast.AST]) -> set[str]:
-    """The names that `nodes` read, inner scopes included."""
-    return {
-        inner.id
-        for node in nodes
-        for inner in walk(node)
-        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load)
-    }
-
-
-def written_in_place(nodes: Iterable[ast.AST]) -> set[str]:
-    """The names whose objects `nodes` write by subscript or augmented assignment, inner scopes included."""
-    names: set[str] = set()
-    for node in nodes:
-        for inner in walk(node):
-            if isinstance(inner, ast.AugAssign) and isinstance(inner.target, ast.Name):
-                names.add(inner.target.id)
-            elif isinstance(inner, ast.Subscript) and not isinstance(inner.ctx, ast.Load):
-                base = inner.value
-                while isinstance(base, ast.Subscript):
-                    base = base.value
-                if isinstance(base, ast.Name):
-                    names.add(base.id)
-    return names
 
 
 def written_by_calls(nodes: Iterable[ast.AST]) -> set[str]:
@@ -178,109 +129,6 @@ def written_by_calls(nodes: Iterable[ast.AST]) -> set[str]:
     return names
 
 
-def appended(nodes: Sequence[ast.AST]) -> set[str]:
-    """The names that `nodes` only use to call their method ``append``."""
-    methods = [
-        inner.value.func.value
-        for node in nodes
-        for inner in walk(node)
-        if isinstance(inner, ast.Expr)
-        and isinstance(inner.value, ast.Call)
-        and isinstance(inner.value.func, ast.Attribute)
-        and inner.value.func.attr == "append"
-        and isinstance(inner.value.func.value, ast.Name)
-        and len(inner.value.args) == 1
-        and not inner.value.keywords
-    ]
-    used = {
-        inner.id
-        for node in nodes
-        for inner in walk(node)
-        if isinstance(inner, ast.Name) and not any(inner is name for name in methods)
-    }
-    return {name.id for name in methods} - used
-
-
-class Liveness:
-    """The live names of one function, whose body is `statements`.
-
-    Of each loop and conditional, `behind` has the names that are live after it, and of each loop `ahead`
-    those that are live where a step begins.
-    """
-
-    def __init__(self, statements: Sequence[ast.stmt], live: Iterable[str] = ()) -> None:
-        self.behind: dict[ast.AST, set[str]] = {}
-        self.ahead: dict[ast.AST, set[str]] = {}
-        inner = [node for statement in statements for node in walk(statement) if isinstance(node, SCOPES)]
-        #: What `loaded` says of a node: steps of loops are looked at twice and more.
-        self._loaded: dict[ast.AST, set[str]] = {}
-        #: Read by inner functions, which may run at any time.
-        self._always = loaded(inner)
-        self._all = loaded(statements)
-        self._block(statements, set(live))
-
-    def _read(self, *nodes: ast.AST) -> set[str]:
-        """The names that `nodes` read."""
-        names: set[str] = set()
-        for node in nodes:
-            if node not in self._loaded:
-                self._loaded[node] = loaded([node])
-            names |= self._loaded[node]
-        return names
-
-    def _block(self, statements: Sequence[ast.stmt], live: set[str]) -> set[str]:
-        for statement in reversed(statements):
-            live = self._statement(statement, live)
-        return live
-
-    def _statement(self, node: ast.stmt, live: set[str]) -> set[str]:
-        live = live | self._always
-        if isinstance(node, ast.If):
-            self.behind[node] = live
-            return self._block(node.body, live) | self._block(node.orelse, live) | self._read(node.test)
-        if isinstance(node, (ast.For, ast.While)):
-            return self._loop(node, live)
-        if isinstance(node, ast.Assign):
-            kept = live - _names_of_targets(node.targets)
-            return kept | self._read(node.value, *node.targets)
-        if isinstance(node, ast.AnnAssign) and node.value is not None:
-            return (live - _names_of_targets([node.target])) | self._read(node.value, node.target)
-        if isinstance(node, ast.AugAssign):
-            name = {node.target.id} if isinstance(node.target, ast.Name) else set()
-            return live | name | self._read(node.target, node.value)
-        if isinstance(node, (ast.Return, ast.Raise)):
-            return self._read(node) | self._always
-        if isinstance(node, ast.With):
-            return self._block(node.body, live) | self._read(node)
-        if isinstance(node, (ast.Try, ast.Match)):
-            return self._opaque(node, live)
-        return live | self._read(node)
-
-    def _loop(self, node: ast.For | ast.While, live: set[str]) -> set[str]:
-        if has_jumps(node.body) or (node.orelse and has_jumps(node.orelse)):
-            return self._opaque(node, live)
-        behind = self._block(node.orelse, live)
-        self.behind[node] = behind | live
-        test = self._read(node.test) if isinstance(node, ast.While) else set()
-        target = _names_of_targets([node.target]) if isinstance(node, ast.For) else set()
-        ahead = behind | test | {getattr(node, "left", "")} - {""}  # what runs the loop reads its flag
-        while True:
-            self.ahead[node] = ahead
-            start = self._block(node.body, set(ahead)) - target
-            if start <= ahead:
-                break
-            ahead = ahead | start
-        return ahead | (self._read(node.iter, node.target) if isinstance(node, ast.For) else test)
-
-    def _opaque(self, node: ast.stmt, live: set[str]) -> set[str]:
-        """Statements with jumps: whatever they read may be live anywhere in them."""
-        live = live | self._read(node)
-        for inner in walk(node):
-            if isinstance(inner, (ast.If, ast.For, ast.While)):
-                self.behind[inner] = self.ahead[inner] = self._all | live
-        return live
-
-
 def has_jumps(statements: Iterable[ast.AST]) -> bool:
     """Whether a ``break``, ``continue`` or ``return`` stands in `statements`, inner scopes aside."""
     for statement in statements:
@@ -294,18 +142,6 @@ def has_jumps(statements: Iterable[ast.AST]) -> bool:
 
 
 _BLOCKS = (ast.stmt, ast.ExceptHandler, ast.match_case)
-
-
-def _names_of_targets(targets: Iterable[ast.expr]) -> set[str]:
-    names: set[str] = set()
-    for target in targets:
-        if isinstance(target, ast.Name):
-            names.add(target.id)
-        elif isinstance(target, (ast.Tuple, ast.List)):
-            names |= _names_of_targets(target.elts)
-        elif isinstance(target, ast.Starred):
-            names |= _names_of_targets([target.value])
-    return names
 
 
 _REFUSED: dict[type[ast.AST], str] = {
@@ -331,6 +167,8 @@ _FRAMES = ("super", "locals", "vars", "eval", "exec", "dir")
 def refusal(loop: ast.For | ast.While | ast.FunctionDef, outside: set[str]) -> str:
     """Why `loop`, or a function that is called in one, stays as it is written; empty where nothing speaks
     against it. `outside` are the names that the function declares global or nonlocal."""
+    if not any(_may_refuse(node, outside) for node in walk(loop)):  # which does not keep their order
+        return ""
     for node in (loop, *_same_scope(loop)):
         if type(node) not in _ASKED:
             continue
@@ -350,6 +188,22 @@ def refusal(loop: ast.For | ast.While | ast.FunctionDef, outside: set[str]) -> s
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             return f"it contains an import (line {node.lineno})"
     return ""
+
+
+def _may_refuse(node: Any, outside: set[str]) -> bool:
+    """Whether `node` may be what `refusal` looks for."""
+    kind = type(node)
+    if kind not in _ASKED:
+        return False
+    if kind is ast.Name:
+        return bool(outside) and node.id in outside
+    if kind is ast.Call:
+        return isinstance(node.func, ast.Name) and node.func.id in _FRAMES
+    if kind is ast.For:
+        return bool(node.orelse) or not _is_plain_target(node.target)
+    if kind is ast.While:
+        return bool(node.orelse) or any(isinstance(inner, ast.NamedExpr) for inner in walk(node.test))
+    return True
 
 
 def _same_scope(node: ast.AST) -> list[ast.AST]:

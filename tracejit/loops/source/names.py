@@ -1,0 +1,183 @@
+"""The names in statements and expressions: which they read, assign, write in place and append to."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import Any
+
+from .syntax import COMPREHENSIONS, children, walk
+
+
+class Names:
+    """The names in a node, and how much code it is.
+
+    Attributes:
+        loaded: names that it reads, inner scopes included.
+        assigned: names that it binds or deletes in the scope that it is in.
+        written: names whose objects it writes by subscript or augmented assignment, inner scopes included.
+        appended: names whose method ``append`` it calls.
+        used: names that it has for anything else.
+        captured: names that functions, classes and lambdas in it read.
+        size: about how many operations it has.
+    """
+
+    __slots__ = ("appended", "assigned", "captured", "loaded", "size", "used", "written")
+
+    def __init__(self) -> None:
+        self.loaded: set[str] = set()
+        self.assigned: set[str] = set()
+        self.written: set[str] = set()
+        self.appended: set[str] = set()
+        self.used: set[str] = set()
+        self.captured: set[str] = set()
+        self.size = 0
+
+    def add(self, other: Names) -> None:
+        self.loaded |= other.loaded
+        self.assigned |= other.assigned
+        self.written |= other.written
+        self.appended |= other.appended
+        self.used |= other.used
+        self.captured |= other.captured
+        self.size += other.size
+
+
+class NameTable:
+    """The `Names` of the nodes of a tree, each looked at once: what contains statements is put together from
+    theirs. The tree must not change before all is asked that is wanted of a part of it."""
+
+    def __init__(self) -> None:
+        self._known: dict[ast.AST, Names] = {}
+
+    def of(self, *nodes: ast.AST) -> Names:
+        """The names in `nodes` together."""
+        if len(nodes) == 1:
+            return self._of(nodes[0])
+        together = Names()
+        for node in nodes:
+            together.add(self._of(node))
+        return together
+
+    def _of(self, node: ast.AST) -> Names:
+        names = self._known.get(node)
+        if names is None:
+            names = self._known[node] = self._of_parts(node) if isinstance(node, _COMPOUND) else _flat(node)
+        return names
+
+    def _of_parts(self, node: Any) -> Names:
+        names = Names()
+        for child in children(node):
+            names.add(self._of(child))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.assigned = {node.name}
+            names.captured = names.loaded
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            names.assigned.add(node.name)
+        elif isinstance(node, ast.If):
+            names.size += 1
+        return names
+
+
+def _flat(node: ast.AST) -> Names:
+    """The names in `node`, in which no statements stand."""
+    names = Names()
+    loaded, assigned, used = names.loaded, names.assigned, names.used
+    binds = False
+    for inner in walk(node):
+        kind: Any = type(inner)
+        if kind is ast.Name:
+            name: str = inner.id  # type: ignore[attr-defined]
+            used.add(name)
+            if type(inner.ctx) is ast.Load:  # type: ignore[attr-defined]
+                loaded.add(name)
+            else:
+                assigned.add(name)
+        elif kind in _COUNTED:
+            names.size += 1
+            if kind is ast.Subscript or kind is ast.AugAssign:
+                _add_written(inner, names.written)
+        elif kind is ast.Lambda:
+            names.captured |= _flat(inner.body).loaded | _flat(inner.args).loaded  # type: ignore[attr-defined]
+            binds = True
+        elif kind in _BINDING:
+            binds = True
+    if binds:  # what its scopes and comprehensions assign is theirs
+        names.assigned = set()
+        _collect_assigned(node, names.assigned)
+    list_ = _list_of(node)
+    if list_:
+        names.appended = {list_}
+        names.used = _flat(node.value.args[0]).used  # type: ignore[attr-defined]
+    return names
+
+
+def _add_written(node: Any, names: set[str]) -> None:
+    if isinstance(node, ast.AugAssign):
+        if isinstance(node.target, ast.Name):
+            names.add(node.target.id)
+    elif not isinstance(node.ctx, ast.Load):
+        base = node.value
+        while isinstance(base, ast.Subscript):
+            base = base.value
+        if isinstance(base, ast.Name):
+            names.add(base.id)
+
+
+def written_in_place(nodes: Iterable[ast.AST]) -> set[str]:
+    """The names whose objects `nodes` write by subscript or augmented assignment, inner scopes included."""
+    names: set[str] = set()
+    for node in nodes:
+        for inner in walk(node):
+            if isinstance(inner, (ast.Subscript, ast.AugAssign)):
+                _add_written(inner, names)
+    return names
+
+
+def _list_of(node: Any) -> str:
+    """The name to which the statement `node` appends an item, empty if it does something else."""
+    call = node.value if isinstance(node, ast.Expr) else None
+    if (
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr == "append"
+        and isinstance(call.func.value, ast.Name)
+        and len(call.args) == 1
+        and not call.keywords
+    ):
+        return call.func.value.id
+    return ""
+
+
+def _collect_assigned(node: Any, names: set[str]) -> None:
+    """Add what `node`, in which no statements stand, binds in its scope."""
+    if isinstance(node, ast.Lambda):
+        return
+    if isinstance(node, COMPREHENSIONS):
+        targets = [inner.target for inner in walk(node) if isinstance(inner, ast.NamedExpr)]
+        names.update(target.id for target in targets if isinstance(target, ast.Name))
+        return
+    if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+        names.add(node.id)
+    elif isinstance(node, (ast.Import, ast.ImportFrom)):
+        names.update((alias.asname or alias.name).split(".")[0] for alias in node.names)
+    elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
+        names.add(node.name)
+    elif isinstance(node, ast.MatchMapping) and node.rest:
+        names.add(node.rest)
+    for child in children(node):
+        _collect_assigned(child, names)
+
+
+#: What statements stand in.
+_COMPOUND = (
+    *(ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Match, ast.match_case),
+    *(ast.Try, getattr(ast, "TryStar", ast.Try), ast.ExceptHandler),
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
+)
+#: What counts as an operation, but for conditionals.
+_COUNTED = frozenset((ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.Subscript, ast.AugAssign, ast.IfExp))
+#: What else binds names, or keeps those in it from being bound.
+_BINDING = frozenset(
+    (*COMPREHENSIONS, ast.Import, ast.ImportFrom, ast.MatchAs, ast.MatchStar, ast.MatchMapping)
+)
