@@ -18,8 +18,8 @@ class Effort(enum.Enum):
 
     #: All that pays.
     FULL = "full"
-    #: The code generator alone optimizes, functions that are worth it (`Kernel.worth_compiling`) alone; the
-    #: others have the attribute ``optnone``. Half of the time, and code that is about as fast.
+    #: The code generator alone optimizes, the functions that are worth it (`Kernel.worth_compiling`); the
+    #: others are as in `PLAIN`. Half of the time, and code that is about as fast.
     LIGHT = "light"
     #: As it stands: a quarter of the time, and code that takes twice as long or more.
     PLAIN = "plain"

@@ -53,13 +53,13 @@ def machine_code(
     while True:
         try:
             effort = tier.effort
-            if effort is Effort.PLAIN and module.worth_compiling:
-                effort = Effort.LIGHT
-            text = module.text if instrument is not None else module.contracted_text(effort)
+            worth = module.worth_compiling if effort is Effort.PLAIN else frozenset()
+            effort = Effort.LIGHT if worth else effort
+            text = module.text if instrument is not None else module.contracted_text()
             spent = (time.perf_counter() - start) * 1e3
             reduce_loops = module.reduce_loops and tier.reduces_loops
             image, milliseconds = compiler.emit_object(
-                text, effort, reduce_loops=reduce_loops, between=between
+                text, effort, reduce_loops=reduce_loops, worth=worth, between=between
             )
             break
         except not_ours(Abandoned):

@@ -10,7 +10,7 @@ import functools
 import itertools
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ...ir.errors import CompileError
@@ -21,7 +21,7 @@ from ...ir.process.progress import with_progress
 from ..interface import Library, bundled, images_of
 from ..tiers import Effort
 from .loading import emitted_without_lock, llvm_binding
-from .pieces import PIECE, cut
+from .pieces import PIECE, apart, cut
 from .target import Target, host, target_machine
 
 T = TypeVar("T")
@@ -60,6 +60,7 @@ def emit_object(
     *,
     reduce_loops: bool = True,
     variables: bool = False,
+    worth: Collection[str] = (),
     between: Callable[[], None] = lambda: None,
 ) -> tuple[bytes, dict[str, float]]:
     """`text` as object code for the host, and milliseconds by phase.
@@ -69,19 +70,30 @@ def emit_object(
 
     Without `reduce_loops` LLVM leaves the addresses in loops as they are written ("loop strength reduction"),
     which for unrolled code takes up to half of the time and gains nothing. With `variables` those that
-    lie in memory become registers, and functions that ask for it are inlined.
+    lie in memory become registers, and functions that ask for it are inlined. Where there are functions that
+    are `worth` the effort, the others are compiled as they stand.
     """
     free_lock_of_llvmlite()
     clock, images = _Clock(), []
-    for piece in with_progress(cut(text), "machine code"):
+    for piece, effort_ in with_progress(_pieces(text, effort, worth), "machine code"):
         between()
         # options are the process's: with one of its own nothing may run beside it
-        apart = len(piece) > _LONG and (reduce_loops or effort is not Effort.FULL)
-        if apart:
-            images.append(interruptibly(functools.partial(_emit_apart, piece, effort, variables, clock)))
+        alone = len(piece) > _LONG and (reduce_loops or effort_ is not Effort.FULL)
+        if alone:
+            images.append(interruptibly(functools.partial(_emit_apart, piece, effort_, variables, clock)))
         else:
-            images.append(_emit(piece, effort, reduce_loops, variables, clock))
+            images.append(_emit(piece, effort_, reduce_loops, variables, clock))
     return bundled(images), clock.laps
+
+
+def _pieces(text: str, effort: Effort, worth: Collection[str]) -> list[tuple[str, Effort]]:
+    """The modules that `text` is compiled as, each with what LLVM is to do for it."""
+    parts = apart(text, worth) if worth else None
+    if parts is None:
+        return [(piece, effort) for piece in cut(text)]
+    inside, outside = parts
+    plain = [(piece, Effort.PLAIN) for piece in cut(outside)]
+    return [*plain, *[(piece, effort) for piece in cut(inside)]]
 
 
 def _emit(text: str, effort: Effort, reduce_loops: bool, variables: bool, clock: _Clock) -> bytes:

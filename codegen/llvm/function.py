@@ -84,14 +84,6 @@ class FunctionCode:
         """The same with other operations."""
         return FunctionCode(self.signature, self.attributes, operations)
 
-    def unoptimized(self) -> FunctionCode:
-        """The same, which LLVM compiles as it stands whatever it does with the rest of the module."""
-        if UNOPTIMIZED in self.attributes:
-            return self
-        code = FunctionCode(self.signature, f"{self.attributes} {UNOPTIMIZED}", self.operations)
-        code._instructions, code._lines = self._instructions, self._lines
-        return code
-
     def marked_lines(self, default: tuple[int, ...]) -> list[Marked]:
         """Its lines, each with the traced ops that it is for; `default` where that is not said, as of loops
         and addresses."""

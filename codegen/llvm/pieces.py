@@ -4,6 +4,9 @@ LLVM compiles one module at a time and cannot be stopped. So the text of a large
 tenth of a second or so each: between two of them a signal is let in, somebody else may compile, and what
 nobody wants any more is given up. Code is the same: nothing is optimised across functions.
 
+A module of which only some functions are worth optimising becomes two: LLVM takes longer for a function that
+it is to leave alone than for one of a module that it does not optimise.
+
 A function is defined in one piece and declared in those that call it. So is a variable; small constants are
 copied, since code finds its own more quickly.
 """
@@ -11,7 +14,7 @@ copied, since code finds its own more quickly.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 #: Characters of a piece, and of a module that is cut.
@@ -48,6 +51,21 @@ def cut(text: str, exports: Sequence[str] = ("main",)) -> list[str]:
         size += len(module.functions[name])
     groups.append([name for name in module.functions if name in exports])
     return module.pieces([group for group in groups if group])
+
+
+def apart(text: str, names: Collection[str]) -> tuple[str, str] | None:
+    """The functions `names` of a module as one, and the others as another; None where it holds what this does
+    not know."""
+    module = _Module()
+    if not module.read(text):
+        return None
+    inside, outside = module.pieces(
+        [
+            [name for name in module.functions if name in names],
+            [name for name in module.functions if name not in names],
+        ]
+    )
+    return inside, outside
 
 
 class _Module:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from ...ir.records import field, record
 from ..interface import HostCall as HostCall
 from ..kernels.kernel import Kernel
-from ..llvm.function import Code, FunctionCode, symbol, text_of
+from ..llvm.function import Code, FunctionCode, text_of
 from ..llvm.multiply_add import contracted
 from ..llvm.target import Target
-from ..tiers import OPTIMIZED, Effort, ScheduleParameters
+from ..tiers import OPTIMIZED, ScheduleParameters
 from .buffers import BufferPlan
 from .recovery import Recovery
 
@@ -51,19 +51,9 @@ class Module:
         """The LLVM text."""
         return text_of([*self.head, *self.functions])
 
-    def contracted_text(self, effort: Effort = Effort.FULL) -> str:
-        """The same with products and sums joined, for all of LLVM's code generators; for `Effort.LIGHT` with
-        what is not worth compiling marked."""
-        functions = self.functions
-        if effort is Effort.LIGHT:
-            worth = {
-                symbol(part) for kernel in self.kernels if kernel.worth_compiling for part in kernel.code
-            }
-            functions = [
-                part.unoptimized() if isinstance(part, FunctionCode) and symbol(part) not in worth else part
-                for part in functions
-            ]
-        return contracted([*self.head, *functions])
+    def contracted_text(self) -> str:
+        """The same with products and sums joined, for all of LLVM's code generators."""
+        return contracted([*self.head, *self.functions])
 
     @property
     def shortened(self) -> bool:
@@ -71,9 +61,10 @@ class Module:
         return any(kernel.shortened for kernel in self.kernels)
 
     @property
-    def worth_compiling(self) -> bool:
-        """Whether the baseline tier, too, is to be compiled with `Effort.LIGHT`."""
-        return any(kernel.worth_compiling for kernel in self.kernels)
+    def worth_compiling(self) -> frozenset[str]:
+        """The functions that the baseline tier, too, is to compile with `Effort.LIGHT`."""
+        codes = [kernel.code for kernel in self.kernels if kernel.worth_compiling]
+        return frozenset([part.name for code in codes for part in code if isinstance(part, FunctionCode)])
 
     def loops_text(self) -> str:
         """The loop nests, for ``--stage loops``."""

@@ -160,21 +160,21 @@ def test_loops_that_run_long_are_optimized_by_the_code_generator_alone(
     count = tj.trace(lambda x: tj.while_loop(lambda i: i < x, lambda i: i + 1, 0), tj.tensor(3))
     nested = tj.trace(lambda x: steps(lambda y: steps(lambda z: z * 0.5 + 1.0, y), x), tj.tensor(1.0))
     short = tj.trace(lambda x: tj.fori_loop(0, 300, lambda i, y: y * 0.5 + 1.0, x), tj.tensor(1.0))
-    emit, texts = compiler.emit_object, dict[Effort, str]()
+    emit, texts = compiler._emit, dict[Effort, str]()
 
-    def noted(text: str, effort: Effort = Effort.FULL, **more: Any) -> Any:
+    def noted(text: str, effort: Effort, *more: Any) -> Any:
         texts[effort] = text
-        return emit(text, effort, **more)
+        return emit(text, effort, *more)
 
-    monkeypatch.setattr(compiler, "emit_object", noted)
+    monkeypatch.setattr(compiler, "_emit", noted)
     for function, x, expected in ((count, 3, 3), (nested, 1.0, 2.0)):
         texts.clear()
         executable = Executable(function)
         assert executable.tier == "baseline"
-        assert list(texts) == [Effort.LIGHT]
-        heads = re.findall(r"^define .*$", texts[Effort.LIGHT], re.MULTILINE)
-        (loop,) = [head for head in heads if "optnone" not in head]
+        assert list(texts) == [Effort.PLAIN, Effort.LIGHT]
+        (loop,) = re.findall(r"^define .*$", texts[Effort.LIGHT], re.MULTILINE)
         assert "@k" in loop
+        assert "@main(" in texts[Effort.PLAIN]
         if function is count:  # the other one runs for seconds
             assert executable((np.asarray(x),))[0] == expected
     texts.clear()
