@@ -135,8 +135,9 @@ class Function:
     params: tuple[Value, ...]
     body: tuple[Instruction, ...]
     results: tuple[Value, ...]
-    #: What `ops`, `dtypes` and `defs` have found: a body does not change.
+    #: What `ops`, `has_control`, `dtypes` and `defs` have found: a body does not change.
     _ops: frozenset[Op] | None = None
+    _control: bool | None = None
     _dtypes: frozenset[DType] | None = None
     _defs: Mapping[Value, Instruction] | None = None
 
@@ -153,7 +154,11 @@ class Function:
     @property
     def has_control(self) -> bool:
         """Whether there are branches or loops in the body."""
-        return any(op.kind.traits.control for op in self.ops)
+        control = self._control
+        if control is None:
+            control = any([op.kind.traits.control for op in self.ops])
+            setattr(self, "_control", control)  # noqa: B010
+        return control
 
     @property
     def dtypes(self) -> frozenset[DType]:

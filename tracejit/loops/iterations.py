@@ -196,9 +196,12 @@ def _steps_of_range(iterable: Range) -> Steps | None:
         return None
     elif step == 1:
         span = stop - start
+    elif step == -1:
+        span = start - stop
     else:
         span = stop - start + (step - 1 if step > 0 else step + 1)
-    count = maximum(span if type(step) is int and step == 1 else span // step, 0)
+    by_one = type(step) is int and step in (1, -1)
+    count = maximum(span if by_one else span // step, 0)
 
     def item(k: Any, _: Any) -> Any:
         index = _at(start, step, k)

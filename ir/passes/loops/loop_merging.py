@@ -22,19 +22,26 @@ def merge_scans(function: Function) -> Function:
         return function
     table = Substitution()
     body: list[Instruction | None] = []
-    scans: dict[Any, list[tuple[int, list[int]]]] = {}
+    scans: dict[Any, list[int]] = {}
     numbers: dict[Any, int] = {}
+    meanings: dict[Instruction, list[int]] = {}
+
+    def meaning(scan: Instruction) -> list[int]:
+        if scan not in meanings:
+            meanings[scan] = _meanings(scan.regions[0], numbers)
+        return meanings[scan]
+
     for original in function.body:
         scan = table.apply(original)
         body.append(scan)
         if scan.op.kind is not Kind.SCAN:
             continue
         key = (scan.operands, tuple(scan.attrs.items()))
-        mine = _meanings(scan.regions[0], numbers)
         count = scan.attrs["carries"]
-        for entry, (position, theirs) in enumerate(scans.setdefault(key, [])):
+        for position in scans.setdefault(key, []):
             earlier = body[position]
             assert earlier is not None
+            mine, theirs = meaning(scan), meaning(earlier)
             if mine[:count] != theirs[:count]:
                 continue
             own, others = effects_of(scan), effects_of(earlier)
@@ -45,10 +52,9 @@ def merge_scans(function: Function) -> Function:
             if set(theirs[count:]) <= set(mine[count:]) and others <= own:
                 _redirect(table, earlier, theirs, scan, mine)
                 body[position], body[-1] = scan, None
-                scans[key][entry] = (position, mine)
                 break
         else:
-            scans[key].append((len(body) - 1, mine))
+            scans[key].append(len(body) - 1)
     if all(instruction is not None for instruction in body):
         return function
     kept = tuple([table.apply(instruction) for instruction in body if instruction is not None])
