@@ -38,6 +38,8 @@ def in_groups(function: Function) -> list[list[Instruction]]:
     A group has about as many elements as fit vectors, those that are needed next, and stands where the first
     of them is needed: results of a larger one would fill all registers until they are.
     """
+    if sum(map(_expensive, function.body)) < 2:
+        return [[instruction] for instruction in function.body]
     needs = _needs(function)
     level: dict[Value, int] = {}
     groups: list[list[Instruction]] = []
@@ -128,9 +130,11 @@ class OpWriter:
         """The op's code, or a call of it where there is much of it already."""
         emit = instruction.op.emit
         assert emit is not None
-        shape = (instruction.op.name, repr(tuple(instruction.attrs.items())), *[x.type for x in operands])
-        self.uses[shape] += 1
-        if not _expensive(instruction) or self.uses[shape] <= self.inlined:
+        shape: _Shape = ()
+        if _expensive(instruction):
+            shape = (instruction.op.name, repr(tuple(instruction.attrs.items())), *[x.type for x in operands])
+            self.uses[shape] += 1
+        if self.uses[shape] <= self.inlined:
             written: Reg = emit(self.w, *operands, **instruction.attrs)
             return written if instruction.result in self.folded_alone else self.w.rounded(written)
         if shape not in self.outlined:

@@ -31,24 +31,33 @@ def walk(node: ast.AST) -> list[ast.AST]:
     long."""
     nodes = [node]
     for outer in nodes:  # it grows
-        if _FIELDS[type(outer)]:
-            nodes += children(outer)
+        fields = _FIELDS[type(outer)]
+        if fields:
+            nodes += _inside(outer, fields)
     return nodes
 
 
 def children(node: ast.AST) -> list[ast.AST]:
     """What stands directly in `node`, without operators and contexts of names."""
-    nodes: list[ast.AST] = []
     fields = _FIELDS[type(node)]
-    if not fields:
-        return nodes
+    return _inside(node, fields) if fields else []
+
+
+def _inside(node: ast.AST, fields: tuple[str, ...]) -> list[ast.AST]:
+    nodes: list[ast.AST] = []
     values, kind = vars(node), ast.AST
     for field in fields:
         inner = values.get(field)
-        if type(inner) is list:
+        if not inner:
+            continue
+        if type(inner) is not list:
+            if isinstance(inner, kind):
+                nodes.append(inner)
+        elif len(inner) == 1:
+            if isinstance(inner[0], kind):
+                nodes.append(inner[0])
+        else:
             nodes += [each for each in inner if isinstance(each, kind)]
-        elif isinstance(inner, kind):
-            nodes.append(inner)
     return nodes
 
 
