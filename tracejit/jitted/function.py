@@ -113,7 +113,6 @@ class JitFunction(Exportable, Viewable, Carriable, Bindable):
         self._signatures: dict[Any, Signature] = {}
         self._by_structure: dict[Any, Signature] = {}
         self._paths: dict[Any, Paths] = {}
-        self._entry: Any = None
         self._use(None)
         self._chained, self._first = 0, "first call"
         watch(self)
@@ -146,11 +145,12 @@ class JitFunction(Exportable, Viewable, Carriable, Bindable):
         key = (structure, leaf_types, static, default_dtype())
         with self._lock:
             signature, captured = self._fitting(key)
-            if signature is None or captured is None:
-                signature, captured = self._specialize(args, kwargs, key, leaves)
-            self._by_structure[(structure, static, default_dtype())] = signature
-            if not signature.decisions and self._enter(signature, [*leaves, *captured]):
-                likely = None
+            with collector_paused(captured is None):
+                if signature is None or captured is None:
+                    signature, captured = self._specialize(args, kwargs, key, leaves)
+                self._by_structure[(structure, static, default_dtype())] = signature
+                if not signature.decisions and self._enter(signature, [*leaves, *captured]):
+                    likely = None
         if signature.decisions:
             return self._paths[key].call(
                 dynamic,
