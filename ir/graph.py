@@ -156,7 +156,7 @@ class Function:
         """Whether there are branches or loops in the body."""
         control = self._control
         if control is None:
-            control = any([op.kind.traits.control for op in self.ops])
+            control = any(op.kind.traits.control for op in self.ops)
             setattr(self, "_control", control)  # noqa: B010
         return control
 

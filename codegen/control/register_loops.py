@@ -25,7 +25,7 @@ from ...ir.passes.loops.register_state import (
 )
 from ...ir.registry import Kind
 from ..interface import INTERRUPTED
-from ..kernels.indexing.movement import copy_operand
+from ..kernels.indexing.movement import copy_unless_empty
 from ..kernels.kernel import LIGHT_SLOWDOWN, SLOWDOWN, Kernel, signature
 from ..kernels.lowering import LoweringContext
 from ..llvm.emitter import Reg, constant
@@ -88,7 +88,7 @@ class _RegisterWriter(ElementWriter):
         self.instruction, self.parameters = instruction, context.parameters
         #: How often what is being written runs; and whether other parameters would have made more code of it.
         self.trips, self.shortened = 1.0, False
-        self.ranges = index_ranges(instruction, context.defs)
+        self.defs, self.ranges = context.defs, index_ranges(instruction, context.defs)
         #: Whether it lets signals in, and where it is left where they raise.
         self.polls, self.stop = False, self.w.label("stop")
 
@@ -107,7 +107,8 @@ class _RegisterWriter(ElementWriter):
             operands.append(self.load(stored, operand) if small and not slices else stored)
         pointers = [f"%b{len(instruction.operands) + i}" for i in range(len(instruction.results))]
         for place, origin in (written_arrays(instruction) or {}).items():
-            copy_operand(w, instruction.operands[origin].type.nbytes, f"%b{origin}", pointers[place])
+            operand, copied = instruction.operands[origin], f"%b{origin}"
+            copy_unless_empty(w, operand, self.defs, copied, pointers[place])
             operands[origin] = Stored(pointers[place], SHORT_NAME[instruction.results[place].dtype])
         stacks = [
             Stored(pointer, SHORT_NAME[result.dtype])

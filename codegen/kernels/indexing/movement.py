@@ -23,7 +23,7 @@ from ...llvm.emitter import Number, Reg, constant, pointer
 from ...llvm.function import Code
 from ...llvm.loops import Bound, FunctionWriter
 from ..kernel import Kernel, signature
-from ..lowering import Lowering, LoweringContext
+from ..lowering import Definitions, Lowering, LoweringContext
 
 
 def concat_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel:
@@ -82,7 +82,7 @@ def update_kernel(name: str, instruction: Instruction, context: LoweringContext)
     strides = contiguous_strides(x.shape)
     dtype = SHORT_NAME[x.dtype]
     memory = "u8" if dtype == "bool" else dtype
-    copy_operand(w, x.type.nbytes, "%b0", "%b2")
+    copy_unless_empty(w, x, context.defs, "%b0", "%b2")
     first = sum(at * stride for at, stride in zip(start, strides, strict=True))
     by = [s * stride for s, stride in zip(step, strides, strict=True)]
     inner = _contiguous_tail(v.shape, by)
@@ -254,8 +254,17 @@ def index_messages(instruction: Instruction, slices: Slices) -> tuple[str, ...]:
 
 def copy_operand(w: FunctionWriter, nbytes: Number, source: str, target: str) -> None:
     """Copy unless both are the same memory."""
+    if source == target:
+        return
     differ = w.compute("icmp ne", "bool", 1, pointer(source), pointer(target))
     w.when(differ, lambda: w.copy(target, source, nbytes))
+
+
+def copy_unless_empty(w: FunctionWriter, value: Value, defs: Definitions, source: str, target: str) -> None:
+    """Copy `value` unless both are the same memory, or nothing was written to it."""
+    definition = defs.get(value)
+    if definition is None or definition.op.kind is not Kind.ALLOCATION:
+        copy_operand(w, value.type.nbytes, source, target)
 
 
 def copy_stretch(w: FunctionWriter, dtype: str, target: str, source: str, count: int) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from .syntax import COMPREHENSIONS, children, walk
 
 
-class Names:
+class NodeNames:
     """The names in a node, and how much code it is.
 
     Attributes:
@@ -33,7 +33,7 @@ class Names:
         self.captured: set[str] = set()
         self.size = 0
 
-    def add(self, other: Names) -> None:
+    def add(self, other: NodeNames) -> None:
         self.loaded |= other.loaded
         self.assigned |= other.assigned
         self.written |= other.written
@@ -44,29 +44,29 @@ class Names:
 
 
 class NameTable:
-    """The `Names` of the nodes of a tree, each looked at once: what contains statements is put together from
+    """The `NodeNames` of the nodes of a tree, each looked at once: what contains statements is put together from
     theirs. The tree must not change before all is asked that is wanted of a part of it."""
 
     def __init__(self) -> None:
-        self._known: dict[ast.AST, Names] = {}
+        self._known: dict[ast.AST, NodeNames] = {}
 
-    def of(self, *nodes: ast.AST) -> Names:
+    def of(self, *nodes: ast.AST) -> NodeNames:
         """The names in `nodes` together."""
         if len(nodes) == 1:
             return self._of(nodes[0])
-        together = Names()
+        together = NodeNames()
         for node in nodes:
             together.add(self._of(node))
         return together
 
-    def _of(self, node: ast.AST) -> Names:
+    def _of(self, node: ast.AST) -> NodeNames:
         names = self._known.get(node)
         if names is None:
             names = self._known[node] = self._of_parts(node) if isinstance(node, _COMPOUND) else _flat(node)
         return names
 
-    def _of_parts(self, node: Any) -> Names:
-        names = Names()
+    def _of_parts(self, node: Any) -> NodeNames:
+        names = NodeNames()
         for child in children(node):
             names.add(self._of(child))
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
@@ -79,9 +79,9 @@ class NameTable:
         return names
 
 
-def _flat(node: ast.AST) -> Names:
+def _flat(node: ast.AST) -> NodeNames:
     """The names in `node`, in which no statements stand."""
-    names = Names()
+    names = NodeNames()
     loaded, assigned, used = names.loaded, names.assigned, names.used
     binds = False
     for inner in walk(node):

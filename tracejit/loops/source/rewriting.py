@@ -20,7 +20,7 @@ from .descriptions import Statement, described, mark
 from .exits import FLAG, RETURNED, Exits, lower_block, set_flag
 from .expressions import Everywhere, InLoops, Iterations, call, operator_name, thunk
 from .liveness import Liveness
-from .names import Names, NameTable, written_in_place
+from .names import NodeNames, NameTable, written_in_place
 from .syntax import SCOPES, comprehensions, has_jumps, placed, refusal, walk, written_by_calls
 
 
@@ -206,7 +206,7 @@ class FunctionRewriter:
     def _loop(self, loop: ast.For | ast.While, *, inside: bool) -> list[ast.stmt]:
         behind, ahead = self._liveness.behind[loop], self._liveness.ahead[loop]
         flag = getattr(loop, "left", "")
-        inner: Names = self._names.of(*loop.body)
+        inner: NodeNames = self._names.of(*loop.body)
         names = inner.assigned
         if isinstance(loop, ast.For):
             names = names | self._names.of(loop.target).assigned
@@ -244,7 +244,7 @@ class FunctionRewriter:
 
     def _conditional(self, node: ast.If) -> list[ast.stmt]:
         behind = self._liveness.behind[node]
-        inner: Names = self._names.of(*node.body, *node.orelse)
+        inner: NodeNames = self._names.of(*node.body, *node.orelse)
         names = inner.assigned
         described = self._describe(
             Statement(
