@@ -44,8 +44,8 @@ class NodeNames:
 
 
 class NameTable:
-    """The `NodeNames` of the nodes of a tree, each looked at once: what contains statements is put together from
-    theirs. The tree must not change before all is asked that is wanted of a part of it."""
+    """The `NodeNames` of the nodes of a tree, each looked at once: what contains statements is put together
+    from theirs. A part of the tree must not change before all is asked that is wanted of it."""
 
     def __init__(self) -> None:
         self._known: dict[ast.AST, NodeNames] = {}
