@@ -15,6 +15,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.codegen.llvm import compiler, pieces
+from tracejit.codegen.tiers import Effort
 from tracejit.runtime import tiers
 from tracejit.runtime.executable import Executable
 from tracejit.runtime.native.loader import load
@@ -105,6 +106,48 @@ define i64 @main(i64 %x) nounwind {
 def test_what_is_not_known_is_left_whole() -> None:
     text = "!0 = !{i32 1}\n" + "define void @f() {\n  ret void\n}\n" * 10_000
     assert pieces.cut(text) == [text]
+    assert pieces.apart(text, {"f"}) is None
+
+
+def test_functions_that_are_worth_it_are_optimized_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = """
+@count = internal global i64 5
+@table = internal constant [2 x i64] [i64 10, i64 20]
+
+define internal i64 @loop(i64 %x) nounwind {
+  %value = load i64, ptr @table
+  %old = load i64, ptr @count
+  %part = call i64 @twice(i64 %old)
+  %sum = add i64 %part, %value
+  store i64 %sum, ptr @count
+  %all = add i64 %sum, %x
+  ret i64 %all
+}
+
+define internal i64 @twice(i64 %x) nounwind {
+  %sum = add i64 %x, %x
+  ret i64 %sum
+}
+
+define i64 @main(i64 %x) nounwind {
+  %first = load i64, ptr @table
+  %sum = call i64 @loop(i64 %first)
+  %all = add i64 %sum, %x
+  ret i64 %all
+}
+"""
+    emit, compiled = compiler._emit, list[tuple[Effort, list[str]]]()
+
+    def noted(text: str, effort: Effort, *more: Any) -> Any:
+        compiled.append((effort, re.findall(r"^define .*@(\w+)\(", text, re.MULTILINE)))
+        return emit(text, effort, *more)
+
+    monkeypatch.setattr(compiler, "_emit", noted)
+    image, _ = compiler.emit_object(text, Effort.LIGHT, worth={"loop"})
+    assert compiled == [(Effort.PLAIN, ["twice", "main"]), (Effort.LIGHT, ["loop"])]
+    for library in (compiler.link_object(image, ["main"]), load(image, ["main"], {})):
+        call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(library.addresses["main"])
+        assert (call(1), call(2)) == (1 + 10 + 20, 2 + 10 + 50)
 
 
 # -- the background -------------------------------------------------------------------------------

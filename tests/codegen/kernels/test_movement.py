@@ -9,9 +9,11 @@ import pytest
 
 from tracejit.codegen.kernels.indexing.blocks import BLOCK, BLOCK_OF_LONG
 from tracejit.codegen.kernels.indexing.scatter import How, scatter_plan
+from tracejit.ir.ops.shape import EMPTY
+from tracejit.runtime.executable import Executable
 
 from ...forked import forked
-from ...support import Array, function_of, interpret, native
+from ...support import Array, function_of, interpret, native, run_native
 from ..narrow import narrower, run_narrow
 
 WIDTHS = [1, 2, 7, 8, 9, 15, 16, 17, 64, 65, 100]
@@ -244,3 +246,19 @@ print("fine")
 def test_indices_that_another_thread_changes() -> None:
     """Between their check and their use. What comes out is open, but the process goes on."""
     assert forked(CHANGED_MEANWHILE).strip() == "fine"
+
+
+@pytest.mark.parametrize("empty", [True, False])
+def test_only_what_was_written_is_copied(empty: bool) -> None:
+    """What begins as an ``empty`` is not copied in front of its first update, as an argument is."""
+
+    def build(b: Any, x: Any, part: Any) -> list[Any]:
+        (y,) = b.append(EMPTY, (), {"shape": x.shape, "dtype": x.dtype}) if empty else (x,)
+        y = b.update(y, part, start=(0,), step=(1,))
+        return [b.update(y, part, start=(2500,), step=(1,))]
+
+    arrays = [np.zeros(5000), np.arange(2500.0)]
+    executable = Executable(function_of("begun", arrays, build))
+    np.testing.assert_array_equal(run_native(executable, arrays)[0], np.tile(arrays[1], 2))
+    updates = [k for k in executable.module.kernels if k.description.startswith("update")]
+    assert ("i64 40000," in str(updates[0].code[0])) is not empty

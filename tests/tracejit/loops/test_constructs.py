@@ -443,6 +443,16 @@ def traced_bounds(x, a, b, c):
     return s
 
 
+def loop_below_try_star(x):
+    s = 0.0
+    try:
+        for i in range(7):
+            s += x[i] * s + 1.0
+    except* ValueError:
+        s = -1.0
+    return s
+
+
 CASES = [
     (swapped_arrays, (X,), "auto"),
     (
@@ -554,6 +564,7 @@ CASES = [
         ),
         "compiled",
     ),
+    (loop_below_try_star, (X,), "compiled"),
     (Model().run, (X,), "compiled"),
     (Derived().total, (X,), "compiled"),
 ]

@@ -79,3 +79,25 @@ def test_explain_tells_arrays_from_loops() -> None:
     text = str(both.explain())
     assert "compiled: 200 steps at once, as arrays" in text
     assert "compiled: 199 steps\n" in text + "\n"
+
+
+def test_lengths_of_loops_that_count_down_by_one() -> None:
+    traces = []
+
+    @tj.jit
+    def places(first: Any, last: Any) -> Any:
+        traces.append(first)
+        steps = 0
+        weighted = 0
+        for i in range(first, last, -1):
+            steps += 1
+            weighted += steps * i
+        return steps, weighted
+
+    for first, last in ((9, -1), (3, 3), (2, 5), (-4, -9), (0, -1), (40, 7)):
+        expected = [(number, i) for number, i in enumerate(range(first, last, -1), 1)]
+        steps, weighted = places(first, last)
+        assert int(steps) == len(expected)
+        assert int(weighted) == sum(number * i for number, i in expected)
+    assert len(traces) == 1
+    assert "floor_divide" not in str(places.trace(9, -1))
