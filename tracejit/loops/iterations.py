@@ -188,19 +188,17 @@ def _steps_of_range(iterable: Range) -> Steps | None:
     start, stop, step = map(_bound, (iterable.start, iterable.stop, iterable.step))
     if not any(map(is_traced, (start, stop, step))) and step:
         return steps_of(range(start, stop, step))
+    by_one = type(step) is int and step in (1, -1)
     if isinstance(step, Tensor):
         if not isinstance(STATE.tracer, RegionTracer) and step == 0:
             return None  # Python raises
         span = stop - start + step - sign(step)
     elif step == 0:
         return None
-    elif step == 1:
-        span = stop - start
-    elif step == -1:
-        span = start - stop
+    elif by_one:
+        span = stop - start if step == 1 else start - stop
     else:
         span = stop - start + (step - 1 if step > 0 else step + 1)
-    by_one = type(step) is int and step in (1, -1)
     count = maximum(span if by_one else span // step, 0)
 
     def item(k: Any, _: Any) -> Any:
