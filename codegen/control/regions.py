@@ -43,7 +43,7 @@ class RegionWriter(Protocol):
     """What is needed of the function in which a control flow op stands."""
 
     w: FunctionWriter
-    descriptions: list[str]
+    descriptions: list[object]
 
     def region(self, function: Function, plan: BufferPlan, name: str, trips: float) -> RegionCode: ...
     def call_region(self, region: RegionCode, pointers: Sequence[str]) -> None: ...

@@ -30,8 +30,8 @@ class Kernel:
 
     name: str
     code: Code
-    #: What it is, for ``--stage loops``.
-    description: str
+    #: What it is: a text, or what has one; see `description`.
+    described: object
     tasks: int = 1
     cycles: float = 0.0
     errors: tuple[str, ...] = ()
@@ -63,6 +63,11 @@ class Kernel:
     def copy(self) -> Kernel:
         """The same code for another instruction."""
         return Kernel(**{name: getattr(self, name) for name in Kernel.__annotations__})
+
+    @property
+    def description(self) -> str:
+        """What it is, for ``--stage loops``: those who compile do not read it."""
+        return str(self.described)
 
     @property
     def chunk(self) -> int:

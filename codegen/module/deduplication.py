@@ -34,7 +34,7 @@ class KernelDeduplication:
         if equal is None:
             return None
         copy = equal.copy()
-        copy.description = copy.description.replace(f" {copy.name}:", f" {name}:", 1)
+        copy.described = equal.description.replace(f" {copy.name}:", f" {name}:", 1)
         return copy
 
     def has_code(self, kernel: Kernel, name: str) -> bool:

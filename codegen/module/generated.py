@@ -31,7 +31,8 @@ class Module:
     cycles: float = 0.0
     #: How many cycles more a call takes as the baseline tier compiles it.
     slower: float = 0.0
-    descriptions: list[str] = field(default_factory=list)
+    #: What its kernels are: texts, or what has one.
+    descriptions: list[object] = field(default_factory=list)
     plan: BufferPlan = field(default_factory=BufferPlan)
     #: Whether LLVM is to look for better addresses in loops; see `llvm.emit_object`.
     reduce_loops: bool = True
@@ -68,4 +69,4 @@ class Module:
 
     def loops_text(self) -> str:
         """The loop nests, for ``--stage loops``."""
-        return "\n".join(self.descriptions)
+        return "\n".join(map(str, self.descriptions))

@@ -100,7 +100,7 @@ class ModuleWriter(ExitWriter):
         self.tasks = TaskFunctions(function)
         self.host_calls: list[HostCall] = []
         self.errors: list[str] = []
-        self.descriptions: list[str] = []
+        self.descriptions: list[object] = []
         self.parallel = False
         self.w = FunctionWriter(self.declarations)
         self.pointers: dict[BufferPlace, str] = {}
@@ -252,7 +252,7 @@ class ModuleWriter(ExitWriter):
         self.kernels.append(kernel)
         if self.instrument is not PLAIN or not self.known.has_code(kernel, name):
             self.functions += kernel.code
-        self.descriptions.append(kernel.description)
+        self.descriptions.append(kernel.described)
         self.cycles += kernel.cycles * self.trips
         self.slower += kernel.cycles * self.trips * kernel.slowdown
         if kernel.tasks == 0:

@@ -96,12 +96,12 @@ class Fusions:
         if nest.split is not None:
             kind = MomentWriter if nest.moments else SplitWriter
             code = kind(nest, declarations, buffers, past_cache).code()
-            return Kernel(name, code, str(nest), 1, nest.cycles, nest=nest, pooled=True, shortened=shortened)
+            return Kernel(name, code, nest, 1, nest.cycles, nest=nest, pooled=True, shortened=shortened)
         if nest.across is not None:
             writer = AcrossWriter(nest, declarations, past_cache)
             pooled = nest.across.chunks > 1
             return Kernel(
-                name, writer.code(buffers), str(nest), 1, nest.cycles, nest=nest, pooled=pooled,
+                name, writer.code(buffers), nest, 1, nest.cycles, nest=nest, pooled=pooled,
                 shortened=shortened,
             )  # fmt: skip
         tiles = tiles_of(nest)
@@ -110,4 +110,4 @@ class Fusions:
             return Kernel(name, code, f"{nest}\n{tiles}", tasks, nest.cycles, nest=nest, shortened=shortened)
         tasks = 0 if 0 in nest.sizes[: nest.parallel] else task_count(nest)
         code = NestWriter(nest, declarations, past_cache).write(buffers)
-        return Kernel(name, code, str(nest), tasks, nest.cycles, nest=nest, shortened=shortened)
+        return Kernel(name, code, nest, tasks, nest.cycles, nest=nest, shortened=shortened)
