@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
+from ..ir.process.collector import collect_young
 from ..ir.process.llvm_lock import free_lock_of_llvmlite
 from .cache.store import CACHE
 
@@ -101,6 +102,7 @@ class _Background:
                     self._working = False  # an idle thread would be in the way of those who fork
                     return
                 self._current = self._queue.popleft()
+            collect_young()
             try:
                 self._current()
             except Abandoned:

@@ -35,6 +35,13 @@ def collector_paused(when: bool = True) -> Iterator[None]:
         _PAUSING.discard(thread)
 
 
+def collect_young() -> None:
+    """Look at the objects that are new, unless the collector is off: one of the next calls that compile would
+    look at those of ten compilations at once."""
+    if gc.isenabled():
+        gc.collect(1)
+
+
 def _after_in_child() -> None:
     """Go on collecting in a child where another thread of the parent had paused the collector."""
     if _PAUSING - {threading.get_ident()}:

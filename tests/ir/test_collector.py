@@ -6,10 +6,11 @@ import gc
 import os
 import threading
 import warnings
+import weakref
 
 import pytest
 
-from tracejit.ir.process.collector import collector_paused
+from tracejit.ir.process.collector import collect_young, collector_paused
 
 
 def test_it_is_off_within_and_on_after() -> None:
@@ -27,6 +28,22 @@ def test_it_stays_on_where_no_pause_is_asked_for() -> None:
         with collector_paused(True):
             assert not gc.isenabled()
         assert gc.isenabled()
+
+
+class Knot:
+    """An object that refers to itself."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def test_new_objects_are_looked_at_unless_it_is_off() -> None:
+    with collector_paused():
+        knot = weakref.ref(Knot())
+        collect_young()
+        assert knot() is not None
+    collect_young()
+    assert knot() is None
 
 
 def fail_while_paused() -> None:

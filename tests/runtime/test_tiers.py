@@ -399,3 +399,19 @@ for entries in range(2):
 print("fine")
 """
     assert run(program) == "fine"
+
+
+def test_the_background_looks_at_what_calls_left() -> None:
+    class Knot:
+        def __init__(self) -> None:
+            self.itself = self
+
+    thresholds = gc.get_threshold()
+    gc.set_threshold(0)  # nothing else collects
+    try:
+        knot = weakref.ref(Knot())
+        tiers.BACKGROUND.submit(lambda: None)
+        assert tiers.BACKGROUND.wait(60)
+    finally:
+        gc.set_threshold(*thresholds)
+    assert knot() is None
