@@ -153,3 +153,15 @@ def test_the_description_for_package_indexes_has_no_relative_links():
 def test_all_is_there_and_nothing_twice():
     assert len(tj.__all__) == len(set(tj.__all__))
     assert [name for name in tj.__all__ if not hasattr(tj, name)] == []
+
+
+def test_a_build_that_knows_the_repository_has_absolute_links_and_urls():
+    names = runpy.run_path(str(_ROOT / "setup.py"), run_name="setup")
+    repository = "https://host/owner/tracejit"
+    text = names["described"]((_ROOT / "README.md").read_text(), repository)
+    assert f"]({repository}/blob/main/docs/numpy.md)" in text
+    for link in re.findall(r"\]\(([^)]*)\)", text):
+        path = re.sub(f"^{repository}/(blob|raw)/main/", "", link).split("#")[0]
+        assert link.startswith("#") or (link.startswith("https://") and (_ROOT / path).exists()), link
+    assert names["addresses"](repository)["Changelog"] == f"{repository}/blob/main/CHANGELOG.md"
+    assert names["addresses"]("") == {}
