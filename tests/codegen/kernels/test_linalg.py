@@ -347,7 +347,7 @@ func @f(%as: f64[50, 2, 2]) -> (f64[], f64[50, 2, 2]) {
 def test_a_scan_of_small_systems_is_in_registers() -> None:
     function = parse_function(SCAN)
     run = compiled_without_numpy(function)
-    assert any(text.startswith("registers") for text in run.module.descriptions)
+    assert any(str(text).startswith("registers") for text in run.module.descriptions)
     a = positive(matrices((50,), 2, 2, "f8"))
     total, factors = run([a])
     batch = native(function_of("cholesky", [a], lambda b, a: b.cholesky(a)), [a])[0]
