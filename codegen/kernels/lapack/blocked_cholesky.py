@@ -48,6 +48,7 @@ class BlockedCholesky(FactorizationByProducts):
         size = self.size
         source, result = self.matrix(w, 0, index), self.matrix(w, 1, index)
         w.copy(result, source, size * size * self.bytes)
+        w.clear(self.place(w, self.room), self.rows_of_room() * self.block * self.bytes)  # for whole strips
         rows, upper, width_place = caller.number(size), caller.text("U"), w.slot(caller.integer, 1)
 
         def block(number: Reg, seen: list[Reg]) -> Sequence[Reg]:
@@ -104,7 +105,7 @@ class BlockedCholesky(FactorizationByProducts):
                 w, self.dtype, self.lanes, square, room, self.block, (self.size, _TASK_ROWS),
                 lower=True, transposed=False, unit=False,
             )  # fmt: skip
-            system.solve(constant(0, "i64"), height)
+            system.strips(0, _TASK_ROWS)
             self.transpose(w, room, (width, height), _TASK_ROWS, here, self.size)
             return ()
 

@@ -142,7 +142,7 @@ class BlockedQR(BlockedFactorization):
             lower=True, transposed=False, unit=False,
         )  # fmt: skip
         size = constant(self.block, "i64")
-        system.solve(constant(0, "i64"), size)
+        system.strips(0, self.block, vectors=1)
         self.transpose(w, turned, (size, size), self.block, self.place(w, self.triangle_at), self.block)
 
     def _turned_triangle(self, w: FunctionWriter, number: Reg) -> str:

@@ -41,7 +41,9 @@ def solve_in_tiles(
         lower=lower, transposed=transposed, unit=unit,
     )  # fmt: skip
     end = columns - columns % p.lanes
-    system.whole_vectors(0, end - end % system.width, end)
+    whole = end - end % system.width
+    system.strips(0, whole)
+    system.strips(whole, end, vectors=1)
     if end < columns:
         system.strip(constant(end, "i64"), 1, p.w.tail_mask(columns - end, p.lanes))
 
@@ -69,34 +71,25 @@ class TriangularSystem:
     def solve(self, begin: Reg, end: Reg) -> None:
         """Solve for the right sides from `begin` to before `end`."""
         w = self.w
-        vectors = w.sub(end, w.and_(w.sub(end, begin), self.lanes - 1))
-        strips = w.sub(vectors, w.integer("urem", w.sub(vectors, begin), self.width))
-        self.whole_vectors(begin, strips, vectors)
+        strips = w.sub(end, w.integer("urem", w.sub(end, begin), self.width))
+        self.strips(begin, strips)
 
-        def rest() -> None:
-            here = w.lt(w.ramp(self.lanes), w.splat(w.sub(end, vectors), self.lanes))
-            self.strip(vectors, 1, here)
-
-        w.when(w.lt(vectors, end), rest)
-
-    def whole_vectors(self, begin: Bound, strips: Bound, end: Bound) -> None:
-        """Solve for the right sides up to `end`, as many at once as tiles have up to `strips`."""
-
-        def vector(column: Reg, _: list[Reg]) -> Sequence[Reg]:
-            self.strip(column, 1, None)
+        def rest(column: Reg, _: list[Reg]) -> Sequence[Reg]:
+            here = w.lt(w.ramp(self.lanes), w.splat(w.sub(end, column), self.lanes))
+            self.strip(column, 1, here)
             return ()
 
-        self.strips(begin, strips)
-        self.w.loop(strips, end, self.lanes, vector)
+        w.loop(strips, end, self.lanes, rest)
 
-    def strips(self, begin: Bound, end: Bound) -> None:
-        """Solve for the right sides up to `end`, whole strips of them."""
+    def strips(self, begin: Bound, end: Bound, vectors: int = 0) -> None:
+        """Solve for the right sides up to `end`, whole strips of them, or of so many vectors."""
+        count = vectors or self.vectors
 
         def strip(column: Reg, _: list[Reg]) -> Sequence[Reg]:
-            self.strip(column, self.vectors, None)
+            self.strip(column, count, None)
             return ()
 
-        self.w.loop(begin, end, self.width, strip)
+        self.w.loop(begin, end, count * self.lanes, strip)
 
     def element(self, row: Reg, column: Reg) -> str:
         """The place of an element of op(factor)."""
