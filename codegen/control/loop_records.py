@@ -121,7 +121,7 @@ def _stack_grow() -> FunctionCode:
 
         w.when(w.compute("icmp ne", "bool", 1, kept, _NULL), check)
 
-    w.when(w.compute("icmp eq", "bool", 1, old, _NULL), reuse)
+    w.when(w.same_place(old.text, "null"), reuse)
     block = w.result_of("realloc", "ptr", 1, old, nbytes)
     w.when(w.compute("icmp ne", "bool", 1, block, _NULL), lambda: w.store(nbytes, block.text))
     w.ret(block)

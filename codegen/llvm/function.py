@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
 from ..interface import c_functions
@@ -161,23 +161,23 @@ def code_length(code: Code) -> int:
     return sum(part.length if isinstance(part, FunctionCode) else len(str(part)) for part in code)
 
 
+def _callees(code: Code) -> Iterator[str]:
+    """The names of what the functions in `code` call."""
+    for part in code:
+        if isinstance(part, FunctionCode):
+            for operation in part.operations:
+                if isinstance(operation, FunctionCall):
+                    yield operation.callee[1:]
+
+
 def calls(code: Code, name: str) -> bool:
     """Whether one of the functions in `code` calls `name`."""
-    return any(
-        isinstance(operation, FunctionCall) and operation.callee[1:] == name
-        for part in code
-        if isinstance(part, FunctionCode)
-        for operation in part.operations
-    )
+    return name in _callees(code)
 
 
 def calls_c_functions(code: Code) -> bool:
     """Whether one of the functions in `code` calls a C function that is known by its address."""
-    operations = [
-        operation for part in code if isinstance(part, FunctionCode) for operation in part.operations
-    ]
-    callees = [operation.callee[1:] for operation in operations if isinstance(operation, FunctionCall)]
-    return bool(c_functions(callees))
+    return bool(c_functions(_callees(code)))
 
 
 #: Parts of a module: functions, tables, and as text what has no operations (declarations, variables).

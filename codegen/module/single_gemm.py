@@ -95,7 +95,7 @@ def single_gemm_text(dtype: str) -> str:
         return pointer(w.offset(base, "i8", offset))
 
     work = w.call("aligned_alloc", "ptr", 1, constant(64, "i64"), w.load(place_of("workspace"), "i64"))
-    missing = w.compute("icmp eq", "bool", 1, work, pointer("null"))
+    missing = w.same_place(work.text, "null")
     w.when(missing, lambda: w.ret(constant(1, "i32")))
     places = w.load_pointer("%outputs"), work.text, w.load_pointer(place_of("pool"))
     w.run(product_symbol(dtype), pointer(numbers), operand("x"), operand("y"), *map(pointer, places))

@@ -13,13 +13,9 @@ from typing import Final
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ..parallel_for import run_tasks
-from .blocks import FactorizationByProducts
+from .blocks import FactorizationByProducts, columns_for
 from .calls import Caller
-from .triangular import TriangularSystem
-
-#: Rows that a task solves: as many strips of a tile's right sides for all vectors.
-_TASK_ROWS: Final = 96
-
+from .triangular import WHOLE_STRIPS, TriangularSystem
 
 #: Columns of a block, by the rows from which it pays. On a Xeon of 2.5 GHz, us by OpenBLAS and in blocks
 #: of 32 columns and 96: 40 rows 15 and 8; 100 rows 74 and 35; 200 rows 335 and 138; 500 rows 1,930,
@@ -33,7 +29,7 @@ class BlockedCholesky(FactorizationByProducts):
     flops = 1 / 3
 
     def columns_of_block(self) -> int:
-        return next(columns for least, columns in _BLOCKS.items() if self.size >= least)
+        return columns_for(self.size, _BLOCKS)
 
     def product_sizes(self, last: int) -> tuple[int, int, int]:
         return self.size - last, min(self.block, self.size - last), last
@@ -42,7 +38,7 @@ class BlockedCholesky(FactorizationByProducts):
         return (self.size, 1), (1, self.size)
 
     def rows_of_room(self) -> int:
-        return self.size + _TASK_ROWS
+        return self.size + WHOLE_STRIPS
 
     def factor(self, w: FunctionWriter, caller: Caller, index: Reg) -> Reg:
         size = self.size
@@ -68,8 +64,8 @@ class BlockedCholesky(FactorizationByProducts):
             caller.call("potrf", [upper, width_place, square, rows, caller.info], 1)
             failed = caller.failed()
             self.tell(w, first, result)
-            below = w.sub(constant(size + _TASK_ROWS - 1, "i64"), last)
-            run_tasks(w, f"{self.name}_part", w.integer("udiv", below, _TASK_ROWS))
+            below = w.sub(constant(size + WHOLE_STRIPS - 1, "i64"), last)
+            run_tasks(w, f"{self.name}_part", w.integer("udiv", below, WHOLE_STRIPS))
             return [w.or_(seen[0], failed)]
 
         (failed,) = w.loop(0, len(self.cuts) + 1, 1, block, [constant(False, "bool")])
@@ -91,22 +87,22 @@ class BlockedCholesky(FactorizationByProducts):
 
         w.loop(0, self.size**2, 1, element)
 
-    def task(self, w: FunctionWriter, caller: Caller, first: Reg, matrix: str) -> None:
+    def task(self, w: FunctionWriter, first: Reg, matrix: str) -> None:
         square, width = self.element(w, matrix, first, first), constant(self.block, "i64")
 
         def some_rows(number: Reg, _: list[Reg]) -> Sequence[Reg]:
-            begin = w.add(w.add(first, self.block), w.mul(number, _TASK_ROWS))
-            height = w.min(w.sub(constant(self.size, "i64"), begin), _TASK_ROWS)
+            begin = w.add(w.add(first, self.block), w.mul(number, WHOLE_STRIPS))
+            height = w.min(w.sub(constant(self.size, "i64"), begin), WHOLE_STRIPS)
             here = self.element(w, matrix, begin, first)
-            room = w.offset(self.place(w, self.room), self.dtype, w.mul(number, _TASK_ROWS * self.block))
+            room = w.offset(self.place(w, self.room), self.dtype, w.mul(number, WHOLE_STRIPS * self.block))
             # lanes are the rows' elements of a column
-            self.transpose(w, here, (height, width), self.size, room, _TASK_ROWS)
+            self.transpose(w, here, (height, width), self.size, room, WHOLE_STRIPS)
             system = TriangularSystem(
-                w, self.dtype, self.lanes, square, room, self.block, (self.size, _TASK_ROWS),
+                w, self.dtype, self.lanes, square, room, self.block, (self.size, WHOLE_STRIPS),
                 lower=True, transposed=False, unit=False,
             )  # fmt: skip
-            system.strips(0, _TASK_ROWS)
-            self.transpose(w, room, (width, height), _TASK_ROWS, here, self.size)
+            system.strips(0, WHOLE_STRIPS)
+            self.transpose(w, room, (width, height), WHOLE_STRIPS, here, self.size)
             return ()
 
         w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, some_rows)

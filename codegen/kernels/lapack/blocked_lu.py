@@ -13,7 +13,7 @@ from typing import Final
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ..parallel_for import run_tasks
-from .blocks import FactorizationByProducts
+from .blocks import FactorizationByProducts, columns_for
 from .calls import Caller
 from .triangular import TriangularSystem
 
@@ -32,7 +32,7 @@ class BlockedLU(FactorizationByProducts):
     flops = 2 / 3
 
     def columns_of_block(self) -> int:
-        return next(columns for least, columns in _BLOCKS.items() if self.size >= least)
+        return columns_for(self.size, _BLOCKS)
 
     def product_sizes(self, last: int) -> tuple[int, int, int]:
         return self.size - last, self.size - last, self.block
@@ -100,7 +100,7 @@ class BlockedLU(FactorizationByProducts):
 
         w.loop(0, width, 1, exchange)
 
-    def task(self, w: FunctionWriter, caller: Caller, first: Reg, matrix: str) -> None:
+    def task(self, w: FunctionWriter, first: Reg, matrix: str) -> None:
         """Some columns but the block's: their rows are exchanged, and solved where they are to the right."""
         size = self.size
         pivots = w.load_pointer(w.offset(self.place(w, 0), "i64", 2))

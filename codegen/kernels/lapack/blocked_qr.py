@@ -18,7 +18,7 @@ from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ..lowering import LoweringContext
 from ..parallel_for import part_of, run_tasks
-from .blocks import STATE_BYTES, BlockedFactorization
+from .blocks import STATE_BYTES, BlockedFactorization, columns_for
 from .calls import Caller
 from .problem import aligned
 from .tile_products import Operand, TileProducts
@@ -40,7 +40,7 @@ class BlockedQR(BlockedFactorization):
     ) -> None:
         super().__init__(name, instruction, context, library)
         self.least = min(self.rows, self.columns)
-        self.block = max(next(b for least, b in _BLOCKS.items() if self.least >= least), self.lanes)
+        self.block = max(columns_for(self.least, _BLOCKS), self.lanes)
         #: Columns of q; 0 where there is none.
         self.inner = instruction.results[0].shape[-1] if len(instruction.results) == 2 else 0
         #: From a column to the next: whole vectors, and zeros behind the last row.
@@ -163,7 +163,7 @@ class BlockedQR(BlockedFactorization):
         tasks = w.integer("udiv", w.add(columns, _TASK_COLUMNS - 1), _TASK_COLUMNS)
         run_tasks(w, f"{self.name}_part", tasks)
 
-    def task(self, w: FunctionWriter, caller: Caller, first: Reg, matrix: str) -> None:
+    def task(self, w: FunctionWriter, first: Reg, matrix: str) -> None:
         """Take ``C V T V^T`` from rows of C, which are some of the matrix's columns."""
         state = self.place(w, 0)
         triangle = Operand(w.load_pointer(w.offset(state, "i64", 2)), self.block)

@@ -20,12 +20,10 @@ from ..parallel_for import run_tasks
 from .blocks import STATE_BYTES, ByProducts
 from .calls import Caller
 from .problem import aligned
-from .triangular import TriangularSystem
+from .triangular import WHOLE_STRIPS, TriangularSystem
 
 #: Rows of a block: products read and write the rest once for each.
 _BLOCK: Final = 128
-#: Columns of a task: as many strips of a tile's right sides for all vectors.
-_TASK_COLUMNS: Final = 96
 #: The least rows and columns. Inverses on a Xeon of 2.5 GHz by `triangular`, in blocks, and by torch (MKL),
 #: one thread, ms: 300 rows 2.0, 2.4 and 2.4; 500 rows 10.0, 10.1 and 9.8; 1,000 rows 101, 75 and 70.
 _LEAST_ROWS: Final = 384
@@ -59,7 +57,7 @@ class BlockedSolution(ByProducts):
         ]
         self.count, self.rest = -(-self.size // _BLOCK), self.size % _BLOCK
         #: From a row of the room of a block to the next.
-        self.room_pitch = -(-self.width // _TASK_COLUMNS) * _TASK_COLUMNS
+        self.room_pitch = -(-self.width // WHOLE_STRIPS) * WHOLE_STRIPS
         self.room = STATE_BYTES
         self.room_bytes = _BLOCK * self.room_pitch * self.bytes
         self.solved = self.room + aligned(self.room_bytes)
@@ -134,7 +132,7 @@ class BlockedSolution(ByProducts):
             first = w.mul(step, _BLOCK) if downward else w.max(left, 0)
             self.tell(w, first, solved)
             w.store(w.min(w.add(left, _BLOCK), _BLOCK), w.offset(state, "i64", 4))
-            run_tasks(w, f"{self.name}_part", self.room_pitch // _TASK_COLUMNS)
+            run_tasks(w, f"{self.name}_part", self.room_pitch // WHOLE_STRIPS)
 
             def rest() -> None:
                 top = finished if downward else zero
@@ -146,7 +144,7 @@ class BlockedSolution(ByProducts):
 
         w.loop(0, self.count, 1, block)
 
-    def task(self, w: FunctionWriter, caller: Caller, first: Reg, matrix: str) -> None:
+    def task(self, w: FunctionWriter, first: Reg, matrix: str) -> None:
         """Some columns of a block: solved in its room, where their negatives stay for the product."""
         state, room = self.place(w, 0), self.place(w, self.room)
         factor = w.load_pointer(w.offset(state, "i64", 2))
@@ -154,7 +152,7 @@ class BlockedSolution(ByProducts):
         corner, block = self._element(w, factor, first, first), self._row(w, matrix, first)
 
         def by_rows(begin: Reg, turn: bool) -> None:
-            count = w.min(w.sub(constant(self.width, "i64"), begin), _TASK_COLUMNS)
+            count = w.min(w.sub(constant(self.width, "i64"), begin), WHOLE_STRIPS)
 
             def row(number: Reg, _: list[Reg]) -> Sequence[Reg]:
                 there = w.offset(self._row(w, block, number), self.dtype, begin)
@@ -178,7 +176,7 @@ class BlockedSolution(ByProducts):
                 w, self.dtype, self.lanes, corner, room, size, (self.size, self.room_pitch),
                 lower=lower, transposed=self.turned, unit=unit,
             )  # fmt: skip
-            system.strips(begin, w.add(begin, _TASK_COLUMNS))
+            system.strips(begin, w.add(begin, WHOLE_STRIPS))
 
         def of_size(begin: Reg, which: int) -> None:
             if not self.rest:
@@ -188,7 +186,7 @@ class BlockedSolution(ByProducts):
             w.one_of(w.eq(rows, _BLOCK), sizes)
 
         def some_columns(part: Reg, _: list[Reg]) -> Sequence[Reg]:
-            begin = w.mul(part, _TASK_COLUMNS)
+            begin = w.mul(part, WHOLE_STRIPS)
             by_rows(begin, turn=False)
             if len(self.passes) == 1:
                 of_size(begin, 0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from ....ir.dtypes import FLOAT32, FLOAT64, SHORT_NAME
@@ -31,6 +31,11 @@ from .problem import aligned
 STATE_BYTES: Final = 64
 #: Floating operations in a cycle.
 _FLOPS: Final = 16.0
+
+
+def columns_for(size: int, blocks: Mapping[int, int]) -> int:
+    """The columns of a block of a matrix of `size` rows, in `blocks` by the rows from which they pay."""
+    return next(columns for least, columns in blocks.items() if size >= least)
 
 
 class BlockedFactorization(abc.ABC):
@@ -58,7 +63,6 @@ class BlockedFactorization(abc.ABC):
         #: Whether it raises where it fails.
         self.raises = instruction.attrs.get("on_error", "raise") == "raise"
         self.buffers = 1 + len(self.values)
-        self.symbols: dict[str, None] = {}
 
     @classmethod
     def fits(cls, instruction: Instruction, least: int) -> bool:
@@ -71,7 +75,7 @@ class BlockedFactorization(abc.ABC):
         """Factor matrix `index`; whether that failed."""
 
     @abc.abstractmethod
-    def task(self, w: FunctionWriter, caller: Caller, first: Reg, matrix: str) -> None:
+    def task(self, w: FunctionWriter, first: Reg, matrix: str) -> None:
         """Write the tasks from ``%begin`` to ``%end`` of the block from column `first` on."""
 
     def tables(self, w: FunctionWriter) -> Code:
@@ -96,21 +100,18 @@ class BlockedFactorization(abc.ABC):
             w.ret()
         head = signature(self.name, self.buffers, result="i32" if message else "void")
         code.append(w.function(head, "nounwind"))
-        self.symbols.update(dict.fromkeys((*thread_symbols, *caller.symbols)))
         return Kernel(
             self.name, code, f"{self.what} by LAPACK, in blocks of {self.block} columns",
             cycles=self.flops * self.values[0].type.size * min(self.rows, self.columns) / _FLOPS,
-            errors=(message,) if message else (), product=self.product, lapack=tuple(self.symbols),
-            pooled=True, slowdown=0.0,
+            errors=(message,) if message else (), product=self.product,
+            lapack=(*thread_symbols, *caller.symbols), pooled=True, slowdown=0.0,
         )  # fmt: skip
 
     def _tasks(self) -> Code:
         w = FunctionWriter(self.context.declarations)
-        caller = Caller(w, self.library, self.dtype, 1)
         state = self.place(w, 0)
-        self.task(w, caller, w.load(state, "i64"), w.load_pointer(w.offset(state, "i64", 1)))
+        self.task(w, w.load(state, "i64"), w.load_pointer(w.offset(state, "i64", 1)))
         w.ret()
-        self.symbols.update(dict.fromkeys(caller.symbols))
         part = f"{self.name}_part"
         return [w.function(signature(part, self.buffers), "nounwind"), task_function(part, self.buffers)]
 

@@ -46,7 +46,7 @@ FACTORIZATIONS: Final[dict[str, Factorization]] = {
     "cholesky": Factorization(
         factorizations.cholesky,
         no_workspace,
-        ("potrf", "trsm"),
+        ("potrf",),
         _cube(1 / 3),
         "Matrix is not positive definite",
     ),
@@ -57,7 +57,7 @@ FACTORIZATIONS: Final[dict[str, Factorization]] = {
         _of_right_sides(1.0),
         "singular matrix",
     ),
-    "lu": Factorization(factorizations.lu, factorizations.lu_workspace, ("getrf", "trsm"), _cube(2 / 3)),
+    "lu": Factorization(factorizations.lu, factorizations.lu_workspace, ("getrf",), _cube(2 / 3)),
     "lu_solve": Factorization(
         factorizations.lu_solve,
         factorizations.lu_solve_workspace,

@@ -22,6 +22,8 @@ from .problem import Problem
 MAX_BYTES: Final = 1 << 21
 #: Rows and vectors of a tile, by whether there are 32 vector registers.
 _TILES: Final = {True: (8, 3), False: (4, 2)}
+#: Right sides that are whole strips of tiles, whatever the vectors are.
+WHOLE_STRIPS: Final = 96
 
 
 def fits_tiles(p: Problem, size: int, columns: int) -> bool:
