@@ -19,8 +19,8 @@ from .wide.scaled_erfc import scaled_erfc
 
 #: erf is 1, and erfc is 0, from here on.
 ERF_TOP: Final = {"f32": 4.0, "f64": 6.0}
-#: From where on erf is 1 by its tables in registers.
-BELOW_TOP: Final = {"f32": 3.925, "f64": 5.97}
+#: From where on erf is 1 in f64 by its tables in registers.
+BELOW_TOP: Final = 5.97
 ERFC_TOP: Final = {"f32": 10.5, "f64": 27.5}
 
 
@@ -29,8 +29,9 @@ def erf(b: Emitter, x: Reg) -> Reg:
     dtype = x.dtype
     size = b.abs(x)
     if lookup.usable(b, x):
-        held = b.min(BELOW_TOP[dtype], size)
-        value = lookup.around_centres(b, held, piecewise.ERF_CELLS[dtype], piecewise.ERF_STEP[dtype])
+        if dtype == "f32":
+            return lookup.odd_by_eighths(b, x, piecewise.ERF_EIGHTHS)
+        value = lookup.around_centres(b, b.min(BELOW_TOP, size), piecewise.ERF_CELLS, piecewise.ERF_STEP)
         return b.copysign(value, x)
     near = muladd(b, size, polynomial(b, b.mul(x, x), ERF_SMALL[dtype]), size)
     held = b.min(ERF_TOP[dtype], size)

@@ -189,17 +189,27 @@ def quarters(b: Emitter, x: Reg, rows: Sequence[Sequence[float]], lowest: int) -
 
 
 def around_centres(b: Emitter, x: Reg, rows: Sequence[Sequence[float]], step: float) -> Reg:
-    """A function by polynomials around the multiples of `step`, as many as registers hold, of which the last
-    is half a step above the largest x; x >= 0. In f32, around 0, by that of its difference to x."""
-    magic = MAGIC[x.dtype]
+    """A function of f64 by polynomials around the multiples of `step`, as many as registers hold, of which
+    the last is half a step above the largest x; x >= 0."""
+    magic = MAGIC["f64"]
     shifted = muladd(b, x, 1 / step, magic)
     distance = muladd(b, b.exact("fsub", shifted, magic), -step, x)
-    index = b.bits(shifted)
-    if x.dtype == "f64":
-        return in_two_chains(b, distance, rows, index)
-    # the distance is above none of the constants but the first, which is 0
+    return in_two_chains(b, distance, rows, b.bits(shifted))
+
+
+def odd_by_eighths(b: Emitter, x: Reg, rows: Sequence[Sequence[float]]) -> Reg:
+    """An odd function of f32 by 32 polynomials around the multiples of 1/8, around 0 by that of its
+    difference to x; constant from 4 - 3/16 on, NaN for itself."""
+    smaller_size, without_sign = 2, 2 << 2
+    size = _call(b, "mask.range", True, x, b.const(31 / 8, x), smaller_size + without_sign)
+    index = b.bits(b.exact("fadd", size, MAGIC["f32"] / 8))
+    nearest_eighth = 3 << 4
+    rest = b.bits(_call(b, "mask.reduce", True, x, nearest_eighth))  # exactly x less that
+    distance = b.bitcast(b.xor(rest, b.and_(b.bits(x), 1 << 31)), "f32")
     slope = _horner(b, distance, rows[1:], index)
-    return muladd(b, slope, distance, b.max(lookup(b, rows[0], index, x.dtype), distance))
+    # the distance is above none of the constants but the first, which is 0
+    value = muladd(b, slope, distance, b.max(lookup(b, rows[0], index, "f32"), distance))
+    return b.copysign(value, x)
 
 
 def _horner(b: Emitter, x: Reg, rows: Sequence[Sequence[float]], index: Reg) -> Reg:

@@ -7,11 +7,13 @@ there.
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import mpmath as mp
+import numpy as np
 
 if __name__ == "__main__":
     from maths_minimax import Spec, guarded, remez, rounded
@@ -282,48 +284,70 @@ def tanh_quarters() -> None:
     show_rows("TANH_QUARTERS", rows)
 
 
-#: The distance of the centres of erf's cells, numbers of few bits. In f32, of those erf of the multiples of
-#: this one are nearest to floats.
-ERF_STEP: Final = {"f32": mp.mpf(524293) / 2**22, "f64": mp.mpf(51) / 64}
+#: The distance of the centres of erf's cells, numbers of few bits; in f32 a power of two, for an instruction
+#: that takes the nearest multiple away.
+ERF_STEP: Final = {"f32": mp.mpf(1) / 8, "f64": mp.mpf(51) / 64}
 
 
-def error_function(sizes: dict[str, tuple[int, int]]) -> None:
-    """erf by polynomials around multiples of a step, so many of that degree; around 0 for positive numbers
-    alone, and in f32 of the difference to x, since 2 / sqrt(pi) is not near a float."""
-    columns, notes = {}, []
-    for dtype, (count, degree) in sizes.items():
-        rows, worst = [], mp.mpf(0)
-        # the nearest multiple is chosen with a rounding
-        half = ERF_STEP[dtype] / 2 * (1 + mp.mpf(2) ** (-18 if dtype == "f32" else -30))
-        for i in range(count):
-            centre = i * ERF_STEP[dtype]
-            start = mp.erf(centre)
-            less = 1 if dtype == "f32" and not i else 0
+def error_function(dtype: str, count: int, degree: int) -> list[tuple[float, ...]]:
+    """The coefficients of erf by powers, polynomials around multiples of a step, so many of that degree;
+    around 0 for positive numbers alone. In f32 it is of the difference to x around 0, since 2 / sqrt(pi) is
+    not near a float, and the last one is constant."""
+    rows, worst = [], mp.mpf(0)
+    # the nearest multiple is chosen with a rounding
+    half = ERF_STEP[dtype] / 2 * (1 + mp.mpf(2) ** (-18 if dtype == "f32" else -30))
+    for i in range(count if dtype == "f64" else count - 1):
+        centre = i * ERF_STEP[dtype]
+        start = mp.erf(centre)
+        less = 1 if dtype == "f32" and not i else 0
 
-            def target(d: Any, centre: Any = centre, start: Any = start, less: int = less) -> Any:
-                return (mp.erf(centre + d) - start) / d - less
+        def target(d: Any, centre: Any = centre, start: Any = start, less: int = less) -> Any:
+            return (mp.erf(centre + d) - start) / d - less
 
-            def weight(d: Any, centre: Any = centre) -> Any:
-                return d / mp.erf(centre + d)
+        def weight(d: Any, centre: Any = centre) -> Any:
+            return d / mp.erf(centre + d)
 
-            low = -half if i else mp.mpf(0)
-            coefficients, error = remez(
-                Spec("ERF", guarded(target), guarded(weight), low, half, degree - 1, dtype)
-            )
-            worst = max(worst, error)
-            first = rounded(start, dtype)
-            if i == count - 1 and first < start:  # rounded up, so that the sum at its end is 1
-                first += float(ulp(start, dtype))
-            rows.append([first, *(rounded(number, dtype) for number in coefficients)])
-        columns[dtype] = list(zip(*rows, strict=True))
-        notes.append(f"{dtype} 2^{float(mp.log(worst, 2)):.1f}")
-    print("#: The distance of the centres of erf's cells.")
-    steps = ", ".join(f'"{dtype}": {float(step)!r}' for dtype, step in ERF_STEP.items())
-    print(f"ERF_STEP: Final = {{{steps}}}")
-    print("#: erf x = sum of row[k] (x - c)^k, c the nearest multiple of that step, the one of the column; a")
-    print("#: row for each power, in f32's first one of the difference to x; relative. Errors:")
-    print(f"#: {', '.join(notes)}.")
-    show_rows_by_dtype("ERF_CELLS", columns)
+        low = -half if i else mp.mpf(0)
+        coefficients, error = remez(
+            Spec("ERF", guarded(target), guarded(weight), low, half, degree - 1, dtype)
+        )
+        worst = max(worst, error)
+        first = rounded(start, dtype)
+        if i == count - 1 and first < start:  # rounded up, so that the sum at its end is 1
+            first += float(ulp(start, dtype))
+        rows.append([first, *(rounded(number, dtype) for number in coefficients)])
+        if dtype == "f32" and i == 1:
+            rows[i][2] += of_least_error(rows[i], float(centre))
+    if dtype == "f32":
+        rows.append([1.0, *[0.0] * degree])
+    print(f"#: a row for each power; relative. Error: 2^{float(mp.log(worst, 2)):.1f}.")
+    return list(zip(*rows, strict=True))
+
+
+def of_least_error(coefficients: Sequence[float], centre: float) -> float:
+    """What the second power's coefficient lacks for the least error of erf in f32 around `centre`, as it is
+    computed with its rounded coefficients."""
+    distances = np.random.default_rng(0).uniform(-1 / 16, 1 / 16, 500_000).astype("f4")
+    truth = np.array([math.erf(centre + float(d)) for d in distances])
+    last_place = 2.0 ** (np.floor(np.log2(truth)) - 23)
+
+    def error(more: float) -> float:
+        total = np.zeros_like(distances)
+        for power in range(len(coefficients) - 1, -1, -1):
+            coefficient = np.float32(coefficients[power] + (more if power == 2 else 0.0))
+            total = (total.astype("f8") * distances + coefficient).astype("f4")
+        return float(np.max(np.abs(total - truth) / last_place))
+
+    return min((k * 2.0**-24 for k in range(60)), key=error)
+
+
+def error_functions() -> None:
+    print("#: The distance of the centres of erf's cells in f64.")
+    print(f"ERF_STEP: Final = {float(ERF_STEP['f64'])!r}")
+    print("#: erf x = sum of row[k] (x - c)^k, c the nearest multiple of that step, the one of the column;")
+    show_rows("ERF_CELLS", error_function("f64", 8, 16))
+    print("#: The same in f32, by multiples of 1/8, the first one of the difference to x;")
+    show_rows("ERF_EIGHTHS", error_function("f32", 32, 4))
 
 
 #: The number of polynomials of the scaled erfc, their degree, and K in (x + K) exp(x^2) erfc x.
@@ -422,7 +446,7 @@ def main() -> None:
     wide_log2({"f32": 3, "f64": 9})
     exponentials()
     tanh_quarters()
-    error_function({"f32": (32, 4), "f64": (8, 16)})
+    error_functions()
     scaled_error_function()
     cube_roots({"f32": 3, "f64": 8})
 
