@@ -148,12 +148,22 @@ class LaneEvaluator(Evaluator):
         return Lanes(self.b, muladd(self.b, value, rest, value))
 
     def is_usual(self, x: Any) -> Any:
-        # positive numbers' bits are ordered as integers, and others' are larger
+        # other numbers' bits are larger, or less
         register = self.reg(x)
         k, dtype = (60 if self.is_single else 500), register.dtype
-        above = self.b.sub(self.b.bits(register), (BIAS[dtype] - k) << STORED[dtype])
+        return self._is_between(self.b.bits(register), BIAS[dtype] - k, BIAS[dtype] + k, dtype)
+
+    def are_near(self, x: Any, y: Any) -> Any:
+        # positive numbers' bits are ordered as they are, and those of x / 2 are one binade less
+        first, second = self.reg(x), self.reg(y)
+        difference = self.b.sub(self.b.bits(first), self.b.bits(second))
+        return self._is_between(difference, -1, 1, first.dtype)
+
+    def _is_between(self, bits: Reg, low: int, high: int, dtype: str) -> Any:
+        """Whether integers are so many binades of floats' bits, from `low` to below `high`."""
+        above = self.b.sub(bits, low << STORED[dtype])
         unsigned = Reg(above.text, f"u{BITS[dtype]}", above.lanes)
-        return Lanes(self.b, self.b.lt(unsigned, 2 * k << STORED[dtype]))
+        return Lanes(self.b, self.b.lt(unsigned, (high - low) << STORED[dtype]))
 
     def log_of_quotient(self, x: Any, y: Any) -> tuple[Any, Any] | None:
         numerator, denominator = self.reg(x), self.reg(y)

@@ -86,6 +86,10 @@ class Evaluator(abc.ABC):
         bound = 2.0**60 if self.is_single else 2.0**500
         return (x >= 1.0 / bound) & (x < bound)
 
+    def are_near(self, x: Any, y: Any) -> Any:
+        """Whether two usual numbers are within a factor of two of each other; at two itself either answer."""
+        return self.abs(x - y) < self.min(x, y)
+
     def log_of_quotient(self, x: Any, y: Any) -> tuple[Any, Any] | None:
         """ln(x / y) of values, right where they are near each other, and where it is right; or None where
         there is no way but the logarithms of numbers."""

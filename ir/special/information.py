@@ -35,8 +35,8 @@ def _entr(m: Evaluator, x: Any) -> Any:
     return m.where(value_of(x) < 0.0, -math.inf, m.where(m.eq(x, 0.0), 0.0, value))
 
 
-#: 2 (atanh s / s - 1) / s^2 in s^2, for s < 1/3.
-_TWICE_ATANH_REST: Final = Polynomial(0.0, 1 / 9, [2.0 / (2 * k + 3) for k in range(16)])
+#: 2 (atanh s / s - 1) / s^2 in s^2, for s < 1/3. Times x s^2 it is this part of x - y, or less.
+_TWICE_ATANH_REST: Final = Polynomial(0.0, 1 / 9, [2.0 / (2 * k + 3) for k in range(16)], part=0.16)
 
 
 def _log_of_quotient(m: Evaluator, x: Any, y: Any) -> tuple[Any, Any]:
@@ -97,21 +97,22 @@ def _kl_div(m: Evaluator, x: Any, y: Any) -> Any:
         close = s * (difference + m.polynomial(square, _TWICE_ATANH_REST) * square * x)
         return m.where(near, close, x * logarithm - difference)
 
-    def quotient(x: Any, y: Any) -> tuple[Any, Any]:
-        near = m.abs(x - y) < m.min(x, y)
-        return near, m.where(near, x - y, x) / m.where(near, x + y, y)
+    def quotient(x: Any, y: Any, near: Any) -> Any:
+        return m.where(near, x - y, x) / m.where(near, x + y, y)
 
     def careful(x: Any, y: Any) -> Any:
         # x / y or x + y may be no number
         scale = m.where(x + y > m.large, 0.25, 1.0)
         u, v = x * scale, y * scale
-        near, s = quotient(u, v)
+        near = Evaluator.are_near(m, u, v)  # they may be any numbers
+        s = quotient(u, v, near)
         in_range = (s * m.large > 1.0) & (s < m.large)
         logarithm = m.where(in_range, m.log(s), m.log(x) - m.log(y))
         return _edges(m, x, y, by_parts(u, v, near, s, logarithm) / scale, y)
 
-    near, s = quotient(x, y)
-    # of no use where they are near
+    near = m.are_near(x, y)
+    s = quotient(x, y, near)
+    # the logarithm is of no use where they are near
     value = by_parts(x, y, near, s, m.log(s))
     return m.rarely(value, ~(m.is_usual(x) & m.is_usual(y)), careful, x, y)
 
