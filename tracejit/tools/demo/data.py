@@ -2,9 +2,9 @@
 
 Source: E. Alpaydin and C. Kaynak (1998), Optical Recognition of Handwritten Digits, UCI Machine Learning
 Repository, https://doi.org/10.24432/C50P49, licensed under CC BY 4.0
-(https://creativecommons.org/licenses/by/4.0/). ``digits.npz`` holds the first 84 images of each digit in its test
-set, 8x8 pixels from 0 to 16, converted to uint8. It compresses best by labels, images beside those that they are
-most like, and pixel by pixel. The attribution stands in the file too.
+(https://creativecommons.org/licenses/by/4.0/). ``digits.npz`` holds the first 84 images of each digit in its
+test set, 8x8 pixels from 0 to 16, converted to uint8. It compresses best by labels, images beside those that
+they are most like, and pixel by pixel. The attribution stands in the file too.
 """
 
 from __future__ import annotations
