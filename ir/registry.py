@@ -137,7 +137,7 @@ class Builtin:
     #: arguments.
     attrs: Callable[[Shape, Any], Attrs] | None = None
     #: What the second argument of all must be, so that NumPy means by it what the op does: "any", "axis",
-    #: "key", "matrix", "shape" or "terms". See `codegen.native.eager.arguments`.
+    #: "key", "matrix", "shape" or "terms". See `codegen.native.eager.calls`.
     second: str = "any"
 
 

@@ -16,7 +16,7 @@ from ..kernels.kernel import Kernel, empty_kernel
 from ..kernels.linalg.groups import BatchPart, GroupKernel
 from ..kernels.linalg.matrices import Matrix, RegisterMatrix
 from ..kernels.linalg.operations import message
-from ..kernels.linalg.storage import Storage
+from ..kernels.linalg.scratch_matrix import Storage
 from ..kernels.lowering import LoweringContext
 from ..llvm.emitter import Reg, constant
 from ..llvm.function import Code

@@ -12,9 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from ...ir.graph import Value
-from ..llvm.declarations import Declarations
 from ..llvm.emitter import Reg, constant, pointer
-from ..llvm.function import Code, FunctionCode
+from ..llvm.function import Code, Declarations, FunctionCode
 from ..llvm.loops import FunctionWriter
 
 #: A new stack takes about so many bytes, and at least one record.

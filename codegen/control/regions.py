@@ -20,8 +20,8 @@ from ..kernels.indexing.movement import copy_operand
 from ..llvm.emitter import Reg, constant
 from ..llvm.loops import FunctionWriter
 from ..module.buffers import FIRST_VALUE, IN_PLACE, BufferLayout, BufferPlan, on_stack
+from .exits import polled_loop, steps_between_polls
 from .loop_records import Stack, no_memory
-from .polling import polled_loop, steps_between_polls
 
 #: How many steps a loop of unknown length is taken to have, in estimates.
 UNKNOWN_TRIPS: Final = 100.0

@@ -33,8 +33,8 @@ from ..llvm.function import FunctionCode
 from ..llvm.loops import FunctionWriter
 from ..module.buffers import on_stack
 from .elements import Elements, ElementWriter, Stored, flattened, parted
+from .exits import poll, polled_loop, steps_between_polls
 from .loop_records import Stack, no_memory
-from .polling import poll, polled_loop, steps_between_polls
 from .proven_indices import all_inside
 from .regions import UNKNOWN_TRIPS
 

@@ -26,7 +26,7 @@ from ..llvm.function import FunctionCode
 from ..llvm.loops import FunctionWriter
 from ..llvm.target import Target
 from .elements import Elements, ElementWriter, Stored, flattened, parted
-from .polling import poll, poll_or_return, polled_loop, steps_between_polls
+from .exits import poll, poll_or_return, polled_loop, steps_between_polls
 from .regions import UNKNOWN_TRIPS
 
 #: Steps of fewer operations are two vectors at a time: one waits for its last step while the other goes on.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from ...ir.records import record
-from ..llvm.literals import bytes_constant
+from ..llvm.registers import bytes_constant
 
 _ALIGNED: Final = 8  # doubles, which room in the workspace begins at multiples of
 

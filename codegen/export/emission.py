@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import struct
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from ...ir.errors import CompileError
 from ...ir.process.llvm_lock import LLVM_LOCK, free_lock_of_llvmlite
@@ -13,7 +14,68 @@ from ...ir.records import record
 from ..llvm.compiler import interruptibly
 from ..llvm.loading import all_targets
 from ..llvm.target import Target, target_machine
-from .symbols import undefined_symbols
+from ..llvm.targets import ARCHITECTURES, named_target
+
+#: Architectures whose addresses have 32 bits, and a CPU of each.
+_SMALL: Final = {"wasm32": "generic", "thumbv7em": "cortex-m7", "thumbv8m.main": "cortex-m33"}
+#: What the name of an architecture stands for where that is no machine with Linux, or more than the least one
+#: of its kind.
+_WHOLE: Final = {
+    "riscv64": "riscv64,+m,+a,+f,+d,+c",
+    "wasm32": "wasm32-unknown-unknown",
+    "thumbv7em": "thumbv7em-none-eabihf",
+    "thumbv8m.main": "thumbv8m.main-none-eabihf",
+}
+
+
+def export_target(name: str) -> Target:
+    """The machine called `name`, see `llvm.targets.named_target`. Raises TracejitError.
+
+    Example:
+        >>> export_target("wasm32").triple
+        'wasm32-unknown-unknown'
+    """
+    head, *features = name.split(",")
+    architecture, colon, cpu = head.partition(":")
+    whole = _WHOLE.get(architecture, head) if not cpu else head
+    if cpu and architecture in _SMALL:
+        whole = f"{_WHOLE[architecture]}{colon}{cpu}"
+    return named_target(",".join([whole, *features]), {**ARCHITECTURES, **_SMALL})
+
+
+_MAGIC: Final = b"\x7fELF"
+_SYMBOLS: Final = 2
+#: For files of 32 and of 64 bits: where the header says where sections are, and how many and how large; the
+#: header of a section; and a symbol, with the places of its name and its section.
+_LAYOUTS: Final = {
+    1: (("<I", 32), ("<HHH", 46), "<10I", ("<IIIBBH", (0, 5))),
+    2: (("<Q", 40), ("<HHH", 58), "<IIQQQQIIQQ", ("<IBBHQQ", (0, 3))),
+}
+
+
+def undefined_symbols(image: bytes) -> list[str] | None:
+    """The names that an ELF object `image` needs from elsewhere; None for other formats.
+
+    Reference: System V ABI, chapter 4.
+    """
+    if not image.startswith(_MAGIC) or image[4] not in _LAYOUTS:
+        return None
+    (offset_format, offset_at), (counts_format, counts_at), section_format, symbol = _LAYOUTS[image[4]]
+    (start,) = struct.unpack_from(offset_format, image, offset_at)
+    size, count, _ = struct.unpack_from(counts_format, image, counts_at)
+    sections = [struct.unpack_from(section_format, image, start + number * size) for number in range(count)]
+    symbol_format, fields = symbol
+    names = set()
+    for _, kind, _, _, offset, nbytes, link, _, _, _ in sections:
+        if kind != _SYMBOLS:
+            continue
+        texts = sections[link][4]
+        for place in range(offset, offset + nbytes, struct.calcsize(symbol_format)):
+            values = struct.unpack_from(symbol_format, image, place)
+            name, section = (values[field] for field in fields)
+            if section == 0 and name:
+                names.add(image[texts + name : image.index(b"\0", texts + name)].decode())
+    return sorted(names)
 
 
 def size_type(target: Target) -> str:

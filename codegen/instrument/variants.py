@@ -11,8 +11,7 @@ from typing import Any, Protocol
 
 from ...ir.graph import Instruction
 from ..kernels.kernel import Kernel
-from ..llvm.declarations import Declarations
-from ..llvm.function import Code
+from ..llvm.function import Code, Declarations
 from ..llvm.loops import FunctionWriter
 
 

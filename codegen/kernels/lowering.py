@@ -1,13 +1,17 @@
-"""What codegen knows of a family of kernels: one `Lowering` record, declared beside the kernels.
+"""What codegen knows of a family of kernels: one `Lowering` record, declared beside the kernels; and a table
+of them.
 
 A module asks the record for an instruction's kernel, the planner of buffers for its workspace, costs for its
-work, the viewer for its words. `lowerings.py` collects the records by the kinds that they serve.
+work, the viewer for its words. `LOWERINGS` has the records by the kinds that they serve.
+
+A family of kernels loads when a function has a kernel of it: most first calls need two or three.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from typing import Final, TypeAlias
 
 from ...ir.access import resolve
 from ...ir.content import attributes
@@ -15,11 +19,14 @@ from ...ir.graph import Instruction, Value
 from ...ir.lapack.library import LapackLibrary
 from ...ir.records import record
 from ...ir.registry import Kind
-from ..llvm.declarations import Declarations
+from ..interface import c_function_symbol
+from ..llvm.function import Code, Declarations, Table
+from ..llvm.loops import FunctionWriter
+from ..llvm.registers import pointer
 from ..llvm.target import Target
 from ..nest.fusions import Fusions
 from ..tiers import ScheduleParameters
-from .kernel import Kernel
+from .kernel import Kernel, signature
 
 Definitions: TypeAlias = Mapping[Value, Instruction]
 
@@ -98,3 +105,74 @@ def content_with_sources(instruction: Instruction, context: LoweringContext) -> 
 def _source(operand: Value, defs: Definitions) -> tuple[object, ...]:
     source, access = resolve(operand, defs)
     return source.type, access.dims
+
+
+#: The estimated cycles of a function nobody knows: enough that the GIL is let go.
+_CYCLES = 1e5
+
+
+def external_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel | None:
+    """The call of the op's C function; None where it has none. See `ir.registry.External`."""
+    function = instruction.op.native
+    if function is None:
+        return None
+    values = [*instruction.operands, *instruction.results]
+    sizes = [size for value in values for size in value.shape]
+    w, table = FunctionWriter(context.declarations), Table(f"@{name}_sizes", "i64", sizes or [0])
+    symbol, buffers = c_function_symbol(function.address), [f"%b{i}" for i in range(len(values))]
+    w.declare(symbol, f"void @{symbol}({', '.join(['ptr'] * (len(values) + 1))})")
+    w.run(symbol, *map(pointer, [*buffers, table.name]))
+    w.ret()
+    code: Code = [table, w.function(signature(name, len(values)), "nounwind")]
+    return Kernel(name, code, f"{name}: C function of {instruction.op.name}", cycles=_CYCLES)
+
+
+EXTERNAL: Final = Lowering((Kind.HOST,), external_kernel)
+
+
+#: The modules of lowerings and their names there, by the kinds that they serve.
+_PLACES: Final[dict[Kind, tuple[str, str]]] = {
+    Kind.REGION: ("..nest.lowering", "FUSION"),
+    Kind.CONTRACTION: (".gemm.contraction", "CONTRACTION"),
+    Kind.CONVOLUTION: (".conv.convolution", "CONVOLUTION"),
+    Kind.FOURIER: (".fft.fourier", "FOURIER"),
+    Kind.TILED: (".fft.tiled", "TILED"),
+    Kind.CONCAT: (".indexing.movement", "CONCATENATION"),
+    Kind.UPDATE: (".indexing.movement", "UPDATE"),
+    Kind.GATHER: (".indexing.gather", "GATHER"),
+    Kind.SCATTER: (".indexing.scatter", "SCATTER"),
+    Kind.CUMULATIVE: (".scan.cumulative", "CUMULATIVE"),
+    Kind.ARG_REDUCTION: (".scan.arg_reduction", "ARG_REDUCTION"),
+    Kind.SORT: (".sort.sorting", "SORTING"),
+    Kind.ARG_SORT: (".sort.sorting", "SORTING"),
+    Kind.SEARCH: (".sort.search", "SEARCHING"),
+    Kind.HISTOGRAM: (".indexing.bincount", "BINCOUNT"),
+    Kind.COMPACTION: (".indexing.compaction", "COMPACTION"),
+    Kind.LINALG: (".linalg.lowering", "LINALG"),
+    Kind.SWITCH: ("..control.lowering", "CONTROL_FLOW"),
+    Kind.WHILE: ("..control.lowering", "CONTROL_FLOW"),
+    Kind.REWIND: ("..control.lowering", "CONTROL_FLOW"),
+    Kind.SCAN: ("..control.lowering", "SCAN"),
+    Kind.HOST: (".lowering", "EXTERNAL"),
+}
+
+
+class _Lowerings(Mapping[Kind, Lowering]):
+    def __init__(self) -> None:
+        self._loaded: dict[Kind, Lowering] = {}
+
+    def __getitem__(self, kind: Kind) -> Lowering:
+        lowering = self._loaded.get(kind)
+        if lowering is None:
+            module, name = _PLACES[kind]
+            lowering = self._loaded[kind] = getattr(import_module(module, __package__), name)
+        return lowering
+
+    def __iter__(self) -> Iterator[Kind]:
+        return iter(_PLACES)
+
+    def __len__(self) -> int:
+        return len(_PLACES)
+
+
+LOWERINGS: Final[Mapping[Kind, Lowering]] = _Lowerings()

@@ -15,7 +15,6 @@ from typing import Final
 
 from .control_writer import ControlFlowWriter
 from .half_conversions import double_to_half, float_to_half, half_to_float
-from .literals import folded, literal
 from .loading import mistakes_magnitudes
 from .operations import Convert
 from .registers import BITS as BITS
@@ -23,6 +22,7 @@ from .registers import LLVM_SCALAR as LLVM_SCALAR
 from .registers import Number as Number
 from .registers import Reg as Reg
 from .registers import constant as constant
+from .registers import folded, literal
 from .registers import llvm_type as llvm_type
 from .registers import pointer as pointer
 from .registers import suffix as suffix

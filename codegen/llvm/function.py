@@ -1,14 +1,19 @@
-"""A finished function of an LLVM module: its signature and its operations."""
+"""A finished function of an LLVM module: its signature and its operations; and what functions of a module
+share.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ..interface import c_functions
 from .control_operations import Loop, Origins, Structure, While, instructions
 from .operations import Arrange, Compute, Convert, FunctionCall, Operation, Phi
 from .registers import BITS, Reg
+
+if TYPE_CHECKING:
+    from .target import Target
 
 #: A line of text with the numbers of the traced ops that it is for.
 Marked: TypeAlias = tuple[str, tuple[int, ...]]
@@ -182,3 +187,19 @@ def calls_c_functions(code: Code) -> bool:
 
 #: Parts of a module: functions, tables, and as text what has no operations (declarations, variables).
 Code: TypeAlias = list[FunctionCode | Table | str]
+
+
+class Declarations(dict[str, "FunctionCode | str"]):
+    """Declarations and shared functions of a module by name, and what the machine has that it is written
+    for."""
+
+    def __init__(self, target: Target | None = None) -> None:
+        super().__init__()
+        #: Whether tables can be looked up in registers of 512 bits, with AVX-512's other instructions on
+        #: floats' exponents (`maths.wide`).
+        self.wide_tables = target is not None and target.wide_tables
+        self.address_bits = 64 if target is None else target.address_bits
+        #: Whether one instruction converts between float16 and float32.
+        self.half_conversions = target is not None and target.half_conversions
+        #: Whether a scalar that does not fit an integer is converted to the most negative one, as by NumPy.
+        self.indefinite_integers = target is not None and target.indefinite_integers

@@ -9,7 +9,7 @@ from ..maths import MathsEmitter
 from . import strided_reads
 from .control_operations import Origins
 from .control_writer import Bound as Bound
-from .declarations import Declarations
+from .function import Declarations
 from .operations import (
     AtomicUpdate,
     Clear,

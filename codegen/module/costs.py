@@ -19,7 +19,7 @@ from ...ir.dtypes import is_real_floating
 from ...ir.graph import Function, Instruction, Value
 from ...ir.records import record
 from ...ir.registry import Access, Kind
-from ..kernels.lowerings import LOWERINGS
+from ..kernels.lowering import LOWERINGS
 
 #: From this cost in cycles an elementwise op is a series or a table rather than an instruction.
 _TRANSCENDENTAL_CYCLES: Final = 12.0

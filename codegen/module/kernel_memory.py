@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from ...ir.graph import Instruction, Value
-from ..kernels.lowering import LoweringContext
-from ..kernels.lowerings import LOWERINGS
-from ..llvm.declarations import Declarations
+from ..kernels.lowering import LOWERINGS, LoweringContext
+from ..llvm.function import Declarations
 from ..nest.fusions import Fusions
 from .recovery import attributed
 

@@ -17,32 +17,28 @@ from ...ir.graph import Function, Instruction, Value
 from ...ir.machine import machine
 from ...ir.process.progress import with_progress
 from ...ir.registry import Kind
-from ..control.exits import ExitWriter
+from ..control.exits import LONG_CYCLES, ExitWriter, polled_loop
 from ..control.loop_records import ARENA, release_function
-from ..control.polling import LONG_CYCLES, polled_loop
 from ..control.regions import RegionCode, write_control
 from ..instrument.variants import PLAIN, Instrument
 from ..interface import PARALLEL_FOR, POLL, c_functions, out_of_memory
 from ..kernels.kernel import Kernel
-from ..kernels.lowering import LoweringContext
-from ..kernels.lowerings import LOWERINGS
+from ..kernels.lowering import LOWERINGS, LoweringContext
 from ..kernels.parallel_for import run_tasks
-from ..llvm.declarations import Declarations
 from ..llvm.emitter import Reg, constant, pointer
-from ..llvm.function import UNOPTIMIZED, Code, calls, code_length
-from ..llvm.literals import bytes_constant
+from ..llvm.function import UNOPTIMIZED, Code, Declarations, calls, code_length
 from ..llvm.loops import FunctionWriter
 from ..llvm.operations import Convert, Slot
+from ..llvm.registers import bytes_constant
 from ..llvm.target import Target
 from ..nest.fusions import Fusions
 from ..tiers import OPTIMIZED, ScheduleParameters
 from .buffers import BufferPlace, BufferPlan, plan_buffers
-from .deduplication import KernelDeduplication
+from .deduplication import KernelDeduplication, TaskFunctions
 from .generated import HostCall as HostCall
 from .generated import Module as Module
 from .kernel_memory import KernelMemory
 from .recovery import Recovery, attributed
-from .task_functions import TaskFunctions
 
 #: Arenas up to this size are on the stack.
 STACK_ARENA: Final = 4096

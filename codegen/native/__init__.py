@@ -1,8 +1,8 @@
 """Native code that speaks CPython's and NumPy's C interfaces.
 
 `entry` has the native entry of compiled functions, `eager` the native forms of eager calls, `pool` the worker
-threads, `allocator` the memory of large results, `interrupts` the function by which loops let signals in, and
-`float_mode` whether denormal numbers are flushed.
+threads and whether denormal numbers are flushed, `allocator` the memory of large results, and `interrupts`
+the function by which loops let signals in.
 
 They are written with a builder. `structs` has the layouts of objects and tables, `control` writes branches,
 loops and exits, `writer` pointers, calls and owned references. `functions` makes native functions of Python

@@ -16,9 +16,8 @@ from contextlib import contextmanager
 
 from ...ir.records import record
 from ..llvm.control_operations import Label, Switch
-from ..llvm.declarations import Declarations
 from ..llvm.emitter import Number, Reg, constant
-from ..llvm.function import FunctionCode
+from ..llvm.function import Declarations, FunctionCode
 from ..llvm.loops import FunctionWriter
 from ..llvm.operations import Slot
 

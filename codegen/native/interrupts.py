@@ -17,12 +17,11 @@ from __future__ import annotations
 from typing import Annotated, Final
 
 from ..interface import CANCELLED, POLL, RAISED, RUN_MAIN
-from .atomics import atomic_load
 from .functions import Bytes, ImportedFunction, Int32, native
 from .module import NativeModule
 from .python_api import restore_thread, save_thread
 from .structs import BYTES, WORDS, CFunctionType
-from .writer import NativeWriter, Pointer
+from .writer import NativeWriter, Pointer, atomic_load
 
 #: Nanoseconds between two looks of the main thread, at least and at most; and while it holds the GIL.
 _LEAST: Final = 10_000_000

@@ -6,8 +6,8 @@ import zlib
 from collections.abc import Mapping
 from typing import Protocol
 
-from ..llvm.declarations import Declarations
 from ..llvm.emitter import LLVM_SCALAR
+from ..llvm.function import Declarations
 from .structs import CFunctionType, Type
 
 

@@ -8,7 +8,7 @@ from ...ir.content import NoContent, attributes, content
 from ...ir.graph import Instruction
 from ...ir.lapack.library import LapackLibrary, library
 from ..kernels.kernel import Kernel
-from ..llvm.declarations import Declarations
+from ..llvm.function import Declarations
 from ..llvm.target import Target
 from ..module.recovery import attributed
 from ..tiers import OPTIMIZED, ScheduleParameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ..control.polling import BETWEEN_POLLS, LONG_CYCLES
+from ..control.exits import BETWEEN_POLLS, LONG_CYCLES
 from .loop_nest import Nest
 
 #: Vectors in one task, where lanes run along the outermost loop.

@@ -1,4 +1,4 @@
-"""Flushing of denormal numbers by this thread, and by compiled functions: see `codegen.native.float_mode`."""
+"""Flushing of denormal numbers by this thread, and by compiled functions: see `codegen.native.pool`."""
 
 from __future__ import annotations
 

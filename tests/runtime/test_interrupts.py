@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.codegen.control import polling
+from tracejit.codegen.control import exits
 from tracejit.codegen.interface import POLL
 from tracejit.runtime.executable import Executable
 
@@ -361,8 +361,8 @@ def test_short_loops_do_not_ask() -> None:
 def test_loops_that_ask_often_are_right(name: str, every: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """However their steps are cut into strips."""
     text, _, short, expected = LOOPS[name]
-    monkeypatch.setattr(polling, "BETWEEN_POLLS", every)
-    monkeypatch.setattr(polling, "LONG_CYCLES", every)
+    monkeypatch.setattr(exits, "BETWEEN_POLLS", every)
+    monkeypatch.setattr(exits, "LONG_CYCLES", every)
     f = tj.jit(eval(text, {"tj": tj}))
     arguments = eval(short or "", {"np": np})
     np.testing.assert_allclose(np.asarray(f(*arguments)), eval(expected or "", {"np": np}))

@@ -151,7 +151,7 @@ class NativeCall(_NativeFunction):
 
 
 class NativeJoin(_NativeFunction):
-    """A `_NativeFunction` that joins Tensors, as ``run(arrays, axis)``: see `codegen.native.eager.joins`.
+    """A `_NativeFunction` that joins Tensors, as ``run(arrays, axis)``: see `inner_loops` in codegen.
     Composites join them along a new axis.
 
     Calls are counted by what `slow` calls, which serves large arrays, views and numbers.

@@ -8,9 +8,16 @@ from typing import Any
 
 from ..codegen.export.emission import Emission, LinkGroup, emit, size_type
 from ..codegen.export.factorizations import routine_texts
-from ..codegen.export.functions import ExportedFunction, ExportedModule, exported_module
+from ..codegen.export.functions import (
+    RUNTIME_EXPORTS,
+    RUNTIME_TEXT,
+    ExportedFunction,
+    ExportedModule,
+    exported_module,
+    product_texts,
+    queries_text,
+)
 from ..codegen.export.levels import Level, dispatch_text, for_cpu, release_text
-from ..codegen.export.support import RUNTIME_EXPORTS, RUNTIME_TEXT, product_texts, queries_text
 from ..codegen.interface import LINALG_ERROR, pack_symbol, product_symbol
 from ..codegen.llvm.target import Target
 from ..codegen.module.recovery import KernelFailure

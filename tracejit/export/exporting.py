@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..codegen.export.casadi import casadi_text
-from ..codegen.export.emission import LinkGroup
+from ..codegen.export.emission import LinkGroup, export_target
 from ..codegen.export.levels import LEVELS
-from ..codegen.export.targets import export_target
 from ..codegen.llvm.target import Target
 from ..ir.errors import ArgumentError
 from ..jitted.function import JitFunction

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 from ...llvm.emitter import Reg, constant
 from ...llvm.transpose import turned
+from .packing import SlabPart
 from .parts import Index
-from .slab import SlabPart
 
 
 class ResultPart(SlabPart):

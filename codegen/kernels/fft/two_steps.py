@@ -17,9 +17,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ...llvm.declarations import Declarations
 from ...llvm.emitter import BITS
-from ...llvm.function import Code
+from ...llvm.function import Code, Declarations
 from ...llvm.loops import FunctionWriter
 from ...llvm.registers import Number, Reg
 from ...llvm.transpose import turned

@@ -15,14 +15,13 @@ from ....ir.machine import machine
 from ....ir.registry import Kind
 from ....ir.types import TensorType, contiguous_strides
 from ...interface import PARALLEL_FOR, product_symbol
-from ...llvm.declarations import Declarations
 from ...llvm.emitter import Reg, pointer
-from ...llvm.function import Code, Table
+from ...llvm.function import Code, Declarations, Table
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ..kernel import Kernel, empty_kernel, signature
 from ..lowering import Definitions, Lowering, LoweringContext, content_with_sources
-from . import turned_columns
+from . import batches
 from .batches import Strided, over_batch
 from .direct import choose_tiles, direct_kernel
 from .dots import dots_kernel
@@ -165,7 +164,7 @@ def _blocking(instruction: Instruction, defs: Definitions, target: Target) -> Bl
     x_stays = m * k * itemsize <= (640 if copied_once else 300) * (machine().l2_bytes >> 10)
     if y_strides[1] == 1 and (near or (x_stays and (shape.copies or strips_stay))):
         return None
-    if near and turned_columns.pays(y_strides, k, n, dtype, shape.lanes):
+    if near and batches.turning_pays(y_strides, k, n, dtype, shape.lanes):
         return None
     if n <= shape.lanes and shape.rows >= GATHERED_ROWS and near:
         return None

@@ -3,7 +3,7 @@
 A tile of the result is kept in registers along the inner dimension. The tile's size follows from the shape,
 so that little of it goes over the edges: rows of the last tile overlap the one before, which computes some
 twice to the same bits; the last columns have tiles of their own, narrower and masked. A small y whose columns
-lie in memory is turned first (`turned_columns`). Of a y that the first cache does not hold, a strip for one
+lie in memory is turned first. Of a y that the first cache does not hold, a strip for one
 column of tiles is copied: (100, 200) @ (200, 768) in f64 took 690 us so on a Xeon of 2.5 GHz, 1280 from where
 it lies if rows begin lines there, and 2500 if they do not.
 """
@@ -17,16 +17,15 @@ from typing import Any, Final, TypeAlias
 from ....ir.machine import machine
 from ....ir.records import record
 from ....ir.types import TensorType
-from ...llvm.declarations import Declarations
 from ...llvm.emitter import BITS, Reg, constant
-from ...llvm.function import Code
+from ...llvm.function import Code, Declarations
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ...llvm.transpose import put_columns
 from ...tiers import OPTIMIZED
 from ..kernel import PRODUCT_SLOWDOWN, Kernel, signature
 from ..lowering import LoweringContext
-from . import turned_columns
+from . import batches
 from .batches import Strided, accumulate, over_batch, over_rows
 from .tiles import SUM_PART, tile_for
 
@@ -188,8 +187,8 @@ class _Nest:
         self.batch = math.prod(types[2].shape[:-2])
         y = operands[1].strides[-2:]
         #: Whether y is read from scratch memory, where its columns were turned to rows.
-        self.turns = turned_columns.pays(y, shape.k, shape.n, dtype, shape.lanes)
-        self.y_strides = (turned_columns.pitch(shape.n, shape.lanes), 1) if self.turns else y
+        self.turns = batches.turning_pays(y, shape.k, shape.n, dtype, shape.lanes)
+        self.y_strides = (batches.turned_pitch(shape.n, shape.lanes), 1) if self.turns else y
         #: Where the strip of y that is read lies in memory, where it is copied from.
         self.source = ""
         #: What y's rows are apart where tiles read them.

@@ -12,9 +12,8 @@ from typing import Final
 
 from ....ir.machine import machine
 from ....ir.types import TensorType
-from ...llvm.declarations import Declarations
 from ...llvm.emitter import Reg, constant
-from ...llvm.function import Code
+from ...llvm.function import Code, Declarations
 from ...llvm.loops import Bound, FunctionWriter
 from ...llvm.target import Target
 from ...maths.support import muladd

@@ -10,17 +10,15 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from ...interface import PRODUCT_KERNELS, PRODUCT_TABLE, pack_symbol, product_symbol
-from ...llvm.declarations import Declarations
 from ...llvm.emitter import Reg, constant, pointer
-from ...llvm.function import FunctionCode
+from ...llvm.function import Declarations, FunctionCode
 from ...llvm.loops import FunctionWriter
 from ...llvm.operations import FunctionCall, Load, Store, typed
 from ...llvm.target import Target
 from ...tiers import ScheduleParameters
-from .micro_kernel import NAME as MICRO
-from .micro_kernel import micro_kernel
+from .panels import NAME as MICRO
 from .panels import NAME as PACK
-from .panels import packing_function
+from .panels import micro_kernel, packing_function
 from .tiles import Blocking, Tile, tile_for
 
 #: The functions in which products spend their time.

@@ -13,9 +13,8 @@ from typing import Final
 
 from ....ir.machine import machine
 from ....ir.types import TensorType
-from ...llvm.declarations import Declarations
 from ...llvm.emitter import BITS, Reg, constant
-from ...llvm.function import Code
+from ...llvm.function import Code, Declarations
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ..kernel import Kernel, signature

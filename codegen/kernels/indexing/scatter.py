@@ -1,6 +1,6 @@
 """Scatters: slices written or folded in at tuples of indices, those of one place in order.
 
-Many indices are taken in blocks (`codegen/kernels/indexing/blocks.py`). Threads share them in one of two
+Many indices are taken in blocks (`codegen/kernels/indexing/movement.py`). Threads share them in one of two
 ways, in parts that follow from the shapes alone, so that no result depends on the number of threads:
 
 - long slices by where they go: each task owns a range of the result, looks at all the indices and moves the
@@ -24,23 +24,26 @@ from ....ir.machine import machine
 from ....ir.ops.indexing import SCATTER_FOLDS
 from ....ir.records import record
 from ....ir.registry import Kind
-from ...llvm.declarations import Declarations
 from ...llvm.emitter import Reg, constant
-from ...llvm.function import Code, FunctionCode
+from ...llvm.function import Code, Declarations, FunctionCode
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ..kernel import Kernel, signature
 from ..lowering import Advice, Lowering, LoweringContext
 from ..parallel_for import context_of, run_tasks, task_function
-from .blocks import BLOCK_OF_LONG, STATUS_BYTES, IndexBlocks, note, status_of
 from .movement import (
+    BLOCK_OF_LONG,
+    STATUS_BYTES,
+    IndexBlocks,
     Slices,
     check_indices,
     copy_operand,
     copy_stretch,
     index_messages,
+    note,
     over_indices,
     slices_of,
+    status_of,
 )
 
 #: Bytes of a slice for each range: looking at an index that leads to another one takes little time then.

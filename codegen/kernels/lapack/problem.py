@@ -4,16 +4,158 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 from ....ir.dtypes import SHORT_NAME, is_complex, real_dtype
 from ....ir.graph import Instruction, Value
+from ....ir.lapack.library import LapackLibrary
 from ....ir.records import record
-from ...llvm.emitter import BITS, Reg, constant
+from ...interface import lapack_symbol
+from ...llvm.emitter import BITS, Reg, constant, pointer
 from ...llvm.loops import FunctionWriter
 from ...llvm.registers import Number
-from .calls import Caller, transpose
+from ...llvm.transpose import turned
+
+#: The first letter of LAPACK's functions, by the dtype of real numbers and the numbers in an element.
+LETTERS: Final = {("f32", 1): "s", ("f64", 1): "d", ("f32", 2): "c", ("f64", 2): "z"}
+#: Functions that have another name for complex matrices.
+COMPLEX_NAMES: Final = {"syevd": "heevd", "orgqr": "ungqr"}
+
+
+def routine(name: str, dtype: str, parts: int) -> str:
+    """LAPACK's whole name of its function `name`, for elements of `parts` numbers of `dtype`."""
+    return LETTERS[dtype, parts] + (COMPLEX_NAMES.get(name, name) if parts == 2 else name)
+
+
+class Caller:
+    """Writes calls of the functions of a `library` for one dtype into a function.
+
+    Elements are `parts` numbers of `dtype`: two of complex matrices.
+
+    *Requires*: numbers and texts are asked for outside of loops.
+    """
+
+    def __init__(self, w: FunctionWriter, library: LapackLibrary, dtype: str, parts: int) -> None:
+        self.w, self.dtype, self.parts = w, dtype, parts
+        self.bits = library.integer_bits
+        self.integer = f"i{self.bits}"
+        self.info = w.slot(self.integer, 1)
+        #: The symbols that are called.
+        self.symbols: list[str] = []
+
+    def number(self, value: int) -> str:
+        """A pointer to an integer."""
+        place = self.w.slot(self.integer, 1)
+        self.w.store(constant(value, self.integer), place)
+        return place
+
+    def element(self, value: float) -> str:
+        """A pointer to an element that is a real number."""
+        place = self.w.slot(self.dtype, self.parts)
+        for part, number in enumerate((value, 0.0)[: self.parts]):
+            self.w.store(constant(number, self.dtype), self.w.offset(place, self.dtype, part))
+        return place
+
+    def text(self, letter: str) -> str:
+        """A pointer to a character."""
+        place = self.w.slot("u8", 1)
+        self.w.store(constant(ord(letter), "u8"), place)
+        return place
+
+    def call(self, name: str, arguments: Sequence[str], texts: int) -> None:
+        """Call ``name``, for the dtype, on pointers; the lengths of its `texts` come last."""
+        symbol = lapack_symbol(routine(name, self.dtype, self.parts), self.bits)
+        if symbol not in self.symbols:
+            self.symbols.append(symbol)
+        kinds = ["ptr"] * len(arguments) + ["i64"] * texts
+        self.w.declare(symbol, f"void @{symbol}({', '.join(kinds)})")
+        self.w.run(symbol, *map(pointer, arguments), *[constant(1, "i64")] * texts)
+
+    def failed(self) -> Reg:
+        """Whether the last call's `info` says that there is no result."""
+        return self.w.ne(self.w.load(self.info, self.integer), 0)
+
+
+@contextmanager
+def one_thread(w: FunctionWriter, library: LapackLibrary) -> Iterator[list[str]]:
+    """Hold the library to one thread in what is written within; gives the symbols that are called for that.
+
+    Who finds one thread there, as a call that another thread makes meanwhile does, leaves the number as it
+    is: so nobody keeps a number that another one restores.
+    """
+    if not (library.get_threads and library.set_threads):
+        yield []
+        return
+    symbols = [lapack_symbol(name, library.integer_bits) for name in ("get_threads", "set_threads")]
+    get, put = symbols
+    w.declare(get, f"i32 @{get}()")
+    w.declare(put, f"void @{put}(i32)")
+    before = w.result_of(get, "i32", 1)
+    several = w.gt(before, 1)
+    w.when(several, lambda: w.run(put, constant(1, "i32")))
+    yield symbols
+    w.when(several, lambda: w.run(put, before))
+
+
+#: Rows and columns of the blocks in which complex matrices are transposed, for the caches' sake.
+_COMPLEX_BLOCK: Final = 4
+
+
+def transpose(
+    w: FunctionWriter, dtype: str, size: tuple[int, int], source: str, result: str, lanes: int, parts: int
+) -> None:
+    """Write a matrix of `size` (rows, columns) at `source` transposed to `result`; elements are `parts`
+    numbers."""
+    if parts == 2 and dtype == "f32":  # a pair is as wide as one f64, which is moved bit by bit
+        dtype, parts, lanes = "f64", 1, max(lanes // 2, 1)
+    rows, columns = size
+    side = _COMPLEX_BLOCK if parts == 2 else lanes
+    whole_rows, whole_columns = rows - rows % side, columns - columns % side
+
+    def at(pointer: str, row: Reg, column: Reg, width: int) -> str:
+        return w.offset(pointer, dtype, w.mul(w.add(w.mul(row, width), column), parts))
+
+    def by_elements(first: tuple[int, int], last: tuple[int, int]) -> None:
+        def row(i: Reg, _: list[Reg]) -> Sequence[Reg]:
+            def element(j: Reg, _: list[Reg]) -> Sequence[Reg]:
+                w.store(w.load(at(source, i, j, columns), dtype, parts), at(result, j, i, rows))
+                return ()
+
+            w.loop(first[1], last[1], 1, element)
+            return ()
+
+        w.loop(first[0], last[0], 1, row)
+
+    def by_blocks(i: Reg, _: list[Reg]) -> Sequence[Reg]:
+        def block(j: Reg, _: list[Reg]) -> Sequence[Reg]:
+            sources = [at(source, w.add(i, k), j, columns) for k in range(side)]
+            if parts == 2:
+                elements = [
+                    [w.load(w.offset(place, dtype, 2 * k), dtype, 2) for place in sources]
+                    for k in range(side)
+                ]
+                for k, column in enumerate(elements):
+                    place = at(result, w.add(j, k), i, rows)
+                    for row, value in enumerate(column):
+                        w.store(value, w.offset(place, dtype, 2 * row))
+                return ()
+            vectors = [w.load(place, dtype, lanes) for place in sources]
+            for k, vector in enumerate(turned(w, vectors)):
+                w.store(vector, at(result, w.add(j, k), i, rows))
+            return ()
+
+        w.loop(0, whole_columns, side, block)
+        return ()
+
+    if whole_rows and whole_columns:
+        w.loop(0, whole_rows, side, by_blocks)
+        by_elements((0, whole_columns), (whole_rows, columns))
+        by_elements((whole_rows, 0), (rows, columns))
+    else:
+        by_elements((0, 0), (rows, columns))
+
 
 #: Columns that LAPACK's blocked functions work on at a time, at most.
 BLOCK: Final = 64

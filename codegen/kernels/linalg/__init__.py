@@ -1,5 +1,5 @@
 """Factorisations and triangular solves of many small matrices, with a lane for each matrix.
 
 `algorithms` states what is computed, over matrices whose elements are registers (`matrices`) or scratch
-memory (`scratch_matrix`); `batches` brings matrices into lanes and back.
+memory (`scratch_matrix`); `groups` brings matrices into lanes and back.
 """

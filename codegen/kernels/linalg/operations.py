@@ -19,7 +19,7 @@ from ...llvm.emitter import INT_OF, Reg, constant
 from ...llvm.loops import FunctionWriter
 from . import algorithms
 from .matrices import Index, Matrix, RegisterMatrix
-from .storage import Storage
+from .scratch_matrix import Storage
 
 #: The matrices of the results, and in which lanes the op failed, if it can: at most one mask.
 Outcome: TypeAlias = tuple[Sequence[Matrix], list[Reg]]

@@ -13,9 +13,8 @@ from typing import Final
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Instruction
 from ....ir.registry import Kind
-from ...llvm.declarations import Declarations
 from ...llvm.emitter import Reg, constant
-from ...llvm.function import Code
+from ...llvm.function import Code, Declarations
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ..kernel import Kernel, signature

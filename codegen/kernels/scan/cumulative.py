@@ -20,9 +20,8 @@ from ....ir.graph import Instruction
 from ....ir.registry import Kind
 from ....ir.types import TensorType
 from ...interface import THREADS
-from ...llvm.declarations import Declarations
 from ...llvm.emitter import Reg, constant, pointer
-from ...llvm.function import Code
+from ...llvm.function import Code, Declarations
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ...nest.streaming import asked_bytes, streamed_bytes

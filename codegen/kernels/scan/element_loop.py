@@ -15,9 +15,9 @@ from ....ir.graph import Function, Instruction, Substitution, Value
 from ....ir.ops.fusion import EACH, READ
 from ....ir.registry import Kind
 from ....ir.types import Shape
-from ...control.polling import poll_or_return, polled_loop
-from ...llvm.declarations import Declarations
+from ...control.exits import poll_or_return, polled_loop
 from ...llvm.emitter import Reg
+from ...llvm.function import Declarations
 from ...llvm.target import Target
 from ...nest.loop_nest import Leaf, Memory, Nest, Window
 from ...nest.schedule import schedule

@@ -2,7 +2,7 @@
 
 A partition compares a vector of keys with the pivot, packs the lanes that do not exceed it behind those so
 far, and the others into a second buffer, which is copied behind them in the end: so it keeps the order of
-equal keys, and has no branch that data decide. Segments that fit in registers are sorted there (`columns`).
+equal keys, and has no branch that data decide. Segments that fit in registers are sorted there (`rows`).
 
 The pivot is a median of a sample. After more levels than good pivots take, it is the number in the middle
 between the smallest and the greatest key, which halves the range of keys: so no input takes long. A segment
@@ -16,17 +16,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from ...llvm.declarations import Declarations
 from ...llvm.emitter import BITS, Reg, constant, pointer
-from ...llvm.function import Code, FunctionCode
+from ...llvm.function import Code, Declarations, FunctionCode
 from ...llvm.loops import FunctionWriter
 from ...llvm.registers import llvm_type, suffix
 from ...llvm.target import Target
 from ...tiers import ScheduleParameters
 from ..kernel import signature
 from ..parallel_for import context_of, lines_of_tasks, run_tasks, task_function
-from .columns import ColumnSorter
-from .rows import Row, batcher
+from .rows import ColumnSorter, Row, batcher
 from .strategy import SEGMENT_PARTS, SEGMENTS, SortPlan
 
 #: Vectors of a sample, and lanes of the vector of their medians whose median is the pivot.

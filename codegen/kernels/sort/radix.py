@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...llvm.declarations import Declarations
 from ...llvm.emitter import Reg, constant, pointer
-from ...llvm.function import Code
+from ...llvm.function import Code, Declarations
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ..kernel import signature
 from ..parallel_for import context_of, lines_of_tasks, part_of, run_tasks, task_function
-from .ordered_keys import key_of, value_of
+from .rows import key_of, value_of
 from .strategy import SortPlan
 
 #: Places in the head of a task's memory: which buffer holds the keys, the pass's first bit, and the line.

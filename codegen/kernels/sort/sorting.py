@@ -1,7 +1,7 @@
 """Sorting along contiguous lines, without a comparison that decides where code goes.
 
 An element becomes an unsigned *key* of its width, in whose order elements are sorted
-(`codegen/kernels/sort/ordered_keys.py`). Many short lines are sorted by a network, a few ranked, long
+(`codegen/kernels/sort/rows.py`). Many short lines are sorted by a network, a few ranked, long
 ones partitioned, or sorted digit by digit. Lines are tasks; where they are few and long, chunks of them
 are. What sorts alone makes the element from its key; what asks for places carries each key's along.
 """
@@ -14,10 +14,9 @@ from ....ir.graph import Instruction
 from ....ir.registry import Kind
 from ..kernel import Kernel, empty_kernel
 from ..lowering import Lowering, LoweringContext
-from .network import NetworkWriter
+from .network import NetworkWriter, RankWriter
 from .quicksort import QuicksortWriter
 from .radix import DigitWriter
-from .ranking import RankWriter
 from .strategy import SortPlan
 
 #: Cycles for an element in one pass; and see `Kernel.slowdown`.

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from ...llvm.emitter import BITS, LLVM_SCALAR, Emitter, Reg
-from ...llvm.literals import literal
 from ...llvm.operations import Load, Offset
+from ...llvm.registers import literal
 from ..support import BIAS, MAGIC, STORED, muladd, two_product
 
 #: Lanes of a register of 512 bits.

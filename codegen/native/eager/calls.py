@@ -5,36 +5,181 @@ of its arguments are operands: Tensors, or Python numbers. It calls the table's 
 the other arguments as they are, and wraps what comes back. Where an operand requires a gradient and the
 result is floating it calls `remember` with the result and the arguments. Where the table has a `step`, what
 is in the memory of the first argument is made its view, as `tracejit.eager.views.share` would, by the step
-``(step, second argument)``. `second` says what the second argument must be: see `arguments`.
+``(step, second argument)``. `second` says what the second argument must be: see `interface.SECOND`.
 
 Everything else goes to `slow`, in the same call: operands that are no Tensors, what the kernel raises an
 exception for (which says it in NumPy's words) or gives None for, and every call while a thread traces or
 somebody looks at kernels.
+
+"key" is an index of ints, slices between ints, None and Ellipsis; "axis" is None, an int or a tuple of ints,
+of an array that has axes, and "terms" the same of an array that is not float16, whose terms NumPy may add up
+as such; "shape" an int or ints that are sizes or -1; "matrix" a matrix of the dtype of the
+first argument, which is one too, but not of float16.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Final
 
 from ...interface import CALL_TABLE, EAGER_CALL, MOST_ARGUMENTS, SECOND
 from ...llvm.emitter import Reg
 from ..control import Exit
-from ..functions import Int, Objects, native
+from ..functions import Array, Int, Object, Objects, TensorObject, native
 from ..python_api import (
+    append_to_list,
     array_from_scalar,
     clear_error,
     decref_all,
     error_matches,
     incref_all,
     is_subtype,
+    new_list,
+    new_long,
+    new_tuple,
+    new_weak_reference,
+    read_int,
     requires_grad,
+    store_slot,
     vectorcall,
     wrap,
 )
-from ..structs import ARRAY, OBJECT, TENSOR, bytes_of, words
+from ..structs import ARRAY, LIST, OBJECT, SLICE, TENSOR, TUPLE, WEAK_REFERENCE, bytes_of, words
 from ..writer import NativeWriter, Pointer
-from .arguments import are_matrices, is_axis, is_axis_of_terms, is_key, is_shape
-from .views import in_memory_of, share
+
+
+@native("bool")
+def in_memory_of(f: NativeWriter, array: Array, x: TensorObject) -> None:
+    """Whether `array`, which NumPy made of the array of the Tensor `x`, is in its memory."""
+    source = x["data"].as_(ARRAY)
+    base = array["base"]
+    of_source = f.or_(f.eq(base, source), f.eq(base, source["base"]))
+    f.ret(f.or_(f.eq(array, source), f.and_(f.not_(f.is_null(base)), of_source)))
+
+
+@native("bool")
+def share(
+    f: NativeWriter, x: TensorObject, view: TensorObject, step: Object, how: Object, shorten: Object
+) -> None:
+    """Make the Tensor `view` a view of `x`, by the step (`step`, `how`): what `views.share` does where `x`
+    requires no gradient, or where this thread records. False with an exception where that fails."""
+    failed = f.returning(False)
+    with f.if_(f.is_object(x["version"], "None")):
+        counter = f.take(new_list(f, 1), failed).as_(LIST)
+        counter["items"][0] = new_long(f, 0)
+        store_slot(f, x.at("version"), f.give(counter))
+    store_slot(f, view.at("version"), f.incref(x["version"]))
+    # a view's aliases are the Tensor that it is a view of, and the steps that lead to it
+    before = x["aliases"]
+    is_view = f.is_type(before, "tuple")
+    steps = f.variable("i64", 1)
+    with f.if_(is_view):
+        steps.value = before.as_(TUPLE)["size"]
+    chain = f.take(new_tuple(f, f.add(steps.value, 2)), failed).as_(TUPLE)
+    with f.if_(is_view):
+        with f.for_(steps.value) as i:
+            chain["items"][i] = f.incref(before.as_(TUPLE)["items"][i])
+        f.else_()
+        chain["items"][0] = f.incref(x)
+    chain["items"][steps.value] = f.incref(step)
+    chain["items"][f.add(steps.value, 1)] = f.incref(how)
+    base = chain["items"][0].as_(TENSOR)
+    store_slot(f, view.at("aliases"), f.give(chain))
+    reference = f.take(new_weak_reference(f, view, None), failed)
+    with f.if_(f.is_object(base["aliases"], "None")):
+        empty = f.take(new_list(f, 1), failed).as_(LIST)
+        empty["items"][0] = new_long(f, 0)
+        store_slot(f, base.at("aliases"), f.give(empty))
+    views = f.own(f.incref(base["aliases"])).as_(LIST)
+    size = views["size"]
+    # the list begins with the length at which it is to be shortened
+    with f.if_(f.gt(size, 1)):
+        last = views["items"].at(f.sub(size, 1))
+        with f.if_(f.is_object(last.value.as_(WEAK_REFERENCE)["referent"], "None")):
+            store_slot(f, last, f.incref(reference))
+            f.ret(True)
+        most = f.array("i64", 1)
+        with f.if_(read_int(f, views["items"][0], most)), f.if_(f.gt(size, most.value)):
+            arguments = f.array(OBJECT, 1)
+            arguments[0] = views
+            f.take(vectorcall(f, shorten, arguments, 1, None), failed)
+    f.ret(f.eq(append_to_list(f, views, reference), 0))
+
+
+def is_each(f: NativeWriter, object_: Pointer, check: Callable[[NativeWriter, Pointer], Reg]) -> Reg:
+    """Whether `check` holds of an object or, where that is a tuple, of each of its items."""
+    result = f.variable("bool", True)
+    with f.if_(f.is_type(object_, "tuple")):
+        items = object_.as_(TUPLE)
+        with f.for_(items["size"]) as i:
+            result.value = check(f, items["items"][i])
+            f.out_of_loop.unless(result.value)
+        f.else_()
+        result.value = check(f, object_)
+    value: Reg = result.value
+    return value
+
+
+@native("bool")
+def is_bound(f: NativeWriter, number: Object) -> None:
+    """Whether `number` is an int or None."""
+    f.ret(f.or_(f.is_type(number, "int"), f.is_object(number, "None")))
+
+
+@native("bool")
+def is_index(f: NativeWriter, key: Object) -> None:
+    """Whether `key` is an int, a slice between ints, None or Ellipsis."""
+    with f.if_(f.is_type(key, "slice")):
+        part = key.as_(SLICE)
+        f.ret(f.all_(*[is_bound(f, part[bound]) for bound in ("start", "stop", "step")]))
+    f.ret(f.or_(is_bound(f, key), f.is_object(key, "Ellipsis")))
+
+
+@native("bool")
+def is_key(f: NativeWriter, key: Object) -> None:
+    """Whether `key` is an index, or a tuple of such."""
+    f.ret(is_each(f, key, is_index))
+
+
+@native("bool")
+def is_axis(f: NativeWriter, axis: Object, array: Object) -> None:
+    """Whether `axis` says which axes of `array` to reduce: None, or an int or ints where it has a rank."""
+    f.returning(True).when(f.is_object(axis, "None"))
+    f.returning(False).unless(f.is_type(array, "ndarray"))
+    f.returning(False).when(f.eq(array.as_(ARRAY)["rank"], 0))
+    f.ret(is_each(f, axis, lambda f, item: f.is_type(item, "int")))
+
+
+@native("bool")
+def is_axis_of_terms(f: NativeWriter, axis: Object, array: Object) -> None:
+    """Whether `axis` says which axes of `array` to reduce, which is not float16."""
+    with f.if_(f.is_type(array, "ndarray")):
+        f.returning(False).when(f.is_object(array.as_(ARRAY)["descr"], "float16"))
+    f.ret(is_axis(f, axis, array))
+
+
+@native("bool")
+def are_matrices(f: NativeWriter, a: Object, b: Object) -> None:
+    """Whether both are arrays of rank 2 and of one dtype other than float16."""
+    f.returning(False).unless(f.and_(f.is_type(a, "ndarray"), f.is_type(b, "ndarray")))
+    x, y = a.as_(ARRAY), b.as_(ARRAY)
+    f.returning(False).when(f.is_object(x["descr"], "float16"))
+    f.ret(f.all_(f.eq(x["rank"], 2), f.eq(y["rank"], 2), f.eq(x["descr"], y["descr"])))
+
+
+@native("bool")
+def is_size(f: NativeWriter, object_: Object) -> None:
+    """Whether an object is an int from -1 on: NumPy takes the ones below for -1."""
+    place = f.variable("i64")
+    f.returning(False).unless(read_int(f, object_, place))
+    f.ret(f.ge(place.value, -1))
+
+
+@native("bool")
+def is_shape(f: NativeWriter, shape: Object) -> None:
+    """Whether `shape` is a size, or a tuple of such."""
+    f.ret(is_each(f, shape, is_size))
+
 
 CALL: Final = words(
     "call table", CALL_TABLE, kernel=OBJECT, slow=OBJECT, remember=OBJECT, step=OBJECT, shorten=OBJECT

@@ -5,8 +5,7 @@ from __future__ import annotations
 from ..entry.table import EntryLayout
 from ..module import NativeModule
 from .calls import eager_call
-from .inner_loops import eager_op
-from .joins import eager_join
+from .inner_loops import eager_join, eager_op
 
 
 def eager_code(layout: EntryLayout, flags: int, checked: bool = False) -> str:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from ....ir.special.jets import Index
 from ...interface import SPECIAL_LOOP
-from ...llvm.declarations import Declarations
 from ...llvm.emitter import Reg, constant
+from ...llvm.function import Declarations
 from ...llvm.loops import FunctionWriter
 from ...llvm.multiply_add import contracted
 from ...llvm.registers import BITS

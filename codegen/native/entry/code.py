@@ -15,22 +15,198 @@ memory, that result is the Tensor itself.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
-from ...interface import ENTRY, RAISED
+from ...interface import CACHED_BYTES, ENTRY, RAISED
 from ...llvm.emitter import Reg
 from ..control import Exit
-from ..functions import Int, Object, Objects, native
+from ..functions import ImportedFunction, Int, Object, Objects, Words, native
 from ..module import NativeModule
-from ..python_api import decref_all, new_long, restore_thread, save_thread, vectorcall, wrap
-from ..structs import BYTES, OBJECT, OBJECTS, TUPLE, Inline, bytes_of
+from ..python_api import (
+    clear_error,
+    decref_all,
+    dict_get,
+    dict_set,
+    empty_array,
+    get_attribute,
+    new_dict,
+    new_list,
+    new_long,
+    new_tuple,
+    restore_thread,
+    save_thread,
+    vectorcall,
+    wrap,
+)
+from ..structs import (
+    ARRAY,
+    BYTES,
+    CELL,
+    FUNCTION,
+    LIST,
+    OBJECT,
+    OBJECTS,
+    TUPLE,
+    WORDS,
+    Inline,
+    Items,
+    Struct,
+    bytes_of,
+)
 from ..writer import NativeWriter, Pointer
-from .inputs import new_state, overlaps, release_inputs
-from .matching import match
-from .nodes import NODE, RESULT, SOURCE, STRUCTURE, TABLE, behind, section
-from .results import build, make_array, record_call
-from .sources import follow
-from .table import KINDS, EntryLayout
+from .matching import (
+    NODE,
+    RESULT,
+    SOURCE,
+    STRUCTURE,
+    TABLE,
+    State,
+    Table,
+    behind,
+    match,
+    new_state,
+    overlaps,
+    release_inputs,
+    section,
+)
+from .table import KINDS, STARTS, STEPS, EntryLayout
+
+
+@native(OBJECT)
+def follow(
+    f: NativeWriter, source: Annotated[Pointer, SOURCE], past: Annotated[Pointer, Items(NODE)], state: State
+) -> None:
+    """The object that a source leads to, else null; `past` gets the address of the node behind."""
+    count, steps, holder = source["count"], source["steps"], source["holder"]
+    past.value = steps.at(count)
+    value = f.variable(OBJECT, holder)
+
+    def from_cell() -> None:
+        value.value = holder.as_(CELL)["content"]
+
+    def from_globals() -> None:
+        value.value = dict_get(f, holder, source["key"])
+
+    f.switch(source["start"], {STARTS["cell"]: from_cell, STARTS["global"]: from_globals})
+    with f.attempt() as missing:
+        with f.for_(count) as i:
+            missing.when(f.is_null(value.value))
+            _take_step(f, steps[i], value, state, missing)
+        missing.when(f.is_null(value.value))
+        f.ret(value.value)
+    clear_error(f)
+    f.ret(None)
+
+
+def _take_step(f: NativeWriter, step: Pointer, value: Pointer, state: Pointer, missing: Exit) -> None:
+    """Go on from an object to what it holds."""
+    holder = value.value
+
+    def attribute() -> None:
+        attribute = get_attribute(f, holder, step["what"])
+        missing.when(f.is_null(attribute))
+        # others hold what lies in a container; what an attribute gives may be new
+        count = state["extra_count"]
+        state["extra"].bounded(state["extra_room"])[count] = attribute
+        state["extra_count"] = f.add(count, 1)
+        value.value = attribute
+
+    def key() -> None:
+        missing.unless(f.is_type(holder, "dict"))
+        value.value = dict_get(f, holder, step["what"])
+
+    def item(items: Pointer, size: Reg) -> None:
+        position = step["position"]
+        position = f.select(f.lt(position, 0), f.add(position, size), position)
+        missing.unless(f.below(position, size))
+        value.value = items[position]
+
+    def tuple_item() -> None:
+        missing.unless(f.is_type(holder, "tuple"))
+        item(holder.as_(TUPLE)["items"], holder.as_(TUPLE)["size"])
+
+    def list_item() -> None:
+        missing.unless(f.is_type(holder, "list"))
+        item(holder.as_(LIST)["items"], holder.as_(LIST)["size"])
+
+    def class_() -> None:
+        value.value = holder["type"]
+
+    def code() -> None:
+        missing.unless(f.is_type(holder, "function"))
+        value.value = holder.as_(FUNCTION)["code"]
+
+    steps = {
+        "attr": attribute, "key": key, "tuple": tuple_item, "list": list_item, "class": class_, "code": code,
+    }  # fmt: skip
+    f.switch(step["how"], {STEPS[name]: write for name, write in steps.items()})
+
+
+_cached_array = ImportedFunction("tracejit_result_array", ARRAY, OBJECT, OBJECT, "i32", WORDS, "i64")
+
+
+@native(ARRAY, inline=True)
+def make_array(f: NativeWriter, node: Annotated[Pointer, RESULT], state: State) -> None:
+    """The ndarray of a result: the donated input whose memory it reuses, or a new one; null if there is no
+    memory."""
+    reuses = node["reuses"]
+    with f.if_(f.ge(reuses, 0)):
+        f.ret(f.incref(state["arrays"].bounded(state["count"])[reuses]))
+    rank, sizes, nbytes = f.cast(node["rank"], "i32"), node["sizes"], node["nbytes"]
+    descr = f.incref(node["descr"])
+    with f.if_(f.ge(nbytes, CACHED_BYTES)):
+        f.ret(_cached_array(f, f.object_named("ndarray"), descr, rank, sizes, nbytes))
+    f.ret(empty_array(f, rank, sizes, descr, 0))
+
+
+@native("bool")
+def record_call(f: NativeWriter, table: Table, results: Objects, count: Int, state: State) -> None:
+    """Call the table's recorder with all results and the inputs that it gets; whether it did not raise. There
+    is room for these inputs behind the results."""
+    inputs = table["recorded"]
+    with f.for_(inputs) as i:
+        results[f.add(count, i)] = state["holders"].bounded(state["count"])[i]
+    answer = vectorcall(f, table["recorder"], results, f.add(count, inputs), None)
+    f.take(answer, f.returning(False))
+    f.ret(True)
+
+
+@native(OBJECT)
+def build(f: NativeWriter, place: Annotated[Pointer, Items(STRUCTURE)], leaves: Objects, used: Words) -> None:
+    """The object of the structure node at `place`, which takes over `leaves` from number `used` on; null
+    where there is no memory. Both go on to what is next."""
+    node, failed = place.value, f.returning(None)
+    place.value = behind(node)
+
+    def sequence(new: Callable[[NativeWriter, Reg], Pointer], struct: Struct) -> None:
+        count = node["count"]
+        container = f.take(new(f, count), failed).as_(struct)
+        with f.for_(count) as i:
+            item = build(f, place, leaves, used)
+            failed.when(f.is_null(item))
+            container["items"][i] = item
+        f.ret(container)
+
+    def dict_() -> None:
+        container = f.take(new_dict(f), failed)
+        with f.for_(node["count"]) as i:
+            item = f.take(build(f, place, leaves, used), failed)
+            failed.unless(f.eq(dict_set(f, container, node["keys"][i], item), 0))
+        f.ret(container)
+
+    f.switch(
+        node["kind"],
+        {
+            KINDS["tuple"]: lambda: sequence(new_tuple, TUPLE),
+            KINDS["list"]: lambda: sequence(new_list, LIST),
+            KINDS["dict"]: dict_,
+            KINDS["none"]: lambda: f.ret(f.incref(f.object_named("None"))),
+        },
+    )
+    leaf = used.value
+    used.value = f.add(leaf, 1)
+    f.ret(leaves[leaf])
 
 
 @native(OBJECT, export=ENTRY)

@@ -8,13 +8,177 @@ from typing import Annotated, Final
 from ....ir.records import record
 from ...llvm.emitter import Reg
 from ..control import Exit
-from ..functions import ImportedFunction, Object, native
-from ..python_api import check_memory, clear_error, copy_array, dict_get, dict_next, dict_size, read_int
-from ..structs import ARRAY, BYTES, COMPLEX, FLOAT, LIST, OBJECT, OBJECTS, TENSOR, TUPLE
+from ..functions import Array, Bytes, ImportedFunction, Object, native
+from ..python_api import (
+    check_memory,
+    clear_error,
+    copy_array,
+    decref_all,
+    dict_get,
+    dict_next,
+    dict_size,
+    read_int,
+)
+from ..structs import (
+    ARRAY,
+    BYTES,
+    COMPLEX,
+    FLOAT,
+    LIST,
+    OBJECT,
+    OBJECTS,
+    TENSOR,
+    TUPLE,
+    WORDS,
+    CFunctionType,
+    Inline,
+    Items,
+    Struct,
+    words,
+)
 from ..writer import NativeWriter, Pointer
-from .inputs import push, push_bytes, push_number
-from .nodes import ARRAY_NODE, CONTAINER_NODE, NODE, NUMBER_NODE, OBJECT_NODE, Node, State, behind
-from .table import GRADIENTS, KINDS
+from .table import GRADIENTS, HEADER, KINDS
+
+MAIN: Final = CFunctionType("i32", (Items(BYTES), Items(BYTES)))
+TABLE: Final = words("table", HEADER, slow=OBJECT, main=MAIN, failed=OBJECT, recorder=OBJECT)
+
+_BEGIN: Final = {"kind": "i64", "length": "i64"}
+NODE: Final = words("node", _BEGIN)
+ARRAY_NODE: Final = words(
+    "array node",
+    ("kind", "length", "descr", "rank", "flags", "donated", "content", "nbytes", "gradient", "sizes"),
+    descr=OBJECT,
+    content=BYTES,
+    sizes=Inline(WORDS),
+)
+NUMBER_NODE: Final = words("number node", {**_BEGIN, "low": "i64", "high": "i64"})
+OBJECT_NODE: Final = words("object node", {**_BEGIN, "object": OBJECT})
+CONTAINER_NODE: Final = words(
+    "container node", {**_BEGIN, "type": OBJECT, "count": "i64", "keys": Inline(OBJECTS)}
+)
+STRUCTURE: Final = words("structure node", {**_BEGIN, "count": "i64", "keys": Inline(OBJECTS)})
+RESULT: Final = words(
+    "result",
+    ("length", "descr", "rank", "nbytes", "reuses", "plain", "sizes"),
+    descr=OBJECT,
+    sizes=Inline(WORDS),
+)
+STEP: Final = Struct("step", {"how": (0, "i64"), "what": (8, OBJECT), "position": (8, "i64")}, 16)
+SOURCE: Final = words(
+    "source",
+    ("start", "holder", "key", "count", "steps"),
+    holder=OBJECT,
+    key=OBJECT,
+    steps=Inline(Items(STEP, rows=True)),
+)
+#: What matching collects, for at most `room` inputs: the data of each, its array (or null), the object that
+#: is kept because it is donated or recorded (or null), and room for a number; then objects that attributes
+#: gave, by count; and how many inputs are recorded.
+STATE: Final = words(
+    "state",
+    (
+        "count",
+        "room",
+        "inputs",
+        "arrays",
+        "holders",
+        "numbers",
+        "extra_count",
+        "extra_room",
+        "extra",
+        "recorded",
+    ),
+    inputs=Items(BYTES),
+    arrays=Items(ARRAY),
+    holders=OBJECTS,
+    numbers=WORDS,
+    extra=OBJECTS,
+)
+
+Table = Annotated[Pointer, TABLE]
+Node = Annotated[Pointer, NODE]
+State = Annotated[Pointer, STATE]
+
+
+def section(table: Pointer, name: str, struct: Struct) -> Pointer:
+    """The first node of a part of the table."""
+    return table.behind(table[f"{name}_at"]).as_(struct)
+
+
+def behind(node: Pointer) -> Pointer:
+    """The next node."""
+    return node.behind(node["length"])
+
+
+def new_state(f: NativeWriter, table: Pointer) -> Pointer:
+    """Room for the inputs of a call of `table`."""
+    state = f.struct(STATE)
+    room, extra_room = table["inputs"], table["extras"]
+    state["count"], state["extra_count"] = 0, 0
+    state["room"], state["extra_room"] = room, extra_room
+    for field in ("inputs", "arrays", "holders", "numbers"):
+        state[field] = f.array("i64", room)
+    state["extra"] = f.array(OBJECT, extra_room)
+    state["recorded"] = table["recorded"]
+    return state
+
+
+@native(inline=True)
+def push(f: NativeWriter, state: State, data: Bytes, array: Array, holder: Object) -> None:
+    """Add an input."""
+    count, room = state["count"], state["room"]
+    for field, value in (("inputs", data), ("arrays", array), ("holders", holder)):
+        state[field].bounded(room)[count] = value
+    state["count"] = f.add(count, 1)
+
+
+def push_number(f: NativeWriter, state: Pointer, value: Pointer, number: Reg) -> None:
+    """Add a number as an input; `value` is the object that it comes from."""
+    place = number_place(f, state)
+    place.as_(Items(number.dtype)).value = number
+    push_bytes(f, state, value, place.as_(BYTES))
+
+
+def push_bytes(f: NativeWriter, state: Pointer, value: Pointer, place: Pointer) -> None:
+    """Add what lies at `place` as an input, which `value` keeps there."""
+    holder = f.variable(OBJECT, None)
+    with f.if_(f.ne(state["recorded"], 0)):
+        holder.value = f.incref(value)
+    push(f, state, place, None, holder.value)
+
+
+def number_place(f: NativeWriter, state: Pointer) -> Pointer:
+    """Room for a number."""
+    place: Pointer = state["numbers"].bounded(state["room"]).at(state["count"])
+    return place
+
+
+@native()
+def release_inputs(f: NativeWriter, state: State) -> None:
+    """Give back what matching took."""
+    decref_all(f, state["arrays"], 0, state["count"])
+    decref_all(f, state["holders"], 0, state["count"])
+    decref_all(f, state["extra"], 0, state["extra_count"])
+
+
+@native("bool")
+def overlaps(f: NativeWriter, table: Table, inputs: Annotated[Pointer, Items(BYTES)]) -> None:
+    """Whether a donated input shares memory with another input."""
+    count = table["inputs"]
+    sizes = section(table, "donated", TABLE).as_(WORDS)
+    donated, starts = sizes.at(count), inputs.as_(WORDS)
+    with f.for_(table["donated"]) as i:
+        position = donated[i]
+        start = starts[position]
+        stop = f.add(start, sizes[position])
+        with f.for_(count) as other:
+            f.next_turn.when(f.eq(other, position))
+            other_start = starts[other]
+            f.next_turn.unless(f.below(start, f.add(other_start, sizes[other])))
+            f.next_turn.unless(f.below(other_start, stop))
+            f.ret(True)
+    f.ret(False)
+
 
 _compare_bytes = ImportedFunction("memcmp", "i32", BYTES, BYTES, "i64")
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ....ir.machine import machine
-from ...control.polling import LONG_CYCLES, poll_or_return
+from ...control.exits import LONG_CYCLES, poll_or_return
 from ...kernels.kernel import signature
 from ...kernels.parallel_for import (
     context_of,
@@ -22,9 +22,8 @@ from ...kernels.parallel_for import (
     take_context,
     task_signature,
 )
-from ...llvm.declarations import Declarations
 from ...llvm.emitter import Reg, constant
-from ...llvm.function import Code, FunctionCode
+from ...llvm.function import Code, Declarations, FunctionCode
 from ...llvm.loops import Bound, FunctionWriter
 from ..loop_nest import Member, Memory, Nest, Split, Write
 from ..tasks import polling_dim

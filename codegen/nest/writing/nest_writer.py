@@ -11,12 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Value
+from ...control.exits import poll_or_return
 from ...control.packing import OpWriter
-from ...control.polling import poll_or_return
 from ...kernels.kernel import signature
-from ...llvm.declarations import Declarations
 from ...llvm.emitter import Reg, constant
-from ...llvm.function import Code
+from ...llvm.function import Code, Declarations
 from ...llvm.loops import Bound, FunctionWriter
 from ..divisors import Divisor, divisor_of, pays, shared_in_map
 from ..interleaving import side_by_side

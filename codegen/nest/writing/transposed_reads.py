@@ -13,8 +13,8 @@ from typing import Final
 from ....ir.graph import Value
 from ....ir.records import record
 from ...llvm import strided_reads
-from ...llvm.declarations import Declarations
 from ...llvm.emitter import Reg, constant
+from ...llvm.function import Declarations
 from ...llvm.transpose import turned
 from ..loop_nest import Leaf, Member, Memory, Nest, Write
 from .element import Places

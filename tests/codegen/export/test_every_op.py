@@ -9,8 +9,13 @@ import numpy as np
 import pytest
 
 from tracejit.codegen.export.emission import LinkGroup, emit
-from tracejit.codegen.export.functions import ExportedFunction, exported_module
-from tracejit.codegen.export.support import RUNTIME_EXPORTS, RUNTIME_TEXT, product_texts
+from tracejit.codegen.export.functions import (
+    RUNTIME_EXPORTS,
+    RUNTIME_TEXT,
+    ExportedFunction,
+    exported_module,
+    product_texts,
+)
 from tracejit.codegen.interface import pack_symbol, product_symbol
 from tracejit.codegen.llvm.target import host
 from tracejit.ir.passes import run_passes

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.codegen.export.emission import LinkGroup, emit
+from tracejit.codegen.export.emission import LinkGroup, emit, export_target
 from tracejit.codegen.export.levels import LEVELS, Level, dispatch_text, for_cpu, release_text
-from tracejit.codegen.export.targets import export_target
 from tracejit.codegen.llvm.target import host
 from tracejit.runtime.cache.objects import link
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.codegen.kernels import lowerings
+from tracejit.codegen.kernels import lowering
 from tracejit.codegen.kernels.lowering import Lowering
 from tracejit.codegen.module import writer
 from tracejit.codegen.module.costs import cost_of_function
@@ -130,7 +130,7 @@ def test_a_kernel_that_fails_is_taken_apart(monkeypatch: pytest.MonkeyPatch) -> 
         raise ValueError("on purpose")
 
     monkeypatch.setattr(
-        writer, "LOWERINGS", {**lowerings.LOWERINGS, Kind.TILED: Lowering((Kind.TILED,), fails)}
+        writer, "LOWERINGS", {**lowering.LOWERINGS, Kind.TILED: Lowering((Kind.TILED,), fails)}
     )
     x, w = inputs((11, 72), "float64")
     with pytest.warns(tj.CompilerWarning, match="its ops|Its ops"):

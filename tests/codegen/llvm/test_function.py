@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tracejit.codegen.llvm.declarations import Declarations
 from tracejit.codegen.llvm.emitter import Emitter, Reg, constant
+from tracejit.codegen.llvm.function import Declarations
 from tracejit.codegen.llvm.target import Target
 from tracejit.codegen.maths import MathsEmitter
 

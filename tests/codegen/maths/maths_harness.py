@@ -12,9 +12,8 @@ import mpmath as mp
 import numpy as np
 from numpy.typing import NDArray
 
-from tracejit.codegen.llvm.declarations import Declarations
 from tracejit.codegen.llvm.emitter import LLVM_SCALAR, Reg
-from tracejit.codegen.llvm.function import text_of
+from tracejit.codegen.llvm.function import Declarations, text_of
 from tracejit.codegen.llvm.loops import FunctionWriter
 from tracejit.codegen.llvm.target import host
 

@@ -1,4 +1,4 @@
-"""`concatenate` and `stack` of small tensors, natively (`codegen.native.eager.joins`): the same values,
+"""`concatenate` and `stack` of small tensors, natively (`codegen.native.eager.inner_loops`): the same values,
 errors and gradients as the Python functions, whatever happens to the list meanwhile."""
 
 from __future__ import annotations

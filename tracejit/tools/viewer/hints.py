@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from ...codegen.kernels.lowerings import LOWERINGS
+from ...codegen.kernels.lowering import LOWERINGS
 from ...codegen.module.step_copies import copy_of
 from ...codegen.nest.loop_nest import Memory
 from ...ir.graph import Location

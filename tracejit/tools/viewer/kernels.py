@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...codegen.kernels.kernel import Kernel
-from ...codegen.kernels.lowerings import LOWERINGS
+from ...codegen.kernels.lowering import LOWERINGS
 from ...codegen.module.costs import Cost, cost_of
 from ...codegen.module.writer import Module
 from ...codegen.nest.loop_nest import Memory, Nest
