@@ -16,9 +16,7 @@ from ...llvm.loops import FunctionWriter
 from ...llvm.operations import FunctionCall, Load, Store, typed
 from ...llvm.target import Target
 from ...tiers import ScheduleParameters
-from .panels import NAME as MICRO
-from .panels import NAME as PACK
-from .panels import micro_kernel, packing_function
+from .panels import MICRO_KERNEL, PACKING, micro_kernel, packing_function
 from .tiles import Blocking, Tile, tile_for
 
 #: The functions in which products spend their time.
@@ -78,8 +76,8 @@ def driver_text(target: Target, dtype: str) -> str:
     declarations[PRODUCT_TABLE] = table
     pack = ("ptr", "i64", "i64", "ptr", "i64", "i64", "i64")
     parts = [
-        _forwarding(f"internal void @{MICRO}", ("ptr", "ptr", "ptr", "i64", "i64", "i64", "i64", "i1"), 0),
-        _forwarding(f"internal void @{PACK}", pack, 1),
+        _forwarding(f"internal void @{MICRO_KERNEL}", ("ptr", "ptr", "ptr", "i64", "i64", "i64", "i64", "i1"), 0),
+        _forwarding(f"internal void @{PACKING}", pack, 1),
         _forwarding(f"void @{pack_symbol(dtype)}", pack, 1),
     ]
     functions = [writer(tile, declarations).function() for writer in (_PackTask, _TileTask, _Driver)]
@@ -169,7 +167,7 @@ class _PackTask(_Writer):
         count = w.min(w.sub(size, at), elements)
         here, there = self.offset(source, at, across), self.offset(packed, at, inner)
         places = constant(width, "i64")
-        w.run(PACK, pointer(here), across, along, pointer(there), count, inner, places)
+        w.run(PACKING, pointer(here), across, along, pointer(there), count, inner, places)
 
 
 class _TileTask(_Writer):
@@ -200,7 +198,7 @@ class _TileTask(_Writer):
                     tall = w.min(w.sub(rows, row), constant(tile.rows, "i64"))
                     x = self.offset(px, row, inner)
                     place = self.w.offset(self.offset(result, row, stride), self.dtype, column)
-                    w.run(MICRO, pointer(x), pointer(y), pointer(place), inner, stride, tall, wide, first)
+                    w.run(MICRO_KERNEL, pointer(x), pointer(y), pointer(place), inner, stride, tall, wide, first)
                     return ()
 
                 w.loop(top, w.min(w.add(top, by_row), down), 1, square, nonempty=True)

@@ -182,7 +182,7 @@ class _Micro:
         w.loop(0, Reg("%rows", "i64"), 1, row, nonempty=True)
 
 
-NAME = PRODUCT_KERNELS[1]
+PACKING = PRODUCT_KERNELS[1]
 #: Rows of neighbours that are copied at a time: (512, 768) in f64 takes 1.2 ns an element, 1.9 row by row.
 TOGETHER: Final = 8
 
@@ -225,7 +225,7 @@ class _Packing:
         self._strips(self._element_by_element)
         w.ret()
         return w.function(
-            f"void @{NAME}(ptr noalias %source, i64 %across, i64 %along, ptr noalias %panels, i64 %count, "
+            f"void @{PACKING}(ptr noalias %source, i64 %across, i64 %along, ptr noalias %panels, i64 %count, "
             "i64 %k, i64 %width)",
             "nounwind",
         )
