@@ -20,8 +20,7 @@ from ..ir.records import record
 from .cache.code import Code, instruction_text, load_code, read_instruction, store_code
 from .cache.keys import function_key
 from .cache.store import CACHE
-from .native.lapack import lapack_key
-from .native.single_gemm import single_gemm_code
+from .native.gemm import lapack_key, single_gemm_code
 from .tiers import BACKGROUND, saves_time, tiers_are_on
 
 if TYPE_CHECKING:

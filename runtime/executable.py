@@ -13,27 +13,37 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..codegen.interface import FAILED, LINALG_ERROR, REPORT, Library
+from ..codegen.interface import FAILED, LINALG_ERROR, REPORT, HostCall, Library
 from ..ir.errors import CompileError, DomainError, LinAlgError, OutOfBoundsError
-from ..ir.graph import Function
+from ..ir.graph import Function, Instruction
+from ..ir.interpreter import interpret
 from ..ir.process.locks import ForkLock
+from ..ir.records import record
 from .cache.code import Code
 from .cache.objects import link
 from .compilation import Compilation, Upgrade
-from .host_calls import callback_of
+from .denormals import flushing
 from .interrupts import interruptible, poll_imports
 from .native.allocator import empty
-from .native.float_mode import flushing
-from .native.gemm import product_addresses
-from .native.lapack import lapack_addresses
-from .native.single_gemm import link_single_gemm
-from .observing import OBSERVER
+from .native.gemm import lapack_addresses, link_single_gemm, product_addresses
 from .threads import POOL
 from .tiers import BACKGROUND
 
 if TYPE_CHECKING:
     from ..codegen.instrument.variants import Instrument
     from ..codegen.module.writer import Module
+
+
+@record(eq=False, frozen=False)
+class _Observer:
+    #: ``call(executable, args) -> results`` runs compiled code in place of the executable; None for nobody.
+    call: Callable[[Any, Any], Any] | None = None
+    #: ``compiling(function)`` is told of each Function before it is compiled; None for nobody.
+    compiling: Callable[[Function], None] | None = None
+
+
+OBSERVER = _Observer()
+
 
 Array = np.ndarray[Any, Any]
 
@@ -266,3 +276,57 @@ def _upgrade(waiting: weakref.ref[Executable], upgrade: Upgrade) -> None:
 def _release(library: Library) -> None:
     """Give the arena back, which the code owns, while the code is still there."""
     ctypes.CFUNCTYPE(None)(library.addresses["release"])()
+
+
+def callback_of(call: HostCall, raised: threading.local) -> Any:
+    """A C function that runs `call`'s NumPy kernel on the buffers it is given; 1 if the kernel raised.
+
+    A user's own function among them (ops with an attribute `callback`) has its exceptions raised as they are.
+    """
+    instruction = call.instruction
+    operands = [(operand.shape, operand.dtype) for operand in instruction.operands]
+    results = [(result.shape, result.dtype) for result in instruction.results]
+
+    def run(pointers: int) -> int:
+        addresses = (ctypes.c_void_p * (len(operands) + len(results))).from_address(pointers)
+        try:
+            arrays = [
+                _array_at(address, shape, dtype)
+                for address, (shape, dtype) in zip(addresses, operands + results, strict=True)
+            ]
+            for array in arrays[: len(operands)]:
+                array.flags.writeable = False
+            with np.errstate(all="ignore"):
+                outcomes = _results_of(instruction, arrays[: len(operands)])
+            for target, value in zip(arrays[len(operands) :], outcomes, strict=True):
+                target[...] = value
+        except BaseException as error:  # handed to the caller: it must not unwind native frames
+            raised.error, raised.users = error, _calls_users(instruction)
+            return 1
+        return 0
+
+    return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(run)
+
+
+def _results_of(instruction: Instruction, operands: list[Array]) -> Any:
+    """What an instruction computes of arrays."""
+    regions = instruction.op.regions
+    if instruction.regions and regions is not None:
+        return regions.run(interpret, instruction.regions, operands, instruction.attrs)
+    outcome = instruction.op.eval(*operands, **instruction.attrs)
+    return outcome if len(instruction.results) > 1 else [outcome]
+
+
+def _calls_users(instruction: Instruction) -> bool:
+    """Whether an instruction runs a user's own function."""
+    inside = [inner for region in instruction.regions for inner in region.instructions()]
+    return any("callback" in inner.attrs for inner in (instruction, *inside))
+
+
+def _array_at(address: int | None, shape: tuple[int, ...], dtype: Any) -> Array:
+    """An ndarray over `address`, valid while the native call runs."""
+    count = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    if count == 0:
+        return np.empty(shape, dtype)
+    memory = (ctypes.c_char * count).from_address(address or 0)
+    return np.frombuffer(memory, dtype).reshape(shape)

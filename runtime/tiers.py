@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ..ir.process.collector import collect_young
-from ..ir.process.llvm_lock import free_lock_of_llvmlite
+from ..ir.process.forking import free_lock_of_llvmlite
 from .cache.store import CACHE
 
 #: What the optimized tier takes LLVM more than the baseline one, in milliseconds: for a module, and for a

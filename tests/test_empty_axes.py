@@ -19,7 +19,7 @@ from tracejit.ir.errors import TracejitError
 from tracejit.ir.graph import Function
 from tracejit.ir.registry import NONDIFF, OPS, Kind, Op
 from tracejit.ir.transforms.batching import batch
-from tracejit.ir.transforms.reverse import gradient
+from tracejit.ir.transforms.differentiation import gradient
 from tracejit.runtime.executable import Executable
 
 from .rotation import of_today

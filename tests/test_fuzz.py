@@ -22,7 +22,7 @@ from tracejit.ir.passes.fusion import horizontal_fusion, rematerialization_after
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.text.printer import print_function
 from tracejit.ir.transforms.batching import batch
-from tracejit.ir.transforms.reverse import gradient
+from tracejit.ir.transforms.differentiation import gradient
 from tracejit.ir.verifier import verify
 from tracejit.runtime.executable import Executable
 

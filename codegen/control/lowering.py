@@ -6,8 +6,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from ...ir.graph import Instruction
-from ...ir.passes.loops.register_state import lane_cycles
-from ...ir.passes.loops.scalar_maps import is_scalar_map
+from ...ir.passes.loops.register_state import is_scalar_map, lane_cycles
 from ...ir.registry import Kind
 from ..kernels.kernel import Kernel
 from ..kernels.lowering import Lowering, LoweringContext

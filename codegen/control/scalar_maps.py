@@ -14,8 +14,7 @@ from ...ir.dtypes import BOOL, SHORT_NAME
 from ...ir.graph import Function, Instruction, Value
 from ...ir.passes.array_loops.affine import AffineValues
 from ...ir.passes.array_loops.index_ranges import UNKNOWN, index_ranges
-from ...ir.passes.loops.register_state import cycles_of_step, is_array, operations
-from ...ir.passes.loops.scalar_maps import is_scalar_map
+from ...ir.passes.loops.register_state import cycles_of_step, is_array, is_scalar_map, operations
 from ...ir.registry import Kind
 from ..interface import INTERRUPTED
 from ..kernels.indexing.movement import Slices, index_messages, slices_of

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ...ir.errors import CompileError
-from ...ir.process.llvm_lock import LLVM_LOCK, free_lock_of_llvmlite
+from ...ir.process.forking import LLVM_LOCK, free_lock_of_llvmlite
 from ...ir.records import record
 from ..llvm.compiler import interruptibly
 from ..llvm.loading import all_targets

@@ -14,9 +14,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ...ir.errors import CompileError
-from ...ir.process.forking import FORKS
-from ...ir.process.llvm_lock import LLVM_LOCK as LOCK
-from ...ir.process.llvm_lock import free_lock_of_llvmlite
+from ...ir.process.forking import FORKS, free_lock_of_llvmlite
+from ...ir.process.forking import LLVM_LOCK as LOCK
 from ...ir.process.progress import with_progress
 from ..interface import Library, bundled, images_of
 from ..tiers import Effort

@@ -1,9 +1,12 @@
-"""Where LAPACK's functions are in this process, and how wide their integers are.
+"""Where LAPACK's functions are in this process, how wide their integers are, and calls of them on one thread.
 
 NumPy's wheels export the OpenBLAS that they bring, under names with a prefix and a suffix; other builds link
 the system's library. SciPy's Cython interface is asked where NumPy has none (as on Windows, where a module's
 symbols are its own). The width of integers is not believed from names: a probe factors a matrix of one
 element, with an `info` whose bits are all set, and looks how many were cleared.
+
+Results then do not depend on how many it has, and no call waits for a thread that another process keeps from
+running.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -128,3 +131,37 @@ def _integer_bits(address: int) -> int:
     if matrix[0] != 2.0:
         return 0
     return {0: 64, -(1 << 32): 32}.get(info.value, 0)
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@functools.lru_cache(maxsize=1)
+def _functions() -> tuple[Callable[[], int], Callable[[int], None]] | None:
+    """What tells and sets the number of threads; None where the library has no such functions."""
+    lapack = library()
+    if lapack is None or not (lapack.get_threads and lapack.set_threads):
+        return None
+    get = ctypes.CFUNCTYPE(ctypes.c_int)(lapack.get_threads)
+    return get, ctypes.CFUNCTYPE(None, ctypes.c_int)(lapack.set_threads)
+
+
+def on_one_thread(function: F) -> F:
+    """Decorator: `function`, during which the library has one thread.
+
+    Who finds one thread there leaves the number as it is: so nobody keeps a number that another one restores.
+    """
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        functions = _functions()
+        before = 1 if functions is None else functions[0]()
+        if functions is None or before <= 1:
+            return function(*args, **kwargs)
+        functions[1](1)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            functions[1](before)
+
+    return call  # type: ignore[return-value]

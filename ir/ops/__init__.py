@@ -6,9 +6,7 @@ from ..registry import OPS
 from . import (
     arithmetic,
     callbacks,
-    compaction,
     complex_numbers,
-    counting,
     cumulative,
     differentiation,
     fusion,
@@ -22,16 +20,14 @@ from . import (
     special,
     transcendental,
 )
-from .control_flow import definitions, rewinding
+from .control_flow import definitions
 from .signal import convolution, fourier
 
 __all__ = [
     "arithmetic",
     "callbacks",
-    "compaction",
     "complex_numbers",
     "convolution",
-    "counting",
     "cumulative",
     "definitions",
     "differentiation",
@@ -42,7 +38,6 @@ __all__ = [
     "logic",
     "random",
     "reductions",
-    "rewinding",
     "shape",
     "sorting",
     "special",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..passes.dtypes.complex_structure import STRUCTURE
+from ..passes.dtypes.complex_planes import STRUCTURE
 from ..registry import OPS, Nondiff, Op
 
 

@@ -13,7 +13,7 @@ from ..errors import GradientError, ShapeError
 from ..graph import Function, Instruction
 from ..registry import NONDIFF, Attrs, Kind, Regions
 from ..transforms.batching import batch_pointwise, batch_region
-from ..transforms.reverse import pull_back
+from ..transforms.differentiation import pull_back
 from ..types import TensorType
 from .define import check_parameters, define, define_with_regions, region_count
 

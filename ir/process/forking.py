@@ -4,7 +4,7 @@ A child has one thread. A lock that another thread of its parent held is held fo
 thread was doing is half done. Most of our locks are `locks.ForkLock`s, which are free in a child. A fork
 waits for the rest, in this order, so that none of it waits for what the forking thread has taken already:
 
-1. threads of ours that are over soon (`threads`);
+1. threads of ours that are over soon;
 2. LLVM: what it does at the moment, with its lock (`LLVM_LOCK`) or beside it (`at_work`);
 3. imports of our modules, LLVM's and NumPy's. Each module has a lock while it is imported, which Python does
    not renew in a child: there an import of the same module would never end;
@@ -12,10 +12,17 @@ waits for the rest, in this order, so that none of it waits for what the forking
 
 An import that another thread begins in the moment between that and the fork is forgotten in the child, which
 imports the module afresh.
+
+The handler of a signal may raise anywhere in the main thread's Python code. `threading.Thread.start` waits,
+and `threading.Condition` is entered, in such code: after an exception there a lock stays taken or a thread is
+lost. So threads are begun, and waited for, by calls into C alone.
+
+They are here, and not where LLVM is called, since a fork may come while that module is being imported.
 """
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import contextlib
 import importlib
@@ -23,11 +30,87 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from .llvm_lock import LLVM_LOCK, free_lock_of_llvmlite, lock_of_llvmlite
-from .threads import Ongoing
+#: LLVM's global context is shared, so one thread compiles at a time.
+LLVM_LOCK: Final = threading.RLock()
+
+
+def lock_of_llvmlite() -> Any:
+    """What llvmlite takes for each call, also where threads drop code; None where it is not loaded yet."""
+    library: Any = getattr(sys.modules.get("llvmlite.binding.ffi"), "lib", None)
+    return None if library is None else library._lock
+
+
+def free_lock_of_llvmlite() -> None:
+    """Give llvmlite's lock back where this thread has kept it. To be called in none of its calls.
+
+    llvmlite takes and gives it back in Python. Where the handler of a signal raises in between, which it also
+    may in a ``__del__`` of llvmlite's, this thread has the lock for ever and others never compile again.
+    """
+    lock = lock_of_llvmlite()
+    if lock is not None and not LLVM_LOCK._is_owned():  # type: ignore[attr-defined]
+        while lock._lock._is_owned():
+            lock._lock.release()
+
+
+#: In place of the identifier of a thread that is about to run.
+_NOT_YET: Final = 0
+
+
+class Ongoing:
+    """What threads are in the middle of, for others to wait for."""
+
+    def __init__(self) -> None:
+        self._ends: dict[_thread.LockType, int] = {}
+
+    @contextlib.contextmanager
+    def noted(self) -> Iterator[None]:
+        """Let those who `wait` wait for what this thread does within."""
+        end = _thread.allocate_lock()
+        end.acquire()
+        self._ends[end] = _thread.get_ident()
+        try:
+            yield
+        finally:
+            self._over(end)
+
+    def begin(self, work: Callable[[], object]) -> None:
+        """Do `work` in a thread of its own, which those who `wait` wait for. Raises RuntimeError where there
+        cannot be one."""
+        end = _thread.allocate_lock()
+        end.acquire()
+        # noted and begun with no point between where the handler of a signal runs
+        self._ends[end] = _NOT_YET
+        try:
+            _thread.start_new_thread(self._run, (work, end))
+        except RuntimeError:
+            self._over(end)
+            raise
+
+    def _run(self, work: Callable[[], object], end: _thread.LockType) -> None:
+        self._ends[end] = _thread.get_ident()
+        try:
+            work()
+        finally:
+            self._over(end)
+
+    def _over(self, end: _thread.LockType) -> None:
+        self._ends.pop(end, None)
+        end.release()
+
+    def wait(self) -> None:
+        """Wait until what other threads are in the middle of has ended."""
+        for end, thread in list(self._ends.items()):
+            if thread != _thread.get_ident():
+                end.acquire()
+                end.release()
+
+    def forget(self) -> None:
+        """In a forked child the other threads are not there."""
+        self._ends = {end: thread for end, thread in self._ends.items() if thread == _thread.get_ident()}
+
 
 #: Top-level packages for whose imports a fork waits. Not all: an import of the user's may run for ever.
 _PACKAGES: Final = ("tracejit", "llvmlite", "numpy")

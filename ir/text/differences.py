@@ -5,8 +5,7 @@ from __future__ import annotations
 import difflib
 
 from ..graph import Function
-from .names import Names
-from .printer import print_function
+from .printer import Names, print_function
 
 
 def difference(old: Function | str, new: Function | str, before: str = "", after: str = "") -> str:

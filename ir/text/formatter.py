@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from . import VERSION
-from .names import Names
 from .parser import Anchor, Document, parse_document
-from .printer import lines_of
+from .printer import Names, lines_of
 
 
 def format_text(text: str) -> str:

@@ -1,10 +1,15 @@
-"""Native functions of small eager operations: what `codegen.native.eager` needs of this process."""
+"""Native functions of small eager operations: what `codegen.native.eager` needs of this process.
+
+A loop is ``void f(char **data, intp *count, intp *steps, void *context)``; the fields of PyUFuncObject are
+part of NumPy's public C interface (``ufuncobject.h``).
+"""
 
 from __future__ import annotations
 
 import ctypes
+import functools
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -24,12 +29,69 @@ from ...codegen.interface import (
     Library,
 )
 from ...codegen.native.entry.table import EntryLayout
-from ...ir.dtypes import BOOL, BY_NAME, FLOAT16, FLOATS, INEXACT, SHORT_NAME
+from ...ir.dtypes import BOOL, BY_NAME, FLOAT16, FLOATS, INEXACT, SHORT_NAME, DType
 from ...ir.records import record
 from ..bypass import BYPASS_ADDRESS
 from ..cache.objects import load_support
 from .entry import MethodDef, function_of, is_checked
-from .ufuncs import InnerLoop, loops_of
+
+#: Byte offsets in PyUFuncObject.
+_OPERANDS, _RESULTS, _FUNCTIONS, _CONTEXTS, _COUNT, _TYPES = 16, 20, 32, 40, 48, 64
+_LOOP: Final = ctypes.CFUNCTYPE(
+    None, ctypes.c_void_p, ctypes.POINTER(ctypes.c_ssize_t), ctypes.c_void_p, ctypes.c_void_p
+)
+
+
+@record
+class InnerLoop:
+    """One inner loop: all its operands are of dtype `operand`."""
+
+    function: int
+    context: int
+    operand: DType
+    result: DType
+
+
+def loops_of(ufunc: np.ufunc, dtypes: Sequence[DType]) -> Iterator[InnerLoop]:
+    """The loops of `ufunc`, which has one result, for operands that are all of one of `dtypes`."""
+    if not _layout_holds():
+        return
+    base = id(ufunc)
+    functions, contexts = _word(base + _FUNCTIONS), _word(base + _CONTEXTS)
+    for number, types in enumerate(ufunc.types):
+        operands, result = types.split("->")
+        for dtype in dtypes:
+            if operands == dtype.char * ufunc.nin:
+                function = _word(functions + 8 * number)
+                context = _word(contexts + 8 * number) if contexts else 0
+                if function:
+                    yield InnerLoop(function, context, dtype, np.dtype(result))
+
+
+def _word(address: int) -> int:
+    return ctypes.c_void_p.from_address(address).value or 0
+
+
+@functools.lru_cache(maxsize=1)
+def _layout_holds() -> bool:
+    """Whether a ufunc's object is laid out as here, and its loop for doubles adds."""
+    base = id(np.add)
+    kinds = [np.dtype(text).num for text in "".join(np.add.types).replace("->", "")]
+    if (
+        ctypes.c_int.from_address(base + _OPERANDS).value != 2
+        or ctypes.c_int.from_address(base + _RESULTS).value != 1
+        or ctypes.c_int.from_address(base + _COUNT).value != len(np.add.types)
+        or list(ctypes.string_at(_word(base + _TYPES), len(kinds))) != kinds
+    ):
+        return False
+    number = np.add.types.index("dd->d")
+    add: Any = _LOOP(_word(_word(base + _FUNCTIONS) + 8 * number))
+    x = np.array([1.0, 2.0, 3.0])
+    y, out = x * 10, np.zeros(3)
+    data = (ctypes.c_void_p * 3)(x.ctypes.data, y.ctypes.data, out.ctypes.data)
+    add(data, ctypes.c_ssize_t(3), (ctypes.c_ssize_t * 3)(8, 8, 8), None)
+    return out.tolist() == [11.0, 22.0, 33.0]
+
 
 _METH_FASTCALL: Final = 0x0080
 #: FE_INVALID, FE_DIVBYZERO, FE_OVERFLOW and FE_UNDERFLOW of <fenv.h>.

@@ -20,9 +20,8 @@ from tracejit.codegen.llvm.target import Target
 from tracejit.ir.errors import TracejitError
 from tracejit.ir.graph import Function, Instruction, Value
 from tracejit.ir.text.differences import difference
-from tracejit.ir.text.names import Names
 from tracejit.ir.text.parser import parse_document, parse_function
-from tracejit.ir.text.printer import print_attr, print_function
+from tracejit.ir.text.printer import Names, print_attr, print_function
 from tracejit.jitted.lowered import Lowered
 
 from .programs import PROGRAMS, Program

@@ -19,7 +19,7 @@ from tracejit.ir.errors import DTypeError, TracejitError
 from tracejit.ir.graph import Function
 from tracejit.ir.passes import OPTIMIZE, run_passes
 from tracejit.ir.registry import NONDIFF, OPS, Kind, Op
-from tracejit.ir.transforms.reverse import gradient
+from tracejit.ir.transforms.differentiation import gradient
 from tracejit.ir.types import TensorType
 from tracejit.ir.verifier import verify
 from tracejit.runtime.executable import Executable

@@ -8,7 +8,7 @@ import pytest
 from tracejit.ir.graph import Function
 from tracejit.ir.passes import PIPELINE, apply_pass
 from tracejit.ir.text.parser import parse_function
-from tracejit.ir.transforms.reverse import gradient, split_pullback
+from tracejit.ir.transforms.differentiation import gradient, split_pullback
 from tracejit.ir.verifier import verify
 from tracejit.runtime.executable import Executable
 

@@ -8,7 +8,7 @@ import pytest
 from tracejit.ir.errors import VerificationError
 from tracejit.ir.passes import OPTIMIZE, run_passes
 from tracejit.ir.text.parser import parse_function
-from tracejit.ir.transforms.reverse import gradient, split_pullback
+from tracejit.ir.transforms.differentiation import gradient, split_pullback
 from tracejit.ir.verifier import verify
 
 from ..support import interpret, native

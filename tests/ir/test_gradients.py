@@ -19,7 +19,7 @@ from tracejit.ir.dtypes import FLOAT32, FLOAT64
 from tracejit.ir.errors import GradientError
 from tracejit.ir.graph import Function
 from tracejit.ir.registry import NONDIFF, OPS, Op
-from tracejit.ir.transforms.reverse import gradient
+from tracejit.ir.transforms.differentiation import gradient
 from tracejit.ir.types import TensorType
 from tracejit.ir.verifier import verify
 

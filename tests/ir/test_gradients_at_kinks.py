@@ -15,7 +15,7 @@ from tracejit.ir.builder import Builder
 from tracejit.ir.dtypes import FLOAT64, INT64
 from tracejit.ir.graph import Function
 from tracejit.ir.registry import OPS
-from tracejit.ir.transforms.reverse import gradient, inline
+from tracejit.ir.transforms.differentiation import gradient, inline
 from tracejit.ir.types import TensorType
 from tracejit.ir.verifier import verify
 

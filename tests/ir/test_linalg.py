@@ -12,7 +12,7 @@ from tracejit.ir.builder import Builder, inline
 from tracejit.ir.errors import LinAlgError, ShapeError
 from tracejit.ir.graph import Function, Value
 from tracejit.ir.registry import OPS
-from tracejit.ir.transforms.reverse import gradient
+from tracejit.ir.transforms.differentiation import gradient
 from tracejit.ir.types import TensorType
 from tracejit.ir.verifier import verify
 from tracejit.runtime.executable import Executable

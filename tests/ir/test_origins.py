@@ -10,9 +10,8 @@ from tracejit.ir.passes import OPTIMIZE, run_passes
 from tracejit.ir.passes.algebra.cleanup import cse
 from tracejit.ir.passes.fusion.fuse import fuse
 from tracejit.ir.passes.fusion.reasons import MAX_MEMBERS, Misfit, why_alone
-from tracejit.ir.text.names import Names
 from tracejit.ir.text.parser import parse_function
-from tracejit.ir.text.printer import lines_of, print_function
+from tracejit.ir.text.printer import Names, lines_of, print_function
 from tracejit.tools.viewer.origins import numbered as number_all
 from tracejit.tools.viewer.origins import origins_of
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.runtime.native.float_mode import is_flushing
+from tracejit.runtime.denormals import is_flushing
 
 pytestmark = pytest.mark.skipif(
     platform.machine().lower() not in ("x86_64", "amd64", "aarch64", "arm64"), reason="no known mode"

@@ -20,7 +20,7 @@ from ..ir.dtypes import is_differentiable
 from ..ir.errors import GradientError
 from ..ir.graph import Function, Value
 from ..ir.registry import OPS
-from ..ir.transforms.reverse import pull_back
+from ..ir.transforms.differentiation import pull_back
 from ..ir.types import TensorType
 from ..pytree import flatten
 from ..state import STATE

@@ -11,7 +11,7 @@ from ..ir.dtypes import as_dtype
 from ..ir.errors import GradientError, ShapeError
 from ..ir.graph import Function, Value
 from ..ir.process.locks import computed_once
-from ..ir.transforms.reverse import inline
+from ..ir.transforms.differentiation import inline
 from ..ir.types import TensorType
 from ..jitted.calls import CallNode, CompiledFunction, call
 from ..tape.liveness import InputNode

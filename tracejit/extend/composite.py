@@ -13,7 +13,7 @@ from ..ir.errors import TracejitError
 from ..ir.graph import Function, Value
 from ..ir.passes.algebra.cleanup import cse, dce
 from ..ir.registry import Attrs, Op, Rule
-from ..ir.transforms.reverse import pull_back
+from ..ir.transforms.differentiation import pull_back
 from ..ir.types import TensorType
 from ..tape.engine import TENSOR_OPS
 from ..tracing.regions import apply_with_regions

@@ -17,7 +17,7 @@ from ..ir.builder import Builder
 from ..ir.dtypes import is_differentiable
 from ..ir.errors import GradientError, ShapeError
 from ..ir.registry import Attrs, Kind, Op, Rule
-from ..ir.transforms.reverse import rule_arguments, variadic_index
+from ..ir.transforms.differentiation import rule_arguments, variadic_index
 from ..ir.types import TensorType, broadcastable
 from ..tape.engine import TENSOR_OPS
 from .symbolic import append_function

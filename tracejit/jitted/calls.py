@@ -14,7 +14,7 @@ from ..ir.effects import without_effects
 from ..ir.errors import GradientError
 from ..ir.graph import Function
 from ..ir.process.locks import ForkLock
-from ..ir.transforms.reverse import inline, split_pullback
+from ..ir.transforms.differentiation import inline, split_pullback
 from ..location import user_location
 from ..runtime.executable import Executable
 from ..runtime.native.entry import array_function

@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 from ..ir.errors import GradientError
 from ..ir.records import record
 from ..ir.registry import Attrs, Builtin, Op, Rule
-from ..ir.transforms.reverse import variadic_index
+from ..ir.transforms.differentiation import variadic_index
 from ..ir.types import Shape, TensorType, remove_axes
 
 #: (shape, dtype) of an operand, as nodes hold it; None of one that requires no gradient.

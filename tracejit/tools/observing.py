@@ -19,8 +19,7 @@ from ..ir.process.locks import ForkLock
 from ..ir.records import record
 from ..ir.registry import Op
 from ..runtime.bypass import bypass_native_entries
-from ..runtime.executable import Executable
-from ..runtime.observing import OBSERVER
+from ..runtime.executable import OBSERVER, Executable
 from ..runtime.timing import CallTimes, timed
 
 

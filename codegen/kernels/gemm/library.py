@@ -76,7 +76,9 @@ def driver_text(target: Target, dtype: str) -> str:
     declarations[PRODUCT_TABLE] = table
     pack = ("ptr", "i64", "i64", "ptr", "i64", "i64", "i64")
     parts = [
-        _forwarding(f"internal void @{MICRO_KERNEL}", ("ptr", "ptr", "ptr", "i64", "i64", "i64", "i64", "i1"), 0),
+        _forwarding(
+            f"internal void @{MICRO_KERNEL}", ("ptr", "ptr", "ptr", "i64", "i64", "i64", "i64", "i1"), 0
+        ),
         _forwarding(f"internal void @{PACKING}", pack, 1),
         _forwarding(f"void @{pack_symbol(dtype)}", pack, 1),
     ]
@@ -198,7 +200,9 @@ class _TileTask(_Writer):
                     tall = w.min(w.sub(rows, row), constant(tile.rows, "i64"))
                     x = self.offset(px, row, inner)
                     place = self.w.offset(self.offset(result, row, stride), self.dtype, column)
-                    w.run(MICRO_KERNEL, pointer(x), pointer(y), pointer(place), inner, stride, tall, wide, first)
+                    w.run(
+                        MICRO_KERNEL, pointer(x), pointer(y), pointer(place), inner, stride, tall, wide, first
+                    )
                     return ()
 
                 w.loop(top, w.min(w.add(top, by_row), down), 1, square, nonempty=True)

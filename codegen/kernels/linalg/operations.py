@@ -8,10 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from ....ir.graph import Instruction
-from ....ir.ops.linalg.cholesky import CHOLESKY
 from ....ir.ops.linalg.determinant import ADJUGATE, MAX_COFACTORS
-from ....ir.ops.linalg.lu import LU, LU_SOLVE
-from ....ir.ops.linalg.triangular import TRIANGULAR_SOLVE
+from ....ir.ops.linalg.hermitian import CHOLESKY
+from ....ir.ops.linalg.lu import LU, LU_SOLVE, TRIANGULAR_SOLVE
 from ....ir.records import record
 from ....ir.registry import Attrs, Op
 from ...interface import LINALG_ERROR

@@ -2,7 +2,7 @@
 
 A ``scan`` is differentiated by a scan in the other direction. What that reads of a forward step comes stacked
 from the forward scan, which is extended by it; invariants and slices are read where they are. ``while`` is in
-`rewinding`.
+`definitions`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ...dataflow import increment, invariant, needed
 from ...dtypes import INT64, is_differentiable
 from ...graph import Function, Instruction, Value
 from ...registry import OPS
-from ...transforms.reverse import split_pullback
+from ...transforms.differentiation import split_pullback
 
 #: A counter, by the position of the carry, what each step adds to it, and what is added to that.
 _Counted: TypeAlias = "tuple[int, int, int]"

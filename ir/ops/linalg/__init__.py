@@ -4,25 +4,6 @@ Each record has NumPy's meaning of the values. Gradients are formulas over the s
 of the forward pass; `common` has the conventions. `docs/linalg.md` lists what is promised.
 """
 
-from . import (
-    banded,
-    cholesky,
-    determinant,
-    eigen,
-    general_eigen,
-    ldl,
-    lu,
-    pairs,
-    pseudoinverse,
-    qr,
-    schur,
-    svd,
-    sylvester,
-    toeplitz,
-    triangular,
-)
+from . import determinant, eigen, hermitian, lu, pairs, qr, schur, structured, svd
 
-__all__ = [
-    "banded", "cholesky", "determinant", "eigen", "general_eigen", "ldl", "lu", "pairs", "pseudoinverse",
-    "qr", "schur", "svd", "sylvester", "toeplitz", "triangular",
-]  # fmt: skip
+__all__ = ["determinant", "eigen", "hermitian", "lu", "pairs", "qr", "schur", "structured", "svd"]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShapeError
-from ...lapack.threads import on_one_thread
+from ...lapack.library import on_one_thread
 from ...registry import Attrs
 from ...types import TensorType
 from .common import (

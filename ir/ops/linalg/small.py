@@ -11,10 +11,9 @@ from typing import Final
 from ...dtypes import FLOAT32, FLOAT64
 from ...graph import Instruction
 from ...registry import Op
-from .cholesky import CHOLESKY
 from .determinant import ADJUGATE
-from .lu import LU, LU_SOLVE
-from .triangular import TRIANGULAR_SOLVE
+from .hermitian import CHOLESKY
+from .lu import LU, LU_SOLVE, TRIANGULAR_SOLVE
 
 #: Rows and columns that matrices have at most.
 MAX_SIZE: Final = 32

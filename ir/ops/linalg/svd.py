@@ -1,4 +1,4 @@
-"""The singular value decomposition.
+"""The singular value decomposition, and the pseudoinverse, whose gradient holds for matrices of any rank.
 
 Where singular values are equal, their vectors are not determined. What depends on the choice has no gradient;
 for all else, the part of the cotangents that would be divided by the difference of equal values is 0, and is
@@ -12,10 +12,12 @@ from typing import Any, Final
 import numpy as np
 
 from ...dtypes import BY_NAME, DType
-from ...errors import LinAlgError
-from ...lapack.threads import on_one_thread
-from ...registry import Attrs
+from ...errors import LinAlgError, ShapeError
+from ...lapack.library import on_one_thread
+from ...registry import Attrs, Kind
+from ...transforms.batching import batch_pointwise
 from ...types import TensorType
+from ..define import define
 from .common import (
     Types,
     adjoint,
@@ -29,6 +31,7 @@ from .common import (
     scaled_columns,
     scaled_rows,
     several,
+    transposed,
     unit_roundoff,
     zeros_like,
 )
@@ -183,4 +186,61 @@ def _values_pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: At
 SVDVALS = several(
     "svdvals", "a", infer=_values_infer, eval=_values_eval, pull=_values_pull,
     doc="the singular values of a in descending order",
+)  # fmt: skip
+
+
+def _pinv_infer(types: Types, attrs: Attrs) -> Types:
+    a, cutoff = types
+    *batch, rows, columns = matrix_type("pinv", a).shape
+    if cutoff != TensorType(real_of(a.dtype), tuple(batch)):
+        raise ShapeError(
+            f"pinv: expected a cutoff of type {TensorType(real_of(a.dtype), tuple(batch))}, got {cutoff}"
+        )
+    return (a.with_shape((*batch, columns, rows)),)
+
+
+@on_one_thread
+@np.errstate(all="ignore")  # as NumPy's functions
+def _pinv_eval(a: Any, cutoff: Any) -> Any:
+    if a.size == 0:
+        return np.swapaxes(np.zeros_like(a), -1, -2)
+    u, s, vh = converged_svd("pinv", a, full_matrices=False)
+    kept = s > np.asarray(cutoff)[..., None] * s.max(axis=-1, keepdims=True)
+    inverse = np.where(kept, 1 / np.where(kept, s, 1), 0)
+    return np.conj(np.swapaxes(vh, -1, -2) * inverse[..., None, :] @ np.swapaxes(u, -1, -2)).astype(
+        a.dtype, copy=False
+    )
+
+
+def _decompose(b: Any, a: Any, cutoff: Any) -> Any:
+    if 0 in a.shape:
+        return transposed(b, a)
+    u, s, vh = b.svd(a, full_matrices=False)
+    shape = tuple(s.shape)
+    limit = b.mul(b.max(s, axes=(len(shape) - 1,)), cutoff)
+    kept = b.gt(s, b.broadcast(column_of(b, limit), shape=shape))
+    inverse = b.where(kept, b.div(1.0, b.where(kept, s, 1.0)), 0.0)
+    return product(b, scaled_columns(b, adjoint(b, vh), b.cast(inverse, dtype=a.dtype)), adjoint(b, u))
+
+
+def _rule(b: Any, ct: Any, out: Any, a: Any) -> Any:
+    """``-p^H g p^H + (1 - a p) g^H p p^H + p^H p g^H (1 - p a)``, where the rank stays the same.
+
+    Source: Golub and Pereyra 1973, The differentiation of pseudo-inverses, equation 4.12.
+    """
+    g = conjugate(b, ct)
+    p_h, g_h = adjoint(b, out), adjoint(b, g)
+    inner = b.neg(product(b, p_h, g, p_h))
+    right = product(b, g_h, out, p_h)
+    left = product(b, p_h, out, g_h)
+    right = b.sub(right, product(b, a, product(b, out, right)))
+    left = b.sub(left, product(b, product(b, left, out), a))
+    return conjugate(b, b.add(b.add(inner, right), left))
+
+
+PINV = define(
+    "pinv", Kind.COMPOSITE, "a cutoff", infer=_pinv_infer, eval=_pinv_eval, decompose=_decompose,
+    vjp={"a": _rule},
+    doc="the pseudoinverse, where singular values up to `cutoff` times the largest count as 0",
+    batch=batch_pointwise,
 )  # fmt: skip

@@ -4,7 +4,7 @@
         y[i + 1] = exp(x[i])
 
 Each operation of a step is applied to all steps at once, by its batching rule, in the order of the body.
-That is right where no step touches an element of an array that another step writes (`step_dependence`), and
+That is right where no step touches an element of an array that another step writes (`affine_accesses`), and
 where scalars that go from step to step are counters, or sums, products, extrema (`step_folds`). Sums are
 those of arrays then, whose order is not that of the steps. Inner loops are taken first, so that a nest
 becomes arrays of as many dimensions.
@@ -24,17 +24,12 @@ from ...registry import Kind
 from ...transforms.batching import all_mapped, rule_of, spread
 from ..algebra.cleanup import dce
 from ..loops.register_state import MAX_ELEMENTS
-from .affine import AffineValues
-from .affine_accesses import has_large_windows, slice_accesses
+from .affine import AffineValues, loop_forms
+from .affine_accesses import StepAccess, access_of, has_large_windows, independent, is_inside, slice_accesses
 from .branch_writes import writes_behind_branches
-from .conditional_folds import select_terms
-from .early_reads import reads_before
-from .forwarded_elements import forward_elements
-from .induction import loop_forms
+from .forwarded_elements import forward_elements, reads_before
 from .mapped_loops import can_run, is_map, mapped_loop, pays
-from .product_sums import contract_product_sums
-from .step_dependence import StepAccess, access_of, independent, is_inside
-from .step_folds import FOLDS, Extremum, Fold, folds
+from .step_folds import FOLDS, Extremum, Fold, contract_product_sums, folds, select_terms
 
 #: A value of all steps has at most so many elements: it may have to lie in memory.
 MAX_NEST: Final = 1 << 24

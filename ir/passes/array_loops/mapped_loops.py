@@ -19,8 +19,7 @@ from ...graph import Function, Instruction, Value
 from ...ops.control_flow.definitions import SCAN
 from ...registry import Kind
 from ...transforms.batching import spread
-from ..loops.register_state import cycles_of_step, is_array
-from ..loops.scalar_maps import runs_in_lanes
+from ..loops.register_state import cycles_of_step, is_array, runs_in_lanes
 from ..rewriting import Definitions
 
 #: A map of less work is not worth the arrays that it reads and writes.

@@ -20,8 +20,18 @@ from ...ops.shape import EMPTY
 from ...registry import Kind
 from ..algebra.cleanup import dce
 from ..array_loops.affine import AffineValues
-from ..array_loops.boxes import MOST_BOXES, Box, common, whole, without
-from ..array_loops.written_elements import UnknownAccess, accesses, box_of, read_region, version_after
+from ..array_loops.written_elements import (
+    MOST_BOXES,
+    Box,
+    UnknownAccess,
+    accesses,
+    box_of,
+    common,
+    read_region,
+    version_after,
+    whole,
+    without,
+)
 
 #: Of so many elements one may be filled by itself, in so many boxes at most.
 _FEW: Final = 8

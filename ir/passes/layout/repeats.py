@@ -30,8 +30,7 @@ from ..algebra.simplify import simplify
 from ..fusion.inlining import parts_of
 from ..fusion.reasons import why_alone
 from ..rewriting import constant_of
-from .factors import Factors, common, grouped, groups_of, kept_of, refined, wide
-from .repeated_writes import MOST_PLACES, RepeatedWrites
+from .factors import MOST_PLACES, Factors, RepeatedWrites, common, grouped, groups_of, kept_of, refined, wide
 
 #: Folds that repeated elements do not change.
 _IDEMPOTENT: Final = ("max", "min", "all", "any")

@@ -14,7 +14,7 @@ from tracejit.codegen.llvm.target import host
 from tracejit.codegen.module.writer import STACK_ARENA, generate
 from tracejit.ir.errors import CompileError
 from tracejit.ir.passes import run_passes
-from tracejit.ir.transforms.reverse import gradient
+from tracejit.ir.transforms.differentiation import gradient
 from tracejit.runtime.executable import Executable
 
 from ...support import function_of, interpret, native

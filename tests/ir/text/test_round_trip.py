@@ -14,9 +14,8 @@ from tracejit.ir.graph import Function, Instruction, Location, Value
 from tracejit.ir.registry import OPS
 from tracejit.ir.text.formatter import format_text
 from tracejit.ir.text.lexer import quote, unquote
-from tracejit.ir.text.names import Names
 from tracejit.ir.text.parser import parse_document, parse_function, parse_functions
-from tracejit.ir.text.printer import print_function, print_functions
+from tracejit.ir.text.printer import Names, print_function, print_functions
 from tracejit.ir.types import TensorType
 
 #: The first seed: other ones by ``TRACEJIT_FUZZ_SEED``.

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping
 from ...codegen.llvm.function import Marked
 from ...ir.graph import Function, Instruction, Value
 from ...ir.text.lexer import sigil_name
-from ...ir.text.names import Names
-from ...ir.text.printer import lines_of
+from ...ir.text.printer import Names, lines_of
 from .origins import origins_of
 
 

@@ -11,8 +11,7 @@ from typing import Any, Final
 from ....ir.errors import VerificationError
 from ....ir.graph import Function
 from ....ir.passes import OPTIMIZE, PIPELINE, Pass, run_passes
-from ....ir.text.names import Names
-from ....ir.text.printer import print_function, print_functions
+from ....ir.text.printer import Names, print_function, print_functions
 from ....ir.verifier import verify
 from ..colors import colored, wants_color
 from ..documents import check, read_document, write_text

@@ -1,5 +1,7 @@
-"""The factorization L D L^H of Hermitian matrices that need not be positive definite, and L D L^T of
-symmetric ones, with diagonal pivoting (Bunch and Kaufman 1977).
+"""Factorizations of Hermitian matrices: Cholesky's, and L D L^H where they need not be positive definite.
+
+Just the lower triangle is read. The gradient is that of the function of ``(a + a^H) / 2``: it is Hermitian,
+as PyTorch's and JAX's.
 
 Just one triangle is read. The gradient is that of the function of ``(a + a^H) / 2`` where the order of pivots
 stays as it is: it leaps where another one is chosen.
@@ -12,16 +14,22 @@ from typing import Any
 import numpy as np
 
 from ...dtypes import INT64
+from ...errors import LinAlgError, ShapeError
 from ...lapack import calls
-from ...lapack.threads import on_one_thread
-from ...registry import Attrs
+from ...lapack.library import on_one_thread
+from ...registry import Attrs, Kind
+from ...transforms.batching import batch_pointwise
 from ...types import TensorType
+from ..define import define
 from .common import (
     Types,
     adjoint,
     as_diagonal,
     conjugate,
     diagonal,
+    each_matrix,
+    halved_diagonal,
+    hermitian,
     lower,
     product,
     row_of,
@@ -36,13 +44,13 @@ from .common import (
 )
 
 
-def _infer(types: Types, attrs: Attrs) -> Types:
+def _ldl_infer(types: Types, attrs: Attrs) -> Types:
     operand = square_type("ldl", types[0])
     return operand, operand, TensorType(INT64, operand.shape[:-1])
 
 
 @on_one_thread
-def _eval(a: Any, lower: bool = True, hermitian: bool = True) -> tuple[Any, Any, Any]:
+def _ldl_eval(a: Any, lower: bool = True, hermitian: bool = True) -> tuple[Any, Any, Any]:
     calls.require("ldl", a.dtype, calls.ldl_routine(a.dtype, hermitian), "syconv")
     factors, blocks = np.empty_like(stack_of(a)), np.empty_like(stack_of(a))
     order = np.empty(factors.shape[:-1], INT64)
@@ -52,7 +60,7 @@ def _eval(a: Any, lower: bool = True, hermitian: bool = True) -> tuple[Any, Any,
     return factors.reshape(a.shape), blocks.reshape(a.shape), order.reshape(a.shape[:-1])
 
 
-def _pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: Attrs) -> Any:
+def _ldl_pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: Attrs) -> Any:
     """With ``m = l^-1 p^T da p l^-H``, the blocks of d change by those of m, and l by ``l x``, where x d is m
     below the blocks (of an upper l, above them)."""
     a, (triangle, d, order) = operands[0], results
@@ -103,8 +111,52 @@ def _block_inverse(b: Any, d: Any) -> Any:
 
 
 LDL = several(
-    "ldl", "a", infer=_infer, eval=_eval, pull=_pull, attrs={"lower": (bool,), "hermitian": (bool,)},
+    "ldl", "a", infer=_ldl_infer, eval=_ldl_eval, pull=_ldl_pull,
+    attrs={"lower": (bool,), "hermitian": (bool,)},
     defaults={"lower": True, "hermitian": True},
     doc="unit triangular l, d with blocks of one or two rows, and an order of rows with l d l^H = "
     "a[order][:, order], or l d l^T unless `hermitian`; l and what is read of a are `lower` or upper",
+)  # fmt: skip
+
+
+def _infer(types: Types, attrs: Attrs) -> Types:
+    if attrs["on_error"] not in ("raise", "nan"):
+        raise ShapeError(f"cholesky: on_error must be 'raise' or 'nan', got {attrs['on_error']!r}")
+    return (square_type("cholesky", types[0]),)
+
+
+@on_one_thread
+def _eval(a: Any, on_error: str = "raise") -> Any:
+    try:
+        return np.linalg.cholesky(a)
+    except np.linalg.LinAlgError as error:
+        if on_error == "raise":
+            raise LinAlgError(f"cholesky: {error}") from error
+    return np.reshape(each_matrix(_or_nan, a), a.shape)
+
+
+def _or_nan(matrix: Any) -> Any:
+    try:
+        return np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return np.full_like(matrix, complex(np.nan, np.nan) if matrix.dtype.kind == "c" else np.nan)
+
+
+def _rule(b: Any, ct: Any, out: Any) -> Any:
+    """``L^-H phi(L^H g) L^-1``, where phi takes the lower triangle with half the diagonal.
+
+    Source: Murray 2016, Differentiation of the Cholesky decomposition, section 3.
+    """
+    inner = halved_diagonal(b, lower(b, product(b, adjoint(b, out), conjugate(b, ct))))
+    conjugated = out.dtype.kind == "c"
+    half = b.triangular_solve(out, inner, transpose=True, conjugate=conjugated)
+    full = b.triangular_solve(out, adjoint(b, half), transpose=True, conjugate=conjugated)
+    return conjugate(b, hermitian(b, full))
+
+
+CHOLESKY = define(
+    "cholesky", Kind.LINALG, "a", infer=_infer, eval=_eval, vjp={"a": _rule}, batch=batch_pointwise,
+    doc="the lower triangular L with L L^H = a, of a's lower triangle; where a is not positive definite, "
+    "`raise` or `nan`",
+    attrs={"on_error": (str,)}, defaults={"on_error": "raise"},
 )  # fmt: skip
