@@ -17,7 +17,7 @@ from .ir.types import TensorType
 from .location import user_location
 from .pytree import TreeDef, flatten, leaf_paths
 from .state import STATE
-from .tape.refusing import refuse_gradients
+from .tape.nodes import refuse_gradients
 from .tracing.tracer import Tracer, as_value
 
 

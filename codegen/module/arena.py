@@ -1,14 +1,46 @@
-"""Placing blocks of memory, each wanted for a time, in one arena that is as small as we find."""
+"""Placing blocks of memory, each wanted for a time, in one arena that is as small as we find.
+
+Whatever is written to the array ends that: the parameter cannot be read any more. So a value may, where the
+first that is written comes after all readers of such parameters, or is an update of one in its own memory.
+"""
 
 from __future__ import annotations
 
 import heapq
 import math
 from bisect import bisect_left, insort
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
+from ...ir.graph import Instruction, Value
 from ...ir.records import record
+
+
+def comes_after(
+    value: Value,
+    donated: Sequence[Value],
+    defs: Mapping[Value, Instruction],
+    positions: Mapping[Instruction, int],
+    last_use: Mapping[Value, int],
+    root: Callable[[Value], Value],
+) -> bool:
+    """Whether `value`, and what it is an update of in the same memory, are written behind the readers of the
+    parameters `donated`. `positions` are those of instructions, `last_use` says where values are read last,
+    and ``root(x)`` is the value whose memory x is."""
+    writer, updated = defs.get(value), None
+    while writer is not None and writer.op.kind.traits.updates_operand:
+        updated = root(writer.operands[0])
+        if updated not in defs or last_use[updated] != positions[writer]:
+            break
+        writer, updated = defs[updated], None
+    if writer is None:
+        return False
+    start = positions[writer]
+    return all(
+        last_use.get(param, -1) < start or (param is updated and last_use[param] == start)
+        for param in donated
+    )
+
 
 #: Arenas of so many bytes are worth other tries, where there are no more blocks: they look at pairs.
 _WORTH_BYTES: Final = 1 << 13

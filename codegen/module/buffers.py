@@ -18,8 +18,7 @@ from ...ir.graph import Function, Instruction, Value
 from ...ir.machine import machine
 from ...ir.records import field, record
 from ...ir.registry import Kind
-from .arena import ArenaBlock, pack
-from .lending import comes_after
+from .arena import ArenaBlock, comes_after, pack
 
 _ALIGNMENT: Final = 64
 #: The second buffer of a carry that steps update in place, and of one whose first value's memory it is.

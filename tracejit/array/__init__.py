@@ -19,7 +19,7 @@ from .deferred import load_function as _load
 from .contraction import (
     dot, inner, kron, matmul, outer, tensordot, vdot, vecdot,
 )
-from .counting import (
+from .statistics import (
     bincount,
 )
 from .creation import (
@@ -45,7 +45,7 @@ from .elementwise.floats import (
     rad2deg, radians, round, sinc, where,
 )
 from .indexing.access import getitem, index_add, index_update, setitem
-from .indexing.dynamic_slices import dynamic_slice, dynamic_update_slice
+from .indexing.segments import dynamic_slice, dynamic_update_slice
 from .indexing.segments import segment_max, segment_min, segment_prod, segment_sum
 from .joining import (
     array_split, concat, concatenate, hstack, split, stack, unstack, vstack,
@@ -56,7 +56,7 @@ from .elementwise.logic import (
     isfinite, isinf, isnan, isneginf, isposinf, lcm, left_shift, less, less_equal, logical_and, logical_not,
     logical_or, logical_xor, nextafter, not_equal, right_shift, signbit, spacing,
 )
-from .least_ranks import atleast_1d, atleast_2d, atleast_3d
+from .joining import atleast_1d, atleast_2d, atleast_3d
 from .manipulation import (
     astype, broadcast_arrays, broadcast_to, copy, expand_dims, flatten,
     matrix_transpose, moveaxis, permute_dims, ravel, reshape, squeeze, swapaxes, transpose,

@@ -19,8 +19,7 @@ from ..ir.errors import AxisError, ShapeError
 from ..ir.registry import OPS
 from ..ir.types import Shape, broadcast_shapes, normalize_axis
 from .manipulation import moveaxis, ravel
-from .operands import broadcast, conjugated, permuted, promoted, promoted_arrays, reshaped, run
-from .out_argument import write_out
+from .operands import broadcast, conjugated, permuted, promoted, promoted_arrays, reshaped, run, write_out
 
 __all__ = ["dot", "inner", "kron", "matmul", "outer", "tensordot", "vdot", "vecdot"]
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from ..eager.tensor import Tensor
 from ..ir.types import normalize_axis
-from .operands import as_tensor, reshaped, run, with_an_axis
-from .out_argument import write_out
+from .operands import as_tensor, reshaped, run, with_an_axis, write_out
 from .reductions import accumulated
 
 __all__ = ["cummax", "cummin", "cumprod", "cumsum"]

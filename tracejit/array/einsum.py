@@ -14,8 +14,7 @@ from ..eager.tensor import Tensor
 from ..ir.dtypes import as_dtype
 from ..ir.errors import ShapeError
 from .diagonals import diagonal
-from .operands import broadcast, cast_by, permuted, promoted_arrays, reshaped, run
-from .out_argument import write_out
+from .operands import broadcast, cast_by, permuted, promoted_arrays, reshaped, run, write_out
 
 __all__ = ["einsum"]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
@@ -36,6 +37,18 @@ from ..ir.registry import OPS
 from ..ir.types import Shape
 from ..location import user_stacklevel
 from ..state import STATE
+
+__all__ = ["write_out"]
+
+
+def write_out(name: str, out: Any, result: Tensor) -> Tensor:
+    """Write the `result` of the function `name` to `out`, and return that.
+
+    The module that does it loads at first use, and imports the modules of the functions that call this.
+    """
+    options = import_module(".numpy_calls.options", __package__)
+    return options.write_out(name, out, result)  # type: ignore[no-any-return]
+
 
 SCALARS = NUMBERS
 #: Arrays up to this size become part of the program under a trace; larger ones are captured.

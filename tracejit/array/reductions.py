@@ -18,8 +18,7 @@ from ..eager.tensor import Tensor
 from ..ir.dtypes import BOOL, INT64, as_dtype, default_dtype, is_inexact
 from ..ir.registry import OPS
 from ..ir.types import Shape, normalize_axes, normalize_axis, remove_axes
-from .operands import as_tensor, cast, reshaped, run, with_an_axis
-from .out_argument import write_out
+from .operands import as_tensor, cast, reshaped, run, with_an_axis, write_out
 
 __all__ = [
     "all",
@@ -78,7 +77,7 @@ def accumulated(x: Tensor, dtype: Any) -> Tensor:
 
 def _with_options(name: str, *arguments: Any) -> Tensor:
     """The reduction `name` with ``out=``, ``initial=`` or ``where=``, whose module loads at first use."""
-    options = import_module(".aggregates.options", __package__)
+    options = import_module(".aggregates.nan_aware", __package__)
     return checked(name, options.reduce_with_options)(name, *arguments)  # type: ignore[no-any-return]
 
 

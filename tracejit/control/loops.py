@@ -27,8 +27,7 @@ from .carry import (
     traced,
     values_of,
 )
-from .chunks import positive
-from .scans import append_scan, scan
+from .scans import append_scan, positive, scan
 
 
 def while_loop(

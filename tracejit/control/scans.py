@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ..array.joining import stack
+from ..array.joining import concatenate, stack
+from ..autograd.checkpoint import checkpoint
 from ..eager.tensor import Tensor, wrap
 from ..ir.errors import ShapeError, TracejitError
 from ..ir.registry import OPS
-from ..pytree import TreeDef
+from ..pytree import TreeDef, tree_map
 from ..state import STATE
 from ..tracing.regions import AppliesRegions, apply_with_regions
 from ..tracing.tracer import Tracer, tracing
+from ..transforms.vmap import vmap
 from .carry import (
     Flat,
     Tree,
@@ -28,7 +30,67 @@ from .carry import (
     type_of,
     values_of,
 )
-from .chunks import map_in_batches, positive, scan_in_chunks
+
+#: ``run(f, init, xs, length) -> (last carry, stacked ys)``, from the end or from the beginning.
+Loop = Callable[..., tuple[Any, Any]]
+
+
+def positive(name: str, which: str, value: Any) -> int:
+    """`value` as a positive integer. Raises TracejitError."""
+    if type(value) is not int or value < 1:
+        raise TracejitError(f"{name}: {which} must be a positive integer or None, got {value!r}")
+    return value
+
+
+def scan_in_chunks(
+    run: Loop, f: Callable[..., Any], init: Any, xs: Any, length: int, size: int, *, reverse: bool
+) -> tuple[Any, Any]:
+    """``run(f, init, xs, length)`` as a scan over chunks of `size` steps, each of them a checkpointed scan.
+
+    Steps that fill no chunk are one more, which comes last.
+    """
+    count, rest = divmod(length, size)
+
+    def chunk(steps: int) -> Callable[[Any, Any], Any]:
+        return lambda carry, part: checkpoint(lambda carry, part: run(f, carry, part, steps), carry, part)
+
+    if count == 0:
+        return chunk(rest)(init, xs) if rest else run(f, init, xs, length)
+    first = slice(rest, length) if reverse else slice(0, length - rest)
+    last = slice(0, rest) if reverse else slice(length - rest, length)
+    whole = tree_map(lambda leaf: _parted(as_tensor(leaf)[first], count, size), xs)
+    carry, ys = run(chunk(size), init, whole, count)
+    ys = tree_map(_joined, ys)
+    if rest:
+        carry, more = chunk(rest)(carry, tree_map(lambda leaf: as_tensor(leaf)[last], xs))
+        ys = tree_map(
+            lambda joined, remaining: concatenate([remaining, joined] if reverse else [joined, remaining]),
+            ys,
+            more,
+        )
+    return carry, ys
+
+
+def map_in_batches(run: Callable[..., Any], f: Callable[[Any], Any], xs: Any, length: int, size: int) -> Any:
+    """`f` of `size` slices of `xs` at once, batch after batch; ``run(f, xs)`` is the map over slices."""
+    count, rest = divmod(length, size)
+    many = vmap(f)
+    if count == 0:
+        return many(xs) if rest else run(f, xs)
+    whole = tree_map(lambda leaf: _parted(as_tensor(leaf)[: length - rest], count, size), xs)
+    ys = tree_map(_joined, run(many, whole))
+    if rest:
+        more = many(tree_map(lambda leaf: as_tensor(leaf)[length - rest :], xs))
+        ys = tree_map(lambda joined, remaining: concatenate([joined, remaining]), ys, more)
+    return ys
+
+
+def _parted(stack: Tensor, count: int, size: int) -> Tensor:
+    return stack.reshape(count, size, *stack.shape[1:])
+
+
+def _joined(stack: Tensor) -> Tensor:
+    return stack.reshape(stack.shape[0] * stack.shape[1], *stack.shape[2:])
 
 
 def scan(

@@ -15,7 +15,7 @@ from ..ir.dtypes import BY_NAME
 from ..ir.errors import ArgumentError
 from ..ir.records import record
 from ..jitted.jit import jit
-from .library import ONE_THREAD, dask_module, is_dask_array
+from .blocks import ONE_THREAD, dask_module, is_dask_array
 
 #: Operations on elements that dask's arrays make of operators and of NumPy's functions.
 _OPERATORS: Final = frozenset(

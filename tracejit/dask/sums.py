@@ -20,7 +20,7 @@ from ..jitted.jit import jit
 from ..pytree import flatten, tree_map
 from ..transforms.grad import checked_argnums, name_of
 from ..transforms.grad import value_and_grad as of_one_block
-from .library import ONE_THREAD, current_client, dask_module, is_dask_array, tasks_shown
+from .blocks import ONE_THREAD, current_client, dask_module, is_dask_array, tasks_shown
 
 #: For how many sizes of blocks machine code goes along; workers compile for others.
 _MOST_SIZES: Final = 4

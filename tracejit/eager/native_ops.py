@@ -16,19 +16,29 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from ..codegen.native.entry.table import EntryLayout
 from ..ir.errors import TracejitError
 from ..ir.ops.define import ufunc_behind
 from ..ir.process.forking import FORKS
 from ..ir.process.locks import ForkLock
 from ..ir.records import record
 from ..ir.registry import OPS, Kind, Op
+from ..runtime.native.entry import entry_layout
 from ..tape.plans import Composite, ops_of
 from ..tape.recording import recorder
-from .layout import entry_layout_of_tensors
+from .tensor import Tensor
 from .views import forget_dead, step_of
 
 if TYPE_CHECKING:
     from ..runtime.native.eager import NativeOp, NativeOps
+
+_SLOTS: Final = ("_data", "_grad", "_node", "_requires_grad", "_version", "_aliases", "_hooks")
+
+
+def entry_layout_of_tensors() -> EntryLayout | None:
+    """What native code needs to know of Tensors, None where this interpreter does not allow it."""
+    return entry_layout(Tensor, _SLOTS)
+
 
 #: A program that runs fewer eager ops is over before native code could help it.
 _CALLS: Final = 1000

@@ -1,5 +1,5 @@
 """Compiled functions outside of Python: object files and libraries for programs in C, and function pointers.
 
 `programs` traces a function and its derivatives, `compiling` makes one module of them. `exporting` writes
-files (`header`, `manifest`, `linking`), `pointing` keeps a module in this process, for callers by pointer.
+files, `pointing` keeps a module in this process, for callers by pointer.
 """

@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .exported import Exported
     from .pointers import FunctionPointer
+    from .prototypes import Exported
 
 
 class Exportable:

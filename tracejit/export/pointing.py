@@ -16,10 +16,9 @@ from ..ir.errors import ArgumentError
 from ..jitted.function import JitFunction
 from ..runtime.cache.objects import link
 from .compiling import compiled
-from .identifiers import identifier
 from .pointers import FunctionPointer
 from .programs import Derivatives, ExportedProgram, programs_of
-from .prototypes import CPrototype
+from .prototypes import CPrototype, identifier
 from .signatures import ArraySignature, NumberSignature, Signature, read_signature
 
 #: The largest workspace that a function of numbers has on the stack.

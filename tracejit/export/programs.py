@@ -11,8 +11,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from ..eager.tensor import Tensor
-from ..frontend.sources import Source
 from ..frontend.usage import Number
+from ..frontend.values import Source
 from ..generator import Draws
 from ..ir.dtypes import as_dtype
 from ..ir.errors import ArgumentError, TraceError
@@ -27,7 +27,7 @@ from ..tracing.traces import Traced
 from ..transforms.grad import checked_argnums, grad, value_and_grad, with_arguments
 from ..transforms.jacobians import jacfwd, jacrev
 from ..transforms.vjp_jvp import jvp
-from .identifiers import identifier, unique
+from .prototypes import identifier, unique
 
 #: The names of the leaves of arguments, by the arguments' numbers.
 Leaves: TypeAlias = dict[int, list[str]]

@@ -13,7 +13,7 @@ from ..ir.dtypes import BY_NAME, SHORT_NAME
 from ..ir.errors import KernelError
 from ..ir.registry import Kind, Op
 from ..ir.types import TensorType, broadcast_shapes
-from .inference import text_of
+from .composite import text_of
 
 Array = np.ndarray[Any, Any]
 

@@ -12,14 +12,54 @@ from ..ir.builder import Builder, inline
 from ..ir.errors import TracejitError
 from ..ir.graph import Function, Value
 from ..ir.passes.algebra.cleanup import cse, dce
-from ..ir.registry import Attrs, Op, Rule
+from ..ir.registry import Attrs, Infer, Op, Rule
 from ..ir.transforms.differentiation import pull_back
 from ..ir.types import TensorType
 from ..tape.engine import TENSOR_OPS
 from ..tracing.regions import apply_with_regions
 from .calling import call_op
-from .inference import Types
-from .symbolic import append_function
+from .pullback import append_function
+
+Types = tuple[TensorType, ...]
+#: How many answers are remembered per op.
+_MOST_TYPES = 4096
+
+
+def type_rule(name: str, infer: Callable[..., Any]) -> Infer:
+    """The record's `infer` from the user's, ``infer(*types, **attrs) -> type or several``."""
+    inferred: dict[Any, Types] = {}
+
+    def rule(types: Types, attrs: Attrs) -> Types:
+        key = (types, tuple(attrs.items()))
+        results = inferred.get(key)
+        if results is None:
+            results = result_types(name, infer(*types, **attrs))
+            if len(inferred) >= _MOST_TYPES:
+                inferred.clear()
+            inferred[key] = results
+        return results
+
+    return rule
+
+
+def result_types(name: str, returned: Any) -> Types:
+    """What an ``infer`` returned, as a tuple of types."""
+    several: Sequence[Any] = returned if isinstance(returned, (tuple, list)) else (returned,)
+    for type_ in several:
+        if not isinstance(type_, TensorType):
+            raise TracejitError(
+                f"{name}: its infer must return a TensorType or a tuple of them, got {returned!r}; for "
+                "instance x.with_shape((3,)) or tj.TensorType(tj.float64, (3,))"
+            )
+    if not several:
+        raise TracejitError(f"{name}: its infer returned no type; an op has at least one result")
+    return tuple(several)
+
+
+def text_of(types: Sequence[TensorType]) -> str:
+    """Types for messages."""
+    return ", ".join(map(str, types)) or "none"
+
 
 #: How many pullbacks are remembered per op.
 _LIMIT = 256

@@ -13,15 +13,46 @@ from typing import Any
 import numpy as np
 
 from ..eager.tensor import Tensor, as_array, wrap
-from ..ir.builder import Builder
+from ..generator import Draws
+from ..ir.builder import Builder, inline
 from ..ir.dtypes import is_differentiable
-from ..ir.errors import GradientError, ShapeError
+from ..ir.errors import GradientError, ShapeError, TraceError
+from ..ir.graph import Value
 from ..ir.registry import Attrs, Kind, Op, Rule
 from ..ir.transforms.differentiation import rule_arguments, variadic_index
 from ..ir.types import TensorType, broadcastable
 from ..tape.engine import TENSOR_OPS
-from .symbolic import append_function
+from ..tracing.traces import trace_flat
 from .tables import Gradient
+
+
+def append_function(
+    b: Builder, what: str, fn: Callable[..., tuple[list[Any], Any]], operands: Sequence[Value]
+) -> tuple[list[Value], Any]:
+    """Trace ``fn(*symbols) -> (tensors, rest)`` and append it to `b` on `operands`; its results, and `rest`.
+
+    Tensors that `fn` closes over become constants with the values they have now. `what` names `fn` in errors.
+    """
+    location = b.location
+    traced = trace_flat(fn, [(operand.type, False, "") for operand in operands])
+    captured = [_constant(b, what, holder) for holder in traced.captured]
+    results = inline(b, traced.function, [*operands, *captured])
+    b.location = location
+    return list(results), traced.rest
+
+
+def _constant(b: Builder, what: str, holder: Any) -> Value:
+    if isinstance(holder, Draws):
+        raise TraceError(f"{what} draws random numbers; give it a key as an input instead")
+    data = holder._data if isinstance(holder, Tensor) else np.asarray(holder)
+    if isinstance(data, Value):
+        raise TraceError(
+            f"{what} closes over a traced tensor of type {data.type}; give it as an input instead"
+        )
+    elements = tuple(data.ravel().tolist())
+    value: Value = b.constant(data=elements, shape=data.shape, dtype=data.dtype)
+    return value
+
 
 #: ``joint(b, ct, inputs, out, types, attrs) -> cotangents``, one per operand; `ct` and `out` are tuples for
 #: ops with several results.

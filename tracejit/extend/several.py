@@ -12,7 +12,7 @@ from ..ir.registry import OPS, Attrs, Op, Regions
 from ..ir.types import TensorType
 from ..location import user_location
 from ..state import STATE
-from ..tape.cotangents import Cotangents
+from ..tape.hooks import Cotangents
 from ..tape.nodes import IsNeeded, Node, Output
 from ..tape.recording import versions_of
 from ..tape.saved import Packed, unpacked

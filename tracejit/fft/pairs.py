@@ -10,8 +10,7 @@ import math
 import operator
 from typing import Any, Final
 
-from ..array.operands import as_tensor, cast, filled, permuted, run, sliced
-from ..array.out_argument import write_out
+from ..array.operands import as_tensor, cast, filled, permuted, run, sliced, write_out
 from ..eager.tensor import Tensor
 from ..ir.dtypes import FLOAT16, FLOAT32, complex_dtype, default_dtype, is_complex, is_inexact
 from ..ir.errors import DomainError, DTypeError

@@ -15,9 +15,9 @@ import numpy as np
 from ..eager.foreign_arrays import is_foreign
 from ..eager.tensor import Tensor
 from .guards import Guard, is_constant
-from .sources import MISSING, Source
 from .usage import Uses
 from .values import (
+    MISSING,
     TRACED,
     UNKNOWN,
     Bound,
@@ -26,6 +26,7 @@ from .values import (
     Iteration,
     Parent,
     Place,
+    Source,
     join,
     options,
 )

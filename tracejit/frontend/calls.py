@@ -13,11 +13,10 @@ import numpy as np
 from ..eager.tensor import Tensor
 from . import library
 from .attributes import is_library, is_own, is_user_function
+from .bytecode import original
 from .execution import Execution
 from .guards import Guard
 from .library_calls import LibraryCalls
-from .rewritten import original
-from .sources import Source
 from .values import (
     TRACED,
     UNKNOWN,
@@ -28,6 +27,7 @@ from .values import (
     Group,
     Iteration,
     Place,
+    Source,
     Transformed,
     choice_of,
     join,

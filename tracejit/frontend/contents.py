@@ -14,8 +14,8 @@ from ..eager.tensor import Tensor
 from .attributes import METHODS, SEQUENCES, Attributes, in_classes, instance_dict, is_user_function
 from .guards import is_constant
 from .library import asks_for_values, makes_array, may_be_traced, writes_items
-from .sources import MISSING
 from .values import (
+    MISSING,
     MOST_ALTERNATIVES,
     TRACED,
     UNKNOWN,

@@ -11,8 +11,8 @@ import numpy as np
 from ..eager.tensor import Tensor
 from ..ir.graph import Value
 from ..ir.records import record
-from .rewritten import original
-from .sources import MISSING, Source
+from .bytecode import original
+from .values import MISSING, Source
 
 #: Immutable values that are compared by value.
 CONSTANTS: Final = (

@@ -17,7 +17,6 @@ from . import library
 from .attributes import is_own, is_user_function
 from .execution import Execution
 from .operations import Operations, all_tensors
-from .sources import Source
 from .values import (
     TRACED,
     UNKNOWN,
@@ -28,6 +27,7 @@ from .values import (
     Iteration,
     Parent,
     Place,
+    Source,
     Transformed,
     join,
     options,

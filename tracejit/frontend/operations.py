@@ -10,8 +10,8 @@ import numpy as np
 from ..eager.tensor import Tensor
 from .contents import Contents
 from .guards import Guard, is_constant
-from .sources import MISSING
 from .values import (
+    MISSING,
     TRACED,
     UNKNOWN,
     Constant,

@@ -14,9 +14,8 @@ from ..ir.failures import failure_text, not_ours
 from ..pytree import flatten
 from . import branching, building, variables  # noqa: F401 - they register what instructions do
 from .calls import Reader, TooLongError
-from .sources import Source
 from .usage import Uses
-from .values import TRACED, UNKNOWN, Place
+from .values import TRACED, UNKNOWN, Place, Source
 
 _CONTAINERS = (tuple, list, dict)
 

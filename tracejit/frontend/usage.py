@@ -26,8 +26,7 @@ from .guards import (
     is_constant,
     same_constant,
 )
-from .sources import MISSING, Source
-from .values import Place
+from .values import MISSING, Place, Source
 
 #: More numbers than these are guarded rather than made inputs.
 _MOST_NUMBERS: Final = 64

@@ -6,8 +6,7 @@ import sys
 
 from .bytecode import Instruction
 from .execution import Execution, on
-from .sources import Source
-from .values import UNKNOWN, Cell, Constant, Place
+from .values import UNKNOWN, Cell, Constant, Place, Source
 
 
 @on("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW")

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from ..array.indexing.writing import before, count_write, replace, take_memory, writes_memory
-from ..eager.overlaps import overlapping, overlaps_itself
 from ..eager.tensor import Tensor, wrap
+from ..eager.views import overlapping, overlaps_itself
 from ..ir.dtypes import is_differentiable
 from ..ir.errors import DTypeError, GradientError, TraceError, TracejitError
 from ..ir.graph import Value

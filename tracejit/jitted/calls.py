@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..eager.layout import entry_layout_of_tensors
+from ..eager.native_ops import entry_layout_of_tensors
 from ..eager.tensor import Tensor, wrap
 from ..ir.builder import Builder
 from ..ir.effects import without_effects
@@ -19,10 +19,9 @@ from ..location import user_location
 from ..runtime.executable import Executable
 from ..runtime.native.entry import array_function
 from ..state import STATE
-from ..tape.cotangents import Cotangents
-from ..tape.nodes import IsNeeded, Node, Output
+from ..tape.hooks import Cotangents
+from ..tape.nodes import IsNeeded, Node, Output, refuse_gradients
 from ..tape.recording import memory_of
-from ..tape.refusing import refuse_gradients
 from ..tape.saved import Packed, SavedHooks, unpacked
 
 

@@ -13,8 +13,8 @@ import warnings
 from typing import Any
 
 from ..frontend.guards import Guard, same_content
-from ..frontend.sources import Source
 from ..frontend.usage import Number, Numbers, Uses
+from ..frontend.values import Source
 from ..ir.errors import FrozenResultWarning
 from ..ir.records import record
 from ..location import user_stacklevel

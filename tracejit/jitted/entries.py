@@ -22,7 +22,7 @@ from ..codegen.native.entry.table import (
     Spec,
     Structure,
 )
-from ..eager.layout import entry_layout_of_tensors
+from ..eager.native_ops import entry_layout_of_tensors
 from ..frontend.guards import (
     ArrayTypeGuard,
     ConstantGuard,
@@ -39,7 +39,7 @@ from ..runtime.native.entry import array_spec, can_enter, make_entry
 from ..state import STATE
 
 if TYPE_CHECKING:
-    from ..frontend.sources import Source
+    from ..frontend.values import Source
     from ..ir.graph import Value
     from .calls import CallPlan
     from .signatures import Signature

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..frontend.sources import Source
+from ..frontend.values import Source
 from ..generator import Draws
 from ..ir.builder import Builder
 from ..ir.dtypes import INT64

@@ -29,8 +29,7 @@ from .activations import (
 )
 from .classification import cross_entropy, nll_loss
 from .convolution import conv1d, conv2d
-from .dropout import dropout
-from .linear import embedding, linear, one_hot
+from .linear import dropout, embedding, linear, one_hot
 from .losses import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,

@@ -12,7 +12,7 @@ from ..array.operands import as_tensor, constant_of, copied_from, floating, resh
 from ..eager.tensor import Tensor
 from ..ir.dtypes import BOOL
 from ..ir.errors import DomainError, DTypeError, ShapeError
-from .windows import batched, numbers, tap
+from .convolution import batched, numbers, tap
 
 __all__ = ["avg_pool2d", "max_pool2d"]
 

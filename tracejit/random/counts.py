@@ -20,8 +20,8 @@ from ..ir.dtypes import BY_NAME, FLOAT64, INT64, DType, as_dtype, is_real_floati
 from ..ir.errors import DTypeError, ShapeError
 from ..ir.types import Shape, as_shape
 from .distributions import inside_unit, parameters
+from .gammas import deviance, stirling_rest
 from .keys import as_key, bits, fold_in, split
-from .special import deviance, stirling_rest
 
 _ZERO: Final = np.array(0, BY_NAME["i64"])
 #: From this mean on, rejection takes fewer steps than counting up.

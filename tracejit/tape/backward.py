@@ -11,11 +11,10 @@ from ..eager.tensor import Tensor, wrap
 from ..ir.errors import GradientError, ShapeError
 from ..ir.graph import Location, Value
 from ..state import STATE
-from .anomaly import check_parts
 from .engine import ENGINES, TENSOR_OPS, Engine
 from .hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
 from .liveness import InputNode
-from .nodes import Node, Output
+from .nodes import Node, Output, check_parts
 
 
 def run_backward(

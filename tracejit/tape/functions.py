@@ -12,8 +12,8 @@ from ..ir.errors import GradientError, ShapeError
 from ..ir.types import broadcastable
 from ..location import user_location
 from ..state import STATE
-from .cotangents import Cotangents
 from .engine import connected, standing_for
+from .hooks import Cotangents
 from .nodes import IsNeeded, Node, Output
 from .recording import memory_of
 from .saved import Packed, modified_in_place, unpacked

@@ -17,7 +17,7 @@ from ..state import STATE
 from .nodes import DEAD, IsNeeded, Node
 
 if TYPE_CHECKING:
-    from .cotangents import Cotangents
+    from .hooks import Cotangents
 
 _clock: Final = itertools.count()
 

@@ -10,18 +10,35 @@ from __future__ import annotations
 import abc
 import weakref
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
+
+import numpy as np
 
 from ..eager.tensor import Tensor
+from ..ir.dtypes import is_differentiable
 from ..ir.errors import GradientError
 from ..ir.graph import Location
 from ..ir.registry import Attrs, Op
-from .hooks import Hooks, RemovableHandle, hooks_of_leaf
+from ..state import STATE
+from .hooks import Cotangents, Hooks, RemovableHandle, hooks_of_leaf
 from .plans import Composite, SavePlan
 from .saved import PackedValues, modified_in_place, unpacked
 
-if TYPE_CHECKING:
-    from .cotangents import Cotangents
+
+def check_parts(node: Node, parts: Sequence[Any]) -> None:
+    """Raise GradientError where a cotangent that `node` gave has a NaN."""
+    if not STATE.anomaly:
+        return
+    for position, part in enumerate(parts):
+        value = part._data if isinstance(part, Tensor) else part
+        if isinstance(value, (np.ndarray, np.generic)) and np.isnan(value).any():
+            where = node.location
+            line = f" of the operation at {where.file}:{where.line}" if where else ""
+            raise GradientError(
+                f"function {node.name()!r} returned nan values in its {position}th output: the gradient"
+                f"{line} with respect to that operand is nan"
+            )
+
 
 #: Says whether the cotangent of a parent is needed; None where all are.
 IsNeeded = Callable[[Any], bool] | None
@@ -267,3 +284,46 @@ class OpNode(Node):
     def free(self) -> None:
         if self.memories:  # a node that saved nothing can be passed again
             self.saved = self.output = self.memories = None
+
+
+class RefusingNode(Node):
+    """Stands for something that has no gradient: an error for those who ask for one."""
+
+    __slots__ = ("message", "results", "title")
+
+    several = True
+
+    def __init__(self, title: str, results: int, operands: Sequence[Any], message: str) -> None:
+        tracked = [
+            operand if isinstance(operand, Tensor) and operand._requires_grad else None
+            for operand in operands
+        ]
+        self.parents = tuple([None if tensor is None else tensor._node or tensor for tensor in tracked])
+        self.types = tuple([None if tensor is None else (tensor.shape, tensor.dtype) for tensor in tracked])
+        self.title, self.results, self.message = title, results, message
+        self.hooks = None
+        self.location = None if STATE.tracer is None else STATE.tracer.location
+
+    @property
+    def count(self) -> int:
+        return self.results
+
+    def name(self) -> str:
+        return self.title
+
+    def pull(self, engine: Cotangents, cotangents: Any, is_needed: IsNeeded) -> Sequence[Any]:
+        raise GradientError(self.message)
+
+    def free(self) -> None:
+        """Nothing was saved."""
+
+
+def refuse_gradients(title: str, results: Sequence[Tensor], operands: Sequence[Any], message: str) -> None:
+    """Where `operands` require gradients, let a gradient of `results` be the error `message`."""
+    if STATE.recording and any(
+        isinstance(operand, Tensor) and operand._requires_grad for operand in operands
+    ):
+        node = RefusingNode(title, len(results), operands, message)
+        for index, result in enumerate(results):
+            if is_differentiable(result.dtype):
+                result._node, result._requires_grad = Output(node, index), True

@@ -1,7 +1,7 @@
 """Who sees what runs: profiles, and checks of the results.
 
-Eager kernels come here while anybody looks at any thread (`extend.active`), and so do calls of compiled code,
-whose native entries are switched off meanwhile. Nobody looking costs nothing.
+Eager kernels come here while anybody looks at any thread (`extend.backends`), and so do calls of compiled
+code, whose native entries are switched off meanwhile. Nobody looking costs nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from ..extend.active import ACTIVE, watch_kernels
+from ..extend.backends import ACTIVE, watch_kernels
 from ..ir.process.locks import ForkLock
 from ..ir.records import record
 from ..ir.registry import Op

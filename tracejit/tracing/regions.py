@@ -19,10 +19,9 @@ from ..ir.registry import OPS, Attrs, Op, check_attrs
 from ..ir.types import TensorType
 from ..location import user_location
 from ..state import STATE
-from ..tape.cotangents import Cotangents
-from ..tape.nodes import IsNeeded, Node, Output
+from ..tape.hooks import Cotangents
+from ..tape.nodes import IsNeeded, Node, Output, refuse_gradients
 from ..tape.recording import versions_of
-from ..tape.refusing import refuse_gradients
 from .tracer import Tracer, as_value, tracing
 
 _STOP_GRADIENT = OPS["stop_gradient"]

@@ -16,7 +16,6 @@ from ..eager.tensor import Tensor
 from ..ir.dtypes import is_differentiable, is_real_floating
 from ..ir.errors import DTypeError
 from ..pytree import flatten, leaf_paths
-from .functions import transform
 from .grad import (
     check_complex,
     check_real,
@@ -24,6 +23,7 @@ from .grad import (
     chosen_arguments,
     name_of,
     scalar_result,
+    transform,
     value_and_gradient,
     with_arguments,
 )

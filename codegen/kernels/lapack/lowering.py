@@ -11,8 +11,7 @@ from ....ir.lapack.library import LapackLibrary
 from ....ir.ops.linalg.hermitian import CHOLESKY
 from ....ir.ops.linalg.lu import LU, LU_SOLVE, TRIANGULAR_SOLVE
 from ....ir.ops.linalg.pairs import complex_instruction
-from ....ir.ops.linalg.qr import QR
-from ....ir.ops.linalg.svd import NO_SINGULAR_VALUES
+from ....ir.ops.linalg.svd import NO_SINGULAR_VALUES, QR
 from ....ir.registry import Op
 from ...interface import LINALG_ERROR
 from ...llvm.emitter import Reg, constant

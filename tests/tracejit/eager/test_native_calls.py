@@ -18,7 +18,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.eager import native_ops
-from tracejit.eager.layout import entry_layout_of_tensors
+from tracejit.eager.native_ops import entry_layout_of_tensors
 from tracejit.eager.views import views_of
 from tracejit.ir.registry import OPS
 from tracejit.runtime.native.eager import NativeOps, eager_problem

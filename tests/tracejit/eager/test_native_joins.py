@@ -16,7 +16,7 @@ import pytest
 import tracejit as tj
 from tracejit.array import joining
 from tracejit.eager import native_ops
-from tracejit.eager.layout import entry_layout_of_tensors
+from tracejit.eager.native_ops import entry_layout_of_tensors
 from tracejit.ir.registry import OPS
 from tracejit.runtime.native.eager import NativeOps
 
@@ -267,7 +267,7 @@ import numpy as np
 import tracejit as tj
 from tracejit.eager import native_ops
 from tracejit.array import joining
-from tracejit.eager.layout import entry_layout_of_tensors
+from tracejit.eager.native_ops import entry_layout_of_tensors
 from tracejit.runtime.native.eager import NativeOps
 
 assert native_ops.load() == ""

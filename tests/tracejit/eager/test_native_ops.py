@@ -16,7 +16,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.eager import native_ops
-from tracejit.eager.layout import entry_layout_of_tensors
+from tracejit.eager.native_ops import entry_layout_of_tensors
 from tracejit.ir.ops.define import ufunc_behind
 from tracejit.ir.registry import OPS
 from tracejit.runtime.native.eager import NativeOps, eager_problem

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.export.exported import Exported
 from tracejit.export.pointers import FunctionPointer
+from tracejit.export.prototypes import Exported
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")

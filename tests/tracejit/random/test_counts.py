@@ -11,7 +11,7 @@ import pytest
 import tracejit as tj
 from tracejit.ir.errors import DTypeError, ShapeError
 from tracejit.ir.interpreter import interpret
-from tracejit.random.special import deviance, digamma, stirling_rest
+from tracejit.random.gammas import deviance, digamma, stirling_rest
 
 from .statistics import chi_squared, kolmogorov, normal_cdf
 

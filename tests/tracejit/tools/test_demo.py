@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from tracejit.tools.demo import Run, load_digits, main, report, train_eager, train_jit
-from tracejit.tools.demo.bar import Bar
-from tracejit.tools.demo.train import BATCH, accuracy, batches, initial_parameters
+from tracejit.tools.demo.train import BATCH, Bar, accuracy, batches, initial_parameters
 
 _ROOT = Path(__file__).parents[3]
 

@@ -9,8 +9,7 @@ from ...ir.dtypes import FLOAT64, as_dtype, is_complex, is_inexact, is_real_floa
 from ...ir.errors import DomainError, ShapeError
 from ..contraction import matmul
 from ..diagonals import diagonal
-from ..joining import concatenate
-from ..least_ranks import atleast_2d
+from ..joining import atleast_2d, concatenate
 from ..manipulation import expand_dims, matrix_transpose, squeeze
 from ..operands import as_tensor, cast, conjugated, floating, promoted, run
 from ..reductions import mean, sum

@@ -34,7 +34,7 @@ from ..operands import (
     sliced,
 )
 from ..reductions import averaged
-from .options import warn_of_nothing
+from .nan_aware import warn_of_nothing
 from .quantile_methods import SELECTING, check_method, places, selects
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]

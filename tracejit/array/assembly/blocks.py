@@ -8,8 +8,7 @@ from typing import Any
 from ...eager.tensor import Tensor
 from ...ir.errors import AxisError, ShapeError
 from ...ir.types import normalize_axis
-from ..joining import concatenate, split, vstack
-from ..least_ranks import atleast_1d, atleast_3d
+from ..joining import atleast_1d, atleast_3d, concatenate, split, vstack
 from ..manipulation import expand_dims, moveaxis, ravel, reshape
 from ..operands import as_tensor, sliced
 

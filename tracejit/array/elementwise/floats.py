@@ -29,8 +29,8 @@ from ..operands import (
     require_real,
     run,
     tensor_argument,
+    write_out,
 )
-from ..out_argument import write_out
 from .arithmetic import power
 
 __all__ = [

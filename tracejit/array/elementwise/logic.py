@@ -9,9 +9,8 @@ from typing import Any
 
 from ...eager.tensor import Tensor
 from ...ir.dtypes import BOOL, is_inexact
-from ..operands import as_tensor, filled, require_real, run
-from ..out_argument import write_out
-from .documented import documented
+from ..operands import as_tensor, filled, require_real, run, write_out
+from .arithmetic import documented
 
 __all__ = [
     "allclose",

@@ -5,7 +5,7 @@ Integers are computed in float64, those of 16 bits in float32, and bools and tho
 
 from __future__ import annotations
 
-from .documented import documented
+from .arithmetic import documented
 
 __all__ = [
     "acos",

@@ -28,8 +28,8 @@ from ..operands import (
     run,
     sliced,
     with_an_axis,
+    write_out,
 )
-from ..out_argument import write_out
 from .access import getitem
 
 __all__ = ["argwhere", "diff", "nonzero", "take", "take_along_axis"]

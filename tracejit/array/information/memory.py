@@ -9,7 +9,7 @@ import numpy as np
 from ...eager.tensor import Tensor
 from ...ir.dtypes import as_dtype
 from ..creation import asarray
-from ..least_ranks import atleast_1d
+from ..joining import atleast_1d
 from ..manipulation import copy, ravel, reshape
 from ..operands import as_tensor, cast
 

@@ -7,14 +7,17 @@ The functions themselves become the methods where the arguments agree, so that `
 from __future__ import annotations
 
 import operator
+import reprlib
+import sys
 from collections.abc import Callable, Iterator
-from typing import Any
+from types import ModuleType
+from typing import Any, Final
 
 from ...arguments.errors import checked, checks_itself
 from ...arguments.plain_calls import plain_call_of
 from ...eager.tensor import Tensor
 from ...ir.dtypes import as_dtype
-from ...ir.errors import DTypeError, ShapeError
+from ...ir.errors import ArgumentError, DomainError, DTypeError, ShapeError
 from .. import (
     contraction,
     copying,
@@ -34,7 +37,30 @@ from ..manipulation import ROWS
 from ..memory_order import axes_in_memory, in_memory_order
 from ..numpy_calls import protocol
 from ..operands import cast_by
-from . import array_api, ndarray, torch
+from . import ndarray, torch
+
+#: The versions of the standard that the names of the package follow.
+VERSIONS: Final = ("2021.12", "2022.12", "2023.12", "2024.12")
+
+
+def _namespace(x: Tensor, /, *, api_version: str | None = None) -> ModuleType:
+    """The module whose functions take tensors. Raises ArgumentError for other versions of the standard."""
+    if not (api_version is None or (isinstance(api_version, str) and api_version in VERSIONS)):
+        raise ArgumentError(
+            f"__array_namespace__: api_version must be one of {VERSIONS}, got {reprlib.repr(api_version)}"
+        )
+    return sys.modules[__name__.split(".", 1)[0]]
+
+
+def _to_device(x: Tensor, device: Any, *, stream: Any = None) -> Tensor:
+    """`x`, which is on the only device there is. Raises DomainError for another one."""
+    if not (isinstance(device, str) and device == "cpu") or stream is not None:
+        raise DomainError(f"to_device: device must be 'cpu', without stream; got {reprlib.repr(device)}")
+    return x
+
+
+METHODS: Final[dict[str, Callable[..., Any]]] = {"__array_namespace__": _namespace, "to_device": _to_device}
+
 
 __all__ = ["bind"]
 
@@ -284,7 +310,7 @@ def bind() -> None:
         )
     for name, function in inplace.METHODS.items():
         setattr(Tensor, name, checked(name, _named(name, function)))
-    for name, function in {**torch.METHODS, **array_api.METHODS, **ndarray.METHODS, **_METHODS}.items():
+    for name, function in {**torch.METHODS, **METHODS, **ndarray.METHODS, **_METHODS}.items():
         setattr(Tensor, name, checked(name, _lean(function)))
     for name in ("zero_grad", "requires_grad_", "__contains__"):
         setattr(Tensor, name, checked(name, getattr(Tensor, name)))

@@ -13,8 +13,7 @@ from ...ir.errors import DomainError, ShapeError
 from ..contraction import matmul
 from ..creation import zeros_like
 from ..indexing.access import getitem
-from ..joining import concatenate, stack
-from ..least_ranks import atleast_1d
+from ..joining import atleast_1d, concatenate, stack
 from ..manipulation import expand_dims
 from ..operands import (
     as_tensor,
@@ -28,7 +27,7 @@ from ..operands import (
     sliced,
 )
 from ..reductions import averaged, sum
-from .convolution import convolve
+from .products import convolve
 
 __all__ = [
     "poly",

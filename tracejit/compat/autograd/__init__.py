@@ -20,12 +20,13 @@ from .derivatives import (
     multigrad_dict,
     value_and_grad,
 )
-from .matrices import hessian, jacobian
 from .primitives import checkpoint, primitive
 from .products import (
     deriv,
+    hessian,
     hessian_tensor_product,
     hessian_vector_product,
+    jacobian,
     make_ggnvp,
     make_hvp,
     make_jvp,

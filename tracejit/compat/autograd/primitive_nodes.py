@@ -17,10 +17,10 @@ from ...ir.dtypes import is_differentiable
 from ...ir.errors import GradientError
 from ...pytree import flatten, tree_map
 from ...state import STATE
-from ...tape.cotangents import Cotangents
+from ...tape.hooks import Cotangents
 from ...tape.nodes import IsNeeded, Node
 from ...tape.recording import memory_of
-from ...transforms.custom.gradients import checked_gradients, leaf_of
+from ...transforms.custom.rule import checked_gradients, leaf_of
 from .arrays import as_arrays
 
 _RESULTS = (np.ndarray, np.float64, np.float32, float)

@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any, Final
 
 from ...ir.errors import ArgumentError
-from .arguments import ArgumentNumbers, checked_argnum, unary
+from .derivatives import ArgumentNumbers, checked_argnum, unary
 from .products import make_jvp, make_vjp
 from .vector_spaces import vspace
 

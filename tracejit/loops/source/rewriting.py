@@ -19,8 +19,7 @@ from ...frontend.definitions import complete
 from .descriptions import Statement, described, mark
 from .exits import FLAG, RETURNED, Exits, lower_block, set_flag
 from .expressions import Everywhere, InLoops, Iterations, call, operator_name, thunk
-from .liveness import Liveness
-from .names import NameTable, NodeNames, written_in_place
+from .names import Liveness, NameTable, NodeNames, written_in_place
 from .syntax import SCOPES, comprehensions, has_jumps, placed, refusal, walk, written_by_calls
 
 

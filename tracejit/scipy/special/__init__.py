@@ -42,12 +42,19 @@ if _typing.TYPE_CHECKING:
     )
     from .gamma_functions import (
         beta,
+        betainc,
+        betaincc,
+        betaincinv,
         betaln,
         binom,
         comb,
         digamma,
         factorial,
         gamma,
+        gammainc,
+        gammaincc,
+        gammainccinv,
+        gammaincinv,
         gammaln,
         loggamma,
         multigammaln,
@@ -56,19 +63,23 @@ if _typing.TYPE_CHECKING:
         zeta,
     )
     from .hypergeometric import (
+        ellipe,
+        ellipk,
         eval_legendre,
+        exp1,
+        expi,
+        expn,
         hyp1f1,
         hyp2f1,
         lambertw,
         lpmv,
+        sici,
+        spence,
         sph_harm,
         sph_harm_y,
         sph_legendre_p,
     )
-    from .incomplete import betainc, betaincc, betaincinv, gammainc, gammaincc, gammainccinv, gammaincinv
-    from .information import entr, kl_div, rel_entr, xlog1py, xlogy
-    from .integrals import ellipe, ellipk, exp1, expi, expn, sici, spence
-    from .normalizing import log_softmax, logsumexp, softmax
+    from .normalizing import entr, kl_div, log_softmax, logsumexp, rel_entr, softmax, xlog1py, xlogy
 else:
 
     def __getattr__(name: str) -> object:

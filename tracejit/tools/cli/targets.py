@@ -26,11 +26,10 @@ from ...tracing.traces import Traced
 from ...transforms.grad import grad
 from ...transforms.vjp_jvp import jvp
 from ...transforms.vmap import vmap
-from .calls import Call
 from .documents import check, is_document, read_document, select, split_target
 from .errors import TargetError, UsageError
 from .loading import explained, load_function, users_code
-from .specs import parse_spec
+from .specs import Call, parse_spec
 
 Array = np.ndarray[Any, Any]
 #: Examples of ``--vmap`` without a number.

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from ..repro import Case
-from ..repro.setups import load_setup
+from ..repro.server import load_setup
 from .documents import is_document
 from .errors import TargetError, UsageError
 from .loading import explained

@@ -12,16 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from .data import Digits, load_digits
 from .train import (
     BATCH,
     CLASSES,
     HIDDEN,
+    Digits,
     Run,
     adam_state,
     batches,
     initial_parameters,
     jit_step,
+    load_digits,
     train_eager,
     train_jit,
 )

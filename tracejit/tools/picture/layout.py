@@ -1,7 +1,7 @@
 """Where everything goes: a layered layout (Sugiyama) of a picture whose boxes have known sizes.
 
 Parts that no edge connects are laid out one by one and set beside each other. Within a part: `layers`
-chooses layers and waypoints, `crossings` the order in each, `columns` the x; here are the y, the points
+chooses layers, waypoints and the order in each, `columns` the x; here are the y, the points
 where edges meet boxes, and the routes between. Same picture, same layout; nothing is random.
 See docs/decisions/0003-graph-layout.md.
 """
@@ -14,8 +14,7 @@ from typing import Final
 from ...ir.errors import TracejitError
 from ...ir.records import record
 from .columns import place_columns
-from .crossings import order_layers
-from .layers import Layered, add_waypoints, assign_layers
+from .layers import Layered, add_waypoints, assign_layers, order_layers
 from .model import Picture, producers_first
 
 Point = tuple[float, float]

@@ -1,6 +1,6 @@
 """The picture of a graph as data: what to draw, before anyone decides where or in which format.
 
-`dot` and `svg` read it; `of_function` and `of_graph` make it. A picture is acyclic: data flows along
+`dot` and `svg` read it; `of_graph` makes it. A picture is acyclic: data flows along
 its edges, from operands to what uses them.
 """
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .imports import ported
-from .names import Missing, missing_names
+from .names import Missing, missing_names, ported
 
 __all__ = ["Missing", "missing_names", "ported"]

@@ -6,8 +6,7 @@
 
 from __future__ import annotations
 
-from .cases import Case
 from .reducing import reduce_case
-from .trials import Trials, Verdict
+from .trials import Case, Trials, Verdict
 
 __all__ = ["Case", "Trials", "Verdict", "reduce_case"]

@@ -13,7 +13,7 @@ from ...ir.graph import Function, Instruction, Substitution, Value
 from ...ir.interpreter import run_instruction
 from ...ir.registry import Kind
 from ...ir.types import TensorType
-from .cases import Array, Case
+from .trials import Array, Case
 
 #: Up to so many instructions are tried one by one where halves found nothing.
 _ONE_BY_ONE: Final = 64

@@ -6,8 +6,10 @@ starts at once and a crash ends nothing else. `SETUP` are programs or modules th
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import runpy
 import select
 import signal
 import sys
@@ -26,7 +28,16 @@ from ...ir.text.parser import parse_function
 from ...ir.verifier import verify
 from ...runtime.executable import Executable
 from ..cli.commands.run import difference
-from .setups import load_setup
+
+
+def load_setup(setup: str) -> None:
+    """Run the ``.py`` file, or import the module, `setup`; what it raises reaches the caller."""
+    if setup.endswith(".py"):
+        sys.path.insert(0, os.path.dirname(os.path.abspath(setup)))
+        runpy.run_path(setup, run_name="tracejit_setup")
+    else:
+        sys.path.insert(0, os.getcwd())
+        importlib.import_module(setup)
 
 
 def main(setup: list[str]) -> None:

@@ -6,6 +6,8 @@ page gives the classes their colours.
 
 from __future__ import annotations
 
+import bisect
+import math
 from collections.abc import Callable, Mapping
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
@@ -13,11 +15,56 @@ from xml.sax.saxutils import escape, quoteattr
 from ...ir.graph import Function, Instruction, Value
 from ...ir.records import record
 from ..picture import Picture, PictureEdge, PictureNode, lay_out
+from ..picture.layout import Box, PictureLayout, Route
 from ..picture.palette import clean
 from ..picture.svg import curve, size_of
 from ..picture.text import shortened, title_width
-from .columns import in_columns
-from .origins import origins_of
+from .passes import origins_of
+
+#: Layouts that are less high than this, or than so many times their width, stay as they are.
+_HEIGHT: Final = 4000.0
+_RATIO: Final = 3.0
+_BETWEEN_COLUMNS: Final = 60.0
+#: Width over height that columns together should have, about a window's.
+_WINDOW: Final = 1.6
+
+
+def in_columns(places: PictureLayout) -> PictureLayout:
+    """`places` in as many columns as make it about as wide as a window. No box is cut; edges from one column
+    to another run behind the boxes."""
+    if places.height < max(_HEIGHT, _RATIO * places.width):
+        return places
+    step = places.width + _BETWEEN_COLUMNS
+    count = math.sqrt(_WINDOW * places.height / step)
+    starts = _starts(places, places.height / max(count, 1.0))
+
+    def moved(x: float, y: float) -> tuple[float, float]:
+        column = bisect.bisect_right(starts, y) - 1
+        return x + column * step, y - starts[column]
+
+    boxes = tuple([Box(*moved(box.x, box.y), box.width, box.height) for box in places.boxes])
+    routes = []
+    for route in places.routes:
+        first, last = route.points[0], route.points[-1]
+        points = route.points
+        far = bisect.bisect_right(starts, first[1]) != bisect.bisect_right(starts, last[1])
+        routes.append(
+            Route(tuple([moved(*point) for point in ((first, last) if far else points)]), far or route.far)
+        )
+    ends = [*starts[1:], places.height]
+    height = max(end - start for start, end in zip(starts, ends, strict=True))
+    return PictureLayout(len(starts) * step - _BETWEEN_COLUMNS, height, boxes, tuple(routes))
+
+
+def _starts(places: PictureLayout, height: float) -> list[float]:
+    """Where columns of about `height` begin: between boxes."""
+    starts, end = [0.0], 0.0
+    for box in sorted(places.boxes, key=lambda box: box.y):
+        if box.y > end and box.y - starts[-1] >= height:
+            starts.append((end + box.y) / 2)
+        end = max(end, box.y + box.height)
+    return starts
+
 
 _PAD: Final = 14.0
 _HEAD: Final = 24.0

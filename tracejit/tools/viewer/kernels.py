@@ -15,7 +15,7 @@ from ...ir.graph import Function, Instruction, Value
 from ...ir.passes.fusion.reasons import why_alone
 from ...ir.records import field, record
 from ...ir.registry import Kind
-from .origins import origins_of
+from .passes import origins_of
 
 #: (an op, what it reads of another group, why it is not in that group), as `ir.passes.fusion.fuse` notes
 #: them.

@@ -1,19 +1,159 @@
-"""The passes, one by one: what each changed, how long it took, and which pass an op went away in."""
+"""The ops of a trace by numbers: which lines of the stages, and which passes, each of them comes to.
+
+A value has the same name at every stage: its number in the trace, or one that follows where a pass made it.
+
+An op's number is in its location (`Location.origins`), which passes hand on, merge and split.
+"""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from ...codegen.llvm.function import Marked
-from ...ir.graph import Function
+from ...ir.access import resolve
+from ...ir.graph import Function, Instruction, Location, Value
 from ...ir.passes import PIPELINE, Pass, run_passes
 from ...ir.passes.fusion.fuse import Note, fuse
+from ...ir.passes.fusion.inlining import is_inline
 from ...ir.process.progress import with_progress
 from ...ir.records import field, record
-from .listings import StageNames, listing
-from .origins import origins_in
+from ...ir.registry import Kind
+from ...ir.text.lexer import sigil_name
+from ...ir.text.printer import Names, lines_of
+
+
+def numbered(function: Function) -> tuple[Function, list[Instruction]]:
+    """`function` with numbered ops, and the ops by number; those of regions follow the op that owns them."""
+    ops: list[Instruction] = []
+    return _numbered(function, ops), ops
+
+
+def _numbered(function: Function, ops: list[Instruction]) -> Function:
+    body = []
+    for instruction in function.body:
+        number = len(ops)
+        ops.append(instruction)
+        regions = tuple([_numbered(region, ops) for region in instruction.regions])
+        location = instruction.location or Location("", 0)
+        where = Location(location.file, location.line, location.gradient, (number,))
+        numbered = Instruction(
+            instruction.op, instruction.operands, instruction.attrs, instruction.results, where, regions
+        )
+        ops[number] = numbered
+        body.append(numbered)
+    return Function(function.name, function.params, tuple(body), function.results)
+
+
+def origins_of(instruction: Instruction) -> tuple[int, ...]:
+    """The numbers of all ops that an instruction and its regions stem from."""
+    numbers = dict.fromkeys(instruction.origins)
+    for region in instruction.regions:
+        for inner in region.instructions():
+            numbers.update(dict.fromkeys(inner.origins))
+    return tuple(numbers)
+
+
+def origins_in(functions: Iterable[Function]) -> set[int]:
+    """The numbers of all ops that are left in `functions`."""
+    return {
+        n for function in functions for instruction in function.instructions() for n in instruction.origins
+    }
+
+
+def with_views(function: Function) -> Function:
+    """A fused `function` whose members stand for the views and constants too that they read through, which
+    have no code of their own."""
+    body = tuple([_with_regions(instruction) for instruction in function.body])
+    return Function(function.name, function.params, body, function.results)
+
+
+def _with_regions(instruction: Instruction) -> Instruction:
+    if not instruction.regions:
+        return instruction
+    inside = _absorbed if instruction.op.kind is Kind.REGION else with_views
+    regions = tuple([inside(region) for region in instruction.regions])
+    return instruction.replace(regions=regions)
+
+
+def _absorbed(region: Function) -> Function:
+    defs = {result: instruction for instruction in region.body for result in instruction.results}
+    body = []
+    for instruction in region.body:
+        if not is_inline(instruction, defs):
+            instruction = instruction.also_for(_inline_behind(instruction, defs))
+        body.append(instruction)
+    return Function(region.name, region.params, tuple(body), region.results)
+
+
+def _inline_behind(instruction: Instruction, defs: dict[Value, Instruction]) -> list[Instruction]:
+    """The views and constants through which `instruction` reads."""
+    inline: dict[Instruction, None] = {}
+    stack = list(instruction.operands)
+    while stack:
+        value = stack.pop()
+        definition = defs.get(value)
+        if definition is None or definition in inline or not is_inline(definition, defs):
+            continue
+        inline[definition] = None
+        if resolve(value, defs)[0] is not value:
+            stack.extend(definition.operands)
+    return list(inline)
+
+
+class StageNames(Names, Mapping[Value, str]):
+    """Names of values that stay what they are from stage to stage, with ``%`` before them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        #: By op and origins: what members of a fused group, which are copies, were called before.
+        self._before: dict[tuple[str, tuple[int, ...]], str] = {}
+
+    def __getitem__(self, value: Value) -> str:
+        return sigil_name("%", self._names[value])
+
+    def __iter__(self) -> Iterator[Value]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def learn(self, function: Function) -> None:
+        """Name what has no name yet."""
+        self.of(function)
+        for instruction in function.body:
+            if instruction.origins and len(instruction.results) == 1:
+                self._before[instruction.op.name, instruction.origins] = self._names[instruction.result]
+            for region in instruction.regions:
+                if instruction.op.kind.traits.grouped:
+                    self._learn_copies(instruction, region)
+                self.learn(region)
+
+    def _learn_copies(self, group: Instruction, region: Function) -> None:
+        """The values in a fused group have the names that they have outside."""
+        names = self._names
+        for inner, outer in zip(region.params, group.operands, strict=True):
+            if outer in names:
+                names.setdefault(inner, names[outer])
+        for inner, outer in zip(region.results, group.results, strict=True):
+            names.setdefault(inner, names[outer])
+        for instruction in region.body:
+            before = self._before.get((instruction.op.name, instruction.origins))
+            if before and instruction.origins and len(instruction.results) == 1:
+                names.setdefault(instruction.result, before)
+
+
+def listing(function: Function, names: StageNames) -> list[Marked]:
+    """The lines of `function`; heads and results of functions are about nothing in particular."""
+    names.learn(function)
+    return [
+        # without the padding that depends on the lines around
+        (re.sub(r" +=", " =", text, count=1), origins_of(what) if isinstance(what, Instruction) else ())
+        for text, what in lines_of(function, locations=False, names=names)
+    ]
+
 
 #: Lines shown around a change.
 CONTEXT: Final = 2

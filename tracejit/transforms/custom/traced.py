@@ -23,8 +23,7 @@ from ...state import STATE
 from ...tape.engine import TENSOR_OPS
 from ...tracing.regions import RegionTracer
 from ...tracing.tracer import Tracer, as_value, tracing
-from .gradients import checked_gradients, leaf_of
-from .rule import DerivativeRule, as_tensors, closed_over, refuse_closed_over
+from .rule import DerivativeRule, as_tensors, checked_gradients, closed_over, leaf_of, refuse_closed_over
 
 #: How often a rule may be traced within itself: the order up to which rules that use their function can be
 #: differentiated through a trace.

@@ -1,4 +1,4 @@
-"""``tracejit/array/aggregates/options.py``: NumPy's results in every mode, gradients, errors."""
+"""``tracejit/array/aggregates/nan_aware.py``: NumPy's results in every mode, gradients, errors."""
 
 from __future__ import annotations
 

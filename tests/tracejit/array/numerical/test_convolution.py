@@ -1,4 +1,4 @@
-"""``tracejit/array/numerical/convolution.py``: NumPy's results in every mode, gradients, errors."""
+"""``tracejit/array/numerical/products.py``: NumPy's results in every mode, gradients, errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tracejit/array/numerical/interpolation.py``: NumPy's results in every mode, gradients, errors."""
+"""``tracejit/array/numerical/calculus.py``: NumPy's results in every mode, gradients, errors."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.tools.notebooks.image import PIXELS, picture
+from tracejit.tools.notebooks.tensors import PIXELS, picture
 
 
 class _Page(HTMLParser):

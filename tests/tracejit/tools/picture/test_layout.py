@@ -9,8 +9,7 @@ from itertools import pairwise
 import pytest
 
 from tracejit.tools.picture import Picture, PictureEdge, PictureNode, lay_out
-from tracejit.tools.picture.crossings import count_crossings, order_layers
-from tracejit.tools.picture.layers import add_waypoints, assign_layers
+from tracejit.tools.picture.layers import add_waypoints, assign_layers, count_crossings, order_layers
 
 from ....rotation import of_today
 

@@ -13,7 +13,7 @@ from tracejit.ir.registry import OPS
 from tracejit.ir.text.parser import parse_function
 from tracejit.jitted.lowered import Lowered
 from tracejit.tools.picture import picture_of_function, to_dot, to_svg
-from tracejit.tools.picture.of_function import operand_name
+from tracejit.tools.picture.of_graph import operand_name
 
 
 def lines(picture):

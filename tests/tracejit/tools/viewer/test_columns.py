@@ -6,7 +6,7 @@ import pytest
 
 from tracejit.tools.picture import Picture, PictureEdge, PictureNode, lay_out
 from tracejit.tools.picture.layout import PictureLayout
-from tracejit.tools.viewer.columns import in_columns
+from tracejit.tools.viewer.drawing import in_columns
 
 
 def chain(count: int, height: float = 40.0) -> PictureLayout:

@@ -2,7 +2,7 @@
 
 NumPy sends a call with a tensor among its arguments to the function of that name here, so that a namespace
 of NumPy's functions computes with arrays outside of derivatives and traces, and is followed inside. What
-NumPy converts to arrays before it looks for tensors is defined in `construction` and `of_lists`.
+NumPy converts to arrays before it looks for tensors is defined in `construction`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ if _typing.TYPE_CHECKING:
     from .construction import make_diagonal as make_diagonal
 else:
     from . import fft, linalg, random  # noqa: F401
-    from .construction import (  # noqa: F401
+    from .construction import (  # noqa: F401  # noqa: F401
+        amax,
+        amin,
         append,
         array,
         asarray,
@@ -28,11 +30,18 @@ else:
         full,
         full_like,
         make_diagonal,
+        max,
+        mean,
+        median,
+        min,
+        prod,
         r_,
         select,
+        std,
+        sum,
+        var,
         where,
     )
-    from .of_lists import amax, amin, max, mean, median, min, prod, std, sum, var  # noqa: F401
 
     def __getattr__(name: str) -> object:
         try:

@@ -18,7 +18,7 @@ from ....codegen.kernels.gemm.tiles import tile_for
 from ....codegen.llvm.loading import llvm_binding
 from ....codegen.llvm.target import host
 from ....eager import native_ops
-from ....eager.layout import entry_layout_of_tensors
+from ....eager.native_ops import entry_layout_of_tensors
 from ....ir.lapack.library import library
 from ....jitted.jit import jit
 from ....runtime.cache.store import CACHE

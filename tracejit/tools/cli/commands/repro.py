@@ -13,7 +13,7 @@ from ....jitted.branches import array_of
 from ....jitted.signatures import as_input
 from ....pytree import flatten
 from ...repro import Case, Trials, Verdict, reduce_case
-from ...repro.cases import check_writable
+from ...repro.trials import check_writable
 from ..errors import FAILED, OK, TargetError, UsageError
 from ..inputs import random_array, read_inputs
 from ..options import add_common_options
