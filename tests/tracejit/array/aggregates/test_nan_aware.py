@@ -8,7 +8,7 @@ import pytest
 import tracejit as tj
 
 from ..agreement import Cases, batched, check, gradients
-from ..operands import HOLES, INTEGERS, LINE, MATRIX, SHORT, SINGLE
+from ..operands import HOLES, INTEGERS, LINE, MASK, MATRIX, SHORT, SINGLE
 
 cases = Cases()
 for name in ["nanmax", "nanmin", "nanprod", "nanvar", "nanstd", "nanmedian", "nansum", "nanmean"]:
@@ -34,6 +34,20 @@ cases("nansum", HOLES, initial=3.0, where=HOLES > 0, axis=1)
 cases("nanmean", HOLES, where=HOLES > 0, axis=1, keepdims=True)
 cases.eager("nanmean", HOLES, dtype="f4")
 cases("nanmax", HOLES, initial=3.0, where=HOLES > 0)
+cases("sum", HOLES, where=HOLES > 0, axis=0)
+cases("prod", INTEGERS, where=MASK, initial=2)
+cases("max", INTEGERS, initial=3, axis=0)
+cases("min", INTEGERS, where=MASK, initial=9)
+cases("mean", HOLES, where=HOLES > 0)
+cases("mean", INTEGERS, where=MASK, axis=1)
+cases("all", INTEGERS, where=MASK)
+cases("any", INTEGERS, where=MASK, axis=0)
+cases("max", np.zeros((0, 3)), axis=0, initial=2.0)
+cases("sum", SINGLE, initial=1.5)
+cases("sum", INTEGERS.astype("i1"), initial=300)
+cases("var", HOLES, where=HOLES > 0)
+cases("std", INTEGERS, where=MASK, ddof=1, axis=1)
+cases("var", LINE, mean=LINE.mean(keepdims=True))
 
 
 @cases.parameters()
@@ -48,6 +62,11 @@ GRADIENTS = [
     (lambda x: tj.nanmax(x, axis=0), MATRIX),
     (lambda x: tj.nanprod(tj.where(x > 1, tj.nan, x)), SHORT),
     (lambda x: tj.nancumsum(tj.where(x > 1, tj.nan, x)), LINE),
+    (lambda x: tj.var(x, where=x > 0), LINE),
+    (lambda x: tj.sum(x * x, where=x > 0, initial=2.0), LINE),
+    (lambda x: tj.mean(x * x, where=x > 0), LINE),
+    (lambda x: tj.prod(x, where=x > 0), SHORT),
+    (lambda x: tj.max(x, initial=-9.0, where=x < 0.5), LINE),
 ]
 
 
@@ -65,6 +84,14 @@ def test_batches():
     ("call", "error", "message"),
     [
         (lambda: tj.nanargmax([np.nan]), tj.DomainError, "nanargmax: all elements"),
+        (lambda: tj.max([1.0], where=[True]), tj.ShapeError, "needs initial"),
+        (lambda: tj.sum([1.0], where=[1]), tj.DTypeError, "where must be an array of bools"),
+        (lambda: tj.sum([1.0], where=[True, False]), tj.ShapeError, "broadcast"),
+        (
+            lambda: tj.sum([[1.0], [2.0]], axis=0, out=tj.zeros(2), where=[True]),
+            tj.ShapeError,
+            "does not fit",
+        ),
     ],
 )
 def test_errors(call, error, message):
