@@ -46,8 +46,8 @@ from .kinds import (
     TRUTH,
     ArgumentKind,
     fits,
+    kind_of_parameter,
 )
-from .numpy_kinds import kind_of_parameter
 
 _BY_ANNOTATION: Final = {
     "int": INTEGER,

@@ -6,7 +6,16 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..codegen.export.emission import Emission, LinkGroup, emit, size_type
+from ..codegen.export.emission import (
+    Emission,
+    Level,
+    LinkGroup,
+    dispatch_text,
+    emit,
+    for_cpu,
+    release_text,
+    size_type,
+)
 from ..codegen.export.factorizations import routine_texts
 from ..codegen.export.functions import (
     RUNTIME_EXPORTS,
@@ -17,7 +26,6 @@ from ..codegen.export.functions import (
     product_texts,
     queries_text,
 )
-from ..codegen.export.levels import Level, dispatch_text, for_cpu, release_text
 from ..codegen.interface import LINALG_ERROR, pack_symbol, product_symbol
 from ..codegen.llvm.target import Target
 from ..codegen.module.recovery import KernelFailure

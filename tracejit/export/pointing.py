@@ -18,8 +18,7 @@ from ..runtime.cache.objects import link
 from .compiling import compiled
 from .pointers import FunctionPointer
 from .programs import Derivatives, ExportedProgram, programs_of
-from .prototypes import CPrototype, identifier
-from .signatures import ArraySignature, NumberSignature, Signature, read_signature
+from .prototypes import ArraySignature, CPrototype, NumberSignature, Signature, identifier, read_signature
 
 #: The largest workspace that a function of numbers has on the stack.
 _MOST_STACK_BYTES: Final = 1 << 16

@@ -12,7 +12,7 @@ from ..eager.tensor import Tensor
 from ..ir.errors import CompilerWarning
 from ..ir.failures import failure_text, not_ours
 from ..pytree import flatten
-from . import branching, building, variables  # noqa: F401 - they register what instructions do
+from . import branching, variables  # noqa: F401 - they register what instructions do
 from .calls import Reader, TooLongError
 from .usage import Uses
 from .values import TRACED, UNKNOWN, Place, Source

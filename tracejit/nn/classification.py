@@ -13,7 +13,7 @@ from ..ir.dtypes import INT64, is_real_floating
 from ..ir.errors import DomainError, DTypeError, ShapeError
 from ..ir.types import remove_axes
 from .activations import less_maximum, log_softmax
-from .linear import bounded
+from .layers import bounded
 from .losses import check_reduction, reduced
 
 __all__ = ["cross_entropy", "nll_loss"]

@@ -26,8 +26,7 @@ from ..gemm.tiles import parallel_work
 from ..kernel import PRODUCT_SLOWDOWN, Kernel, empty_kernel, signature
 from ..lowering import Lowering, LoweringContext, content_with_sources
 from ..parallel_for import context_of, run_tasks, task_function
-from .packing import KernelPacking
-from .parts import BUFFERS, Index
+from .packing import BUFFERS, Index, KernelPacking
 from .result import ResultPart
 from .tiling import windows_of
 

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 
 from ...llvm.emitter import Reg, constant
 from ...llvm.transpose import turned
-from .packing import SlabPart
-from .parts import Index
+from .packing import Index, SlabPart
 
 
 class ResultPart(SlabPart):

@@ -10,8 +10,16 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.codegen.export.emission import LinkGroup, emit, export_target
-from tracejit.codegen.export.levels import LEVELS, Level, dispatch_text, for_cpu, release_text
+from tracejit.codegen.export.emission import (
+    LEVELS,
+    Level,
+    LinkGroup,
+    dispatch_text,
+    emit,
+    export_target,
+    for_cpu,
+    release_text,
+)
 from tracejit.codegen.llvm.target import host
 from tracejit.runtime.cache.objects import link
 

@@ -24,10 +24,9 @@ from ...ir.records import record
 from ...loops.reports import LoopReport
 from .drawing import Drawing
 from .hints import as_json, hints, locations_of
-from .kernels import Apart, KernelRow, alike, kernel_rows
+from .kernels import Apart, KernelRow, Peaks, alike, kernel_rows, measured_peaks
 from .measuring import Measured, made_up, measure
 from .passes import Passed, StageNames, as_rows, listing, numbered, through_passes, with_views
-from .roofline import Peaks, measured_peaks
 
 #: Lines kept before the first and after the last line that an op comes from, in long files.
 AROUND: Final = 40

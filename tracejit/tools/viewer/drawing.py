@@ -17,8 +17,7 @@ from ...ir.records import record
 from ..picture import Picture, PictureEdge, PictureNode, lay_out
 from ..picture.layout import Box, PictureLayout, Route
 from ..picture.palette import clean
-from ..picture.svg import curve, size_of
-from ..picture.text import shortened, title_width
+from ..picture.svg import curve, shortened, size_of, title_width
 from .passes import origins_of
 
 #: Layouts that are less high than this, or than so many times their width, stay as they are.

@@ -11,8 +11,7 @@ from ...codegen.nest.loop_nest import Memory
 from ...ir.graph import Location
 from ...ir.ops.fusion import INTERPRETED
 from ...ir.records import field, record
-from .kernels import KernelRow, strided_reads
-from .roofline import Peaks
+from .kernels import KernelRow, Peaks, strided_reads
 
 #: A kernel with less of the whole time is not worth a word, and one with less than twice its floor is fine.
 SHARE: Final = 0.05

@@ -19,9 +19,8 @@ from ....jitted.registry import keeping
 from ....pytree import tree_map
 from ..errors import OK, TargetError, UsageError
 from ..inputs import random_array
-from ..loading import explained
+from ..loading import exit_code, explained, run_script
 from ..options import add_common_options
-from ..scripts import exit_code, run_script
 from ..targets import TARGET_HELP, add_target_options, subject_of
 
 _EXAMPLES = """\

@@ -10,8 +10,8 @@ from typing import Any
 
 from ...profiling import profile
 from ..errors import UsageError
+from ..loading import add_script_options, exit_code, run_script
 from ..options import add_common_options
-from ..scripts import add_script_options, exit_code, run_script
 
 _EXAMPLES = """\
 examples:
