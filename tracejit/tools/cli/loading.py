@@ -1,4 +1,4 @@
-"""Finds the Python function that a target such as ``train.py:loss`` names, and runs programs as Python does."""
+"""Finds the function that a target such as ``train.py:loss`` names, and runs programs as Python does."""
 
 from __future__ import annotations
 
