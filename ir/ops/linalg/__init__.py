@@ -6,4 +6,4 @@ of the forward pass; `common` has the conventions. `docs/linalg.md` lists what i
 
 from . import determinant, eigen, hermitian, lu, pairs, schur, structured, svd
 
-__all__ = ["determinant", "eigen", "hermitian", "lu", "pairs", "qr", "schur", "structured", "svd"]
+__all__ = ["determinant", "eigen", "hermitian", "lu", "pairs", "schur", "structured", "svd"]
