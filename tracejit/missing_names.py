@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
+import sys
 from typing import Final
 
 import numpy as np
+
+from .ir.errors import ArgumentError
 
 #: Where what PyTorch, JAX and NumPy have at the top, or under other names, is here.
 PLACES: Final = {
@@ -38,3 +42,17 @@ def hint(name: str) -> str:
         f"; tracejit has {'nothing of' if several else 'no'} np.{name}: compute it from x.numpy() outside of "
         "traced functions, or inside them, without gradients, by tj.pure_callback"
     )
+
+
+__all__ = ["missing"]
+
+
+def missing(label: str, name: str) -> ArgumentError:
+    """The error for `label`, as in ``np.fft.fft``, whose own name is `name`."""
+    advice = hint(name) if name in PLACES or name in ADVICE else ""
+    if not advice:
+        nearest = difflib.get_close_matches(name, sys.modules["tracejit"].__all__, 3, 0.7)
+        named = " or ".join(f"tj.{other}" for other in nearest)
+        advice = f"; the nearest are {named}" if named else ""
+        advice += "; compute it from x.detach().numpy() outside of traced functions, or by tj.pure_callback"
+    return ArgumentError(f"{label}: tracejit has no {name} for tensors{advice}")

@@ -169,7 +169,7 @@ class ElementWriter(PackingWriter, abc.ABC):
         for elements in operands:
             assert isinstance(elements, list)
             matrices.append(elements)
-        operations: Any = import_module("..kernels.linalg.operations", __package__)  # for those who need it
+        operations: Any = import_module("..kernels.linalg.lowering", __package__)  # for those who need it
         results: list[Elements]
         results, failed = operations.elementwise_results(self.w, instruction, matrices)
         if failed is not None:

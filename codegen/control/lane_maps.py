@@ -14,8 +14,8 @@ from ...ir.passes.loops.register_state import lane_cycles
 from ...ir.registry import Kind
 from ..kernels.kernel import Kernel, empty_kernel
 from ..kernels.linalg.groups import BatchPart, GroupKernel
+from ..kernels.linalg.lowering import message
 from ..kernels.linalg.matrices import Matrix, RegisterMatrix
-from ..kernels.linalg.operations import message
 from ..kernels.linalg.scratch_matrix import Storage
 from ..kernels.lowering import LoweringContext
 from ..llvm.emitter import Reg, constant

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ..arguments.errors import check_public as _check_public
+from ..tape.functions import FunctionCtx
 from . import functional, graph
 from .checking import gradcheck, gradgradcheck
 from .checkpoint import checkpoint
-from .context import FunctionCtx
 from .function import Function, once_differentiable
 from .gradcheck_jacobians import GradcheckError
 from .modes import (

@@ -16,9 +16,8 @@ from ..ir.errors import GradientError
 from ..ir.registry import OPS
 from ..state import STATE
 from ..tape.engine import connected
-from ..tape.functions import FunctionNode
+from ..tape.functions import FunctionCtx, FunctionNode, outputs_of
 from ..tape.nodes import Output
-from .context import FunctionCtx, outputs_of
 from .modes import no_grad, untaped
 from .traced import apply_traced
 

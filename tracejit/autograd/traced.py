@@ -20,9 +20,8 @@ from ..ir.registry import OPS
 from ..ir.types import TensorType
 from ..state import STATE
 from ..tape.engine import Engine
-from ..tape.functions import checked_gradients, zeros
+from ..tape.functions import FunctionCtx, checked_gradients, outputs_of, zeros
 from ..tracing.regions import RegionTracer, apply_with_regions, replay, trace_region
-from .context import FunctionCtx, outputs_of
 from .modes import untaped
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.codegen.kernels.linalg.operations import OPERATIONS
+from tracejit.codegen.kernels.linalg.lowering import OPERATIONS
 from tracejit.ir.errors import LinAlgError, OutOfBoundsError
 from tracejit.ir.graph import Function
 from tracejit.ir.interpreter import interpret

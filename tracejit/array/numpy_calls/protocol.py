@@ -86,7 +86,7 @@ def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **opti
 
 
 def _missing(label: str, name: str) -> ArgumentError:
-    return import_module(".missing", __package__).missing(label, name)  # type: ignore[no-any-return]
+    return import_module("tracejit.missing_names").missing(label, name)  # type: ignore[no-any-return]
 
 
 def _name_of(ufunc: np.ufunc) -> str:
