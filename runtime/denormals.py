@@ -1,4 +1,6 @@
-"""``tj.flush_denormals``: whether this thread takes denormal numbers for zero."""
+"""``tj.flush_denormals``: whether this thread takes denormal numbers for zero, and how compiled functions see
+to it.
+"""
 
 from __future__ import annotations
 

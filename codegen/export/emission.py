@@ -1,6 +1,7 @@
 """Object files, assembly and LLVM text of exported modules, for any machine that LLVM knows.
 
-The level is found by the instruction `cpuid` at the first call, and is kept. References: x86-64 psABI,
+A file may hold code for several levels of x86-64, and functions that run the best one for the machine. The
+level is found by the instruction `cpuid` at the first call, and is kept. References: x86-64 psABI,
 microarchitecture levels; Intel SDM, volume 2, CPUID, and volume 1, chapter 13, for the state that the system
 saves (XCR0).
 """

@@ -3,12 +3,12 @@
 Source: Golub and Van Loan, Matrix Computations, 4th edition: 3.1 (triangular systems), 4.2.5 (Cholesky
 factors by inner products).
 
-What is above in a column is solved for, all columns before it are taken from the rest, four at a time, and
-the largest element becomes the pivot. Source: Golub and Van Loan, Matrix Computations, 4th edition, 3.4.7
+LU: what is above in a column is solved for, all columns before it are taken from the rest, four at a time,
+and the largest element becomes the pivot. Source: Golub and Van Loan, Matrix Computations, 4th edition, 3.4.7
 (elimination by gaxpys).
 
-A reflection is ``1 - tau v v^H`` with v[0] = 1, in LAPACK's convention. Source: Golub and Van Loan, Matrix
-Computations, 4th edition, 5.1 and 5.2; LAPACK's larfg.
+QR: a reflection is ``1 - tau v v^H`` with v[0] = 1, in LAPACK's convention. Source: Golub and Van Loan,
+Matrix Computations, 4th edition, 5.1 and 5.2; LAPACK's larfg.
 """
 
 from __future__ import annotations

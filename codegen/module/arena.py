@@ -1,7 +1,9 @@
 """Placing blocks of memory, each wanted for a time, in one arena that is as small as we find.
 
-Whatever is written to the array ends that: the parameter cannot be read any more. So a value may, where the
-first that is written comes after all readers of such parameters, or is an update of one in its own memory.
+A value may lie in the array of a result before the result is written to it, where that array may be the
+memory of a donated parameter. Whatever is written to the array ends that: the parameter cannot be read any
+more. So a value may lie there, where the first that is written comes after all readers of such parameters, or
+is an update of one in its own memory.
 """
 
 from __future__ import annotations

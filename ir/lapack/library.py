@@ -5,8 +5,8 @@ the system's library. SciPy's Cython interface is asked where NumPy has none (as
 symbols are its own). The width of integers is not believed from names: a probe factors a matrix of one
 element, with an `info` whose bits are all set, and looks how many were cleared.
 
-Results then do not depend on how many it has, and no call waits for a thread that another process keeps from
-running.
+Results on one thread do not depend on how many the library has, and no call waits for a thread that another
+process keeps from running.
 """
 
 from __future__ import annotations

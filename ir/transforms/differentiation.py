@@ -1,8 +1,8 @@
 """Symbolic differentiation of Functions, in reverse and forward mode, by the gradient rules of the op
 records.
 
-There are no rules beside those of reverse mode: ``ct @ J`` is linear in `ct`, and its derivative by `ct`,
-along a tangent `t`, is ``J @ t``. What only the detour needed is dropped.
+Forward mode has no rules of its own: ``ct @ J`` is linear in `ct`, and its derivative by `ct`, along a
+tangent `t`, is ``J @ t``. What only the detour needed is dropped.
 """
 
 from __future__ import annotations

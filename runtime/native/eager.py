@@ -1,7 +1,7 @@
 """Native functions of small eager operations: what `codegen.native.eager` needs of this process.
 
-A loop is ``void f(char **data, intp *count, intp *steps, void *context)``; the fields of PyUFuncObject are
-part of NumPy's public C interface (``ufuncobject.h``).
+NumPy's inner loop is ``void f(char **data, intp *count, intp *steps, void *context)``; the fields of
+PyUFuncObject are part of NumPy's public C interface (``ufuncobject.h``).
 """
 
 from __future__ import annotations

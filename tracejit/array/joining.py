@@ -1,4 +1,4 @@
-"""Joining tensors along an axis, and taking them apart again."""
+"""Joining tensors along an axis, taking them apart again, and new axes of size 1."""
 
 from __future__ import annotations
 

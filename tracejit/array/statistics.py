@@ -1,4 +1,6 @@
-"""Reductions composed of several ops: variance, weighted means, log-sum-exp and the Euclidean norm."""
+"""Reductions composed of several ops: variance, weighted means, log-sum-exp the Euclidean norm, and counts of
+small integers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A jitted function on each block."""
+"""A jitted function on each block; and dask, imported when it is needed."""
 
 from __future__ import annotations
 

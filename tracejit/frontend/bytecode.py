@@ -1,4 +1,6 @@
-"""Code objects as lists of instructions: jump targets as positions, exception handlers beside them."""
+"""Code objects as lists of instructions: jump targets as positions, exception handlers beside them; and code
+that stands for other code while a trace runs.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of a value while code is followed without running it.
+"""What is known of a value while code is followed without running it, and the places that hold values.
 
 A value is `UNKNOWN`, `TRACED` (a tensor, or containers of tensors: never a plain number), a `Constant`, a
 `Place` that the code reads, something that the code makes of those (`Group`, `Closure`, `Iteration`,

@@ -1,4 +1,6 @@
-"""Gradient clipping: as a function of a pytree of gradients, and in place on ``.grad``."""
+"""Gradient clipping: as a function of a pytree of gradients, and in place on ``.grad``; and groups of
+parameters.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Hooks: what users attach to tensors and nodes to see or change gradients. Semantics: PyTorch's.
+"""Hooks: what users attach to tensors and nodes to see or change gradients, and what these may ask.
+Semantics: PyTorch's.
 
 Hooks of a tensor that was computed live with the output of its node; those of a leaf with the leaf, which
 stands for its AccumulateGrad node too.

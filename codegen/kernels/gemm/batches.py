@@ -1,7 +1,8 @@
 """What kernels of products share: strided operands, steps of sums, and loops over rows and batches.
 
-Products whose lanes run along the rows of y would gather each of its rows, element by element, and again for
-each row of tiles: 102 products of (2, 32) and a transposed (3, 32) in f64 took 32 us, 5 of y as it lies.
+A small y whose columns lie in memory is turned, into rows in scratch memory. Products whose lanes run along
+the rows of y would gather each of its rows, element by element, and again for each row of tiles: 102 products
+of (2, 32) and a transposed (3, 32) in f64 took 32 us, 5 of y as it lies.
 """
 
 from __future__ import annotations

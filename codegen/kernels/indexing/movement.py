@@ -3,8 +3,8 @@
 Updates write into a copy of their operand, unless buffer planning gave the result the operand's own memory.
 Indices are checked before anything is read or written at them.
 
-A block that holds an index out of range is left alone, and the axis noted: where threads share blocks, in the
-kernel's workspace.
+Tuples of indices are checked in blocks, by vectors, before slices are moved. A block that holds an index out
+of range is left alone, and the axis noted: where threads share blocks, in the kernel's workspace.
 
 Blocks of short slices are long, and their indices are wrapped one by one as they are used: between blocks, or
 where numbers are made by vectors first, no misses are under way. A million additions to a million places took

@@ -1,11 +1,12 @@
 """Cholesky factors, and LU factors with partial pivoting, of large matrices, by blocks of columns.
 
-LAPACK factors the rows of a block that are not finished, by columns; then tasks exchange the rows of some
+LU: LAPACK factors the rows of a block that are not finished, by columns; then tasks exchange the rows of some
 other columns each, and solve for the block's rows of U in those to the right. The product of both is taken
 from the rest. (Golub and Van Loan, Matrix Computations, 4th edition, 3.4.)
 
-The product of all columns before it is taken from each block; its square is factored by LAPACK, and the rows
-below are solved by BLAS, some rows a task. (Golub and Van Loan, Matrix Computations, 4th edition, 4.2.)
+Cholesky: the product of all columns before it is taken from each block; its square is factored by LAPACK, and
+the rows below are solved by BLAS, some rows a task. (Golub and Van Loan, Matrix Computations, 4th edition,
+4.2.)
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Kernels of linear algebra by LAPACK, where the process has one; else ops are host calls."""
+"""Kernels of linear algebra by LAPACK, where the process has one; else ops are host calls; and the table of
+such ops.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What a kernel by LAPACK is written from: one matrix of each buffer, and what an op does with it."""
+"""What a kernel by LAPACK is written from: one matrix of each buffer, what an op does with it, and calls of
+LAPACK's functions.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Eigenvalues, singular values, Schur forms and Sylvester's equation by LAPACK, for one matrix.
 
-It is called as NumPy calls it, so that vectors have the same signs and phases.
+It is called as NumPy and SciPy call it, so that vectors have the same signs and phases.
 """
 
 from __future__ import annotations

@@ -4,9 +4,10 @@ The last group of a batch may have fewer matrices than lanes: it is copied to a 
 follow, and its results are copied back. So no code is there twice, and a matrix has the same bits wherever in
 a batch it is.
 
-Squares of elements are transposed in registers: as many elements of as many matrices as a vector has lanes.
-What is left of a matrix is a square that overlaps the one before, or narrower vectors. Matrices of
-1, 2, 3, 4, 6 ... elements, less than a vector has lanes, are read and written as whole vectors of several.
+Matrices are brought into lanes and back by squares of elements, transposed in registers: as many elements of
+as many matrices as a vector has lanes. What is left of a matrix is a square that overlaps the one before, or
+narrower vectors. Matrices of 1, 2, 3, 4, 6 ... elements, less than a vector has lanes, are read and written
+as whole vectors of several.
 """
 
 from __future__ import annotations

@@ -9,7 +9,8 @@ behind the line are the greatest that there are, and stay where they are.
 
 Sources: Knuth, The Art of Computer Programming 3, 5.2.2 (Batcher's method) and 5.3.4 (bitonic sorters).
 
-That is n^2 comparisons, but of vectors, and nothing depends on what they say.
+Ranks take n^2 comparisons: how many keys of the line go before each one is its place. But these are of
+vectors, and nothing depends on what they say.
 """
 
 from __future__ import annotations

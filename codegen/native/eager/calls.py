@@ -11,10 +11,10 @@ Everything else goes to `slow`, in the same call: operands that are no Tensors, 
 exception for (which says it in NumPy's words) or gives None for, and every call while a thread traces or
 somebody looks at kernels.
 
-"key" is an index of ints, slices between ints, None and Ellipsis; "axis" is None, an int or a tuple of ints,
-of an array that has axes, and "terms" the same of an array that is not float16, whose terms NumPy may add up
-as such; "shape" an int or ints that are sizes or -1; "matrix" a matrix of the dtype of the
-first argument, which is one too, but not of float16.
+Of second arguments, "key" is an index of ints, slices between ints, None and Ellipsis; "axis" is None, an int
+or a tuple of ints, of an array that has axes, and "terms" the same of an array that is not float16, whose
+terms NumPy may add up as such; "shape" an int or ints that are sizes or -1; "matrix" a matrix of the dtype of
+the first argument, which is one too, but not of float16.
 """
 
 from __future__ import annotations

@@ -1,21 +1,23 @@
 """Small eager operations: ``METH_FASTCALL`` functions that run NumPy's own inner loop, or join Tensors.
 
-Its ``self`` is a bytes object that holds the address of an op's table (`EAGER_TABLE`, then an `EAGER_LOOP`
-for each dtype that it serves). It takes one or two Tensors or ndarrays, or one and a Python number, whose
-arrays are contiguous, of one dtype, and of one shape or the one of rank 0. It makes the result's array, runs
-over it the loop that the ufunc itself would run, and wraps it: the values are NumPy's to the bit, without the
-ufunc's search for what to run. Where an operand requires a gradient it calls the table's `remember` to put
-the result on the tape. Tables without `tensors` are for ndarrays, as backward passes have them, in and out.
+The ``self`` of an op's function is a bytes object that holds the address of its table (`EAGER_TABLE`, then an
+`EAGER_LOOP` for each dtype that it serves). It takes one or two Tensors or ndarrays, or one and a Python
+number, whose arrays are contiguous, of one dtype, and of one shape or the one of rank 0. It makes the
+result's array, runs over it the loop that the ufunc itself would run, and wraps it: the values are NumPy's to
+the bit, without the ufunc's search for what to run. Where an operand requires a gradient it calls the table's
+`remember` to put the result on the tape. Tables without `tensors` are for ndarrays, as backward passes have
+them, in and out.
 
 Everything else goes to the table's `slow`, in the same call: other operands, large arrays, whatever sets a
 floating-point flag (NumPy decides what a division by zero means), and every call while a thread traces or
 somebody looks at kernels.
 
-A ``METH_FASTCALL`` function whose ``self`` is a bytes object with the address of a table (`JOIN_TABLE`, then
-a `JOIN_KIND` for each dtype that it serves). `arrays` is a list or a tuple of Tensors with contiguous arrays
-of one dtype and one shape, of any size along the axis unless the table says that the axis is a new one. They
-are copied in blocks to a new array, which is wrapped. Where an operand requires a gradient and the
-result is floating, it calls ``remember(result, axis, *operands)``, the axis counted from the front.
+``tracejit_eager_join(arrays, axis)`` is a function whose ``self`` is a bytes object with the address of a
+table (`JOIN_TABLE`, then a `JOIN_KIND` for each dtype that it serves). `arrays` is a list or a tuple of
+Tensors with contiguous arrays of one dtype and one shape, of any size along the axis unless the table says
+that the axis is a new one. They are copied in blocks to a new array, which is wrapped. Where an operand
+requires a gradient and the result is floating, it calls ``remember(result, axis, *operands)``, the axis
+counted from the front.
 
 Everything else goes to `slow`, in the same call. Making the Tensor may run Python code (a collection of
 garbage), which may change the list, or give its Tensors other arrays. So everything is looked at before, to

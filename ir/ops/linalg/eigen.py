@@ -1,11 +1,11 @@
 """Eigenvalues and eigenvectors of Hermitian matrices, and of any square matrices, where they are complex.
 
-Just the lower triangle is read; the gradient is that of the function of ``(a + a^H) / 2``. Equal eigenvalues
-are treated as equal singular values are: see `svd`. LAPACK takes some NaN for numbers, and converges: results
-are NaN then.
+Of a Hermitian matrix just the lower triangle is read; the gradient is that of the function of ``(a + a^H) /
+2``. Equal eigenvalues are treated as equal singular values are: see `svd`. LAPACK takes some NaN for numbers,
+and converges: results are NaN then.
 
-Vectors are LAPACK's: of length 1, and with a largest element that is real; the gradient is that of vectors so
-normalized. Equal eigenvalues are treated as those of `eigen`.
+Vectors of other matrices are LAPACK's: of length 1, and with a largest element that is real; the gradient is
+that of vectors so normalized. Equal eigenvalues are treated as those of Hermitian ones.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Factorizations of Hermitian matrices: Cholesky's, and L D L^H where they need not be positive definite.
 
-Just the lower triangle is read. The gradient is that of the function of ``(a + a^H) / 2``: it is Hermitian,
-as PyTorch's and JAX's.
+Cholesky's: just the lower triangle is read. The gradient is that of the function of ``(a + a^H) / 2``: it is
+Hermitian, as PyTorch's and JAX's.
 
-Just one triangle is read. The gradient is that of the function of ``(a + a^H) / 2`` where the order of pivots
-stays as it is: it leaps where another one is chosen.
+L D L^H: just one triangle is read. The gradient is that of the function of ``(a + a^H) / 2`` where the order
+of pivots stays as it is: it leaps where another one is chosen.
 """
 
 from __future__ import annotations

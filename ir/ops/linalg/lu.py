@@ -1,4 +1,4 @@
-"""The LU factorization with partial pivoting, and solutions by it.
+"""The LU factorization with partial pivoting, solutions by it, and triangular systems by substitution.
 
 What is solved by a factorization is differentiated by the matrix itself: ``lu_solve(a, lu, permutation, b)``
 takes `a` beside its factors, which are constants to it, and so its gradient uses the same factors again.

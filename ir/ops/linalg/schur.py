@@ -7,8 +7,8 @@ In a block w keeps the elements of the diagonal equal, as LAPACK gives them. Wha
 complex vectors is not determined; it is 0, so that gradients are right for all that does not depend on the
 phases.
 
-As of ``lu_solve``, the Schur forms are operands beside the matrices, and constants to gradients, which use
-them again.
+Of Sylvester's equation, as of ``lu_solve``, the Schur forms are operands beside the matrices, and constants
+to gradients, which use them again.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""Equations with banded matrices, by factors that are banded as well.
+"""Equations with banded matrices, by factors that are banded as well, and with Toeplitz matrices, in O(n^2)
+operations and O(n) memory.
 
 Diagonals are the rows of `ab`, the highest first, each element in its column: ``ab[above + i - j, j]`` is
 ``a[i, j]``. Factors are LAPACK's, by columns. As of ``lu_solve``, they are operands of solutions beside
 `ab`, and constants to gradients, which use them again and are banded.
 
-A matrix of n rows is one row of 2 n - 1 elements, ``a[i, j] = line[0, n - 1 + i - j]``.
+A Toeplitz matrix of n rows is one row of 2 n - 1 elements, ``a[i, j] = line[0, n - 1 + i - j]``.
 """
 
 from __future__ import annotations

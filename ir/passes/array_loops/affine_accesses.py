@@ -1,4 +1,5 @@
-"""Indexed reads and writes at affine indices that are known to lie inside: slices, where nothing is checked.
+"""Indexed reads and writes at affine indices that are known to lie inside: slices, where nothing is checked;
+and whether steps of a loop depend on each other through such elements.
 
     gather(x, 2 * iota + 1)       slice(x, start=1, step=2)
 

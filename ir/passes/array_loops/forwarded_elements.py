@@ -6,8 +6,10 @@
 A step need not wait until what it reads has come through memory; and the gradient of the element goes from
 step to step by itself, not through an array of gradients.
 
-while abs(root * root - x[i]) > 1e-9:          element = x[i]
-                                               while abs(root * root - element) > 1e-9:
+Elements that all steps of a loop inside read, and that are known to be there, are read before it:
+
+    while abs(root * root - x[i]) > 1e-9:          element = x[i]
+                                                   while abs(root * root - element) > 1e-9:
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ Counters begin with a number and go on by a number, for as many steps as a scan 
 bounds its counter. What else goes from step to step is guessed to stay where it begins, and widened where it
 does not.
 
+Indices that grow by the same number in each step are known as well:
+
     for j in range(i * i, n, i):
         prime[j] = False              # i * i + i * step
 

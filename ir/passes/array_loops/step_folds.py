@@ -1,13 +1,17 @@
 """Carries to which the steps of a loop only add, or of which they keep the extremum: folds over the steps.
 
-total = total + f(i)                              the sum
-if f(i) < best: best, where = f(i), g(i)          the first minimum, and what goes with it
+    total = total + f(i)                              the sum
+    if f(i) < best: best, where = f(i), g(i)          the first minimum, and what goes with it
+
+A fold under a condition is an unconditional one of a select:
 
     where(t, total + x, total)                        total + where(t, x, -0.0)
 
 So ``if t: total += x`` in a loop is a sum of selects. Sums of floats with -0.0 are exact.
 
-sum over k of a[i, k] * b[k, j]                   matmul(a, b)
+Sums of products of arrays that are repeated are matrix products:
+
+    sum over k of a[i, k] * b[k, j]                   matmul(a, b)
 """
 
 from __future__ import annotations

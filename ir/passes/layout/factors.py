@@ -1,4 +1,6 @@
-"""Values in factors: what is repeated, and along which axes; see `repeats`."""
+"""Values in factors: what is repeated, and along which axes; see `repeats`; and writes of what is repeated to
+all of its places.
+"""
 
 from __future__ import annotations
 

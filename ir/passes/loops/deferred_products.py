@@ -8,6 +8,8 @@ back, added up over the steps:
 In the loop each is a product with few rows, or one, and a pass over a matrix as large as the weights. After
 it they are one product of the matrices that the loop stacks.
 
+A product at the end of a step that the next step begins with is moved there:
+
     for g in gs:                                      for g in gs:
         v = g + p                                         v = g + 0.9 * v
         p = 0.9 * v                                   p = 0.9 * v

@@ -2,7 +2,7 @@
 small that compiled code holds it in registers, or is arrays of which steps read and write some elements.
 
 Such an *array* lies in memory, and every version of it in the same place: what reads a version comes before
-what writes the next one.
+what writes the next one. Maps of loops of scalars are known here, too.
 """
 
 from __future__ import annotations

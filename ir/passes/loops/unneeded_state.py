@@ -1,10 +1,13 @@
 """Carries that no step changes, stacked results that are there already, and writes that nobody reads.
 
-So a tuple that is handed on whole costs nothing for its parts that stay the same; and what a scan stacks of
-them, for its gradient to read step by step, is one array and no stack.
+A carry that no step changes is an invariant, which a loop reads where it lies. So a tuple that is handed on
+whole costs nothing for its parts that stay the same; and what a scan stacks of them, for its gradient to read
+step by step, is one array and no stack.
 
-Gradients of loops make many of them: the backward scan stacks the factors of each step's products, and some
-are what the forward scan has stacked before.
+Gradients of loops stack much that is there already: the backward scan stacks the factors of each step's
+products, and some are what the forward scan has stacked before.
+
+Writes that nobody reads any more are left out:
 
     for i in range(1, n):                             for i in range(1, n):
         u = c[i] + 0.9 * u; c[i] = 0                      u = c[i] + 0.9 * u

@@ -3,8 +3,8 @@
 Forward mode has no rules of its own here: ``make_jvp`` is the derivative of a product with the transposed
 Jacobian by its vector.
 
-All rows are computed in one batched pass. Rules of a `primitive` are batched with them, so they have to be
-written in functions of NumPy's that take tensors.
+All rows of a Jacobian are computed in one batched pass. Rules of a `primitive` are batched with them, so they
+have to be written in functions of NumPy's that take tensors.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Factorizations, and solutions by factors that are there already."""
+"""Factorizations, Schur forms, and solutions by factors that are there already."""
 
 from __future__ import annotations
 

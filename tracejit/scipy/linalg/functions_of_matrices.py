@@ -1,5 +1,5 @@
-"""Square roots, logarithms, polar decompositions, and Sylvester's equation; `exponential` has the third
-function.
+"""Square roots, logarithms, polar decompositions, and Sylvester's equation; `exponential` has the third of
+these functions.
 """
 
 from __future__ import annotations

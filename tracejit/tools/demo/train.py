@@ -1,4 +1,5 @@
-"""A network of two layers (64-64-10, relu, softmax cross entropy), trained by Adam: eagerly and jitted.
+"""A network of two layers (64-64-10, relu, softmax cross entropy), trained by Adam on handwritten digits:
+eagerly and jitted.
 
 Both ways run the same `loss` and the same `adam` on the same batches from the same parameters. They differ
 in how they get the gradient (`eager_step` calls ``backward`` on the tape, `jit_step` is one compiled function

@@ -1,7 +1,7 @@
 """The kernels of a compiled function: what each has to do, what it takes, and why it is not fused, vectorised
 or threaded.
 
-Measured once per process, in about half a second.
+What this machine can do at best is measured once per process, in about half a second.
 """
 
 from __future__ import annotations
