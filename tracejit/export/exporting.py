@@ -190,7 +190,7 @@ def manifest_text(
             {"triple": target.triple, "cpu": target.cpu, "features": target.features} for target in targets
         ],
         "functions": [
-            _function(program, prototype)
+            _function_entry(program, prototype)
             for program, prototype in zip(programs, compiled.prototypes, strict=True)
         ],
         "statuses": list(compiled.messages),
@@ -200,14 +200,14 @@ def manifest_text(
     return json.dumps(document, indent=2) + "\n"
 
 
-def _function(program: ExportedProgram, prototype: CPrototype) -> dict[str, Any]:
+def _function_entry(program: ExportedProgram, prototype: CPrototype) -> dict[str, Any]:
     lines = {(os.path.basename(place.file), place.line) for place in locations_of([program.function])}
     return {
         "name": prototype.name,
         "computes": prototype.summary,
         "declaration": prototype.declaration,
-        "arguments": [_parameter(parameter) for parameter in prototype.arguments],
-        "results": [_parameter(parameter) for parameter in prototype.results],
+        "arguments": [_parameter_entry(parameter) for parameter in prototype.arguments],
+        "results": [_parameter_entry(parameter) for parameter in prototype.results],
         "workspace_bytes": prototype.workspace_bytes,
         "captured": [
             {"dtype": array.dtype.name, "shape": list(array.shape), "source": source}
@@ -217,7 +217,7 @@ def _function(program: ExportedProgram, prototype: CPrototype) -> dict[str, Any]
     }
 
 
-def _parameter(parameter: CParameter) -> dict[str, Any]:
+def _parameter_entry(parameter: CParameter) -> dict[str, Any]:
     described = {
         "name": parameter.name,
         "dtype": parameter.dtype,
