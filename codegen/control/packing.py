@@ -134,9 +134,9 @@ class OpWriter:
         if _expensive(instruction):
             shape = (instruction.op.name, repr(tuple(instruction.attrs.items())), *[x.type for x in operands])
             self.uses[shape] += 1
-        if self.uses[shape] <= self.inlined:
+        if not shape or self.uses[shape] <= self.inlined:
             written: Reg = emit(self.w, *operands, **instruction.attrs)
-            return written if instruction.result in self.folded_alone else self.w.rounded(written)
+            return written if instruction.results[0] in self.folded_alone else self.w.rounded(written)
         if shape not in self.outlined:
             name = f"{self.name}_{instruction.op.name}{len(self.outlined)}"
             w = FunctionWriter(self.w.declarations)

@@ -113,6 +113,12 @@ def _is_mostly_scalar(operations: Sequence[Operation]) -> bool:
     """
     short = long = 0
     for operation in operations:
+        if isinstance(operation, Compute):  # most are
+            if _is_long(operation):
+                long += 1
+            elif operation.dtype[0] == "f":
+                short += 1
+            continue
         if isinstance(operation, (Loop, While, Phi)):
             return False
         if isinstance(operation, FunctionCall):
@@ -121,7 +127,7 @@ def _is_mostly_scalar(operations: Sequence[Operation]) -> bool:
                 return False
             if operation.callee.startswith("@llvm.x86.") and operation.callee.endswith(".512"):
                 return False
-        if isinstance(operation, (Arrange, Compute, Convert, FunctionCall)):
+        if isinstance(operation, (Arrange, Convert, FunctionCall)):
             if _is_long(operation):
                 long += 1
             elif operation.is_float:

@@ -121,7 +121,7 @@ def _nameless(code: Code) -> str:
             continue
         lines.append(part.head.replace(symbol(part), own[symbol(part)]))
         for operation, line in zip(part.instructions, part.lines, strict=True):
-            if "@" in line:
+            if "@" in line and any([text in line for text in own]):
                 for text in sorted(own.keys() & set(operation.operands()), key=len, reverse=True):
                     line = line.replace(text, own[text])
             lines.append(line)

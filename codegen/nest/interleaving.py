@@ -40,6 +40,8 @@ _MOVABLE: Final = (Arrange, Compute, Convert, FunctionCall, Load, Offset, Origin
 
 def side_by_side(w: FunctionWriter, copies: int, write: Callable[[int], None]) -> None:
     """``write(copy)`` for each of some `copies` of a body, which take turns if they are independent."""
+    if copies == 1:
+        return write(0)
     parts: list[list[Operation]] = []
     for copy in range(copies):
         start = len(w.operations)

@@ -28,10 +28,12 @@ class NestConstant:
     dtype: str
 
     def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
         return isinstance(other, NestConstant) and self._key() == other._key()
 
     def __hash__(self) -> int:
-        return hash(self._key())
+        return hash((self.dtype, self.value if self.value == self.value else None))  # each NaN has a hash of its own
 
     def _key(self) -> tuple[str, str]:
         return repr(self.value), self.dtype
@@ -89,7 +91,7 @@ class Member:
 
     @property
     def value(self) -> Value:
-        return self.instruction.result
+        return self.instruction.results[0]
 
     @property
     def is_reduction(self) -> bool:
@@ -220,14 +222,17 @@ class Nest:
     @property
     def folded_alone(self) -> frozenset[Value]:
         """Elements that one fold reads and nothing else: a product is rounded once with its sum."""
+        folds = [member for member in self.members if member.is_reduction]
+        if not folds:
+            return frozenset()
         readers = Counter(operand for member in self.members for operand in member.operands)
         readers.update(write.source for write in self.writes)
         readers.update([*self.kept])
         return frozenset(
             operand
-            for member in self.members
+            for member in folds
             for operand in member.operands
-            if member.is_reduction and isinstance(operand, Value) and readers[operand] == 1
+            if isinstance(operand, Value) and readers[operand] == 1
         )
 
     @property
@@ -237,6 +242,8 @@ class Nest:
         There NumPy, whose results lie like its operands, adds along memory, in pairs.
         """
         dim = self.vector_dim
+        if dim is None or len(self.sizes) < 2:
+            return False
         leaves = [
             memory
             for member in self.members
@@ -244,7 +251,7 @@ class Nest:
             for memory in memories_of(operand)
         ]
         steps = [[abs(stride) for stride in leaf.strides] for leaf in leaves]
-        return dim is not None and any(step[dim] > 1 and 1 in step for step in steps)
+        return any(step[dim] > 1 and 1 in step for step in steps)
 
     def limit_copies(self, most: int) -> bool:
         """Write at most `most` copies of a body, where no result shows it; whether that changes the code."""

@@ -26,6 +26,8 @@ Unrolled = tuple[tuple[int, ...], list[Member], list[Write]]
 
 def unrolled(sizes: tuple[int, ...], members: list[Member], writes: list[Write], target: Target) -> Unrolled:
     """The loop sizes, members and writes of a map without dimensions that are better unrolled."""
+    if len(sizes) < 2:
+        return sizes, members, writes
     sizes, members, writes = _without_repeats(sizes, members, writes)
     last = len(sizes) - 1
     if last > 0 and _is_narrow(sizes, members, writes, target):

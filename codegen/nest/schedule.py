@@ -71,6 +71,7 @@ class _Scheduler:
         self.levels: dict[Instruction, str] = dict(zip(region.body, attrs["levels"], strict=True))
         self.defs = {result: instruction for instruction in region.body for result in instruction.results}
         self.buffers = {param: i for i, param in enumerate(region.params)}
+        self.constants: dict[Instruction, NestConstant] = {}
         self.computed = {
             instruction.result: instruction
             for instruction, level in self.levels.items()
@@ -102,12 +103,13 @@ class _Scheduler:
             ]
         row_lanes = bool(self.axes) and self._last_wide_axis() in self.axes
         sizes, parallel, merge = self._merged_dims(members, writes)
-        for member in members:
-            member.operands = tuple(remapped(operand, merge) for operand in member.operands)
-        writes = [
-            Write(remapped(w.source, merge), remapped(w.memory, merge), w.row_level, w.stage, w.fold)  # type: ignore[arg-type]
-            for w in writes
-        ]
+        if merge != [[dim] for dim in range(len(self.order))]:
+            for member in members:
+                member.operands = tuple([remapped(operand, merge) for operand in member.operands])
+            writes = [
+                Write(remapped(w.source, merge), remapped(w.memory, merge), w.row_level, w.stage, w.fold)  # type: ignore[arg-type]
+                for w in writes
+            ]
         if not self.axes and self.place is None:
             sizes, members, writes = unrolled(sizes, members, writes, self.target)
             parallel = len(sizes)
@@ -161,23 +163,22 @@ class _Scheduler:
                 if folded is None:
                     continue
                 instruction, level = folded, FOLD
-            shape = instruction.result.shape if level == ROW else self.domain
-            operands = tuple(
-                self._source(operand, shape, row=level == ROW) for operand in instruction.operands
-            )
-            stage = max((self._available(operand, by_value) for operand in operands), default=0)
-            member = Member(instruction, operands, level != EACH, stage)
+            row = level == ROW
+            shape = instruction.results[0].type.shape if row else self.domain
+            stage, operands = 0, list[Leaf | Value]()
+            for operand in instruction.operands:
+                source: Leaf | Value = operand
+                producer = by_value.get(operand)
+                if producer is None:
+                    source = self._source(operand, shape, row=row)
+                    producer = by_value[source] if isinstance(source, Value) else None
+                if producer is not None:  # what is folded in a stage is known in the next one
+                    stage = max(stage, producer.stage + producer.is_reduction)
+                operands.append(source)
+            member = Member(instruction, tuple(operands), level != EACH, stage)
             members.append(member)
-            by_value[instruction.result] = member
+            by_value[instruction.results[0]] = member
         return members
-
-    @staticmethod
-    def _available(source: Leaf | Value, by_value: dict[Value, Member]) -> int:
-        """The first stage in which `source` can be read. A row-level op of stage s runs before it."""
-        if not isinstance(source, Value):
-            return 0
-        member = by_value[source]
-        return member.stage + 1 if member.is_reduction else member.stage
 
     def _source(self, operand: Value, shape: Shape, *, row: bool) -> Leaf | Value:
         """What an op over `shape`, for each element or each `row`, reads for `operand`: a member's value or a
@@ -191,7 +192,10 @@ class _Scheduler:
             strides, offset = element_strides(access, contiguous_strides(source.shape), len(shape))
             return Memory(self.buffers[source], dtype, self._spread(strides, shape, row=row), offset)
         if definition.op.name == "full":
-            return NestConstant(definition.attrs["value"], dtype)
+            constant = self.constants.get(definition)
+            if constant is None:
+                constant = self.constants[definition] = NestConstant(definition.attrs["value"], dtype)
+            return constant
         if definition.op.kind is Kind.UPDATE:
             return self._window(definition, access, shape, row=row)
         counted = counter_strides(definition, self.defs)
@@ -291,12 +295,12 @@ class _Scheduler:
         self, members: list[Member], writes: list[Write]
     ) -> tuple[tuple[int, ...], int, list[list[int]]]:
         """Loop sizes, how many are parallel, and which of the ordered dimensions make up each."""
-        accesses = {
-            memory
-            for source in [*(s for m in members for s in m.operands), *(w.source for w in writes)]
-            for memory in memories_of(source)
-        } | {write.memory for write in writes}
         sizes = [self.extents[axis] for axis in self.order]
+        accesses = set[Memory]()
+        if len(sizes) > 1:
+            sources = [*(s for m in members for s in m.operands), *(w.source for w in writes)]
+            accesses = {memory for source in sources for memory in memories_of(source)}
+            accesses |= {write.memory for write in writes}
         boundary = len(self.order) - len(self.axes)
         groups: list[list[int]] = []
         for dim, size in enumerate(sizes):

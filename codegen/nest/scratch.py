@@ -30,6 +30,8 @@ def scratch_bytes() -> int:
 
 def keep_between_stages(nest: Nest) -> None:
     """Decide which values are kept in scratch, and where."""
+    if nest.stages == 1:
+        return
     if nest.has_short_rows and nest.sizes[-1] % nest.lanes:
         nest.in_registers = bool(_worth_keeping(nest))
         return

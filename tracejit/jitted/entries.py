@@ -228,6 +228,11 @@ def _input_spec(source: Source, param: Value, requires_grad: bool) -> ArraySpec 
 def _guard_spec(guard: Guard, keep: list[Any]) -> Spec:
     """What the entry checks for `guard`. Raises _Unsupported where only Python can."""
     expected = guard.expected
+    if isinstance(guard, ConstantGuard) and (
+        (type(expected) is float and expected == expected)
+        or (type(expected) is int and -(2**63) <= expected < 2**63)
+    ):
+        return EqualSpec(expected)
     if isinstance(guard, MissingGuard):
         return Absent()
     if isinstance(guard, LengthGuard):
@@ -245,11 +250,6 @@ def _guard_spec(guard: Guard, keep: list[Any]) -> Spec:
         return array_spec(expected.dtype, expected.shape, content=expected.ctypes.data, requires_grad=None)
     if isinstance(guard, ElementsGuard):
         raise _Unsupported
-    if isinstance(guard, ConstantGuard) and (
-        (type(expected) is float and expected == expected)
-        or (type(expected) is int and -(2**63) <= expected < 2**63)
-    ):
-        return EqualSpec(expected)
     return Same(id(expected))
 
 

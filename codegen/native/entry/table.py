@@ -199,10 +199,12 @@ def entry_table(spec: EntrySpec, *, main: int, slow: int, failed: int, recorder:
         words.append(name)
         _node(words, tree)
     section("sources")
-    for source in (*spec.captures, *spec.guards):
-        words += [STARTS[source.kind], source.address, source.key, len(source.steps)]
-        for how, step in source.steps:
-            words += [STEPS[how], step]
+    sources = (*spec.captures, *spec.guards)
+    for source in sources:
+        steps = source.steps
+        words += (STARTS[source.kind], source.address, source.key, len(steps))
+        for how, step in steps:
+            words += (STEPS[how], step)
         _node(words, source.spec)
     section("results")
     for result in spec.results:
@@ -214,7 +216,7 @@ def entry_table(spec: EntrySpec, *, main: int, slow: int, failed: int, recorder:
     _structure(words, spec.structure)
     inputs = [leaf for argument in spec.arguments for leaf in _leaves(argument)]
     inputs += [leaf for _, tree in spec.keywords for leaf in _leaves(tree)]
-    inputs += [leaf for capture in (*spec.captures, *spec.guards) for leaf in _leaves(capture.spec)]
+    inputs += [leaf for source in sources for leaf in _leaves(source.spec)]
     section("donated")
     words += [input_.nbytes if isinstance(input_, ArraySpec) else 0 for input_ in inputs]
     donated = [
@@ -223,8 +225,8 @@ def entry_table(spec: EntrySpec, *, main: int, slow: int, failed: int, recorder:
     words += donated
     header.update(
         slow=slow, main=main, failed=failed, positional=len(spec.arguments), keywords=len(spec.keywords),
-        inputs=len(inputs), results=len(spec.results), sources=len(spec.captures) + len(spec.guards),
-        extras=sum(how == "attr" for capture in (*spec.captures, *spec.guards) for how, _ in capture.steps),
+        inputs=len(inputs), results=len(spec.results), sources=len(sources),
+        extras=sum([how == "attr" for source in sources for how, _ in source.steps]),
         release=int(spec.release_gil), donated=len(donated), once=int(once or bool(donated)),
         recorder=recorder, recorded=spec.recorded, returned=len(spec.results) - spec.residuals,
     )  # fmt: skip
@@ -233,7 +235,12 @@ def entry_table(spec: EntrySpec, *, main: int, slow: int, failed: int, recorder:
 
 
 def _node(words: list[int], spec: Spec) -> None:
-    if isinstance(spec, ArraySpec):
+    if isinstance(spec, EqualSpec):  # first, as there are thousands of them in a list of numbers
+        if isinstance(spec.value, float):
+            words += (KINDS["equal_float"], 24, struct.unpack("=q", struct.pack("=d", spec.value))[0])
+        else:
+            words += (KINDS["equal_int"], 24, spec.value)
+    elif isinstance(spec, ArraySpec):
         flags = ARRAY_WRITABLE if spec.donated else ARRAY_PLAIN
         words += [KINDS["array"], 8 * (9 + len(spec.shape)), spec.descr, len(spec.shape), flags]
         words += [int(spec.donated), spec.content, spec.nbytes, GRADIENTS[spec.requires_grad], *spec.shape]
@@ -242,11 +249,6 @@ def _node(words: list[int], spec: Spec) -> None:
         words += [KINDS[spec.kind], 32, max(low, _INT64[0]), min(high, _INT64[1])]
     elif isinstance(spec, Same):
         words += [KINDS["same"], 24, spec.address]
-    elif isinstance(spec, EqualSpec):
-        if isinstance(spec.value, float):
-            words += [KINDS["equal_float"], 24, struct.unpack("=q", struct.pack("=d", spec.value))[0]]
-        else:
-            words += [KINDS["equal_int"], 24, spec.value]
     elif isinstance(spec, SizedSpec):
         words += [KINDS["sized"], 32, spec.type, spec.size]
     elif isinstance(spec, Absent):
@@ -261,6 +263,8 @@ def _node(words: list[int], spec: Spec) -> None:
 
 def _leaves(spec: Spec) -> Sequence[ArraySpec | ScalarSpec]:
     """The inputs that a spec yields, in order."""
+    if isinstance(spec, (EqualSpec, Same)):
+        return ()
     if isinstance(spec, ContainerSpec):
         return [leaf for child in spec.children for leaf in _leaves(child)]
     return [spec] if isinstance(spec, (ArraySpec, ScalarSpec)) else []
