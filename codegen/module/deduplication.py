@@ -8,7 +8,7 @@ On a Xeon with 1 MB of second cache, the last pass of a softmax of 100,000 f64 t
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeAlias
 
 from ...ir.access import resolve
 from ...ir.content import NoContent
@@ -19,6 +19,10 @@ from ..kernels.kernel import Kernel
 from ..kernels.lowering import Lowering, LoweringContext
 from ..kernels.parallel_for import task_from_the_end, task_function
 from ..llvm.function import Code, FunctionCode, symbol
+from ..llvm.operations import Operation
+
+#: For each part of a code, the kinds of its operations.
+_Shape: TypeAlias = tuple[tuple[type[Operation], ...], ...]
 
 #: Of arrays of more second caches than this, what is near is a small part.
 _MOST_CACHES: Final = 4
@@ -72,8 +76,8 @@ class KernelDeduplication:
         self._by_content: dict[str, Kernel | None] = {}
         #: The first kernel with a shape of code, and once there is a second one, the names of all by their
         #: code's text.
-        self._first: dict[tuple[int, ...], Kernel] = {}
-        self._by_text: dict[tuple[int, ...], dict[str, str]] = {}
+        self._first: dict[_Shape, Kernel] = {}
+        self._by_text: dict[_Shape, dict[str, str]] = {}
 
     def lower(
         self, lowering: Lowering, name: str, instruction: Instruction, context: LoweringContext
@@ -106,9 +110,9 @@ class KernelDeduplication:
         return kernel.name != name
 
 
-def _shape(code: Code) -> tuple[int, ...]:
-    """How long the parts of `code` are."""
-    return tuple([len(part.operations) if isinstance(part, FunctionCode) else 0 for part in code])
+def _shape(code: Code) -> _Shape:
+    """The kinds of operations in the parts of `code`, which most kernels differ in."""
+    return tuple([tuple(map(type, part.operations)) if isinstance(part, FunctionCode) else () for part in code])
 
 
 def _nameless(code: Code) -> str:

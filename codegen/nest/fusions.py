@@ -38,16 +38,28 @@ class Fusions:
         self.lapack = library if lapack is None else lapack
         self._nests: dict[Instruction, Nest] = {}
         self._contents: dict[Instruction, str] = {}
+        #: By domain and ops the first fusion with them, and once there is a second one, the contents of all by
+        #: their texts.
+        self._first: dict[tuple[object, ...], Instruction] = {}
+        self._by_text: dict[tuple[object, ...], dict[str, str]] = {}
         self._workspaces: dict[str | Instruction, int] = {}
         self._overwrites: dict[str | Instruction, frozenset[tuple[int, int]]] = {}
 
     def content(self, instruction: Instruction) -> str:
-        """A text that is equal for equal fusions. Raises NoContent."""
-        text = self._contents.get(instruction)
-        if text is None:
-            text = f"{attributes(instruction.attrs)}\n{content(instruction.regions[0])}"
-            self._contents[instruction] = text
-        return text
+        """A text that is equal for equal fusions of the module. Raises NoContent.
+
+        Most fusions differ in their ops: only of those that do not is all compared."""
+        known = self._contents.get(instruction)
+        if known is None:
+            ops = (instruction.attrs["domain"], *[inner.op for inner in instruction.regions[0].body])
+            known, first = f"fusion {len(self._contents)}", self._first.setdefault(ops, instruction)
+            if first is not instruction:
+                contents = self._by_text.get(ops)
+                if contents is None:
+                    contents = self._by_text[ops] = {_text(first): self._contents[first]}
+                known = contents.setdefault(_text(instruction), known)
+            self._contents[instruction] = known
+        return known
 
     def _key(self, instruction: Instruction) -> str | Instruction:
         try:
@@ -111,3 +123,8 @@ class Fusions:
         tasks = 0 if 0 in nest.sizes[: nest.parallel] else task_count(nest)
         code = NestWriter(nest, declarations, past_cache).write(buffers)
         return Kernel(name, code, nest, tasks, nest.cycles, nest=nest, shortened=shortened)
+
+
+def _text(fusion: Instruction) -> str:
+    """All that the kernel of `fusion` depends on. Raises NoContent."""
+    return f"{attributes(fusion.attrs)}\n{content(fusion.regions[0])}"

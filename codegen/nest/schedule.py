@@ -71,7 +71,8 @@ class _Scheduler:
         self.levels: dict[Instruction, str] = dict(zip(region.body, attrs["levels"], strict=True))
         self.defs = {result: instruction for instruction in region.body for result in instruction.results}
         self.buffers = {param: i for i, param in enumerate(region.params)}
-        self.constants: dict[Instruction, NestConstant] = {}
+        #: What is read from elsewhere, by value and shape, for each row or not.
+        self.sources: dict[tuple[Value, Shape, bool], Leaf | Value] = {}
         self.computed = {
             instruction.result: instruction
             for instruction, level in self.levels.items()
@@ -170,7 +171,10 @@ class _Scheduler:
                 source: Leaf | Value = operand
                 producer = by_value.get(operand)
                 if producer is None:
-                    source = self._source(operand, shape, row=row)
+                    key = operand, shape, row
+                    if key not in self.sources:
+                        self.sources[key] = self._source(operand, shape, row=row)
+                    source = self.sources[key]
                     producer = by_value[source] if isinstance(source, Value) else None
                 if producer is not None:  # what is folded in a stage is known in the next one
                     stage = max(stage, producer.stage + producer.is_reduction)
@@ -192,10 +196,7 @@ class _Scheduler:
             strides, offset = element_strides(access, contiguous_strides(source.shape), len(shape))
             return Memory(self.buffers[source], dtype, self._spread(strides, shape, row=row), offset)
         if definition.op.name == "full":
-            constant = self.constants.get(definition)
-            if constant is None:
-                constant = self.constants[definition] = NestConstant(definition.attrs["value"], dtype)
-            return constant
+            return NestConstant(definition.attrs["value"], dtype)
         if definition.op.kind is Kind.UPDATE:
             return self._window(definition, access, shape, row=row)
         counted = counter_strides(definition, self.defs)

@@ -66,13 +66,15 @@ class Legality:
     # -- an instruction ---------------------------------------------------------------------------
 
     def extended(self, instruction: Instruction) -> tuple[Unit, list[Unit]] | None:
-        """The map that `instruction`, which reads no other group, goes on at each element's own place, and
-        what else it reads that is computed: what `join` says mostly, in a tenth of the time. None where it
-        takes more to tell."""
+        """The group that `instruction` goes on at each element's own place, and what else it reads that is
+        computed, which stays where it is: what `join` says mostly, in a tenth of the time. None where it takes
+        more to tell."""
         if instruction.op.kind is not _ELEMENTWISE or instruction.op.effect:
             return None
-        inline, by_value, unit = self.reads.inline, self.units.by_value, None
-        kernels: list[Unit] = []
+        inline, by_value = self.reads.inline, self.units.by_value
+        unit: Unit | None = None
+        #: What it reads, and whether all that it reads there is what each element of the domain has.
+        own_elements: dict[Unit, bool] = {}
         for operand in instruction.operands:
             source, access = self.reads.source(operand) if operand in inline else (operand, None)
             producer = by_value.get(source)
@@ -80,26 +82,37 @@ class Legality:
                 continue
             if producer.merged is not None:
                 producer = self.units[source]
-            if producer.domain is None:
-                kernels.append(producer)
-                continue
-            if source is not operand and access is not identity(len(source.type.shape)):
-                return None
-            if (unit is not None and producer is not unit) or source in producer.coordinates:
-                return None
-            unit = producer
+            own = source not in producer.coordinates and (
+                source is operand or access is identity(len(source.type.shape))
+            )
+            own_elements[producer] = own and own_elements.get(producer, True)
+            if producer.domain is not None and (unit is None or producer.number > unit.number):
+                unit = producer
         if (
             unit is None
-            or unit.axes is not None
             or unit.domain != instruction.results[0].type.shape
+            or not own_elements.pop(unit)
             or len(unit.members) >= MAX_MEMBERS
             or not is_fusable(instruction)
         ):
             return None
-        for kernel in kernels:
-            if kernel.depends_on(unit):
-                return None  # a path would leave the group and come back
-        return unit, kernels
+        for other in own_elements:
+            if other.depends_on(unit) or (other.domain is not None and self._may_be_one(unit, other)):
+                return None
+        return unit, list(own_elements)
+
+    def _may_be_one(self, unit: Unit, other: Unit) -> bool:
+        """Whether two groups of which an instruction reads both might be one."""
+        assert unit.domain is not None
+        assert other.domain is not None
+        if unit.domain == other.domain:
+            return self.merge(unit, other) is None
+        rows, over = (unit, other) if other.axes is None else (other, unit)
+        if rows.axes is None or over.axes is not None:
+            return False
+        assert rows.domain is not None
+        assert over.domain is not None
+        return len(over.domain) == len(rows.domain) - len(rows.axes)  # a map over the rows, see `rows`
 
     def join(self, instruction: Instruction, unit: Unit, others: list[Unit]) -> Placement | Misfit:
         """Where `instruction`, which also reads `others`, would be in `unit`."""
