@@ -112,7 +112,8 @@ class KernelDeduplication:
 
 def _shape(code: Code) -> _Shape:
     """The kinds of operations in the parts of `code`, which most kernels differ in."""
-    return tuple([tuple(map(type, part.operations)) if isinstance(part, FunctionCode) else () for part in code])
+    parts = [part.operations if isinstance(part, FunctionCode) else () for part in code]
+    return tuple([tuple(map(type, operations)) for operations in parts])
 
 
 def _nameless(code: Code) -> str:
@@ -125,7 +126,7 @@ def _nameless(code: Code) -> str:
             continue
         lines.append(part.head.replace(symbol(part), own[symbol(part)]))
         for operation, line in zip(part.instructions, part.lines, strict=True):
-            if "@" in line and any([text in line for text in own]):
+            if "@" in line and any(text in line for text in own):
                 for text in sorted(own.keys() & set(operation.operands()), key=len, reverse=True):
                     line = line.replace(text, own[text])
             lines.append(line)

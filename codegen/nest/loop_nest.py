@@ -33,7 +33,8 @@ class NestConstant:
         return isinstance(other, NestConstant) and self._key() == other._key()
 
     def __hash__(self) -> int:
-        return hash((self.dtype, self.value if self.value == self.value else None))  # each NaN has a hash of its own
+        is_nan = self.value != self.value  # each has a hash of its own
+        return hash((self.dtype, None if is_nan else self.value))
 
     def _key(self) -> tuple[str, str]:
         return repr(self.value), self.dtype

@@ -29,24 +29,29 @@ def rewrite(function: Function, rules: Mapping[str, Sequence[Rule]]) -> Function
     body = builder.body
     table = Substitution()
     replaced = table.table.keys()
-    defs = dict(function.defs)
+    defs: Definitions = function.defs
+    #: These with what was rewritten: a copy from the first change on.
+    changed_defs: dict[Value, Instruction] = {}
     changed = False
     for position, original in enumerate(function.body):
         instruction = original
         if changed and not replaced.isdisjoint(original.operands):
             instruction = table.apply(original)
             for result in instruction.results:
-                defs[result] = instruction
-        applicable = rules_of.get(instruction.op)
-        if applicable is not None:
-            replacement = _offer(builder, instruction, defs, applicable, rules)
+                changed_defs[result] = instruction
+        builder.location = instruction.location
+        for rule in rules_of.get(instruction.op, ()):
+            start = len(body)
+            replacement = rule(builder, instruction, defs)
             if replacement is not None:
                 if not changed:
-                    changed, body[:0] = True, function.body[:position]
-                table[original.results[0]] = replacement
-                continue
-        if changed:
-            body.append(instruction)
+                    changed, body[:0], start = True, function.body[:position], start + position
+                    defs = changed_defs = dict(defs)
+                table[original.results[0]] = _settled(builder, start, replacement, changed_defs, rules)
+                break
+        else:
+            if changed:
+                body.append(instruction)
     if not changed:
         return function
     return Function(function.name, function.params, tuple(body), table.all(function.results))
@@ -60,27 +65,36 @@ def _offer(
     rules: Mapping[str, Sequence[Rule]],
 ) -> Value | None:
     """What replaces the result of `instruction` by the first of the `applicable` rules that applies."""
-    body = builder.body
     builder.location = instruction.location
     for rule in applicable:
-        start = len(body)
+        start = len(builder.body)
         replacement = rule(builder, instruction, defs)
-        if replacement is None:
-            continue
-        fresh = body[start:]
-        del body[start:]
-        table = Substitution()
-        for built in fresh:  # what a rule builds may itself match a rule
-            built = table.apply(built)
-            again = _offer(builder, built, defs, rules.get(built.op.name, ()), rules)
-            if again is None:
-                body.append(built)
-                for result in built.results:
-                    defs[result] = built
-            else:
-                table[built.results[0]] = again
-        return table[replacement]
+        if replacement is not None:
+            return _settled(builder, start, replacement, defs, rules)
     return None
+
+
+def _settled(
+    builder: Builder,
+    start: int,
+    replacement: Value,
+    defs: dict[Value, Instruction],
+    rules: Mapping[str, Sequence[Rule]],
+) -> Value:
+    """What becomes of `replacement`, which a rule built from `start` on: that may itself match a rule."""
+    body, table = builder.body, Substitution()
+    fresh = body[start:]
+    del body[start:]
+    for built in fresh:
+        built = table.apply(built)
+        again = _offer(builder, built, defs, rules.get(built.op.name, ()), rules)
+        if again is None:
+            body.append(built)
+            for result in built.results:
+                defs[result] = built
+        else:
+            table[built.results[0]] = again
+    return table[replacement]
 
 
 def constant_of(value: Value, defs: Definitions) -> Any:

@@ -11,7 +11,7 @@ from ...builder import Builder
 from ...effects import has_effect
 from ...errors import TracejitError
 from ...graph import Function, Instruction, Substitution, Value
-from ...registry import OPS, Kind
+from ...registry import OPS, Attrs, Kind
 from ..loops.control_flow import trim
 from ..rewriting import Definitions, Rule, constant_of, rewrite
 from .adjugates import factored_adjugate
@@ -114,12 +114,17 @@ def cse(function: Function) -> Function:
     body: list[Instruction] = []
     replaced = table.table.keys()
     attr_keys: dict[int, Any] = {}
-    for original in with_vectors(function.body):
+    for original in with_vectors(function):
         instruction = original if replaced.isdisjoint(original.operands) else table.apply(original)
-        if instruction.regions or instruction.op.effect:
+        op, operands = instruction.op, instruction.operands
+        if instruction.regions or op.effect:
             body.append(instruction)
             continue
-        earlier = seen.setdefault(_key(instruction, attr_keys), instruction)
+        if op.commutative and len(operands) == 2 and id(operands[0]) > id(operands[1]):
+            operands = (operands[1], operands[0])
+        attrs = instruction.attrs
+        key = (op, operands, *_attr_keys(attrs, attr_keys)) if attrs else (op, operands)
+        earlier = seen.setdefault(key, instruction)
         if earlier is instruction:
             body.append(instruction)
         else:
@@ -135,19 +140,9 @@ def cse(function: Function) -> Function:
     return Function(function.name, function.params, tuple(body), table.all(function.results))
 
 
-def _key(instruction: Instruction, attr_keys: dict[int, Any]) -> Any:
-    """What equal ops on equal operands have in common; `attr_keys` are those of attributes so far."""
-    op, operands, attrs = instruction.op, instruction.operands, instruction.attrs
-    if op.commutative and len(operands) == 2 and id(operands[0]) > id(operands[1]):
-        operands = (operands[1], operands[0])
-    if not attrs:
-        return op, operands
-    return (
-        op,
-        operands,
-        *attrs,
-        *[attr_keys.get(id(value)) or _attr_key(value, attr_keys) for value in attrs.values()],
-    )
+def _attr_keys(attrs: Attrs, attr_keys: dict[int, Any]) -> Sequence[Any]:
+    """What equal attributes have in common; `attr_keys` are those so far."""
+    return [*attrs, *[attr_keys.get(id(value)) or _attr_key(value, attr_keys) for value in attrs.values()]]
 
 
 def _attr_key(value: Any, attr_keys: dict[int, Any]) -> Any:
@@ -171,13 +166,16 @@ def dce(function: Function) -> Function:
     kept: list[Instruction] = []
     changed = False
     for instruction in reversed(function.body):
-        effective = (instruction.op.effect or instruction.regions) and has_effect(instruction)
-        if not effective and live.isdisjoint(instruction.results):
+        if instruction.regions or instruction.op.effect:
+            effective = has_effect(instruction)
+            if not effective and live.isdisjoint(instruction.results):
+                continue
+            if instruction.regions and instruction.op.kind.traits.control and not effective:
+                trimmed = trim(instruction, live)
+                changed |= trimmed is not instruction
+                instruction = trimmed
+        elif live.isdisjoint(instruction.results):
             continue
-        if instruction.regions and instruction.op.kind.traits.control and not effective:
-            trimmed = trim(instruction, live)
-            changed |= trimmed is not instruction
-            instruction = trimmed
         live.update(instruction.operands)
         kept.append(instruction)
     if len(kept) == len(function.body) and not changed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ...graph import Instruction, Value
+from ...graph import Function, Instruction, Value
 from ...registry import Kind
 
 #: By the op that gives values alone, the op that gives more, and the number of the values among its results.
@@ -17,10 +17,12 @@ def _name(instruction: Instruction) -> str:
     return str(instruction.attrs.get("op", instruction.op.name))
 
 
-def with_vectors(body: Sequence[Instruction]) -> Sequence[Instruction]:
-    """`body`, in which values alone are those of the factorization of the same matrix, where there is one: as
-    for a gradient, which needs the vectors."""
-    fuller: dict[tuple[str, Value], Instruction] = {}
+def with_vectors(function: Function) -> Sequence[Instruction]:
+    """The body of `function`, in which values alone are those of the factorization of the same matrix, where
+    there is one: as for a gradient, which needs the vectors."""
+    body, fuller = function.body, dict[tuple[str, Value], Instruction]()
+    if not any(op.kind is Kind.LINALG for op in function.ops):
+        return body
     for instruction in body:
         if instruction.op.kind is Kind.LINALG and len(instruction.results) > 1:
             fuller[_name(instruction), instruction.operands[0]] = instruction

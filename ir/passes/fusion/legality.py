@@ -67,8 +67,8 @@ class Legality:
 
     def extended(self, instruction: Instruction) -> tuple[Unit, list[Unit]] | None:
         """The group that `instruction` goes on at each element's own place, and what else it reads that is
-        computed, which stays where it is: what `join` says mostly, in a tenth of the time. None where it takes
-        more to tell."""
+        computed, which stays where it is: what `join` says mostly, in a tenth of the time. None where it
+        takes more to tell."""
         if instruction.op.kind is not _ELEMENTWISE or instruction.op.effect:
             return None
         inline, by_value = self.reads.inline, self.units.by_value

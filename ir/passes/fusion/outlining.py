@@ -180,20 +180,22 @@ class _Outliner:
         of groups that something beyond the group reads."""
         producers: list[set[int]] = []
         before = effects_before(self.function)
-        source_of, unit_of = self.reads.source, self.unit_of
+        source_of, unit_of, inline = self.reads.source, self.unit_of, self.reads.inline
+        read_outside = self.read_outside
         for number, unit in enumerate(self.units):
-            read = {
-                operand
-                for member in unit.members
-                for operand in member.operands
-                if unit_of.get(operand) != number
-            }
-            sources = {source_of(operand)[0] for operand in read}
-            outside = {source for source in sources if unit_of.get(source) != number}
-            self.read_outside |= outside
-            if before:
-                outside.update(result for member in unit.members for result in before.get(member, ()))
-            producers.append({unit_of[source] for source in outside if source in unit_of} - {number})
+            numbers: set[int] = set()
+            for member in unit.members:
+                for operand in member.operands:
+                    source = source_of(operand)[0] if operand in inline else operand
+                    producer = unit_of.get(source)
+                    if producer != number:
+                        read_outside.add(source)
+                        if producer is not None:
+                            numbers.add(producer)
+                if before:
+                    numbers |= {unit_of[result] for result in before.get(member, ()) if result in unit_of}
+            numbers.discard(number)
+            producers.append(numbers)
         self.read_outside.update(source_of(result)[0] for result in self.function.results)
         return producers
 

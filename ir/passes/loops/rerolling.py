@@ -10,7 +10,7 @@ S. Rocha, R. Petoumenos, Z. Wang, M. Cole, H. Leather, "Loop rolling for code si
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ...builder import Builder
@@ -96,11 +96,8 @@ class _Rerolling:
             operand: i for i, instruction in enumerate(function.body) for operand in instruction.operands
         }
         self.last_reads.update(dict.fromkeys(function.results, len(function.body)))
-        #: What depends on the parameters; all else is folded, step by step.
-        self.varying = set(function.params)
-        for instruction in function.body:
-            if not self.varying.isdisjoint(instruction.operands):
-                self.varying.update(instruction.results)
+        #: What is known not to depend on the parameters.
+        self.constants: set[Value] = set()
         self.effort = _EFFORT * len(function.body)
         remaining = _in_order(candidates)
         for _ in range(_ROUNDS):
@@ -125,28 +122,43 @@ class _Rerolling:
         return loops
 
     def _is_worthwhile(self, steps: RepeatedSteps) -> bool:
-        """Whether `steps` compute something, and not of constants alone."""
+        """Whether `steps` compute something, and not of constants alone, which are folded step by step."""
         last = [column.instructions[-1] for column in steps.columns]
-        return any(instruction.op.kind.traits.has_kernel for instruction in last) and any(
-            result in self.varying for instruction in last for result in instruction.results
+        return any(instruction.op.kind.traits.has_kernel for instruction in last) and self._varies(
+            [operand for instruction in last for operand in instruction.operands]
         )
+
+    def _varies(self, values: list[Value]) -> bool:
+        """Whether some of `values` depend on the parameters: mostly a parameter is near."""
+        places, body, constants = self.block.places, self.function.body, self.constants
+        seen: set[Value] = set()
+        while values:
+            value = values.pop()
+            place = places.get(value)
+            if place is None:
+                return True
+            if value not in seen and value not in constants:
+                seen.add(value)
+                values += body[place].operands
+        constants |= seen
+        return False
 
     def _costly(self, loops: dict[Repetition, _Loop]) -> list[Repetition]:
         """Those of `loops` for which stacks are taken apart, or put together, for more instructions than they
         save."""
         elements = self.block.elements
         reads: dict[Value, int] = {}
-        inside = bytearray(len(self.function.body))
         costly = []
         listed_of: dict[Repetition, set[Listed]] = {}
         for candidate, loop in loops.items():
-            steps = loop.steps
-            inside[steps.start : steps.stop] = b"1" * (steps.stop - steps.start)
             listed_of[candidate] = {
-                source for column in steps.columns for source in column.sources if isinstance(source, Listed)
+                source
+                for column in loop.steps.columns
+                for source in column.sources
+                if isinstance(source, Listed)
             }
-        for instruction, skipped in zip(self.function.body, inside, strict=True):
-            if skipped or instruction.op.name == "reshape":
+        for instruction in self._outside(list(loops.values())):
+            if instruction.op.name == "reshape":
                 continue
             for operand in instruction.operands:
                 if operand in elements:
@@ -165,6 +177,14 @@ class _Rerolling:
             if large or 4 * extra > steps.count * len(steps.columns):
                 costly.append(candidate)
         return costly
+
+    def _outside(self, loops: Sequence[_Loop]) -> Iterator[Instruction]:
+        """The instructions that are in none of `loops`."""
+        position = 0
+        for loop in sorted(loops, key=lambda loop: loop.steps.start):
+            yield from self.function.body[position : loop.steps.start]
+            position = loop.steps.stop
+        yield from self.function.body[position:]
 
     def _is_long(self, steps: int, period: int) -> bool:
         if steps < self.least_steps or steps * period < self.least_ops:
