@@ -109,7 +109,7 @@ class Runtime(Comprehensions):
 
     def if_(self, test: Any, then: Any, orelse: Any, statement: Statement) -> None:
         """``if test``"""
-        if not _is_structured(test):
+        if type(test) is bool or not _is_structured(test):
             function = then if test else orelse
             if function is not None:
                 function()
