@@ -11,6 +11,7 @@ import numpy as np
 from ..eager.tensor import Tensor
 from ..ir.errors import CompilerWarning
 from ..ir.failures import failure_text, not_ours
+from ..ir.process.collector import collector_paused
 from ..pytree import flatten
 from . import branching, variables  # noqa: F401 - they register what instructions do
 from .calls import Reader, TooLongError
@@ -35,7 +36,8 @@ def read_function(
     named = {key: _argument(value, key in static_names, key) for key, value in kwargs.items()}
     root = Place(Source("object", fn, name), fn, settled=True)
     try:
-        reader.escape(reader.call(root, positional, named, None, None))
+        with collector_paused():  # each number of a long list is a place
+            reader.escape(reader.call(root, positional, named, None, None))
     except TooLongError:
         reader.uses.unwatched["the function is too long to be followed to its end"] = None
     except not_ours():

@@ -252,8 +252,7 @@ class JitFunction(Exportable, Viewable, Carriable, Bindable):
 
         run.__name__ = self._name if self._name.isidentifier() else "lambda"
         static_names = self._static_argnums | self._static_argnames
-        with collector_paused():
-            uses = read_function(self._fn, args, kwargs, static_names, self._name)
+        uses = read_function(self._fn, args, kwargs, static_names, self._name)
         numbers = uses.numbers()
         outer = STATE.recording, STATE.blocked
         STATE.recording, STATE.blocked = True, False

@@ -113,3 +113,22 @@ def test_long_rows_of_calls_are_compiled_in_silence(capfd: pytest.CaptureFixture
         want = np.tanh((-1.0) ** number * want @ w) * 0.5
     np.testing.assert_allclose(executable([x, w])[0], want, rtol=1e-9)
     assert capfd.readouterr() == ("", "")
+
+
+def test_the_same_ops_with_other_constants_are_other_code() -> None:
+    """Fusions of the same ops are told apart by all that is in them, and equal ones share a kernel."""
+
+    def layers(x, w):
+        for factor in (2.0, 3.0, 2.0, -0.0, 0.0, 3.0):  # numbers of the code: others would be inputs
+            x = tj.tanh(x @ w) * factor + 1.0
+        return x
+
+    x, w = np.linspace(0.0, 1.0, 12).reshape(3, 4), np.eye(4) / 3
+    executable = Executable(tj.jit(layers, loops="unrolled").trace(x, w))
+    maps = [kernel.name for kernel in executable.module.kernels if kernel.nest is not None]
+    assert len(maps) == 6
+    assert len(set(maps)) == 4
+    want = x
+    for factor in (2.0, 3.0, 2.0, -0.0, 0.0, 3.0):
+        want = np.tanh(want @ w) * factor + 1.0
+    np.testing.assert_allclose(executable([x, w])[0], want, rtol=1e-12)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from tracejit.ir.graph import Function
+import tracejit as tj
+from benchmarks.compiling import mixed
+from tracejit.ir.graph import Function, Instruction
 from tracejit.ir.machine import Machine, use_machine
 from tracejit.ir.ops.fusion import FUSION
+from tracejit.ir.passes import OPTIMIZE, run_passes
 from tracejit.ir.passes.fusion.fuse import fuse
-from tracejit.ir.passes.fusion.groups import ACROSS, Units, kept
+from tracejit.ir.passes.fusion.groups import ACROSS, Unit, Units, kept
 from tracejit.ir.passes.fusion.inlining import Reads
 from tracejit.ir.passes.fusion.legality import Legality, Placement, fold_across
 from tracejit.ir.passes.fusion.reasons import (
@@ -210,3 +214,38 @@ def test_the_fusion_says_what_was_decided() -> None:
         "axes": (1,),
         "levels": ("each", "fold", "read", "read", "each", "across"),
     }
+
+
+def _short_rows(x):
+    y = x - x.mean(1, keepdims=True)
+    row = tj.exp(-(x * x).sum(1))
+    return tj.tanh(y / tj.sqrt((y * y).mean(1, keepdims=True) + 1e-3)) * row[:, None], y.sum(0), row * 2.0
+
+
+PROGRAMS = {
+    "short rows": (_short_rows, (np.linspace(-1.0, 1.0, 3000).reshape(600, 5),)),
+    "long rows": (_short_rows, (np.linspace(-1.0, 1.0, 80_000).reshape(4, 20_000),)),
+    "mixed": mixed(tj, 300),
+    "gradient of mixed": (tj.grad(mixed(tj, 300)[0]), mixed(tj, 300)[1]),
+    "gradient of rows": (tj.grad(lambda x: _short_rows(x)[0].sum()), (np.ones((700, 6)),)),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_one_look_says_what_all_decisions_do(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    program, arguments = PROGRAMS[name]
+    optimized = run_passes(tj.trace(program, *arguments), OPTIMIZE)
+    looks = 0
+    extended = Legality.extended
+
+    def counted(self: Legality, instruction: Instruction) -> tuple[Unit, list[Unit]] | None:
+        nonlocal looks
+        extension = extended(self, instruction)
+        looks += extension is not None
+        return extension
+
+    monkeypatch.setattr(Legality, "extended", counted)
+    fused = fuse(optimized)
+    monkeypatch.setattr(Legality, "extended", lambda *_: None)
+    assert str(fuse(optimized)) == str(fused)
+    assert looks > 1

@@ -121,6 +121,21 @@ def test_constants_keep_the_sign_of_zero() -> None:
     same_bits(function, rerolled, [np.ones(2)])
 
 
+def test_what_parameters_have_no_part_in_stays() -> None:
+    """It is folded, step by step; where a parameter enters, however late, it is a loop."""
+
+    def power(base: Any, x: Any) -> Any:
+        for _ in range(200):
+            base = base * 1.01 + 0.5
+        return base * x
+
+    x = np.ones(())
+    alone = traced(lambda x: power(tj.full((), 3.0), x), x)
+    assert len(alone.body) > 400
+    assert rerolled_loops(alone) == ()
+    assert len(rerolled_loops(traced(lambda x: power(x, x), x))) == 1
+
+
 def test_effects_stay_one_by_one() -> None:
     def fn(x: Any) -> Any:
         for _ in range(100):
