@@ -17,7 +17,6 @@ from ..eager.dispatch import apply
 from ..eager.tensor import Tensor, wrap
 from ..ir.registry import OPS
 from ..state import STATE
-from ..tracing.regions import RegionTracer
 from . import iterations
 from .branches import chosen, conditional
 from .calls import Subarray, checked_callee, checked_target, is_integer
@@ -237,10 +236,11 @@ class Runtime(Comprehensions):
 
     def indexed(self, value: Any) -> Any:
         """`value`, an item of which is read, by an index that may be traced."""
-        if isinstance(value, Tensor) or not isinstance(STATE.tracer, RegionTracer):
+        tracer = STATE.tracer
+        if tracer is None or not tracer.is_region or isinstance(value, Tensor):
             return value
         if type(value) is np.ndarray:
-            return STATE.tracer.symbolic(value)
+            return tracer.symbolic(value)
         if isinstance(value, StackedList):
             return _stacked_or_list(value)
         if type(value) is tuple and value and {*map(type, value)} in ({int}, {float}):
@@ -298,7 +298,8 @@ def _is_argument(value: Tensor, session: Session) -> bool:
 
 def _is_structured(test: Any) -> bool:
     """Whether a test is traced where Python code cannot be told its value."""
-    return is_traced(test) and isinstance(STATE.tracer, RegionTracer)
+    tracer = STATE.tracer
+    return tracer is not None and tracer.is_region and is_traced(test)
 
 
 def _stacked_or_list(value: StackedList) -> Any:

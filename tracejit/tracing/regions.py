@@ -30,6 +30,8 @@ _STOP_GRADIENT = OPS["stop_gradient"]
 class RegionTracer(Tracer):
     """The graph of a region: what it uses of the surrounding trace becomes parameters."""
 
+    is_region = True
+
     def __init__(self, parent: Tracer, *, repeats: bool = False) -> None:
         super().__init__(parent)
         #: Whether a call may run the region any number of times.

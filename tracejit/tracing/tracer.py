@@ -62,6 +62,10 @@ _SCALAR: Final[Attrs] = {"shape": ()}
 class Tracer(Builder):
     """The graph of one running trace."""
 
+    #: Whether it is that of a region: asked at each item and test of rewritten code, where `isinstance` of a
+    #: subclass of an abstract class takes longer than the rest.
+    is_region = False
+
     def __init__(
         self,
         parent: Tracer | None = None,
