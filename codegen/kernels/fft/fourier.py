@@ -42,7 +42,8 @@ def fourier_workspace(instruction: Instruction, context: LoweringContext) -> int
     if instruction.operands[0].type.size == 0:
         return 0
     if not plan.fits:
-        return 0 if plan.two_steps() is None else two_step_bytes(plan)
+        steps = plan.two_steps()
+        return 0 if steps is None else two_step_bytes(plan, steps)
     if plan.on_stack:
         return 0
     return plan.buffer_bytes * plan.tasks

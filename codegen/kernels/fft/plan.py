@@ -44,6 +44,11 @@ class TwoSteps:
         return math.prod(self.second)
 
     @property
+    def blocks(self) -> int:
+        """Blocks of columns."""
+        return -(-self.width // self.columns)
+
+    @property
     def low(self) -> int:
         """Roots of unity are products of one of so many, a power of two, and one of as many."""
         return 1 << (self.height * self.width).bit_length() // 2 + 1

@@ -54,8 +54,10 @@ class TwoStepWriter:
         self.low = [self.roots.add(part) for part in unit_roots(np.arange(low + plan.lanes), plan.size)]
         high = np.arange(-(-plan.size // low)) * low
         self.high = [self.roots.add(part) for part in unit_roots(high, plan.size)]
+        exponents = np.outer(np.arange(self.steps.height), np.arange(self._factors_of_row))
+        self.near = [self.roots.add(part) for part in unit_roots(exponents, plan.complex_size)]
         steps: list[tuple[str, int, Callable[[Reg], None]]] = [
-            ("columns", -(-self.steps.width // self.steps.columns), self._columns),
+            ("columns", self.steps.blocks, self._columns),
             ("rows", -(-self.steps.height // self.steps.columns), self._rows),
         ]
         parts = -(-(plan.size // 4) // _PART)
@@ -106,12 +108,20 @@ class TwoStepWriter:
         place = w.offset(f"%b{number}", plan.dtype, w.mul(self.index, elements))
         return ArrayAccess(w, plan.dtype, place, inner)
 
-    def _planes(self, number: int, inner: int) -> RowPlanes:
-        """RowPlanes of the workspace, in rows of `inner` elements."""
+    def _panel(self, block: Reg) -> RowPlanes:
+        """What the first step makes of a block of columns: rows of real parts, then imaginary ones."""
+        w, plan, columns = self.w, self.plan, self.steps.columns
+        first = w.offset("%b2", "u8", _HEAD)
+        real = w.offset(first, plan.dtype, w.mul(block, panel_elements(self.steps)))
+        return RowPlanes(w, plan.dtype, 2 * columns, real, w.offset(real, plan.dtype, columns))
+
+    def _planes(self, inner: int) -> RowPlanes:
+        """RowPlanes of the workspace behind the panels, in rows of `inner` elements."""
         w, plan = self.w, self.plan
         size = plane_elements(plan.dtype, plan.complex_size, 1)
         first = w.offset("%b2", "u8", _HEAD)
-        parts = [w.offset(first, plan.dtype, (2 * number + part) * size) for part in range(2)]
+        start = self.steps.blocks * panel_elements(self.steps)
+        parts = [w.offset(first, plan.dtype, start + part * size) for part in range(2)]
         return RowPlanes(w, plan.dtype, inner, *parts)
 
     def _stockham(self, radices: Sequence[int]) -> tuple[Stockham, Buffers]:
@@ -126,19 +136,19 @@ class TwoStepWriter:
         """Transform a block of columns, and multiply it by roots of unity."""
         w, plan, steps = self.w, self.plan, self.steps
         first = w.min(w.mul(block, steps.columns), steps.width - steps.columns)
+        base = w.min(w.mul(block, steps.columns), (steps.width // steps.columns - 1) * steps.columns)
         source: Source
         if plan.to_real:
-            source = self._planes(1, steps.width).load
+            source = self._planes(steps.width).load
         else:
             array = self._array(0, real=plan.from_real, inner=steps.width)
             source = array.load_pairs  # of a real operand, neighbours are
             if plan.inverse:
                 source = swapped_source(source)
-        target = self._planes(0, steps.width)
+        panel, place = self._panel(block), w.sub(first, base)
 
         def store(row: Number, column: Number, value: Complex) -> None:
-            place = w.add(first, column)
-            target.store(row, place, times(w, value, self._roots_of(row, place, value[0].lanes)))
+            panel.store(row, column, times(w, value, self._roots_of(row, base, place)))
 
         stockham, buffers = self._stockham(steps.first)
         stockham.run(lambda row, column, lanes: source(row, w.add(first, column), lanes), buffers, store)
@@ -151,7 +161,7 @@ class TwoStepWriter:
         self._turn(first, buffers.following())
         target: Target
         if plan.from_real:
-            target = self._planes(1, steps.height).store
+            target = self._planes(steps.height).store
         else:
             array = self._array(1, real=plan.to_real, inner=steps.height)
             target = scaled_target(w, array.store_pairs, plan.scale)
@@ -164,26 +174,25 @@ class TwoStepWriter:
         )
 
     def _turn(self, first: Reg, planes: RowPlanes) -> None:
-        """Rows of the workspace from `first` on as columns."""
+        """Rows of the panels from `first` on as columns."""
         w, steps, lanes = self.w, self.steps, self.steps.columns
-        source = self._planes(0, steps.width)
 
-        def square(column: Reg, _: list[Reg]) -> Sequence[Reg]:
-            column = w.min(column, steps.width - lanes)
-            rows = [source.load(w.add(first, row), column, lanes) for row in range(lanes)]
+        def square(block: Reg, _: list[Reg]) -> Sequence[Reg]:
+            panel, column = self._panel(block), w.min(w.mul(block, lanes), steps.width - lanes)
+            rows = [panel.load(w.add(first, row), 0, lanes) for row in range(lanes)]
             real, imaginary = (turned(w, [row[part] for row in rows]) for part in range(2))
             for number, value in enumerate(zip(real, imaginary, strict=True)):
                 planes.store(w.add(column, number), 0, value)
             return ()
 
-        w.loop(0, steps.width, lanes, square)
+        w.loop(0, steps.blocks, 1, square)
 
     def _halves(self, block: Reg, *, join: bool) -> None:
         """A part of what goes before or after the transform of half of the real numbers."""
         w, plan = self.w, self.plan
         rows = Rows(w, 1, plan.lanes)
         halves = Halves(w, plan.size, rows, self._following_roots, plan.scale, plan.interior)
-        planes = self._planes(1, 1)
+        planes = self._planes(1)
         source: Source
         target: Target
         if join:
@@ -207,22 +216,29 @@ class TwoStepWriter:
         high_part = [w.splat(self.roots.vector(w, start, place, 1), lanes) for start in self.high]
         return times(w, (low_part[0], low_part[1]), (high_part[0], high_part[1]))
 
-    def _roots_of(self, row: Number, column: Reg, lanes: int) -> Complex:
-        """``exp(-2 pi i row j / m)`` for neighbouring j from `column` on, for complex transforms of m."""
-        w, low = self.w, self.steps.low
-        step = w.mul(row, self.plan.size // self.plan.complex_size)
-        exponents = w.mul(w.add(w.splat(column, lanes), w.ramp(lanes)), step)
-        parts = [
-            [self.roots.at(w, start, places) for start in starts]
-            for places, starts in (
-                (w.and_(exponents, low - 1), self.low),
-                (w.lshr(exponents, low.bit_length() - 1), self.high),
-            )
-        ]
-        return times(w, (parts[0][0], parts[0][1]), (parts[1][0], parts[1][1]))
+    @property
+    def _factors_of_row(self) -> int:
+        """How many columns have factors of their own; a last block that is not whole begins within another."""
+        return self.steps.columns + self.steps.width % self.steps.columns
+
+    def _roots_of(self, row: Number, base: Reg, place: Reg) -> Complex:
+        """``exp(-2 pi i row j / m)`` for neighbouring j from ``base + place`` on, for complex transforms of m:
+        the factor of `base`, which they share, times those of their distances."""
+        w, lanes = self.w, self.steps.columns
+        step = self.plan.size // self.plan.complex_size
+        shared = self._following_roots(w.mul(w.mul(row, step), base), 1)
+        index = w.add(w.mul(row, self._factors_of_row), place)
+        near = [self.roots.vector(w, start, index, lanes) for start in self.near]
+        return times(w, (near[0], near[1]), (w.splat(shared[0], lanes), w.splat(shared[1], lanes)))
 
 
-def two_step_bytes(plan: TransformPlan) -> int:
+def panel_elements(steps: TwoSteps) -> int:
+    """Elements of a panel: some rows more than there are, since addresses a multiple of many pages apart
+    disturb each other."""
+    return (steps.height + steps.columns) * 2 * steps.columns
+
+
+def two_step_bytes(plan: TransformPlan, steps: TwoSteps) -> int:
     """The size of the workspace."""
-    planes = 4 if plan.real else 2
-    return _HEAD + planes * plane_elements(plan.dtype, plan.complex_size, 1) * BITS[plan.dtype] // 8
+    planes = 2 * plane_elements(plan.dtype, plan.complex_size, 1) if plan.real else 0
+    return _HEAD + (steps.blocks * panel_elements(steps) + planes) * BITS[plan.dtype] // 8
