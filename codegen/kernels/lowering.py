@@ -9,7 +9,7 @@ A family of kernels loads when a function has a kernel of it: most first calls n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from importlib import import_module
 from typing import Final, TypeAlias
 
@@ -79,6 +79,9 @@ class Lowering:
     kernel: Callable[[str, Instruction, LoweringContext], Kernel | None]
     #: Bytes of memory that the kernel works in, as its last buffer.
     workspace: Callable[[Instruction, LoweringContext], int] | None = None
+    #: Positions of results, each with that of an operand over which it may be written; of several pairs with
+    #: one result or one operand, any one may be chosen.
+    overwrites: Callable[[Instruction, LoweringContext], Collection[tuple[int, int]]] | None = None
     #: A text that is equal for instructions with equal kernels, so that these are written once. It may raise
     #: `ir.content.NoContent`.
     content: Callable[[Instruction, LoweringContext], str] | None = None

@@ -39,7 +39,7 @@ class Kernels(Protocol):
         """How many bytes the kernel needs to work in, given the definitions around it."""
 
     def overwrites(self, instruction: Instruction) -> Collection[tuple[int, int]]:
-        """Positions of results of a fusion, each with that of an operand over which it may be written."""
+        """Positions of results, each with that of an operand over which it may be written."""
 
 
 @record
@@ -63,7 +63,7 @@ class BufferPlan:
     workspaces: dict[Instruction, int] = field(default_factory=dict)
     #: Carries whose memory the result at the same position may be.
     replaceable: frozenset[int] = frozenset()
-    #: Where parameters are donated, `Kernels.overwrites` of each fusion.
+    #: Where parameters are donated, `Kernels.overwrites` of each instruction.
     overwrites: dict[Instruction, Collection[tuple[int, int]]] = field(default_factory=dict)
 
 
@@ -226,8 +226,9 @@ class _Planner:
                 plan.places[view.result] = plan.places[self.root(view.result)]
         plan.replaceable = self._replaceable(carries, first)
         if self.donated:
-            fusions = [instruction for instruction in function.body if instruction.op.kind is Kind.REGION]
-            plan.overwrites = {fusion: self.kernels.overwrites(fusion) for fusion in fusions}
+            plan.overwrites = {
+                instruction: self.kernels.overwrites(instruction) for instruction in function.body
+            }
         return plan
 
     def _replaceable(self, carries: int, first: int) -> frozenset[int]:
@@ -266,17 +267,17 @@ class _Planner:
                 yield instruction.result, roots[0]
         elif max([result.type.nbytes for result in instruction.results], default=0) < large_bytes():
             return
-        elif instruction.op.kind is Kind.REGION:
+        elif instruction.op.kind in (Kind.SCAN, Kind.WHILE):
+            for position in range(instruction.attrs["carries"]):
+                if roots.count(roots[position]) == 1:
+                    yield instruction.results[position], roots[position]
+        else:
             pairs = self.kernels.overwrites(instruction)
             for i, result in enumerate(instruction.results):
                 for x in dict.fromkeys(roots):
                     read = [position for position, root in enumerate(roots) if root is x]
                     if x.type.nbytes <= result.type.nbytes and all((i, j) in pairs for j in read):
                         yield result, x
-        elif instruction.op.kind in (Kind.SCAN, Kind.WHILE):
-            for position in range(instruction.attrs["carries"]):
-                if roots.count(roots[position]) == 1:
-                    yield instruction.results[position], roots[position]
 
     def _take_over(self) -> None:
         """Let values that die share the memory of what is written over them, from the last one back."""

@@ -97,8 +97,6 @@ class _Analysis:
             )
         if instruction.op.kind in (Kind.SCAN, Kind.WHILE):
             return self._updates_carry(instruction, instruction.results.index(value), param)
-        if instruction.op.kind is not Kind.REGION:
-            return False
         read = [j for j, operand in enumerate(instruction.operands) if self._root(operand) is param]
         pairs = self.plan.overwrites[instruction]
         return all((instruction.results.index(value), j) in pairs for j in read)

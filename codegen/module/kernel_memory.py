@@ -27,5 +27,9 @@ class KernelMemory:
             return lowering.workspace(instruction, context)
 
     def overwrites(self, instruction: Instruction) -> Collection[tuple[int, int]]:
-        """Positions of results of a fusion, each with that of an operand over which it may be written."""
-        return self.fusions.overwrites(instruction)
+        """Positions of results, each with that of an operand over which it may be written."""
+        lowering = LOWERINGS.get(instruction.op.kind)
+        if lowering is None or lowering.overwrites is None:
+            return ()
+        with attributed(instruction):
+            return lowering.overwrites(instruction, LoweringContext({}, self.fusions, Declarations()))

@@ -11,5 +11,6 @@ FUSION: Final = Lowering(
     (Kind.REGION,),
     lambda name, instruction, context: context.fusions.kernel(instruction, name, context.declarations),
     workspace=lambda instruction, context: context.fusions.workspace(instruction),
+    overwrites=lambda instruction, context: context.fusions.overwrites(instruction),
     content=lambda instruction, context: context.fusions.content(instruction),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import Final
 
 from ....ir.content import attributes
@@ -49,6 +50,11 @@ def fourier_workspace(instruction: Instruction, context: LoweringContext) -> int
     return plan.buffer_bytes * plan.tasks
 
 
+def fourier_overwrites(instruction: Instruction, context: LoweringContext) -> Collection[tuple[int, int]]:
+    """Whether the result may be written over the operand."""
+    return [(0, 0)] if TransformPlan(instruction, context.target).in_place else ()
+
+
 def _flops(instruction: Instruction) -> int:
     """The usual count: 5 n log2(n) for complex transforms of n elements, half of it for real ones."""
     (x,), result, attrs = instruction.operands, instruction.result, instruction.attrs
@@ -67,6 +73,7 @@ FOURIER: Final = Lowering(
     (Kind.FOURIER,),
     fourier_kernel,
     workspace=fourier_workspace,
+    overwrites=fourier_overwrites,
     content=_content,
     flops=_flops,
     arithmetic="A Fourier transform",

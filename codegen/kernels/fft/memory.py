@@ -18,12 +18,16 @@ from .stockham import RowPlanes, Source, Target, plus, times_size
 
 @record(eq=False)
 class ArrayAccess:
-    """An array from `pointer` on, whose rows are `inner` elements apart."""
+    """An array from `pointer` on, whose rows are `inner` elements apart.
+
+    Of pairs only the first `present` columns are read and written, if there are so many and not more.
+    """
 
     w: FunctionWriter
     dtype: str
     pointer: str
     inner: int
+    present: int | None = None
 
     def _place(self, row: Number, column: Number, width: int) -> str:
         elements = plus(self.w, times_size(self.w, row, self.inner), column)
@@ -33,9 +37,9 @@ class ArrayAccess:
 
     def load_pairs(self, row: Number, column: Number, lanes: int) -> Complex:
         """Complex numbers that lie as pairs."""
-        w, place = self.w, self._place(row, column, 2)
-        first = w.load(place, self.dtype, lanes)
-        second = w.load(w.offset(place, self.dtype, lanes), self.dtype, lanes)
+        w, place, (low, high) = self.w, self._place(row, column, 2), self._masks(lanes)
+        first = w.load(place, self.dtype, lanes, low)
+        second = w.load(w.offset(place, self.dtype, lanes), self.dtype, lanes, high)
         if lanes == 1:
             return first, second
         return (
@@ -46,12 +50,19 @@ class ArrayAccess:
     def store_pairs(self, row: Number, column: Number, value: Complex) -> None:
         """The same written."""
         w, place, lanes = self.w, self._place(row, column, 2), value[0].lanes
-        first, second = value
+        (first, second), (low, high) = value, self._masks(lanes)
         if lanes > 1:
             picks = [lane // 2 + lane % 2 * lanes for lane in range(2 * lanes)]
             first, second = (w.shuffle(*value, picks[start : start + lanes]) for start in (0, lanes))
-        w.store(first, place)
-        w.store(second, w.offset(place, self.dtype, lanes))
+        w.store(first, place, low)
+        w.store(second, w.offset(place, self.dtype, lanes), high)
+
+    def _masks(self, lanes: int) -> tuple[Reg | None, Reg | None]:
+        """Which numbers of the two halves of `lanes` pairs are there; None for all."""
+        if self.present is None:
+            return None, None
+        counts = min(2 * self.present, lanes), max(2 * self.present - lanes, 0)
+        return self.w.tail_mask(counts[0], lanes), self.w.tail_mask(counts[1], lanes)
 
     # -- real numbers -----------------------------------------------------------------------------
 

@@ -110,6 +110,16 @@ class TransformPlan:
         """Whether transforms fit in a core's caches."""
         return math.prod(self.radices) <= LONGEST
 
+    @property
+    def in_place(self) -> bool:
+        """Whether the result may be written over the operand: each task reads all that it transforms before it
+        writes that, and no other task reads it."""
+        if self.real or self.chirped or self.prime:
+            return False
+        if not self.fits:
+            return self.two_steps() is not None
+        return len(self.radices) > 1 and not self.turned
+
     def two_steps(self) -> TwoSteps | None:
         """The two steps of transforms that do not fit; None where NumPy has to do them."""
         if self.inner > 1 or self.chirped or self.prime or (self.real and not self.halved):

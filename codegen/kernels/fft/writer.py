@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 from ...llvm.function import Code
@@ -58,8 +59,10 @@ class TransformWriter:
         widths = (1 if plan.from_real else 2), (1 if plan.to_real else 2)
         if plan.inner > 1:
             outer = w.integer("udiv", index, plan.blocks)
-            column = w.sub(index, w.mul(outer, plan.blocks))
-            column = w.min(w.mul(column, plan.columns), plan.inner - plan.columns)
+            block = w.sub(index, w.mul(outer, plan.blocks))
+            column = w.mul(block, plan.columns)
+            if plan.real:  # the last block begins within the one before
+                column = w.min(column, plan.inner - plan.columns)
             places = [w.add(w.mul(outer, line * plan.inner), column) for line in lines]
         else:
             first = index
@@ -75,7 +78,18 @@ class TransformWriter:
             self._turned(operand, result, lines, widths, buffers)
         else:
             x, y = (ArrayAccess(w, plan.dtype, place, plan.inner) for place in (operand, result))
-            self.transform(x, y, memory)
+            rest = plan.inner % plan.columns
+            if plan.real or rest == 0:
+                self.transform(x, y, memory)
+                return
+            # what is written over the operand may not be read again
+            end_x, end_y = (
+                ArrayAccess(w, plan.dtype, place, plan.inner, rest) for place in (operand, result)
+            )
+            w.one_of(
+                w.eq(block, plan.blocks - 1),
+                [lambda: self.transform(end_x, end_y, memory), lambda: self.transform(x, y, memory)],
+            )
 
     def transform(self, x: ArrayAccess, y: ArrayAccess, memory: str) -> None:
         """Transform one line of `x`, or columns side by side, to `y`, by way of buffers in `memory`."""
@@ -104,7 +118,7 @@ class TransformWriter:
     def _transform(self, source: Source, target: Target | None, buffers: Buffers) -> None:
         """Transform what `source` gives; without a `target` the result is in the `buffers`."""
         w, plan = self.w, self.plan
-        core = self._core()
+        core = self._core
         rows = Rows(w, plan.columns, core.lanes)
         if plan.halved:
             factors = half_roots(w, plan.size, rows, self.roots)
@@ -138,6 +152,7 @@ class TransformWriter:
             value = value[::-1]
         return value if plan.scale == 1.0 else (w.mul(value[0], plan.scale), w.mul(value[1], plan.scale))
 
+    @functools.cached_property
     def _core(self) -> Stockham | Convolution:
         plan = self.plan
         stockham = Stockham(self.w, plan.dtype, plan.radices, plan.columns, plan.lanes, self.roots)
