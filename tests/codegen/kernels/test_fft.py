@@ -13,6 +13,10 @@ from tracejit.codegen.instrument.access_checks import AccessChecks
 from tracejit.codegen.kernels.fft.codelets import PRIMES
 from tracejit.codegen.kernels.fft.plan import _middle_divisor, convolution_radices, radices
 from tracejit.codegen.kernels.fft.roots import unit_roots
+from tracejit.codegen.llvm.target import host
+from tracejit.codegen.module.buffers import plan_buffers
+from tracejit.codegen.module.kernel_memory import KernelMemory
+from tracejit.codegen.nest.fusions import Fusions
 from tracejit.ir.graph import Function
 from tracejit.runtime.executable import Executable
 
@@ -88,11 +92,48 @@ def test_longer_sizes(n: int, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
-@pytest.mark.parametrize("n", [10_000, 2 * 8_232, 1 << 17])
+@pytest.mark.parametrize("n", [10_000, 2 * 8_232, 2 * 3**9, 1 << 17])
 def test_two_steps(n: int, dtype: str) -> None:
     """Transforms that do not fit in the caches, one and some."""
     check(cases(n, LAYOUTS[0], dtype))
     check(cases(n, ((2,), ()), dtype)[1:])
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize(
+    ("shape", "axis", "in_place"),
+    [
+        ((64, 24), 0, True),  # whole blocks of columns
+        ((64, 37), 0, True),  # whose last one is not whole
+        ((2, 48, 19), 1, True),
+        ((9, 128), 1, True),
+        ((1 << 14,), 0, True),  # in two steps
+        ((2 * 3**9,), 0, True),
+        ((170, 24), 1, False),  # lines that are turned, and overlap
+        ((103, 24), 0, False),  # primes, whose first element is read once more
+    ],
+)
+def test_written_over_the_operand(
+    shape: tuple[int, ...], axis: int, in_place: bool, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second of two transforms is written over the first, where tasks read first what they write over."""
+    monkeypatch.setattr("tracejit.codegen.module.buffers.large_bytes", lambda: 1)
+    x = np.random.default_rng(1).normal(size=(*shape, 2)).astype(dtype)
+
+    def build(b: Any, x: Any) -> Any:
+        attrs = {"axis": axis, "scale": 0.5}
+        return b.fft(b.fft(x, inverse=False, **attrs), inverse=True, **attrs)
+
+    function = function_of("both", [x], build)
+    places = plan_buffers(function, KernelMemory(Fusions(host()))).places
+    first, second = (places[instruction.result] for instruction in function.body)
+    assert (first == second) == in_place
+    executable = Executable(function, AccessChecks())
+    for count in (1, 3):
+        with tj.threads(count):
+            (result,) = executable([x])
+        expected = 0.25 * shape[axis] * x
+        np.testing.assert_allclose(result, expected, rtol=0, atol=BOUND[dtype] * 4 * np.abs(expected).max())
 
 
 def test_what_numpy_computes() -> None:
@@ -128,7 +169,7 @@ def test_accesses_stay_in_their_buffers(n: int) -> None:
             check(cases(n, layout, dtype), checks)
 
 
-@pytest.mark.parametrize(("n", "before"), [(64, (500,)), (1000, (64,)), (12, (5000,)), (1 << 15, (2,))])
+@pytest.mark.parametrize(("n", "before"), [(64, (500,)), (1000, (64,)), (12, (5000,)), (1 << 15, (2,)), (2 * 3**9, ())])
 def test_threads_change_no_bit(n: int, before: tuple[int, ...]) -> None:
     chosen = cases(n, (before, ()), "f8")
     function, arrays = together(chosen)
