@@ -112,8 +112,8 @@ class TransformPlan:
 
     @property
     def in_place(self) -> bool:
-        """Whether the result may be written over the operand: each task reads all that it transforms before it
-        writes that, and no other task reads it."""
+        """Whether the result may be written over the operand: each task reads all that it transforms before
+        it writes that, and no other task reads it."""
         if self.real or self.chirped or self.prime:
             return False
         if not self.fits:

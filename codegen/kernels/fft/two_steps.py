@@ -8,6 +8,10 @@ The operand is a matrix of a rows. The first step transforms its columns, as man
 lanes, and multiplies them by roots of unity. The second transforms rows of that, turned to columns, as which
 they are in the result. Real transforms have a step before or after these.
 
+What the first step makes of a block of columns is a panel, whose rows lie one behind the other: strides of
+many pages are written and read slowly. The factors w_n^(j2 k1) are products of one for the block's first
+column and one for the distance from it, since gathers are slow on many processors.
+
 Source: Bailey 1990, FFTs in external or hierarchical memory.
 """
 
@@ -218,12 +222,13 @@ class TwoStepWriter:
 
     @property
     def _factors_of_row(self) -> int:
-        """How many columns have factors of their own; a last block that is not whole begins within another."""
+        """How many places in a block have factors; where columns are left over, the last block begins within
+        the one before, and has that one's factors, so that no column depends on who computes it."""
         return self.steps.columns + self.steps.width % self.steps.columns
 
     def _roots_of(self, row: Number, base: Reg, place: Reg) -> Complex:
-        """``exp(-2 pi i row j / m)`` for neighbouring j from ``base + place`` on, for complex transforms of m:
-        the factor of `base`, which they share, times those of their distances."""
+        """``exp(-2 pi i row j / m)`` for neighbouring j from ``base + place`` on, for complex transforms of
+        m: the factor of `base`, which they share, times those of their distances."""
         w, lanes = self.w, self.steps.columns
         step = self.plan.size // self.plan.complex_size
         shared = self._following_roots(w.mul(w.mul(row, step), base), 1)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 
+from ....ir.process.locks import computed_once
 from ...llvm.function import Code
 from ...llvm.loops import FunctionWriter
 from ...llvm.registers import Number, Reg
@@ -152,7 +152,7 @@ class TransformWriter:
             value = value[::-1]
         return value if plan.scale == 1.0 else (w.mul(value[0], plan.scale), w.mul(value[1], plan.scale))
 
-    @functools.cached_property
+    @computed_once
     def _core(self) -> Stockham | Convolution:
         plan = self.plan
         stockham = Stockham(self.w, plan.dtype, plan.radices, plan.columns, plan.lanes, self.roots)

@@ -169,7 +169,9 @@ def test_accesses_stay_in_their_buffers(n: int) -> None:
             check(cases(n, layout, dtype), checks)
 
 
-@pytest.mark.parametrize(("n", "before"), [(64, (500,)), (1000, (64,)), (12, (5000,)), (1 << 15, (2,)), (2 * 3**9, ())])
+@pytest.mark.parametrize(
+    ("n", "before"), [(64, (500,)), (1000, (64,)), (12, (5000,)), (1 << 15, (2,)), (2 * 3**9, ())]
+)
 def test_threads_change_no_bit(n: int, before: tuple[int, ...]) -> None:
     chosen = cases(n, (before, ()), "f8")
     function, arrays = together(chosen)
