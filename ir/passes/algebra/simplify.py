@@ -132,6 +132,22 @@ def _where(b: Builder, instruction: Instruction, defs: Definitions) -> Value | N
     return x if x is y else None  # where(c, x, x) = x
 
 
+def _less(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
+    """No float's absolute value is less than 0, as complex quotients by real numbers ask."""
+    x, y = instruction.operands
+    if x.dtype.kind != "f" or constant_of(y, defs) != 0 or defined_by(x, "abs", defs) is None:
+        return None
+    return b.full(value=False, shape=instruction.result.shape, dtype=instruction.result.dtype)  # type: ignore[no-any-return]
+
+
+def _and(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
+    """What is true besides changes nothing."""
+    for value, other in (instruction.operands, instruction.operands[::-1]):
+        if constant_of(other, defs) is True and value.type == instruction.result.type:
+            return value
+    return None
+
+
 def _square(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
     inner = defined_by(instruction.operands[0], "neg", defs) or defined_by(
         instruction.operands[0], "abs", defs
@@ -316,6 +332,8 @@ RULES: Mapping[str, Sequence[Rule]] = {
     "pow": (_pow,),
     "square": (_square,),
     "where": (_where,),
+    "lt": (_less,),
+    "logical_and": (_and,),
     "cast": (_cast,),
     "reshape": (_same_type, _reshape),
     "broadcast": (_same_type, _broadcast),
