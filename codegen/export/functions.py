@@ -152,7 +152,9 @@ def exported_module(functions: Sequence[ExportedFunction], target: Target, relea
 
 class _FunctionWriter(ModuleWriter):
     def __init__(self, exported: ExportedFunction, target: Target, shared: _FunctionWriter | None) -> None:
-        super().__init__(exported.function, Fusions(target, lapack=lambda: OWN), PLAIN, ())
+        # which fusions are equal is known among those of one module
+        fusions = Fusions(target, lapack=lambda: OWN) if shared is None else shared.fusions
+        super().__init__(exported.function, fusions, PLAIN, ())
         self.exported = exported
         self.prefix = f"{exported.name}."  # no name in C has a dot
         self.arguments = len(exported.function.params) - len(exported.captured)
