@@ -5,8 +5,8 @@ other columns each, and solve for the block's rows of U in those to the right. T
 from the rest. (Golub and Van Loan, Matrix Computations, 4th edition, 3.4.)
 
 Cholesky: the product of all columns before it is taken from each block; its square is factored by LAPACK, and
-the rows below are solved by BLAS, some rows a task. (Golub and Van Loan, Matrix Computations, 4th edition,
-4.2.)
+the rows below are solved for in tiles of registers (`triangular`), some rows a task. (Golub and Van Loan,
+Matrix Computations, 4th edition, 4.2.)
 """
 
 from __future__ import annotations
