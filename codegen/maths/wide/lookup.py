@@ -85,10 +85,11 @@ def scale(b: Emitter, x: Reg, k: Reg) -> Reg:
     return _call(b, "mask.scalef", True, x, k)
 
 
-def held_within(b: Emitter, x: Reg, size: float) -> Reg:
-    """x where |x| < `size`, else that with x's sign; `size` for NaN."""
-    smaller_size = 2  # with the first operand's sign
-    return _call(b, "mask.range", True, x, b.const(size, x), smaller_size)
+def held_within(b: Emitter, x: Reg, size: float, *, signed: bool = True) -> Reg:
+    """x where |x| < `size`, else that with x's sign; `size` for NaN. Without its sign if not `signed`."""
+    smaller_size, without_sign = 2, 2 << 2
+    how = smaller_size if signed else smaller_size + without_sign
+    return _call(b, "mask.range", True, x, b.const(size, x), how)
 
 
 def reciprocal_guess(b: Emitter, x: Reg) -> Reg:
@@ -200,9 +201,7 @@ def around_centres(b: Emitter, x: Reg, rows: Sequence[Sequence[float]], step: fl
 def odd_by_eighths(b: Emitter, x: Reg, rows: Sequence[Sequence[float]]) -> Reg:
     """An odd function of f32 by 32 polynomials around the multiples of 1/8, around 0 by that of its
     difference to x; constant from 4 - 3/16 on, NaN for itself."""
-    smaller_size, without_sign = 2, 2 << 2
-    size = _call(b, "mask.range", True, x, b.const(31 / 8, x), smaller_size + without_sign)
-    index = b.bits(b.exact("fadd", size, MAGIC["f32"] / 8))
+    index = b.bits(b.exact("fadd", held_within(b, x, 31 / 8, signed=False), MAGIC["f32"] / 8))
     nearest_eighth = 3 << 4
     rest = b.bits(_call(b, "mask.reduce", True, x, nearest_eighth))  # exactly x less that
     distance = b.bitcast(b.xor(rest, b.and_(b.bits(x), 1 << 31)), "f32")
