@@ -28,10 +28,6 @@ pytestmark = pytest.mark.skipif(
 
 #: Functions by the reason for which some of their examples differ.
 _BY_REASON = {
-    "it shows the place of an object in memory": [
-        "all",
-        "any",
-    ],
     "attributes of ndarrays": [
         "atleast_2d",
         "atleast_3d",
@@ -152,6 +148,20 @@ def _run(source: str, namespace: dict[str, Any]) -> Any:
         return eval(compile(tree, "example", "eval"), namespace)
 
 
+class _Identities:
+    """``id`` in the examples: the same number for the same object, and no place in memory."""
+
+    def __init__(self) -> None:
+        self._objects: list[Any] = []
+
+    def __call__(self, value: Any) -> int:
+        for number, known in enumerate(self._objects):
+            if known is value:
+                return number
+        self._objects.append(value)
+        return len(self._objects) - 1
+
+
 def _same(ours: Any, theirs: Any) -> bool:
     if isinstance(theirs, (tuple, list)) and isinstance(ours, (tuple, list)):
         return len(ours) == len(theirs) and all(map(_same, ours, theirs))
@@ -175,8 +185,8 @@ def _same(ours: Any, theirs: Any) -> bool:
 def problems(name: str) -> list[str]:
     """What differs in the examples of the function `name`."""
     results = []
-    original: dict[str, Any] = {"np": np, "numpy": np}
-    replaced: dict[str, Any] = {"np": _Library(), "numpy": _Library()}
+    original: dict[str, Any] = {"np": np, "numpy": np, "id": _Identities()}
+    replaced: dict[str, Any] = {"np": _Library(), "numpy": _Library(), "id": _Identities()}
     for example in doctest.DocTestParser().get_examples(_text(name)):
         source = re.sub(r"number=\w+", "number=1", example.source.strip())  # `timeit` of thousands of calls
         if "import numpy" in source or "import matplotlib" in source:
