@@ -98,7 +98,7 @@ def _pieces(text: str, effort: Effort, worth: Collection[str]) -> list[tuple[str
 def _emit(text: str, effort: Effort, reduce_loops: bool, variables: bool, clock: _Clock) -> bytes:
     with LOCK:
         module = _prepared(text, effort, variables, clock)
-        with _loop_reduction(reduce_loops):
+        with _loop_reduction(reduce_loops or effort is Effort.PLAIN):  # where it is not done at all
             image: bytes = _machine(host(), _OPT[effort]).emit_object(module)
         clock.lap("codegen")
         del module  # under the lock: see `runtime.tiers`
