@@ -19,6 +19,7 @@ from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ..parallel_for import run_tasks
 from .blocks import FactorizationByProducts, columns_for
+from .movement import note_pivots, number_rows
 from .problem import Caller
 from .triangular import WHOLE_STRIPS, TriangularSystem
 
@@ -101,13 +102,13 @@ class BlockedCholesky(FactorizationByProducts):
             here = self.element(w, matrix, begin, first)
             room = w.offset(self.place(w, self.room), self.dtype, w.mul(number, WHOLE_STRIPS * self.block))
             # lanes are the rows' elements of a column
-            self.transpose(w, here, (height, width), self.size, room, WHOLE_STRIPS)
+            self.transpose(w, (height, width), (here, self.size), (room, WHOLE_STRIPS))
             system = TriangularSystem(
                 w, self.dtype, self.lanes, square, room, self.block, (self.size, WHOLE_STRIPS),
                 lower=True, transposed=False, unit=False,
             )  # fmt: skip
             system.strips(0, WHOLE_STRIPS)
-            self.transpose(w, room, (width, height), WHOLE_STRIPS, here, self.size)
+            self.transpose(w, (width, height), (room, WHOLE_STRIPS), (here, self.size))
             return ()
 
         w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, some_rows)
@@ -143,11 +144,7 @@ class BlockedLU(FactorizationByProducts):
         pivots, order = [w.offset(f"%b{i}", "i64", w.mul(index, size)) for i in (2, 3)]
         height_place, width_place = w.slot(caller.integer, 1), w.slot(caller.integer, 1)
 
-        def number_row(row: Reg, _: list[Reg]) -> Sequence[Reg]:
-            w.store(row, w.offset(order, "i64", row))
-            return ()
-
-        w.loop(0, size, 1, number_row)
+        number_rows(w, order, size)
 
         def block(number: Reg, _: list[Reg]) -> Sequence[Reg]:
             first = w.mul(number, self.block)
@@ -155,12 +152,12 @@ class BlockedLU(FactorizationByProducts):
             width = w.min(height, self.block)
             square, room = self.element(w, result, first, first), self.place(w, self.room)
             integers = self.place(w, self.integers)
-            self.transpose(w, square, (height, width), size, room, height)
+            self.transpose(w, (height, width), (square, size), (room, height))
             for value, place in ((height, height_place), (width, width_place)):
                 self.store_integer(w, caller, value, place)
             caller.call("getrf", [height_place, width_place, room, height_place, integers, caller.info], 0)
-            self.transpose(w, room, (width, height), height, square, size)
-            self._note_exchanges(w, caller, first, width, pivots, order)
+            self.transpose(w, (width, height), (room, height), (square, size))
+            note_pivots(w, (integers, caller.integer), first, width, pivots, order)
             self.tell(w, first, result)
             w.store_pointer(pivots, w.offset(self.place(w, 0), "i64", 2))
             run_tasks(w, f"{self.name}_part", -(-size // _TASK_COLUMNS))
@@ -177,24 +174,6 @@ class BlockedLU(FactorizationByProducts):
 
         w.loop(0, len(self.cuts) + 1, 1, block)
         return constant(False, "bool")  # a zero among the pivots is a result
-
-    def _note_exchanges(
-        self, w: FunctionWriter, caller: Caller, first: Reg, width: Reg, pivots: str, order: str
-    ) -> None:
-        """The block's pivots, which LAPACK counts from 1 and from the block's first row."""
-
-        def exchange(step: Reg, _: list[Reg]) -> Sequence[Reg]:
-            place = w.offset(self.place(w, self.integers), caller.integer, step)
-            own = w.add(first, step)
-            pivot = w.add(w.sub(w.cast(w.load(place, caller.integer), "i64"), 1), first)
-            w.store(pivot, w.offset(pivots, "i64", own))
-            here, there = w.offset(order, "i64", own), w.offset(order, "i64", pivot)
-            old, new = w.load(here, "i64"), w.load(there, "i64")
-            w.store(new, here)
-            w.store(old, there)
-            return ()
-
-        w.loop(0, width, 1, exchange)
 
     def task(self, w: FunctionWriter, first: Reg, matrix: str) -> None:
         """Some columns but the block's: their rows are exchanged, and solved where they are to the right."""

@@ -159,7 +159,7 @@ class BlockedQR(BlockedFactorization):
         by_columns = self.place(w, self.matrix_at)
         w.clear(by_columns, self.columns * self.pitch * self.bytes)
         w.clear(self.place(w, self.scales_at), self.count * self.block * self.bytes)
-        self.transpose(w, self.matrix(w, 0, index), (rows, columns), self.columns, by_columns, self.pitch)
+        self.transpose(w, (rows, columns), (self.matrix(w, 0, index), self.columns), (by_columns, self.pitch))
         places = [w.slot(caller.integer, 1) for _ in range(2)]
         pitch, length = caller.number(self.pitch), caller.number(self.block)
 
@@ -207,7 +207,7 @@ class BlockedQR(BlockedFactorization):
 
         w.loop(0, self.block, 1, reflector)
         sizes = constant(self.block, "i64"), height
-        self.transpose(w, reflectors, sizes, self.pitch, self.place(w, self.turned_at), self.block)
+        self.transpose(w, sizes, (reflectors, self.pitch), (self.place(w, self.turned_at), self.block))
 
     def _find_triangle(self, w: FunctionWriter, number: Reg, first: Reg) -> None:
         """Write T of a block, and T transposed."""
@@ -235,7 +235,7 @@ class BlockedQR(BlockedFactorization):
         )  # fmt: skip
         size = constant(self.block, "i64")
         system.strips(0, self.block, vectors=1)
-        self.transpose(w, turned, (size, size), self.block, self.place(w, self.triangle_at), self.block)
+        self.transpose(w, (size, size), (turned, self.block), (self.place(w, self.triangle_at), self.block))
 
     def _turned_triangle(self, w: FunctionWriter, number: Reg) -> str:
         """The transposed T of block `number`."""
@@ -282,7 +282,7 @@ class BlockedQR(BlockedFactorization):
         result = self.matrix(w, len(self.values) - 1, index)
         height = self.values[-1].shape[-2]
         sizes = constant(self.columns, "i64"), constant(self.least, "i64")
-        self.transpose(w, by_columns, sizes, self.pitch, result, self.columns)
+        self.transpose(w, sizes, (by_columns, self.pitch), (result, self.columns))
 
         def clear(row: Reg, _: list[Reg]) -> Sequence[Reg]:
             w.clear(w.offset(result, self.dtype, w.mul(row, self.columns)), w.mul(row, self.bytes))
@@ -313,4 +313,4 @@ class BlockedQR(BlockedFactorization):
 
         w.loop(0, self.count, 1, block)
         sizes = constant(self.inner, "i64"), constant(self.rows, "i64")
-        self.transpose(w, basis, sizes, self.pitch, self.matrix(w, 1, index), self.inner)
+        self.transpose(w, sizes, (basis, self.pitch), (self.matrix(w, 1, index), self.inner))

@@ -18,6 +18,8 @@ from ..gemm.tiles import blocking, tile_for
 from ..lowering import LoweringContext
 from ..parallel_for import run_tasks
 from .blocks import STATE_BYTES, ByProducts
+from .elements import Elements
+from .movement import order_rows
 from .problem import Caller, aligned
 from .triangular import WHOLE_STRIPS, TriangularSystem
 
@@ -87,29 +89,19 @@ class BlockedSolution(ByProducts):
             self._pass(w, number, factor, solved)
         if solved is not result:
             self._exchange(w, index, solved, result)
-        return self._is_singular(w, factor) if self.tests else constant(False, "bool")
+        return (
+            Elements(w, self.dtype, 1).zero_among(factor, self.size, self.size + 1)
+            if self.tests
+            else constant(False, "bool")
+        )
 
     def _exchange(self, w: FunctionWriter, index: Reg, source: str, target: str) -> None:
         """Write the rows of `source` in the order of the factors, or from that back."""
         order = w.offset("%b2", "i64", w.mul(index, self.size))
-
-        def row(number: Reg, _: list[Reg]) -> Sequence[Reg]:
-            own, other = number, w.load(w.offset(order, "i64", number), "i64")
-            to, place = (other, own) if self.turned else (own, other)
-            w.copy(self._row(w, target, to), self._row(w, source, place), self.width * self.bytes)
-            return ()
-
-        w.loop(0, self.size, 1, row)
+        order_rows(w, order, (self.size, self.width * self.bytes), source, target, back=self.turned)
 
     def _row(self, w: FunctionWriter, matrix: str, row: Reg) -> str:
         return w.offset(matrix, self.dtype, w.mul(row, self.width))
-
-    def _is_singular(self, w: FunctionWriter, factor: str) -> Reg:
-        def element(row: Reg, seen: list[Reg]) -> Sequence[Reg]:
-            value = w.load(w.offset(factor, self.dtype, w.mul(row, self.size + 1)), self.dtype)
-            return [w.or_(seen[0], w.eq(value, 0.0))]
-
-        return w.loop(0, self.size, 1, element, [constant(False, "bool")])[0]
 
     def _downward(self, number: int) -> bool:
         return bool(self.passes[number][0] != self.turned)

@@ -18,12 +18,12 @@ from ...interface import PARALLEL_FOR, product_symbol
 from ...llvm.emitter import BITS, Reg, constant, pointer
 from ...llvm.function import Code, Table
 from ...llvm.loops import FunctionWriter
-from ...llvm.transpose import turned
 from ..gemm.library import FIELDS, declaration, descriptor
 from ..gemm.tiles import Blocking, blocking, tile_for
 from ..kernel import Kernel, signature
 from ..lowering import LoweringContext
 from ..parallel_for import context_of, task_function
+from .movement import transpose
 from .problem import Caller, aligned, one_thread
 
 #: Bytes for what tasks are told: the block's first column, and the address of the matrix.
@@ -99,8 +99,9 @@ class BlockedFactorization(abc.ABC):
             w.ret()
         head = signature(self.name, self.buffers, result="i32" if message else "void")
         code.append(w.function(head, "nounwind"))
+        by = " by LAPACK," if caller.symbols else ""
         return Kernel(
-            self.name, code, f"{self.what} by LAPACK, in blocks of {self.block} columns",
+            self.name, code, f"{self.what}{by} in blocks of {self.block} columns",
             cycles=self.flops * self.values[0].type.size * min(self.rows, self.columns) / _FLOPS,
             errors=(message,) if message else (), product=self.product,
             lapack=(*thread_symbols, *caller.symbols), pooled=True, slowdown=0.0,
@@ -155,47 +156,12 @@ class BlockedFactorization(abc.ABC):
     def transpose(
         self,
         w: FunctionWriter,
-        source: str,
-        size: tuple[Reg, Reg],
-        stride: Reg | int,
-        target: str,
-        other: Reg | int,
+        size: tuple[Reg | int, Reg | int],
+        source: tuple[str, Reg | int],
+        target: tuple[str, Reg | int],
     ) -> None:
-        """Write a matrix of `size` whose rows are `stride` apart transposed to `target`, whose rows are
-        `other` apart: squares of a vector's lanes in registers, and what is left by elements."""
-        (rows, columns), lanes = size, self.lanes
-        whole_rows, whole_columns = w.and_(rows, -lanes), w.and_(columns, -lanes)
-
-        def place(matrix: str, row: Reg, column: Reg, by: Reg | int) -> str:
-            return w.offset(matrix, self.dtype, w.add(w.mul(row, by), column))
-
-        def squares(i: Reg, _: list[Reg]) -> Sequence[Reg]:
-            def square(j: Reg, _: list[Reg]) -> Sequence[Reg]:
-                vectors = [
-                    w.load(place(source, w.add(i, k), j, stride), self.dtype, lanes) for k in range(lanes)
-                ]
-                for k, vector in enumerate(turned(w, vectors)):
-                    w.store(vector, place(target, w.add(j, k), i, other))
-                return ()
-
-            w.loop(0, whole_columns, lanes, square)
-            return ()
-
-        w.loop(0, whole_rows, lanes, squares)
-
-        def elements(top: Reg | int, bottom: Reg | int, left: Reg | int, right: Reg | int) -> None:
-            def row(i: Reg, _: list[Reg]) -> Sequence[Reg]:
-                def element(j: Reg, _: list[Reg]) -> Sequence[Reg]:
-                    w.store(w.load(place(source, i, j, stride), self.dtype), place(target, j, i, other))
-                    return ()
-
-                w.loop(left, right, 1, element)
-                return ()
-
-            w.loop(top, bottom, 1, row)
-
-        elements(0, whole_rows, whole_columns, columns)
-        elements(whole_rows, rows, 0, columns)
+        """`movement.transpose` of a matrix's elements."""
+        transpose(w, self.dtype, size, source, target, self.lanes)
 
 
 class ByProducts(BlockedFactorization):

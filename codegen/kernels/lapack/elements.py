@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 from ...llvm.emitter import Reg, constant
@@ -71,3 +72,11 @@ class Elements:
         """Whether `x` is zero."""
         zeros = [self.w.eq(part, 0.0) for part in x]
         return zeros[0] if len(zeros) == 1 else self.w.and_(*zeros)
+
+    def zero_among(self, pointer: str, count: int, step: int) -> Reg:
+        """Whether one of `count` elements, each `step` behind the one before, is zero."""
+
+        def element(index: Reg, seen: list[Reg]) -> Sequence[Reg]:
+            return [self.w.or_(seen[0], self.is_zero(self.load(pointer, self.w.mul(index, step))))]
+
+        return self.w.loop(0, count, 1, element, [constant(False, "bool")])[0]

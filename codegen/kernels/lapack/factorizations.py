@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from ....ir.graph import Instruction
 from ....ir.lapack.calls import ldl_routine
 from ...llvm.emitter import Reg, constant
+from .movement import note_pivots, number_rows, order_rows
 from .problem import BLOCK, Problem, Sizes, WorkspaceParts, aligned, size_of, zero_among
 from .triangular import fits_tiles, solve_in_tiles
 
@@ -182,23 +183,8 @@ def lu(p: Problem) -> Reg | None:
     p.call("getrf", [rows, columns, by_columns, rows, own])
     p.transpose((columns, rows), by_columns, factors)
 
-    def number(row: Reg, _: list[Reg]) -> Sequence[Reg]:
-        w.store(row, w.offset(permutation, "i64", row))
-        return ()
-
-    w.loop(0, rows, 1, number)
-
-    def exchange(step: Reg, _: list[Reg]) -> Sequence[Reg]:
-        pivot = w.load(w.offset(own, p.caller.integer, step), p.caller.integer)
-        pivot = w.sub(pivot if p.caller.integer == "i64" else w.cast(pivot, "i64"), 1)
-        w.store(pivot, w.offset(pivots, "i64", step))
-        here, there = w.offset(permutation, "i64", step), w.offset(permutation, "i64", pivot)
-        first, second = w.load(here, "i64"), w.load(there, "i64")
-        w.store(second, here)
-        w.store(first, there)
-        return ()
-
-    w.loop(0, least, 1, exchange)
+    number_rows(w, permutation, rows)
+    note_pivots(w, (own, p.caller.integer), 0, least, pivots, permutation)
     return None  # a zero among the pivots is a result
 
 
@@ -219,20 +205,13 @@ def lu_solve(p: Problem) -> Reg | None:
     if turned:
         w.copy(solved, right, size * columns * p.bytes)
 
-    def move(row: Reg, _: list[Reg]) -> Sequence[Reg]:
-        other = w.mul(w.load(w.offset(permutation, "i64", row), "i64"), columns)
-        own = w.mul(row, columns)
-        to, source = (other, own) if turned else (own, other)
-        place = solved if turned else right
-        w.copy(p.at(result, to), p.at(place, source), columns * p.bytes)
-        return ()
-
+    size_of_rows = size, columns * p.bytes
     if not turned:
-        w.loop(0, size, 1, move)
+        order_rows(w, permutation, size_of_rows, right, result, back=False)
     for lower in (False, True) if turned else (True, False):
         _solve(p, lu, solved, columns, lower=lower, unit=lower)
     if turned:
-        w.loop(0, size, 1, move)
+        order_rows(w, permutation, size_of_rows, solved, result, back=True)
     if attrs["on_singular"] == "raise":
         return zero_among(p, lu, size, size + 1)
     return None

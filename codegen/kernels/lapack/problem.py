@@ -4,7 +4,6 @@ LAPACK's functions.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +17,8 @@ from ...interface import lapack_symbol
 from ...llvm.emitter import BITS, Reg, constant, pointer
 from ...llvm.loops import FunctionWriter
 from ...llvm.registers import Number
-from ...llvm.transpose import turned
+from .elements import Elements
+from .movement import transpose
 
 #: The first letter of LAPACK's functions, by the dtype of real numbers and the numbers in an element.
 LETTERS: Final = {("f32", 1): "s", ("f64", 1): "d", ("f32", 2): "c", ("f64", 2): "z"}
@@ -101,64 +101,6 @@ def one_thread(w: FunctionWriter, library: LapackLibrary) -> Iterator[list[str]]
     w.when(several, lambda: w.run(put, before))
 
 
-#: Rows and columns of the blocks in which complex matrices are transposed, for the caches' sake.
-_COMPLEX_BLOCK: Final = 4
-
-
-def transpose(
-    w: FunctionWriter, dtype: str, size: tuple[int, int], source: str, result: str, lanes: int, parts: int
-) -> None:
-    """Write a matrix of `size` (rows, columns) at `source` transposed to `result`; elements are `parts`
-    numbers."""
-    if parts == 2 and dtype == "f32":  # a pair is as wide as one f64, which is moved bit by bit
-        dtype, parts, lanes = "f64", 1, max(lanes // 2, 1)
-    rows, columns = size
-    side = _COMPLEX_BLOCK if parts == 2 else lanes
-    whole_rows, whole_columns = rows - rows % side, columns - columns % side
-
-    def at(pointer: str, row: Reg, column: Reg, width: int) -> str:
-        return w.offset(pointer, dtype, w.mul(w.add(w.mul(row, width), column), parts))
-
-    def by_elements(first: tuple[int, int], last: tuple[int, int]) -> None:
-        def row(i: Reg, _: list[Reg]) -> Sequence[Reg]:
-            def element(j: Reg, _: list[Reg]) -> Sequence[Reg]:
-                w.store(w.load(at(source, i, j, columns), dtype, parts), at(result, j, i, rows))
-                return ()
-
-            w.loop(first[1], last[1], 1, element)
-            return ()
-
-        w.loop(first[0], last[0], 1, row)
-
-    def by_blocks(i: Reg, _: list[Reg]) -> Sequence[Reg]:
-        def block(j: Reg, _: list[Reg]) -> Sequence[Reg]:
-            sources = [at(source, w.add(i, k), j, columns) for k in range(side)]
-            if parts == 2:
-                elements = [
-                    [w.load(w.offset(place, dtype, 2 * k), dtype, 2) for place in sources]
-                    for k in range(side)
-                ]
-                for k, column in enumerate(elements):
-                    place = at(result, w.add(j, k), i, rows)
-                    for row, value in enumerate(column):
-                        w.store(value, w.offset(place, dtype, 2 * row))
-                return ()
-            vectors = [w.load(place, dtype, lanes) for place in sources]
-            for k, vector in enumerate(turned(w, vectors)):
-                w.store(vector, at(result, w.add(j, k), i, rows))
-            return ()
-
-        w.loop(0, whole_columns, side, block)
-        return ()
-
-    if whole_rows and whole_columns:
-        w.loop(0, whole_rows, side, by_blocks)
-        by_elements((0, whole_columns), (whole_rows, columns))
-        by_elements((whole_rows, 0), (rows, columns))
-    else:
-        by_elements((0, 0), (rows, columns))
-
-
 #: Columns that LAPACK's blocked functions work on at a time, at most.
 BLOCK: Final = 64
 
@@ -211,7 +153,8 @@ class Problem:
 
     def transpose(self, size: tuple[int, int], source: str, result: str) -> None:
         """Write a matrix of `size` (rows, columns) at `source` transposed to `result`."""
-        transpose(self.w, self.dtype, size, source, result, self.lanes, self.parts)
+        rows, columns = size
+        transpose(self.w, self.dtype, size, (source, columns), (result, rows), self.lanes, self.parts)
 
     def all_finite(self, pointer: str, count: int) -> Reg:
         """Whether `count` elements are finite: LAPACK's iterations are not asked about others."""
@@ -270,15 +213,7 @@ class Problem:
 
 def zero_among(p: Problem, pointer: str, count: int, step: int) -> Reg:
     """Whether one of `count` elements, each `step` behind the one before, is zero."""
-    w = p.w
-
-    def element(index: Reg, seen: list[Reg]) -> Sequence[Reg]:
-        value = p.load(pointer, w.mul(index, step))
-        zeros = [w.eq(value, 0.0)] if p.parts == 1 else [w.eq(w.extract(value, part), 0.0) for part in (0, 1)]
-        return [w.or_(seen[0], functools.reduce(w.and_, zeros))]
-
-    (zero,) = w.loop(0, count, 1, element, [constant(False, "bool")])
-    return zero
+    return Elements(p.w, p.dtype, p.parts).zero_among(pointer, count, step)
 
 
 Sizes = tuple[int, ...]
