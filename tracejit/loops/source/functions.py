@@ -268,7 +268,8 @@ def _compiled(module: ast.Module, function: FunctionType, code: CodeType) -> Cod
         for constant in outer.co_consts:
             if isinstance(constant, CodeType):
                 if constant.co_name == code.co_name and constant.co_firstlineno == code.co_firstlineno:
-                    return constant.replace(**_qualified(code))
+                    flags = constant.co_flags & ~inspect.CO_NESTED | code.co_flags & inspect.CO_NESTED
+                    return constant.replace(co_flags=flags, **_qualified(code))
                 pending.append(constant)
     return None
 
