@@ -182,6 +182,44 @@ def test_unrolled(function, arguments, reason, monkeypatch):
         tj.jit(function, loops="compiled")(*arguments)
 
 
+EDITED = """
+def kernel(x):
+    total = 0.5
+    for i in range(len(x)):
+        total += x[i] * 3.0
+    return total
+
+
+def outer():
+    def kernel(x):
+        total = 0.5
+        for i in range(len(x)):
+            total += x[i] * 3.0
+        return total
+
+    return kernel
+"""
+
+
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize(("old", "new"), [("", ""), ("3.0", "4.0"), ("+=", "-="), ("0.5", "x[0]")])
+def test_files_that_were_edited_after_their_code_was_loaded(old, new, nested, tmp_path):
+    path = tmp_path / "edited.py"
+    path.write_text(EDITED)
+    namespace = {}
+    exec(compile(EDITED, str(path), "exec"), namespace)
+    path.write_text(EDITED.replace(old, new) if old else EDITED)
+    kernel = namespace["outer"]() if nested else namespace["kernel"]
+    jitted = tj.jit(kernel)
+    np.testing.assert_allclose(float(jitted(X)), 0.5 + 3.0 * X.sum(), rtol=1e-14)
+    if not old:
+        np.testing.assert_allclose(float(tj.jit(kernel, loops="compiled")(X)), float(jitted(X)), rtol=1e-14)
+        return
+    ((outcome, reason),) = reports(jitted)
+    assert outcome == "unrolled"
+    assert "has changed since it was loaded" in reason
+
+
 def test_comprehensions_are_named_where_they_become_much_code():
     x = np.linspace(-1.0, 1.0, 100)
 
