@@ -8,6 +8,7 @@ import textwrap
 import pytest
 
 from tracejit.loops.source.names import NameTable, written_in_place
+from tracejit.loops.source.syntax import walk
 
 #: Statements, and the names that they load, assign, write in place, append to, and that inner scopes read.
 CASES: dict[str, tuple[set[str], set[str], set[str], set[str], set[str]]] = {
@@ -40,7 +41,7 @@ def test_names_of_statements(text: str) -> None:
     names = NameTable().of(statement)
     sets = names.loaded, names.assigned, names.written, names.appended, names.captured
     assert sets == CASES[text]
-    assert written_in_place([statement]) == names.written
+    assert written_in_place(walk(statement)) == names.written
 
 
 def test_names_of_several_statements_are_those_of_each() -> None:

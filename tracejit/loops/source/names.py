@@ -126,14 +126,13 @@ def _add_written(node: Any, names: set[str]) -> None:
             names.add(base.id)
 
 
-def written_in_place(nodes: Iterable[ast.AST]) -> set[str]:
-    """The names whose objects `nodes` write by subscript or augmented assignment, inner scopes included."""
+def written_in_place(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    """The names whose objects are written by subscripts and augmented assignments among `nodes`."""
     names: set[str] = set()
     for node in nodes:
-        for inner in walk(node):
-            if isinstance(inner, (ast.Subscript, ast.AugAssign)):
-                _add_written(inner, names)
-    return names
+        if isinstance(node, (ast.Subscript, ast.AugAssign)):
+            _add_written(node, names)
+    return frozenset(names)
 
 
 def _list_of(node: Any) -> str:

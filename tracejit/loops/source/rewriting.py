@@ -12,7 +12,7 @@ The inner functions share the variables of the outer one, by ``nonlocal``. Jumps
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...frontend.definitions import complete
@@ -20,7 +20,7 @@ from .descriptions import Statement, described, mark
 from .exits import FLAG, RETURNED, Exits, lower_block, set_flag
 from .expressions import Everywhere, InLoops, Iterations, call, operator_name, thunk
 from .names import Liveness, NameTable, NodeNames, written_in_place
-from .syntax import SCOPES, comprehensions, has_jumps, placed, refusal, walk, written_by_calls
+from .syntax import COMPREHENSIONS, SCOPES, comprehensions, has_jumps, placed, refusal, walk, written_by_calls
 
 
 class FunctionRewriter:
@@ -40,23 +40,26 @@ class FunctionRewriter:
         """Rewrite `function` in place; with `inside`, as a part of loops: its branches become functions, too,
         and its calls are checked."""
         body = function.body
-        self._outside = {
-            name
-            for statement in body
-            for node in walk(statement)
-            if isinstance(node, (ast.Global, ast.Nonlocal))
-            for name in node.names
-        }
-        self._written = frozenset(written_in_place(body))
-        for node in comprehensions(body):
-            mark(node, self._file, self._statements)
+        parts = [walk(statement) for statement in body]
+        if any(isinstance(node, COMPREHENSIONS) for part in parts for node in part):
+            for comprehension in comprehensions(body):
+                mark(comprehension, self._file, self._statements)
+            parts = [walk(statement) for statement in body]
+        nodes = [node for part in parts for node in part]
+        scopes = [node for node in nodes if isinstance(node, (ast.Global, ast.Nonlocal))]
+        self._outside = {name for node in scopes for name in node.names}
+        self._written = written_in_place(nodes)
         documented = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
         start, body = (body[:1], body[1:]) if documented else ([], body)
-        loops = [node for part in body for node in walk(part) if isinstance(node, (ast.For, ast.While))]
-        written_in_loops = frozenset(written_in_place(loops if loops and not inside else body))
-        written = self._written | written_by_calls(body)
+        loops = [] if inside else [node for node in nodes if isinstance(node, _LOOPS)]
+        written_in_loops = written_in_place(_within(loops)) if loops else self._written
+        written = self._written | written_by_calls(nodes)
         visitors = [Everywhere(written, written_in_loops, items=items) for items in (False, True)]
-        body = [visitors[not (inside or _has_loops(statement))].visit(statement) for statement in body]
+        around = set(loops)
+        body = [
+            visitors[not inside and around.isdisjoint(part)].visit(statement)
+            for statement, part in zip(body, parts[len(start) :], strict=True)
+        ]
         if inside:
             body = self._without_returns(body)
         else:
@@ -279,8 +282,23 @@ def _has_jumps_inside(statement: ast.stmt) -> bool:
     return not isinstance(statement, (ast.Return, *SCOPES)) and has_jumps([statement])
 
 
+_LOOPS = (ast.For, ast.While)
+
+
 def _has_loops(statement: ast.stmt) -> bool:
-    return any(isinstance(node, (ast.For, ast.While)) for node in walk(statement))
+    return any(isinstance(node, _LOOPS) for node in walk(statement))
+
+
+def _within(loops: Iterable[ast.AST]) -> list[ast.AST]:
+    """The nodes in `loops`, each once: those of inner loops are in the loops around them."""
+    nodes: list[ast.AST] = []
+    seen: set[ast.AST] = set()
+    for loop in loops:  # outer ones first
+        if loop not in seen:
+            inner = walk(loop)
+            nodes += inner
+            seen.update([node for node in inner if isinstance(node, _LOOPS)])
+    return nodes
 
 
 def _function(
