@@ -17,6 +17,7 @@ from .library import asks_for_values, makes_array, may_be_traced, writes_items
 from .values import (
     MISSING,
     MOST_ALTERNATIVES,
+    PLAIN,
     TRACED,
     UNKNOWN,
     Bound,
@@ -200,6 +201,8 @@ class Contents(Attributes):
 
     def escape(self, value: Any) -> None:
         """`value` is handed to code that is not followed, which may look at everything in it."""
+        if type(value) in PLAIN:
+            return
         for option in options(value):
             if isinstance(option, Place):
                 self._escape_place(option)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 #: After so many visits of one instruction with news, what still changes is unknown.
 _MOST_VISITS: Final = 6
 _GENERATOR: Final = 0x20 | 0x80 | 0x200
+_ABSENT: Final = object()
 
 
 State = tuple[list[Any], dict[str, Any]]
@@ -115,16 +116,21 @@ class Execution:
         visits = self._visits[position] = self._visits.get(position, 0) + 1
         old_stack, old_variables = before
         changed = False
-        new_stack = []
-        for old, new in zip(old_stack, stack, strict=False):
-            merged = self._joined(old, new, visits)
-            changed = changed or merged != old
-            new_stack.append(merged)
-        new_variables = dict(old_variables)
+        new_stack, new_variables = old_stack[: len(stack)], old_variables
+        for place, (old, new) in enumerate(zip(old_stack, stack, strict=False)):
+            if old is not new:
+                new_stack[place] = merged = self._joined(old, new, visits)
+                changed = changed or merged != old
         for name, value in variables.items():
-            merged = self._joined(old_variables[name], value, visits) if name in old_variables else value
-            changed = changed or name not in old_variables or merged != old_variables[name]
-            new_variables[name] = merged
+            old = old_variables.get(name, _ABSENT)
+            if old is value:
+                continue
+            merged = value if old is _ABSENT else self._joined(old, value, visits)
+            if old is _ABSENT or merged != old:
+                if new_variables is old_variables:
+                    new_variables = dict(old_variables)
+                new_variables[name] = merged
+                changed = True
         if changed:
             self._states[position] = new_stack, new_variables
             if position not in self._pending:

@@ -114,6 +114,10 @@ class Constant:
         return isinstance(other, Constant) and self.value is other.value
 
 
+#: The types of values in which there is nothing to look at.
+PLAIN: Final = frozenset((_Named, Constant))
+
+
 class Place:
     """What lies at a source now. `settled` says that it need not be guarded: a library's function, or what a
     guard on something else implies."""
