@@ -94,7 +94,7 @@ LOOPS = {
 def test_ctrl_c_ends_a_loop(name: str, settings: dict[str, str]) -> None:
     """Where it is compiled just now, and where the native entry calls it. The next calls are right."""
     text, long, short, expected = LOOPS[name]
-    program = f"f = tj.jit({text})\nlong = {long}\nfor _ in range(2):\n    interrupted(lambda: f(*long))\n"
+    program = f"f = tj.jit({text})\nlong = {long}\nfor after in (0.3, 0.05):\n    interrupted(lambda: f(*long), after)\n"
     if short:
         program += (
             f"for _ in range(3):\n    np.testing.assert_allclose(np.asarray(f(*{short})), {expected})\n"
@@ -106,7 +106,7 @@ def test_one_thread_is_interrupted_as_well() -> None:
     run(
         "x = np.zeros(2_000_000)\n"
         "f = tj.jit(lambda x: tj.sum(tj.exp(-tj.abs(x[:, None] - x[None, :])), 1))\n"
-        "for _ in range(2):\n    interrupted(lambda: f(x))\n",
+        "for after in (0.3, 0.05):\n    interrupted(lambda: f(x), after)\n",
         TRACEJIT_NUM_THREADS="1",
     )
 
@@ -143,7 +143,7 @@ def send():
         os.kill(os.getpid(), signal.SIGUSR1)
 thread = threading.Thread(target=send)
 thread.start()
-assert float(f(1e9)) == 1e9
+assert float(f(4e8)) == 4e8
 thread.join()
 deadline = time.monotonic() + 20
 while len(seen) < 1 and time.monotonic() < deadline:
@@ -278,8 +278,8 @@ for _ in range(2):
     assert len(calls) == 1     # it is not begun again
 assert float(outer(4.0)) == 5.0
 # an op that NumPy computes: its kernel is not called again either
-x = np.full(30_000_000, 2**62 - 1)
-y = np.arange(1, 30_000_001)
+x = np.full(3_000_000, 2**62 - 1)
+y = np.arange(1, 3_000_001)
 g = tj.jit(lambda x, y: tj.gcd(x, y))
 g(x[:10], y[:10])
 try:
