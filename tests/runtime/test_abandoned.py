@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import itertools
 import re
 import threading
 import weakref
@@ -20,6 +21,7 @@ from tracejit.runtime import tiers
 from tracejit.runtime.executable import Executable
 from tracejit.runtime.native.loader import load
 
+from ..rotation import of_today
 from ..support import interpret
 from .interrupts import run
 
@@ -36,8 +38,9 @@ def program(x: Any, w: Any) -> Any:
     return y / (1 + tj.sin(z) * z), carry, steps, last, tj.grad(lambda x: (tj.erf(x) @ w).sum())(x)
 
 
-@pytest.mark.parametrize("size", [1, 3000, 20_000])
-@pytest.mark.parametrize("settings", ["0", "always"])
+@pytest.mark.parametrize(
+    ("size", "settings"), of_today(list(itertools.product([1, 3000, 20_000], ["0", "always"])), 2)
+)
 def test_code_from_pieces_is_the_same(size: int, settings: str, monkeypatch: pytest.MonkeyPatch) -> None:
     x, w = np.linspace(-1, 1, 1600).reshape(40, 40), np.eye(40) * 0.5
     monkeypatch.setenv("TRACEJIT_TIERS", settings)
@@ -231,7 +234,7 @@ llvm.emitted_without_lock, llvm._LONG = slow, 60_000
 began = threading.Event()
 
 def huge(x):
-    for i in range(1200):
+    for i in range(500):
         x = tj.sin(x) * 0.5 + tj.cos(x) * (0.3 + i * 1e-4)
     return x
 f = tj.jit(huge, loops="unrolled")
@@ -257,13 +260,13 @@ assert time.monotonic() - start < PATIENCE
 assert not hold.is_set()
 hold.set()
 want = x
-for i in range(1200):
+for i in range(500):
     want = np.sin(want) * 0.5 + np.cos(want) * (0.3 + i * 1e-4)
 np.testing.assert_allclose(np.asarray(f(x)), want, rtol=1e-6, atol=1e-6)
 """
 
 
-@pytest.mark.parametrize("settings", ["0", "always"])
+@pytest.mark.parametrize("settings", of_today(["0", "always"], 2))
 def test_ctrl_c_while_llvm_is_at_a_huge_function(settings: str) -> None:
     run(HUGE, TRACEJIT_TIERS=settings)
 
@@ -313,7 +316,7 @@ assert os.waitpid(child, 0)[1] == 0
 """
 
 
-@pytest.mark.parametrize("settings", ["0", "1"])
+@pytest.mark.parametrize("settings", of_today(["0", "1"], 2))
 def test_a_signal_anywhere_in_a_first_call(settings: str) -> None:
     """While it is traced, in passes, in LLVM, at linking: the next call is right, and nothing is stuck."""
     run(ANYWHERE.replace("ROUNDS", "80"), TRACEJIT_TIERS=settings)

@@ -94,7 +94,8 @@ LOOPS = {
 def test_ctrl_c_ends_a_loop(name: str, settings: dict[str, str]) -> None:
     """Where it is compiled just now, and where the native entry calls it. The next calls are right."""
     text, long, short, expected = LOOPS[name]
-    program = f"f = tj.jit({text})\nlong = {long}\nfor after in (0.3, 0.05):\n    interrupted(lambda: f(*long), after)\n"
+    program = f"f = tj.jit({text})\nlong = {long}\n"
+    program += "for after in (0.3, 0.05):\n    interrupted(lambda: f(*long), after)\n"
     if short:
         program += (
             f"for _ in range(3):\n    np.testing.assert_allclose(np.asarray(f(*{short})), {expected})\n"

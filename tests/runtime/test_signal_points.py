@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 
+from ..rotation import of_today
 from .programs import python
 
 PROGRAM = """
@@ -92,7 +93,7 @@ LOCKING = (
 )
 
 
-@pytest.mark.parametrize(("names", "rounds"), [((), 25), (LOCKING, 25)], ids=["anywhere", "locks"])
+@pytest.mark.parametrize(("names", "rounds"), of_today([((), 25), (LOCKING, 25)], 2))
 def test_an_exception_at_a_point(names: tuple[str, ...], rounds: int) -> None:
     """The next calls are right, other threads and the background compile, and nothing is freed twice."""
     program = PROGRAM.replace("SEED", "7").replace("ROUNDS", str(rounds)).replace("NAMES", repr(names))

@@ -14,7 +14,7 @@ from tracejit.codegen.kernels.sort.rows import batcher
 from tracejit.codegen.kernels.sort.strategy import CHUNKED, NETWORK_LINES, NETWORKED, RANKED
 
 from ...forked import forked
-from ...rotation import of_today
+from ...rotation import every, of_today
 from ...support import Array, function_of, native
 from ..narrow import narrower, run_narrow
 
@@ -226,6 +226,7 @@ print('fine')
 """
 
 
+@every(2)
 def test_every_access_is_inside() -> None:
     assert forked(CHECKED, TRACEJIT_CHECK="1").strip() == "fine"
 
