@@ -4,6 +4,9 @@ and nine of ten tests of values run code that LLVM compiled without optimization
 What LLVM makes of our text is fixed by that text. So tests of values share what was compiled for one of them,
 in all processes of a run; and a tenth of them, another one each day (`TRACEJIT_TENTH`, 0 to 9, or ``all``),
 has the code that users run.
+
+Of large families of values' tests half rest, other ones each day, where all tests are run and no paths are
+named (`rotation.rests`).
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 from .emission import CODE, OBJECTS
-from .rotation import TENTH
+from .rotation import RESTING, TENTH, rests
 
 # read by tracejit.ir.passes.run_passes at each call, and inherited by the processes that tests start
 os.environ.setdefault("TRACEJIT_VERIFY", "1")
@@ -92,13 +95,15 @@ def _freeze() -> None:
 
 
 def pytest_report_header() -> str:
-    """Which tests have the code that users run."""
-    return f"LLVM optimizes for tenth {TENTH} of the tests of values (TRACEJIT_TENTH)"
+    """Which tests have the code that users run, and which are run at all."""
+    return f"tenth {TENTH} of the tests of values is optimized by LLVM, others rest today (TRACEJIT_TENTH)"
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):  # the process that starts the others
         os.environ[OBJECTS] = tempfile.mkdtemp(prefix="tracejit-test-objects-")
+        if config.args_source is not pytest.Config.ArgsSource.ARGS:  # all tests are asked for
+            os.environ.setdefault(RESTING, "1")
     config.addinivalue_line("markers", "slow: takes minutes; run with `pytest -m slow`")
 
 
@@ -125,9 +130,9 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.option.markexpr:
-        return
-    slow = [item for item in items if item.get_closest_marker("slow")]
-    if slow:
-        config.hook.pytest_deselected(items=slow)
-        items[:] = [item for item in items if item not in slow]
+    kept = [item for item in items if not rests(item.path.relative_to(_TESTS).as_posix(), item.name)]
+    if not config.option.markexpr:
+        kept = [item for item in kept if not item.get_closest_marker("slow")]
+    if len(kept) < len(items):
+        config.hook.pytest_deselected(items=list(set(items) - set(kept)))
+        items[:] = kept
