@@ -179,9 +179,9 @@ def _functions(i: float) -> list[tuple[Callable[..., Any], tuple[Any, ...]]]:
     ]
 
 
-@pytest.mark.parametrize("count", [30, pytest.param(1_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [30, pytest.param(400, marks=pytest.mark.slow)])
 def test_compiled_and_dropped(count: int) -> None:
-    """One executable that stays, with its objects in Python, would be 100 kB and more: 100 MB in all. What is
+    """One executable that stays, with its objects in Python, would be 100 kB and more: 40 MB in all. What is
     allowed is what LLVM and the allocator hold back once."""
 
     def cycle(first: int, count: int) -> None:

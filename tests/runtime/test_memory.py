@@ -27,7 +27,7 @@ def resident() -> int:
 pytestmark = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads /proc")
 
 
-@pytest.mark.parametrize("count", [120, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [120, pytest.param(800, marks=pytest.mark.slow)])
 def test_compiled_code_is_given_back(count: int) -> None:
     """Functions compiled and dropped, after some to reach a steady state. An executable that stays holds
     100 kB and more."""

@@ -101,8 +101,9 @@ def test_an_exception_at_a_point(names: tuple[str, ...], rounds: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("names", [(), LOCKING], ids=["anywhere", "locks"])
+@pytest.mark.parametrize(
+    ("names", "seed"), of_today([(names, seed) for seed in range(3) for names in ((), LOCKING)], 2)
+)
 def test_exceptions_at_many_points(names: tuple[str, ...], seed: int) -> None:
     program = PROGRAM.replace("SEED", str(seed)).replace("ROUNDS", "120").replace("NAMES", repr(names))
     assert python(program, 600, TRACEJIT_TIERS="1", TRACEJIT_CACHE="0").strip() == "fine"

@@ -45,7 +45,7 @@ def test_a_sample(mode: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_a_larger_sample(mode: str) -> None:
-    check_sample(of_today(sample_of(mode, LARGER), 2))
+    check_sample(of_today(sample_of(mode, LARGER), 5))
 
 
 def sample_of(mode: str, count: int) -> list[Case]:
