@@ -204,9 +204,10 @@ ARRAY_DATA, ARRAY_NDIM, ARRAY_DIMS, ARRAY_BASE, ARRAY_DESCR, ARRAY_FLAGS = 16, 2
 FLOAT_VALUE: Final = 16
 #: Of the two doubles in a PyComplexObject.
 COMPLEX_VALUE: Final = 16
-#: NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED, and with NPY_ARRAY_WRITEABLE.
+#: NPY_ARRAY_WRITEABLE; NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED, and both.
+WRITEABLE: Final = 0x400
 ARRAY_PLAIN: Final = 0x1 | 0x100
-ARRAY_WRITABLE: Final = ARRAY_PLAIN | 0x400
+ARRAY_WRITABLE: Final = ARRAY_PLAIN | WRITEABLE
 
 # -- eager operations ----------------------------------------------------------------------------------
 
@@ -232,9 +233,12 @@ EAGER_LOOP: Final = (
 )  # fmt: skip
 #: The words of the table of what calls a builtin function of NumPy's: whether it is in use, which argument is
 #: the first operand and how many there are (0: all that follow), what the second argument is (`SECOND`), the
-#: callables, what makes the step of a view, and what makes the list of a tensor's views shorter.
-CALL_TABLE: Final = ("on", "first", "operands", "second", "kernel", "slow", "remember", "step", "shorten")
-SECOND: Final = {"any": 0, "key": 1, "axis": 2, "matrix": 3, "shape": 4, "terms": 5}
+#: callables, what makes the step of a view, what makes the list of a tensor's views shorter, and whether
+#: a view may be written where its operand may.
+CALL_TABLE: Final = (
+    "on", "first", "operands", "second", "kernel", "slow", "remember", "step", "shorten", "writable",
+)  # fmt: skip
+SECOND: Final = {"any": 0, "key": 1, "axis": 2, "matrix": 3, "shape": 4, "terms": 5, "ints": 6}
 #: It takes fewer arguments.
 MOST_ARGUMENTS: Final = 8
 #: The words of the table of what joins arrays: whether it is in use, whether the axis is a new one, the

@@ -25,7 +25,7 @@ from .dtypes import DType, Operand
 from .errors import AttributeValueError, TracejitError
 from .kinds import Kind as Kind
 from .records import field, record
-from .types import Shape, TensorType
+from .types import TensorType
 
 Attrs: TypeAlias = Mapping[str, Any]
 #: The type rule: operand types and attributes to result types.
@@ -133,12 +133,12 @@ class Builtin:
     function: Callable[..., Any]
     #: The names of the arguments that are no operands. With ``keepdims``, reduced axes may stay with size 1.
     arguments: tuple[str, ...] = ()
-    #: The op's attributes, ``attrs(shape of the first operand, first argument)``; without it they are the
-    #: arguments.
-    attrs: Callable[[Shape, Any], Attrs] | None = None
-    #: What the second argument of all must be, so that NumPy means by it what the op does: "any", "axis",
-    #: "key", "matrix", "shape" or "terms". See `codegen.native.eager.calls`.
+    #: The op's attributes, ``attrs(shape of the first operand, *arguments)``: else they are the arguments.
+    attrs: Callable[..., Attrs] | None = None
+    #: What the second argument of all must be, so that NumPy does what the op does: see `eager.calls`.
     second: str = "any"
+    #: Whether a view may be written where the operand may be, though NumPy's may not.
+    writable: bool = False
 
 
 def _unregistered(*operands: Any, **attrs: Any) -> Any:

@@ -77,7 +77,7 @@ GATHER = define(
     eval=lambda x, *indices, axes: _in_front(x, axes)[indices],
     doc="x[i0, i1, ...] for index arrays on the first axes, or on `axes`; negative counts from the end",
     attrs=_AXES, defaults=_NO_AXES, vjp={"x": _gather_rule}, batch=batch_gather,
-    builtin=Builtin(operator.getitem, attrs=lambda shape, first: _NO_AXES),
+    builtin=Builtin(operator.getitem, attrs=lambda shape: _NO_AXES),
 )  # fmt: skip
 
 

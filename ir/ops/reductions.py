@@ -65,7 +65,7 @@ def _reducing(name: str, function: Callable[..., Any], second: str = "axis") -> 
     """`function` with the arguments of ``numpy.ufunc.reduce``."""
 
     @functools.lru_cache(maxsize=4096)
-    def attrs(shape: tuple[int, ...], axis: Any) -> Attrs:
+    def attrs(shape: tuple[int, ...], axis: Any, *options: Any) -> Attrs:
         return {"axes": normalize_axes(name, axis, len(shape))}
 
     return Builtin(function, ("axis", "dtype", "out", "keepdims"), attrs, second)

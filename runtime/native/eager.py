@@ -151,6 +151,7 @@ class NativeOps:
         second: str = "any",
         step: Callable[..., Any] | None = None,
         shorten: Callable[[list[Any]], None] | None = None,
+        writable: bool = False,
     ) -> NativeOp:
         """A function that calls `kernel` with the arrays of its arguments from `first` on, as many as
         `operands` says (0: all), which are Tensors or Python numbers, and with the others as they are, and
@@ -158,14 +159,16 @@ class NativeOps:
 
         ``slow(*arguments)`` is called for what does not suit it, and where `kernel` raises or returns None;
         ``remember(result, *arguments)`` where an operand requires a gradient and the result is floating. With
-        a `step`, a result in the memory of the first argument becomes its view, by ``(step, second
-        argument)``, and `shorten` is called with the list of its base's views where that is long: see
-        `views`. `second` says what the second argument must be: see `eager_arguments`.
+        a `step`, a result in the memory of the first argument becomes its view, by ``(step, argument)``, with
+        a tuple of several arguments, and `shorten` is called with the list of its base's views where that is
+        long: see `views`. If `writable`, it may be written where the first argument may.
+        `second` says what the second argument must be: see `codegen.native.eager.calls`.
         """
         words = {
             "on": 0, "first": first, "operands": operands, "second": SECOND[second], "kernel": id(kernel),
             "slow": id(slow), "remember": 0 if remember is None else id(remember),
             "step": 0 if step is None else id(step), "shorten": 0 if shorten is None else id(shorten),
+            "writable": int(writable),
         }  # fmt: skip
         return _bound(
             self._calling, [words[name] for name in CALL_TABLE], kernel, slow, remember, step, shorten

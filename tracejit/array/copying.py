@@ -15,7 +15,7 @@ from ..eager.native_ops import NativeCall
 from ..eager.tensor import Tensor, rebuilt
 from ..eager.views import lies_in_order
 from ..ir.errors import GradientError
-from ..ir.registry import OPS
+from ..ir.registry import OPS, Builtin
 from ..state import STATE
 from . import manipulation
 from .manipulation import ROWS
@@ -28,7 +28,7 @@ def _copy(x: Tensor) -> Tensor:
     return run("copy" if lies_in_order(x) else "contiguous", x)
 
 
-_COPY: Final = NativeCall(OPS["copy"], _copy, np.ndarray.copy)
+_COPY: Final = NativeCall(OPS["copy"], _copy, Builtin(np.ndarray.copy))
 
 
 @checks_itself  # `manipulation.copy` does, and a wrapper would cost half of a small copy's time

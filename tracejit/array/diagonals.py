@@ -4,17 +4,21 @@ them."""
 from __future__ import annotations
 
 import operator
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 import numpy as np
 
+from ..arguments.errors import checks_itself, named
+from ..eager.native_ops import NativeCall
 from ..eager.tensor import Tensor, wrap
-from ..eager.views import DiagonalStep, are_views, share
+from ..eager.views import ViewStep, are_views, share
 from ..ir.dtypes import BOOL, INT64, as_dtype, default_dtype
 from ..ir.errors import ShapeError
 from ..ir.graph import Value
-from ..ir.registry import Attrs
+from ..ir.registry import OPS, Attrs, Builtin
 from ..ir.types import as_shape, normalize_axis
+from ..tape.plans import Composite, Written
 from .creation import tracked
 from .memory_order import axes_in_memory, in_memory_order
 from .operands import as_tensor, cast, filled, is_tracing, permuted, reshaped, run
@@ -128,6 +132,7 @@ def _triangle(name: str, x: Any, comparison: str, k: int) -> Tensor:
     return run("where", inside, x, False if x.dtype is BOOL else 0)
 
 
+@checks_itself
 def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """The elements x[i, i + offset] of the planes of `axis1` and `axis2`, along a new last axis.
 
@@ -140,6 +145,13 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
 
     Raises AxisError, and ShapeError below rank 2. Semantics: ``numpy.diagonal``.
     """
+    if axis1 == 0 and axis2 == 1 and type(x) is Tensor and len(x._data.shape) == 2:
+        return _DIAGONAL.run(x, offset, -2, -1)  # type: ignore[no-any-return]
+    return _diagonal_of_planes(x, offset, axis1, axis2)
+
+
+@named("diagonal")
+def _diagonal_of_planes(x: Any, offset: Any, axis1: Any, axis2: Any) -> Tensor:
     x = as_tensor(x)
     if x.ndim < 2:
         raise ShapeError(f"diagonal: expected rank 2 or more, got shape {x.shape}")
@@ -147,22 +159,53 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     if first == second:
         raise ShapeError(f"diagonal: axis1 and axis2 must differ, got {axis1} and {axis2}")
     x = permuted(x, [*(axis for axis in range(x.ndim) if axis not in (first, second)), first, second])
-    down, right = max(-operator.index(offset), 0), max(operator.index(offset), 0)
-    *lead, rows, columns = x.shape
+    return _DIAGONAL.run(x, offset, -2, -1)  # type: ignore[no-any-return]
+
+
+@named("diagonal")
+def _diagonal(x: Tensor, offset: Any, axis1: int, axis2: int) -> Tensor:
+    """The diagonal of the last two axes, which `axis1` and `axis2` are: two ops that are a view together,
+    also where the first alone, a reshape, would be a copy."""
+    attrs: Attrs = {"offset": operator.index(offset), "axis1": axis1, "axis2": axis2}
+    written = _written_diagonal([(x.shape, x.dtype)], attrs)
+    assert written.operands is not None
+    result = run("slice", run("reshape", x, shape=written.operands[0]), **written.attrs)
+    if not are_views(x, result):  # the reshape is a copy
+        if not isinstance(x._data, Value):
+            result._data = _writable_diagonal(x._data, **attrs)
+        share(x, result, ViewStep(_LAST_DIAGONAL, attrs))
+    return result
+
+
+def _written_diagonal(types: Sequence[Any], attrs: Attrs) -> Written:
+    *lead, rows, columns = types[0][0]
+    down, right = max(-attrs["offset"], 0), max(attrs["offset"], 0)
     size = max(min(rows - down, columns - right), 0)
-    flatten: Attrs = {"shape": (*lead, rows * columns)}
     every: Attrs = {
         "start": (*[0] * len(lead), down * columns + right if size else 0),
         "size": (*lead, size),
         "step": (*[1] * len(lead), columns + 1),
     }
-    result = run("slice", run("reshape", x, **flatten), **every)
-    if not are_views(x, result):  # the reshape is a copy
-        step = DiagonalStep(right - down, flatten, every)
-        if not isinstance(x._data, Value):
-            result._data = step.array(x._data)
-        share(x, result, step)
-    return result
+    return Written(OPS["slice"], every, (*lead, size), (*lead, size), [(*lead, rows * columns)])
+
+
+def _writable_diagonal(array: Any, offset: int, axis1: int, axis2: int) -> Any:
+    """The view of `array`, which may be written where `array` may; NumPy's ``diagonal`` may not."""
+    diagonal = array.diagonal(offset, axis1, axis2)
+    first = array[..., max(-offset, 0) :, max(offset, 0) :]
+    return np.lib.stride_tricks.as_strided(first, diagonal.shape, diagonal.strides)
+
+
+_ARGUMENTS: Final = ("offset", "axis1", "axis2")
+_LAST_DIAGONAL: Final = Composite(
+    "diagonal",
+    (OPS["slice"], OPS["reshape"]),
+    _written_diagonal,
+    Builtin(_writable_diagonal, _ARGUMENTS),
+)
+_DIAGONAL: Final = NativeCall(
+    _LAST_DIAGONAL, _diagonal, Builtin(np.ndarray.diagonal, _ARGUMENTS, second="ints", writable=True)
+)
 
 
 def diag(x: Any, k: int = 0) -> Tensor:

@@ -16,6 +16,7 @@ from ..ir.ops.shape import concatenated
 from ..ir.registry import OPS, Attrs, Builtin
 from ..ir.types import normalize_axis
 from ..tape.plans import Composite, Written
+from .indexing.access import getitem
 from .manipulation import expand_dims, ravel
 from .operands import as_tensor, cast, cast_by, new_axis, promoted_arrays, reshaped, run, sliced, write_out
 
@@ -35,8 +36,9 @@ __all__ = [
 
 
 def _each(convert: Any, arrays: tuple[Any, ...]) -> Any:
-    results = tuple(convert(as_tensor(array)) for array in arrays)
-    return results[0] if len(results) == 1 else results
+    if len(arrays) == 1:
+        return convert(as_tensor(arrays[0]))
+    return tuple([convert(as_tensor(array)) for array in arrays])
 
 
 def atleast_1d(*arrays: Any) -> Any:
@@ -257,11 +259,8 @@ def hstack(arrays: Any, *, dtype: Any = None, casting: str = "same_kind") -> Ten
 
 def _cut(x: Tensor, axis: int, bounds: Sequence[int]) -> list[Tensor]:
     """The pieces between consecutive `bounds`, counted and clamped as slices do."""
-    pieces = []
-    for low, high in itertools.pairwise(bounds):
-        start, stop, _ = slice(low, high).indices(x.shape[axis])
-        pieces.append(sliced(x, axis, start, max(stop - start, 0)))
-    return pieces
+    before = (slice(None),) * axis
+    return [getitem(x, (*before, slice(low, high))) for low, high in itertools.pairwise(bounds)]
 
 
 #: More sections than elements make empty parts, each of which takes memory.

@@ -6,32 +6,22 @@ The rest of NumPy's array manipulation is in ``joining``, ``rearranging``, ``dia
 from __future__ import annotations
 
 import functools
-import math
-from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Final
-
-import numpy as np
 
 from ..arguments.errors import named
 from ..arguments.plain_calls import plain_call_of
 from ..eager.native_ops import NativeCall
 from ..eager.tensor import Tensor
-from ..eager.views import lies_in_order
 from ..ir.dtypes import as_dtype, is_complex
-from ..ir.errors import ArgumentError, AxisError, ShapeError
-from ..ir.registry import OPS, Attrs, Builtin
+from ..ir.errors import ArgumentError, AxisError
+from ..ir.registry import OPS
 from ..ir.types import (
     Shape,
-    as_shape,
     broadcast_shapes,
-    broadcastable,
     normalize_axes,
     normalize_axis,
-    remove_axes,
-    resolve_reshape,
 )
-from ..tape.plans import Composite, Written
 from .indexing.access import getitem
 from .memory_order import axes_in_memory, in_memory_order
 from .operands import (
@@ -40,10 +30,19 @@ from .operands import (
     cast,
     converted,
     new_axis,
-    permuted,
-    run,
     tensor_argument,
     warn_of_lost_parts,
+)
+from .view_calls import (
+    BROADCAST,
+    MATRIX_TRANSPOSE,
+    RAVEL,
+    RESHAPE,
+    REVERSED,
+    SQUEEZE,
+    SQUEEZE_AXES,
+    SWAPAXES,
+    TRANSPOSE,
 )
 
 __all__ = [
@@ -64,33 +63,11 @@ __all__ = [
 ]
 
 
-@named("reshape")
-def _reshape(x: Any, shape: Any) -> Tensor:
-    x = as_tensor(x)
-    return run("reshape", x, shape=resolve_reshape("reshape", x.shape, shape))
-
-
-@named("transpose")
-def _transpose(x: Any, axes: Any) -> Tensor:
-    x = as_tensor(x)
-    if axes is None:
-        return run("transpose", x, perm=tuple(range(x.ndim))[::-1])
-    perm = tuple(
-        normalize_axis("transpose", axis, x.ndim) for axis in (axes if hasattr(axes, "__iter__") else (axes,))
-    )
-    if sorted(perm) != list(range(x.ndim)):
-        hint = f"; PyTorch's transpose of two axes is swapaxes{axes}" if len(perm) == 2 else ""
-        raise AxisError(f"transpose: axes {axes} are no permutation of the {x.ndim} axes of {x.shape}{hint}")
-    return run("transpose", x, perm=perm)
-
-
 @named("astype")
 def _cast(x: Any, dtype: Any) -> Tensor:
     return converted(as_tensor(x), dtype, copy=True)
 
 
-RESHAPE: Final = NativeCall(OPS["reshape"], _reshape)
-_TRANSPOSE: Final = NativeCall(OPS["transpose"], _transpose)
 _CAST: Final = NativeCall(OPS["cast"], _cast)
 
 
@@ -130,24 +107,9 @@ def reshape(x: Any, shape: Any, order: str = ROWS, copy: bool | None = None) -> 
     return _in_order(x, shape, order, copy)
 
 
-def _ravel(x: Any, order: str) -> Tensor:
-    flat: Tensor = RESHAPE.run(x, -1)
-    return flat if lies_in_order(flat) else run("copy", flat)
-
-
-def _written_flat(types: Sequence[Any], attrs: Attrs) -> Written:
-    """All elements in a row as a reshape."""
-    flat = (math.prod(types[0][0]),)
-    return Written(OPS["reshape"], {"shape": flat}, flat, flat)
-
-
-_FLAT: Final = Composite("reshape", (OPS["reshape"],), _written_flat, Builtin(np.ndarray.ravel, ("order",)))
-_RAVEL: Final = NativeCall(_FLAT, _ravel)
-
-
 def raveled(x: Tensor) -> Tensor:
     """The elements of `x` in row-major order."""
-    return _RAVEL.run(x, ROWS)  # type: ignore[no-any-return]
+    return RAVEL.run(x, ROWS)  # type: ignore[no-any-return]
 
 
 @plain_call_of(Tensor, raveled, "ravel")
@@ -191,9 +153,7 @@ def transpose(x: Any, axes: Any = None) -> Tensor:
 
     Raises AxisError. Semantics: ``numpy.transpose``.
     """
-    if axes is None or type(axes) is tuple:
-        return _TRANSPOSE.run(x, axes)  # type: ignore[no-any-return]
-    return _transpose(x, axes)
+    return REVERSED.run(x) if axes is None else TRANSPOSE.run(x, axes)  # type: ignore[no-any-return]
 
 
 def permute_dims(x: Any, axes: Any = None) -> Tensor:
@@ -219,10 +179,7 @@ def matrix_transpose(x: Any) -> Tensor:
 
     Raises ShapeError below rank 2. Semantics: ``numpy.matrix_transpose``.
     """
-    x = as_tensor(x)
-    if x.ndim < 2:
-        raise ShapeError(f"matrix_transpose: expected rank 2 or more, got shape {x.shape}")
-    return swapaxes(x, -1, -2)
+    return MATRIX_TRANSPOSE.run(x)  # type: ignore[no-any-return]
 
 
 def swapaxes(x: Any, axis1: int, axis2: int) -> Tensor:
@@ -235,17 +192,7 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Tensor:
 
     Raises AxisError. Semantics: ``numpy.swapaxes``.
     """
-    x = tensor_argument("swapaxes", x)
-    rank = x.ndim
-    first, second = normalize_axis("swapaxes", axis1, rank), normalize_axis("swapaxes", axis2, rank)
-    return _TRANSPOSE.run(x, _swapped(rank, first, second))  # type: ignore[no-any-return]
-
-
-@functools.cache
-def _swapped(rank: int, first: int, second: int) -> Shape:
-    perm = list(range(rank))
-    perm[first], perm[second] = second, first
-    return tuple(perm)
+    return SWAPAXES.run(x, axis1, axis2)  # type: ignore[no-any-return]
 
 
 def moveaxis(x: Any, source: Any, destination: Any) -> Tensor:
@@ -264,15 +211,22 @@ def moveaxis(x: Any, source: Any, destination: Any) -> Tensor:
         raise AxisError(
             f"moveaxis: source {source} and destination {destination} must be distinct and as many"
         )
-    perm = [axis for axis in range(x.ndim) if axis not in origins]
+    perm = _moved(x.ndim, origins, places)
+    return x if perm is None else TRANSPOSE.run(x, perm)  # type: ignore[no-any-return]
+
+
+def _axis_list(axes: Any, rank: int) -> tuple[int, ...]:
+    entries = axes if isinstance(axes, (tuple, list)) else (axes,)
+    return tuple([normalize_axis("moveaxis", axis, rank) for axis in entries])
+
+
+@functools.lru_cache(maxsize=4096)
+def _moved(rank: int, origins: Shape, places: Shape) -> Shape | None:
+    """The order of the axes where `origins` go to `places`; None where that is the one they have."""
+    perm = [axis for axis in range(rank) if axis not in origins]
     for place, origin in sorted(zip(places, origins, strict=True)):
         perm.insert(place, origin)
-    return permuted(x, perm)
-
-
-def _axis_list(axes: Any, rank: int) -> list[int]:
-    entries = axes if isinstance(axes, (tuple, list)) else (axes,)
-    return [normalize_axis("moveaxis", axis, rank) for axis in entries]
+    return None if perm == list(range(rank)) else tuple(perm)
 
 
 def squeeze(x: Any, axis: Any = None, dim: Any = None) -> Tensor:
@@ -285,18 +239,8 @@ def squeeze(x: Any, axis: Any = None, dim: Any = None) -> Tensor:
 
     Raises ShapeError where a named axis has another size. Semantics: ``numpy.squeeze``.
     """
-    x = tensor_argument("squeeze", x)
     axis = axis if dim is None else dim
-    if axis is None:
-        return RESHAPE.run(x, tuple([size for size in x.shape if size != 1]))  # type: ignore[no-any-return]
-    if type(axis) is int and -x.ndim <= axis < x.ndim and x.shape[axis] == 1:
-        return getitem(x, (*[slice(None)] * (axis % x.ndim), 0, Ellipsis))
-    if x.ndim == 0 and type(axis) is int and axis in (0, -1):
-        axis = ()  # as NumPy has it
-    axes = normalize_axes("squeeze", axis, x.ndim)
-    if any(x.shape[axis] != 1 for axis in axes):
-        raise ShapeError(f"squeeze: cannot remove axis {axis} of {x.shape}: its size is not 1")
-    return RESHAPE.run(x, remove_axes(x.shape, axes))  # type: ignore[no-any-return]
+    return SQUEEZE.run(x) if axis is None else SQUEEZE_AXES.run(x, axis)  # type: ignore[no-any-return]
 
 
 def expand_dims(x: Any, axis: Any = None, dim: Any = None) -> Tensor:
@@ -333,11 +277,7 @@ def broadcast_to(x: Any, shape: Any) -> Tensor:
 
     Raises ShapeError. Semantics: ``numpy.broadcast_to``.
     """
-    x = as_tensor(x)
-    target = as_shape("broadcast_to", shape)
-    if not broadcastable(x.shape, target):
-        raise ShapeError(f"broadcast_to: {x.shape} does not broadcast to {target}")
-    return run("broadcast", x, shape=target)
+    return BROADCAST.run(x, shape)  # type: ignore[no-any-return]
 
 
 def broadcast_arrays(*arrays: Any) -> tuple[Tensor, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Sequence
 from importlib import import_module
@@ -55,10 +56,16 @@ def flip(x: Any, axis: Any = None) -> Tensor:
     Raises AxisError. Semantics: ``numpy.flip``.
     """
     x = as_tensor(x)
-    axes = normalize_axes("flip", axis, x.ndim)
-    start = tuple(max(size - 1, 0) if number in axes else 0 for number, size in enumerate(x.shape))
-    step = tuple(-1 if number in axes else 1 for number in range(x.ndim))
-    return run("slice", x, start=start, size=x.shape, step=step)
+    if axis is not None and type(axis) is not int:
+        axis = normalize_axes("flip", axis, x.ndim)
+    return getitem(x, _flipped(x.ndim, axis))
+
+
+@functools.lru_cache(maxsize=4096)
+def _flipped(rank: int, axis: int | tuple[int, ...] | None) -> tuple[slice, ...]:
+    """The index that reverses one axis, several or all."""
+    axes = normalize_axes("flip", axis, rank)
+    return tuple([slice(None, None, -1 if axis in axes else None) for axis in range(rank)])
 
 
 def flipud(x: Any) -> Tensor:

@@ -22,7 +22,7 @@ from ..ir.ops.define import ufunc_behind
 from ..ir.process.forking import FORKS
 from ..ir.process.locks import ForkLock
 from ..ir.records import record
-from ..ir.registry import OPS, Kind, Op
+from ..ir.registry import OPS, Builtin, Kind, Op
 from ..runtime.native.entry import entry_layout
 from ..tape.plans import Composite, ops_of
 from ..tape.recording import recorder
@@ -105,13 +105,25 @@ class _NativeFunction(abc.ABC):
     Where the kernel of an op that it stands for is another than the record's, `slow` is called.
     """
 
-    __slots__ = ("_evals", "op", "remember", "run", "slow")
+    __slots__ = ("_evals", "_followers", "op", "remember", "run", "slow")
 
-    def __init__(self, op: Op | Composite, slow: Callable[..., Any]) -> None:
-        self.op, self.slow, self.remember = op, slow, recorder(op)
+    def __init__(self, op: Op | Composite, slow: Callable[..., Any], builtin: Builtin | None = None) -> None:
+        self.op, self.slow, self.remember = op, slow, recorder(op, builtin)
         self._evals = [(each, each.eval) for each in ops_of(op)]
         self.run: Callable[..., Any] = slow
+        self._followers: list[Callable[[Callable[..., Any]], None]] = []
         _NATIVE_FUNCTIONS.append(self)
+
+    def use(self, run: Callable[..., Any]) -> None:
+        """Call `run` from now on, and so will whoever follows."""
+        self.run = run
+        for become in self._followers:
+            become(run)
+
+    def follow(self, become: Callable[[Callable[..., Any]], None]) -> None:
+        """Call ``become(run)`` now, and with each function that `run` will be."""
+        self._followers.append(become)
+        become(self.run)
 
     @abc.abstractmethod
     def make(self, natives: NativeOps, slow: Callable[..., Any]) -> NativeOp:
@@ -126,36 +138,34 @@ class _NativeFunction(abc.ABC):
 
         for op, _ in self._evals:
             OPS.follow_kernel(op, follow)
-        self.run = native.call
+        self.use(native.call)
 
 
 class NativeCall(_NativeFunction):
     """A `_NativeFunction` that calls the op's builtin function of NumPy's (`registry.Builtin`), or
-    `function`, which gives the same values in another order in memory.
+    another `builtin` function, which does what the op does for its own arguments.
 
     It wraps what that gives for the arrays of the operands, and records it where an operand requires a
     gradient and the result is floating. The result of a view in the memory of its operand becomes its view.
     """
 
-    __slots__ = ("function", "step")
+    __slots__ = ("builtin", "step")
 
-    def __init__(
-        self, op: Op | Composite, slow: Callable[..., Any], function: Callable[..., Any] | None = None
-    ) -> None:
-        super().__init__(op, slow)
-        assert op.builtin is not None
-        self.function = function or op.builtin.function
+    def __init__(self, op: Op | Composite, slow: Callable[..., Any], builtin: Builtin | None = None) -> None:
+        super().__init__(op, slow, builtin)
+        builtin = builtin or op.builtin
+        assert builtin is not None
+        self.builtin = builtin
         #: Of a view, what makes its steps.
-        self.step = step_of(op) if all(each.kind is Kind.VIEW for each in ops_of(op)) else None
+        self.step = step_of(op, builtin) if all(each.kind is Kind.VIEW for each in ops_of(op)) else None
         self.run = _counted(slow)
 
     def make(self, natives: NativeOps, slow: Callable[..., Any]) -> NativeOp:
-        builtin, params = self.op.builtin, self.op.params
-        assert builtin is not None
+        builtin, params = self.builtin, self.op.params
         first, operands = (len(builtin.arguments), 0) if params[0].startswith("*") else (0, len(params))
         return natives.make_call(
-            self.function, slow, self.remember,
-            first=first, operands=operands, second=builtin.second,
+            builtin.function, slow, self.remember,
+            first=first, operands=operands, second=builtin.second, writable=builtin.writable,
             step=self.step, shorten=None if self.step is None else forget_dead,
         )  # fmt: skip
 
@@ -216,7 +226,7 @@ def load() -> str:
                 for offer in _OFFERS:
                     offer.become(offer.plain)
                 for call in _NATIVE_FUNCTIONS:
-                    call.run = call.slow
+                    call.use(call.slow)
             _PROGRESS.done = True
         return _PROGRESS.problem
 

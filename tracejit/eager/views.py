@@ -20,7 +20,7 @@ from numpy.lib.array_utils import byte_bounds
 
 from ..ir.dtypes import is_differentiable
 from ..ir.graph import Value
-from ..ir.registry import OPS, Attrs, Op
+from ..ir.registry import OPS, Attrs, Builtin, Op
 from ..ir.types import Shape
 from ..state import STATE
 from ..tape.plans import Composite
@@ -79,7 +79,7 @@ _BUSY: Final = sys.maxsize
 
 
 class ViewStep:
-    """One op that made a view."""
+    """What leads from a tensor to a view of it: an op."""
 
     __slots__ = ("attrs", "op")
 
@@ -88,45 +88,28 @@ class ViewStep:
         self.attrs = attrs
 
 
-class DiagonalStep:
-    """The diagonal of the last two axes: two ops that are a view together, also where the first alone, a
-    reshape, would be a copy."""
-
-    __slots__ = ("offset", "ops")
-
-    def __init__(self, offset: int, flatten: Attrs, every: Attrs) -> None:
-        self.offset = offset
-        self.ops = ((_RESHAPE, flatten), (OPS["slice"], every))
-
-    def array(self, array: Any) -> Any:
-        """The view of `array`, which may be written where `array` may; NumPy's ``diagonal`` may not."""
-        down, right = max(-self.offset, 0), max(self.offset, 0)
-        diagonal = array.diagonal(self.offset, -2, -1)
-        first = array[..., down:, right:]
-        return np.lib.stride_tricks.as_strided(first, diagonal.shape, diagonal.strides)
-
-
 #: A step as native code notes it, as two items behind the base: a function, and what to call it with before
 #: the shape of what it is a step from.
 NativeStep = tuple[Callable[[Any, Shape], ViewStep], Any]
-#: What leads from a tensor to a view of it.
-Step = ViewStep | DiagonalStep
 
 
-def step_of(op: Op | Composite) -> Callable[[Any, Shape], ViewStep]:
-    """What makes the steps of `op` for a `NativeStep`: of the argument of its builtin function, and the shape
-    of what it is a step from."""
-    builtin = op.builtin
-    assert builtin is not None
-    (name,), attrs = builtin.arguments, builtin.attrs
-    if attrs is None:
-        return lambda argument, shape: ViewStep(op, {name: argument})
-    return lambda argument, shape: ViewStep(op, attrs(shape, argument))
+def step_of(op: Op | Composite, builtin: Builtin) -> Callable[[Any, Shape], ViewStep]:
+    """What makes the steps of `op` for a `NativeStep`: of the argument of its `builtin` function, None where
+    it has none and a tuple where it has several, and the shape of what it is a step from."""
+    names, attrs = builtin.arguments, builtin.attrs
+
+    def step(argument: Any, shape: Shape) -> ViewStep:
+        arguments = argument if len(names) > 1 else (argument,) * len(names)
+        if attrs is None:
+            return ViewStep(op, dict(zip(names, arguments, strict=True)))
+        return ViewStep(op, attrs(shape, *arguments))
+
+    return step
 
 
-def made_step(step: Step | NativeStep, shape: Shape) -> Step:
+def made_step(step: ViewStep | NativeStep, shape: Shape) -> ViewStep:
     """`step`, from something of `shape`, as a record."""
-    if isinstance(step, Step):
+    if isinstance(step, ViewStep):
         return step
     how, argument = step
     return how(argument, shape)
@@ -137,13 +120,13 @@ def made_step(step: Step | NativeStep, shape: Shape) -> Step:
 UNRECORDED = ViewStep.__new__(ViewStep)
 
 
-def share(source: Tensor, view: Tensor, step: Step | NativeStep) -> None:
+def share(source: Tensor, view: Tensor, step: ViewStep | NativeStep) -> None:
     """`view` is `step` of `source` and shares its memory."""
     if source._version is None:
         source._version = [0]
     view._version = source._version
     aliases = source._aliases
-    noted = (step,) if isinstance(step, Step) else step
+    noted = (step,) if isinstance(step, ViewStep) else step
     base, chain = (aliases[0], (*aliases, *noted)) if type(aliases) is tuple else (source, (source, *noted))
     if not STATE.recording and (source._requires_grad or (STATE.blocked and _reached(source))):
         chain = (*chain, UNRECORDED)
@@ -198,18 +181,18 @@ def views_of(base: Tensor) -> list[Tensor]:
     return [view for view in views if view is not None and _together(base, view)]
 
 
-def chain_of(view: Tensor) -> tuple[Tensor, tuple[Step | NativeStep, ...]] | None:
+def chain_of(view: Tensor) -> tuple[Tensor, tuple[ViewStep | NativeStep, ...]] | None:
     """The base of `view` and the steps from there, None for a tensor that is no view."""
     aliases = view._aliases
     return (aliases[0], _steps(aliases)) if type(aliases) is tuple and _together(aliases[0], view) else None
 
 
-def _steps(aliases: tuple[Any, ...]) -> tuple[Step | NativeStep, ...]:
+def _steps(aliases: tuple[Any, ...]) -> tuple[ViewStep | NativeStep, ...]:
     """The steps in what a view has noted: its base, then each step, or the two parts of a `NativeStep`."""
-    steps: list[Step | NativeStep] = []
+    steps: list[ViewStep | NativeStep] = []
     parts = iter(aliases[1:])
     for part in parts:
-        steps.append(part if isinstance(part, Step) else (part, next(parts)))
+        steps.append(part if isinstance(part, ViewStep) else (part, next(parts)))
     return tuple(steps)
 
 
@@ -266,15 +249,13 @@ def _like(base: Tensor) -> Any:
     return np.lib.stride_tricks.as_strided(np.empty(1, np.bool_), base.shape, strides)
 
 
-def array_of_steps(array: Any, steps: Sequence[Step | NativeStep]) -> Any:
+def array_of_steps(array: Any, steps: Sequence[ViewStep | NativeStep]) -> Any:
     """The view of `array` that `steps` lead to. Raises ValueError where a reshape would need a copy."""
     for noted in steps:
         if noted is UNRECORDED:
             continue
         step = made_step(noted, array.shape)
-        if isinstance(step, DiagonalStep):
-            array = step.array(array)
-        elif isinstance(step.op, Composite):
+        if isinstance(step.op, Composite):
             builtin = step.op.builtin
             assert builtin is not None
             array = builtin.function(array, *step.attrs.values())

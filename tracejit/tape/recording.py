@@ -131,15 +131,16 @@ def observe_recording(change: int) -> None:
     _observers[0] += change
 
 
-def recorder(op: Op | Composite) -> Callable[..., None]:
+def recorder(op: Op | Composite, builtin: Builtin | None = None) -> Callable[..., None]:
     """`record` for `op` as ``(result, *arguments)``, where an operand requires a gradient and this thread
-    does not trace. The arguments are those of the op's builtin function, else its operands.
+    does not trace. The arguments are those of `builtin` or of the op's own builtin function, else its
+    operands.
 
     A view that is made while nothing is recorded is marked as such.
     """
     if op.params[0].startswith("*"):
         return _joint_recorder(op)
-    builtin = op.builtin or _PLAIN
+    builtin = builtin or op.builtin or _PLAIN
     code = _recorder_code(len(op.params), builtin.arguments, computed=builtin.attrs is not None)
     kept = with_kept_axes(op) if "keepdims" in builtin.arguments and isinstance(op, Op) else op
     scope: dict[str, Any] = {
@@ -186,7 +187,7 @@ def _recorder_code(count: int, arguments: tuple[str, ...], *, computed: bool) ->
 
     attrs = "NO_ATTRS"
     if computed:
-        attrs = f"ATTRS(x0.shape, {arguments[0] if arguments else None})"
+        attrs = f"ATTRS({', '.join(['x0.shape', *arguments])})"
     elif arguments:
         attrs = f"{{{', '.join(f'{name!r}: {name}' for name in arguments)}}}"
     op, plans = "OP", "PLANS"

@@ -5,7 +5,9 @@ of its arguments are operands: Tensors, or Python numbers. It calls the table's 
 the other arguments as they are, and wraps what comes back. Where an operand requires a gradient and the
 result is floating it calls `remember` with the result and the arguments. Where the table has a `step`, what
 is in the memory of the first argument is made its view, as `tracejit.eager.views.share` would, by the step
-``(step, second argument)``. `second` says what the second argument must be: see `interface.SECOND`.
+``(step, argument)``: the second argument, None where there is no such, or all that follow as a tuple. A
+`writable` view may be written where the first argument may. `second` says what the second argument must be:
+see `interface.SECOND`.
 
 Everything else goes to `slow`, in the same call: operands that are no Tensors, what the kernel raises an
 exception for (which says it in NumPy's words) or gives None for, and every call while a thread traces or
@@ -13,8 +15,8 @@ somebody looks at kernels.
 
 Of second arguments, "key" is an index of ints, slices between ints, None and Ellipsis; "axis" is None, an int
 or a tuple of ints, of an array that has axes, and "terms" the same of an array that is not float16, whose
-terms NumPy may add up as such; "shape" an int or ints that are sizes or -1; "matrix" a matrix of the dtype of
-the first argument, which is one too, but not of float16.
+terms NumPy may add up as such; "shape" an int or ints that are sizes or -1; "ints" ints, as are all arguments
+that follow; "matrix" a matrix of the dtype of the first argument, which is one too, but not of float16.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Final
 
-from ...interface import CALL_TABLE, EAGER_CALL, MOST_ARGUMENTS, SECOND
+from ...interface import CALL_TABLE, EAGER_CALL, MOST_ARGUMENTS, SECOND, WRITEABLE
 from ...llvm.emitter import Reg
 from ..control import Exit
 from ..functions import Array, Int, Object, Objects, TensorObject, native
@@ -167,6 +169,29 @@ def are_matrices(f: NativeWriter, a: Object, b: Object) -> None:
     f.ret(f.all_(f.eq(x["rank"], 2), f.eq(y["rank"], 2), f.eq(x["descr"], y["descr"])))
 
 
+@native(OBJECT)
+def argument_of_step(f: NativeWriter, args: Objects, nargs: Int) -> None:
+    """What the step of a view is called with: the argument behind the operand, None where there is no such,
+    a tuple of several. Null with an exception where there is no memory."""
+    with f.if_(f.lt(nargs, 2)):
+        f.ret(f.incref(f.object_named("None")))
+    with f.if_(f.eq(nargs, 2)):
+        f.ret(f.incref(args[1]))
+    count = f.sub(nargs, 1)
+    several = f.take(new_tuple(f, count), f.returning(None)).as_(TUPLE)
+    with f.for_(count) as i:
+        several["items"][i] = f.incref(args[f.add(i, 1)])
+    f.ret(several)
+
+
+@native("bool")
+def are_ints(f: NativeWriter, args: Objects, nargs: Int) -> None:
+    """Whether all arguments but the first are ints."""
+    with f.for_(nargs, 1) as i:
+        f.returning(False).unless(f.is_type(args[i], "int"))
+    f.ret(True)
+
+
 @native("bool")
 def is_size(f: NativeWriter, object_: Object) -> None:
     """Whether an object is an int from -1 on: NumPy takes the ones below for -1."""
@@ -198,7 +223,11 @@ def eager_call(f: NativeWriter, self: Annotated[Pointer, bytes_of(CALL)], args: 
         array = _result_of_kernel(f, table, values, nargs, slow)
         result = f.take(wrap(f, array), raised)
         with f.if_(f.not_(f.is_null(table["step"]))), f.if_(in_memory_of(f, array, args[0])):
-            raised.unless(share(f, args[0], result, table["step"], args[1], table["shorten"]))
+            with f.if_(f.ne(table["writable"], 0)):
+                writable = f.and_(args[0].as_(TENSOR)["data"].as_(ARRAY)["flags"], WRITEABLE)
+                array["flags"] = f.or_(array["flags"], writable)
+            argument = f.take(argument_of_step(f, args, nargs), raised)
+            raised.unless(share(f, args[0], result, table["step"], argument, table["shorten"]))
         descr = array["descr"]
         inexact = ("float32", "float64", "float16", "complex128", "complex64")
         floating = f.any_(*[f.is_object(descr, name) for name in inexact])
@@ -230,6 +259,7 @@ def _take_operands(
         {
             SECOND["key"]: lambda: slow.unless(is_key(f, args[1])),
             SECOND["shape"]: lambda: slow.unless(is_shape(f, args[1])),
+            SECOND["ints"]: lambda: slow.unless(are_ints(f, args, nargs)),
         },
     )
     tracked = f.variable("bool", False)

@@ -286,6 +286,17 @@ def test_calls(natives: NativeOps, name: str, remember: Any, step: Any) -> None:
     assert_balanced(lambda: call.call(), X)
 
 
+@pytest.mark.parametrize("function", [np.ndarray.diagonal, np.ndarray.swapaxes, raising])
+def test_views_by_several_arguments(natives: NativeOps, function: Any) -> None:
+    call = natives.make_call(
+        function, otherwise, raising, second="ints", step=otherwise, shorten=otherwise, writable=True
+    )
+    call.switch(True)
+    for x in (T, LEAF, tj.tensor(np.ones((3, 3)))[:2]):
+        for arguments in ((), (0,), (0, 1), (5, 6), (0, 0, 1), (0, "no int")):
+            assert_balanced(lambda x=x, arguments=arguments: call.call(x, *arguments), x, x._data, function)
+
+
 def test_joins(natives: NativeOps) -> None:
     column = tj.ones((3, 1))
     for remember in (otherwise, raising):

@@ -38,12 +38,12 @@ def slowly() -> Iterator[None]:
     """Only Python functions."""
     native = [(call, call.run) for call in native_ops._NATIVE_FUNCTIONS]
     for call, _ in native:
-        call.run = call.slow
+        call.use(call.slow)
     try:
         yield
     finally:
         for call, run in native:
-            call.run = run
+            call.use(run)
 
 
 AXES = (None, 0, 1, -1, -2, 5, (0,), (0, 1), (1, 1), (), True, np.int64(0), 0.0, "0")
@@ -85,7 +85,37 @@ CALLS: dict[str, Callable[..., Any]] = {
     "ravel": tj.ravel,
     "copy": tj.copy,
     "copy in C order": lambda x: x.copy(),
-    "swapaxes": lambda x: tj.swapaxes(x, 0, -1),
+    "mT": lambda x: x.mT,
+    **{
+        f"swapaxes {axes!r}": lambda x, axes=axes: x.swapaxes(*axes)
+        for axes in ((0, -1), (0, 1), (1, 1), (0, 2), (True, 0), (0.0, 1), (None, 0), ((0,), 1), ([0], 1))
+    },
+    **{
+        f"method transpose {axes!r}": lambda x, axes=axes: x.transpose(*axes)
+        for axes in ((), (None,), (1, 0), ((1, 0),), ([1, 0],), (0,), (0, 0), (0, 2), ("a",), (1.0, 0))
+    },
+    **{
+        f"diagonal {arguments!r}": lambda x, arguments=arguments: x.diagonal(*arguments)
+        for arguments in ((), (1,), (-1,), (9,), (0, 1, 0), (0, 0, 0), (1.5,), (True,), (0, 0, 2), (None,))
+    },
+    "diagonal of planes": lambda x: tj.diagonal(x[None], 1, 2, 1),
+    **{
+        f"flip {axis!r}": lambda x, axis=axis: tj.flip(x, axis)
+        for axis in (None, 0, -1, (0, 1), (), (0, 0), 5, 1.0, "a")
+    },
+    **{
+        f"broadcast_to {shape!r}": lambda x, shape=shape: tj.broadcast_to(x, shape)
+        for shape in ((4, 2, 3), (2, 3), 3, (3,), -1, (-1, 3), [2, 2, 3], (2, 3.0), "a", None, (4, 0, 3))
+    },
+    "moveaxis": lambda x: tj.moveaxis(x, 0, -1),
+    "moveaxis of several": lambda x: tj.moveaxis(x[None], (0, 1), (2, 0)),
+    "moveaxis to itself": lambda x: tj.moveaxis(x, 0, 0),
+    "view": lambda x: x.view(),
+    "split": lambda x: tj.concatenate(tj.split(x, x.shape[0])[::-1]),
+    **{
+        f"squeeze {axis!r}": lambda x, axis=axis: x[None, :, None].squeeze(axis)
+        for axis in (None, 0, 2, -2, 1, (0, 2), [0, 2], (0, 0), (), 9, 0.0, True, "a")
+    },
     "squeeze": tj.squeeze,
     "squeeze 0": lambda x: tj.squeeze(x, 0),
     "squeeze new": lambda x: tj.squeeze(x[:, None], 1),

@@ -108,10 +108,9 @@ def _written_key(types: Sequence[Any], attrs: Attrs) -> Written:
 
 _RESHAPE_OP: Final = OPS["reshape"]
 _SLICE_OP: Final = OPS["slice"]
-_KEYED: Final = Composite(
-    "getitem", (_SLICE_OP, _RESHAPE_OP), _written_key, Builtin(operator.getitem, ("key",), second="key")
-)
-_KEY_STEP: Final = step_of(_KEYED)
+_BY_KEY: Final = Builtin(operator.getitem, ("key",), second="key")
+_KEYED: Final = Composite("getitem", (_SLICE_OP, _RESHAPE_OP), _written_key, _BY_KEY)
+_KEY_STEP: Final = step_of(_KEYED, _BY_KEY)
 _GATHER: Final = NativeCall(OPS["gather"], _by_plan)
 _GETITEM: Final = NativeCall(_KEYED, _getitem)
 

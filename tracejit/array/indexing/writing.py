@@ -17,9 +17,8 @@ from ...eager.dispatch import apply
 from ...eager.tensor import Tensor, wrap
 from ...eager.views import (
     UNRECORDED,
-    DiagonalStep,
     NativeStep,
-    Step,
+    ViewStep,
     array_of_steps,
     chain_of,
     made_step,
@@ -222,7 +221,7 @@ def refresh_views(base: Tensor) -> None:
         _move(view, fresh)
 
 
-def _expanded(base: Tensor, steps: tuple[Step | NativeStep, ...]) -> list[_OpStep]:
+def _expanded(base: Tensor, steps: tuple[ViewStep | NativeStep, ...]) -> list[_OpStep]:
     """`steps` from `base` as ops."""
     expanded: list[_OpStep] = []
     shape = base.shape
@@ -230,12 +229,11 @@ def _expanded(base: Tensor, steps: tuple[Step | NativeStep, ...]) -> list[_OpSte
         if noted is UNRECORDED:
             continue
         step = made_step(noted, shape)
-        if isinstance(step, DiagonalStep):
-            expanded.extend(step.ops)
-            shape = expanded[-1][1]["size"]
-        elif isinstance(step.op, Composite):
+        if isinstance(step.op, Composite):
             written = step.op.written(((shape, base.dtype),), step.attrs)
             assert isinstance(written, Written)
+            for inner in written.operands or ():
+                expanded.append((_RESHAPE, {"shape": inner}))
             expanded.append((written.op, written.attrs))
             if written.inner != written.result:
                 expanded.append((_RESHAPE, {"shape": written.result}))

@@ -14,7 +14,6 @@ from types import ModuleType
 from typing import Any, Final
 
 from ...arguments.errors import checked, checks_itself
-from ...arguments.plain_calls import plain_call_of
 from ...eager.tensor import Tensor
 from ...ir.dtypes import as_dtype
 from ...ir.errors import ArgumentError, DomainError, DTypeError, ShapeError
@@ -37,6 +36,7 @@ from ..manipulation import ROWS
 from ..memory_order import axes_in_memory, in_memory_order
 from ..numpy_calls import protocol
 from ..operands import cast_by
+from ..view_calls import ALL, MATRIX_TRANSPOSE, RESHAPE, REVERSED
 from . import ndarray, torch
 
 #: The versions of the standard that the names of the package follow.
@@ -105,7 +105,7 @@ def _reshape(x: Tensor, *shape: Any, order: str = ROWS, copy: bool | None = None
     """``reshape`` with the sizes one by one or as a tuple."""
     sizes = shape[0] if len(shape) == 1 else shape
     if order is ROWS and copy is None:
-        return manipulation.RESHAPE.run(x, sizes)  # type: ignore[no-any-return]
+        return RESHAPE.run(x, sizes)  # type: ignore[no-any-return]
     return manipulation.reshape(x, sizes, order, copy)
 
 
@@ -119,16 +119,14 @@ def _ravel(x: Tensor, order: str = ROWS) -> Tensor:
 def _view(x: Tensor, *shape: Any) -> Tensor:
     """``reshape``, PyTorch's name; without sizes NumPy's ``view()``, all of `x`."""
     if not shape:
-        return manipulation.reshape(x, x.shape)
+        return ALL.run(x)  # type: ignore[no-any-return]
     return manipulation.reshape(x, shape[0] if len(shape) == 1 else _method_shape(shape))
 
 
-@plain_call_of(Tensor, manipulation.transpose, "transpose")
+@checks_itself
 def _transpose(x: Tensor, *axes: Any) -> Tensor:
     """``transpose`` with the axes one by one or as a tuple; without any, reversed."""
-    if not axes or axes == (None,):
-        return manipulation.transpose(x)
-    return manipulation.transpose(x, _method_shape(axes))
+    return manipulation.transpose(x, axes[0] if len(axes) == 1 else axes or None)
 
 
 def _permute(x: Tensor, *axes: Any) -> Tensor:
@@ -318,9 +316,10 @@ def bind() -> None:
     Tensor.__array_function__ = protocol.array_function  # type: ignore[assignment,method-assign]
     for name, attribute in ndarray.PROPERTIES.items():
         setattr(Tensor, name, attribute)
-    Tensor.T = property(manipulation.transpose, doc="The axes reversed.")  # type: ignore[assignment,method-assign]
     Tensor.device = property(lambda x: "cpu", doc="Where the elements lie: the processor.")  # type: ignore[assignment,method-assign]
     Tensor.at = property(IndexedAt, doc="``x.at[key]``: writes that make a new tensor.")  # type: ignore[assignment,method-assign]
-    Tensor.mT = property(  # type: ignore[assignment,method-assign]
-        lambda x: manipulation.matrix_transpose(x), doc="The last two axes exchanged."
-    )
+    for name, call, doc in (
+        ("T", REVERSED, "The axes reversed."),
+        ("mT", MATRIX_TRANSPOSE, "The last two axes exchanged."),
+    ):
+        call.follow(lambda run, name=name, doc=doc: setattr(Tensor, name, property(run, doc=doc)))  # type: ignore[misc]

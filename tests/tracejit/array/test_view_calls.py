@@ -1,0 +1,101 @@
+"""NumPy's names of views (`view_calls`): what is written through them reaches what they show, with its
+gradient, eagerly by native calls and by Python functions, and under a trace."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit.eager import native_ops
+
+VIEWS: dict[str, Callable[[Any], Any]] = {
+    "T": lambda x: x.T,
+    "mT": lambda x: x.mT,
+    "transpose": lambda x: x.transpose(1, 0, 2),
+    "swapaxes": lambda x: x.swapaxes(0, -1),
+    "squeeze": lambda x: x[:, :, :1].squeeze(),
+    "squeeze axis": lambda x: x[:, :1].squeeze(1),
+    "moveaxis": lambda x: tj.moveaxis(x, 0, 2),
+    "view": lambda x: x.view(),
+    "flip": lambda x: tj.flip(x),
+    "flip axes": lambda x: tj.flip(x, (0, 2)),
+    "split": lambda x: tj.split(x, 3, 1)[1],
+    "diagonal": lambda x: x[0].diagonal(),
+    "diagonal of planes": lambda x: tj.diagonal(x, 1, 1, 2),
+    "diagonal of turned planes": lambda x: tj.diagonal(x.T, -1, 2, 0),
+    "several": lambda x: x.swapaxes(0, 1).diagonal(1, 1, 2).T[1:].view(),
+}
+
+
+@contextlib.contextmanager
+def native(on: bool) -> Iterator[None]:
+    assert native_ops.load() == ""
+    runs = [(call, call.run) for call in native_ops._NATIVE_FUNCTIONS]
+    for call, _ in runs:
+        if not on:
+            call.use(call.slow)
+    try:
+        yield
+    finally:
+        for call, run in runs:
+            call.use(run)
+
+
+def written(show: Callable[[Any], Any], x: Any, w: Any) -> Any:
+    """`x` times two, with `w` added in place to what `show` shows of it."""
+    x = x * 2.0
+    other, view = x[1], show(x)
+    view += w
+    return x, view, other
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_writes_reach_what_is_shown(name: str) -> None:
+    show = VIEWS[name]
+    data = np.arange(24.0).reshape(2, 3, 4)
+    numbers = tj.arange(24).reshape(2, 3, 4)
+    places = show(numbers).numpy()
+    assert np.shares_memory(places, numbers.numpy())
+    expected = data * 2.0
+    expected.reshape(-1)[places] += 3.0
+
+    def loss(x: Any, w: Any) -> Any:
+        return sum((part * part).sum() for part in written(show, x, w))
+
+    gradients = []
+    for on in (True, False):
+        with native(on):
+            x, view, other = written(show, tj.tensor(data), tj.tensor(3.0))
+            assert x.numpy().tolist() == expected.tolist()
+            assert view.numpy().tolist() == expected.reshape(-1)[places].tolist()
+            assert np.shares_memory(view.numpy(), x.numpy())
+            gradients.append(tj.grad(loss, (0, 1))(tj.tensor(data), tj.tensor(3.0)))
+            leaf, w = tj.tensor(data, requires_grad=True), tj.tensor(3.0, requires_grad=True)
+            loss(leaf, w).backward()
+            gradients.append((leaf.grad, w.grad))
+    traced = tj.jit(lambda x, w: written(show, x, w))(tj.tensor(data), tj.tensor(3.0))
+    for part, eager in zip(traced, (x, view, other), strict=True):
+        assert part.tolist() == eager.tolist()
+    gradients.append(tj.jit(tj.grad(loss, (0, 1)))(tj.tensor(data), tj.tensor(3.0)))
+    counts = np.ones(24)
+    counts[places] += 1
+    counts.reshape(2, 12)[1] += 1
+    for by_x, by_w in gradients:
+        np.testing.assert_allclose(by_x.numpy(), (4 * expected * counts.reshape(2, 3, 4)), rtol=1e-14)
+        np.testing.assert_allclose(
+            by_w.numpy(), (2 * expected.reshape(-1) * counts)[places].sum(), rtol=1e-14
+        )
+
+
+def test_a_diagonal_may_be_written_where_its_operand_may() -> None:
+    with native(True):
+        x = tj.tensor(np.eye(3))
+        assert x.diagonal().numpy().flags.writeable
+        fixed = tj.broadcast_to(x, (2, 3, 3))
+        assert not fixed.numpy().flags.writeable
+        assert not fixed[0].diagonal().numpy().flags.writeable
