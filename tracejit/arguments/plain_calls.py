@@ -56,7 +56,7 @@ def plain_calls(native: _Native, *, keeps_axes: bool) -> Callable[[F], F]:
 
 
 def plain_call_of(kind: type, direct: Callable[[Any], Any], name: str) -> Callable[[F], F]:
-    """Decorator: ``f(x)`` with `x` of `kind`, and nothing else, is ``direct(x)``, which cannot fail.
+    """Decorator: ``f(x)`` with `x` of `kind`, and nothing else, is ``direct(x)``, whose errors are complete.
 
     All other calls go to the function, which is `checked` as `name`.
     """

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..arguments.errors import checks_itself, named
+from ..arguments.errors import named
+from ..arguments.plain_calls import plain_call_of
 from ..eager.native_ops import NativeCall
 from ..eager.tensor import Tensor, wrap
 from ..eager.views import ViewStep, are_views, share
@@ -132,7 +133,14 @@ def _triangle(name: str, x: Any, comparison: str, k: int) -> Tensor:
     return run("where", inside, x, False if x.dtype is BOOL else 0)
 
 
-@checks_itself
+def _first_diagonal(x: Tensor) -> Tensor:
+    """The diagonal of the first two axes. Its errors are complete."""
+    if len(x._data.shape) == 2:
+        return _DIAGONAL.run(x, 0, -2, -1)  # type: ignore[no-any-return]
+    return _diagonal_of_planes(x, 0, 0, 1)
+
+
+@plain_call_of(Tensor, _first_diagonal, "diagonal")
 def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """The elements x[i, i + offset] of the planes of `axis1` and `axis2`, along a new last axis.
 
@@ -145,8 +153,6 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
 
     Raises AxisError, and ShapeError below rank 2. Semantics: ``numpy.diagonal``.
     """
-    if axis1 == 0 and axis2 == 1 and type(x) is Tensor and len(x._data.shape) == 2:
-        return _DIAGONAL.run(x, offset, -2, -1)  # type: ignore[no-any-return]
     return _diagonal_of_planes(x, offset, axis1, axis2)
 
 
