@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import functools
 import os
 import sys
@@ -36,7 +37,7 @@ def is_own_file(file: str) -> bool:
 class _Code:
     """What is known of a code object: whether it is the user's, and the lines of its instructions."""
 
-    __slots__ = ("entry", "is_passed", "lines")
+    __slots__ = ("_rows", "_starts", "entry", "is_passed", "lines")
 
     def __init__(self, code: CodeType) -> None:
         #: Takes this out of the table before another code object has the same identity.
@@ -46,9 +47,21 @@ class _Code:
         self.lines: dict[int, Location] | None = {} if is_user_file(file) else None
         #: Whether the user's line may be above it: it is neither the user's nor that of a command.
         self.is_passed = self.lines is None and not file.startswith(_COMMANDS)
+        #: Where rows of the table of lines start, and their lines, once one was asked for.
+        self._starts: list[int] = []
+        self._rows: list[int] = []
+
+    def line(self, code: CodeType, offset: int) -> int:
+        """The line of the instruction of `code` at `offset`, as ``frame.f_lineno``, which walks the table
+        from its start each time."""
+        if not self._starts:
+            for start, _, line in code.co_lines():
+                self._starts.append(start)
+                self._rows.append(code.co_firstlineno if line is None else line)
+        return self._rows[bisect.bisect_right(self._starts, offset) - 1]
 
 
-#: By identity: code objects hash all of their constants, and a line is looked up by walking the table of all.
+#: By identity: code objects hash all of their constants.
 _codes: dict[int, _Code] = {}
 
 
@@ -75,8 +88,8 @@ def user_location(skipped: int = 0) -> Location | None:
             return None
         location = known.lines.get(frame.f_lasti)
         if location is None:
-            file = frame.f_code.co_filename
-            location = known.lines[frame.f_lasti] = _location(file, frame.f_lineno)
+            code, offset = frame.f_code, frame.f_lasti
+            location = known.lines[offset] = _location(code.co_filename, known.line(code, offset))
         return location
     return None
 
