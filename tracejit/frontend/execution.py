@@ -79,7 +79,7 @@ class Execution:
     def run(self) -> Any:
         """What the code returns."""
         self._merge(0, [], self.locals)
-        instructions = self.program.instructions
+        instructions, handlers = self.program.instructions, self.program.handlers
         while self._pending:
             position = self._pending.pop()
             stack, variables = self._states[position]
@@ -92,7 +92,8 @@ class Execution:
                 first = False
                 instruction = instructions[position]
                 self.reader.step()
-                self._enter_handlers(position, instruction)
+                if handlers:
+                    self._enter_handlers(position, instruction)
                 position = self._execute(position, instruction)
         if self.code.co_flags & _GENERATOR:
             for value in self.results:
@@ -193,9 +194,11 @@ class Execution:
         return self.stack.pop() if self.stack else UNKNOWN
 
     def pop_many(self, count: int) -> list[Any]:
-        values = [self.pop() for _ in range(count)]
-        values.reverse()
-        return values
+        stack = self.stack
+        present = max(len(stack) - count, 0)
+        values = stack[present:]
+        del stack[present:]
+        return [UNKNOWN] * (count - len(values)) + values if len(values) < count else values
 
 
 def _opcode(name: str) -> int:

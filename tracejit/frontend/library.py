@@ -60,7 +60,8 @@ _CREATIONS: Final[frozenset[Any]] = frozenset(
 WRITERS: Final = frozenset(("at", "copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"))
 _STORES_ITEMS: Final = dis.opmap["STORE_SUBSCR"]
 
-_RANDOM_MODULES: Final = ("numpy.random", "random", "secrets")
+#: How the names of modules that draw random numbers begin, with a dot behind.
+_IN_RANDOM_MODULES: Final = ("numpy.random.", "random.", "secrets.")
 _CLOCKS: Final = frozenset(
     ("time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time",
      "process_time_ns", "now", "today", "utcnow", "urandom")
@@ -74,9 +75,7 @@ def frozen_source(callee: Any) -> str | None:
     module = getattr(callee, "__module__", None) or ""
     for candidate in (module, type(owner).__module__ if owner is not None else ""):
         root = candidate or ""
-        if any(
-            root == module or root.startswith(f"{module}.") for module in _RANDOM_MODULES
-        ) and not isinstance(callee, type):
+        if f"{root}.".startswith(_IN_RANDOM_MODULES) and not isinstance(callee, type):
             label = "np.random" if root.startswith("numpy") else root
             return f"{label}.{name}" if not name.startswith(("seed", "default_rng")) else None
     if name in _CLOCKS and (

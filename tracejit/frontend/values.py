@@ -232,6 +232,8 @@ def options(value: Any) -> tuple[Any, ...]:
 
 def join(*values: Any) -> Any:
     """The value that is one of `values`."""
+    if len(values) == 1:
+        return values[0]
     if len(values) == 2 and values[0] == values[1]:
         return values[0]
     every = dict.fromkeys(option for value in values for option in options(value))
