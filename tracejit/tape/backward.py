@@ -88,6 +88,8 @@ class _Pass:
 
     def __init__(self, engine: Engine, *, retain_graph: bool) -> None:
         self.engine = engine
+        #: Adds cotangents.
+        self.add = engine.add if engine.tensors else engine.namespace.add
         self.retain_graph = retain_graph
         #: The gradients of the targets.
         self.gradients: dict[Any, Tensor] = {}
@@ -211,10 +213,10 @@ class _Pass:
             if slots is None:
                 slots = pending[place.node] = [None] * place.node.count
             sum_so_far = slots[place.index]
-            slots[place.index] = part if sum_so_far is None else self.engine.namespace.add(sum_so_far, part)
+            slots[place.index] = part if sum_so_far is None else self.add(sum_so_far, part)
             return
         sum_so_far = pending.get(place)
-        pending[place] = part if sum_so_far is None else self.engine.namespace.add(sum_so_far, part)
+        pending[place] = part if sum_so_far is None else self.add(sum_so_far, part)
 
     def _arrive(self, leaf: Tensor, cotangent: Any) -> None:
         """All of a leaf's cotangent is there: show it to its hooks, and keep or accumulate it."""

@@ -4,7 +4,7 @@ differentiated or traced."""
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from ..eager.dispatch import LEAN, apply
 from ..eager.native_ops import kernel_on_arrays, when_changed
 from ..eager.tensor import Tensor, wrap
+from ..ir.dtypes import NUMBERS
 from ..ir.errors import GradientError, TraceError
 from ..ir.graph import Value
 from ..ir.ops.shape import sum_to
@@ -19,7 +20,8 @@ from ..ir.registry import OPS, Attrs, Op, OpNamespace
 from ..ir.types import Shape
 from ..state import STATE
 from .liveness import is_live
-from .nodes import Node, Output
+from .nodes import Node, OpNode, Output
+from .plans import Pull
 from .recording import record
 
 #: Up to how many elements a number is written out as a row: native kernels read no views of one element.
@@ -65,6 +67,7 @@ def forget_ops() -> None:
     """Look ops and their kernels up again: registrations have changed."""
     vars(NUMPY_OPS).clear()
     vars(TENSOR_OPS).clear()
+    vars(_TRACED_OPS).clear()
 
 
 when_changed(forget_ops)
@@ -85,6 +88,25 @@ class TensorOps(OpNamespace):
         return lean
 
 
+class _TracedOps(OpNamespace):
+    """Ops on the Values of the running trace, in which they are recorded as on the Tensors around them."""
+
+    def apply(self, op: Op, operands: tuple[Any, ...], attrs: Attrs) -> Any:
+        return STATE.tracer.run_lifted(op, operands, attrs)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        op = OPS.get(name)
+        if op is None or op.defaults:
+            return super().__getattr__(name)
+
+        def method(*operands: Any, **attrs: Any) -> Any:
+            return STATE.tracer.run_lifted(op, operands, attrs)
+
+        setattr(self, name, method)  # nothing between a rule and the trace
+        return method
+
+
+_TRACED_OPS: Final = _TracedOps()
 NUMPY_OPS = _NumpyOps()
 TENSOR_OPS = TensorOps()
 
@@ -121,6 +143,30 @@ class Engine:
                 "the gradient cannot be differentiated again with respect to it"
             )
         return connected(saved, parent)
+
+    def pull_values(
+        self, pull: Pull, cotangent: Any, inputs: Sequence[Any], out: Any, node: OpNode
+    ) -> Sequence[Any] | None:
+        """What `pull` gives for the traced `cotangent` of `node` and what this saved, without Tensors around:
+        the same ops. None where they are not `_symbols`."""
+        value = cotangent._data
+        if not self._symbols(value, out, *inputs):
+            return None
+        parts = pull(_TRACED_OPS, value, inputs, out, node.types, node.attrs)
+        return [None if part is None else wrap(part) for part in parts]
+
+    def _symbols(self, *values: Any) -> bool:
+        """Whether `values` are symbols of this trace, numbers or None, of a gradient that is not recorded."""
+        tracer = STATE.tracer
+        if self.connects or tracer is None or STATE.blocked:
+            return False
+        for value in values:
+            if type(value) is Value:
+                if not tracer.owns(value):
+                    return False
+            elif value is not None and type(value) not in NUMBERS:
+                return False
+        return True
 
     def output(self, node: Node, index: int, data: Any) -> Tensor:
         """A node's saved output, connected to the node again."""
@@ -159,11 +205,15 @@ class Engine:
 
     def fit(self, cotangent: Any, shape: Any, dtype: Any) -> Any:
         """`cotangent` with the shape and dtype of what it belongs to: the transpose of broadcasting."""
-        if cotangent.shape != shape:
-            cotangent = sum_to(self.namespace, cotangent, shape)
-        if cotangent.dtype != dtype:
-            cotangent = self.namespace.cast(cotangent, dtype=dtype)
-        return cotangent
+        if self.tensors and self._symbols(cotangent._data):
+            return wrap(_fitted(_TRACED_OPS, cotangent._data, shape, dtype))
+        return _fitted(self.namespace, cotangent, shape, dtype)
+
+    def add(self, x: Any, y: Any) -> Any:
+        """The sum of two cotangents."""
+        if self.tensors and self._symbols(x._data, y._data):
+            return wrap(_TRACED_OPS.add(x._data, y._data))
+        return self.namespace.add(x, y)
 
     def accumulate(self, tensor: Tensor, cotangent: Any) -> None:
         """Add `cotangent`, or its conjugate where it is complex, into ``tensor.grad``."""
@@ -187,6 +237,14 @@ class Engine:
             if grad._version is not None:
                 grad._version[0] += 1
                 grad._version[1:] = ["backward"]
+
+
+def _fitted(b: Any, cotangent: Any, shape: Any, dtype: Any) -> Any:
+    if cotangent.shape != shape:
+        cotangent = sum_to(b, cotangent, shape)
+    if cotangent.dtype != dtype:
+        cotangent = b.cast(cotangent, dtype=dtype)
+    return cotangent
 
 
 #: The engines, by whether cotangents are Tensors and whether the gradient is recorded.

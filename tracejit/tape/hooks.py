@@ -25,6 +25,11 @@ class Cotangents(Protocol):
     def operand(self, node: Any, position: int, saved: Any) -> Any:
         """The saved operand at `position` as a Tensor in its place in the graph."""
 
+    def pull_values(
+        self, pull: Any, cotangent: Any, inputs: Sequence[Any], out: Any, node: Any
+    ) -> Sequence[Any] | None:
+        """What `pull` gives for what is traced, without Tensors around; None where it is not."""
+
     def output(self, node: Any, index: int, data: Any) -> Tensor:
         """A saved output of `node`, connected to the node again."""
 

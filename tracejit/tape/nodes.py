@@ -261,13 +261,17 @@ class OpNode(Node):
         if self.memories != ():
             self.check_saved()
         inputs, out = self.values() if type(self.saved) is not tuple else (self.saved, self.output)
-        if engine.tensors:
-            operand = engine.operand
-            inputs = [None if x is None else operand(self, i, x) for i, x in enumerate(inputs)]
-            out = None if out is None else engine.output(self, 0, out)
         pull = self.plan.pull
         if is_needed is not None:
             pull = self.plan.pull_some([parent is not None and is_needed(parent) for parent in self.parents])
+        if engine.tensors:
+            if self.plan.on_values:
+                parts = engine.pull_values(pull, cotangents, inputs, out, self)
+                if parts is not None:
+                    return parts
+            operand = engine.operand
+            inputs = [None if x is None else operand(self, i, x) for i, x in enumerate(inputs)]
+            out = None if out is None else engine.output(self, 0, out)
         return pull(engine.namespace, cotangents, inputs, out, self.types, self.attrs)
 
     def describe_saved(self, position: int) -> str:

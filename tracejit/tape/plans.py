@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from types import CodeType
 from typing import Any, Final, Protocol
 
+from ..ir import ops
 from ..ir.errors import GradientError
 from ..ir.records import record
-from ..ir.registry import Attrs, Builtin, Op, Rule
+from ..ir.registry import Attrs, Builtin, Kind, Op, Rule
 from ..ir.transforms.differentiation import variadic_index
 from ..ir.types import Shape, TensorType, remove_axes
 
@@ -26,6 +27,9 @@ Pull = Callable[[Any, Any, Sequence[Any], Any, Sequence[OperandType], Attrs], Se
 
 #: The file of generated functions: below the package, so that no line of theirs counts as the user's.
 GENERATED: Final = f"{__file__}.generated"
+
+#: The package with the rules of the ops.
+_OPS_PACKAGE: Final = f"{ops.__name__}."
 
 #: Where a generated call finds what a rule asks for: see `ir.registry.Rule`.
 _SOURCES: Final = {
@@ -114,7 +118,7 @@ def with_kept_axes(op: Op) -> Composite:
 class SavePlan:
     """What recording and differentiating `op` take when just the `tracked` operands require gradients."""
 
-    __slots__ = ("_some", "inputs", "joint", "op", "output", "parts", "pull", "saves", "tracked")
+    __slots__ = ("_some", "inputs", "joint", "on_values", "op", "output", "parts", "pull", "saves", "tracked")
 
     def __init__(self, op: Op | Composite, tracked: tuple[bool, ...]) -> None:
         self.op, self.tracked = op, tracked
@@ -123,13 +127,14 @@ class SavePlan:
         #: Per operand, whether to save it; and whether to save the output.
         self.inputs: tuple[bool, ...]
         if isinstance(op, Composite) and op.transposed is not None:
-            self.inputs, self.output, joint = (False,), False, False
+            self.inputs, self.output, joint, own_rules = (False,), False, False, True
         elif isinstance(op, Composite):
             self.parts = {each: plan_of(each, tracked) for each in op.ops}
             plans = list(self.parts.values())
             self.inputs = tuple([any(saved) for saved in zip(*[plan.inputs for plan in plans], strict=True)])
             self.output = any(plan.output for plan in plans)
             joint = all(plan.joint for plan in plans)
+            own_rules = all(plan.on_values for plan in plans)
         else:
             last = len(op.params) - 1
             places = sorted({min(i, last) for i, flag in enumerate(tracked) if flag})
@@ -139,6 +144,10 @@ class SavePlan:
             self.inputs = tuple([saved[min(i, last)] for i in range(len(tracked))])
             self.output = any(rule.saves_output for rule in rules)
             joint = bool(rules) and rules[0].joint is not None
+            own_rules = op.kind is not Kind.LINALG and all(map(_is_own, rules))
+        #: Whether what is traced can be pulled without Tensors around it: by rules of this package, in which
+        #: each op is one of the namespace.
+        self.on_values = own_rules
         self.saves = self.output or any(self.inputs)
         #: Whether one rule gives the cotangents of all operands, tracked or not, and asks for no values.
         self.joint = joint and not self.saves
@@ -209,6 +218,12 @@ def _pull(op: Op, rules: Mapping[int, Rule], needed: tuple[bool, ...]) -> Pull:
 @functools.cache
 def _code(source: str) -> CodeType:
     return compile(source, GENERATED, "eval")
+
+
+def _is_own(rule: Rule) -> bool:
+    """Whether `rule` is one of the package's, and not the user's."""
+    module = getattr(rule.joint or rule.fn, "__module__", "")
+    return module.startswith(_OPS_PACKAGE)
 
 
 def _missing(op: Op, position: int) -> Rule:

@@ -259,7 +259,7 @@ class Tracer(Builder):
         """Record `op` on Tensors, arrays and scalars; returns Values."""
         if not self.pinned_location:
             self.location = user_location(skipped=2)  # who runs ops of a trace are functions for users
-        owned, weak = self._owned, self._weak
+        owned = self._owned
         values = tuple(
             [
                 data
@@ -268,8 +268,13 @@ class Tracer(Builder):
                 for operand in operands
             ]
         )
+        return self.run_lifted(op, values, attrs)
+
+    def run_lifted(self, op: Op, values: tuple[Any, ...], attrs: Attrs) -> Any:
+        """Record `op` on Values of this trace and scalars; returns Values."""
         if op.name not in _WEAK_OPERATORS:
             return self.apply(op, values, attrs)
+        weak = self._weak
         for value in values:
             if value not in weak if type(value) is Value else type(value) not in NUMBERS:
                 return self.apply(op, values, attrs)

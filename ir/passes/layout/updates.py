@@ -29,7 +29,13 @@ def place_updates(function: Function) -> Function:
     """*Requires*: valid IR. *Ensures*: no sum with a scatter to zeros that nothing else reads; writes behind
     the readers of what they write to, where these do not wait for the write; the same results up to the order
     of sums."""
-    if not any(op.kind.traits.updates_operand for op in function.ops):
+    added = _without_zeros(function)
+    return _late(function if added is function else dce(added))
+
+
+def _without_zeros(function: Function) -> Function:
+    """Sums with scatters to zeros as scatters to what those are added to."""
+    if not any(op.kind is Kind.SCATTER for op in function.ops):
         return function
     uses = read_counts(function)
 
@@ -52,8 +58,7 @@ def place_updates(function: Function) -> Function:
                 return other
         return None
 
-    added = rewrite(function, {"add": (rule,)})
-    return _late(function if added is function else dce(added))
+    return rewrite(function, {"add": (rule,)})
 
 
 def _adds(instruction: Instruction) -> bool:
@@ -117,15 +122,19 @@ def _read_from_write(b: Builder, slice_: Instruction, defs: Definitions) -> Valu
 def _late(function: Function) -> Function:
     """Writes moved behind the readers of their first operands."""
     body = function.body
+    writing = {op for op in function.ops if op.kind.traits.updates_operand}
+    if not writing:
+        return function
     writes = [
         (position, instruction)
         for position, instruction in enumerate(body)
-        if instruction.op.kind.traits.updates_operand and not has_effect(instruction)
+        if instruction.op in writing and not has_effect(instruction)
     ]
+    showing = {op for op in function.ops if op.kind is Kind.VIEW}
     root: dict[Value, Value] = {}
     for instruction in body:
-        if instruction.op.kind is Kind.VIEW:
-            root[instruction.result] = root.get(instruction.operands[0], instruction.operands[0])
+        if instruction.op in showing:
+            root[instruction.results[0]] = root.get(instruction.operands[0], instruction.operands[0])
     #: What is written to, and what is written; and the views of these.
     memory = {root.get(write.operands[0], write.operands[0]) for _, write in writes}
     memory.update([write.result for _, write in writes])
