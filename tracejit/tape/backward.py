@@ -289,14 +289,17 @@ class _Pass:
 
     def _pass_on(self, node: Node, parts: Sequence[Any] | None) -> None:
         """Add the cotangents of a node's operands to where they belong; that makes some places ready."""
-        pending, waiting, types = self.pending, self.waiting, node.types
+        pending, waiting, types, tensors = self.pending, self.waiting, node.types, self.engine.tensors
         for position, parent in enumerate(node.parents):
             if parent is None:
                 continue
             part = None if parts is None else parts[position]
             if part is not None:
                 shape, dtype = types[position]
-                if part.shape != shape or part.dtype is not dtype:
+                held = part._data if tensors else part
+                if type(held) is Value:
+                    held = held.type
+                if held.shape != shape or held.dtype is not dtype:
                     part = self.engine.fit(part, shape, dtype)
                 if type(parent) is Output or parent in pending:
                     self._add(parent, part)
