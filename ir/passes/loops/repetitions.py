@@ -100,3 +100,20 @@ def _of_windows(
     start, stop = starts - period, stops + window - 1
     chosen = (period > 0) & (stop - start >= np.maximum(period * least_steps, least_ops))
     return [(int(start[i]), int(stop[i]), int(period[i])) for i in np.flatnonzero(chosen)]
+
+
+def in_order(candidates: Sequence[Repetition]) -> list[Repetition]:
+    """`candidates` in the order of the code, so that each knows the stacks of those before; of those that
+    overlap, the longest first."""
+    groups: list[list[Repetition]] = []
+    stop = 0
+    for candidate in sorted(candidates, key=lambda candidate: candidate.start):
+        if candidate.start >= stop:
+            groups.append([])
+        groups[-1].append(candidate)
+        stop = max(stop, candidate.stop)
+    return [
+        candidate
+        for group in groups
+        for candidate in sorted(group, key=lambda each: (each.start - each.stop, each.period, each.start))
+    ]

@@ -19,7 +19,7 @@ from ...records import record
 from ...registry import OPS
 from ...types import TensorType
 from .repeated_steps import BasicBlock, Carried, Element, Listed, RepeatedSteps, steps_of
-from .repetitions import Repetition, repetitions
+from .repetitions import Repetition, in_order, repetitions
 from .step_writer import Constants, Stacked, StepWriter
 
 #: Shorter repetitions stay as they are: compiling each of their steps takes little time.
@@ -80,6 +80,15 @@ class _Loop:
         return self.steps.columns[0].template.location
 
 
+@record(eq=False, frozen=False)
+class _Look:
+    """A candidate, the loop that it becomes, if any, and the effort that it took to tell."""
+
+    candidate: Repetition
+    loop: _Loop | None = None
+    effort: int = 0
+
+
 class _Rerolling:
     """One application of the pass."""
 
@@ -99,27 +108,38 @@ class _Rerolling:
         #: What is known not to depend on the parameters.
         self.constants: set[Value] = set()
         self.effort = _EFFORT * len(function.body)
-        remaining = _in_order(candidates)
+        looks = [_Look(candidate) for candidate in in_order(candidates)]
+        known = 0
         for _ in range(_ROUNDS):
-            by_candidate = self._plan(remaining)
-            costly = self._costly(by_candidate)
+            self._plan(looks, known)
+            loops = {look.candidate: look.loop for look in looks if look.loop is not None}
+            costly = self._costly(loops)
             if not costly:
-                self.loops = sorted(by_candidate.values(), key=lambda loop: loop.steps.start)
+                self.loops = sorted(loops.values(), key=lambda loop: loop.steps.start)
                 return
-            remaining = [candidate for candidate in remaining if candidate not in costly]
+            # what stands before the first one is planned as it was
+            known = next(place for place, look in enumerate(looks) if look.candidate in costly)
+            looks = [look for look in looks if look.candidate not in costly]
 
-    def _plan(self, candidates: Sequence[Repetition]) -> dict[Repetition, _Loop]:
-        """Loops that do not overlap, each with what it stacks for those after it."""
+    def _plan(self, looks: Sequence[_Look], known: int) -> None:
+        """Plan loops that do not overlap, with what each stacks for later ones; the first `known` are."""
         self.block.elements.clear()
-        loops: dict[Repetition, _Loop] = {}
-        for candidate in candidates:
-            taken = [loop.steps for loop in loops.values()]
-            if any(candidate.start < steps.stop and steps.start < candidate.stop for steps in taken):
-                continue
-            steps = steps_of(self.block, candidate, self._is_long)
-            if steps is not None and self._is_worthwhile(steps):
-                loops[candidate] = self._loop(steps)
-        return loops
+        taken: list[RepeatedSteps] = []
+        for place, look in enumerate(looks):
+            candidate = look.candidate
+            if place < known:
+                self.effort -= look.effort
+            else:
+                look.loop, look.effort, before = None, 0, self.effort
+                if any(candidate.start < steps.stop and steps.start < candidate.stop for steps in taken):
+                    continue
+                steps = steps_of(self.block, candidate, self._is_long)
+                if steps is not None and self._is_worthwhile(steps):
+                    look.loop = self._loop(steps)
+                look.effort = before - self.effort
+            if look.loop is not None:
+                taken.append(look.loop.steps)
+                self._note_elements(look.loop)
 
     def _is_worthwhile(self, steps: RepeatedSteps) -> bool:
         """Whether `steps` compute something, and not of constants alone, which are folded step by step."""
@@ -193,7 +213,7 @@ class _Rerolling:
         return self.effort >= 0
 
     def _loop(self, steps: RepeatedSteps) -> _Loop:
-        """The loop for `steps`; notes the elements of its stacks."""
+        """The loop for `steps`."""
         sources = {source for column in steps.columns for source in column.sources}
         each = {source.each for source in sources if isinstance(source, Element)}
         loop = _Loop(steps, -1 in each and 1 not in each, {}, [])
@@ -210,11 +230,16 @@ class _Rerolling:
             if numbers == [steps.count - 1]:
                 loop.lasts.append((slot, number))
                 continue
-            stack = loop.stacks[slot, number] = Value(type_.with_shape((steps.count, *type_.shape)))
-            for step, instruction in enumerate(instructions):
-                place = steps.count - 1 - step if loop.reverse else step
-                self.block.elements[instruction.results[number]] = stack, place
+            loop.stacks[slot, number] = Value(type_.with_shape((steps.count, *type_.shape)))
         return loop
+
+    def _note_elements(self, loop: _Loop) -> None:
+        """Note the elements of the stacks of `loop`."""
+        steps, elements = loop.steps, self.block.elements
+        for (slot, number), stack in loop.stacks.items():
+            for step, instruction in enumerate(steps.columns[slot].instructions):
+                place = steps.count - 1 - step if loop.reverse else step
+                elements[instruction.results[number]] = stack, place
 
     def _read_after(self, steps: RepeatedSteps) -> dict[tuple[int, int], list[int]]:
         """The results that are read after the loop, by column and number: of which steps."""
@@ -250,14 +275,16 @@ class _Rerolling:
         return Function(function.name, function.params, tuple(self.b.body), results)
 
     def _copy(self, body: Sequence[Instruction]) -> None:
-        elements = self.block.elements
+        elements, rows = self.block.elements, self.rows
         for instruction in body:
             if instruction.op.name == "reshape" and instruction.operands[0] in elements:
-                self.rows[instruction.result] = instruction
+                rows[instruction.result] = instruction
                 continue
             if instruction.op.name == "concat" and instruction.attrs["axis"] == 0:
                 instruction = self._with_stacks(instruction)
-            self._compute(instruction.operands)
+            operands = instruction.operands
+            if not elements.keys().isdisjoint(operands) or not rows.keys().isdisjoint(operands):
+                self._compute(operands)
             self.b.body.append(self.table.apply(instruction))
 
     def _compute(self, values: Sequence[Value]) -> None:
@@ -360,23 +387,6 @@ class _Rerolling:
         parts = [self.b.reshape(self.table[value], shape=(1, *value.shape)) for value in values]
         stack: Value = self.b.concat(*parts, axis=0)
         return stack
-
-
-def _in_order(candidates: Sequence[Repetition]) -> list[Repetition]:
-    """`candidates` in the order of the code, so that each knows the stacks of those before; of those that
-    overlap, the longest first."""
-    groups: list[list[Repetition]] = []
-    stop = 0
-    for candidate in sorted(candidates, key=lambda candidate: candidate.start):
-        if candidate.start >= stop:
-            groups.append([])
-        groups[-1].append(candidate)
-        stop = max(stop, candidate.stop)
-    return [
-        candidate
-        for group in groups
-        for candidate in sorted(group, key=lambda each: (each.start - each.stop, each.period, each.start))
-    ]
 
 
 def _follows(rows: Sequence[tuple[Value, int] | None], start: int, stop: int) -> bool:

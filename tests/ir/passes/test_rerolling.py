@@ -13,6 +13,7 @@ import tracejit as tj
 from tests.rotation import of_today
 from tracejit.ir.graph import Function
 from tracejit.ir.interpreter import interpret
+from tracejit.ir.passes.loops import rerolling
 from tracejit.ir.passes.loops.repeated_steps import BasicBlock, steps_of
 from tracejit.ir.passes.loops.repetitions import Repetition, repetitions
 from tracejit.ir.passes.loops.rerolling import reroll_loops, rerolled_loops
@@ -95,6 +96,36 @@ def test_large_arrays_are_not_put_together() -> None:
     function = traced(chain, np.ones(20), weights)
     assert len(function.body) >= 256
     assert reroll_loops(function) is function
+
+
+def test_loops_before_a_costly_one_are_planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fn(x: Any, weights: list[Any]) -> Any:
+        s = 0.0
+        for i in range(100):
+            s += x[i] * x[i]
+        row = x[:20] * s
+        for weight in weights:
+            for _ in range(5):
+                row = tj.tanh(row @ weight)
+        for i in range(100):
+            s = s * x[i] + x[99 - i]
+        return row * s
+
+    x, weights = RNG.standard_normal(100), [RNG.standard_normal((20, 20)) for _ in range(30)]
+    function = traced(fn, x, weights)
+    looked_at: list[Repetition] = []
+
+    def noted(block: Any, repetition: Repetition, fits: Any) -> Any:
+        looked_at.append(repetition)
+        return steps_of(block, repetition, fits)
+
+    monkeypatch.setattr(rerolling, "steps_of", noted)
+    rerolled = reroll_loops(function)
+    assert len(rerolled.body) < 650 < 1200 < len(function.body)
+    first, *others = looked_at
+    assert first not in others
+    assert len(set(others)) < len(others)
+    same_bits(function, rerolled, [x, *weights])
 
 
 def test_random_numbers_without_structure_cost_little() -> None:
