@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from benchmarks.compiling import hidden_markov
 from tests.rotation import of_today
 from tracejit.ir.graph import Function
 from tracejit.ir.interpreter import interpret
@@ -99,20 +100,8 @@ def test_large_arrays_are_not_put_together() -> None:
 
 
 def test_loops_before_a_costly_one_are_planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fn(x: Any, weights: list[Any]) -> Any:
-        s = 0.0
-        for i in range(100):
-            s += x[i] * x[i]
-        row = x[:20] * s
-        for weight in weights:
-            for _ in range(5):
-                row = tj.tanh(row @ weight)
-        for i in range(100):
-            s = s * x[i] + x[99 - i]
-        return row * s
-
-    x, weights = RNG.standard_normal(100), [RNG.standard_normal((20, 20)) for _ in range(30)]
-    function = traced(fn, x, weights)
+    fn, arguments = hidden_markov(tj, 60)
+    function = traced(fn, *arguments)
     looked_at: list[Repetition] = []
 
     def noted(block: Any, repetition: Repetition, fits: Any) -> Any:
@@ -121,11 +110,11 @@ def test_loops_before_a_costly_one_are_planned_once(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(rerolling, "steps_of", noted)
     rerolled = reroll_loops(function)
-    assert len(rerolled.body) < 650 < 1200 < len(function.body)
-    first, *others = looked_at
-    assert first not in others
-    assert len(set(others)) < len(others)
-    same_bits(function, rerolled, [x, *weights])
+    assert len(rerolled.body) < 1400 < 6000 < len(function.body)
+    scans = sum(instruction.op.name == "scan" for instruction in rerolled.body)
+    assert len(looked_at) > scans  # the last one does not pay
+    assert len(set(looked_at)) == len(looked_at)
+    same_bits(function, rerolled, list(arguments))
 
 
 def test_random_numbers_without_structure_cost_little() -> None:
