@@ -16,6 +16,7 @@ from .tables.coefficients import EXP, EXP2
 from .wide import lookup
 
 LOG2_E: Final = float.fromhex("0x1.71547652b82fep+0")
+LN2: Final = float.fromhex("0x1.62e42fefa39efp-1")
 #: ln 2 in two parts, the first with 15 (f32) or 41 (f64) bits, so that its products with k are exact.
 LN2_HIGH: Final = {"f32": float.fromhex("0x1.62e4p-1"), "f64": float.fromhex("0x1.62e42fefa3000p-1")}
 LN2_LOW: Final = {"f32": float.fromhex("0x1.7f7d1cp-20"), "f64": float.fromhex("0x1.3de6af278ece6p-42")}

@@ -11,8 +11,8 @@ from typing import Final
 
 from ..llvm.emitter import Emitter, Reg
 from .bases import NATURAL
-from .exponential import expm1_of_positive, expm1_reduced, reduce
-from .logarithm import LN2, log1p_wide
+from .exponential import LN2, expm1_of_positive, expm1_reduced, reduce
+from .logarithm import log1p_wide
 from .support import (
     BIAS,
     INFINITY,

@@ -12,7 +12,7 @@ from typing import Final
 
 from ..llvm.emitter import Emitter, Reg
 from .bases import BINARY, DECIMAL, NATURAL, Base
-from .exponential import exp, exp2
+from .exponential import LN2, exp, exp2
 from .support import (
     BIAS,
     INFINITY,
@@ -32,7 +32,6 @@ from .tables.coefficients import LOG
 from .wide import logarithm, lookup
 
 SQRT_HALF: Final = 0.5**0.5
-LN2: Final = float.fromhex("0x1.62e42fefa39efp-1")
 
 
 def split(b: Emitter, x: Reg) -> tuple[Reg, Reg]:

@@ -172,6 +172,10 @@ class LaneEvaluator(Evaluator):
         value = logarithm.of_quotient(self.b, numerator, denominator)
         return Lanes(self.b, value), self.is_usual(x) & self.is_usual(y)
 
+    def log_odds(self, x: Any) -> Any:
+        number = self.reg(x)
+        return Lanes(self.b, logarithm.log_odds(self.b, number)) if lookup.usable(self.b, number) else None
+
     def exp_product(self, high: Any, low: Any, factor: Any) -> Any:
         if not lookup.usable(self.b, high.reg):
             return super().exp_product(high, low, factor)

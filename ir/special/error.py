@@ -162,6 +162,8 @@ def _log_sigmoid(m: Evaluator, x: Any) -> Any:
 
 
 def _logit(m: Evaluator, x: Any) -> Any:
+    if (value := m.log_odds(x)) is not None:
+        return value
     # near 1/2 twice the inverse hyperbolic tangent of 2 x - 1, which is exact there
     t = x * 2.0 - 1.0
     square = t * t

@@ -95,6 +95,10 @@ class Evaluator(abc.ABC):
         there is no way but the logarithms of numbers."""
         return None
 
+    def log_odds(self, x: Any) -> Any:
+        """ln(x / (1 - x)) of a value, or None where there is no way but the logarithm of the quotient."""
+        return None
+
     def exp_product(self, high: Any, low: Any, factor: Any) -> Any:
         """e^(high + low) factor of values, where low is what rounding took off high; below overflow."""
         power = self.exp(high)

@@ -12,13 +12,19 @@ from typing import Final
 
 from ...llvm.emitter import Emitter, Reg
 from ..bases import NATURAL, Base
-from ..support import INFINITY, STORED, muladd, polynomial, two_sum
+from ..exponential import LN2
+from ..support import INFINITY, STORED, bit_pattern, muladd, polynomial, two_sum
+from ..tables.logarithms import LOG_ODDS_SERIES
 from . import lookup
 
 #: Bits of a significand that choose a cell.
 CELL_BITS: Final = {"f32": 5, "f64": 4}
 #: `wide.significand`'s selection: 3/4 <= m < 3/2, and NaN for negative numbers.
 POSITIVE_IN_THE_MIDDLE: Final = 3 + 8
+#: Up to here floats hold all integers; of all x below 1 only the last one has a larger x / (1 - x).
+LARGEST_ODDS: Final = {"f32": 2.0**24 - 1, "f64": 2.0**53 - 1}
+#: `lookup.fixed_up`'s responses: -infinity for 0, infinity for itself, NaN for NaN and what is negative.
+OF_ODDS: Final = 0x0353_0422
 
 
 def split(b: Emitter, x: Reg) -> tuple[Reg, Reg]:
@@ -114,3 +120,23 @@ def of_double_word(b: Emitter, x: Reg, x_low: Reg, base: Base, more: Reg) -> Reg
     e, m = split(b, x)
     low = lookup.scale(b, x_low, b.neg(e))
     return combine(b, b.add(e, more), m, low, base, False)
+
+
+def log_odds(b: Emitter, x: Reg) -> Reg:
+    """ln(x / (1 - x)), within 3 ulp; -infinity for 0, infinity for 1, NaN outside."""
+    dtype = x.dtype
+    # The bits of infinity less those of w, as a float, are from 2 / w to 9/4 / w; infinity for w = 0, and not
+    # 0 for large x, since w is finite.
+    w = lookup.fma_toward_zero(b, x, b.const(-1.5, x), b.const(1.5, x))
+    quotient = b.mul(x, b.bitcast(b.sub(bit_pattern(INFINITY, dtype), b.bits(w)), dtype))
+    # 2^e is within a factor of 3/2 of x / (1 - x), but for the last x below 1; so 1 + 2^e is exact where
+    # x is not small
+    e = lookup.exponent(b, b.min(quotient, LARGEST_ODDS[dtype]))
+    power = lookup.scale(b, b.const(1.0, x), e)
+    # x / (1 - x) / 2^e = (1 + s) / (1 - s), where s = (x - 2^e (1 - x)) / (x + 2^e (1 - x))
+    difference = b.fma(x, b.add(power, 1.0), b.neg(power))
+    s = b.div(difference, b.fma(x, b.const(2.0, x), b.neg(difference)))
+    square = b.mul(s, s)
+    bend = polynomial(b, square, LOG_ODDS_SERIES[dtype])
+    value = muladd(b, b.mul(square, s), bend, muladd(b, s, 2.0, b.mul(e, LN2)))
+    return lookup.fixed_up(b, value, quotient, OF_ODDS)

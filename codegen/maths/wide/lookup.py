@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Sequence
 from typing import Final
 
-from ...llvm.emitter import BITS, LLVM_SCALAR, Emitter, Reg
+from ...llvm.emitter import BITS, INT_OF, LLVM_SCALAR, Emitter, Reg
 from ...llvm.operations import Load, Offset
 from ...llvm.registers import literal
 from ..support import BIAS, MAGIC, STORED, muladd, two_product
@@ -22,6 +22,7 @@ LANES: Final = {"f32": 16, "f64": 8}
 _PS_OR_PD: Final = {"f32": "ps", "f64": "pd"}
 #: The rounding that is in force, which only instructions on 512 bits are told.
 _CURRENT: Final = Reg("4", "i32")
+_TOWARD_ZERO: Final = Reg("11", "i32")
 
 
 def usable(b: Emitter, x: Reg) -> bool:
@@ -49,9 +50,9 @@ def _picked(b: Emitter, x: Reg, picks: list[str]) -> Reg:
     return b.arrange("shufflevector", x.dtype, len(picks), x, Reg("poison", x.dtype, x.lanes), lanes)
 
 
-def _call(b: Emitter, name: str, rounds: bool, *arguments: Reg | int) -> Reg:
+def _call(b: Emitter, name: str, rounds: bool, *arguments: Reg | int, merges: bool = True) -> Reg:
     """The intrinsic on the shortest registers for the lanes of its first argument; with `rounds` it takes a
-    rounding."""
+    rounding, and if it `merges` what lanes that are masked off keep."""
     first = arguments[0]
     assert isinstance(first, Reg)
     dtype, bits = first.dtype, 128
@@ -62,7 +63,9 @@ def _call(b: Emitter, name: str, rounds: bool, *arguments: Reg | int) -> Reg:
         _widen(b, argument, lanes) if isinstance(argument, Reg) else Reg(str(argument), "i32")
         for argument in arguments
     ]
-    operands += [Reg("poison", dtype, lanes), Reg("-1", f"i{max(lanes, 8)}")]
+    if merges:
+        operands.append(Reg("poison", dtype, lanes))
+    operands.append(Reg("-1", f"i{max(lanes, 8)}"))
     if rounds and bits == 512:
         operands.append(_CURRENT)
     full = f"llvm.x86.avx512.{name}.{_PS_OR_PD[dtype]}.{bits}"
@@ -85,11 +88,29 @@ def scale(b: Emitter, x: Reg, k: Reg) -> Reg:
     return _call(b, "mask.scalef", True, x, k)
 
 
+def fixed_up(b: Emitter, value: Reg, x: Reg, responses: int) -> Reg:
+    """`value`, or what `responses` has for the class of `x`.
+
+    They are hexadecimal digits, from the last one on for quiet and signaling NaN, 0, 1, -infinity, infinity,
+    negative and positive numbers: 0 is `value`, 2 and 3 are NaN, 4 is -infinity, 5 infinity.
+    """
+    table = b.const(responses, Reg("", INT_OF[x.dtype], x.lanes))
+    return _call(b, "mask.fixupimm", True, value, x, table, 0, merges=False)
+
+
 def held_within(b: Emitter, x: Reg, size: float, *, signed: bool = True) -> Reg:
     """x where |x| < `size`, else that with x's sign; `size` for NaN. Without its sign if not `signed`."""
     smaller_size, without_sign = 2, 2 << 2
     how = smaller_size if signed else smaller_size + without_sign
     return _call(b, "mask.range", True, x, b.const(size, x), how)
+
+
+def fma_toward_zero(b: Emitter, x: Reg, y: Reg, z: Reg) -> Reg:
+    """x y + z rounded toward zero: finite for finite operands. Only registers of 512 bits can do that."""
+    lanes = LANES[x.dtype]
+    operands = [_widen(b, operand, lanes) for operand in (x, y, z)]
+    name = f"llvm.x86.avx512.vfmadd.{_PS_OR_PD[x.dtype]}.512"
+    return _narrow(b, b.call(name, x.dtype, lanes, *operands, _TOWARD_ZERO), x.lanes)
 
 
 def reciprocal_guess(b: Emitter, x: Reg) -> Reg:

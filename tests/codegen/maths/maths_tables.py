@@ -174,6 +174,31 @@ def wide_log2(degrees: dict[str, int]) -> None:
     show("SHORT_SERIES", series, f"ln(1 + f) = f - f^2/2 + f^3 P(f); relative. Errors: {'; '.join(notes)}.")
 
 
+def log_odds(degrees: dict[str, int]) -> None:
+    """(2 atanh s - 2 s) / s^3 for |s| <= 1/5, and right at s = 1/3, which is that of the last x below 1."""
+
+    def rest(z: Any) -> Any:
+        s = mp.sqrt(z)
+        return (2 * mp.atanh(s) - 2 * s) / s**3
+
+    node, rows, notes = mp.mpf(1) / 9, {}, []
+    top = mp.mpf(1) / 25 * (1 + mp.mpf(2) ** -16)
+    for dtype, degree in degrees.items():
+        # P(z) = rest(node) + (z - node) R(z)
+        start = rest(node)
+        quotient = guarded(lambda z, start=start: (rest(z) - start) / (z - node))
+        weight = guarded(lambda z: z * (z - node) / (2 + z * rest(z)))
+        coefficients, worst = remez(Spec("", quotient, weight, 0, top, degree - 1, dtype))
+        terms = [mp.mpf(0), *coefficients]
+        for power, coefficient in enumerate(coefficients):
+            terms[power] -= node * coefficient
+        terms[0] += start
+        rows[dtype] = tuple(rounded(term, dtype) for term in terms)
+        notes.append(f"{dtype} 2^{float(mp.log(worst, 2)):.1f}")
+    formula = "ln((1 + s) / (1 - s)) = 2 s + s^3 P(s^2) for |s| <= 1/5 and at 1/3"
+    show("LOG_ODDS_SERIES", rows, f"{formula}; relative. Errors: {', '.join(notes)}.")
+
+
 def exponentials() -> None:
     powers = [mp.mpf(2) ** (mp.mpf(j) / 16) for j in range(16)]
     upper = [float(power) for power in powers]
@@ -444,6 +469,7 @@ def main() -> None:
     logarithms("BINARY", {"f32": 3, "f64": 9})
     logarithms("DECIMAL", {"f32": 3, "f64": 9})
     wide_log2({"f32": 3, "f64": 9})
+    log_odds({"f32": 2, "f64": 7})
     exponentials()
     tanh_quarters()
     error_functions()
