@@ -26,6 +26,10 @@ from .writing import write
 
 #: Stirling's series in 1 / x^2, times x: to 5e-12 for x >= 6.
 _STIRLING: Final = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188)
+#: Logarithms by three of those are nearer than this, for arguments of some tens.
+_LIFTED_ERROR: Final = 2e-11
+#: Where Stirling's series begins to serve: twice that has a gamma function that is finite.
+_EDGE: Final = 20.0
 
 
 def _log_gamma_step(m: Evaluator, a: Any, b: Any) -> Any:
@@ -97,18 +101,21 @@ def _betaln(m: Evaluator, a: Any, b: Any) -> Any:
         lifted = beta_log(m, m.where(finite, rest, 1.0), m.where(finite, other, 1.0))
         return m.where(finite, lifted, math.inf)
 
-    return m.choose((a, b), ((a > 0.0) & (b > 0.0), positive), (_is_step(m, a, b), mixed), any_sign)
+    def short(a: Any, b: Any) -> Any:
+        power, factor = _lifted(m, a, b)
+        value = power + m.log(factor)
+        return m.where(m.abs(value) < _LIFTED_ERROR, 0.0, value)  # as of beta(1, 1)
 
-
-def _edge(m: Evaluator) -> float:
-    """Where Stirling's series begins to serve: twice that has a gamma function that is finite."""
-    return 16.0 if m.is_single else 20.0
+    branches = [((a > 0.0) & (b > 0.0), positive), (_is_step(m, a, b), mixed)]
+    if m.epsilon > 2.0**-40:
+        branches.insert(0, (_are_moderate(m, a, b), short))
+    return m.choose((a, b), *branches, any_sign)
 
 
 def _is_step(m: Evaluator, a: Any, b: Any) -> Any:
     """Whether one of the two is large, and the other no pole, and too small to take much off that."""
     low, high = m.min(a, b), m.max(a, b)
-    return (high >= _edge(m)) & (low > -8.0) & ((low > 0.0) | (m.floor(low) < low))
+    return (high >= _EDGE) & (low > -8.0) & ((low > 0.0) | (m.floor(low) < low))
 
 
 def _betaln_derivative(m: Evaluator, orders: Index, a: Any, b: Any) -> Any:
@@ -215,16 +222,25 @@ def _beta(m: Evaluator, a: Any, b: Any) -> Any:
         value = powers * m.exp(rest) * (math.sqrt(2.0 * math.pi) / m.sqrt(b))
         return m.where(m.min(a, b) < 1e4, value, 0.0)  # it underflows long before
 
-    small = (a > 0.0) & (b > 0.0) & (a < _edge(m)) & (b < _edge(m))
+    small = (a > 0.0) & (b > 0.0) & (a < _EDGE) & (b < _EDGE)
     large = (a >= 8.0) & (b >= 8.0)
     if m.epsilon > 2.0**-40:
-        usual = (a > 0.0) & (b > 0.0) & (m.max(a, b) < 1e5)
-        return m.choose((a, b), (usual, lambda a, b: _beta_short(m, a, b)), any_sign)
+
+        def short(a: Any, b: Any) -> Any:
+            power, factor = _lifted(m, a, b)
+            return m.exp(power) * factor
+
+        return m.choose((a, b), (_are_moderate(m, a, b), short), any_sign)
     return m.choose((a, b), (small, by_gamma), (large, by_powers), (_is_step(m, a, b), by_power), any_sign)
 
 
-def _beta_short(m: Evaluator, a: Any, b: Any) -> Any:
-    """beta to the digits of float32, for 0 < a, b < 1e5, in float64.
+def _are_moderate(m: Evaluator, a: Any, b: Any) -> Any:
+    """Whether `_lifted` serves."""
+    return (a > 0.0) & (b > 0.0) & (m.max(a, b) < 1e5)
+
+
+def _lifted(m: Evaluator, a: Any, b: Any) -> tuple[Any, Any]:
+    """(x, y) with beta(a, b) = e^x y to the digits of float32, for 0 < a, b < 1e5, in float64.
 
     gamma(x) x (x + 1) ... (x + 5) = gamma(x + 6) by Stirling's series; one division gives all reciprocals.
     """
@@ -242,13 +258,11 @@ def _beta_short(m: Evaluator, a: Any, b: Any) -> Any:
     product, below = first * second, rising(a) * rising(b)
     inverse = 1.0 / (product * whole * below)
     each = inverse * below
-    power = m.exp(
+    power = (
         exponent(first, each * (second * whole)) + exponent(second, each * (first * whole))
         - exponent(whole, each * product)
     )  # fmt: skip
-    return (
-        power * (rising(total) * (inverse * (product * whole))) * (math.sqrt(2.0 * math.pi) * math.exp(-6.0))
-    )
+    return power + (HALF_LOG_2PI - 6.0), rising(total) * (inverse * (product * whole))
 
 
 def _is_odd(m: Evaluator, x: Any) -> Any:
@@ -303,6 +317,6 @@ def _beta_slope(place: int) -> Any:
     return slope
 
 
-define("betaln", "a b", _betaln_derivative, True, True, single=True)
+define("betaln", "a b", _betaln_derivative, True, True, short=True)
 define("beta", "a b", lambda m, orders, a, b: _beta(m, a, b), _beta_slope(0), _beta_slope(1), short=True)
 define("binom", "n k", lambda m, orders, n, k: _binom(m, n, k), _binom_slope(0), _binom_slope(1))
