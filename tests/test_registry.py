@@ -30,7 +30,7 @@ NAMES = [op.name for op in OPS if op.name not in ELSEWHERE]
 #: NumPy's own error against the truth, which comes on top of ours: its SVML kernels promise 4 ULP.
 NUMPY_ULP = 4.0
 #: The sign of a zero result is NumPy's SIMD path's choice among equal zeros.
-ZERO_SIGN_OPEN = {"maximum", "minimum", "fmax", "fmin", "clip", "max", "min", "cummax", "cummin"}
+ZERO_SIGN_OPEN = {"maximum", "minimum", "fmax", "fmin", "clip", "max", "min", "nanmax", "cummax", "cummin"}
 
 
 #: Of each op all such tests in a row, which share what they compile.

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import BOOL, FLOAT16, FLOAT32, INT64, accumulated_in, is_inexact
+from ..dtypes import BOOL, FLOAT16, FLOAT32, FLOAT64, INT64, accumulated_in, is_inexact
 from ..errors import DTypeError, ShapeError
 from ..registry import NONDIFF, Attrs, Builtin, Kind, Nondiff, Op, Reduction
 from ..transforms.batching import batch_axes
@@ -167,6 +167,13 @@ MIN = _reduction(
     "min", np.minimum, "the smallest; NaN if any is NaN", {"x": _extremum_rule},
     Reduction(highest, lambda b, acc, x: b.fold_minimum(acc, x), idempotent=True), needs_elements=True,
 )  # fmt: skip
+NANMAX = define(
+    "nanmax", Kind.REDUCTION, "x", doc="the largest number, as if NaN were -infinity", attrs=_AXES,
+    infer=lambda types, attrs: (_numbers("nanmax", types[0], attrs),),
+    eval=lambda x, axes: np.fmax.reduce(x, axis=axes, initial=-math.inf), vjp=NONDIFF,
+    # the total is never NaN, and `max` gives its second operand where the first one is
+    reduction=Reduction(lowest, lambda b, acc, x: b.max(x, acc), idempotent=True),
+)  # fmt: skip
 ALL = _reduction(
     "all", np.logical_and, "whether all are true", NONDIFF,
     Reduction(lambda dtype: True, lambda b, acc, x: b.and_(acc, x), idempotent=True),
@@ -177,6 +184,12 @@ ANY = _reduction(
     Reduction(lambda dtype: False, lambda b, acc, x: b.or_(acc, x), idempotent=True),
     only=lambda dtype: dtype is BOOL,
 )  # fmt: skip
+
+
+def _numbers(name: str, operand: TensorType, attrs: Attrs) -> TensorType:
+    if operand.dtype not in (FLOAT32, FLOAT64):
+        raise DTypeError(f"{name}: no meaning for {operand}")
+    return _reduced(name, operand, attrs, needs_elements=False)
 
 
 def _mean_infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...]:

@@ -8,7 +8,9 @@ z, and each part's maximum taken,
     e = exp(z - max(z))    c = exp(max(z) - m)    p = e c    s = sum(sum(e) c)    p / s = e (c / s)
 
 reads it once for maxima, exponentials and their sums, as a part stays in the first cache, and scales it then
-(Milakov and Gimelshein 2018). Parts' maxima are held within finite numbers: a part of -inf gives zeros.
+(Milakov and Gimelshein 2018). Parts' maxima are held within finite numbers: a part of -inf gives zeros. Where
+all that is made of the maximum is the sum and quotients by it, NaN may be no maximum, which a third of the
+operations finds: its exponential makes the sum NaN.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from ...builder import Builder
 from ...graph import Function, Instruction, Value
 from ...machine import machine
 from ...records import record
+from ...registry import Kind
 from ..rewriting import Definitions, Rule, constant_of, defined_by, rewrite
 from .cleanup import dce
 
@@ -35,6 +38,7 @@ class _Sum:
 
     largest: Value
     power: Value
+    total: Value
 
 
 @record
@@ -61,10 +65,12 @@ def split_exponential_sums(function: Function) -> Function:
     matches = [match for match in sums if match is not None]
     if not matches:
         return function
-    return dce(rewrite(function, _rules(matches)))
+    readers = _readers(function)
+    normalized = {match.largest for match in matches if _is_normalized(match, readers, defs)}
+    return dce(rewrite(function, _rules(matches, normalized)))
 
 
-def _rules(matches: list[_Sum]) -> dict[str, tuple[Rule, ...]]:
+def _rules(matches: list[_Sum], normalized: set[Value]) -> dict[str, tuple[Rule, ...]]:
     rows, powers = {match.largest for match in matches}, {match.power: match.largest for match in matches}
     #: By the maxima of rows: the rows cut into parts, and the maximum of each part.
     cut: dict[Value, tuple[Value, Value]] = {}
@@ -76,9 +82,10 @@ def _rules(matches: list[_Sum]) -> dict[str, tuple[Rule, ...]]:
         x = instruction.operands[0]
         size = x.shape[-1] // part_size(x)
         z = b.reshape(x, shape=(*x.shape[:-1], size, x.shape[-1] // size))
-        largest = b.max(z, axes=(len(x.shape),))
+        fold = b.nanmax if instruction.result in normalized else b.max
+        largest = fold(z, axes=(len(x.shape),))
         cut[instruction.result] = z, largest
-        whole: Value = b.max(largest, axes=(len(x.shape) - 1,))
+        whole: Value = fold(largest, axes=(len(x.shape) - 1,))
         return whole
 
     def power(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
@@ -136,7 +143,39 @@ def _sum_of(total: Instruction, defs: Definitions) -> _Sum | None:
     largest = defined_by(source, "max", defs)
     if largest is None or largest.operands[0] is not x or largest.attrs["axes"] != total.attrs["axes"]:
         return None
-    return _Sum(largest.result, power.result)
+    return _Sum(largest.result, power.result, total.result)
+
+
+def _readers(function: Function) -> dict[Value, list[Instruction | None]]:
+    """The instructions that read each value, and None for the caller, who reads results."""
+    readers: dict[Value, list[Instruction | None]] = {value: [None] for value in function.results}
+    for instruction in function.body:
+        for operand in instruction.operands:
+            readers.setdefault(operand, []).append(instruction)
+    return readers
+
+
+def _is_normalized(match: _Sum, readers: dict[Value, list[Instruction | None]], defs: Definitions) -> bool:
+    """Whether the maximum is read for the exponentials alone, and these for their sum and quotients by it."""
+    values = [match.largest]
+    for value in values:
+        for reader in readers.get(value, ()):
+            if reader is None:
+                return False
+            if reader.op.kind is Kind.VIEW or reader.op.name == "clip":
+                values.append(reader.result)
+            elif reader.op.name != "sub" or readers.get(reader.result) != [defs[match.power]]:
+                return False
+    return all(
+        reader is not None and (reader.results == (match.total,) or _is_quotient(reader, match, defs))
+        for reader in readers[match.power]
+    )
+
+
+def _is_quotient(instruction: Instruction, match: _Sum, defs: Definitions) -> bool:
+    """Whether it divides the exponentials by their sum."""
+    divisor = _row_value(instruction.operands[1], defs) if instruction.op.name == "div" else None
+    return divisor is not None and resolve(divisor, defs)[0] is match.total
 
 
 def part_size(x: Value) -> int:

@@ -284,7 +284,7 @@ def _reduction(b: Builder, instruction: Instruction, defs: Definitions) -> Value
         count = math.prod(x.shape[axis] for axis in axes)
         if instruction.op.name == "sum" and x.dtype.kind != "b":
             constant = x.dtype.type(constant * count + 0.0).item() if x.dtype.kind == "f" else None
-        elif instruction.op.name == "prod":
+        elif instruction.op.name == "prod" or (instruction.op.name == "nanmax" and constant != constant):
             constant = None
         if constant is not None:
             return b.full(value=constant, shape=instruction.result.shape, dtype=instruction.result.dtype)  # type: ignore[no-any-return]
@@ -293,6 +293,8 @@ def _reduction(b: Builder, instruction: Instruction, defs: Definitions) -> Value
         return None
     dropped = b.reshape(x, shape=remove_axes(x.shape, narrow)) if narrow else x
     wide = [axis for axis in axes if x.shape[axis] != 1]
+    if not wide and instruction.op.name == "nanmax":
+        return b.fmax(dropped, -math.inf)  # type: ignore[no-any-return]
     if not wide:
         # a sum begins with 0, so that of -0.0 alone is 0.0
         clear = instruction.op.name == "sum" and may_be_minus_zero(x, defs)
@@ -345,5 +347,7 @@ RULES: Mapping[str, Sequence[Rule]] = {
     "lu_solve": (solve_triangular,),
     "convolve": (shifted_sums,),
     "gather": (gather_of_transpose, gather_of_rows),
-    **dict.fromkeys(("sum", "prod", "max", "min", "all", "any"), (_reduction, _reduction_of_transpose)),
+    **dict.fromkeys(
+        ("sum", "prod", "max", "nanmax", "min", "all", "any"), (_reduction, _reduction_of_transpose)
+    ),
 }

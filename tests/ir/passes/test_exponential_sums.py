@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -73,6 +75,48 @@ def test_what_is_not_finite(numbers: object) -> None:
         logarithm = float(np.logaddexp.reduce(x))
     result = tj.jit(lambda x: tj.logsumexp(x, 0))(tj.asarray(x)).numpy()
     np.testing.assert_allclose(result, logarithm, rtol=1e-13)
+
+
+def powers_too(x: tj.Tensor) -> tuple[tj.Tensor, tj.Tensor]:
+    powers = tj.exp(x - tj.max(x))
+    return powers, powers / powers.sum()
+
+
+def maximum_too(x: tj.Tensor) -> tuple[tj.Tensor, tj.Tensor]:
+    largest = tj.max(x)
+    powers = tj.exp(x - largest)
+    return largest, powers / powers.sum()
+
+
+def other_quotient(x: tj.Tensor) -> tuple[tj.Tensor, ...]:
+    powers = tj.exp(x - tj.max(x))
+    return (powers / 3.0, powers.sum())
+
+
+def other_difference(x: tj.Tensor) -> tuple[tj.Tensor, ...]:
+    largest = tj.max(x)
+    powers = tj.exp(x - largest)
+    return (largest - x, powers / powers.sum())
+
+
+@pytest.mark.parametrize(
+    ("function", "ignores_nan"),
+    [
+        (lambda x: (tj.nn.softmax(x),), True),
+        (lambda x: (tj.exp(x - tj.max(x)).sum(),), True),
+        (powers_too, False),
+        (maximum_too, False),
+        (other_quotient, False),
+        (other_difference, False),
+    ],
+)
+def test_nan_reaches_all_results(function: Any, ignores_nan: bool) -> None:
+    """Maxima of numbers alone serve where the sum tells of NaN; elsewhere NaN is the maximum."""
+    x = np.random.default_rng(3).uniform(-5, 5, LONG)
+    x[777] = np.nan
+    assert ("nanmax" in tj.jit(function).lower(tj.asarray(x)).as_text("optimized")) == ignores_nan
+    for result in tj.jit(function)(tj.asarray(x)):
+        assert np.isnan(result.numpy()).all()
 
 
 def test_gradient() -> None:
