@@ -37,7 +37,7 @@ def is_own_file(file: str) -> bool:
 class _Code:
     """What is known of a code object: whether it is the user's, and the lines of its instructions."""
 
-    __slots__ = ("_rows", "_starts", "entry", "is_passed", "lines")
+    __slots__ = ("_table", "entry", "is_passed", "lines")
 
     def __init__(self, code: CodeType) -> None:
         #: Takes this out of the table before another code object has the same identity.
@@ -48,17 +48,17 @@ class _Code:
         #: Whether the user's line may be above it: it is neither the user's nor that of a command.
         self.is_passed = self.lines is None and not file.startswith(_COMMANDS)
         #: Where rows of the table of lines start, and their lines, once one was asked for.
-        self._starts: list[int] = []
-        self._rows: list[int] = []
+        self._table: tuple[list[int], list[int]] | None = None
 
     def line(self, code: CodeType, offset: int) -> int:
         """The line of the instruction of `code` at `offset`, as ``frame.f_lineno``, which walks the table
         from its start each time."""
-        if not self._starts:
-            for start, _, line in code.co_lines():
-                self._starts.append(start)
-                self._rows.append(code.co_firstlineno if line is None else line)
-        return self._rows[bisect.bisect_right(self._starts, offset) - 1]
+        if self._table is None:  # set at once: other threads may ask
+            rows = list(code.co_lines())
+            lines = [code.co_firstlineno if line is None else line for _, _, line in rows]
+            self._table = [start for start, _, _ in rows], lines
+        starts, lines = self._table
+        return lines[bisect.bisect_right(starts, offset) - 1]
 
 
 #: By identity: code objects hash all of their constants.
