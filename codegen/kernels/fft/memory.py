@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ....ir.machine import machine
 from ....ir.records import record
 from ...llvm.loops import FunctionWriter
 from ...llvm.registers import Number, Reg, constant
@@ -21,6 +22,7 @@ class ArrayAccess:
     """An array from `pointer` on, whose rows are `inner` elements apart.
 
     Of pairs only the first `present` columns are read and written, if there are so many and not more.
+    With each vector, the line `ahead` elements behind it is asked for: what is read or written next.
     """
 
     w: FunctionWriter
@@ -28,6 +30,7 @@ class ArrayAccess:
     pointer: str
     inner: int
     present: int | None = None
+    ahead: int = 0
 
     def _place(self, row: Number, column: Number, width: int) -> str:
         elements = plus(self.w, times_size(self.w, row, self.inner), column)
@@ -38,6 +41,7 @@ class ArrayAccess:
     def load_pairs(self, row: Number, column: Number, lanes: int) -> Complex:
         """Complex numbers that lie as pairs."""
         w, place, (low, high) = self.w, self._place(row, column, 2), self._masks(lanes)
+        self._ask_for(place, 2 * lanes, write=False)
         first = w.load(place, self.dtype, lanes, low)
         second = w.load(w.offset(place, self.dtype, lanes), self.dtype, lanes, high)
         if lanes == 1:
@@ -54,6 +58,7 @@ class ArrayAccess:
         if lanes > 1:
             picks = [lane // 2 + lane % 2 * lanes for lane in range(2 * lanes)]
             first, second = (w.shuffle(*value, picks[start : start + lanes]) for start in (0, lanes))
+        self._ask_for(place, 2 * lanes, write=True)
         w.store(first, place, low)
         w.store(second, w.offset(place, self.dtype, lanes), high)
 
@@ -64,6 +69,12 @@ class ArrayAccess:
         counts = min(2 * self.present, lanes), max(2 * self.present - lanes, 0)
         return self.w.tail_mask(counts[0], lanes), self.w.tail_mask(counts[1], lanes)
 
+    def _ask_for(self, place: str, elements: int, *, write: bool) -> None:
+        """Ask for what lies `ahead` of the `elements` at `place`."""
+        step = machine().line_bytes * 8 // int(self.dtype[1:])
+        for first in range(0, elements, step) if self.ahead and elements >= step else ():
+            self.w.prefetch(self.w.offset(place, self.dtype, self.ahead + first), near=False, write=write)
+
     # -- real numbers -----------------------------------------------------------------------------
 
     def load_halves(self, row: Number, column: Number, lanes: int) -> Complex:
@@ -72,6 +83,8 @@ class ArrayAccess:
             return self.load_pairs(row, column, lanes)
         w, row = self.w, times_size(self.w, row, 2)
         even, odd = (self._place(plus(w, row, part), column, 1) for part in (0, 1))
+        for place in (even, odd):
+            self._ask_for(place, lanes, write=False)
         return w.load(even, self.dtype, lanes), w.load(odd, self.dtype, lanes)
 
     def store_halves(self, row: Number, column: Number, value: Complex) -> None:
@@ -81,16 +94,22 @@ class ArrayAccess:
             return
         w, row = self.w, times_size(self.w, row, 2)
         for part in (0, 1):
-            w.store(value[part], self._place(plus(w, row, part), column, 1))
+            place = self._place(plus(w, row, part), column, 1)
+            self._ask_for(place, value[part].lanes, write=True)
+            w.store(value[part], place)
 
     def load_real(self, row: Number, column: Number, lanes: int) -> Complex:
         """Real numbers as complex ones."""
-        value = self.w.load(self._place(row, column, 1), self.dtype, lanes)
+        place = self._place(row, column, 1)
+        self._ask_for(place, lanes, write=False)
+        value = self.w.load(place, self.dtype, lanes)
         return value, constant(0.0, self.dtype, lanes)
 
     def store_real(self, row: Number, column: Number, value: Complex) -> None:
         """The real parts."""
-        self.w.store(value[0], self._place(row, column, 1))
+        place = self._place(row, column, 1)
+        self._ask_for(place, value[0].lanes, write=True)
+        self.w.store(value[0], place)
 
 
 def swapped_source(source: Source) -> Source:

@@ -77,15 +77,23 @@ class TransformWriter:
             buffers = Buffers(w, plan.dtype, plan.rows, plan.columns, memory)
             self._turned(operand, result, lines, widths, buffers)
         else:
-            x, y = (ArrayAccess(w, plan.dtype, place, plan.inner) for place in (operand, result))
-            rest = plan.inner % plan.columns
-            if plan.real or rest == 0:
+            # the next line, or the next columns
+            steps = lines if plan.inner == 1 else (plan.columns, plan.columns)
+            ahead = [
+                step * width if is_large else 0
+                for step, width, is_large in zip(steps, widths, plan.are_large, strict=True)
+            ]
+            (x, y), (end_x, end_y) = (
+                [
+                    ArrayAccess(w, plan.dtype, place, plan.inner, present, distance)
+                    for place, distance in zip((operand, result), ahead, strict=True)
+                ]
+                for present in (None, plan.inner % plan.columns)
+            )
+            if plan.real or plan.inner % plan.columns == 0:
                 self.transform(x, y, memory)
                 return
             # what is written over the operand may not be read again
-            end_x, end_y = (
-                ArrayAccess(w, plan.dtype, place, plan.inner, rest) for place in (operand, result)
-            )
             w.one_of(
                 w.eq(block, plan.blocks - 1),
                 [lambda: self.transform(end_x, end_y, memory), lambda: self.transform(x, y, memory)],

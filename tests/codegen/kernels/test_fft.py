@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,10 @@ from tracejit.codegen.kernels.fft.roots import unit_roots
 from tracejit.codegen.llvm.target import host
 from tracejit.codegen.module.buffers import plan_buffers
 from tracejit.codegen.module.kernel_memory import KernelMemory
+from tracejit.codegen.module.writer import generate
 from tracejit.codegen.nest.fusions import Fusions
 from tracejit.ir.graph import Function
+from tracejit.ir.machine import Machine, use_machine
 from tracejit.runtime.executable import Executable
 
 from ...rotation import of_today
@@ -134,6 +137,27 @@ def test_written_over_the_operand(
             (result,) = executable([x])
         expected = 0.25 * shape[axis] * x
         np.testing.assert_allclose(result, expected, rtol=0, atol=BOUND[dtype] * 4 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize(
+    ("n", "layout"), [(64, ((70,), ())), (64, ((2,), (37,))), (45, ((2,), (37,))), (45, ((3,), (24,)))]
+)
+def test_lines_behind_are_asked_for(n: int, layout: Any, dtype: str) -> None:
+    """What does not fit into the second cache is asked for one line, or block of columns, ahead: results are
+    the same, and what fits is not asked for."""
+    chosen = cases(n, layout, dtype)
+    function, arrays = together(chosen)
+    near = Executable(function)(arrays)
+    with use_machine(Machine(l2_bytes=1 << 10)):
+        text = generate(function, host()).text
+        far = Executable(function)(arrays)
+        check(chosen, AccessChecks())
+    for result, expected in zip(far, near, strict=True):
+        np.testing.assert_array_equal(result, expected)
+    assert "prefetch" not in generate(function, host()).text
+    for write in "01":
+        assert re.search(rf"call void @llvm.prefetch.p0\(ptr %\w+, i32 {write}, i32 2", text)
 
 
 def test_what_numpy_computes() -> None:
