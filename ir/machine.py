@@ -30,8 +30,9 @@ class Machine:
     huge_page_bytes: int = 1 << 21
     #: Multiply-adds that a core has in flight: ports times latency.
     multiply_adds_in_flight: int = 8
-    #: What one thread reads and writes in memory per cycle.
+    #: What one thread reads and writes in memory per cycle, and in the last cache.
     bytes_per_cycle: int = 8
+    l3_bytes_per_cycle: int = 16
     #: The least work that pays for handing a task to another thread, and how many such tasks pay for waking
     #: threads at all.
     task_cycles: float = 30_000.0

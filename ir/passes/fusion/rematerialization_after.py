@@ -1,7 +1,10 @@
 """Values that cost less to compute again than to write and read: a centred row, a mask, a scaled difference.
 
 A group's value that another group reads becomes members of that group, too, where the few cheap ops behind it
-read no more memory than the value has. It then need not exist in memory.
+read no more memory than the value has. It then need not exist in memory. What a value may cost follows from
+how far it goes: one that leaves the second cache before it is read, as what the forward part of a gradient
+keeps for the backward part does, is worth what the machine takes to write and read it in memory. Values that
+follow from the same ops share what these cost.
 
 Which groups read a value is known only after fusion. `fusion/rematerialization_before.py` comes before it,
 for reductions over different axes of what follows from small arrays: there, far more work costs less than
@@ -10,18 +13,20 @@ memory does.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
 from ...graph import Function, Instruction, Substitution, Value, distinct_types
 from ...machine import machine
+from ...records import record
 from ...registry import Kind
 from .groups import Unit
 from .inlining import Reads
 
-#: Cycles per vector that all ops behind a value may cost together.
+#: Cycles per vector that all ops behind a value may cost together where it stays in the second cache.
 MOST_CYCLES: Final = 6.0
-#: What is so many times smaller than the value is read for next to nothing.
+#: What has so many times fewer elements than the value is read for next to nothing.
 SMALL: Final = 8
 
 
@@ -40,6 +45,30 @@ def repeat_cheap(
     if all(type_.nbytes < least for type_ in distinct_types(results)):
         return function, reads, units
     return _Repeating(function, reads, units).run()
+
+
+def saved_cycles(distance: int, groups: int) -> float:
+    """Cycles per vector that the ops behind a value may cost in each of the `groups` that read it, where
+    `distance` bytes are read and written from its group to the first of these: what each has of writing a
+    line once and reading it as often as there are groups."""
+    if distance <= machine().l2_bytes:
+        return MOST_CYCLES
+    near = distance <= machine().l3_bytes
+    per_cycle = machine().l3_bytes_per_cycle if near else machine().bytes_per_cycle
+    return max(MOST_CYCLES, (1 + 1 / groups) * machine().line_bytes / per_cycle)
+
+
+@record(eq=False)
+class _Candidate:
+    """A value that may be computed again."""
+
+    value: Value
+    #: What makes it from what is in memory, in order.
+    behind: list[Instruction]
+    #: Who reads it, by the numbers of the groups.
+    readers: dict[int, list[Instruction]]
+    #: Cycles per vector that each of these groups saves.
+    saved: float
 
 
 class _Repeating:
@@ -62,13 +91,18 @@ class _Repeating:
         self.copies: dict[tuple[int, Instruction], Instruction] = {}
         self.after: dict[Instruction, list[Instruction]] = {}
         self.changed: dict[Instruction, Instruction] = {}
+        self.touched: dict[int, set[Value]] = {}
 
     def run(self) -> tuple[Function, Reads, Sequence[Unit]]:
         kept = {self.reads.source(result)[0] for result in self.function.results}
         for number, unit in enumerate(self.units):
-            for member in list(unit.members) if unit.domain is not None else ():
-                if member.op.kind is Kind.ELEMENTWISE and member.result not in kept:
-                    self._consider(number, member)
+            candidates: dict[tuple[int, ...], list[_Candidate]] = {}
+            for candidate in self._candidates(number, unit, kept) if unit.domain is not None else ():
+                candidates.setdefault(tuple(candidate.readers), []).append(candidate)
+            for of_same_readers in candidates.values():
+                for candidate in _worth(of_same_readers):
+                    for group, readers in candidate.readers.items():
+                        self._copy(candidate, group, readers)
         if not self.changed:
             return self.function, self.reads, self.units
         body: list[Instruction] = []
@@ -104,30 +138,66 @@ class _Repeating:
     def _read(self, member: Instruction) -> list[Value]:
         return list(dict.fromkeys([self.reads.source(operand)[0] for operand in member.operands]))
 
-    def _consider(self, number: int, member: Instruction) -> None:
-        """Copy what is behind `member`'s result to the groups that read it, if it is worth that for all."""
-        value = member.result
-        readers = [
-            instruction
-            for instruction in self.readers.get(value, ())
-            if self.group_of[instruction.results[0]] != number
-        ]
-        if not readers or value.type.nbytes < least_bytes():
-            return
-        behind = self._behind(number, member)
-        if behind is None:
-            return
-        by_group: dict[int, list[Instruction]] = {}
-        for reader in readers:
-            by_group.setdefault(self.group_of[reader.results[0]], []).append(reader)
-        if not all(self._gains(value, behind, group, some) for group, some in by_group.items()):
-            return
-        for group, some in by_group.items():
-            self._copy(value, behind, group, some)
+    def _candidates(self, number: int, unit: Unit, kept: set[Value]) -> list[_Candidate]:
+        """The values of a group that all groups that read them could compute."""
+        read_elsewhere: dict[Instruction, dict[int, list[Instruction]]] = {}
+        for member in unit.members:
+            if member.op.kind is not Kind.ELEMENTWISE or member.result in kept:
+                continue
+            by_group: dict[int, list[Instruction]] = {}
+            for reader in self.readers.get(member.result, ()):
+                group = self.group_of[reader.results[0]]
+                if group != number:
+                    by_group.setdefault(group, []).append(reader)
+            if by_group and member.result.type.nbytes >= least_bytes():
+                read_elsewhere[member] = by_group
+        saved = {
+            member: saved_cycles(self._distance(number, min(by_group)), len(by_group))
+            for member, by_group in read_elsewhere.items()
+        }
+        most = sum(saved.values())
+        candidates = []
+        for member, by_group in read_elsewhere.items():
+            behind = self._behind(number, member, most)
+            if behind is not None and all(
+                self._can_compute(member.result, behind, group, readers)
+                for group, readers in by_group.items()
+            ):
+                candidates.append(_Candidate(member.result, behind, by_group, saved[member]))
+        return candidates
 
-    def _behind(self, number: int, member: Instruction) -> list[Instruction] | None:
+    def _distance(self, first: int, last: int) -> int:
+        """The bytes that the groups with numbers from `first` to `last` read and write; fewer if these are
+        more than the last cache holds."""
+        touched: set[Value] = set()
+        nbytes = 0
+        for number in range(first, last + 1):
+            new = self._touched(number) - touched
+            touched |= new
+            nbytes += sum([value.type.nbytes for value in new])
+            if nbytes > machine().l3_bytes:
+                break
+        return nbytes
+
+    def _touched(self, number: int) -> set[Value]:
+        """The values that a group has in memory: what it reads of others, and what others read of it."""
+        touched = self.touched.get(number)
+        if touched is not None:
+            return touched
+        results = {result for member in self.units[number].members for result in member.results}
+        read = {value for member in self.units[number].members for value in self._read(member)}
+        written = [
+            result
+            for result in results
+            if result not in self.readers
+            or any(self.group_of[reader.results[0]] != number for reader in self.readers[result])
+        ]
+        touched = self.touched[number] = (read - results - self.reads.inline.keys()).union(written)
+        return touched
+
+    def _behind(self, number: int, member: Instruction, most: float) -> list[Instruction] | None:
         """The members of the group that make `member`'s result from what is in memory, in order; None where
-        they are dear, or read each other through views."""
+        they cost more than `most` cycles, or read each other through views."""
         behind: set[Instruction] = set()
         stack, cost = [member], 0.0
         while stack:
@@ -135,22 +205,24 @@ class _Repeating:
             if instruction in behind:
                 continue
             behind.add(instruction)
-            cost += instruction.op.cost
-            if cost > MOST_CYCLES:
+            cost += instruction.cost
+            if cost > most:
                 return None
             for operand in instruction.operands:
                 source, _ = self.reads.source(operand)
                 definition = self.reads.defs.get(source)
                 if self.group_of.get(source) != number or definition is None:
                     continue
-                if source.type.nbytes * SMALL <= member.result.type.nbytes:
+                if source.type.size * SMALL <= member.result.type.size:
                     continue  # a row's: it is in memory then
                 if definition.op.kind is not Kind.ELEMENTWISE or operand is not source:
                     return None
                 stack.append(definition)
         return sorted(behind, key=self.units[number].members.index)
 
-    def _gains(self, value: Value, behind: list[Instruction], group: int, readers: list[Instruction]) -> bool:
+    def _can_compute(
+        self, value: Value, behind: list[Instruction], group: int, readers: list[Instruction]
+    ) -> bool:
         """Whether `readers` of one group read `value` as it is, and what is behind it is not more memory."""
         unit = self.units[group]
         if unit.domain is None:
@@ -169,16 +241,21 @@ class _Repeating:
         read = {each for member in unit.members for each in self._read(member)}
         more = 0
         for source in {each for member in behind for each in self._read(member)} - own - read:
-            if source.type.nbytes * SMALL > value.type.nbytes:
+            if source.type.size * SMALL > value.type.size and not self._is_constant(source):
                 if source not in self.params:
                     return False  # it would have to live longer
                 more += source.type.nbytes
         return more <= value.type.nbytes
 
-    def _copy(self, value: Value, behind: list[Instruction], group: int, readers: list[Instruction]) -> None:
+    def _is_constant(self, source: Value) -> bool:
+        """Whether nothing is read for `source`."""
+        definition = self.reads.inline.get(source)
+        return definition is not None and definition.op.kind is Kind.CREATION
+
+    def _copy(self, candidate: _Candidate, group: int, readers: list[Instruction]) -> None:
         unit, table = self.units[group], Substitution()
         place = unit.own_of(readers[0])  # they read the value as it is
-        for instruction in behind:
+        for instruction in candidate.behind:
             if (group, instruction) not in self.copies:
                 operands, fresh = table.all(instruction.operands), Value(instruction.result.type)
                 copy = instruction.replace(operands=operands, results=(fresh,))
@@ -187,6 +264,26 @@ class _Repeating:
                 unit.members.append(copy)
                 unit.put(copy, place, place)
             table[instruction.result] = self.copies[group, instruction].result
-        only = Substitution({value: table[value]})
+        only = Substitution({candidate.value: table[candidate.value]})
         for reader in readers:
             self.changed[reader] = only.apply(self.changed.get(reader, reader))
+
+
+def _worth(candidates: list[_Candidate]) -> list[_Candidate]:
+    """The `candidates`, values of one group that the same groups read, that are worth computing again: the
+    cheapest ones, as many as save most, without those that cost more than they save by ops of their own."""
+    behind: set[Instruction] = set()
+    chosen: list[_Candidate] = []
+    saved = most = 0.0
+    ordered = sorted(candidates, key=lambda candidate: sum(each.cost for each in candidate.behind))
+    for count, candidate in enumerate(ordered, 1):
+        saved += candidate.saved - sum(each.cost for each in candidate.behind if each not in behind)
+        behind.update(candidate.behind)
+        if saved >= most:
+            chosen, most = ordered[:count], saved
+    uses = Counter(instruction for candidate in chosen for instruction in candidate.behind)
+    for candidate in reversed(chosen):
+        if sum(each.cost for each in candidate.behind if uses[each] == 1) > candidate.saved:
+            chosen = [each for each in chosen if each is not candidate]
+            uses.subtract(candidate.behind)
+    return chosen
