@@ -22,8 +22,8 @@ from ...llvm.loops import FunctionWriter
 from ..loop_nest import Memory, Nest, memories_of
 
 #: Bytes from an access to the line that is asked for meanwhile. Half or twice as many do no worse.
-_WRITTEN_AHEAD: Final = 1 << 10
-_READ_AHEAD: Final = 1 << 11
+WRITTEN_AHEAD: Final = 1 << 10
+READ_AHEAD: Final = 1 << 11
 
 
 def large_bytes() -> int:
@@ -69,5 +69,5 @@ def ask_for(w: FunctionWriter, dtype: str, place: str, elements: int, *, write: 
     """Ask for a line to read or to write to, ahead of the one that begins `elements` behind `place`, if one
     does."""
     if begins_line(dtype, elements):
-        ahead = (_WRITTEN_AHEAD if write else _READ_AHEAD) // _itemsize(dtype)
+        ahead = (WRITTEN_AHEAD if write else READ_AHEAD) // _itemsize(dtype)
         w.prefetch(w.offset(place, dtype, elements + ahead), write=write)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 
 import tracejit as tj
 from tracejit.codegen.kernels.linalg.lowering import OPERATIONS
+from tracejit.codegen.llvm.target import Target
+from tracejit.codegen.module.writer import generate
 from tracejit.ir.errors import LinAlgError, OutOfBoundsError
 from tracejit.ir.graph import Function
 from tracejit.ir.interpreter import interpret
@@ -65,6 +68,19 @@ def check(
         else:
             scale = np.abs(expected).max(initial=1.0)
             np.testing.assert_allclose(got, expected, rtol=0, atol=bound * scale)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 6, 8])
+def test_lines_of_later_groups_are_asked_for_in_between(n: int) -> None:
+    """Each line about once, and not all at a time: what is read now would wait for them."""
+    target = Target("x86_64-unknown-linux-gnu", "cascadelake", "+avx512f,+avx512vl,+prfchw", 512)
+    function = function_of("f", [np.zeros((64, n, n))], lambda b, x: b.cholesky(x, on_error="nan"))
+    code = generate(function, target).text.split("\n")
+    for write, vector in (0, "load <"), (1, "store <"):
+        asked = [i for i, line in enumerate(code) if re.search(rf"prefetch.p0\(ptr %\w+, i32 {write},", line)]
+        assert 0.85 < len(asked) / (n * n) < 1.15
+        for before, after in itertools.pairwise(asked):
+            assert any(vector in line for line in code[before:after])
 
 
 def compiled_without_numpy(function: Function) -> Executable:
