@@ -30,7 +30,7 @@ class ArrayAccess:
     pointer: str
     inner: int
     present: int | None = None
-    ahead: int = 0
+    ahead: Number = 0
 
     def _place(self, row: Number, column: Number, width: int) -> str:
         elements = plus(self.w, times_size(self.w, row, self.inner), column)
@@ -71,9 +71,12 @@ class ArrayAccess:
 
     def _ask_for(self, place: str, elements: int, *, write: bool) -> None:
         """Ask for what lies `ahead` of the `elements` at `place`."""
-        step = machine().line_bytes * 8 // int(self.dtype[1:])
-        for first in range(0, elements, step) if self.ahead and elements >= step else ():
-            self.w.prefetch(self.w.offset(place, self.dtype, self.ahead + first), near=False, write=write)
+        w, step = self.w, machine().line_bytes * 8 // int(self.dtype[1:])
+        if self.ahead == 0 or elements < step:
+            return
+        behind = w.offset(place, self.dtype, self.ahead)
+        for first in range(0, elements, step):
+            w.prefetch(w.offset(behind, self.dtype, first), near=False, write=write)
 
     # -- real numbers -----------------------------------------------------------------------------
 

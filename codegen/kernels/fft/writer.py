@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ....ir.process.locks import computed_once
 from ...llvm.function import Code
 from ...llvm.loops import FunctionWriter
-from ...llvm.registers import Number, Reg
+from ...llvm.registers import Number, Reg, constant
 from ..kernel import signature
 from ..parallel_for import part_of
 from .chirp import Chirp, Convolution
@@ -79,10 +79,14 @@ class TransformWriter:
         else:
             # the next line, or the next columns
             steps = lines if plan.inner == 1 else (plan.columns, plan.columns)
-            ahead = [
+            ahead: list[Number] = [
                 step * width if is_large else 0
                 for step, width, is_large in zip(steps, widths, plan.are_large, strict=True)
             ]
+            if (
+                plan.in_place and plan.are_large[1]
+            ):  # what is written over the operand is asked for by reading
+                ahead[1] = w.select(w.same_place(operand, result), constant(0, "i64"), ahead[1])
             (x, y), (end_x, end_y) = (
                 [
                     ArrayAccess(w, plan.dtype, place, plan.inner, present, distance)
