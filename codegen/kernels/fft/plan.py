@@ -69,8 +69,8 @@ class TransformPlan:
         #: What multiplies the elements that stand for two, of the spectrum of real numbers.
         self.interior: float = attrs.get("interior", 1.0)
         self.dtype = SHORT_NAME[x.dtype]
-        #: Whether operand and result are not in the second cache.
-        self.are_large = tuple([type_.nbytes > machine().l2_bytes for type_ in (x.type, result.type)])
+        #: Whether operand and result are not in the second cache together.
+        self.is_large = x.type.nbytes + result.type.nbytes > machine().l2_bytes
         axis = attrs["axis"]
         reals = x if self.from_real else result
         shape = reals.shape if self.real else reals.shape[:-1]

@@ -79,13 +79,10 @@ class TransformWriter:
         else:
             # the next line, or the next columns
             steps = lines if plan.inner == 1 else (plan.columns, plan.columns)
-            ahead: list[Number] = [
-                step * width if is_large else 0
-                for step, width, is_large in zip(steps, widths, plan.are_large, strict=True)
-            ]
-            if (
-                plan.in_place and plan.are_large[1]
-            ):  # what is written over the operand is asked for by reading
+            ahead: list[Number] = [0, 0]
+            if plan.is_large:
+                ahead = [step * width for step, width in zip(steps, widths, strict=True)]
+            if plan.is_large and plan.in_place:  # reading asks for what is written over the operand
                 ahead[1] = w.select(w.same_place(operand, result), constant(0, "i64"), ahead[1])
             (x, y), (end_x, end_y) = (
                 [
