@@ -119,6 +119,16 @@ def div(b: Any, x: Planes, y: Planes) -> Planes:
     return Planes(b.mul(re, scale), b.mul(im, scale))
 
 
+def div_by_real(b: Any, x: Planes, y: Planes) -> Planes:
+    """The same where ``y.im`` is a zero: r is one, too, with the sign of d / c. Where c is 0 it is not used,
+    and where c is NaN, so is the quotient."""
+    is_zero, ratio = b.eq(y.re, 0.0), b.mul(b.copysign(1.0, y.re), y.im)
+    scale = b.div(1.0, b.where(is_zero, b.abs(y.re), y.re))
+    re = b.add(x.re, b.where(is_zero, 0.0, b.mul(x.im, ratio)))
+    im = b.sub(x.im, b.where(is_zero, 0.0, b.mul(x.re, ratio)))
+    return Planes(b.mul(re, scale), b.mul(im, scale))
+
+
 def reciprocal(b: Any, x: Planes) -> Planes:
     """1 / x, by the larger part."""
     swaps = b.lt(b.abs(x.re), b.abs(x.im))

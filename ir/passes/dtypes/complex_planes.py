@@ -24,7 +24,7 @@ from ...ops.linalg.pairs import COMPLEX_LINALG, attrs_of, paired
 from ...registry import Kind
 from ..algebra.triangular_systems import triangular_system
 from ..rewriting import constant_of
-from .complex_arithmetic import ARITHMETIC, Planes, truth
+from .complex_arithmetic import ARITHMETIC, Planes, div_by_real, truth
 from .complex_functions import FUNCTIONS, INVERSES, whole_power
 from .complex_reductions import REDUCTIONS, contraction, matrix_product
 
@@ -244,7 +244,10 @@ class _Splitter:
         return self.written
 
     def is_zero(self, value: Value) -> bool:
-        """Whether `value` is 0 everywhere."""
+        """Whether `value` is 0 everywhere, of either sign."""
+        definition = self._definitions().get(value)
+        if definition is not None and definition.op.name == "neg":
+            return self.is_zero(definition.operands[0])
         return bool(constant_of(value, self._definitions()) == 0)
 
     def _flat(self, values: Sequence[Value]) -> tuple[Value, ...]:
@@ -284,6 +287,8 @@ class _Splitter:
             exponent = whole_exponent(instruction.operands[1], self.defs)
             if exponent is not None:
                 return exponent(self.b, operands[0])
+        if name == "div" and self.is_zero(operands[1].im):
+            return div_by_real(self.b, *operands)
         product = _PRODUCTS.get(name)
         if product is not None:
             return product(self, instruction, *operands)
