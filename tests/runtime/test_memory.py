@@ -94,17 +94,22 @@ def test_calls_do_not_leak(kind: str) -> None:
         for _ in range(count):
             f(*args, **named)
 
+    def growth() -> int:
+        gc.collect()
+        counts = [sys.getrefcount(shared_object) for shared_object in shared]
+        before = resident()
+        cycle(100_000 if "slow path" not in kind else 10_000)
+        gc.collect()
+        grown = [
+            sys.getrefcount(shared_object) - count
+            for shared_object, count in zip(shared, counts, strict=True)
+        ]
+        assert max(map(abs, grown)) < 100, grown
+        return resident() - before
+
     cycle(2_000)
-    gc.collect()
-    counts = [sys.getrefcount(shared_object) for shared_object in shared]
-    before = resident()
-    cycle(100_000 if "slow path" not in kind else 10_000)
-    gc.collect()
-    grown = [
-        sys.getrefcount(shared_object) - count for shared_object, count in zip(shared, counts, strict=True)
-    ]
-    assert max(map(abs, grown)) < 100, grown
-    assert resident() - before < 1_000_000
+    # the allocator of a process that has run many tests may grow once; a leak does so each time
+    assert any(growth() < 1_000_000 for _ in range(3))
 
 
 def test_failing_calls_do_not_leak() -> None:
