@@ -3,15 +3,15 @@ gradient, eagerly by native calls and by Python functions, and under a trace."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.eager import native_ops
+
+from ..eager.native_calls import native_calls
 
 VIEWS: dict[str, Callable[[Any], Any]] = {
     "T": lambda x: x.T,
@@ -30,20 +30,6 @@ VIEWS: dict[str, Callable[[Any], Any]] = {
     "diagonal of turned planes": lambda x: tj.diagonal(x.T, -1, 2, 0),
     "several": lambda x: x.swapaxes(0, 1).diagonal(1, 1, 2).T[1:].view(),
 }
-
-
-@contextlib.contextmanager
-def native(on: bool) -> Iterator[None]:
-    assert native_ops.load() == ""
-    runs = [(call, call.run) for call in native_ops._NATIVE_FUNCTIONS]
-    for call, _ in runs:
-        if not on:
-            call.use(call.slow)
-    try:
-        yield
-    finally:
-        for call, run in runs:
-            call.use(run)
 
 
 def written(show: Callable[[Any], Any], x: Any, w: Any) -> Any:
@@ -69,7 +55,7 @@ def test_writes_reach_what_is_shown(name: str) -> None:
 
     gradients = []
     for on in (True, False):
-        with native(on):
+        with native_calls(on):
             x, view, other = written(show, tj.tensor(data), tj.tensor(3.0))
             assert x.numpy().tolist() == expected.tolist()
             assert view.numpy().tolist() == expected.reshape(-1)[places].tolist()
@@ -93,7 +79,7 @@ def test_writes_reach_what_is_shown(name: str) -> None:
 
 
 def test_a_diagonal_may_be_written_where_its_operand_may() -> None:
-    with native(True):
+    with native_calls(True):
         x = tj.tensor(np.eye(3))
         assert x.diagonal().numpy().flags.writeable
         fixed = tj.broadcast_to(x, (2, 3, 3))

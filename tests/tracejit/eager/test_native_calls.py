@@ -3,14 +3,12 @@ errors, views and gradients as the Python functions that they stand for."""
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import sys
 import threading
 import warnings
 import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,6 +21,8 @@ from tracejit.eager.views import views_of
 from tracejit.ir.registry import OPS
 from tracejit.runtime.native.eager import NativeOps, eager_problem
 
+from .native_calls import native_calls
+
 if sys.implementation.name != "cpython" or sys.platform != "linux":
     pytest.skip("native code for eager ops is for CPython on Linux", allow_module_level=True)
 assert not eager_problem()
@@ -31,19 +31,6 @@ assert not eager_problem()
 @pytest.fixture(autouse=True)
 def _loaded() -> None:
     assert native_ops.load() == ""
-
-
-@contextmanager
-def slowly() -> Iterator[None]:
-    """Only Python functions."""
-    native = [(call, call.run) for call in native_ops._NATIVE_FUNCTIONS]
-    for call, _ in native:
-        call.use(call.slow)
-    try:
-        yield
-    finally:
-        for call, run in native:
-            call.use(run)
 
 
 AXES = (None, 0, 1, -1, -2, 5, (0,), (0, 1), (1, 1), (), True, np.int64(0), 0.0, "0")
@@ -205,7 +192,7 @@ def test_like_the_python_functions(array: str, graded: bool) -> None:
     data = ARRAYS[array]
     for name, function in CALLS.items():
         native = outcome(function, data, graded=graded)
-        with slowly():
+        with native_calls(False):
             plain = outcome(function, data, graded=graded)
         assert native == plain, name
 
@@ -247,7 +234,7 @@ def test_views_are_views() -> None:
         ]
 
     native = program()
-    with slowly():
+    with native_calls(False):
         assert native == program()
 
 
@@ -380,7 +367,7 @@ def test_the_list_of_views_stays_short() -> None:
         return most
 
     assert longest() <= 2 * 300 + 66
-    with slowly():
+    with native_calls(False):
         assert longest() <= 2 * 300 + 66
 
 
@@ -399,7 +386,7 @@ def test_views_of_several_threads_stay_known(native: bool) -> None:
     threads = [threading.Thread(target=make_views, args=(views,)) for views in kept]
     sys.setswitchinterval(1e-6)
     try:
-        with contextlib.nullcontext() if native else slowly():
+        with native_calls(native):
             for thread in threads:
                 thread.start()
             for thread in threads:
