@@ -20,7 +20,7 @@ from tracejit.eager.native_ops import entry_layout_of_tensors
 from tracejit.ir.registry import OPS
 from tracejit.runtime.native.eager import NativeOps
 
-from .test_native_calls import slowly
+from .native_calls import native_calls
 
 if sys.implementation.name != "cpython" or sys.platform != "linux":
     pytest.skip("native code for eager ops is for CPython on Linux", allow_module_level=True)
@@ -171,7 +171,7 @@ def test_everything_else_is_what_python_says(name: str) -> None:
     first, second = odd_arguments(), odd_arguments()  # some of them can be used once
     for native, plain in zip(first, second, strict=True):
         got = facts(getattr(tj, name), *native)
-        with slowly():
+        with native_calls(False):
             want = facts(getattr(tj, name), *plain)
         named = "0x" in str(want)  # of an object of either
         assert got[:4] == want[:4] or (named and got[0] is want[0]), native

@@ -13,7 +13,7 @@ import tracejit as tj
 from tracejit.eager import native_ops
 from tracejit.ir.registry import OPS
 
-from .test_native_calls import slowly
+from .native_calls import native_calls
 
 if sys.implementation.name != "cpython" or sys.platform != "linux":
     pytest.skip("native code for eager ops is for CPython on Linux", allow_module_level=True)
@@ -51,7 +51,7 @@ def test_gradients(name: str, axis: int, mixed: bool) -> None:
         return [(result.detach().numpy().tobytes(), result.shape) for result in results]
 
     native = program()
-    with slowly():
+    with native_calls(False):
         assert native == program()
 
 
@@ -106,7 +106,7 @@ def test_hooks_and_modes(name: str) -> None:
         return [seen, x.grad.tolist(), y.grad.tolist(), only.tolist()]
 
     native = program()
-    with slowly():
+    with native_calls(False):
         plain = program()
     # what the nodes of expand_dims are to slow code is one node here
     assert native[1:] == plain[1:]
@@ -149,7 +149,7 @@ def test_a_registered_gradient_is_asked(name: str, monkeypatch: pytest.MonkeyPat
 
     native = program()
     assert native[0] == (5 * np.array(native[2])).tolist()
-    with slowly():
+    with native_calls(False):
         assert native == program()
     x = tj.ones(2, requires_grad=True)
     getattr(tj, name)([x, x]).sum().backward()
