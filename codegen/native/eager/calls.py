@@ -274,7 +274,10 @@ def _take_operands(
             values[i] = data
             tracked.value = f.or_(tracked.value, requires_grad(f, value))
             f.else_()
-            slow.unless(f.or_(f.is_type(value, "float"), f.is_type(value, "int")))
+            # a number has no memory that could be viewed
+            slow.unless(f.is_null(table["step"]))
+            with f.if_(f.not_(f.is_type(value, "float"))):
+                slow.unless(read_int(f, value, f.array("i64", 1)))
     f.switch(
         second,
         {
