@@ -53,7 +53,7 @@ USUAL: dict[str, tuple[float, float]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("method", "wide_tables"), of_today([(method, wide) for method in USUAL for wide in (None, False)], 5)
+    ("method", "wide_tables"), of_today([(method, wide) for method in USUAL for wide in (None, False)], 10)
 )
 def test_every_float(method: str, wide_tables: bool | None) -> None:
     low, high = USUAL[method]
@@ -103,7 +103,7 @@ def test_many_doubles(method: str) -> None:
 
 @LONG_DOUBLES
 @pytest.mark.slow
-@pytest.mark.parametrize("method", DOUBLES)
+@pytest.mark.parametrize("method", of_today([*DOUBLES], 2))
 def test_more_doubles(method: str) -> None:
     for wide_tables in (None, False):
         error, where = worst_of_doubles(method, wide_tables, DOUBLES[method], 1 << 22)

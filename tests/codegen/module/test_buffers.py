@@ -270,7 +270,7 @@ def test_random_programs(first: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", of_today(range(1000, 3000, 100), 2))
+@pytest.mark.parametrize("start", of_today(range(1000, 3000, 100), 5))
 def test_more_random_programs(start: int) -> None:
     for first in range(start, start + 100, 10):
         test_random_programs(first)

@@ -144,6 +144,6 @@ def test_random_programs() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", of_today(range(1000, 3000, 200), 2))
+@pytest.mark.parametrize("first", of_today(range(1000, 3000, 200), 5))
 def test_more_random_programs(first: int) -> None:
     assert run_programs(first, 200) > 100
