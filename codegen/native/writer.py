@@ -12,9 +12,9 @@ back however its scope is left (`control`), unless it goes to the caller, or to 
     f.ret(None)
 
 A module that is `checked` (``TRACEJIT_CHECK=1``) looks before it reads and writes: items must be below the
-count that is known of them, fields not of a null pointer, and an object whose references are counted must
-have some. What fails ends the process with Python's fatal error, which shows Python's stack: nothing that
-follows could be trusted.
+count that is known of them, fields not of a null pointer or of an object of another type, and an object whose
+references are counted must have some. What fails ends the process with Python's fatal error, which shows
+Python's stack: nothing that follows could be trusted.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..interface import ENTRY_OBJECTS
 from ..llvm.emitter import LLVM_SCALAR, Number, Reg, constant
 from ..llvm.operations import DynamicSlot, FunctionCall, Load, Slot, Store
 from .control import ControlWriter, Exit
@@ -123,6 +124,8 @@ class NativeWriter(ControlWriter):
         if not isinstance(value, Reg):
             assert isinstance(type, str), f"{type} where {self.name} gives a number"
             return constant(value, type)
+        if isinstance(value, Pointer) and isinstance(type, Struct) and type is not OBJECT:
+            assert value.target is type, f"{self.name}: {value.target} where {type} is expected"
         expected = type if isinstance(type, str) else "ptr"
         assert LLVM_SCALAR.get(value.dtype, "ptr") == LLVM_SCALAR.get(expected, "ptr"), (
             f"{self.name}: {value.dtype} where {expected} is expected"
@@ -183,6 +186,9 @@ class NativeWriter(ControlWriter):
             offset, type = target.fields[place]
             if self.module.checked and pointer.text[0] == "%":
                 self._check(self.not_(self.is_null(pointer)), f"field {place} of a null pointer")
+                if place not in OBJECT.fields and target.name in ENTRY_OBJECTS:
+                    known = self.is_type(pointer.as_(OBJECT), target.name)
+                    self._check(known, f"what is no {target.name}")
             if isinstance(offset, str):
                 offset = self.module.slots[offset]
             moved = self.offset(pointer.text, "i8", offset)

@@ -222,12 +222,8 @@ def eager_call(f: NativeWriter, self: Annotated[Pointer, bytes_of(CALL)], args: 
         tracked = _take_operands(f, table, args, nargs, values, slow)
         array = _result_of_kernel(f, table, values, nargs, slow)
         result = f.take(wrap(f, array), raised)
-        with f.if_(f.not_(f.is_null(table["step"]))), f.if_(in_memory_of(f, array, args[0])):
-            with f.if_(f.ne(table["writable"], 0)):
-                writable = f.and_(args[0].as_(TENSOR)["data"].as_(ARRAY)["flags"], WRITEABLE)
-                array["flags"] = f.or_(array["flags"], writable)
-            argument = f.take(argument_of_step(f, args, nargs), raised)
-            raised.unless(share(f, args[0], result, table["step"], argument, table["shorten"]))
+        with f.if_(f.not_(f.is_null(table["step"]))):
+            _share_memory(f, table, args, nargs, array, result, raised)
         descr = array["descr"]
         inexact = ("float32", "float64", "float16", "complex128", "complex64")
         floating = f.any_(*[f.is_object(descr, name) for name in inexact])
@@ -238,6 +234,19 @@ def eager_call(f: NativeWriter, self: Annotated[Pointer, bytes_of(CALL)], args: 
             f.take(vectorcall(f, table["remember"], values, f.add(nargs, 1), None), raised)
         f.ret(result)
     f.ret(vectorcall(f, table["slow"], args, nargs, None))
+
+
+def _share_memory(
+    f: NativeWriter, table: Pointer, args: Pointer, nargs: Reg, array: Pointer, result: Pointer, raised: Exit
+) -> None:
+    """Make `result` a view of the first argument, a Tensor, where its `array` lies in the memory of that."""
+    x = args[0].as_(TENSOR)
+    with f.if_(in_memory_of(f, array, x)):
+        with f.if_(f.ne(table["writable"], 0)):
+            writable = f.and_(x["data"].as_(ARRAY)["flags"], WRITEABLE)
+            array["flags"] = f.or_(array["flags"], writable)
+        argument = f.take(argument_of_step(f, args, nargs), raised)
+        raised.unless(share(f, x, result, table["step"], argument, table["shorten"]))
 
 
 def is_in_use(f: NativeWriter, table: Pointer) -> Reg:
@@ -300,7 +309,7 @@ def _result_of_kernel(f: NativeWriter, table: Pointer, values: Pointer, nargs: R
         f.returning(None).when(f.eq(error_matches(f, f.object_named("Exception")), 0))
         clear_error(f)
         slow.leave()
-    array = f.variable(ARRAY, outcome)
+    array = f.variable(ARRAY, outcome.as_(ARRAY))
     with f.if_(f.not_(f.is_type(outcome, "ndarray"))):
         f.own(outcome)
         slow.when(f.eq(is_subtype(f, outcome["type"], f.object_named("generic")), 0))

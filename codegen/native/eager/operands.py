@@ -7,7 +7,7 @@ from ...llvm.emitter import Reg
 from ..control import Exit
 from ..functions import Array, Bool, Int, Object, Words, native
 from ..python_api import read_int
-from ..structs import ARRAY, FLOAT, TENSOR, Items
+from ..structs import ARRAY, FLOAT, OBJECT, TENSOR, Items
 from ..writer import NativeWriter, Pointer
 
 
@@ -15,13 +15,14 @@ from ..writer import NativeWriter, Pointer
 def array_of(f: NativeWriter, value: Object, tensors: Bool) -> None:
     """The contiguous ndarray that `value` is, or with `tensors` may hold as a Tensor; else null."""
     no = f.returning(None)
-    array = f.variable(ARRAY, value)
+    held = f.variable(OBJECT, value)
     with f.if_(f.and_(tensors, f.is_type(value, "Tensor"))):
-        array.value = value.as_(TENSOR)["data"]
-        no.when(f.is_null(array.value))
-    no.unless(f.is_type(array.value, "ndarray"))
-    no.unless(f.eq(f.and_(array.value["flags"], ARRAY_PLAIN), ARRAY_PLAIN))
-    f.ret(array.value)
+        held.value = value.as_(TENSOR)["data"]
+        no.when(f.is_null(held.value))
+    no.unless(f.is_type(held.value, "ndarray"))
+    array = held.value.as_(ARRAY)
+    no.unless(f.eq(f.and_(array["flags"], ARRAY_PLAIN), ARRAY_PLAIN))
+    f.ret(array)
 
 
 @native("bool")

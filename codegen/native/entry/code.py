@@ -79,7 +79,7 @@ def follow(
 ) -> None:
     """The object that a source leads to, else null; `past` gets the address of the node behind."""
     count, steps, holder = source["count"], source["steps"], source["holder"]
-    past.value = steps.at(count)
+    past.value = steps.at(count).as_(NODE)
     value = f.variable(OBJECT, holder)
 
     def from_cell() -> None:
@@ -350,7 +350,7 @@ def _wrap_results(f: NativeWriter, table: Pointer, objects: Pointer, state: Poin
             f.decref(array)
             f.next_turn.leave()
         objects[i] = None
-        objects[i] = wrap(f, array)
+        objects[i] = wrap(f, array.as_(ARRAY))
         f.returning(None).when(f.is_null(objects[i]))
 
 

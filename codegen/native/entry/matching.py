@@ -218,7 +218,7 @@ def match(f: NativeWriter, node: Node, value: Object, state: State) -> None:
     items = f.variable(OBJECTS, value.as_(TUPLE)["items"])
     with f.if_(f.eq(node["kind"], KINDS["list"])):
         items.value = value.as_(LIST)["items"]
-    child = f.variable(NODE, behind(node))
+    child = f.variable(NODE, behind(node).as_(NODE))
     with f.for_(count) as i:
         child.value = match(f, child.value, items.value[i], state)
         no.when(f.is_null(child.value))
@@ -226,7 +226,7 @@ def match(f: NativeWriter, node: Node, value: Object, state: State) -> None:
 
 
 def _match_array(m: _Match) -> None:
-    m.no.unless(match_array(m.f, m.node, m.value, m.state))
+    m.no.unless(match_array(m.f, m.node.as_(ARRAY_NODE), m.value, m.state))
 
 
 def _match_same(m: _Match) -> None:
@@ -309,7 +309,7 @@ def match_dict(
     no.unless(f.eq(dict_size(f, dict_), count))
     position, key, value = f.variable("i64", 0), f.variable(OBJECT), f.variable(OBJECT)
     in_order, checked = f.variable("bool", True), f.variable("bool", False)
-    child = f.variable(NODE, behind(node))
+    child = f.variable(NODE, behind(node).as_(NODE))
     with f.for_(count) as i:
         name = node["keys"][i]
         with f.if_(in_order.value):
@@ -343,7 +343,7 @@ def match_array(f: NativeWriter, node: Annotated[Pointer, ARRAY_NODE], value: Ob
     """Whether `value` is the array, or the Tensor with it, that the node wants; it is then an input, or a
     contiguous copy is."""
     no, donated, gradient = f.returning(False), f.ne(node["donated"], 0), node["gradient"]
-    array = f.variable(ARRAY, value)
+    array = f.variable(ARRAY, value.as_(ARRAY))
     with f.if_(f.is_type(value, "Tensor")):
         tensor = value.as_(TENSOR)
         expected = f.select(f.eq(gradient, GRADIENTS[True]), f.object_named("True"), f.object_named("False"))
@@ -352,7 +352,7 @@ def match_array(f: NativeWriter, node: Annotated[Pointer, ARRAY_NODE], value: Ob
         with f.if_(donated):
             shared = ("version", "aliases", "grad", "hooks")
             no.unless(f.all_(*[f.is_object(tensor[field], "None") for field in shared]))
-        array.value = tensor["data"]
+        array.value = tensor["data"].as_(ARRAY)
         f.else_()
         no.when(f.eq(gradient, GRADIENTS[True]))
     no.unless(f.is_type(array.value, "ndarray"))

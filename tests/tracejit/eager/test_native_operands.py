@@ -13,6 +13,7 @@ import tracejit as tj
 from tracejit.eager import native_ops
 from tracejit.runtime.native.eager import eager_problem
 
+from ...runtime.programs import python
 from .native_calls import native_calls
 
 if sys.implementation.name != "cpython" or sys.platform != "linux":
@@ -97,3 +98,19 @@ def test_numbers_have_no_views() -> None:
         for number in numbers:
             for show in shows:
                 assert show(number, (1, 1)).tolist() == [[number]]
+
+
+CHECKED = """
+from tests.tracejit.eager import test_native_calls, test_native_operands
+
+for name in test_native_operands.CALLS:
+    test_native_operands.test_operands_of_each_call(name)
+for array in ("f64", "strided", "scalar"):
+    test_native_calls.test_like_the_python_functions(array, False)
+print("fine")
+"""
+
+
+def test_checked() -> None:
+    """What native code takes for a Tensor, an array or a tuple is one."""
+    assert python(CHECKED, TRACEJIT_CHECK="1").strip() == "fine"
