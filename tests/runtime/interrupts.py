@@ -14,13 +14,13 @@ import tracejit as tj
 #: No native loop takes longer to let a signal in; the machine may have other things to do.
 PATIENCE = 20.0
 
-def interrupted(run, after=0.3, number=signal.SIGINT, error=KeyboardInterrupt):
-    """Run it, send a signal after some time, and return how long it took to raise.
+def interrupted(run, after=0.3, number=signal.SIGINT, error=KeyboardInterrupt, began=None):
+    """Run it, send a signal after some time, or once it `began`, and return how long it took to raise.
 
     It is sent again where Python has lost it: what a handler raises in ``__del__`` is printed, no more."""
     sent, ended = [], threading.Event()
     def send():
-        ended.wait(after)
+        began.wait(60) if began else ended.wait(after)
         while not ended.is_set():
             sent.append(time.monotonic())
             os.kill(os.getpid(), number)
