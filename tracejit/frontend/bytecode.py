@@ -53,6 +53,11 @@ class Program:
     handlers: tuple[Handler, ...]
 
 
+#: What identifies an instruction of any function: the identity of its code, and its offset. Code itself is a
+#: bad key: Python hashes all of its constants each time.
+Site = tuple[int, int]
+
+
 @functools.lru_cache(maxsize=2048)
 def decode(code: CodeType) -> Program:
     """The program of `code`."""
@@ -123,13 +128,15 @@ def original(value: Any) -> Any:
     return value if source is None else source
 
 
-@functools.lru_cache(maxsize=4096)
 def original_site(code: CodeType, offset: int) -> tuple[CodeType, int]:
     """The instruction of the original code that does what the one at `offset` of rewritten `code` does; the
     same where there is none."""
     source = original(code)
-    if source is code:
-        return code, offset
+    return (code, offset) if source is code else _site_in(source, code, offset)
+
+
+@functools.lru_cache(maxsize=4096)
+def _site_in(source: CodeType, code: CodeType, offset: int) -> tuple[CodeType, int]:
     rows = {row.offset: row.name for row in decode(code).instructions}
     positions = list(code.co_positions())
     place, name = positions[offset // 2], rows.get(offset)

@@ -88,19 +88,19 @@ class Contents(Attributes):
         """Note that the code that is followed reads or writes items by `key`, if that is traced."""
         parts = key.items if isinstance(key, Group) else (key,)
         if any(option is TRACED for part in parts for option in options(part)):
-            self.uses.asking.add(self._running[-1])
+            self.uses.asking.add(id(self._running[-1]))
 
     def note_asking(self, function: Any, arguments: Iterable[Any]) -> None:
         """Note that the code that is followed uses `function`, if that asks for the values of `arguments`, or
         makes an array that cannot hold what the code writes to it."""
         code = self._running[-1] if self._running else None
-        if code is None or code in self.uses.asking:
+        if code is None or id(code) in self.uses.asking:
             return
         if asks_for_values(function):
             if any(map(may_be_traced, arguments)):
-                self.uses.asking.add(code)
+                self.uses.asking.add(id(code))
         elif makes_array(function) and writes_items(code):
-            self.uses.asking.add(code)
+            self.uses.asking.add(id(code))
 
     def _item_of_group(self, group: Group, key: Any) -> Any:
         literal = key.value if isinstance(key, Constant) else MISSING

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Final
 
-from .bytecode import Handler, Instruction, Program, decode
+from .bytecode import Handler, Instruction, Program, Site, decode
 from .values import (
     MOST_ALTERNATIVES,
     UNKNOWN,
@@ -62,6 +62,7 @@ class Execution:
     ) -> None:
         self.reader, self.code, self.module = reader, code, module
         self.program: Program = decode(code)
+        reader.uses.codes[id(code)] = code
         self.cells = dict(cells)
         self.locals: dict[str, Any] = {}
         for name, value in arguments.items():
@@ -101,9 +102,9 @@ class Execution:
             return Iteration(join(*self.yields) if self.yields else UNKNOWN)
         return join(*self.results) if self.results else UNKNOWN
 
-    def site(self, instruction: Instruction) -> tuple[CodeType, int]:
+    def site(self, instruction: Instruction) -> Site:
         """What identifies an instruction of any function."""
-        return self.code, instruction.offset
+        return id(self.code), instruction.offset
 
     # -- control flow ------------------------------------------------------------------------------
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from ..eager.tensor import Tensor
+from .bytecode import Site
 from .contents import Contents
 from .guards import Guard, is_constant
 from .values import (
@@ -26,7 +27,7 @@ class Operations(Contents):
 
     # -- operators ---------------------------------------------------------------------------------
 
-    def binary(self, left: Any, right: Any, operator: str, site: tuple[CodeType, int]) -> Any:
+    def binary(self, left: Any, right: Any, operator: str, site: Site) -> Any:
         """``left operator right``"""
         tensors = all_tensors(left), all_tensors(right)
         if not any(tensors):
@@ -38,7 +39,7 @@ class Operations(Contents):
                 self.combine(value, operator, site)
         return TRACED
 
-    def combine(self, value: Any, operator: str, site: tuple[CodeType, int]) -> None:
+    def combine(self, value: Any, operator: str, site: Site) -> None:
         """`value` meets a tensor."""
         alternatives = options(value)
         numbers = [
@@ -48,7 +49,7 @@ class Operations(Contents):
         ]
         if len(numbers) == len(alternatives) and operator not in ("**", "**="):
             for place in numbers:
-                self.uses.operand(*site, place)
+                self.uses.operand(site, place)
             return
         self.uses.mixed(site)
         for option in alternatives:

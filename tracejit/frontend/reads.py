@@ -54,7 +54,7 @@ def read_function(
     else:
         return reader.uses
     # what was not followed may ask for values
-    reader.uses.asking.update(function.__code__ for function in reader.uses.followed.values())
+    reader.uses.asking.update(id(function.__code__) for function in reader.uses.followed.values())
     return reader.uses
 
 

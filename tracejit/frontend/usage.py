@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+from collections.abc import Mapping
 from types import CodeType, FunctionType
 from typing import Any, Final
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from ..eager.tensor import Tensor
 from ..ir.records import record
-from .bytecode import decode
+from .bytecode import Site, decode
 from .guards import (
     ArrayTypeGuard,
     ConstantGuard,
@@ -57,9 +58,9 @@ class Uses:
     #: Arrays whose elements Python code may compute with, and numbers that do more than enter arithmetic.
     inspected: dict[Any, Place]
     #: Numbers that meet tensors, by the instruction that combines them: (code, offset).
-    operands: dict[tuple[CodeType, int], dict[Any, Place]]
+    operands: dict[Site, dict[Any, Place]]
     #: Instructions that combine something else with tensors, too.
-    mixed_sites: set[tuple[CodeType, int]]
+    mixed_sites: set[Site]
     #: Arrays that a function of the library got, which reads them as inputs or while tracing.
     given: dict[Any, Place]
     #: Places that the function itself writes, or whose contents it writes.
@@ -72,13 +73,16 @@ class Uses:
     followed: dict[int, FunctionType]
     #: Code in which Python would ask for the values of what is traced: that reads items of what is no tensor,
     #: or writes items, by traced keys, or calls functions of ``math``, NumPy and SciPy that ask for values.
-    asking: set[CodeType]
+    #: By identity.
+    asking: set[int]
+    #: The code that was followed, by identity.
+    codes: dict[int, CodeType]
     #: Where code assigns an attribute: by the object's identity and the name, the file and the line.
     stores: dict[tuple[int, str], tuple[str, int]]
 
     @classmethod
     def empty(cls) -> Uses:
-        return cls({}, {}, {}, {}, set(), {}, {}, {}, {}, {}, set(), {})
+        return cls({}, {}, {}, {}, set(), {}, {}, {}, {}, {}, set(), {}, {})
 
     def guard(self, kind: type[Guard], place: Place, expected: Any) -> None:
         """Ask for `expected` to hold at `place`."""
@@ -123,14 +127,14 @@ class Uses:
         if place.source.read() is place.value and all(place.identity != other.identity for other in places):
             places.append(place)
 
-    def operand(self, code: CodeType, offset: int, place: Place) -> None:
+    def operand(self, site: Site, place: Place) -> None:
         """The number at `place` is combined with a tensor by an instruction."""
         if place.source.read() is place.value:
-            self.operands.setdefault((code, offset), {})[place.identity] = place
+            self.operands.setdefault(site, {})[place.identity] = place
         else:
             self.inspect(place)
 
-    def mixed(self, site: tuple[CodeType, int]) -> None:
+    def mixed(self, site: Site) -> None:
         """An instruction combines something with a tensor that is no number at a place."""
         self.mixed_sites.add(site)
 
@@ -143,7 +147,7 @@ class Uses:
     def numbers(self) -> Numbers:
         """The numbers that become inputs; the others are guarded from here on."""
         allowed: dict[Any, Number] = {}
-        sites: dict[tuple[CodeType, int], list[tuple[Any, Number]]] = {}
+        sites: dict[Site, list[tuple[Any, Number]]] = {}
         ambiguous: set[Any] = set()
         for site, places in self.operands.items():
             ambiguous |= set(places) if site in self.mixed_sites else _alike(list(places.values()))
@@ -156,9 +160,9 @@ class Uses:
                     sites.setdefault(site, []).append((identity, number))
                 else:
                     self.inspect(place)
-        return Numbers(sites)
+        return Numbers(sites, self.codes)
 
-    def finish(self, captured: set[int], matched: set[tuple[CodeType, int]]) -> list[Guard]:
+    def finish(self, captured: set[int], matched: set[Site]) -> list[Guard]:
         """The guards of a trace that made inputs of the arrays with the ids `captured`, and of the numbers
         that the instructions `matched` handed over."""
         inspected = dict(self.inspected)
@@ -192,12 +196,12 @@ class Uses:
 class Numbers:
     """Which numbers become inputs: by the instruction that hands them to an operation."""
 
-    def __init__(self, sites: dict[tuple[CodeType, int], list[tuple[Any, Number]]]) -> None:
+    def __init__(self, sites: dict[Site, list[tuple[Any, Number]]], codes: Mapping[int, CodeType]) -> None:
         self._sites = sites
-        self._site_at = {reached: site for site in sites for reached in _offsets_of(site)}
+        self._site_at = {reached: site for site in sites for reached in _offsets_of(site, codes)}
         #: Instructions that handed over the numbers that lie at their places, and no others.
-        self.matched: set[tuple[CodeType, int]] = set()
-        self._unmatched: set[tuple[CodeType, int]] = set()
+        self.matched: set[Site] = set()
+        self._unmatched: set[Site] = set()
 
     def __bool__(self) -> bool:
         return bool(self._sites)
@@ -205,7 +209,7 @@ class Numbers:
     def input_for(self, value: float, code: CodeType, offset: int) -> Number | None:
         """The input behind the number `value` that an operation got from the instruction of `code` that runs,
         which `offset` is in, if it is to be one."""
-        site = self._site_at.get((code, offset))
+        site = self._site_at.get((id(code), offset))
         if site is None:
             return None
         for _, number in self._sites[site]:
@@ -217,15 +221,15 @@ class Numbers:
         self.matched.discard(site)
         return None
 
-    def codes(self) -> set[CodeType]:
-        """The code objects with such instructions."""
+    def codes(self) -> set[int]:
+        """The identities of the code objects with such instructions."""
         return {code for code, _ in self._sites}
 
 
-def _offsets_of(site: tuple[CodeType, int]) -> list[tuple[CodeType, int]]:
+def _offsets_of(site: Site, codes: Mapping[int, CodeType]) -> list[Site]:
     """The instruction at `site` with its inline cache: ``f_lasti`` may point to any part of it."""
     code, start = site
-    instructions = decode(code).instructions
+    instructions = decode(codes[code]).instructions
     position = next(instruction.position for instruction in instructions if instruction.offset == start)
     end = instructions[position + 1].offset if position + 1 < len(instructions) else start + 2
     return [(code, offset) for offset in range(start, end, 2)]

@@ -31,13 +31,20 @@ def _loops(code: CodeType) -> bool:
     return not _LOOP_OPCODES.isdisjoint(code.co_code[::2])
 
 
-def to_rewrite(functions: Iterable[FunctionType], asking: Container[CodeType]) -> dict[FunctionType, Extent]:
-    """Those of `functions` that are rewritten for a trace, and how far: they have loops, or code among
-    `asking`. Where comprehensions are the only loops, rewriting counts their operations and nothing else."""
+def _loops_itself(code: CodeType) -> bool:
+    return _loops(code) and code.co_name not in _COMPREHENSIONS
+
+
+def to_rewrite(functions: Iterable[FunctionType], asking: Container[int]) -> dict[FunctionType, Extent]:
+    """Those of `functions` that are rewritten for a trace, and how far: they have loops, or code
+    whose identity is among `asking`. Where comprehensions are the only loops, rewriting counts their
+    operations and nothing else."""
     extents: dict[FunctionType, Extent] = {}
     for function in functions:
         parts = list(_with_inner(function.__code__))
-        if any(part in asking or (_loops(part) and part.co_name not in _COMPREHENSIONS) for part in parts):
+        if any(
+            id(part) in asking or (_loops(part) and part.co_name not in _COMPREHENSIONS) for part in parts
+        ):
             extents[function] = "function"
         elif any(map(_loops, parts)):
             extents[function] = "comprehensions"

@@ -166,7 +166,7 @@ class Tracer(Builder):
         frame = sys._getframe(2)
         while frame is not None and not is_user_file(frame.f_code.co_filename):
             frame = frame.f_back  # type: ignore[assignment]
-        if frame is None or original(frame.f_code) not in self._number_codes:
+        if frame is None or id(original(frame.f_code)) not in self._number_codes:
             return value
         number = self._numbers.input_for(value, *original_site(frame.f_code, frame.f_lasti))
         if number is None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.frontend.reads import read_function
 
 X = tj.tensor([1.0, 2.0, 3.0])
 
@@ -315,3 +316,28 @@ def test_a_failure_of_the_reader_is_a_warning(monkeypatch: pytest.MonkeyPatch) -
     ):
         assert jitted(X).tolist() == [2, 4, 6]
     assert "not watched: the function could not be followed" in jitted.explain()
+
+
+def test_long_functions_take_no_longer_for_each_line() -> None:
+    def seconds(lines: int) -> float:
+        scope: dict[str, Any] = {"sin": tj.sin}
+        source = "def f(x):\n" + "".join(f"    x = sin(x) * {line}.5\n" for line in range(lines))
+        exec(compile(source, "/home/user/program.py", "exec"), scope)
+        start = time.thread_time()
+        read_function(scope["f"], (X,), {}, frozenset(), "f")
+        return (time.thread_time() - start) / lines
+
+    assert min(seconds(8_000) for _ in range(2)) < 3 * min(seconds(1_000) for _ in range(3))
+
+
+def test_numbers_of_code_that_is_equal() -> None:
+    """Code that was compiled twice is equal; each function has its own."""
+    source = "def f(x):\n    return x * settings.k + settings.k * sin(x)\n"
+    for k in (2.0, 3.0):
+        scope: dict[str, Any] = {"sin": tj.sin, "settings": types.SimpleNamespace(k=k)}
+        exec(compile(source, "/home/user/program.py", "exec"), scope)
+        f = tj.jit(scope["f"])
+        for factor in (k, 5.0, 7.0):
+            scope["settings"].k = factor
+            assert f(X).tolist() == (X * factor + factor * tj.sin(X)).tolist()
+        assert traces(f) == 1
