@@ -187,7 +187,8 @@ class LostGradientWarning(UserWarning):
 
 
 class FrozenResultWarning(UserWarning):
-    """A traced function asked for random numbers or the time, which are constants of the compiled code.
+    """A traced function asked for random numbers or the time, which are constants of the compiled code; or it
+    reads more outside its arguments than is watched.
 
     Example:
         >>> import warnings

@@ -36,8 +36,9 @@ from .values import (
 
 #: The type of NumPy's functions that ask their arguments for ``__array_function__``.
 _ARRAY_FUNCTION: Final = type(np.dot)
-#: How many instructions are followed for one trace, and how deep calls go.
+#: How many instructions are followed for one trace, beside those of the function itself.
 _MOST_STEPS: Final = 100_000
+#: How deep calls go.
 _DEEPEST: Final = 60
 #: How often a function is followed inside itself.
 _MOST_RECURSIONS: Final = 3
@@ -50,16 +51,17 @@ class TooLongError(Exception):
 class Reader(LibraryCalls):
     """Follows a function and what it calls; `uses` tells what that reads."""
 
-    def __init__(self) -> None:
+    def __init__(self, function: Any) -> None:
         super().__init__()
-        self._steps = 0
+        code = getattr(inspect.unwrap(function), "__code__", None)
+        self._steps_left = _MOST_STEPS + (len(code.co_code) // 2 if isinstance(code, CodeType) else 0)
         self._running: list[CodeType] = []
         self._done: dict[Any, Any] = {}
 
     def step(self) -> None:
         """Count an instruction. Raises TooLongError after too many."""
-        self._steps += 1
-        if self._steps > _MOST_STEPS:
+        self._steps_left -= 1
+        if self._steps_left < 0:
             raise TooLongError
 
     # -- calls ---------------------------------------------------------------------------------------

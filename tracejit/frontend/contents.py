@@ -250,7 +250,8 @@ class Contents(Attributes):
             return
         self._contents += 1
         if self._contents > _MOST_CONTENTS:
-            self.uses.unwatched[f"{place.source}: more than {_MOST_CONTENTS} values"] = None
+            if self._contents == _MOST_CONTENTS + 1:
+                self.uses.give_up(f"{place.source} and more: it reads over {_MOST_CONTENTS:,} objects")
             return
         self._inside.add(id(value))
         self.uses.structure(place)

@@ -28,7 +28,7 @@ def read_function(
 
     `static_names` are the positions and names of arguments that the trace takes for constants.
     """
-    reader = Reader()
+    reader = Reader(fn)
     positional = [
         _argument(value, position in static_names, f"argument {position}")
         for position, value in enumerate(args)
@@ -39,7 +39,7 @@ def read_function(
         with collector_paused():  # each number of a long list is a place
             reader.escape(reader.call(root, positional, named, None, None))
     except TooLongError:
-        reader.uses.unwatched["the function is too long to be followed to its end"] = None
+        reader.uses.give_up("the function is too long to be followed to its end")
     except not_ours():
         raise
     except Exception as error:

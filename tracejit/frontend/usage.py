@@ -67,6 +67,8 @@ class Uses:
     written: dict[Any, Source]
     #: What could not be followed, in words.
     unwatched: dict[str, None]
+    #: Of that, what there is too much of.
+    beyond: dict[str, None]
     #: Calls whose results a trace freezes, in words.
     frozen: dict[str, None]
     #: Functions of the user's that were followed, by identity.
@@ -82,7 +84,7 @@ class Uses:
 
     @classmethod
     def empty(cls) -> Uses:
-        return cls({}, {}, {}, {}, set(), {}, {}, {}, {}, {}, set(), {}, {})
+        return cls({}, {}, {}, {}, set(), {}, {}, {}, {}, {}, {}, set(), {}, {})
 
     def guard(self, kind: type[Guard], place: Place, expected: Any) -> None:
         """Ask for `expected` to hold at `place`."""
@@ -137,6 +139,10 @@ class Uses:
     def mixed(self, site: Site) -> None:
         """An instruction combines something with a tensor that is no number at a place."""
         self.mixed_sites.add(site)
+
+    def give_up(self, what: str) -> None:
+        """There is too much to watch, of which `what` tells."""
+        self.unwatched[what] = self.beyond[what] = None
 
     def handed_over(self, place: Place) -> None:
         """A function of the library gets the array at `place`."""

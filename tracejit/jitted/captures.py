@@ -67,7 +67,15 @@ def _is_written(source: Source, written: dict[Any, Source]) -> bool:
 
 
 def warn_of_frozen(name: str, uses: Uses) -> None:
-    """Warn of calls in the function `name` whose results are constants of the compiled code."""
+    """Warn of calls in the function `name` whose results are constants of the compiled code, and of what it
+    may read unseen."""
+    for what in uses.beyond:
+        warnings.warn(
+            f"{name}: not watched: {what}. What it reads outside its arguments there is a constant of the "
+            "compiled code. Pass it as an argument, or call f.clear_cache() when it changes",
+            FrozenResultWarning,
+            stacklevel=user_stacklevel(),
+        )
     for call in uses.frozen:
         warnings.warn(
             f"{name}: {call}() runs while the function is traced; its result is a constant of the compiled "

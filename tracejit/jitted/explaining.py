@@ -23,6 +23,8 @@ from .static_arguments import static_text
 
 #: Lines are at most so long, where that is ours to say.
 _WIDTH: Final = 110
+#: How many of a list of arguments, captures or guards are printed; the report has all of them.
+_MOST_LISTED: Final = 40
 
 
 @record
@@ -300,7 +302,7 @@ def _host_call(instruction: Instruction) -> HostCallReport:
 
 
 def _lines(number: int, report: SignatureReport, signature: Signature, paths: Paths | None) -> Iterator[str]:
-    types = ", ".join(f"{name}: {text}" for name, text in report.arguments)
+    types = _listed([f"{name}: {text}" for name, text in report.arguments])
     if len(types) + len(report.reason) <= _WIDTH:
         yield f"  [{number}] ({types}): {report.reason}"
     else:
@@ -311,15 +313,15 @@ def _lines(number: int, report: SignatureReport, signature: Signature, paths: Pa
     if report.static:
         yield f"      static: {report.static}"
     if report.captures:
-        yield from _wrapped(f"captures: {', '.join(_counted(report.captures))}")
+        yield from _wrapped(f"captures: {_listed([*_counted(report.captures)])}")
     if report.donated:
         yield f"      donated arrays: {report.donated}, memory reused by results: {report.reused}"
     if report.writes:
-        yield from _wrapped(f"writes to arguments: {', '.join(report.writes)}")
+        yield from _wrapped(f"writes to arguments: {_listed(report.writes)}")
     for loop in report.loops:
         yield from _wrapped(str(loop))
     if report.guards:
-        yield from _wrapped("guards: " + ", ".join(f"{name} is {value}" for name, value in report.guards))
+        yield from _wrapped(f"guards: {_listed([f'{name} is {value}' for name, value in report.guards])}")
     for name in report.unwatched:
         yield f"      not watched: {name}"
     if paths is not None:
@@ -331,6 +333,12 @@ def _lines(number: int, report: SignatureReport, signature: Signature, paths: Pa
     yield from _program_lines(report.programs)
     if paths is None and not report.native_entry:
         yield "      calls go through Python: there is no native entry for these arguments and captures"
+
+
+def _listed(parts: Sequence[str]) -> str:
+    """`parts` with commas between them, of very many the first ones."""
+    more = len(parts) - _MOST_LISTED
+    return ", ".join(parts) if more <= 0 else f"{', '.join(parts[:_MOST_LISTED])} and {more} more"
 
 
 def _wrapped(text: str) -> list[str]:

@@ -257,3 +257,16 @@ def test_copies_at_each_step_are_named_with_line_reason_and_remedy(f: Any, why: 
         assert "This line copies f64[100000], 800 kB, at each of 60 steps, because" in text
         assert "To save that, " in text
         assert "This line copies f64[100000], 800 kB" in explanation
+
+
+def test_long_lists_are_shortened() -> None:
+    numbers = [float(number) for number in range(1000)]
+    f = tj.jit(lambda parts: sum(parts) + np.array(numbers).sum())
+    f([tj.ones(1) for _ in range(100)])
+    text = str(f.explain())
+    assert "numbers[38] is 38.0 and 961 more" in text.replace("\n       ", "")
+    assert "and 60 more" in text
+    assert len(text) < 5_000
+    (signature,) = f.explain().signatures
+    assert len(signature.guards) == 1001
+    assert len(signature.arguments) == 100

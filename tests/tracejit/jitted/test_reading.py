@@ -341,3 +341,30 @@ def test_numbers_of_code_that_is_equal() -> None:
             scope["settings"].k = factor
             assert f(X).tolist() == (X * factor + factor * tj.sin(X)).tolist()
         assert traces(f) == 1
+
+
+def test_code_that_is_too_long_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tracejit.frontend.calls._MOST_STEPS", 200)
+    scope: dict[str, Any] = {"settings": types.SimpleNamespace(k=np.array(2.0))}
+    for name, lines in (("long", 1_000), ("helper", 400)):
+        exec(f"def {name}(x):\n" + "    x = x + 1.0\n" * lines + "    return x * settings.k\n", scope)
+    exec("def calls(x):\n    return helper(x)\n", scope)
+    jitted = tj.jit(scope["long"])  # its own instructions are followed in any case
+    assert jitted(X).tolist() == [2002.0, 2004.0, 2006.0]
+    scope["settings"].k = np.array(3.0)
+    assert jitted(X).tolist() == [3003.0, 3006.0, 3009.0]
+    with pytest.warns(
+        tj.FrozenResultWarning, match=r"calls: not watched: the function is too long .* is a constant"
+    ):
+        tj.jit(scope["calls"])(X)
+
+
+def test_more_objects_than_are_watched_are_warned_of() -> None:
+    table = [[float(number)] for number in range(21_000)]
+    jitted = tj.jit(lambda x: x + np.array(table).sum())
+    with pytest.warns(tj.FrozenResultWarning, match=r"not watched: table\[19999\] and more: .* over 20,000 "):
+        jitted(X)
+    assert str(jitted.explain()).count("not watched") == 1
+    table[7][0] += 1.0
+    with pytest.warns(tj.FrozenResultWarning):
+        assert jitted(X).tolist() == (X + np.array(table).sum()).tolist()
