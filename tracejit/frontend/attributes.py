@@ -5,9 +5,10 @@ from __future__ import annotations
 import builtins
 import collections
 import functools
+import inspect
 import sys
 import types
-from types import FunctionType, ModuleType
+from types import FunctionType, MappingProxyType, ModuleType
 from typing import Any, Final
 
 import numpy as np
@@ -23,6 +24,7 @@ from .values import (
     Bound,
     Constant,
     Group,
+    Instance,
     Iteration,
     Parent,
     Place,
@@ -119,6 +121,8 @@ class Attributes:
             return self._attribute_of_constant(owner.value, name)
         if isinstance(owner, (Group, Iteration)):
             return Bound(owner, name)
+        if isinstance(owner, Instance):
+            return self._attribute_of_new(owner, name)
         if not isinstance(owner, Place):
             return UNKNOWN
         value = owner.value
@@ -130,7 +134,7 @@ class Attributes:
             if name not in _SHAPE_ATTRIBUTES:
                 self.uses.inspect(owner)
             return Bound(owner, name)
-        if is_constant(value) or type(value) in (dict, *SEQUENCES, set, frozenset):
+        if is_constant(value) or type(value) in (dict, MappingProxyType, *SEQUENCES, set, frozenset):
             return Bound(owner, name)
         if isinstance(value, type):
             return self._attribute_of_class(owner, value, name)
@@ -158,15 +162,58 @@ class Attributes:
     def _attribute_of_class(self, owner: Place, cls: type, name: str) -> Any:
         raw = in_classes(cls.__mro__, name)
         if raw is MISSING:
-            return Bound(owner, name)
+            raw = in_classes(inspect.getmro(type(cls)), name)
+            plain = raw is not MISSING and not hasattr(type(raw), "__get__")
+            return self.place(owner.attribute(name, raw)) if plain else Bound(owner, name)
         if isinstance(raw, (classmethod, staticmethod)):
             function = self._class_function(cls, name, raw.__func__)
             return Bound(owner, name, function) if isinstance(raw, classmethod) else function
         if isinstance(raw, FunctionType):
             return self._class_function(cls, name, raw)
         if hasattr(type(raw), "__get__"):
-            return UNKNOWN
+            return self._described(cls, name, raw, Constant(None))
         return self.place(owner.attribute(name, raw))
+
+    def _described(self, cls: type, name: str, raw: Any, instance: Any) -> Any:
+        """What the descriptor `raw` of `cls` gives, where its ``__get__`` is the user's."""
+        getter = in_classes(type(raw).__mro__, "__get__")
+        if not (isinstance(getter, FunctionType) and is_user_function(getter)):
+            return UNKNOWN
+        place = Place(Source("object", raw, f"{cls.__qualname__}.{name}"), raw)
+        function = self._class_function(type(raw), "__get__", getter)
+        return self.call(function, [place, instance, _class_place(cls)], {}, None, None)
+
+    def _attribute_of_new(self, owner: Instance, name: str) -> Any:
+        """An attribute of an object that the code makes: what its class has, or what it may hold itself."""
+        cls = owner.cls
+        if name == "__class__":
+            return _class_place(cls)
+        raw = in_classes(cls.__mro__, name)
+        if raw is MISSING:
+            getter = in_classes(cls.__mro__, "__getattr__")
+            if not isinstance(getter, FunctionType):
+                return UNKNOWN
+            function = self._class_function(cls, "__getattr__", getter)
+            return join(UNKNOWN, self.call(function, [owner, Constant(name)], {}, None, None))
+        if isinstance(raw, FunctionType):
+            return Bound(owner, name, self._class_function(cls, name, raw))
+        if isinstance(raw, (property, functools.cached_property)):
+            self._same_descriptor(cls, name, raw)
+            return self._run_getter(owner, cls, name, raw.fget if isinstance(raw, property) else raw.func)
+        if isinstance(raw, (classmethod, staticmethod)):
+            return self._attribute_of_class(_class_place(cls), cls, name)
+        if isinstance(raw, functools.partialmethod):
+            return self._partial_method(owner, raw)
+        if hasattr(type(raw), "__get__"):
+            return self._described(cls, name, raw, owner)
+        return join(UNKNOWN, self.place(_class_place(cls).attribute(name, raw)))
+
+    def _partial_method(self, owner: Any, raw: functools.partialmethod[Any]) -> Any:
+        """A method with some arguments, of which nothing is known here."""
+        if isinstance(raw.func, FunctionType):
+            place = Place(Source("object", raw.func, raw.func.__qualname__), raw.func, settled=True)
+            self.call(place, [owner], {"*": TRACED}, None, None)
+        return UNKNOWN
 
     def _class_function(self, cls: type, name: str, function: Any) -> Place:
         """A function that `cls` defines or inherits, guarded against another in its place."""
@@ -199,6 +246,7 @@ class Attributes:
         raw = in_classes(cls.__mro__, name)
         if isinstance(raw, property):
             self._of_class(owner)
+            self._same_descriptor(cls, name, raw)
             return self._run_getter(owner, cls, name, raw.fget)
         if isinstance(raw, (types.MemberDescriptorType, types.GetSetDescriptorType)):
             try:
@@ -221,9 +269,14 @@ class Attributes:
             return self._class_function(cls, name, raw.__func__)
         if isinstance(raw, functools.cached_property):
             self._of_class(owner)
+            self._same_descriptor(cls, name, raw)
+            self.uses.kept.append(owner.attribute("__dict__", own).item(name, MISSING))
             return self._run_getter(owner, cls, name, raw.func)
         if not hasattr(type(raw), "__get__"):
             return self.place(owner.attribute(name, raw))
+        if isinstance(raw, functools.partialmethod):
+            self._of_class(owner)
+            return self._partial_method(owner, raw)
         if is_library(getattr(cls, "__module__", None)):
             return Bound(owner, name)
         if callable(raw) and not isinstance(raw, type):  # a decorated method, of this library or another
@@ -231,14 +284,18 @@ class Attributes:
             wrapped = Place(Source("object", cls, cls.__qualname__).attribute(name), raw)
             return Bound(owner, name, wrapped)
         self.escape(owner)
-        return UNKNOWN
+        return self._described(cls, name, raw, owner)
+
+    def _same_descriptor(self, cls: type, name: str, raw: Any) -> None:
+        """The function depends on what computes the attribute `name` of instances of `cls`."""
+        self.uses.guard(Guard, Place(Source("object", cls, cls.__qualname__).attribute(name), raw), raw)
 
     def _of_class(self, owner: Place) -> None:
         """The function depends on the class of what lies at `owner`."""
         if not owner.settled:
             self.uses.guard(Guard, owner.attribute("__class__", type(owner.value)), type(owner.value))
 
-    def _run_getter(self, owner: Place, cls: type, name: str, getter: Any) -> Any:
+    def _run_getter(self, owner: Any, cls: type, name: str, getter: Any) -> Any:
         if getter is None:
             return UNKNOWN
         source = Source("object", getter, f"{cls.__qualname__}.{name}")
@@ -269,6 +326,7 @@ class Attributes:
         if isinstance(raw, FunctionType):
             return Bound(owner, name, self._class_function(defining, name, raw))
         if isinstance(raw, property):
+            self._same_descriptor(defining, name, raw)
             return self._run_getter(owner, defining, name, raw.fget)
         if isinstance(raw, (classmethod, staticmethod)):
             function = self._class_function(defining, name, raw.__func__)

@@ -76,8 +76,7 @@ def _compare_op(run: Execution, i: Instruction) -> None:
 @on("IS_OP")
 def _is_op(run: Execution, i: Instruction) -> None:
     left, right = run.pop_many(2)
-    run.reader.identify(left)
-    run.reader.identify(right)
+    run.reader.tell_apart(left, right)
     decided = isinstance(left, (Place, Constant)) and isinstance(right, Constant) and right.value is None
     run.push(Constant((left.value is None) != bool(i.number)) if decided else UNKNOWN)
 
@@ -87,6 +86,13 @@ def _contains_op(run: Execution, i: Instruction) -> None:
     value, container = run.pop_many(2)
     run.reader.escape(value)
     run.reader.search(container)
+    run.push(UNKNOWN)
+
+
+@on("GET_LEN", "MATCH_MAPPING", "MATCH_SEQUENCE", "MATCH_KEYS")
+def _match(run: Execution, i: Instruction) -> None:
+    for value in run.stack[-2 if i.name == "MATCH_KEYS" else -1 :]:  # which stay
+        run.reader.escape(value)
     run.push(UNKNOWN)
 
 
@@ -120,7 +126,7 @@ def _jump_if(run: Execution, i: Instruction) -> int | None:
 )  # fmt: skip
 def _jump_if_none(run: Execution, i: Instruction) -> int | None:
     value = run.pop()
-    run.reader.identify(value)
+    run.reader.tell_kinds(value)
     if isinstance(value, (Place, Constant)):
         return _branch(run, i, jumps=(value.value is None) == ("NOT_NONE" not in i.name))
     return None

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..eager.tensor import Tensor
 from . import library
-from .attributes import is_library, is_own, is_user_function
+from .attributes import in_classes, is_library, is_own, is_user_function
 from .bytecode import original
 from .execution import Execution
 from .guards import Guard
@@ -25,6 +25,7 @@ from .values import (
     Closure,
     Constant,
     Group,
+    Instance,
     Iteration,
     Place,
     Source,
@@ -111,6 +112,8 @@ class Reader(LibraryCalls):
             return self.call_transformed(callee, positional, named, run, i)
         if isinstance(callee, Place):
             return self._call_place(callee, positional, named, run, i)
+        if isinstance(callee, Instance):
+            return self.call(self.attribute(callee, "__call__"), positional, named, run, i)
         if isinstance(callee, Constant):
             return self.call_library(callee.value, positional, named, run, i)
         return self.hand_over(positional, named)
@@ -171,15 +174,20 @@ class Reader(LibraryCalls):
         self.uses.same(callee)
         if is_own(cls.__module__) or is_library(cls.__module__):
             return self.call_library(cls, positional, named, run, i, callee)
+        creator = in_classes(cls.__mro__, "__new__")
+        if isinstance(creator, staticmethod) and isinstance(creator.__func__, FunctionType):
+            function = self._class_function(cls, "__new__", creator.__func__)
+            self.call(function, [callee, *positional], named, run, i)
+        instance = Instance(cls)
         initializer = getattr(cls, "__init__", None)
         if isinstance(initializer, FunctionType):
             self.call(
-                self._class_function(cls, "__init__", initializer), [UNKNOWN, *positional], named, run, i
+                self._class_function(cls, "__init__", initializer), [instance, *positional], named, run, i
             )
         else:
             self.hand_over(positional, named)
         self.follow_methods(cls)
-        return UNKNOWN
+        return instance
 
     def _call_bound(
         self, bound: Bound, positional: list[Any], named: dict[str, Any], run: Any, i: Any

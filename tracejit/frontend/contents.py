@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import array
 import functools
 import types
-from collections.abc import Iterable
-from types import CodeType, FunctionType, MethodType, ModuleType
+from collections.abc import Callable, Iterable
+from types import CodeType, FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any, Final
 
 import numpy as np
@@ -25,8 +26,10 @@ from .values import (
     Closure,
     Constant,
     Group,
+    Instance,
     Iteration,
     Place,
+    Source,
     Transformed,
     choice_of,
     join,
@@ -35,6 +38,14 @@ from .values import (
 
 #: How many values are looked at where a container is handed to code that is not followed.
 _MOST_CONTENTS: Final = 20_000
+#: Methods that make objects, copy them and end them, which nobody calls on the way.
+_MAKING: Final = frozenset(
+    ("__init__", "__new__", "__del__", "__init_subclass__", "__class_getitem__", "__set_name__", "__reduce__",
+     "__reduce_ex__", "__getstate__", "__setstate__", "__getattr__", "__getattribute__", "__setattr__",
+     "__delattr__", "__post_init__", "__repr__", "__dir__", "__sizeof__")
+)  # fmt: skip
+#: Objects that hold numbers in memory of their own.
+_BUFFERS: Final = (array.array, bytearray, memoryview)
 
 
 class Contents(Attributes):
@@ -46,6 +57,7 @@ class Contents(Attributes):
     def __init__(self) -> None:
         super().__init__()
         self._contents = 0
+        self._followed_classes: set[type] = set()
         self._inside: set[int] = set()
 
     def item(self, owner: Any, key: Any) -> Any:
@@ -64,6 +76,8 @@ class Contents(Attributes):
         if isinstance(owner, Constant):
             self.escape(key)
             return UNKNOWN
+        if isinstance(owner, Instance):
+            return self.call(self.attribute(owner, "__getitem__"), [key], {}, None, None)
         if not isinstance(owner, Place):
             self.note_key(key)
             self.escape(key)
@@ -73,7 +87,7 @@ class Contents(Attributes):
         if isinstance(value, Tensor):
             self.escape(key)
             return TRACED
-        if isinstance(value, (dict, *SEQUENCES)):
+        if isinstance(value, (dict, MappingProxyType, *SEQUENCES)):
             return self._item_of_container(owner, key)
         if isinstance(value, np.ndarray):
             self.note_key(key)
@@ -118,7 +132,11 @@ class Contents(Attributes):
         if all(literal is not MISSING for literal in keys):
             return choice_of([self._at(owner, literal) for literal in keys])
         self.escape(key)
-        return self.iterate(owner) if not isinstance(container, dict) else self.values_of(owner)
+        for option in options(key):
+            if isinstance(option, Place) and not isinstance(option.value, (Tensor, np.ndarray, slice)):
+                self.uses.same(option)  # the objects' own hashes tell them apart
+        is_mapping = isinstance(container, (dict, MappingProxyType))
+        return self.values_of(owner) if is_mapping else self.iterate(owner)
 
     def _known_key(self, key: Any) -> Any:
         """The key, if it is known; a number that lies elsewhere is guarded."""
@@ -155,6 +173,8 @@ class Contents(Attributes):
             return choice_of(map(Constant, value.keys) if value.keys is not None else value.items)
         if isinstance(value, Constant) and isinstance(value.value, (tuple, str, frozenset)):
             return choice_of(map(Constant, list(value.value)[:MOST_ALTERNATIVES]))
+        if isinstance(value, Instance):
+            self.escape(value)
         if not isinstance(value, Place):
             return UNKNOWN
         container = value.value
@@ -217,6 +237,8 @@ class Contents(Attributes):
                 self._escape_bound(option)
             elif isinstance(option, Transformed):
                 self.escape(option.function)
+            elif isinstance(option, Instance):
+                self._follow_class(option, option.cls, lambda name: name not in _MAKING)
             elif isinstance(option, Closure):
                 self.call(option, [], {"*": UNKNOWN}, None, None)
 
@@ -246,7 +268,8 @@ class Contents(Attributes):
 
     def _escape_contents(self, place: Place) -> None:
         value = place.value
-        if id(value) in self._inside:
+        if id(value) in self._inside:  # by another way
+            self.uses.same(place)
             return
         self._contents += 1
         if self._contents > _MOST_CONTENTS:
@@ -255,15 +278,33 @@ class Contents(Attributes):
             return
         self._inside.add(id(value))
         self.uses.structure(place)
-        if isinstance(value, dict):
+        if isinstance(value, (dict, MappingProxyType)):
             for key, item in list(value.items()):
                 self.escape(self.place(place.item(key, item)))
         elif isinstance(value, SEQUENCES):
             for position, item in enumerate(list(value)):
                 self.escape(self.place(place.item(position, item)))
         else:
-            for name, item in attributes_of(value):
+            attributes = attributes_of(value)
+            for name, item in attributes:
                 self.escape(self.place(place.attribute(name, item)))
+            if isinstance(value, _BUFFERS):
+                self.uses.give_up(f"{place.source}: the elements of an object of {type(value).__name__}")
+            elif not attributes:  # all there is to it is which one it is
+                self.uses.same(place)
+            self._follow_class(place, type(value), lambda name: name[:2] == "__" and name not in _MAKING)
+
+    def _follow_class(self, instance: Any, cls: type, is_called: Callable[[str], bool]) -> None:
+        """Follow the methods that somebody who has `instance`, an object of `cls`, may call."""
+        if cls in self._followed_classes:
+            return
+        self._followed_classes.add(cls)
+        for name in [name for base in cls.__mro__ for name in vars(base) if is_called(name)]:
+            raw = in_classes(cls.__mro__, name)
+            function = raw.fget if isinstance(raw, property) else getattr(raw, "__func__", raw)
+            if isinstance(function, FunctionType) and is_user_function(function):
+                place = Place(Source("object", function, function.__qualname__), function, settled=True)
+                self.call(place, [instance], {"*": UNKNOWN}, None, None)
 
 
 def attributes_of(value: Any) -> list[tuple[str, Any]]:

@@ -41,9 +41,7 @@ MUTATING: Final = frozenset(
      "__delitem__")
 )  # fmt: skip
 #: Builtins that only look at types, or at nothing.
-TYPE_ONLY: Final = frozenset(
-    ("isinstance", "issubclass", "callable", "print", "id", "super", "object", "property")
-)
+TYPE_ONLY: Final = frozenset(("isinstance", "issubclass", "callable", "print", "super", "object", "property"))
 
 _FUNCTIONS: Final = (BuiltinFunctionType, FunctionType, type(np.dot))
 #: NumPy's functions that make arrays of numbers, which may be traced.

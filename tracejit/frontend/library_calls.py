@@ -16,6 +16,7 @@ from ..ir.registry import OPS, Kind
 from . import library
 from .attributes import is_own, is_user_function
 from .execution import Execution
+from .guards import is_constant
 from .operations import Operations, all_tensors
 from .values import (
     TRACED,
@@ -24,6 +25,7 @@ from .values import (
     Closure,
     Constant,
     Group,
+    Instance,
     Iteration,
     Parent,
     Place,
@@ -214,9 +216,17 @@ class LibraryCalls(Operations):
     def _call_builtin(self, name: str, positional: list[Any], named: dict[str, Any], run: Any, i: Any) -> Any:
         if name == "super" and run is not None:
             return self._super(positional, run)
+        if name == "id":
+            for option in options(positional[0] if positional else UNKNOWN):
+                self.uses.same(option) if isinstance(option, Place) else None
+            return UNKNOWN
+        if name in ("vars", "locals") and not positional and run is not None:
+            return self.mapping([*map(Constant, run.locals)], [*run.locals.values()])
+        if name in ("vars", "dir") and positional and isinstance(positional[0], Place):
+            attributes = self.attribute(positional[0], "__dict__")
+            return attributes if name == "vars" else self.hand_over([attributes], {})
         if name in library.TYPE_ONLY:
-            for value in positional:
-                self.identify(value)
+            self.tell_kinds(*positional)
             return UNKNOWN
         if name == "globals" and run is not None:
             return Place(Source("object", run.module, "globals()"), run.module, settled=True)
@@ -232,7 +242,11 @@ class LibraryCalls(Operations):
         if name in ("getattr", "hasattr") and len(positional) > 1:
             return self._get_attribute(name, positional)
         if name == "type" and len(positional) == 1:
-            return self.attribute(positional[0], "__class__") if isinstance(positional[0], Place) else UNKNOWN
+            (value,) = positional
+            if isinstance(value, Place) and is_constant(value.value):
+                self.tell_kinds(value)
+                return Constant(type(value.value))
+            return self.attribute(value, "__class__") if isinstance(value, (Place, Instance)) else UNKNOWN
         if name == "zip":
             return Iteration(Group("tuple", tuple(map(self.iterate, positional))))
         if name == "enumerate" and positional:

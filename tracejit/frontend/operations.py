@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from types import FunctionType
 from typing import Any
 
@@ -85,9 +86,9 @@ class Operations(Contents):
                 else:
                     self.escape(option)
 
-    def identify(self, value: Any) -> None:
-        """Which object `value` is decides something, mostly whether it is None."""
-        for option in options(value):
+    def tell_kinds(self, *values: Any) -> None:
+        """Whether each of `values` is None, or what its class is, decides something."""
+        for option in itertools.chain(*map(options, values)):
             if not isinstance(option, Place) or isinstance(option.value, (Tensor, np.ndarray)):
                 continue
             if is_constant(option.value) or isinstance(option.value, (type, FunctionType)):
@@ -95,12 +96,21 @@ class Operations(Contents):
             else:
                 self.uses.guard(Guard, option.attribute("__class__", type(option.value)), type(option.value))
 
+    def tell_apart(self, left: Any, right: Any) -> None:
+        """Whether `left` is `right` decides something."""
+        if any(isinstance(value, Constant) and value.value is None for value in (left, right)):
+            self.tell_kinds(left, right)
+            return
+        for option in (*options(left), *options(right)):
+            if isinstance(option, Place):
+                self.uses.same(option)
+
     def search(self, container: Any) -> None:
         """``x in container``, ``len(container)``"""
         for option in options(container):
             if isinstance(option, Place) and isinstance(option.value, (dict, set, frozenset)):
                 self.uses.structure(option)
-            else:
+            elif not (isinstance(option, Group) and option.keys is not None):
                 self.escape(option)
 
     def slice(self, parts: list[Any]) -> Any:

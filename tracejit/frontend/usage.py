@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Mapping
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -63,6 +63,8 @@ class Uses:
     mixed_sites: set[Site]
     #: Arrays that a function of the library got, which reads them as inputs or while tracing.
     given: dict[Any, Place]
+    #: Attributes that objects keep once they are computed.
+    kept: list[Place]
     #: Places that the function itself writes, or whose contents it writes.
     written: dict[Any, Source]
     #: What could not be followed, in words.
@@ -84,7 +86,7 @@ class Uses:
 
     @classmethod
     def empty(cls) -> Uses:
-        return cls({}, {}, {}, {}, set(), {}, {}, {}, {}, {}, {}, set(), {}, {})
+        return cls({}, {}, {}, {}, set(), {}, [], {}, {}, {}, {}, {}, set(), {}, {})
 
     def guard(self, kind: type[Guard], place: Place, expected: Any) -> None:
         """Ask for `expected` to hold at `place`."""
@@ -111,7 +113,7 @@ class Uses:
     def structure(self, place: Place) -> None:
         """The function depends on the length or the keys of the container at `place`."""
         value = place.value
-        if isinstance(value, dict):
+        if isinstance(value, (dict, MappingProxyType)):
             self.guard(KeysGuard, place, (type(value), tuple(value)))
         elif isinstance(value, (list, tuple, collections.deque)):
             self.guard(LengthGuard, place, (type(value), len(value)))
@@ -184,6 +186,12 @@ class Uses:
                     self._keep(ContentGuard, place, content)
             else:
                 self._keep(ConstantGuard, place, place.value)
+        for place in self.kept:
+            value = place.source.read()
+            if value is MISSING:
+                self._keep(MissingGuard, place, None)
+            else:
+                self._keep(ConstantGuard if is_constant(value) else Guard, place, value)
         for alternatives in self.arrays.values():
             for place in alternatives:
                 if id(place.value) not in captured:

@@ -210,6 +210,13 @@ class Parent:
     owner: Any
 
 
+@record
+class Instance:
+    """An object that the code makes of the user's class `cls`. What its attributes hold is not known."""
+
+    cls: type
+
+
 class Choice:
     """One of several values."""
 
