@@ -102,6 +102,8 @@ WORDS: Final = Items("i64")
 BYTES: Final = Items("i8")
 BOOLS: Final = Items("bool")
 
+#: What has a size in its head, as tuples, lists and deques do.
+SIZED: Final = OBJECT.extended("sized", {"size": (SIZE, "i64")})
 TUPLE: Final = OBJECT.extended("tuple", {"size": (SIZE, "i64"), "items": (TUPLE_ITEMS, Inline(OBJECTS))})
 LIST: Final = OBJECT.extended("list", {"size": (SIZE, "i64"), "items": (LIST_ITEMS, OBJECTS)})
 WEAK_REFERENCE: Final = OBJECT.extended("weakref", {"referent": (WEAK_REFERENT, OBJECT)})

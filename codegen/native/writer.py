@@ -187,8 +187,9 @@ class NativeWriter(ControlWriter):
             if self.module.checked and pointer.text[0] == "%":
                 self._check(self.not_(self.is_null(pointer)), f"field {place} of a null pointer")
                 if place not in OBJECT.fields and target.name in ENTRY_OBJECTS:
-                    known = self.is_type(pointer.as_(OBJECT), target.name)
-                    self._check(known, f"what is no {target.name}")
+                    self._check(
+                        self._is_instance(pointer.as_(OBJECT), target.name), f"what is no {target.name}"
+                    )
             if isinstance(offset, str):
                 offset = self.module.slots[offset]
             moved = self.offset(pointer.text, "i8", offset)
@@ -320,6 +321,12 @@ class NativeWriter(ControlWriter):
             signature = CFunctionType(None, (BYTES,))
             self.module.declare("Py_FatalError", signature)
             self.invoke("@Py_FatalError", signature, Pointer(message, BYTES, self))
+
+    def _is_instance(self, value: Pointer, name: str) -> Reg:
+        """Whether `value` is of the type with this name, or of one that begins as that does."""
+        signature = CFunctionType("i32", (OBJECT, OBJECT))
+        self.module.declare("PyType_IsSubtype", signature)
+        return self.ne(self.invoke("@PyType_IsSubtype", signature, value["type"], self.object_named(name)), 0)
 
     def incref(self, reference: Pointer) -> Pointer:
         """`reference`, with one more to what it refers to, where that is not null."""

@@ -14,6 +14,8 @@ import tracejit as tj
 from tracejit.jitted.function import JitFunction
 from tracejit.pytree import flatten
 
+from .programs import python
+
 
 class Pair(NamedTuple):
     left: Any
@@ -240,3 +242,32 @@ def test_more_leaves_than_the_stack_should_hold(slow_calls: list[Any]) -> None:
     for _ in range(2):
         assert f(many).tolist() == [2506.0]
     assert len(slow_calls) == 2
+
+
+CHECKED = """
+import collections
+import numpy as np
+import tracejit as tj
+
+Pair = collections.namedtuple("Pair", "left right")
+held = {"list": [1.0, 2.0], "tuple": (3.0,), "pair": Pair(4.0, 5.0), "deque": collections.deque([6.0])}
+f = tj.jit(lambda x, n: (x["a"] + x["b"], [n * item for values in held.values() for item in values]))
+a, b = np.ones(2), tj.ones(2)
+for make in (lambda a, b: (a, b), lambda a, b: [a, b], Pair):
+    g = tj.jit(lambda x: make(x[0] + x[1], x[0]))
+    for _ in range(3):
+        assert [value.tolist() for value in g(make(a, b))] == [[2, 2], [1, 1]]
+    assert [value.tolist() for value in g(make(a, 1.5))] == [[2.5, 2.5], [1, 1]]
+for x in ({"a": a, "b": b}, {"b": b, "a": a}):
+    for n in (1.0, 2, True, 1j):
+        total, products = f(x, n)
+        assert total.tolist() == [2, 2] and [complex(p) for p in products] == [n * i for i in range(1, 7)]
+held["deque"].append(7.0)
+assert len(f(x, n=2.0)[1]) == 7
+print("fine")
+"""
+
+
+def test_checked() -> None:
+    """Code that looks at what it reads takes all containers for what they are."""
+    assert python(CHECKED, TRACEJIT_CHECK="1", TRACEJIT_TIERS="0").strip() == "fine"

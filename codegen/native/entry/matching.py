@@ -27,6 +27,7 @@ from ..structs import (
     LIST,
     OBJECT,
     OBJECTS,
+    SIZED,
     TENSOR,
     TUPLE,
     WORDS,
@@ -214,10 +215,12 @@ def match(f: NativeWriter, node: Node, value: Object, state: State) -> None:
     count = container["count"]
     with f.if_(f.eq(node["kind"], KINDS["dict"])):
         f.ret(match_dict(f, container, value, state))
-    no.unless(f.eq(value.as_(TUPLE)["size"], count))
-    items = f.variable(OBJECTS, value.as_(TUPLE)["items"])
+    no.unless(f.eq(value.as_(SIZED)["size"], count))
+    items = f.variable(OBJECTS)
     with f.if_(f.eq(node["kind"], KINDS["list"])):
         items.value = value.as_(LIST)["items"]
+        f.else_()
+        items.value = value.as_(TUPLE)["items"]
     child = f.variable(NODE, behind(node).as_(NODE))
     with f.for_(count) as i:
         child.value = match(f, child.value, items.value[i], state)
@@ -279,7 +282,7 @@ def _read(m: _Match) -> Reg:
 def _match_sized(m: _Match) -> None:
     container = m.node.as_(CONTAINER_NODE)
     m.no.unless(m.f.eq(m.value["type"], container["type"]))
-    m.no.unless(m.f.eq(m.value.as_(TUPLE)["size"], container["count"]))
+    m.no.unless(m.f.eq(m.value.as_(SIZED)["size"], container["count"]))
 
 
 _LEAVES: Final[dict[str, Callable[[_Match], None]]] = {
