@@ -67,6 +67,32 @@ for thread in threads:
 print("fine")
 """
 
+REBIND_COMPLEX = """
+import threading
+import numpy as np
+import tracejit as tj
+
+f = tj.jit(lambda p: p["c"] * tj.exp(tj.sin(p["x"])).sum())
+p = {"x": np.ones(400_000), "c": complex(2.0, 5.0)}
+expected = complex(f(p))
+stop = threading.Event()
+
+def rebind():
+    while not stop.is_set():
+        p["c"] = complex(float("2"), float("5"))  # frees the old number, which a running call may be reading
+        others = [complex(k, k) for k in range(20)]
+
+threads = [threading.Thread(target=rebind) for _ in range(2)]
+for thread in threads:
+    thread.start()
+results = {complex(f(p)) for _ in range(400)}
+stop.set()
+for thread in threads:
+    thread.join()
+assert results == {expected}, results
+print("fine")
+"""
+
 BALANCE = """
 import sys
 import numpy as np
@@ -134,6 +160,10 @@ def test_arrays_that_are_rebound_while_they_are_read() -> None:
 
 def test_arrays_that_are_rebound_while_a_recorded_call_reads_them() -> None:
     assert _run(REBIND_RECORDED) == "fine"
+
+
+def test_complex_numbers_that_are_rebound_while_they_are_read() -> None:
+    assert _run(REBIND_COMPLEX) == "fine"
 
 
 def test_references_balance() -> None:

@@ -72,7 +72,8 @@ def share(
         store_slot(f, x.at("version"), f.give(counter))
     store_slot(f, view.at("version"), f.incref(x["version"]))
     # a view's aliases are the Tensor that it is a view of, and the steps that lead to it
-    before = x["aliases"]
+    # what is new may make the collector run Python code, which may give `x` others
+    before = f.own(f.incref(x["aliases"]))
     is_view = f.is_type(before, "tuple")
     steps = f.variable("i64", 1)
     with f.if_(is_view):

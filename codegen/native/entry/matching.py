@@ -73,8 +73,8 @@ SOURCE: Final = words(
     steps=Inline(Items(STEP, rows=True)),
 )
 #: What matching collects, for at most `room` inputs: the data of each, its array (or null), the object that
-#: is kept because it is donated or recorded (or null), and room for a number; then objects that attributes
-#: gave, by count; and how many inputs are recorded.
+#: is kept because it is donated, recorded or a complex number (or null), and room for a number; then objects
+#: that attributes gave, by count; and how many inputs are recorded.
 STATE: Final = words(
     "state",
     (
@@ -137,15 +137,10 @@ def push_number(f: NativeWriter, state: Pointer, value: Pointer, number: Reg) ->
     """Add a number as an input; `value` is the object that it comes from."""
     place = number_place(f, state)
     place.as_(Items(number.dtype)).value = number
-    push_bytes(f, state, value, place.as_(BYTES))
-
-
-def push_bytes(f: NativeWriter, state: Pointer, value: Pointer, place: Pointer) -> None:
-    """Add what lies at `place` as an input, which `value` keeps there."""
     holder = f.variable(OBJECT, None)
     with f.if_(f.ne(state["recorded"], 0)):
         holder.value = f.incref(value)
-    push(f, state, place, None, holder.value)
+    push(f, state, place.as_(BYTES), None, holder.value)
 
 
 def number_place(f: NativeWriter, state: Pointer) -> Pointer:
@@ -247,7 +242,8 @@ def _match_float(m: _Match) -> None:
 
 def _match_complex(m: _Match) -> None:
     m.no.unless(m.f.is_type(m.value, "complex"))
-    push_bytes(m.f, m.state, m.value, m.value.as_(COMPLEX)["value"])
+    # it is read where it lies, and others may let go of it meanwhile
+    push(m.f, m.state, m.value.as_(COMPLEX)["value"], None, m.f.incref(m.value))
 
 
 def _match_bool(m: _Match) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import tracejit as tj
 
+from ...runtime.programs import python
 from ..eager.native_calls import native_calls
 
 VIEWS: dict[str, Callable[[Any], Any]] = {
@@ -85,3 +86,37 @@ def test_a_diagonal_may_be_written_where_its_operand_may() -> None:
         fixed = tj.broadcast_to(x, (2, 3, 3))
         assert not fixed.numpy().flags.writeable
         assert not fixed[0].diagonal().numpy().flags.writeable
+
+
+COLLECTED = """
+import gc
+import tracejit as tj
+from tracejit.eager import native_ops
+
+native_ops.load()
+gc.disable()
+base = tj.ones((4, 4))
+view = base[0]
+
+class Cycle:
+    def __init__(self):
+        self.own = self
+
+    def __del__(self):
+        global others
+        view._aliases = tuple([*view._aliases])  # as writes do
+        others = [tuple([object() for _ in view._aliases]) for _ in range(20)]
+
+gc.set_threshold(1, 1, 1)
+gc.enable()
+for _ in range(2000):
+    Cycle()
+    aliases = view[None]._aliases
+    assert aliases[0] is base and len(aliases) == 5, aliases
+print("fine")
+"""
+
+
+def test_what_a_view_has_noted_changes_while_a_view_of_it_is_made() -> None:
+    """The collector runs Python code in the midst of native code."""
+    assert python(COLLECTED).strip() == "fine"
