@@ -188,6 +188,7 @@ def test_values_have_types() -> None:
 
 CHECKED = """
 import ctypes
+import numpy
 from tracejit.codegen.llvm.compiler import compile_module
 from tracejit.codegen.native.functions import Int, native
 from tracejit.codegen.native.module import NativeModule
@@ -199,7 +200,9 @@ def function(f, number: Int):
 
 fatal = ctypes.cast(ctypes.pythonapi.Py_FatalError, ctypes.c_void_p).value
 drop = ctypes.cast(ctypes.pythonapi.Py_DecRef, ctypes.c_void_p).value
-imports = {"Py_FatalError": fatal, "Py_DecRef": drop}
+subtype = ctypes.cast(ctypes.pythonapi.PyType_IsSubtype, ctypes.c_void_p).value
+imports = {"Py_FatalError": fatal, "Py_DecRef": drop, "PyType_IsSubtype": subtype}
+imports |= {"object_ndarray": id(numpy.ndarray), "object_tuple": id(tuple)}
 library = compile_module(NativeModule(checked=True).text(function), ["function"], imports)
 run = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(library.addresses["function"])
 print(run(2))
@@ -208,8 +211,15 @@ run(3)
 WRONG = {
     "an item that is not there": 'f.array("i64", 3)[number] = 1; f.ret(number)',
     "field rank of a null pointer": (
-        'place = f.array("i64", 4); place[0] = 5; pointer = f.variable(OBJECT, place)\n'
+        'place = f.array(OBJECT, 4); place[1] = f.object_named("ndarray"); place[3] = None\n'
+        '    pointer = f.variable(OBJECT, place)\n'
         '    with f.if_(f.eq(number, 3)): pointer.value = None\n'
+        '    f.ret(f.cast(pointer.value.as_(ARRAY)["rank"], "i64"))'
+    ),
+    "what is no ndarray": (
+        'place = f.array(OBJECT, 4); place[1] = f.object_named("ndarray"); place[3] = None\n'
+        '    pointer = f.variable(OBJECT, place)\n'
+        '    with f.if_(f.eq(number, 3)): place[1] = f.object_named("tuple")\n'
         '    f.ret(f.cast(pointer.value.as_(ARRAY)["rank"], "i64"))'
     ),
     "a reference to an object that is gone": (
