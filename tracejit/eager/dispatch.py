@@ -241,6 +241,33 @@ def elementwise(op: Op) -> Callable[..., Tensor]:
     return checks_itself(call)
 
 
+def product_operators(call: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """``__mul__`` and ``__rmul__`` of Tensor, by the elementwise function `call`. Python repeats a list,
+    tuple or string that is multiplied by an integer of rank 0, as with NumPy's and Python's integers."""
+    scope: dict[str, Any] = call.__globals__  # that of `elementwise`, in which `run` becomes native
+    scope |= {"NotImplemented": NotImplemented, "repeats": _repeats, "sequences": _SEQUENCES}
+    exec(_PRODUCT_OPERATORS, scope)
+    return checks_itself(scope["product"]), checks_itself(scope["reflected"])
+
+
+_SEQUENCES: Final = frozenset([list, tuple, str, bytes])
+_PRODUCT_OPERATORS: Final = """
+def product(x, y, /):
+    if type(y) is not Tensor and type(y) in sequences and repeats(x):
+        return NotImplemented
+    return run(x, y)
+
+def reflected(x, y, /):
+    if type(y) is not Tensor and type(y) in sequences and repeats(x):
+        return NotImplemented
+    return run(y, x)
+"""
+
+
+def _repeats(x: Tensor) -> bool:
+    return not x.shape and x.dtype.kind in "iu"
+
+
 @functools.cache
 def _elementwise_code(params: tuple[str, ...]) -> CodeType:
     """The functions of an op of the operands `params`: ``plain`` runs its kernel, ``run`` is that or what is

@@ -5,7 +5,7 @@ from __future__ import annotations
 import array
 import functools
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import CodeType, FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ import numpy as np
 from ..eager.tensor import Tensor
 from .attributes import METHODS, SEQUENCES, Attributes, in_classes, instance_dict, is_user_function
 from .guards import is_constant
-from .library import asks_for_values, makes_array, may_be_traced, writes_items
+from .library import asks_for_values, makes_array, may_be_traced, takes_list, writes_items
 from .values import (
     MISSING,
     MOST_ALTERNATIVES,
@@ -104,13 +104,15 @@ class Contents(Attributes):
         if any(option is TRACED for part in parts for option in options(part)):
             self.uses.asking.add(id(self._running[-1]))
 
-    def note_asking(self, function: Any, arguments: Iterable[Any]) -> None:
+    def note_asking(self, function: Any, arguments: Sequence[Any]) -> None:
         """Note that the code that is followed uses `function`, if that asks for the values of `arguments`, or
         makes an array that cannot hold what the code writes to it."""
         code = self._running[-1] if self._running else None
         if code is None or id(code) in self.uses.asking:
             return
-        if asks_for_values(function):
+        if takes_list(function, arguments):
+            self.uses.asking.add(code)
+        elif asks_for_values(function):
             if any(map(may_be_traced, arguments)):
                 self.uses.asking.add(id(code))
         elif makes_array(function) and writes_items(code):

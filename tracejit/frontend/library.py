@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dis
+import functools
+import inspect
 import math
+from collections.abc import Sequence
 from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import Any, Final
 
@@ -44,6 +47,13 @@ MUTATING: Final = frozenset(
 TYPE_ONLY: Final = frozenset(("isinstance", "issubclass", "callable", "print", "super", "object", "property"))
 
 _FUNCTIONS: Final = (BuiltinFunctionType, FunctionType, type(np.dot))
+#: Types of NumPy's functions of arrays.
+ARRAY_FUNCTIONS: Final[tuple[type, ...]] = (np.ufunc, type(np.dot))
+#: What NumPy calls the parameters that it takes for arrays.
+_ARRAY_PARAMETERS: Final = frozenset(
+    ("A", "a", "a1", "a2", "ar", "arr", "array", "ary", "b", "f", "fp", "m", "p", "u", "v", "values",
+     "weights", "x", "x1", "x2", "xp", "y")
+)  # fmt: skip
 #: NumPy's functions that make arrays of numbers, which may be traced.
 _ARRAY_BUILDERS: Final = frozenset(
     (np.arange, np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.full)
@@ -96,6 +106,34 @@ def asks_for_values(callee: Any) -> bool:
     if isinstance(callee, type):
         return issubclass(callee, (np.generic, np.vectorize))
     return callee is np.r_ or callee is np.c_
+
+
+@functools.cache
+def array_parameters(function: Any) -> frozenset[Any]:
+    """Positions and names of the parameters that `function`, one of `ARRAY_FUNCTIONS`, takes for arrays."""
+    if isinstance(function, np.ufunc):
+        return frozenset(range(function.nin))
+    if str(function.__module__).partition(".")[0] != "numpy":
+        return frozenset()
+    try:
+        names = list(inspect.signature(function).parameters)
+    except ValueError:  # of a function in C that has none
+        return frozenset()
+    taken = [(place, name) for place, name in enumerate(names) if name in _ARRAY_PARAMETERS]
+    return frozenset(part for pair in taken for part in pair)
+
+
+def takes_list(callee: Any, arguments: Sequence[Any]) -> bool:
+    """Whether `callee` is a function of NumPy's that gets a list with traced elements for an array: NumPy
+    would ask for their values."""
+    if not isinstance(callee, ARRAY_FUNCTIONS):
+        return False
+    places = array_parameters(callee)
+    return any(
+        place in places and isinstance(option, Group) and may_be_traced(option)
+        for place, argument in enumerate(arguments)
+        for option in options(argument)
+    )
 
 
 def makes_array(callee: Any) -> bool:

@@ -20,7 +20,7 @@ from ..array.elementwise import arithmetic, floats
 from ..eager.dispatch import apply
 from ..eager.tensor import Tensor
 from ..frontend.attributes import is_user_function
-from ..frontend.library import CONTROL, TRANSFORMS
+from ..frontend.library import ARRAY_FUNCTIONS, CONTROL, TRANSFORMS, array_parameters
 from ..ir.dtypes import INT64, as_dtype
 from ..ir.registry import OPS
 from ..pytree import tree_leaves
@@ -115,6 +115,32 @@ def _numpy_array(function: Any, ours: Any) -> Any:
 def _deferred(name: str) -> Callable[..., Any]:
     """A function of ours that loads at first use."""
     return lambda *arguments, **options: getattr(array, name)(*arguments, **options)
+
+
+@functools.cache
+def _numpy_of_lists(function: Any) -> Any:
+    """`function` of NumPy's, with lists of traced elements made arrays: NumPy would ask for their values."""
+    places = array_parameters(function)
+    if not places:
+        return function
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        arguments = tuple(
+            _array_of(value) if place in places else value for place, value in enumerate(arguments)
+        )
+        options = {name: _array_of(value) if name in places else value for name, value in options.items()}
+        return function(*arguments, **options)
+
+    return functools.wraps(function)(call)
+
+
+def _array_of(value: Any) -> Any:
+    """`value`; if it is a list or tuple with traced elements, an array of them."""
+    if isinstance(value, StackedList):
+        value = _stack_of(value)
+    if isinstance(value, (list, tuple)) and any(map(is_traced, tree_leaves(value))):
+        return creation.array(value)
+    return value
 
 
 def _numpy_full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **options: Any) -> Any:
@@ -223,6 +249,8 @@ def everywhere(function: Any) -> Any:
         return function
     if stand_in is not None:
         return stand_in
+    if isinstance(function, ARRAY_FUNCTIONS):
+        return _numpy_of_lists(function)
     if isinstance(function, FunctionType):
         if function.__name__ in _TAKING_FUNCTIONS:
             return _taking_functions(function)

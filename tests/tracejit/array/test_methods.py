@@ -179,11 +179,41 @@ def test_fill_and_iteration(traced):
 
 
 def test_operators_cost_no_more_than_the_functions():
-    """``x + y`` is the function itself, bound: no layer in between."""
+    """``x + y`` is the function itself, bound: no layer in between. ``x * y`` looks for sequences first."""
     assert Tensor.__add__ is tj.add.lean
-    assert Tensor.__mul__ is tj.multiply.lean
+    assert Tensor.__sub__ is tj.subtract.lean
     assert Tensor.__neg__ is tj.negative.lean
     x = tj.ones(3)
     best = min(timeit.repeat(lambda: x + x, number=2000, repeat=20)) / 2000
     direct = min(timeit.repeat(lambda: tj.add(x, x), number=2000, repeat=20)) / 2000
     assert best < direct + 0.5e-6
+    assert Tensor.__mul__.__globals__ is tj.multiply.lean.__globals__  # it becomes native with that
+
+
+@pytest.mark.parametrize("sequence", [[0.5, 1.5], (1, 2), "ab", []], ids=["list", "tuple", "string", "empty"])
+def test_sequences_times_integers_repeat(sequence):
+    for number in (tensor(3), tensor(2, dtype=np.int32), tensor([0, 2])[1]):
+        times = int(number)
+        assert sequence * number == number * sequence == sequence * times
+        repeated = sequence[:]
+        repeated *= number
+        assert repeated == sequence * times
+
+
+def test_other_products_with_lists_are_of_arrays():
+    np.testing.assert_array_equal([1, 2] * tensor(2.0), [2.0, 4.0])
+    np.testing.assert_array_equal([1, 2] * tensor([3, 4]), [3, 8])
+    np.testing.assert_array_equal(tensor([3, 4]) * (1, 2), [3, 8])
+    np.testing.assert_array_equal(tj.multiply([1, 2], tensor(2)), [2, 4])
+    np.testing.assert_array_equal(tensor(2).mul([1, 2]), [2, 4])
+
+
+def test_jitted_lists_are_repeated_by_an_argument():
+    def rows(n, x):
+        return np.stack([x] * n), len(n * [0.0])
+
+    jitted = tj.jit(rows)
+    for n in (3, 2, 3):
+        stacked, length = jitted(n, X)
+        assert stacked.shape == (n, 2, 3)
+        assert int(length) == n

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from ...arguments.errors import checked, checks_itself
+from ...eager.dispatch import product_operators
 from ...eager.tensor import Tensor
 from ...ir.dtypes import as_dtype
 from ...ir.errors import ArgumentError, DomainError, DTypeError, ShapeError
@@ -306,6 +307,9 @@ def bind() -> None:
             f"__i{name}__",
             _named(f"__i{name}__", inplace.in_place_operator(f"__i{name}__", function)),
         )
+    product, reflected = product_operators(arithmetic.multiply)
+    Tensor.__mul__ = _named("__mul__", product)  # type: ignore[method-assign]
+    Tensor.__rmul__ = _named("__rmul__", reflected)  # type: ignore[method-assign]
     for name, function in inplace.METHODS.items():
         setattr(Tensor, name, checked(name, _named(name, function)))
     for name, function in {**torch.METHODS, **METHODS, **ndarray.METHODS, **_METHODS}.items():
