@@ -246,7 +246,7 @@ def product_operators(call: Callable[..., Any]) -> tuple[Callable[..., Any], Cal
     tuple or string that is multiplied by an integer of rank 0, as with NumPy's and Python's integers."""
     scope: dict[str, Any] = call.__globals__  # that of `elementwise`, in which `run` becomes native
     scope |= {"NotImplemented": NotImplemented, "repeats": _repeats, "sequences": _SEQUENCES}
-    exec(_PRODUCT_OPERATORS, scope)
+    exec(compile(_PRODUCT_OPERATORS, GENERATED, "exec"), scope)
     return checks_itself(scope["product"]), checks_itself(scope["reflected"])
 
 

@@ -64,7 +64,12 @@ class Tensor(Signatures):
 
     # ndarray operators give way to ours
     __array_priority__ = 1000.0
-    __hash__ = object.__hash__
+
+    def __hash__(self) -> int:
+        """By identity; of a traced integer or bool of rank 0 by value, as of NumPy's and Python's."""
+        if isinstance(self._data, Value) and not self.shape and self.dtype.kind in "iub":
+            return hash(self._concrete("looking x up in a dict or set", "tj operations", decides=True).item())
+        return object.__hash__(self)
 
     def __init__(self, data: Any = None, *, requires_grad: bool = False) -> None:
         raise TypeError("use tj.tensor(data) to make a Tensor")
@@ -126,13 +131,26 @@ class Tensor(Signatures):
             STATE.tracer.note_inspected(self)
         return cast(Array, data)
 
+    def _is_python_integer(self) -> bool:
+        """Whether it stands for an integer of Python's in a trace: what asks for the value, a size or an axis
+        mostly, is compiled for it."""
+        value, tracer = self._data, STATE.tracer
+        return (
+            isinstance(value, Value)
+            and value.dtype.kind == "i"
+            and tracer is not None
+            and tracer.is_weak(value)
+        )
+
     def numpy(self) -> Array:
         """The value as an ndarray that shares memory.
 
         Raises GradientError on a tensor that requires grad, as PyTorch does: use ``detach()`` first.
         """
         data = self._concrete(
-            "numpy(), and with it np.array(x) or a[i] = x for a NumPy array a,", INSTEAD_OF_NUMPY
+            "numpy(), and with it np.array(x) or a[i] = x for a NumPy array a,",
+            INSTEAD_OF_NUMPY,
+            decides=self._is_python_integer(),
         )
         if self._requires_grad:
             raise GradientError(
@@ -335,9 +353,11 @@ class Tensor(Signatures):
         return None if isinstance(self._data, Value) else tensor_html(self)
 
     def __format__(self, spec: str) -> str:
-        if not spec:
+        is_integer = self._is_python_integer()
+        if not spec and not is_integer:
             return str(self)
-        data = self._concrete(f"formatting with {spec!r}", "the tensor's value outside the function")
+        instead = "tj.debug.print, or the tensor's value outside the function"
+        data = self._concrete(f"formatting with {spec!r}", instead, decides=is_integer)
         if data.size != 1:
             raise DTypeError(f"only a tensor of one element can be formatted with {spec!r}, got {self.type}")
         return format(data.item(), spec)

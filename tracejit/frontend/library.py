@@ -60,6 +60,11 @@ _ARRAY_BUILDERS: Final = frozenset(
 )
 #: Functions of ``math`` that call methods of their arguments.
 _BY_METHODS: Final = frozenset((math.floor, math.ceil))
+#: Functions that take integers of Python's alone, and not what becomes one.
+_TAKING_INTEGERS: Final = frozenset(
+    ("numpy.fft.fftfreq", "numpy.fft.rfftfreq", "numpy.random.default_rng", "collections.deque",
+     "itertools.permutations")
+)  # fmt: skip
 #: NumPy's functions that make arrays whose elements are written later.
 _CREATIONS: Final[frozenset[Any]] = frozenset(
     (np.zeros, np.ones, np.empty, np.full, np.zeros_like, np.ones_like, np.empty_like, np.full_like)
@@ -99,6 +104,8 @@ def asks_for_values(callee: Any) -> bool:
     """Whether `callee` would ask for the values of traced arguments, and rewritten code has something that
     stands in for it: functions of ``math``, ``cmath`` and ``scipy.special``, and of NumPy's those that make
     arrays and numbers."""
+    if takes_integers(callee):
+        return True
     if isinstance(callee, _FUNCTIONS):
         module = str(callee.__module__)
         of_python = module in ("math", "cmath") and callee not in _BY_METHODS
@@ -106,6 +113,12 @@ def asks_for_values(callee: Any) -> bool:
     if isinstance(callee, type):
         return issubclass(callee, (np.generic, np.vectorize))
     return callee is np.r_ or callee is np.c_
+
+
+def takes_integers(callee: Any) -> bool:
+    """Whether `callee` takes integers of Python's alone."""
+    module, name = getattr(callee, "__module__", None), getattr(callee, "__name__", None)
+    return f"{module}.{name}" in _TAKING_INTEGERS
 
 
 @functools.cache

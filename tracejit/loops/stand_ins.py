@@ -20,7 +20,7 @@ from ..array.elementwise import arithmetic, floats
 from ..eager.dispatch import apply
 from ..eager.tensor import Tensor
 from ..frontend.attributes import is_user_function
-from ..frontend.library import ARRAY_FUNCTIONS, CONTROL, TRANSFORMS, array_parameters
+from ..frontend.library import ARRAY_FUNCTIONS, CONTROL, TRANSFORMS, array_parameters, takes_integers
 from ..ir.dtypes import INT64, as_dtype
 from ..ir.registry import OPS
 from ..pytree import tree_leaves
@@ -160,6 +160,16 @@ def _decided(bound: Any) -> Any:
     return operator.index(bound) if is_traced(bound) and bound.dtype.kind in "iu" else bound
 
 
+def _of_integers(function: Any) -> Any:
+    """`function`, which takes integers of Python's alone."""
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        options = {name: _decided(value) for name, value in options.items()}
+        return function(*map(_decided, arguments), **options)
+
+    return call
+
+
 class _NumpyIndexed:
     """``numpy.r_`` and ``numpy.c_``, of what is traced too."""
 
@@ -249,6 +259,8 @@ def everywhere(function: Any) -> Any:
         return function
     if stand_in is not None:
         return stand_in
+    if takes_integers(function):
+        return _of_integers(function)
     if isinstance(function, ARRAY_FUNCTIONS):
         return _numpy_of_lists(function)
     if isinstance(function, FunctionType):
