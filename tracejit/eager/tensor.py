@@ -119,11 +119,12 @@ class Tensor(Signatures):
     # -- its Python value -------------------------------------------------------------------------
 
     def _concrete(self, asked: str, instead: str, *, decides: bool = False) -> Array:
-        """The ndarray, or an error that names the user's line. One element that `decides` what Python code
-        does next is known where a trace runs for a real call."""
+        """The ndarray, or an error that names the user's line. An integer of Python's, and one element that
+        `decides` what Python code does next, are known where a trace runs for a real call."""
         data = self._data
         if isinstance(data, Value):
             tracer = STATE.tracer
+            decides = decides or self._is_python_integer()
             if decides and tracer is not None and data.type.size == 1 and tracer.can_decide(data):
                 return cast(Array, tracer.decide(data))
             raise no_value(asked, instead, data, tracing=tracer is not None)
@@ -148,9 +149,7 @@ class Tensor(Signatures):
         Raises GradientError on a tensor that requires grad, as PyTorch does: use ``detach()`` first.
         """
         data = self._concrete(
-            "numpy(), and with it np.array(x) or a[i] = x for a NumPy array a,",
-            INSTEAD_OF_NUMPY,
-            decides=self._is_python_integer(),
+            "numpy(), and with it np.array(x) or a[i] = x for a NumPy array a,", INSTEAD_OF_NUMPY
         )
         if self._requires_grad:
             raise GradientError(
@@ -353,11 +352,10 @@ class Tensor(Signatures):
         return None if isinstance(self._data, Value) else tensor_html(self)
 
     def __format__(self, spec: str) -> str:
-        is_integer = self._is_python_integer()
-        if not spec and not is_integer:
+        if not spec and not self._is_python_integer():
             return str(self)
         instead = "tj.debug.print, or the tensor's value outside the function"
-        data = self._concrete(f"formatting with {spec!r}", instead, decides=is_integer)
+        data = self._concrete(f"formatting with {spec!r}", instead)
         if data.size != 1:
             raise DTypeError(f"only a tensor of one element can be formatted with {spec!r}, got {self.type}")
         return format(data.item(), spec)

@@ -161,6 +161,7 @@ class Reader(LibraryCalls):
         if is_own(type(value).__module__):
             self.uses.same(callee)
             return self.call_library(value, positional, named, run, i, callee)
+        self.note_asking(value, (*positional, *named.values()))
         method = self._attribute(callee, "__call__")
         return (
             self.call(method, positional, named, run, i)

@@ -26,8 +26,7 @@ def _known(name: str, obj: Any, extent: int) -> Any:
         return np.arange(extent)[obj]
     value = as_tensor(obj) if isinstance(obj, Tensor) else obj
     if isinstance(value, Tensor):
-        instead = "indices that do not depend on arguments"
-        return value._concrete(f"{name} at a tensor", instead, decides=value._is_python_integer())
+        return value._concrete(f"{name} at a tensor", "indices that do not depend on arguments")
     return as_array(value) if np.size(value) else np.zeros(np.shape(value), np.int64)
 
 
