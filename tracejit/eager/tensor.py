@@ -21,6 +21,7 @@ from ..state import STATE
 from .foreign_arrays import is_foreign, read_foreign
 from .printing import tensor_text
 from .python_values import INSTEAD_OF_NUMPY, from_python, no_value, warn_of_lost_gradient
+from .traced_integers import hash_of, is_python_integer
 
 if TYPE_CHECKING:
     from ..array.signatures import Signatures
@@ -65,11 +66,7 @@ class Tensor(Signatures):
     # ndarray operators give way to ours
     __array_priority__ = 1000.0
 
-    def __hash__(self) -> int:
-        """By identity; of a traced integer or bool of rank 0 by value, as of NumPy's and Python's."""
-        if isinstance(self._data, Value) and not self.shape and self.dtype.kind in "iub":
-            return hash(self._concrete("looking x up in a dict or set", "tj operations", decides=True).item())
-        return object.__hash__(self)
+    __hash__ = hash_of
 
     def __init__(self, data: Any = None, *, requires_grad: bool = False) -> None:
         raise TypeError("use tj.tensor(data) to make a Tensor")
@@ -124,24 +121,13 @@ class Tensor(Signatures):
         data = self._data
         if isinstance(data, Value):
             tracer = STATE.tracer
-            decides = decides or self._is_python_integer()
-            if decides and tracer is not None and data.type.size == 1 and tracer.can_decide(data):
+            asks = (decides and data.type.size == 1) or is_python_integer(data)
+            if asks and tracer is not None and tracer.can_decide(data):
                 return cast(Array, tracer.decide(data))
             raise no_value(asked, instead, data, tracing=tracer is not None)
         if STATE.tracer is not None:
             STATE.tracer.note_inspected(self)
         return cast(Array, data)
-
-    def _is_python_integer(self) -> bool:
-        """Whether it stands for an integer of Python's in a trace: what asks for the value, a size or an axis
-        mostly, is compiled for it."""
-        value, tracer = self._data, STATE.tracer
-        return (
-            isinstance(value, Value)
-            and value.dtype.kind == "i"
-            and tracer is not None
-            and tracer.is_weak(value)
-        )
 
     def numpy(self) -> Array:
         """The value as an ndarray that shares memory.
@@ -352,10 +338,9 @@ class Tensor(Signatures):
         return None if isinstance(self._data, Value) else tensor_html(self)
 
     def __format__(self, spec: str) -> str:
-        if not spec and not self._is_python_integer():
+        if not spec and not is_python_integer(self._data):
             return str(self)
-        instead = "tj.debug.print, or the tensor's value outside the function"
-        data = self._concrete(f"formatting with {spec!r}", instead)
+        data = self._concrete(f"formatting with {spec!r}", "tj.debug.print, or the value outside of it")
         if data.size != 1:
             raise DTypeError(f"only a tensor of one element can be formatted with {spec!r}, got {self.type}")
         return format(data.item(), spec)

@@ -84,7 +84,7 @@ def _is_op(run: Execution, i: Instruction) -> None:
 @on("CONTAINS_OP")
 def _contains_op(run: Execution, i: Instruction) -> None:
     value, container = run.pop_many(2)
-    run.reader.escape(value)
+    run.reader.look_up(value)
     run.reader.search(container)
     run.push(UNKNOWN)
 

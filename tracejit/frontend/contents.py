@@ -47,6 +47,9 @@ _MAKING: Final = frozenset(
 #: Objects that hold numbers in memory of their own.
 _BUFFERS: Final = (array.array, bytearray, memoryview)
 
+#: The hash of objects that are told apart by identity.
+_IDENTITY_HASH: Final[Any] = object.__hash__
+
 
 class Contents(Attributes):
     """What containers hold."""
@@ -125,7 +128,7 @@ class Contents(Attributes):
                 return group.items[group.keys.index(literal)]
         elif isinstance(literal, int) and -len(group.items) <= literal < len(group.items):
             return group.items[literal]
-        self.escape(key)
+        self.look_up(key)
         return group if isinstance(literal, slice) else choice_of(group.items)
 
     def _item_of_container(self, owner: Place, key: Any) -> Any:
@@ -133,12 +136,16 @@ class Contents(Attributes):
         keys = [self._known_key(option) for option in options(key)]
         if all(literal is not MISSING for literal in keys):
             return choice_of([self._at(owner, literal) for literal in keys])
-        self.escape(key)
-        for option in options(key):
-            if isinstance(option, Place) and not isinstance(option.value, (Tensor, np.ndarray, slice)):
-                self.uses.same(option)  # the objects' own hashes tell them apart
+        self.look_up(key)
         is_mapping = isinstance(container, (dict, MappingProxyType))
         return self.values_of(owner) if is_mapping else self.iterate(owner)
+
+    def look_up(self, key: Any) -> None:
+        """`key` is looked for in a container, by its hash: of most objects that is their identity."""
+        for option in options(key):
+            if isinstance(option, Place) and type(option.value).__hash__ is _IDENTITY_HASH:
+                self.uses.same(option)
+        self.escape(key)
 
     def _known_key(self, key: Any) -> Any:
         """The key, if it is known; a number that lies elsewhere is guarded."""

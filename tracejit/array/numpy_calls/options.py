@@ -221,7 +221,7 @@ def write_out(name: str, out: Any, value: Tensor, *, broadcasts: bool = False) -
     if value.is_traced:
         raise ConcretizationError(
             f"{name}: out= is an ndarray, which cannot hold the traced result of type {value.type}. Make the "
-            "array by tj.zeros or np.zeros_like(x), so that it is a tensor"
+            "array by tj.zeros or np.zeros_like(x), so that it is a tensor; for a -= x write a = a - x"
         )
     np.copyto(out, value.numpy(), casting="same_kind")
     return out
