@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import enum
 import functools
 import types
 from collections.abc import Callable, Iterable, Sequence
@@ -47,8 +48,8 @@ _MAKING: Final = frozenset(
 #: Objects that hold numbers in memory of their own.
 _BUFFERS: Final = (array.array, bytearray, memoryview)
 
-#: The hash of objects that are told apart by identity.
-_IDENTITY_HASH: Final[Any] = object.__hash__
+#: Hashes of objects that are told apart by identity; members of enums are, too.
+_IDENTITY_HASHES: Final[tuple[Any, ...]] = (object.__hash__, enum.Enum.__hash__)
 
 
 class Contents(Attributes):
@@ -143,7 +144,7 @@ class Contents(Attributes):
     def look_up(self, key: Any) -> None:
         """`key` is looked for in a container, by its hash: of most objects that is their identity."""
         for option in options(key):
-            if isinstance(option, Place) and type(option.value).__hash__ is _IDENTITY_HASH:
+            if isinstance(option, Place) and type(option.value).__hash__ in _IDENTITY_HASHES:
                 self.uses.same(option)
         self.escape(key)
 

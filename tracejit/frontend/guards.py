@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import math
 from collections import deque
 from typing import Any, Final
@@ -18,7 +17,6 @@ from .values import MISSING, Source
 #: Immutable values that are compared by value.
 CONSTANTS: Final = (
     bool, int, float, complex, str, bytes, type(None), type(Ellipsis), range, slice, np.generic, np.dtype,
-    enum.Enum,
 )  # fmt: skip
 _SEQUENCES: Final = (list, tuple, deque)
 
