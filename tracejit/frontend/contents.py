@@ -6,7 +6,7 @@ import array
 import enum
 import functools
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any, Final
 
@@ -115,7 +115,7 @@ class Contents(Attributes):
         if code is None or id(code) in self.uses.asking:
             return
         if takes_list(function, arguments):
-            self.uses.asking.add(code)
+            self.uses.asking.add(id(code))
         elif asks_for_values(function):
             if any(map(may_be_traced, arguments)):
                 self.uses.asking.add(id(code))
