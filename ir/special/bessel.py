@@ -13,9 +13,8 @@ from typing import Any, Final
 from .evaluator import TURNS, Evaluator
 from .gamma import cos_pi, gamma_of, log_gamma_of, sin_pi
 from .incomplete_gamma import converging
-from .jets import Index, Jet, value_of
+from .jets import Index, Jet, value_of, write
 from .table import define_by_jets
-from .writing import write
 
 #: Hankel's expansions serve from here on, for orders of which the square is smaller than x.
 _FAR: Final = 22.0

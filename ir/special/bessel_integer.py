@@ -13,9 +13,8 @@ from typing import Any, Final
 
 from .coefficients import bessel as tables
 from .evaluator import Evaluator
-from .jets import Index
+from .jets import Index, write
 from .table import define
-from .writing import write
 
 _LOW, _END = 4.5, 9.0
 _FIRST: Final = {0: (tables.J0_LOW, tables.J0_HIGH), 1: (tables.J1_LOW, tables.J1_HIGH)}

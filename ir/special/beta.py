@@ -20,9 +20,8 @@ from .gamma import (
     precise_power,
     stirling_rest,
 )
-from .jets import Index
+from .jets import Index, write
 from .table import define
-from .writing import write
 
 #: Stirling's series in 1 / x^2, times x: to 5e-12 for x >= 6.
 _STIRLING: Final = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188)

@@ -12,10 +12,9 @@ from typing import Any, Final
 
 from .coefficients import gamma as tables
 from .evaluator import Evaluator
-from .jets import Index, Jet, compose, value_of
+from .jets import Index, Jet, compose, value_of, write
 from .polynomials import Polynomial
 from .table import define, define_by_jets
-from .writing import write
 
 _ROOT_2: Final = math.sqrt(2.0)
 _ROOT_HALF: Final = math.sqrt(0.5)

@@ -13,9 +13,8 @@ from typing import Any, Final
 
 from .coefficients import gamma as tables
 from .evaluator import Evaluator
-from .jets import Index, Jet, value_of
+from .jets import Index, Jet, value_of, write
 from .table import define, define_by_jets
-from .writing import write
 
 #: From minus this on down, zeta's terms below 0 are too many.
 LOWEST: Final = 10_000.0

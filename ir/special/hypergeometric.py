@@ -15,9 +15,8 @@ from .coefficients import hypergeometric as tables
 from .evaluator import TURNS, Evaluator
 from .gamma import gamma_of
 from .incomplete_gamma import converging
-from .jets import Index, value_of
+from .jets import Index, value_of, write
 from .table import define, define_by_jets
-from .writing import write
 
 _E: Final = math.e
 #: What rounding takes off e.

@@ -15,9 +15,8 @@ from .evaluator import TURNS, Evaluator
 from .gamma import stirling_rest
 from .incomplete_gamma import converging
 from .information import log1p_less_x
-from .jets import Index, Jet, value_of
+from .jets import Index, Jet, value_of, write
 from .table import define, define_by_jets
-from .writing import write
 
 #: From here on Stirling's series stands for the gamma functions.
 _LARGE: Final = 8.0

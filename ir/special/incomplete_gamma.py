@@ -15,9 +15,8 @@ from typing import Any, Final
 from .evaluator import TURNS, Evaluator
 from .gamma import log_gamma_1p, log_gamma_of, precise_power, stirling_rest
 from .information import log1p_less_x
-from .jets import Index, Jet, value_of
+from .jets import Index, Jet, value_of, write
 from .table import define, define_by_jets
-from .writing import write
 
 #: From here on Stirling's series stands for gamma(a + 1).
 _LARGE: Final = 12.0

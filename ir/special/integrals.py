@@ -13,9 +13,8 @@ from typing import Any, Final
 from .coefficients import integral as tables
 from .evaluator import Evaluator
 from .incomplete_gamma import settled, unsettled
-from .jets import Index, value_of
+from .jets import Index, value_of, write
 from .table import define, define_by_jets
-from .writing import write
 
 EULER: Final = 0.57721566490153286061
 _ROOT: Final = 0.3725074107813666

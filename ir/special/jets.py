@@ -162,3 +162,10 @@ def dense(x: Any, orders: Index) -> Jet:
     result = Jet(orders, {})
     result.terms = {index: terms.get(index, 0.0) for index in result.indices()}
     return result
+
+
+def write(b: Any, name: str, *operands: Any, orders: Index = ()) -> Any:
+    """The op of the derivative `orders` of the special function `name`, in the namespace `b`: what derivative
+    rules are written with."""
+    op = getattr(b, f"special{len(operands)}")
+    return op(*operands, function=name, orders=orders or (0,) * len(operands))

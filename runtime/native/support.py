@@ -33,7 +33,7 @@ _kernels_text: Final = _text("kernels.gemm.library", "kernels_text", host)
 
 #: The LLVM text of each part.
 TEXTS: Final[dict[str, Callable[..., str]]] = {
-    "eager": _text("native.eager.code", "eager_code"),
+    "eager": _text("native.eager", "eager_code"),
     "entry": _text("native.entry.code", "entry_code"),
     "float mode": _text("native.pool", "float_mode_text", _triple),
     "flushing main": _text("native.pool", "flushing_main_text", _triple),
