@@ -176,3 +176,17 @@ def from_python(value: Any) -> Array:
 def _short(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def hash_of(x: Tensor) -> int:
+    """By identity; of a traced integer or bool of rank 0 by value, as of NumPy's and Python's."""
+    if isinstance(x._data, Value) and not x.shape and x.dtype.kind in "iub":
+        return hash(x._concrete("looking x up in a dict or set", "tj operations", decides=True).item())
+    return object.__hash__(x)
+
+
+def is_integer(data: Any) -> bool:
+    """Whether `data` stands for an integer of Python's in a trace: what asks for the value, a size or an axis
+    mostly, is compiled for it."""
+    tracer = STATE.tracer
+    return isinstance(data, Value) and data.dtype.kind == "i" and tracer is not None and tracer.is_weak(data)

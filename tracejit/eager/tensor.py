@@ -20,8 +20,7 @@ from ..pytree import LEAVES
 from ..state import STATE
 from .foreign_arrays import is_foreign, read_foreign
 from .printing import tensor_text
-from .python_values import INSTEAD_OF_NUMPY, from_python, no_value, warn_of_lost_gradient
-from .traced_integers import hash_of, is_python_integer
+from .python_values import INSTEAD_OF_NUMPY, from_python, hash_of, is_integer, no_value, warn_of_lost_gradient
 
 if TYPE_CHECKING:
     from ..array.signatures import Signatures
@@ -121,7 +120,7 @@ class Tensor(Signatures):
         data = self._data
         if isinstance(data, Value):
             tracer = STATE.tracer
-            asks = (decides and data.type.size == 1) or is_python_integer(data)
+            asks = (decides and data.type.size == 1) or is_integer(data)
             if asks and tracer is not None and tracer.can_decide(data):
                 return cast(Array, tracer.decide(data))
             raise no_value(asked, instead, data, tracing=tracer is not None)
@@ -338,7 +337,7 @@ class Tensor(Signatures):
         return None if isinstance(self._data, Value) else tensor_html(self)
 
     def __format__(self, spec: str) -> str:
-        if not spec and not is_python_integer(self._data):
+        if not spec and not is_integer(self._data):
             return str(self)
         data = self._concrete(f"formatting with {spec!r}", "tj.debug.print, or the value outside of it")
         if data.size != 1:
