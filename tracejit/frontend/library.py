@@ -63,7 +63,7 @@ _BY_METHODS: Final = frozenset((math.floor, math.ceil))
 #: Functions that take integers of Python's alone, and not what becomes one.
 _TAKING_INTEGERS: Final = frozenset(
     ("numpy.fft.fftfreq", "numpy.fft.rfftfreq", "numpy.random.default_rng", "collections.deque",
-     "itertools.permutations")
+     "numpy.random._generator.default_rng", "itertools.permutations")
 )  # fmt: skip
 #: NumPy's functions that make arrays whose elements are written later.
 _CREATIONS: Final[frozenset[Any]] = frozenset(
