@@ -130,8 +130,8 @@ def array_parameters(function: Any) -> frozenset[Any]:
         return frozenset()
     try:
         names = list(inspect.signature(function).parameters)
-    except ValueError:  # of a function in C that has none
-        return frozenset()
+    except ValueError:  # of a function in C that has none, as NumPy 2.1's
+        return frozenset((0, 1)) if function.__name__ in ("dot", "inner", "vdot") else frozenset()
     taken = [(place, name) for place, name in enumerate(names) if name in _ARRAY_PARAMETERS]
     return frozenset(part for pair in taken for part in pair)
 
