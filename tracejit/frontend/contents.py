@@ -61,7 +61,7 @@ class Contents(Attributes):
     def __init__(self) -> None:
         super().__init__()
         self._contents = 0
-        self._followed_classes: set[type] = set()
+        self._followed_classes: set[tuple[type, type]] = set()
         self._inside: set[int] = set()
 
     def item(self, owner: Any, key: Any) -> Any:
@@ -306,9 +306,9 @@ class Contents(Attributes):
 
     def _follow_class(self, instance: Any, cls: type, is_called: Callable[[str], bool]) -> None:
         """Follow the methods that somebody who has `instance`, an object of `cls`, may call."""
-        if cls in self._followed_classes:
+        if (cls, type(instance)) in self._followed_classes:
             return
-        self._followed_classes.add(cls)
+        self._followed_classes.add((cls, type(instance)))
         for name in [name for base in cls.__mro__ for name in vars(base) if is_called(name)]:
             raw = in_classes(cls.__mro__, name)
             function = raw.fget if isinstance(raw, property) else getattr(raw, "__func__", raw)

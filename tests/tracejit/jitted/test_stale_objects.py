@@ -276,6 +276,19 @@ def test_objects_that_the_function_makes(name: str) -> None:
         np.testing.assert_allclose(np.asarray(jitted(X)), np.asarray(function(X)), rtol=1e-14)
 
 
+def test_a_captured_object_beside_another_of_its_class() -> None:
+    SETTINGS["k"], kept = 2.0, Layer(1.0)
+
+    def function(x: Any) -> Any:
+        other = max([Layer(3.0)], key=lambda layer: layer.k)
+        return other.helper(x) + sorted([kept], key=str).index(kept)
+
+    jitted = tj.jit(function)
+    for k in (2.0, 5.0):
+        SETTINGS["k"] = k
+        np.testing.assert_allclose(np.asarray(jitted(X)), np.asarray(function(X)), rtol=1e-14)
+
+
 def test_a_method_that_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     jitted = tj.jit(lambda x: Layer(3.0).helper(x))
     jitted(X)
