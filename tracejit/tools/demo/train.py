@@ -8,8 +8,8 @@ around ``value_and_grad``), so their loss curves must agree up to rounding.
 Source: E. Alpaydin and C. Kaynak (1998), Optical Recognition of Handwritten Digits, UCI Machine Learning
 Repository, https://doi.org/10.24432/C50P49, licensed under CC BY 4.0
 (https://creativecommons.org/licenses/by/4.0/). ``digits.npz`` holds the first 84 images of each digit in its
-test set, 8x8 pixels from 0 to 16, converted to uint8. It compresses best by labels, images beside those that
-they are most like, and pixel by pixel. The attribution stands in the file too.
+test set, 8x8 pixels whose 17 levels of grey are rounded to five, 0 to 4. It compresses best by labels, images
+beside those that they are most like, and pixel by pixel. The attribution stands in the file too.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def load_digits(dtype: Any = np.float64) -> tuple[Digits, Digits]:
         ((600, 64), (240,))
     """
     with files(__package__).joinpath("digits.npz").open("rb") as file, np.load(file) as arrays:
-        images = (arrays["images"].T / 16.0).astype(dtype)
+        images = (arrays["images"].T / 4.0).astype(dtype)
         labels = arrays["labels"].astype(np.int64)
     order = np.random.default_rng(_SPLIT_SEED).permutation(len(labels))
     training, held_out = order[:TRAINING_IMAGES], order[TRAINING_IMAGES:]
