@@ -20,6 +20,7 @@ from ..ir.records import record
 from .cache.code import Code, instruction_text, load_code, read_instruction, store_code
 from .cache.keys import function_key
 from .cache.store import CACHE
+from .native.allocator import touch_ahead
 from .native.gemm import lapack_key, single_gemm_code
 from .tiers import BACKGROUND, saves_time, tiers_are_on
 
@@ -122,6 +123,7 @@ class Compilation:
         from .compiling import machine_code
 
         BACKGROUND.calling()
+        touch_ahead([value.type.nbytes for value in self.source.results])
         fused = self.fused
         self._lap("passes", start)
         start = time.perf_counter()

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 import numpy as np
 
 from ...codegen.interface import CACHED_BYTES, RESULTS_EXPORTS, RESULTS_IMPORTS, Library
+from ...ir.process.forking import FORKS
 from ...ir.process.locks import ForkLock
 from ..cache.objects import load_support
+from ..threads import available_cores
 from .capi import array_api
 
 _LOCK = ForkLock()
+#: Results of fewer bytes get their pages soon enough, and of more not while a function is compiled.
+_LEAST: Final = 1 << 20
+_MOST: Final = 1 << 24
 
 
 @functools.lru_cache(maxsize=1)
@@ -49,6 +55,30 @@ def empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(dtype))  # the call takes a reference over
     array: np.ndarray[Any, Any] = _allocate()(np.ndarray, dtype, len(shape), ctypes.addressof(dims), nbytes)
     return array
+
+
+def touch_ahead(sizes: Sequence[int]) -> None:
+    """Have another thread touch blocks for results of so many bytes, and leave them in the cache.
+
+    A page is cleared when it is touched first, which takes longer than most functions take to fill it. Done
+    while the function is compiled, it costs the first call nothing.
+    """
+    large = [size for size in sizes if size >= _LEAST]
+    if not large or sum(large) > _MOST or cached_bytes() >= sum(large) or available_cores() == 1:
+        return
+    try:
+        FORKS.threads.begin(functools.partial(_touch, large))
+    except RuntimeError:  # too many threads, or Python is ending: the first call touches them
+        return
+
+
+def _touch(sizes: Sequence[int]) -> None:
+    try:
+        blocks = [empty((size,), np.dtype(np.uint8)) for size in sizes]
+    except MemoryError:  # the call says so, if it needs them then
+        return
+    for block in blocks:
+        ctypes.memset(block.ctypes.data, 0, block.nbytes)  # without the GIL
 
 
 def cached_bytes() -> int:

@@ -168,6 +168,42 @@ def test_blocks_of_sizes_that_are_not_wanted_any_more_make_place() -> None:
     assert np.array_equal(f(np.full(5000, 3.0)), np.full(5000, 6.0))
 
 
+_TOUCHED = """
+import resource, time
+import numpy as np, tracejit as tj
+from tracejit.ir.process.forking import FORKS
+from tracejit.runtime import compilation
+from tracejit.runtime.native import allocator
+
+def faults():
+    return resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
+
+asked = []
+compilation.touch_ahead = asked.extend
+allocator.available_cores = lambda: 2
+size = 3 << 20
+x = np.ones(size // 8)
+tj.jit(lambda x: (x + 1.0, x.sum()))(x)
+assert asked == [size, 8], asked
+assert allocator.cached_bytes() == size  # the result's own block, which is back
+held = allocator.empty((size,), np.dtype(np.uint8))
+for sizes in ([size - 1, 1 << 19, 8], [1 << 24, size]):
+    allocator.touch_ahead(sizes)
+    FORKS.threads.wait()
+    assert allocator.cached_bytes() == size, (sizes, allocator.cached_bytes())
+before = faults()
+allocator.empty((size - 1,), np.dtype(np.uint8)).fill(1)
+assert faults() - before <= 1, faults() - before
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts a thread's page faults")
+def test_pages_of_large_results_are_there_when_a_function_is_compiled() -> None:
+    """Blocks of moderate size are touched by another thread, once; small and huge ones are not."""
+    done = subprocess.run([sys.executable, "-c", _TOUCHED], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_results_do_not_share_memory_with_arguments() -> None:
     """A result that is a parameter is a copy: writing one must not change the other."""
     x = np.arange(4.0)

@@ -141,12 +141,13 @@ def takes_list(callee: Any, arguments: Sequence[Any]) -> bool:
     would ask for their values."""
     if not isinstance(callee, ARRAY_FUNCTIONS):
         return False
-    places = array_parameters(callee)
-    return any(
-        place in places and isinstance(option, Group) and may_be_traced(option)
+    lists = [
+        place
         for place, argument in enumerate(arguments)
         for option in options(argument)
-    )
+        if isinstance(option, Group) and may_be_traced(option)
+    ]
+    return bool(lists) and not array_parameters(callee).isdisjoint(lists)
 
 
 def makes_array(callee: Any) -> bool:
