@@ -244,8 +244,17 @@ def elementwise(op: Op) -> Callable[..., Tensor]:
 def product_operators(call: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """``__mul__`` and ``__rmul__`` of Tensor, by the elementwise function `call`. Python repeats a list,
     tuple or string that is multiplied by an integer of rank 0, as with NumPy's and Python's integers."""
-    scope: dict[str, Any] = call.__globals__  # that of `elementwise`, in which `run` becomes native
-    scope |= {"NotImplemented": NotImplemented, "repeats": _repeats, "sequences": _SEQUENCES}
+    scope: dict[str, Any] = call.__globals__  # that of `elementwise`
+    plain = scope["plain"]
+
+    def times(x: Any, y: Any, /) -> Any:
+        for sequence, count in ((x, y), (y, x)):
+            if type(sequence) in _SEQUENCES and not count.shape and count.dtype.kind in "iu":
+                return NotImplemented
+        return plain(x, y)
+
+    # a native function of its own, which leaves sequences to `times`
+    offer(scope["op"], times, scope["remember"], functools.partial(scope.__setitem__, "times"))
     exec(compile(_PRODUCT_OPERATORS, GENERATED, "exec"), scope)
     return checks_itself(scope["product"]), checks_itself(scope["reflected"])
 
@@ -253,19 +262,11 @@ def product_operators(call: Callable[..., Any]) -> tuple[Callable[..., Any], Cal
 _SEQUENCES: Final = frozenset([list, tuple, str, bytes])
 _PRODUCT_OPERATORS: Final = """
 def product(x, y, /):
-    if type(y) is not Tensor and type(y) in sequences and repeats(x):
-        return NotImplemented
-    return run(x, y)
+    return times(x, y)
 
 def reflected(x, y, /):
-    if type(y) is not Tensor and type(y) in sequences and repeats(x):
-        return NotImplemented
-    return run(y, x)
+    return times(y, x)
 """
-
-
-def _repeats(x: Tensor) -> bool:
-    return not x.shape and x.dtype.kind in "iu"
 
 
 @functools.cache
