@@ -22,8 +22,14 @@ _LEAST: Final = 1 << 20
 _MOST: Final = 1 << 24
 
 
-@functools.lru_cache(maxsize=1)
 def _library() -> Library:
+    """The one library, whose blocks know only it."""
+    with _LOCK:
+        return _loaded()
+
+
+@functools.lru_cache(maxsize=1)
+def _loaded() -> Library:
     functions: dict[str, int] = {}
     for name in RESULTS_IMPORTS:
         if name.startswith("PyArray"):
@@ -35,8 +41,7 @@ def _library() -> Library:
 
 def allocator_address() -> int:
     """The address of ``tracejit_result_array``."""
-    with _LOCK:
-        return _library().addresses["tracejit_result_array"]
+    return _library().addresses["tracejit_result_array"]
 
 
 @functools.lru_cache(maxsize=1)
