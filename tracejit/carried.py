@@ -89,7 +89,7 @@ class CarriedFunction:
 def compile_for(function: Any, args: tuple[Any, ...]) -> None:
     """Compile for arguments like `args`, with the native entry of calls without gradients."""
     static, dynamic = function._split(args, {})
-    leaves, structure = flatten(dynamic, static_strings=True)
+    leaves, structure = flatten(dynamic, exact=True)
     leaf_types = tuple([leaf_type(function._name, leaf, i, dynamic) for i, leaf in enumerate(leaves)])
     key = (structure, leaf_types, static, default_dtype())
     with function._lock:

@@ -2,7 +2,8 @@
 classes, and None are containers; classes registered with `register_pytree_node` are too; everything else is
 a leaf.
 
-Dicts are taken apart in sorted key order where keys can be compared, else in insertion order, as in JAX.
+Leaves of dicts come in sorted key order where keys can be compared, else in insertion order, as in JAX. A
+dict that is put together again has its keys in the order in which it had them, as Python's users expect.
 Fields of dataclasses with ``metadata={"static": True}`` belong to the structure.
 """
 
@@ -72,8 +73,24 @@ class TreeDef:
         return paths
 
     def stars(self) -> Any:
-        """The tree of this structure with a star in the place of each leaf, to print."""
-        return self.unflatten([_Star()] * self.leaves)
+        """The tree of this structure with a star in the place of each leaf, to print: dicts' keys in the
+        order of the leaves."""
+        return _build(self.shape, iter([_Star()] * self.leaves), ordered=False)
+
+
+class _Order:
+    """The order of a dict's keys, which makes no two structures different."""
+
+    __slots__ = ("keys",)
+
+    def __init__(self, keys: tuple[Any, ...]) -> None:
+        self.keys = keys
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Order)
+
+    def __hash__(self) -> int:
+        return 0
 
 
 #: The structure of a leaf.
@@ -132,9 +149,14 @@ def register_pytree_node(
 
 
 def flatten(
-    tree: Any, *, static_strings: bool = False, is_leaf: Callable[[Any], bool] | None = None
+    tree: Any,
+    *,
+    static_strings: bool = False,
+    exact: bool = False,
+    is_leaf: Callable[[Any], bool] | None = None,
 ) -> tuple[list[Any], TreeDef]:
-    """The leaves of `tree` in order, and its structure, to which strings belong if `static_strings`.
+    """The leaves of `tree` in order, and its structure, to which strings belong if `static_strings`, and if
+    it is to be `exact` these and the order of dicts' keys.
 
     Of what `is_leaf` is true, that is a leaf as it is.
     """
@@ -142,7 +164,7 @@ def flatten(
         return [tree], LEAF
     leaves: list[Any] = []
     try:
-        shape = _walk(tree, leaves, static_strings or is_leaf or False)
+        shape = _walk(tree, leaves, _EXACT if exact else static_strings or is_leaf or False)
         return leaves, TreeDef(shape, len(leaves))
     except RecursionError as error:
         raise _endless("flatten", tree) from error
@@ -152,12 +174,16 @@ def _endless(name: str, tree: Any) -> NestingError:
     return NestingError(f"{name}: a {type(tree).__name__} is nested too deep, or contains itself")
 
 
-def _walk(tree: Any, leaves: list[Any], rule: bool | Callable[[Any], bool] = False) -> Any:
+#: The rule by which strings and the order of dicts' keys belong to the structure.
+_EXACT: Final = 2
+
+
+def _walk(tree: Any, leaves: list[Any], rule: int | Callable[[Any], bool] = False) -> Any:
     """Append leaves; return the structure: None for a leaf, else (kind, meta, children).
 
-    With the `rule` True strings belong to the structure; what another one is true of is a leaf.
+    With the `rule` True strings belong to the structure; what a function is true of is a leaf.
     """
-    if rule and rule is not True and rule(tree):
+    if rule and callable(rule) and rule(tree):
         leaves.append(tree)
         return None
     cls = type(tree)
@@ -176,14 +202,17 @@ def _walk(tree: Any, leaves: list[Any], rule: bool | Callable[[Any], bool] = Fal
     if cls is dict or cls is OrderedDict or cls is defaultdict:
         keys = tuple(tree) if cls is OrderedDict else _ordered_keys(tree)
         factory = tree.default_factory if cls is defaultdict else None
+        order = tuple(tree)
+        if order == keys:
+            order = keys
         return (
             "dict",
-            (cls, keys, factory),
+            (cls, keys, factory, order if rule is _EXACT else _Order(order)),
             tuple([_walk(tree[key], leaves, rule) for key in keys]),
         )
     if tree is None:
         return ("none", None, ())
-    if cls is str and rule is True:
+    if cls is str and (rule is True or rule is _EXACT):
         return ("static", tree, ())
     registered = _REGISTERED.get(cls)
     if registered is not None:
@@ -258,18 +287,28 @@ def _ordered_keys(tree: dict[Any, Any]) -> tuple[Any, ...]:
         return tuple(tree)
 
 
-def _build(shape: Any, leaves: Any) -> Any:
+def key_order(meta: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The order of a dict's keys; where it is that of the leaves, the same object as their keys."""
+    order: tuple[Any, ...] = meta[3].keys if type(meta[3]) is _Order else meta[3]
+    return order
+
+
+def _build(shape: Any, leaves: Any, *, ordered: bool = True) -> Any:
     if shape is None:
         return next(leaves)
     kind, meta, children = shape
-    parts = [next(leaves) if child is None else _build(child, leaves) for child in children]
+    parts = [next(leaves) if child is None else _build(child, leaves, ordered=ordered) for child in children]
     if kind == "tuple":
         return tuple(parts)
     if kind == "list":
         return parts
     if kind == "dict":
-        cls, keys, factory = meta
-        pairs = zip(keys, parts, strict=True)
+        cls, keys, factory, _ = meta
+        pairs: Iterable[tuple[Any, Any]] = zip(keys, parts, strict=True)
+        order = key_order(meta)
+        if ordered and order is not keys:
+            by_key = dict(pairs)
+            pairs = [(key, by_key[key]) for key in order]
         return cls(factory, pairs) if cls is defaultdict else cls(pairs)
     if kind in ("none", "static"):
         return meta
@@ -308,7 +347,7 @@ def tree_map(
     Example:
         >>> import tracejit as tj
         >>> tj.tree_map(lambda p, g: p - g, {"w": 3, "b": 1}, {"w": 1, "b": 1})
-        {'b': 0, 'w': 2}
+        {'w': 2, 'b': 0}
 
     Raises ShapeError where the structures differ. Semantics: ``jax.tree.map``.
     """

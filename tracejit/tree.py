@@ -36,7 +36,7 @@ def unflatten(structure: TreeDef, leaves: Iterable[Any]) -> Any:
         >>> import tracejit as tj
         >>> leaves, structure = tj.tree.flatten({"w": 1, "b": 2})
         >>> tj.tree.unflatten(structure, [10 * leaf for leaf in leaves])
-        {'b': 20, 'w': 10}
+        {'w': 10, 'b': 20}
 
     Raises ShapeError for another number of leaves. Semantics: ``jax.tree.unflatten``.
     """
@@ -84,7 +84,7 @@ def map(f: Callable[..., Any], tree: Any, *others: Any, is_leaf: Callable[[Any],
     Example:
         >>> import tracejit as tj
         >>> tj.tree.map(lambda p, g: p - g, {"w": 3, "b": 1}, {"w": 1, "b": 1})
-        {'b': 0, 'w': 2}
+        {'w': 2, 'b': 0}
 
     Raises ShapeError where the structures differ. Semantics: ``jax.tree.map``.
     """

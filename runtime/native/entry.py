@@ -9,7 +9,15 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from ...codegen.interface import BYTES_DATA, ENTRY, RAISED, Library
-from ...codegen.native.entry.table import AT, ArraySpec, EntryLayout, EntrySpec, ResultSpec, entry_table
+from ...codegen.native.entry.table import (
+    AT,
+    NO_KEYS,
+    ArraySpec,
+    EntryLayout,
+    EntrySpec,
+    ResultSpec,
+    entry_table,
+)
 from ...ir.graph import Function
 from ...ir.process.locks import ForkLock
 from ..bypass import BYPASS_ADDRESS
@@ -100,7 +108,7 @@ def array_function(executable: Any, layout: EntryLayout | None) -> Callable[...,
         return call_executable
     inputs = tuple([array_spec(param.dtype, param.shape) for param in function.params])
     results = [ResultSpec(array_spec(result.dtype, result.shape), plain=True) for result in function.results]
-    structure = ("tuple", (), (None,) * len(results))
+    structure = ("tuple", NO_KEYS, (None,) * len(results))
     spec = EntrySpec(inputs, (), (), (), tuple(results), structure, executable.slow_enough)
     entry: Callable[..., Sequence[Any]] = make_entry(spec, layout, executable, call_executable, None)
     return entry

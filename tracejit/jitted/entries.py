@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ..codegen.native.entry.table import (
+    NO_KEYS,
     Absent,
     Anything,
     ArraySpec,
@@ -15,6 +16,7 @@ from ..codegen.native.entry.table import (
     ContainerSpec,
     EntrySpec,
     EqualSpec,
+    Keys,
     ResultSpec,
     Same,
     ScalarSpec,
@@ -35,6 +37,7 @@ from ..frontend.guards import (
 )
 from ..generator import Draws
 from ..ir import dtypes
+from ..pytree import key_order
 from ..runtime.native.entry import array_spec, can_enter, make_entry
 from ..state import STATE
 
@@ -95,7 +98,7 @@ def make_entries(
     )
     results = compiled.function.results
     returned = len(signature.function.results)
-    flat: Structure = ("tuple", (), (None,) * returned)
+    flat: Structure = ("tuple", NO_KEYS, (None,) * returned)
     try:
         spec = EntrySpec(
             leaves,
@@ -159,7 +162,9 @@ def _arguments(
     following = iter(leaves)
     _, _, (args, kwargs) = signature.structure.shape
     positional = [_tree(child, following, keep) for child in args[2]]
-    names = kwargs[1][1]
+    kind, names = kwargs[1][:2]
+    if kind is not dict:  # their order matters, which the entry does not look at
+        raise _Unsupported
     named = {name: _tree(child, following, keep) for name, child in zip(names, kwargs[2], strict=True)}
     for which, _, value, _ in signature.static:
         if not _stays(value):
@@ -197,8 +202,7 @@ def _tree(shape: Any, leaves: Iterator[Spec], keep: list[Any]) -> Spec:
         keep.append(meta)
         return ContainerSpec("tuple", id(meta), parts)
     if kind == "dict" and meta[0] is dict and all(type(key) is str for key in meta[1]):
-        keep.append(meta[1])
-        return ContainerSpec("dict", id(dict), parts, tuple(map(id, meta[1])))
+        return ContainerSpec("dict", id(dict), parts, *_key_addresses(meta, keep))
     raise _Unsupported
 
 
@@ -209,11 +213,17 @@ def _structure(shape: Any, keep: list[Any]) -> Structure:
     kind, meta, children = shape
     parts = tuple([_structure(child, keep) for child in children])
     if kind in ("tuple", "list", "none"):
-        return kind, (), parts
+        return kind, NO_KEYS, parts
     if kind == "dict" and meta[0] is dict and all(type(key) is str for key in meta[1]):
-        keep.append(meta[1])
-        return kind, tuple(map(id, meta[1])), parts
+        return kind, _key_addresses(meta, keep), parts
     raise _Unsupported
+
+
+def _key_addresses(meta: tuple[Any, ...], keep: list[Any]) -> Keys:
+    """The addresses of a dict's keys, in the order of the leaves and in its own."""
+    keys, order = meta[1], key_order(meta)
+    keep += (keys, order)
+    return tuple(map(id, keys)), () if order is keys else tuple(map(id, order))
 
 
 # -- captures ----------------------------------------------------------------------------------------

@@ -57,7 +57,7 @@ from .signatures import (
     symbol_type,
     writing_entry,
 )
-from .static_arguments import selected_arguments, split_static, with_static
+from .static_arguments import ordered_keywords, selected_arguments, split_static, with_static
 from .viewable import Viewable
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class JitFunction(Exportable, Viewable, Carriable, Bindable):
         if self._is_method and args and 0 not in self._static_argnums and is_instance(args[0]):
             return self.__get__(args[0])(*args[1:], **kwargs)
         static, dynamic = self._split(args, kwargs)
-        leaves, structure = flatten(dynamic, static_strings=True)
+        leaves, structure = flatten(dynamic, exact=True)
         likely = self._by_structure.get((structure, static, default_dtype()))
         if likely is not None:
             results = native(likely, leaves)
@@ -210,8 +210,7 @@ class JitFunction(Exportable, Viewable, Carriable, Bindable):
 
     def _split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
         """Static arguments as a hashable tuple, and the others."""
-        if not self._static_argnums and not self._static_argnames:
-            return (), (args, kwargs)
+        kwargs = ordered_keywords(self._fn, kwargs)
         return split_static(self._name, args, kwargs, self._static_argnums, self._static_argnames)
 
     @property
@@ -233,7 +232,7 @@ class JitFunction(Exportable, Viewable, Carriable, Bindable):
         Where the arguments have values, Python code may ask for them; `prefix` are the first answers.
         """
         _, dynamic = self._split(args, kwargs)
-        leaves, structure = flatten(dynamic, static_strings=True)
+        leaves, structure = flatten(dynamic, exact=True)
         types = [leaf_type(self._name, leaf, i, dynamic) for i, leaf in enumerate(leaves)]
         paths = structure.paths()
         names = parameter_names(self._fn, paths, self._static_argnums)

@@ -163,7 +163,7 @@ def _take_index(path: str) -> tuple[str, str, str]:
 
 def argument_path(position: int, dynamic: Any) -> str:
     """What messages call the leaf at `position` of ``(args, kwargs)``."""
-    path = flatten(dynamic, static_strings=True)[1].paths()[position]
+    path = flatten(dynamic, exact=True)[1].paths()[position]
     for prefix, name in (("[0]", "args"), ("[1]", "kwargs")):
         if path.startswith(prefix):
             return name + path[len(prefix) :]
@@ -317,7 +317,7 @@ def check_ranges(name: str, signature: Signature, leaves: list[Any]) -> None:
 def checked_results(name: str, result: Any) -> tuple[list[Any], TreeDef]:
     """The leaves of what the function returned, and its structure. Raises DTypeError for what is no tensor,
     array or number."""
-    leaves, structure = flatten(result, static_strings=True)
+    leaves, structure = flatten(result, exact=True)
     for position, leaf in enumerate(leaves):
         if not isinstance(leaf, (Tensor, np.ndarray, np.generic, bool, int, float, complex)):
             raise DTypeError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -45,6 +46,17 @@ def selected_arguments(
     return frozenset(indices), frozenset(names) | {positional[i] for i in indices if i < len(positional)}
 
 
+def ordered_keywords(function: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """`kwargs` in sorted order; as they come, and marked so, for a function that takes any: it may go through
+    them."""
+    if len(kwargs) < 2:
+        return kwargs
+    code = getattr(function, "__code__", None)
+    if getattr(code, "co_flags", 0) & inspect.CO_VARKEYWORDS:
+        return OrderedDict(kwargs)
+    return dict(sorted(kwargs.items()))
+
+
 def split_static(
     name: str,
     args: tuple[Any, ...],
@@ -53,6 +65,8 @@ def split_static(
     argnames: frozenset[str],
 ) -> tuple[tuple[Any, ...], tuple[tuple[Any, ...], dict[str, Any]]]:
     """Static arguments as a hashable tuple, and the others."""
+    if not argnums and not argnames:
+        return (), (args, kwargs)
     static: list[tuple[Any, Any]] = []
     positional = []
     for position, value in enumerate(args):
@@ -60,7 +74,7 @@ def split_static(
             static.append((position, value))
         else:
             positional.append(value)
-    named = {}
+    named = type(kwargs)()
     for key, value in kwargs.items():
         if key in argnames:
             static.append((key, value))

@@ -26,7 +26,7 @@ def ravel_pytree(tree: Any) -> tuple[Tensor, Callable[[Any], Any]]:
         >>> vector
         tensor([3., 1., 2.])
         >>> unravel(vector * 2)
-        {'b': tensor(6.), 'w': [[tensor(2.), tensor(4.)]]}
+        {'w': [[tensor(2.), tensor(4.)]], 'b': tensor(6.)}
 
     Raises DTypeError for leaves that are no numbers, and the function ShapeError for another vector.
     Semantics: ``jax.flatten_util.ravel_pytree``.

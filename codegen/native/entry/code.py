@@ -190,6 +190,9 @@ def build(f: NativeWriter, place: Annotated[Pointer, Items(STRUCTURE)], leaves: 
 
     def dict_() -> None:
         container = f.take(new_dict(f), failed)
+        with f.for_(node["ordered"]) as i:  # keys get their places; the values come in another order
+            name = node["keys"][f.add(node["count"], i)]
+            failed.unless(f.eq(dict_set(f, container, name, f.object_named("None")), 0))
         with f.for_(node["count"]) as i:
             item = f.take(build(f, place, leaves, used), failed)
             failed.unless(f.eq(dict_set(f, container, node["keys"][i], item), 0))

@@ -12,6 +12,7 @@ from ..functions import Array, Bytes, ImportedFunction, Object, native
 from ..python_api import (
     check_memory,
     clear_error,
+    compare_strings,
     copy_array,
     decref_all,
     dict_get,
@@ -54,10 +55,14 @@ ARRAY_NODE: Final = words(
 )
 NUMBER_NODE: Final = words("number node", {**_BEGIN, "low": "i64", "high": "i64"})
 OBJECT_NODE: Final = words("object node", {**_BEGIN, "object": OBJECT})
+#: Where the order of a dict's keys is not that of its children, it stands behind these, from `ordered` on.
 CONTAINER_NODE: Final = words(
-    "container node", {**_BEGIN, "type": OBJECT, "count": "i64", "keys": Inline(OBJECTS)}
+    "container node",
+    {**_BEGIN, "type": OBJECT, "count": "i64", "ordered": "i64", "keys": Inline(OBJECTS)},
 )
-STRUCTURE: Final = words("structure node", {**_BEGIN, "count": "i64", "keys": Inline(OBJECTS)})
+STRUCTURE: Final = words(
+    "structure node", {**_BEGIN, "count": "i64", "ordered": "i64", "keys": Inline(OBJECTS)}
+)
 RESULT: Final = words(
     "result",
     ("length", "descr", "rank", "nbytes", "reuses", "plain", "sizes"),
@@ -301,40 +306,35 @@ _LEAVES: Final[dict[str, Callable[[_Match], None]]] = {
 def match_dict(
     f: NativeWriter, node: Annotated[Pointer, CONTAINER_NODE], dict_: Object, state: State
 ) -> None:
-    """`match` for a dict. Its keys are expected in the node's order, by identity. In another order, or where
-    a string is equal without being the same, they are looked up; all of them are strings then, so that no
-    user code runs."""
-    no, count = f.returning(None), node["count"]
+    """`match` for a dict, which has the node's keys in the node's order: code may go through it."""
+    no, count, ordered = f.returning(None), node["count"], node["ordered"]
     no.unless(f.eq(dict_size(f, dict_), count))
     position, key, value = f.variable("i64", 0), f.variable(OBJECT), f.variable(OBJECT)
-    in_order, checked = f.variable("bool", True), f.variable("bool", False)
     child = f.variable(NODE, behind(node).as_(NODE))
     with f.for_(count) as i:
-        name = node["keys"][i]
-        with f.if_(in_order.value):
-            no.when(f.eq(dict_next(f, dict_, position, key, value), 0))
-            in_order.value = f.eq(key.value, name)
-        with f.if_(f.not_(in_order.value)):
-            with f.if_(f.not_(checked.value)):
-                no.unless(f.is_type(name, "str"))
-                no.unless(all_strings(f, dict_))
-                checked.value = True
-            value.value = dict_get(f, dict_, name)
-            with f.if_(f.is_null(value.value)):
-                clear_error(f)
-                no.leave()
+        no.when(f.eq(dict_next(f, dict_, position, key, value), 0))
+        name = node["keys"][f.add(ordered, i)]
+        with f.if_(f.ne(key.value, name)):
+            no.unless(same_strings(f, key.value, name))
+        with f.if_(f.eq(ordered, 0)):
+            child.value = match(f, child.value, value.value, state)
+            no.when(f.is_null(child.value))
+    with f.for_(ordered) as i:  # the order of the children is another
+        value.value = dict_get(f, dict_, node["keys"][i])
+        with f.if_(f.is_null(value.value)):
+            clear_error(f)
+            no.leave()
         child.value = match(f, child.value, value.value, state)
         no.when(f.is_null(child.value))
     f.ret(child.value)
 
 
 @native("bool")
-def all_strings(f: NativeWriter, dict_: Object) -> None:
-    """Whether all keys are strings."""
-    position, key, value = f.variable("i64", 0), f.variable(OBJECT), f.variable(OBJECT)
-    with f.repeat():
-        f.returning(True).when(f.eq(dict_next(f, dict_, position, key, value), 0))
-        f.returning(False).unless(f.is_type(key.value, "str"))
+def same_strings(f: NativeWriter, key: Object, name: Object) -> None:
+    """Whether both are strings, and equal; no user code runs."""
+    f.returning(False).unless(f.is_type(key, "str"))
+    f.returning(False).unless(f.is_type(name, "str"))
+    f.ret(f.eq(compare_strings(f, key, name), 0))
 
 
 @native("bool", inline=True)

@@ -83,12 +83,13 @@ class Anything:
 @record
 class ContainerSpec:
     """A tuple, list or dict of just the type at `type`, with `children`; of a dict the addresses of its
-    `keys`, one for each child."""
+    `keys`, one for each child, and in the `order` that it must have, where that is another."""
 
     kind: str
     type: int
     children: tuple[Spec, ...]
     keys: tuple[int, ...] = ()
+    order: tuple[int, ...] = ()
 
 
 Spec = ArraySpec | ScalarSpec | Same | EqualSpec | SizedSpec | Absent | Anything | ContainerSpec
@@ -140,8 +141,11 @@ class EntrySpec:
     residuals: int = 0
 
 
-#: None for a leaf; else the kind of a container, the addresses of a dict's keys, and the children.
-Structure = tuple[str, tuple[int, ...], tuple["Structure", ...]] | None
+#: The addresses of a dict's keys, one for each child, and in the order that it has, where that is another.
+Keys = tuple[tuple[int, ...], tuple[int, ...]]
+NO_KEYS: Final[Keys] = ((), ())
+#: None for a leaf; else the kind of a container, a dict's keys, and the children.
+Structure = tuple[str, Keys, tuple["Structure", ...]] | None
 
 #: The words before the nodes, by name.
 HEADER: Final = (
@@ -256,7 +260,9 @@ def _node(words: list[int], spec: Spec) -> None:
     elif isinstance(spec, Anything):
         words += [KINDS["anything"], 16]
     else:
-        words += [KINDS[spec.kind], 8 * (4 + len(spec.keys)), spec.type, len(spec.children), *spec.keys]
+        keys = spec.keys + spec.order
+        ordered = len(spec.keys) if spec.order else 0
+        words += [KINDS[spec.kind], 8 * (5 + len(keys)), spec.type, len(spec.children), ordered, *keys]
         for child in spec.children:
             _node(words, child)
 
@@ -274,8 +280,9 @@ def _structure(words: list[int], structure: Structure) -> None:
     if structure is None:
         words += [KINDS["array"], 16]
         return
-    kind, keys, children = structure
-    words += [KINDS[kind], 8 * (3 + len(keys)), len(children), *keys]
+    kind, (keys, order), children = structure
+    words += [KINDS[kind], 8 * (4 + len(keys) + len(order)), len(children), len(keys) if order else 0]
+    words += keys + order
     for child in children:
         _structure(words, child)
 

@@ -123,13 +123,17 @@ DONOR = tj.tensor(np.ones(3))
 LEAF = tj.tensor(np.ones(3)).requires_grad_()
 HOLDER, DICT = Holder(), {NAME: X}
 DONATED = array_spec(F64, (3,), donated=True)
-PAIR = ("tuple", (), (None, ("list", (), (None,))))
+PAIR = ("tuple", ((), ()), (None, ("list", ((), ()), (None,))))
 NAMES = {name: id(name) for name in ("array", "items", "fresh", "missing")}
 KEPT = [list(NAMES), Program]
 
 
 def dict_spec(count: int = 1) -> t.ContainerSpec:
     return t.ContainerSpec("dict", id(dict), (ARRAY,) * count, (id(NAME), id(OTHER))[:count])
+
+
+def reversed_dict_spec() -> t.ContainerSpec:
+    return t.ContainerSpec("dict", id(dict), (ARRAY,) * 2, (id(NAME), id(OTHER)), (id(OTHER), id(NAME)))
 
 
 def entries() -> dict[str, tuple[Any, list[tuple[Any, ...]], Any]]:
@@ -148,9 +152,14 @@ def entries() -> dict[str, tuple[Any, list[tuple[Any, ...]], Any]]:
             [(1.5, 3, True), (1.5, 9, True), (1.5, 2**80, True), (2, 3, True), (1.5, 3, 0)], tj.Tensor,
         ),
         "nested results": (make(ARRAY, results=two, structure=PAIR), [(X,)], tuple),
-        "a dict of results": (make(ARRAY, results=two, structure=("dict", keys, (None, None))), [(X,)], dict),
+        "a dict of results": (
+            make(ARRAY, results=two, structure=("dict", (keys, ()), (None, None))), [(X,)], dict,
+        ),
+        "a dict of results in another order": (
+            make(ARRAY, results=two, structure=("dict", (keys, keys[::-1]), (None, None))), [(X,)], dict,
+        ),
         "bad key": (
-            make(ARRAY, results=two, structure=("dict", (id(NAME), id(DICT)), (None, None))),
+            make(ARRAY, results=two, structure=("dict", ((id(NAME), id(DICT)), ()), (None, None))),
             [(X,)], TypeError,
         ),
         "no memory": (
@@ -159,6 +168,11 @@ def entries() -> dict[str, tuple[Any, list[tuple[Any, ...]], Any]]:
         "containers": (
             make(t.ContainerSpec("tuple", id(tuple), (ARRAY, array_list)), ARRAY),
             [((X, [Y]), X), ((X, [Y]), None), ((X, [Y, X]), X), ((X, (Y,)), X), ((X, [Y]), "x")], tj.Tensor,
+        ),
+        "dicts in another order": (
+            make(reversed_dict_spec()),
+            [({OTHER: X, NAME: Y},), ({NAME: X, OTHER: Y},), ({OTHER: X, 1: Y},), ({OTHER: X, NAME: None},),
+             ({OTHER: X},)], tj.Tensor,
         ),
         "dicts": (
             make(dict_spec(2)),

@@ -111,7 +111,7 @@ def vspace(value: Any) -> VectorSpace:
         >>> from tracejit.compat.autograd.extend import vspace
         >>> space = vspace({"w": np.ones(2), "b": 0.0})
         >>> space.size, space.zeros()
-        (3, {'b': array(0.), 'w': array([0., 0.])})
+        (3, {'w': array([0., 0.]), 'b': array(0.)})
 
     Raises DTypeError for integers and other things that cannot be differentiated. Semantics:
     ``autograd.extend.vspace``.
