@@ -287,7 +287,7 @@ def _ordered_keys(tree: dict[Any, Any]) -> tuple[Any, ...]:
         return tuple(tree)
 
 
-def key_order(meta: tuple[Any, ...]) -> tuple[Any, ...]:
+def _key_order(meta: tuple[Any, ...]) -> tuple[Any, ...]:
     """The order of a dict's keys; where it is that of the leaves, the same object as their keys."""
     order: tuple[Any, ...] = meta[3].keys if type(meta[3]) is _Order else meta[3]
     return order
@@ -305,7 +305,7 @@ def _build(shape: Any, leaves: Any, *, ordered: bool = True) -> Any:
     if kind == "dict":
         cls, keys, factory, _ = meta
         pairs: Iterable[tuple[Any, Any]] = zip(keys, parts, strict=True)
-        order = key_order(meta)
+        order = _key_order(meta)
         if ordered and order is not keys:
             by_key = dict(pairs)
             pairs = [(key, by_key[key]) for key in order]

@@ -100,11 +100,15 @@ def frozen_source(callee: Any) -> str | None:
     return None
 
 
+#: What tells of a traced argument that it is a Tensor, where code asks for the number or array that it is.
+TELLING: Final = (isinstance, type, hasattr, np.isscalar)
+
+
 def asks_for_values(callee: Any) -> bool:
     """Whether `callee` would ask for the values of traced arguments, and rewritten code has something that
     stands in for it: functions of ``math``, ``cmath`` and ``scipy.special``, and of NumPy's those that make
     arrays and numbers."""
-    if takes_integers(callee):
+    if takes_integers(callee) or any(callee is function for function in TELLING):
         return True
     if isinstance(callee, _FUNCTIONS):
         module = str(callee.__module__)

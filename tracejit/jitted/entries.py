@@ -37,7 +37,7 @@ from ..frontend.guards import (
 )
 from ..generator import Draws
 from ..ir import dtypes
-from ..pytree import key_order
+from ..pytree import _key_order
 from ..runtime.native.entry import array_spec, can_enter, make_entry
 from ..state import STATE
 
@@ -221,7 +221,7 @@ def _structure(shape: Any, keep: list[Any]) -> Structure:
 
 def _key_addresses(meta: tuple[Any, ...], keep: list[Any]) -> Keys:
     """The addresses of a dict's keys, in the order of the leaves and in its own."""
-    keys, order = meta[1], key_order(meta)
+    keys, order = meta[1], _key_order(meta)
     keep += (keys, order)
     return tuple(map(id, keys)), () if order is keys else tuple(map(id, order))
 

@@ -217,6 +217,49 @@ def _stack_of(data: StackedList) -> Any:
     return list(data) if stacked is None else stacked
 
 
+_PYTHON: Final = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
+
+
+def _plain_class(value: Tensor) -> type:
+    """The class of what is traced as `value`, where the function runs as it is: of a Python number its own,
+    of other values of rank 0 that of NumPy's scalars."""
+    tracer = STATE.tracer
+    if tracer.is_weak(tracer.lift(value)):
+        return _PYTHON[value.dtype.kind]
+    return np.ndarray if value.shape else value.dtype.type
+
+
+def _is_instance(value: Any, classes: Any) -> bool:
+    """``isinstance``; what is traced is also a Tensor, if that is asked for by name."""
+    if not is_traced(value):
+        return isinstance(value, classes)
+    return issubclass(_plain_class(value), classes) or _names_tensor(classes)
+
+
+def _names_tensor(classes: Any) -> bool:
+    parts = classes if isinstance(classes, tuple) else getattr(classes, "__args__", ())
+    return classes is Tensor or any(map(_names_tensor, parts))
+
+
+def _type(*arguments: Any, **options: Any) -> Any:
+    """``type``"""
+    if len(arguments) == 1 and is_traced(arguments[0]):
+        return _plain_class(arguments[0])
+    return type(*arguments, **options)
+
+
+def _has_attribute(value: Any, name: str) -> bool:
+    """``hasattr``; arrays have what Tensors have."""
+    if not is_traced(value) or value.shape:
+        return hasattr(value, name)
+    return hasattr(_plain_class(value), name)
+
+
+def _is_scalar(value: Any) -> bool:
+    """``numpy.isscalar``"""
+    return not value.shape if is_traced(value) else np.isscalar(value)
+
+
 _SCALARS: Final = (
     np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64,
     np.float16, np.float32, np.float64,
@@ -225,6 +268,10 @@ _SCALARS: Final = (
 #: value there, and the function would be compiled for each value.
 EVERYWHERE: Final[dict[Any, Any]] = {
     builtins.round: _round,
+    builtins.isinstance: _is_instance,
+    builtins.type: _type,
+    builtins.hasattr: _has_attribute,
+    np.isscalar: _is_scalar,
     np.array: _numpy_array(np.array, creation.array),
     np.asarray: _numpy_array(np.asarray, creation.asarray),
     np.asanyarray: _numpy_array(np.asanyarray, creation.asarray),

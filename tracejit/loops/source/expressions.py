@@ -199,8 +199,9 @@ class Everywhere(Transformer):
                 targets[0] = self.visit(targets[0])
                 return value
         names = [target.id if isinstance(target, ast.Name) else "" for target in targets]
-        if isinstance(value, ast.Call) and self._written.issuperset(names):
-            value.func = call("creation", value.func, at=value.func)
+        for part in (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,):
+            if isinstance(part, ast.Call) and self._written.issuperset(names):
+                part.func = call("creation", part.func, at=part.func)
         computed = isinstance(value, (ast.BinOp, ast.UnaryOp, ast.Call))
         targets[:] = [self.visit(target) for target in targets]
         value = self.visit(value)
