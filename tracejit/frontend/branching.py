@@ -58,8 +58,20 @@ def _binary_op(run: Execution, i: Instruction) -> None:
     symbol = dis._nb_ops[i.number][1]  # type: ignore[attr-defined]
     if symbol == "[]":
         run.push(run.reader.item(left, right))
+    elif type(left) is Place and type(left.value) is int and type(right) is Constant and _is_stored(run, i):
+        run.push(left)  # to count alone depends on nothing; what is not stored in the same place does
     else:
         run.push(run.reader.binary(left, right, symbol, run.site(i)))
+
+
+def _is_stored(run: Execution, i: Instruction) -> bool:
+    """Whether the result of `i` goes nowhere but to an attribute, an item or a variable of others'."""
+    for following in run.program.instructions[i.position + 1 :]:
+        if following.name in ("STORE_ATTR", "STORE_SUBSCR", "STORE_GLOBAL", "STORE_DEREF"):
+            return True
+        if following.name not in ("SWAP", "LOAD_FAST", "LOAD_DEREF", "LOAD_GLOBAL", "LOAD_CONST"):
+            return False
+    return False
 
 
 @on("COMPARE_OP")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import array
 import enum
 import functools
+import os
+import re
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any, Final
 
@@ -39,6 +41,9 @@ from .values import (
 
 #: How many values are looked at where a container is handed to code that is not followed.
 _MOST_CONTENTS: Final = 20_000
+_INSTALLED: Final = re.compile(
+    rf"[\\/](site|dist)-packages[\\/]|^{re.escape(os.path.dirname(os.__file__))}[\\/]|^<frozen "
+)
 #: Methods that make objects, copy them and end them, which nobody calls on the way.
 _MAKING: Final = frozenset(
     ("__init__", "__new__", "__del__", "__init_subclass__", "__class_getitem__", "__set_name__", "__reduce__",
@@ -170,6 +175,12 @@ class Contents(Attributes):
             return UNKNOWN
         return self.place(owner.item(key, value))
 
+    def freeze(self, call: str) -> None:
+        """Note that the user's own code calls what gives something else each time. What packages and
+        the standard library call is their affair: they are followed into branches that nobody takes."""
+        if not any(_INSTALLED.search(code.co_filename) for code in self._running):
+            self.uses.frozen[call] = None
+
     def iterate(self, value: Any) -> Any:
         """What ``for element in value`` gives."""
         return join(*[self._iterate(option) for option in options(value)])
@@ -196,6 +207,8 @@ class Contents(Attributes):
         if isinstance(container, SEQUENCES):
             self.uses.structure(value)
             return self._elements(value, [(i, element) for i, element in enumerate(container)])
+        if isinstance(container, Iterator):  # which gives others to each call
+            self.freeze("next")
         method = in_classes(type(container).__mro__, "__iter__")
         if isinstance(method, FunctionType) and is_user_function(method):
             return self.iterate(self.call(self._attribute(value, "__iter__"), [], {}, None, None))

@@ -100,6 +100,15 @@ class LengthGuard(Guard):
         return f"{self.expected[1]} items", length
 
 
+class ChangedGuard(Guard):
+    """What the function reads and itself changes while it is traced: it has to be traced at each call."""
+
+    __slots__ = ()
+
+    def holds(self) -> bool:
+        return False
+
+
 class KeysGuard(Guard):
     """A dict that must still have the same type and keys, in order; `expected` is (type, keys)."""
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import functools
-import os
-import re
 from collections.abc import Iterable
 from types import FunctionType, MethodType
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -35,10 +33,6 @@ from .values import (
     options,
 )
 
-_INSTALLED: Final = re.compile(
-    rf"[\\/](site|dist)-packages[\\/]|^{re.escape(os.path.dirname(os.__file__))}[\\/]|^<frozen "
-)
-
 
 def _is_of_numpy(function: Any, module: str | None) -> bool:
     """Whether NumPy sends calls of `function` with tensors to the library (`array.numpy_calls`)."""
@@ -59,12 +53,6 @@ class LibraryCalls(Operations):
         for value in (*positional, *named.values()):
             self.escape(value)
         return UNKNOWN
-
-    def freeze(self, call: str) -> None:
-        """Note that the user's own code calls what gives something else each time. What packages and
-        the standard library call is their affair: they are followed into branches that nobody takes."""
-        if not any(_INSTALLED.search(code.co_filename) for code in self._running):
-            self.uses.frozen[call] = None
 
     def parent(self, cls: Any, owner: Any) -> Any:
         """``super(cls, owner)``"""

@@ -126,7 +126,8 @@ class Operations(Contents):
 
     def store_attribute(self, owner: Any, name: str, value: Any, where: tuple[str, int]) -> None:
         """``owner.name = value``, at a file and line."""
-        self.escape(value)
+        targets = [option.attribute(name, None) for option in options(owner) if isinstance(option, Place)]
+        self.escape_to(targets, value)
         for option in options(owner):
             if isinstance(option, Place):
                 self.written(option.attribute(name, None))
@@ -136,14 +137,17 @@ class Operations(Contents):
         """``owner[key] = value``"""
         self.note_key(key)
         self.escape(key)
-        for option in options(owner):
-            if isinstance(option, Group):
-                self.escape(value)
-            elif isinstance(option, Place):
-                self.escape(value)
-                self.written(option)
-            else:
-                self.escape(value)
+        known = self._known_key(key)
+        places = [option for option in options(owner) if isinstance(option, Place)]
+        self.escape_to([] if known is MISSING else [place.item(known, None) for place in places], value)
+        for place in places:
+            self.written(place)
+
+    def escape_to(self, targets: list[Place], value: Any) -> None:
+        """`value` is stored in one of `targets`; the code that does so depends on it, unless it came from
+        there: a counter."""
+        if not (isinstance(value, Place) and any(value.identity == target.identity for target in targets)):
+            self.escape(value)
 
     def written(self, place: Place) -> None:
         """The function itself writes what lies at `place`, or in it."""

@@ -242,9 +242,10 @@ def _load_global(run: Execution, i: Instruction) -> None:
 
 @on("STORE_GLOBAL", "DELETE_GLOBAL")
 def _store_global(run: Execution, i: Instruction) -> None:
+    place = Place(Source("global", run.module, i.argument), None)
     if i.name == "STORE_GLOBAL":
-        run.reader.escape(run.pop())
-    run.reader.written(Place(Source("global", run.module, i.argument), None))
+        run.reader.escape_to([place], run.pop())
+    run.reader.written(place)
 
 
 @on("PUSH_NULL")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ..frontend.guards import Guard, same_content
+from ..frontend.guards import ChangedGuard, Guard, same_content
 from ..frontend.usage import Number, Numbers, Uses
 from ..frontend.values import Source
 from ..ir.errors import FrozenResultWarning
@@ -23,11 +23,13 @@ from ..tracing.traces import Traced
 
 @record(eq=False)
 class Bindings:
-    """Where each capture is read, what must not have changed, and what is not watched, in words."""
+    """Where each capture is read, what must not have changed, and what is not watched, in words; and what the
+    function itself has changed, which becomes a guard when it has run."""
 
     sources: list[Source]
     guards: list[Guard]
     unwatched: tuple[str, ...] = ()
+    changed: tuple[Guard, ...] = ()
 
 
 def bind(uses: Uses, numbers: Numbers, traced: Traced) -> Bindings:
@@ -49,21 +51,37 @@ def bind(uses: Uses, numbers: Numbers, traced: Traced) -> Bindings:
             sources.append(Source("object", content))  # an array of the function's own, which it wrote later
         else:
             sources.append(Source("object", holder))
+    itself = "the function itself changes it, while it is traced and not at each call"
     for source in uses.written.values():
-        uses.unwatched[
-            f"{source}: the function itself changes it, while it is traced and not at each call"
-        ] = None
-    guards = []
+        uses.unwatched[f"{source}: {itself}"] = None
+    guards: list[Guard] = []
+    changed: list[Guard] = []
     for guard in uses.finish({id(holder) for holder in holders}, numbers.matched):
         if guard.holds() or not _is_written(guard.source, uses.written):
             guards.append(guard)
-    return Bindings(sources, guards, tuple(uses.unwatched))
+        elif traced.decisions:  # its paths are not traced again
+            uses.beyond[f"{guard.source}: {itself}"] = None
+        else:
+            changed.append(ChangedGuard(guard.source, guard.expected))
+    return Bindings(sources, guards, tuple(uses.unwatched), tuple(changed))
 
 
 def _is_written(source: Source, written: dict[Any, Source]) -> bool:
     """Whether the function writes what lies at `source`, or a container on the way to it."""
     kind, holder, key, steps = source.identity
     return any((kind, holder, key, steps[:length]) in written for length in range(len(steps) + 1))
+
+
+def renewed_at_each_call(name: str, before: Bindings, now: Bindings) -> None:
+    """Warn where the function `name` has changed what it reads in two traces, one after the other."""
+    if before.changed and now.changed:
+        what = ", ".join(dict.fromkeys(str(guard.source) for guard in now.changed))
+        warnings.warn(
+            f"{name} is traced and compiled at each call, since it changes what it reads outside its "
+            f"arguments: {what}. Take it as an argument, and return the new value",
+            FrozenResultWarning,
+            stacklevel=user_stacklevel(),
+        )
 
 
 def warn_of_frozen(name: str, uses: Uses) -> None:

@@ -27,6 +27,7 @@ from ..codegen.native.entry.table import (
 from ..eager.native_ops import entry_layout_of_tensors
 from ..frontend.guards import (
     ArrayTypeGuard,
+    ChangedGuard,
     ConstantGuard,
     ContentGuard,
     ElementsGuard,
@@ -258,7 +259,7 @@ def _guard_spec(guard: Guard, keep: list[Any]) -> Spec:
     if isinstance(guard, ContentGuard):
         keep.append(expected)
         return array_spec(expected.dtype, expected.shape, content=expected.ctypes.data, requires_grad=None)
-    if isinstance(guard, ElementsGuard):
+    if isinstance(guard, (ElementsGuard, ChangedGuard)):
         raise _Unsupported
     return Same(id(expected))
 

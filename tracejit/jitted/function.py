@@ -32,7 +32,7 @@ from ..tracing.traces import Traced, trace_flat
 from .argument_writes import ArgumentRecorder, ArgumentWrites
 from .branches import Branches
 from .calls import CompiledFunction, requiring_grad
-from .captures import bind, warn_of_frozen
+from .captures import bind, renewed_at_each_call, warn_of_frozen
 from .disabling import jit_is_disabled
 from .entries import make_entries
 from .methods import Bindable, UnchangedAttributes, is_instance, is_method
@@ -45,6 +45,7 @@ from .signatures import (
     Signature,
     as_input,
     broken_guard,
+    captured_first,
     captured_now,
     check_ranges,
     checked_results,
@@ -193,14 +194,14 @@ class JitFunction(Exportable, Viewable, Carriable, Bindable):
             reason = self._reason(key) if before is None else broken_guard(before)
             signature = self._compile(args, kwargs, key, leaves, reason)
             if before is not None:
+                renewed_at_each_call(self._name, before.bindings, signature.bindings)
                 signature.earlier = [*before.earlier, before.reason]
                 older = () if signature.decisions else (before, *before.variants)
-                signature.variants = [*older[:_MOST_VARIANTS]]
-                before.variants = []
+                signature.variants, before.variants = [*older[:_MOST_VARIANTS]], []
             self._signatures[key] = signature
             if signature.decisions:
                 self._paths[key] = Paths(self._name, signature, self._max_paths, self._enter_shared)
-            captured = captured_now(signature)
+            captured = captured_first(signature)
             if captured is not None:
                 return signature, captured
         raise TraceError(

@@ -287,6 +287,14 @@ def captured_now(signature: Signature) -> list[Tensor] | None:
     return [] if signature.decisions else read_captures(signature)
 
 
+def captured_first(signature: Signature) -> list[Tensor] | None:
+    """As `captured_now`, of one that was just traced: later calls must trace again what it changed itself."""
+    captured = captured_now(signature)
+    if captured is not None:
+        signature.bindings.guards.extend(signature.bindings.changed)
+    return captured
+
+
 def broken_guard(signature: Signature) -> str:
     """Why a signature that was compiled must be compiled again."""
     for guard in signature.bindings.guards:

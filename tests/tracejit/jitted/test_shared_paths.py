@@ -199,6 +199,7 @@ def test_long_programs_stay_apart():
     assert SHARED not in jitted.explain()
 
 
+@pytest.mark.filterwarnings("ignore:.*next:tracejit.FrozenResultWarning")
 def test_code_that_is_not_the_same_each_time_stays_apart():
     turn = iter(range(100))
     f = tj.jit(lambda x: x * (2.0 + next(turn)) if (x * (1.0 + next(turn))).sum() > 0 else x)
