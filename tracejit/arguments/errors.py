@@ -21,6 +21,7 @@ from typing import Any, Final, TypeVar, cast
 from ..ir.errors import (
     ArgumentError,
     CompileError,
+    ConcretizationError,
     DomainError,
     NestingError,
     NonFiniteError,
@@ -30,6 +31,12 @@ from ..ir.errors import (
     VerificationError,
 )
 from ..location import is_user_file
+
+
+class SelectionError(ConcretizationError):
+    """What is done with the elements that a traced mask selects needs their number. A `checked` function that
+    raises it is called in another way, where it has a meaning without."""
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -60,6 +67,8 @@ def checked(name: str, function: F) -> F:
             instead = None
             if type(error) is TypeError:
                 instead = _with_other_parameters(name, function, call, args, kwargs)
+            elif isinstance(error, SelectionError):
+                instead = call_of_selections(name, function, args, kwargs)
             if instead is None:
                 explain(name, function, args, kwargs, error)
                 raise
@@ -69,6 +78,14 @@ def checked(name: str, function: F) -> F:
     if name in _MAKERS:
         setattr(call, "__signature__", _with_device(function))  # noqa: B010
     return checks_itself(cast(F, call))
+
+
+def call_of_selections(
+    name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Callable[[], Any] | None:
+    """The call of `function` with arguments that a traced mask selects, None where it has no meaning."""
+    calls: Any = import_module("tracejit.array.selection.masked_calls")
+    return calls.call_of_selections(name, function, args, kwargs)  # type: ignore[no-any-return]
 
 
 def _with_device(function: Callable[..., Any]) -> inspect.Signature:

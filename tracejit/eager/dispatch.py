@@ -160,6 +160,9 @@ def _traced(tracer: Tracer, op: Op, operands: Sequence[Any], attrs: Attrs, *, fo
     """`op` in the graph; where it is a view, the result follows writes to the operand if it `follows`."""
     for operand in operands:
         if type(operand) is not Tensor and type(operand) is not int:
+            selection = _selection_in(operands)
+            if selection is not None:
+                return selection.apply_selected(op, operands, attrs)
             operands = tuple([tracer.symbolic(each) for each in operands])
             break
     value = tracer.run(op, operands, attrs)
@@ -183,6 +186,15 @@ def _traced(tracer: Tracer, op: Op, operands: Sequence[Any], attrs: Attrs, *, fo
     return result
 
 
+def _selection_in(operands: Sequence[Any]) -> Any:
+    """The first of `operands` that is what a traced mask selects, None without."""
+    for operand in operands:
+        if type(operand) not in _KNOWN_OPERANDS and hasattr(operand, "apply_selected"):
+            return operand
+    return None
+
+
+_KNOWN_OPERANDS: Final = frozenset((Tensor, np.ndarray, *NUMBERS))
 _NO_ATTRS: dict[str, Any] = {}
 
 
@@ -190,6 +202,9 @@ def _traced_elementwise(tracer: Tracer, op: Op, operands: tuple[Any, ...]) -> An
     """`_traced` for an elementwise op without attributes, to be called by the function of that op."""
     for operand in operands:
         if type(operand) is not Tensor and type(operand) is not int:
+            selection = _selection_in(operands)
+            if selection is not None:
+                return selection.apply_selected(op, operands, _NO_ATTRS)
             operands = tuple([tracer.symbolic(each) for each in operands])
             break
     value = tracer.elementwise(op, operands)

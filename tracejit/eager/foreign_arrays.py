@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..ir.errors import DTypeError
+from ..ir.errors import DTypeError, TracejitError
 
 Array = np.ndarray[Any, Any]
 
@@ -33,6 +33,8 @@ def read_foreign(value: Any) -> Array:
     kind = type(value)
     try:
         array = np.asarray(value) if hasattr(kind, "__array__") else np.from_dlpack(value)
+    except TracejitError:  # of what is no array while tracing
+        raise
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
         raise DTypeError(f"a {_name(kind)} cannot be read as an array: {error}") from error
     if array.dtype.kind not in "biufc":

@@ -68,6 +68,8 @@ class Contents(Attributes):
         self._contents = 0
         self._followed_classes: set[tuple[type, type]] = set()
         self._inside: set[int] = set()
+        #: Code that may have what a traced mask selects, by identity.
+        self._selecting: set[int] = set()
 
     def item(self, owner: Any, key: Any) -> Any:
         """``owner[key]``"""
@@ -75,6 +77,7 @@ class Contents(Attributes):
 
     def _item(self, owner: Any, key: Any) -> Any:
         if owner is TRACED:
+            self.note_selecting(key)
             self.escape(key)
             return TRACED
         if isinstance(owner, Group):
@@ -88,6 +91,7 @@ class Contents(Attributes):
         if isinstance(owner, Instance):
             return self.call(self.attribute(owner, "__getitem__"), [key], {}, None, None)
         if not isinstance(owner, Place):
+            self.note_selecting(key)
             self.note_key(key)
             self.escape(key)
             return UNKNOWN
@@ -111,6 +115,17 @@ class Contents(Attributes):
         """Note that the code that is followed reads or writes items by `key`, if that is traced."""
         parts = key.items if isinstance(key, Group) else (key,)
         if any(option is TRACED for part in parts for option in options(part)):
+            self.uses.asking.add(id(self._running[-1]))
+
+    def note_selecting(self, key: Any = TRACED) -> None:
+        """Note that the code that is followed may have what a mask selects, if `key` may be traced: Python's
+        ``len`` would ask for a number there."""
+        if self._running and may_be_traced(key):
+            self._selecting.add(id(self._running[-1]))
+
+    def note_length(self) -> None:
+        """Note that the code that is followed asks for the length of what is traced."""
+        if self._running and id(self._running[-1]) in self._selecting:
             self.uses.asking.add(id(self._running[-1]))
 
     def note_asking(self, function: Any, arguments: Sequence[Any]) -> None:

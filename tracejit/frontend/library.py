@@ -71,6 +71,8 @@ _CREATIONS: Final[frozenset[Any]] = frozenset(
 )
 #: Functions of NumPy's that write their first argument.
 WRITERS: Final = frozenset(("at", "copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"))
+#: Functions whose results have as many elements as a mask that they get says.
+SELECTING: Final = frozenset(("compress", "extract", "flatnonzero", "nonzero", "where"))
 _STORES_ITEMS: Final = dis.opmap["STORE_SUBSCR"]
 
 #: How the names of modules that draw random numbers begin, with a dot behind.

@@ -156,6 +156,8 @@ class LibraryCalls(Operations):
 
     def give_library(self, name: str, positional: list[Any], named: dict[str, Any], run: Any, i: Any) -> None:
         """Arguments of a function of this library: it reads arrays as inputs, and calls functions."""
+        if name in library.SELECTING:
+            self.note_selecting()
         arguments = [*positional, *named.values()]
         functions = [value for value in arguments if self._is_function(value)]
         others = [value for value in arguments if not self._is_function(value)]
@@ -224,6 +226,8 @@ class LibraryCalls(Operations):
             self.uses.unwatched[f"what {name} reads"] = None
         if name == "len" and len(positional) == 1:
             for option in options(positional[0]):
+                if option is TRACED or option is UNKNOWN:
+                    self.note_length()
                 if isinstance(option, Place) and isinstance(option.value, (dict, list, tuple, set)):
                     self.uses.structure(option)
                 else:

@@ -75,6 +75,11 @@ def _round(value: Any, digits: Any = None) -> Any:
     return python_number(floats.round(value) if value.dtype.kind == "f" else value, INT64)
 
 
+def _length(value: Any) -> Any:
+    """``len``; of what a traced mask selects, a traced number."""
+    return value.shape[0] if hasattr(value, "apply_selected") else len(value)
+
+
 def _divmod(x: Any, y: Any) -> Any:
     return (x // y, x % y) if is_traced(x) or is_traced(y) else divmod(x, y)
 
@@ -267,6 +272,7 @@ _SCALARS: Final = (
 #: Those that stand in where a loop runs step by step, too, and around loops: Python's own would ask for the
 #: value there, and the function would be compiled for each value.
 EVERYWHERE: Final[dict[Any, Any]] = {
+    builtins.len: _length,
     builtins.round: _round,
     builtins.isinstance: _is_instance,
     builtins.type: _type,

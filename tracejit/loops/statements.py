@@ -11,7 +11,6 @@ from typing import Any, Final
 import numpy as np
 
 from ..array import creation
-from ..array.elementwise.floats import where as where_of
 from ..array.operands import as_tensor
 from ..eager.dispatch import apply
 from ..eager.tensor import Tensor, wrap
@@ -206,21 +205,6 @@ class Runtime(Comprehensions):
         if type(value) is np.ndarray and any(map(is_traced, key if type(key) is tuple else (key,))):
             value = as_tensor(value)
         return value[key]
-
-    def augmented_item(self, name: str, value: Any, key: Any, operand: Callable[[], Any]) -> None:
-        """``value[key] += operand()`` and its like outside of loops. Where the key is a traced mask and the
-        operand a number, it writes all elements: as many as the mask chooses are not known."""
-        if isinstance(value, Tensor) and is_traced(key) and key.dtype == np.bool_ and key.ndim:
-            mask = key.reshape(key.shape + (1,) * (value.ndim - key.ndim))
-            number = operand()
-            if np.ndim(number) == 0:
-                result = getattr(operator, name)(value, number)
-                if np.can_cast(result.dtype, value.dtype, "same_kind"):
-                    value[...] = where_of(mask, result, value)
-                    return
-            operand = lambda: number  # noqa: E731
-        item = getattr(operator, f"i{name.rstrip('_')}")(self.item(value, key), operand())
-        value[key] = item
 
     def target(self, value: Any) -> Any:
         """`value`, whose items are about to be written."""

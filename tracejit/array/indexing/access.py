@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
 
-from ...arguments.errors import explain, named
+from ...arguments.errors import SelectionError, call_of_selections, explain, named
 from ...eager.dispatch import traced_element
 from ...eager.native_ops import NativeCall
 from ...eager.tensor import Tensor, as_array, wrap
@@ -24,7 +25,7 @@ from ...ir.types import Shape, broadcastable
 from ...state import STATE
 from ...tape.plans import Composite, Written
 from ..operands import SCALARS, as_tensor, assigned, broadcast, cast, filled, permuted, reshaped, run
-from .keys import KeyPlan, known_plan, name_of_key, plan_key, refuse_masks
+from .keys import KeyPlan, Mask, known_plan, name_of_key, plan_key, refuse_masks
 from .writing import adopt, before, check_writeable, count_write, recorded, replace, writes_memory
 
 __all__ = ["getitem", "index_add", "index_update", "setitem"]
@@ -60,12 +61,13 @@ def _getitem(x: Any, key: Any) -> Tensor:
 
 def _by_plan(x: Tensor, key: Any) -> Tensor:
     plan = known_plan(x.shape, key)
-    refuse_masks("getitem", plan)
+    if plan.masks:
+        return _masked_selection().selected(x, plan)  # type: ignore[no-any-return]
     if plan.scalar and not plan.indices and not plan.whole and STATE.tracer is not None:
         # NumPy gives an immutable scalar for one element: writing to the result must not reach x
         attrs = {"start": plan.start, "size": plan.size, "step": plan.step}
         return traced_element(STATE.tracer, x, attrs)
-    view = _view(x, plan)
+    view = view_of(x, plan)
     if plan.indices:
         return _gathered(view, plan)
     if plan.scalar or view is x:
@@ -115,7 +117,7 @@ _GATHER: Final = NativeCall(OPS["gather"], _by_plan)
 _GETITEM: Final = NativeCall(_KEYED, _getitem)
 
 
-def _view(x: Tensor, plan: KeyPlan) -> Tensor:
+def view_of(x: Tensor, plan: KeyPlan) -> Tensor:
     """The slice of `plan`, in its middle shape."""
     if not plan.whole:
         x = run("slice", x, start=plan.start, size=plan.size, step=plan.step)
@@ -177,13 +179,13 @@ def written_at(name: str, x: Tensor, key: Any, value: Any, mode: str = "set") ->
     """`x` with `value` set or folded in at `key`, as a new tensor."""
     plan = plan_key(name, x.shape, key)
     if plan.masks:
-        view = _masked(_view(x, plan), plan, value, mode, name)
+        view = _masked(view_of(x, plan), plan, value, mode, name)
     elif plan.indices:
-        view = _scattered(_view(x, plan), plan, value, mode, name)
+        view = _scattered(view_of(x, plan), plan, value, mode, name)
     else:
         view = _value_for(value, x.dtype, plan.middle, name)
         if mode != "set":
-            view = run(_FOLDS[mode], _view(x, plan), view)
+            view = run(_FOLDS[mode], view_of(x, plan), view)
     view = reshaped(view, plan.size)
     if plan.whole and not x._requires_grad:
         # a value for the whole array is the result; a copy, lest it share memory with what was given
@@ -225,6 +227,11 @@ def _masked(view: Tensor, plan: KeyPlan, value: Any, mode: str, name: str) -> Te
         refuse_masks(f"{name}: a traced mask beside other index arrays", plan)
     mask = plan.masks[0]
     after = view.shape[mask.first + mask.tensor.ndim :]
+    if hasattr(value, "apply_selected"):
+        if plan.place != mask.first:
+            refuse_masks(f"{name}: a traced mask beside a number and a slice", plan)
+        value = _masked_selection().selected_value(value, mask.tensor, len(after))
+        return _chosen(mask, value, view, mode, name)
     value = value if type(value) in SCALARS else as_tensor(value)
     if isinstance(value, Tensor):
         # x[mask] has the shape (..., count, *after): only values that are the same for each count will do
@@ -232,11 +239,22 @@ def _masked(view: Tensor, plan: KeyPlan, value: Any, mode: str, name: str) -> Te
             value = reshaped(value, value.shape[1:])
         if not broadcastable(value.shape, after):
             refuse_masks(f"{name}: a value of shape {value.shape}", plan)
+    return _chosen(mask, value, view, mode, name)
+
+
+def _chosen(mask: Mask, value: Any, view: Tensor, mode: str, name: str) -> Tensor:
+    """`view` where `mask` is false, elsewhere with `value` set or folded in."""
     new = _value_for(value, view.dtype, view.shape, name)
     if mode != "set":
         new = run(_FOLDS[mode], view, new)
-    chosen = reshaped(mask.tensor, mask.tensor.shape + (1,) * len(after))
+    after = view.ndim - mask.first - mask.tensor.ndim
+    chosen = reshaped(mask.tensor, mask.tensor.shape + (1,) * after)
     return run("where", chosen, new, view)
+
+
+def _masked_selection() -> Any:
+    """What is done with selections of unknown length, which loads at first use."""
+    return import_module("..selection.masked_selection", __package__)
 
 
 def index_update(x: Any, key: Any, value: Any) -> Tensor:
@@ -303,8 +321,12 @@ def setitem(x: Tensor, key: Any, value: Any, /) -> None:
         else:
             _write_recorded(x, key, value)
     except Exception as error:
-        explain("setitem", setitem, (x, key, value), {}, error)
-        raise
+        arguments = (x, key, value)
+        instead = isinstance(error, SelectionError) and call_of_selections("setitem", setitem, arguments, {})
+        if not instead:
+            explain("setitem", setitem, arguments, {}, error)
+            raise
+        instead()
 
 
 def _write_recorded(x: Tensor, key: Any, value: Any) -> None:
@@ -313,7 +335,7 @@ def _write_recorded(x: Tensor, key: Any, value: Any) -> None:
     old = before(x, keep=False)
     plan = plan_key("setitem", x.shape, key)
     check_writeable(x, "setitem")
-    view = _view(old, plan)
+    view = view_of(old, plan)
     if plan.indices:
         view = _scattered(view, plan, old if value is x else value, "set", "setitem", in_memory=True)
     else:

@@ -74,7 +74,7 @@ def plan_key(name: str, shape: Shape, key: Any) -> KeyPlan:
     positions: list[int] = []
     indices: list[Tensor] = []
     masks: list[Mask] = []
-    advanced: list[int] = []  # where among the entries integers and arrays stand
+    advanced: list[int] = []  # where among the entries integers, arrays and masks stand
     before = 0  # how many axes that stay precede the first of them
     #: Numbers beside traced numbers are indices, too: one access of an element, and no slice before it.
     elements = is_tracing() and all(what.ndim == 0 for kind, _, what in entries if kind == "array")
@@ -95,6 +95,7 @@ def plan_key(name: str, shape: Shape, key: Any) -> KeyPlan:
         elif kind == "mask":
             masks.append(Mask(len(middle), what))
             middle += shape[axis : axis + what.ndim]
+            advanced.append(number)
         else:
             if kind == "flag":
                 middle.append(1)

@@ -11,6 +11,7 @@ import numpy as np
 from ...eager.tensor import Tensor, as_array, wrap
 from ...ir.dtypes import BOOL, INT64
 from ...ir.errors import DTypeError, ShapeError
+from ...ir.graph import Value
 from ...ir.types import broadcast_shapes, normalize_axis
 from ...state import STATE
 from ..copying import in_order
@@ -144,6 +145,9 @@ def indices_of_nonzero(name: str, x: Tensor, size: Any, fill_value: Any) -> tupl
     if size is not None:
         return _sized().nonzero(name, x, size, fill_value)  # type: ignore[no-any-return]
     data = x._data
+    if isinstance(data, Value) and STATE.tracer is not None:
+        selection = import_module("..selection.masked_selection", __package__)
+        return selection.places(x)  # type: ignore[no-any-return]
     if STATE.tracer is not None or type(data) is not np.ndarray:
         data = x._concrete(f"{name}(x)", _WITH_SIZE.format(name))
     return tuple(wrap(array) for array in np.nonzero(data))

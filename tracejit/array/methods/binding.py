@@ -60,9 +60,6 @@ def _to_device(x: Tensor, device: Any, *, stream: Any = None) -> Tensor:
     return x
 
 
-METHODS: Final[dict[str, Callable[..., Any]]] = {"__array_namespace__": _namespace, "to_device": _to_device}
-
-
 __all__ = ["bind"]
 
 _Binary = Callable[[Any, Any], Any]
@@ -182,7 +179,7 @@ def _sort(
     inplace.write(x, "sort", (), lambda old: sorting.sort(old, axis, kind, order, **options))
 
 
-_OPERATORS: dict[str, _Binary] = {
+OPERATORS: Final[dict[str, _Binary]] = {
     "add": arithmetic.add,
     "sub": arithmetic.subtract,
     "mul": arithmetic.multiply,
@@ -197,7 +194,9 @@ _OPERATORS: dict[str, _Binary] = {
     "lshift": logic.left_shift,
     "rshift": logic.right_shift,
 }
-_METHODS: dict[str, Callable[..., Any]] = {
+METHODS: Final[dict[str, Callable[..., Any]]] = {
+    "__array_namespace__": _namespace,
+    "to_device": _to_device,
     "__neg__": arithmetic.negative,
     "__pos__": floats.positive,
     "__abs__": arithmetic.absolute,
@@ -298,7 +297,7 @@ def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 def bind() -> None:
     """Attach every operator and method to Tensor. Calling it again changes nothing."""
-    for name, function in _OPERATORS.items():
+    for name, function in OPERATORS.items():
         function = _lean(function)
         setattr(Tensor, f"__{name}__", function)
         setattr(Tensor, f"__r{name}__", _named(f"__r{name}__", _reflected(function)))
@@ -312,7 +311,7 @@ def bind() -> None:
     Tensor.__rmul__ = _named("__rmul__", reflected)  # type: ignore[method-assign]
     for name, function in inplace.METHODS.items():
         setattr(Tensor, name, checked(name, _named(name, function)))
-    for name, function in {**torch.METHODS, **METHODS, **ndarray.METHODS, **_METHODS}.items():
+    for name, function in {**torch.METHODS, **ndarray.METHODS, **METHODS}.items():
         setattr(Tensor, name, checked(name, _lean(function)))
     for name in ("zero_grad", "requires_grad_", "__contains__"):
         setattr(Tensor, name, checked(name, getattr(Tensor, name)))

@@ -12,6 +12,7 @@ from ...ir.dtypes import BOOL, INT64
 from ...ir.errors import DomainError, DTypeError, OutOfBoundsError, ShapeError
 from ...ir.types import normalize_axis
 from ..copying import in_order
+from ..indexing.access import getitem
 from ..indexing.searching import indices_of_nonzero, take
 from ..joining import stack
 from ..manipulation import broadcast_arrays, broadcast_to, ravel
@@ -175,6 +176,8 @@ def _compressed(
         x, axis = ravel(x), 0
     place = normalize_axis(name, axis, x.ndim)
     if size is None:
+        if mask.is_traced and mask.shape[0] == x.shape[place]:
+            return getitem(x, (*[slice(None)] * place, cast(mask, BOOL)))
         if isinstance(condition, Tensor) or holds_tensors(condition):
             data = mask._concrete(name, f"{name}(..., size=n), whose shape is known")
         else:

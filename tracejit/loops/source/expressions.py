@@ -217,15 +217,6 @@ class Everywhere(Transformer):
             return call("item", node.value, _key(node.slice), at=node)
         return node
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
-        self.generic_visit(node)
-        target = node.target
-        if not (self._items and isinstance(target, ast.Subscript) and _is_deferrable(node.value)):
-            return node
-        name = placed(ast.Constant(operator_name(node.op)), node)
-        parts = target.value, _key(target.slice), thunk(node.value)
-        return placed(ast.Expr(call("augmented_item", name, *parts, at=node)), node)
-
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         return node  # which has a rewriter of its own
 

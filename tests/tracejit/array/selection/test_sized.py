@@ -120,7 +120,7 @@ def test_gradients():
 @pytest.mark.parametrize("name", CASES)
 def test_traced_without_size(name):
     args, options = CASES[name]
-    with pytest.raises(tj.ConcretizationError, match=f"{name}.*size=n"):
+    with pytest.raises(tj.ConcretizationError, match="size=n"):
         tj.jit(lambda *args: getattr(tj, name)(*args, **options))(*args)
 
 
