@@ -131,7 +131,8 @@ def regression(x):
 LINES = [
     sum_of_logarithms, mean, mean_by_numpy, sum_of_exponentials, deviation, extremes, median, two_branches,
     masks_computed_twice, in_place, augmented, mask_of_a_selection, where_and_clip, beside_traced_number,
-    beside_poison, normalized, indices, writes_by_indices, compressed, neighbours, weighted, new_array, regression,
+    beside_poison, normalized, indices, writes_by_indices, compressed, neighbours, weighted, new_array,
+    regression,
 ]  # fmt: skip
 
 
@@ -191,6 +192,6 @@ def indices_of_both_axes(x):
 
 
 MATRICES = [
-    mean_of_rows, centred_rows, rows_and_an_array, columns, along_rows, unit_rows, whole_mask, mask_of_columns,
-    part_of_a_selection, indices_of_both_axes,
+    mean_of_rows, centred_rows, rows_and_an_array, columns, along_rows, unit_rows, whole_mask,
+    mask_of_columns, part_of_a_selection, indices_of_both_axes,
 ]  # fmt: skip
