@@ -328,7 +328,7 @@ def checked_results(name: str, result: Any) -> tuple[list[Any], TreeDef]:
     leaves, structure = flatten(result, exact=True)
     for position, leaf in enumerate(leaves):
         if hasattr(leaf, "apply_selected"):
-            leaf.refuse(f"{name}: result {structure.paths()[position] or 'value'}")
+            leaf.__array__(asked=f"{name}: result {structure.paths()[position] or 'value'}")
         if not isinstance(leaf, (Tensor, np.ndarray, np.generic, bool, int, float, complex)):
             raise DTypeError(
                 f"{name}: result {structure.paths()[position] or 'value'} has type {type(leaf).__name__}; a "

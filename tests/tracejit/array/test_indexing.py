@@ -156,7 +156,7 @@ def test_traced_masks_write_by_where(agrees, traced):
     )
     agrees(lambda a, b: tj.index_update(a, (0, b), 1), lambda a, b: _set_np(a, (0, b), 1), x, X[0, :, 0] > 5)
     agrees(lambda a, b: tj.index_add(a, b, 1), lambda a, b: _set_np(a, b, a[b] + 1), x, m)
-    with pytest.raises(ConcretizationError, match="value of shape"):
+    with pytest.raises(ConcretizationError, match="array of shape"):
         traced(lambda a, b: tj.index_update(a, b, np.arange(3.0)), x, m)
     with pytest.raises(ConcretizationError):
         traced(lambda a, b: tj.index_update(a, (b, [0, 1]), 1.0), x, rows)

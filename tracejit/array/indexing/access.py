@@ -25,7 +25,7 @@ from ...ir.types import Shape, broadcastable
 from ...state import STATE
 from ...tape.plans import Composite, Written
 from ..operands import SCALARS, as_tensor, assigned, broadcast, cast, filled, permuted, reshaped, run
-from .keys import KeyPlan, Mask, known_plan, name_of_key, plan_key, refuse_masks
+from .keys import KeyPlan, known_plan, name_of_key, plan_key
 from .writing import adopt, before, check_writeable, count_write, recorded, replace, writes_memory
 
 __all__ = ["getitem", "index_add", "index_update", "setitem"]
@@ -158,14 +158,14 @@ def _value_for(value: Any, dtype: DType, shape: Shape, name: str) -> Tensor:
 
 
 #: What folds a value into an element, by the mode of a write; "set" replaces it.
-_FOLDS: Final = {"add": "add", "mul": "mul", "max": "maximum", "min": "minimum"}
+FOLDS: Final = {"add": "add", "mul": "mul", "max": "maximum", "min": "minimum"}
 
 
 def folded_at(name: str, x: Tensor, key: Any, value: Any, mode: str) -> Tensor:
     """`x` with `value` folded in at `key`, as a new tensor, on behalf of the function `name`.
 
     Raises DTypeError for a value of another kind of number than `x`."""
-    operand = value if type(value) in SCALARS else as_tensor(value)
+    operand = value if type(value) in SCALARS or hasattr(value, "apply_selected") else as_tensor(value)
     number = operand if type(operand) in SCALARS else operand.dtype
     kinds = "biufc"
     kind = number.kind if isinstance(number, np.dtype) else np.min_scalar_type(number).kind
@@ -179,13 +179,13 @@ def written_at(name: str, x: Tensor, key: Any, value: Any, mode: str = "set") ->
     """`x` with `value` set or folded in at `key`, as a new tensor."""
     plan = plan_key(name, x.shape, key)
     if plan.masks:
-        view = _masked(view_of(x, plan), plan, value, mode, name)
+        view = _masked_selection().written_through(view_of(x, plan), plan, value, mode, name)
     elif plan.indices:
         view = _scattered(view_of(x, plan), plan, value, mode, name)
     else:
         view = _value_for(value, x.dtype, plan.middle, name)
         if mode != "set":
-            view = run(_FOLDS[mode], view_of(x, plan), view)
+            view = run(FOLDS[mode], view_of(x, plan), view)
     view = reshaped(view, plan.size)
     if plan.whole and not x._requires_grad:
         # a value for the whole array is the result; a copy, lest it share memory with what was given
@@ -219,37 +219,6 @@ def _scattered(
 
 def _inverse(order: Any) -> list[int]:
     return [int(position) for position in np.argsort(order)]
-
-
-def _masked(view: Tensor, plan: KeyPlan, value: Any, mode: str, name: str) -> Tensor:
-    """A write through a traced mask: a choice, of values that do not depend on how many are true."""
-    if plan.indices or len(plan.masks) > 1:
-        refuse_masks(f"{name}: a traced mask beside other index arrays", plan)
-    mask = plan.masks[0]
-    after = view.shape[mask.first + mask.tensor.ndim :]
-    if hasattr(value, "apply_selected"):
-        if plan.place != mask.first:
-            refuse_masks(f"{name}: a traced mask beside a number and a slice", plan)
-        value = _masked_selection().selected_value(value, mask.tensor, len(after))
-        return _chosen(mask, value, view, mode, name)
-    value = value if type(value) in SCALARS else as_tensor(value)
-    if isinstance(value, Tensor):
-        # x[mask] has the shape (..., count, *after): only values that are the same for each count will do
-        while value.ndim > len(after) and value.shape[0] == 1:
-            value = reshaped(value, value.shape[1:])
-        if not broadcastable(value.shape, after):
-            refuse_masks(f"{name}: a value of shape {value.shape}", plan)
-    return _chosen(mask, value, view, mode, name)
-
-
-def _chosen(mask: Mask, value: Any, view: Tensor, mode: str, name: str) -> Tensor:
-    """`view` where `mask` is false, elsewhere with `value` set or folded in."""
-    new = _value_for(value, view.dtype, view.shape, name)
-    if mode != "set":
-        new = run(_FOLDS[mode], view, new)
-    after = view.ndim - mask.first - mask.tensor.ndim
-    chosen = reshaped(mask.tensor, mask.tensor.shape + (1,) * after)
-    return run("where", chosen, new, view)
 
 
 def _masked_selection() -> Any:

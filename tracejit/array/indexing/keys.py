@@ -15,11 +15,10 @@ import numpy as np
 
 from ...eager.tensor import Array, Tensor, as_array
 from ...ir.dtypes import BOOL, INT64
-from ...ir.errors import ConcretizationError, DTypeError, OutOfBoundsError, ShapeError
+from ...ir.errors import DTypeError, OutOfBoundsError, ShapeError
 from ...ir.graph import Value
 from ...ir.records import record
 from ...ir.types import Shape, broadcast_shapes
-from ...location import user_location
 from ..operands import array_of_traced, as_tensor, cast, constant_of, holds_tensors, is_tracing, run
 
 
@@ -244,18 +243,6 @@ def _check_mask(name: str, shape: Shape, axis: int, mask_shape: Shape) -> None:
     # NumPy takes a mask of no elements for any axis
     if any(size not in (0, extent) for size, extent in zip(mask_shape, covered, strict=True)):
         raise ShapeError(f"{name}: a boolean mask of shape {mask_shape} does not fit axes of shape {covered}")
-
-
-def refuse_masks(name: str, plan: KeyPlan) -> None:
-    """Raise ConcretizationError where a mask's values would decide the result's shape."""
-    if plan.masks:
-        mask, where = plan.masks[0].tensor, user_location()
-        raise ConcretizationError(
-            f"{name}: the shape of x[mask] depends on the values of the mask, which is traced ({mask.type})"
-            + (f", at {where.file}:{where.line}" if where else "")
-            + ". Use tj.where(mask, x, other), or x[tj.nonzero(mask, size=n)] with the number n of elements, "
-            "or x[np.nonzero(mask)] where the mask is a NumPy array that stays as it is."
-        )
 
 
 #: Plans of keys without arrays, which are for good, by shape and key.
