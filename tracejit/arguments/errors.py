@@ -67,7 +67,7 @@ def checked(name: str, function: F) -> F:
             instead = None
             if type(error) is TypeError:
                 instead = _with_other_parameters(name, function, call, args, kwargs)
-            elif isinstance(error, SelectionError):
+            elif isinstance(error, SelectionError) or hasattr(args[0] if args else None, "apply_selected"):
                 instead = call_of_selections(name, function, args, kwargs)
             if instead is None:
                 explain(name, function, args, kwargs, error)

@@ -211,8 +211,8 @@ def refused(asked: str = "", instead: str = _INSTEAD) -> SelectionError:
     place = f", at {where.file}:{where.line}" if where else ""
     return SelectionError(
         f"{asked or 'this use of x[mask]'} needs the number of elements that the mask selects, which depends "
-        f"on values, and these are traced{place}. Elementwise functions of x[mask], y[mask] and numbers, sums, "
-        f"means and other reductions, and y[mask] = ... with the same mask are compiled. Use {instead}."
+        f"on values, and these are traced{place}. Elementwise functions of x[mask], y[mask] and numbers, "
+        f"sums, means and other reductions, and y[mask] = ... with the same mask are compiled. Use {instead}."
     )
 
 
