@@ -18,7 +18,7 @@ from ..verifier import verify
 from .algebra.cleanup import cse, dce, decompose, fold
 from .algebra.exponential_sums import split_exponential_sums
 from .algebra.gemv_pairs import fuse_gemv_pairs
-from .algebra.guards import drop_guards
+from .algebra.masked_choices import drop_choices
 from .algebra.multiply_adds import multiply_adds
 from .algebra.narrow_axes import split_narrow_axes
 from .algebra.simplify import simplify
@@ -67,7 +67,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     Pass("fold", fold),  # constant folding
     Pass("simplify", simplify),  # what the constants allow
     Pass("cse", cse),  # common subexpression elimination
-    Pass("drop-guards", drop_guards),  # choices by the mask that chooses what is made of them
+    Pass("drop-choices", drop_choices),  # choices by the mask that chooses what is made of them
     Pass("drop-unread-writes", drop_unread_writes),  # a loop's writes to elements that nothing reads
     Pass("rotate-products", rotate_products),  # products at the end of steps with the sums of the next ones
     Pass("free-unchanged-carries", free_unchanged_carries),  # what no step changes is no state

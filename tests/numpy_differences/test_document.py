@@ -55,7 +55,7 @@ def _jitted(expression: str, x: Any) -> Any:
 
     def traced(x: Any) -> Any:
         result = _evaluated(expression, tj, x)
-        if isinstance(result, tj.Tensor):
+        if isinstance(result, tj.Tensor) or hasattr(result, "apply_selected"):  # of a mask, not known before
             return result
         others.append(result)
         return x

@@ -199,7 +199,7 @@ def _method_of_container(method: Any, kind: type) -> Any:
 
 def checked_target(value: Any) -> Any:
     """`value`, which is about to be written in place. Raises LoopError where other steps would not see it."""
-    if hasattr(value, "apply_selected") and STATE.tracer.owns(value._padded._data):
+    if hasattr(value, "apply_selected") and STATE.tracer.owns(value._whole._data):
         return value  # which this step has selected
     if not isinstance(value, Tensor):
         if isinstance(value, (bool, int, float, complex, str, tuple, np.generic)):

@@ -36,7 +36,8 @@ def getitem(x: Any, key: Any, /) -> Tensor:
 
     A key without arrays gives a view (of a single element: a copy), one with arrays or tensors a copy, also
     where those have rank 0. Under a trace, integer tensors may index
-    (an index outside is then wrapped or clamped by the kernel), but a mask raises ConcretizationError.
+    (an index outside is then wrapped or clamped by the kernel); a mask gives the elements that it selects,
+    whose number is not known: see docs/coming-from-numpy.md.
 
     Example:
         >>> import tracejit as tj
@@ -262,7 +263,7 @@ def setitem(x: Tensor, key: Any, value: Any, /) -> None:
     """``x[key] = value``: in place where nothing records, else the tensor takes over a new value.
 
     `value` is broadcast and converted to the dtype of `x`. Through a traced boolean mask, values that do not
-    depend on the number of true elements can be written.
+    depend on the number of true elements, and what the same mask selects can be written.
 
     Example:
         >>> import tracejit as tj

@@ -123,7 +123,7 @@ def nonzero(x: Any, *, size: int | None = None, fill_value: Any = 0) -> tuple[Te
     """The indices of the elements that are not zero, one array per axis.
 
     Their number depends on values. With `size` it is that: the first ones, and behind them `fill_value`, a
-    number or a tuple of one per axis; compiled code needs to know.
+    number or a tuple of one per axis. Without, what a trace does with them is that with ``x[mask]``.
 
     Example:
         >>> import tracejit as tj
@@ -132,8 +132,7 @@ def nonzero(x: Any, *, size: int | None = None, fill_value: Any = 0) -> tuple[Te
         >>> tj.jit(lambda x: tj.nonzero(x, size=3, fill_value=-1))(tj.tensor([0, 7, 0, 8]))
         (tensor([ 1,  3, -1]),)
 
-    Raises ShapeError at rank 0, and ConcretizationError under a trace without `size`. Semantics:
-    ``numpy.nonzero``; `size` as in ``jax.numpy.nonzero``.
+    Raises ShapeError at rank 0. Semantics: ``numpy.nonzero``; `size` as in ``jax.numpy.nonzero``.
     """
     return indices_of_nonzero("nonzero", as_tensor(x), size, fill_value)
 

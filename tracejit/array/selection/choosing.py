@@ -149,7 +149,7 @@ def compress(
     """The slices of `x` along `axis` for which the line `condition` is true; of the raveled array by default.
 
     How many these are depends on values. With `size` there are just so many: the first ones, and behind them
-    `fill_value`; compiled code needs to know.
+    `fill_value`. Without, what a trace does with them is that with ``x[mask]``.
 
     Example:
         >>> import tracejit as tj
@@ -158,8 +158,7 @@ def compress(
         >>> tj.jit(lambda x: tj.compress(x > 1, x, size=3))(tj.tensor([1, 2, 3]))
         tensor([2, 3, 0])
 
-    Raises AxisError and ShapeError, and ConcretizationError under a trace without `size`. Semantics:
-    ``numpy.compress``; `size` as in ``jax.numpy.compress``.
+    Raises AxisError and ShapeError. Semantics: ``numpy.compress``; `size` as in ``jax.numpy.compress``.
     """
     mask = as_tensor(condition)
     if mask.ndim != 1:
@@ -197,7 +196,7 @@ def extract(condition: Any, x: Any, *, size: int | None = None, fill_value: Any 
         >>> tj.extract([[True, False]], [[5, 6]])
         tensor([5])
 
-    Raises ConcretizationError under a trace without `size`. Semantics: ``numpy.extract``.
+    Semantics: ``numpy.extract``.
     """
     mask = ravel(as_tensor(condition))
     return _compressed("extract", condition, mask, ravel(as_tensor(x)), 0, size, fill_value)
@@ -206,15 +205,14 @@ def extract(condition: Any, x: Any, *, size: int | None = None, fill_value: Any 
 def flatnonzero(x: Any, *, size: int | None = None, fill_value: Any = 0) -> Tensor:
     """The places of the elements of the raveled `x` that are not zero.
 
-    With `size` there are just so many: the first ones, and behind them `fill_value`; compiled code needs to
-    know.
+    With `size` there are just so many: the first ones, and behind them `fill_value`. Without, what a trace
+    does with them is that with ``x[mask]``.
 
     Example:
         >>> import tracejit as tj
         >>> tj.flatnonzero([0, 7, 0, 8])
         tensor([1, 3])
 
-    Raises ConcretizationError under a trace without `size`. Semantics: ``numpy.flatnonzero``; `size` as in
-    ``jax.numpy.flatnonzero``.
+    Semantics: ``numpy.flatnonzero``; `size` as in ``jax.numpy.flatnonzero``.
     """
     return indices_of_nonzero("flatnonzero", ravel(as_tensor(x)), size, fill_value)[0]

@@ -79,7 +79,7 @@ def _at_places(function: Callable[..., Any], x: Any, key: Any, *value: Any) -> C
         return None
     if x.shape[: len(indices)] == mask.shape and [i._place for i in indices] == [*range(mask.ndim)]:
         return functools.partial(function, x, (mask, *rest), *value)
-    whole = (*[index._padded for index in indices], *rest)
+    whole = (*[index._whole for index in indices], *rest)
     return None if value else lambda: Selection(mask, 0, getitem(x, whole))
 
 
@@ -109,9 +109,9 @@ def _by_row(x: Selection, function: Callable[..., Any], named: dict[str, Any]) -
     """`function` of each slice that is selected, along other axes."""
     if any(isinstance(leaf, _ARRAYS) for leaf in flatten(named)[0]):
         raise refused()
-    result = function(x._padded, **named)
+    result = function(x._whole, **named)
     gone = sum(axis < x._first for axis in np.atleast_1d(named["axis"]))
-    return Selection(x._mask, x._first - gone * (result.ndim < x._padded.ndim), result)
+    return Selection(x._mask, x._first - gone * (result.ndim < x._whole.ndim), result)
 
 
 @record
@@ -132,11 +132,11 @@ class _Reduction:
 
     def chosen(self) -> Tensor:
         """The mask in the shape of the whole array."""
-        return broadcast(self.x.chosen(), self.x._padded.shape)
+        return broadcast(self.x.chosen(), self.x._whole.shape)
 
     def filled(self, value: Any) -> Tensor:
         """The whole array, with `value` for what is not selected."""
-        x = floating(self.x._padded) if isinstance(value, float) else self.x._padded
+        x = floating(self.x._whole) if isinstance(value, float) else self.x._whole
         return run("where", self.chosen(), x, filled(value, (), x.dtype))
 
     def extreme(self) -> Any:
@@ -162,7 +162,7 @@ def _reduced(call: _Reduction) -> Any:
         raise refused(f"{call.name} of x[mask] with where=")
     if call.name.endswith(("max", "min")):
         options.setdefault("initial", call.extreme())
-    return call.kept(call.function(call.x._padded, axis=call.along, **options))
+    return call.kept(call.function(call.x._whole, axis=call.along, **options))
 
 
 def _with_nothing(value: Any, call: _Reduction) -> Any:
@@ -226,4 +226,4 @@ def element(x: Selection, key: Any) -> Any:
     size = x._mask.size
     counts = cumsum(cast(reshaped(x._mask, (size,)), INT64))
     place = reductions.argmax(counts > index + where_of(index < 0, counts[-1], 0))
-    return getitem(reshaped(x._padded, (size, *x._padded.shape[x._mask.ndim :])), (place, *rest))
+    return getitem(reshaped(x._whole, (size, *x._whole.shape[x._mask.ndim :])), (place, *rest))

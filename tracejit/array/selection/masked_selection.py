@@ -49,26 +49,26 @@ class _SelectedShape(tuple[Any, ...]):
 
 
 class Selection:
-    """The elements of `padded` for which `mask` holds, over axes `first` and on; they are one axis.
+    """The elements of `whole` for which `mask` holds, over axes `first` and on; they are one axis.
 
     Of indices that ``nonzero`` gives, `place` is their axis."""
 
-    __slots__ = ("_first", "_mask", "_padded", "_place")
+    __slots__ = ("_first", "_mask", "_place", "_whole")
     __array_priority__ = 2000.0
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, mask: Tensor, first: int, padded: Tensor, place: int | None = None) -> None:
-        self._mask, self._first, self._padded, self._place = mask, first, padded, place
+    def __init__(self, mask: Tensor, first: int, whole: Tensor, place: int | None = None) -> None:
+        self._mask, self._first, self._whole, self._place = mask, first, whole, place
 
     @property
     def _after(self) -> int:
         """How many axes there are behind that of the elements."""
-        return self._padded.ndim - self._first - self._mask.ndim
+        return self._whole.ndim - self._first - self._mask.ndim
 
     @property
     def dtype(self) -> DType:
         """The element type."""
-        return self._padded.dtype
+        return self._whole.dtype
 
     @property
     def ndim(self) -> int:
@@ -78,7 +78,7 @@ class Selection:
     @property
     def shape(self) -> Any:
         """The sizes of the dimensions, of which that of the elements is traced, as Python's integers are."""
-        mask, sizes = cast(self._mask, INT64), self._padded.shape
+        mask, sizes = cast(self._mask, INT64), self._whole.shape
         count = run("sum", mask, axes=tuple(range(mask.ndim))) if mask.ndim else mask
         STATE.tracer.mark_weak(count._data)
         return _SelectedShape((*sizes[: self._first], count, *sizes[self._first + mask.ndim :]))
@@ -120,24 +120,24 @@ class Selection:
         whole, first = self._whole_key(key)
         if first is None:
             return import_module(".masked_calls", __package__).element(self, key)
-        return Selection(self._mask, first, run("copy", self._padded[whole]))
+        return Selection(self._mask, first, run("copy", self._whole[whole]))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if isinstance(key, Selection) and key.dtype is BOOL:
             part = self._within(key)
-            self._padded = run("where", part.chosen(), part.written(value, self.dtype), self._padded)
+            self._whole = run("where", part.chosen(), part.written(value, self.dtype), self._whole)
             return
         whole, first = self._whole_key(key)
         if first is None:
             raise refused()
-        new = Selection(self._mask, first, self._padded[whole]).written(value, self.dtype)
-        self._padded = written_at("setitem", self._padded, whole, new)
+        new = Selection(self._mask, first, self._whole[whole]).written(value, self.dtype)
+        self._whole = written_at("setitem", self._whole, whole, new)
 
     def _within(self, key: Selection) -> Selection:
         """The elements for which `key`, of as many bools, holds as well."""
         if not is_same(self._mask, key._mask) or key.ndim != 1 or self._first:
             raise refused()
-        return Selection(run("logical_and", self._mask, key._padded), 0, self._padded).guarded()
+        return Selection(run("logical_and", self._mask, key._whole), 0, self._whole).padded()
 
     def _whole_key(self, key: Any) -> tuple[tuple[Any, ...], int | None]:
         """`key` for the whole array, and the place of the elements' axis in what it gives; None where it has
@@ -162,9 +162,9 @@ class Selection:
         """The mask, with axes of size 1 for those behind it."""
         return reshaped(self._mask, self._mask.shape + (1,) * self._after)
 
-    def guarded(self) -> Selection:
+    def padded(self) -> Selection:
         """The same elements, with 1 for the others."""
-        x = self._padded
+        x = self._whole
         if x.dtype is BOOL:
             whole = run("copy", x)
         else:
@@ -173,11 +173,11 @@ class Selection:
 
     def written(self, value: Any, dtype: DType) -> Tensor:
         """`value` as what is written over these elements, of the whole array."""
-        (_, new), _ = aligned((self, value), guards=False)
+        (_, new), _ = aligned((self, value), pads=False)
         new = filled(new, (), dtype) if type(new) in SCALARS else assigned(new, dtype)
-        while new.ndim > self._padded.ndim and new.shape[0] == 1:
+        while new.ndim > self._whole.ndim and new.shape[0] == 1:
             new = reshaped(new, new.shape[1:])
-        return broadcast(new, self._padded.shape)
+        return broadcast(new, self._whole.shape)
 
     def apply_selected(self, op: Op, operands: Sequence[Any], attrs: Attrs) -> Selection:
         """`op`, whose operands this is among."""
@@ -229,7 +229,7 @@ def _selection(view: Tensor, plan: KeyPlan, name: str, value: Any) -> Selection:
 def selected(x: Tensor, plan: KeyPlan) -> Selection:
     """``x[key]``, of whose `plan` a traced mask is a part."""
     view = view_of(x, plan)
-    return _selection(view, plan, "getitem", view).guarded()
+    return _selection(view, plan, "getitem", view).padded()
 
 
 def written_through(view: Tensor, plan: KeyPlan, value: Any, mode: str, name: str) -> Tensor:
@@ -239,9 +239,9 @@ def written_through(view: Tensor, plan: KeyPlan, value: Any, mode: str, name: st
     return run("where", part.chosen(), new if mode == "set" else run(FOLDS[mode], view, new), view)
 
 
-def aligned(values: Sequence[Any], *, guards: bool = True) -> tuple[list[Any], Frame]:
+def aligned(values: Sequence[Any], *, pads: bool = True) -> tuple[list[Any], Frame]:
     """`values`, among them selections, as arrays whose axes match, and what is selected of a result. With
-    `guards`, traced arrays are 1 where nothing is selected."""
+    `pads`, traced arrays are 1 where nothing is selected."""
     first, *others = [value for value in values if isinstance(value, Selection)]
     for other in others:
         if not is_same(first._mask, other._mask):
@@ -250,12 +250,12 @@ def aligned(values: Sequence[Any], *, guards: bool = True) -> tuple[list[Any], F
             raise refused()
     dtypes = [first.dtype, *[other.dtype for other in others]]
     return [
-        value._padded if isinstance(value, Selection) else _beside(value, first, dtypes, guards)
+        value._whole if isinstance(value, Selection) else _beside(value, first, dtypes, pads)
         for value in values
     ], (first._mask, first._after)
 
 
-def _beside(value: Any, selection: Selection, dtypes: list[DType], guards: bool) -> Any:
+def _beside(value: Any, selection: Selection, dtypes: list[DType], pads: bool) -> Any:
     """`value`, which is no selection, as it meets some of `dtypes`."""
     if value is None or type(value) in SCALARS:
         return value
@@ -265,13 +265,13 @@ def _beside(value: Any, selection: Selection, dtypes: list[DType], guards: bool)
         if x.shape[place] != 1:
             raise refused(f"an array of shape {x.shape} beside x[mask]")
         x = reshaped(x, x.shape[:place] + (1,) * mask.ndim + x.shape[place + 1 :])
-    if not guards or not is_inexact(x.dtype) or STATE.tracer.is_constant(STATE.tracer.lift(x)):
+    if not pads or not is_inexact(x.dtype) or STATE.tracer.is_constant(STATE.tracer.lift(x)):
         return x
     weak = kind_of(x)
     if isinstance(weak, type):  # a number, which would lose that
         x = cast(x, result_type(weak, *dtypes))
     return (
-        of_frame((mask, after), broadcast(x, (1,) * (mask.ndim + after - x.ndim) + x.shape)).guarded()._padded
+        of_frame((mask, after), broadcast(x, (1,) * (mask.ndim + after - x.ndim) + x.shape)).padded()._whole
     )
 
 
@@ -326,7 +326,7 @@ def _in_place(operator: Callable[[Any, Any], Any]) -> Callable[[Selection, Any],
         result = operator(self, other)
         if not np.can_cast(result.dtype, self.dtype, "same_kind"):
             raise DTypeError(f"{result.dtype.name} does not fit x[mask] in place, of dtype {self.dtype.name}")
-        self._padded = broadcast(cast(result._padded, self.dtype), self._padded.shape)
+        self._whole = broadcast(cast(result._whole, self.dtype), self._whole.shape)
         self._place = None
         return self
 

@@ -18,7 +18,7 @@ _Condition: TypeAlias = tuple[Value, bool] | None
 _BRANCHES: Final = ((1, True), (2, False))
 
 
-def drop_guards(function: Function) -> Function:
+def drop_choices(function: Function) -> Function:
     """*Requires*: equal masks are one value. *Ensures*: no ``where`` is read through another one by the
     same mask alone; the same results."""
     masks = [instruction.operands[0] for instruction in function.body if instruction.op.name == "where"]
