@@ -175,9 +175,9 @@ def _compressed(
         x, axis = ravel(x), 0
     place = normalize_axis(name, axis, x.ndim)
     if size is None:
-        if mask.is_traced and mask.shape[0] == x.shape[place]:
-            return getitem(x, (*[slice(None)] * place, cast(mask, BOOL)))
         if isinstance(condition, Tensor) or holds_tensors(condition):
+            if mask.is_traced and mask.shape[0] == x.shape[place]:
+                return getitem(x, (*[slice(None)] * place, cast(mask, BOOL)))
             data = mask._concrete(name, f"{name}(..., size=n), whose shape is known")
         else:
             data = as_array(condition)

@@ -202,7 +202,10 @@ def of_frame(frame: Frame, whole: Tensor) -> Selection:
     return Selection(mask, whole.ndim - after - mask.ndim, whole)
 
 
-_INSTEAD: Final = "tj.where(mask, x, other), or x[tj.nonzero(mask, size=n)] with the number n of elements"
+_INSTEAD: Final = (
+    "tj.where(mask, x, other), or x[tj.nonzero(mask, size=n)] with the number n of elements, or "
+    "x[np.nonzero(mask)] where the mask is a NumPy array that stays as it is"
+)
 
 
 def refused(asked: str = "", instead: str = _INSTEAD) -> SelectionError:
