@@ -54,7 +54,6 @@ class Selection:
     Of indices that ``nonzero`` gives, `place` is their axis."""
 
     __slots__ = ("_first", "_mask", "_place", "_whole")
-    __array_priority__ = 2000.0
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, mask: Tensor, first: int, whole: Tensor, place: int | None = None) -> None:
