@@ -25,6 +25,7 @@ from ...ir.errors import DTypeError
 from ...ir.graph import Instruction, Value
 from ...ir.registry import Attrs, Kind, Op
 from ...location import user_location
+from ...pytree import register_pytree_node
 from ...state import STATE
 from ..indexing.access import FOLDS, view_of, written_at
 from ..indexing.keys import KeyPlan
@@ -46,6 +47,9 @@ class _SelectedShape(tuple[Any, ...]):
         raise refused()
 
     __ne__ = __eq__
+
+
+register_pytree_node(_SelectedShape, lambda shape: (shape, None), lambda _, sizes: tuple(sizes))
 
 
 class Selection:

@@ -200,6 +200,16 @@ def test_arguments_and_captured_arrays():
     np.testing.assert_allclose(jitted(0.1), (table[mask] * 0.1).sum() + table[table > 0.1].mean(), rtol=1e-12)
 
 
+def test_shapes_are_results_and_numbers():
+    def f(x):
+        count, columns = x[x[:, 0] > 0].shape
+        return x[x[:, 0] > 0].shape, count / columns, np.zeros(count).size
+
+    table = IMAGE[0]
+    (shape, ratio, size), expected = tj.jit(f)(table), f(table)
+    assert (tuple(map(int, shape)), float(ratio), int(size)) == expected
+
+
 def test_what_was_selected_stays():
     def f(x):
         x, mask = x.copy(), x > 0
