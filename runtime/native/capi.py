@@ -29,11 +29,13 @@ from ...codegen.interface import (
     BYTES_DATA,
     CELL_REF,
     COMPLEX_VALUE,
+    DESCR_SCALAR,
     ENTRY_FUNCTIONS,
     ENTRY_OBJECTS,
     FLOAT_VALUE,
     FUNCTION_CODE,
     LIST_ITEMS,
+    SCALAR_VALUE,
     SIZE,
     SLICE_START,
     SLICE_STEP,
@@ -135,7 +137,7 @@ def _array_layout_holds() -> bool:
     array = np.zeros((2, 3), np.float32)
     base, view = id(array), array[1:]
     dims = ctypes.c_ssize_t.from_address(base + ARRAY_DIMS).value
-    number = complex("1.5-2.5j")
+    number, scalar = complex("1.5-2.5j"), np.int16(-3)
     flags = ctypes.c_int.from_address(base + ARRAY_FLAGS).value
     return (
         ctypes.c_ssize_t.from_address(base + ARRAY_DATA).value == array.ctypes.data
@@ -147,6 +149,8 @@ def _array_layout_holds() -> bool:
         and ctypes.c_void_p.from_address(id(view) + ARRAY_BASE).value == base
         and ctypes.c_double.from_address(id(float("1.5")) + FLOAT_VALUE).value == 1.5
         and ctypes.c_double.from_address(id(number) + COMPLEX_VALUE + 8).value == -2.5
+        and ctypes.c_int16.from_address(id(scalar) + SCALAR_VALUE).value == -3
+        and ctypes.c_void_p.from_address(id(scalar.dtype) + DESCR_SCALAR).value == id(np.int16)
     )
 
 

@@ -24,10 +24,12 @@ from ..structs import (
     ARRAY,
     BYTES,
     COMPLEX,
+    DESCR,
     FLOAT,
     LIST,
     OBJECT,
     OBJECTS,
+    SCALAR,
     SIZED,
     TENSOR,
     TUPLE,
@@ -339,9 +341,15 @@ def same_strings(f: NativeWriter, key: Object, name: Object) -> None:
 
 @native("bool", inline=True)
 def match_array(f: NativeWriter, node: Annotated[Pointer, ARRAY_NODE], value: Object, state: State) -> None:
-    """Whether `value` is the array, or the Tensor with it, that the node wants; it is then an input, or a
-    contiguous copy is."""
+    """Whether `value` is the array, the Tensor with it, or the scalar of NumPy's, that the node wants; it is
+    then an input, or a contiguous copy is."""
     no, donated, gradient = f.returning(False), f.ne(node["donated"], 0), node["gradient"]
+    is_scalar = f.eq(value["type"], node["descr"].as_(DESCR)["scalar"])
+    with f.if_(f.and_(is_scalar, f.and_(f.eq(node["rank"], 0), f.is_null(node["content"])))):
+        no.when(f.or_(donated, f.eq(gradient, GRADIENTS[True])))
+        # it is read where it lies, and others may let go of it meanwhile
+        push(f, state, value.as_(SCALAR)["value"], None, f.incref(value))
+        f.ret(True)
     array = f.variable(ARRAY, value.as_(ARRAY))
     with f.if_(f.is_type(value, "Tensor")):
         tensor = value.as_(TENSOR)

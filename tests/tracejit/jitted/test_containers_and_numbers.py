@@ -179,3 +179,24 @@ def test_bool_arguments_select():
     f = tj.jit(lambda x, flag: tj.where(flag, x, -x))
     same(f(2.0, True), 2.0)
     same(f(2.0, False), -2.0)
+
+
+@pytest.mark.parametrize("name", ["f8", "f4", "f2", "i8", "i1", "u2", "?", "c16", "c8"])
+def test_scalars_of_numpy_are_served_natively(name: str, slow_calls: list[object]) -> None:
+    scalar = np.dtype(name).type
+    f, x = tj.jit(lambda x, y: x + y["by"]), np.arange(3).astype(name)
+    for i, value in enumerate((3, 1, 0)):
+        same(f(x, {"by": scalar(value)}), x + scalar(value), name)
+        same(f(x, {"by": scalar(value)}), x + scalar(value), name)
+        assert len(slow_calls) == 1, i
+    same(f(x, {"by": tj.tensor(scalar(1))}), x + scalar(1), name)
+    same(f(x, {"by": np.array(scalar(1))}), x + scalar(1), name)
+    assert len(slow_calls) == 1
+
+
+def test_scalars_of_numpy_of_another_dtype_have_a_signature_of_their_own() -> None:
+    f, x = tj.jit(lambda x, y: x * y), np.ones(2, np.float32)
+    for scalar in (np.float64, np.float32, np.int64, np.float64, float):
+        expected = x * scalar(3)
+        for _ in range(2):
+            same(f(x, scalar(3)), expected, str(expected.dtype))
