@@ -20,12 +20,14 @@ from ..ir.graph import Function
 from ..ir.registry import OPS, Attrs, Op
 from ..ir.types import TensorType
 from ..state import STATE
+from ..tracing.regions import decisions_of
 from .arrays import apply_loop
 from .carries import (
     BecomesFloat,
     Carry,
     Identities,
     IsWritten,
+    LengthIsTold,
     LoopStatement,
     Start,
     UnsteadyError,
@@ -81,6 +83,7 @@ class _Attempt:
     def __init__(self, loop: LoopStatement, memory: WrittenTensors) -> None:
         self.loop, self.memory = loop, memory
         self.statement, self.variables = loop.statement, loop.variables
+        self.decisions = decisions_of(STATE.tracer)
         self.carries: list[Carry] = []
         self.appends = Appends(self.statement.appended, self.variables)
         #: Variables that have no value before the loop and are read after it.
@@ -329,7 +332,11 @@ class _Attempt:
         self, op: Op, operands: Sequence[Tensor], attrs: Attrs, regions: tuple[Function, ...]
     ) -> list[Tensor]:
         """Append the loop. Raises where it depends on Python numbers alone: then Python runs it, and what it
-        computes can be a shape or an index of a list."""
+        computes can be a shape or an index of a list; and where its number of steps may be known now."""
+        steps = self.loop.steps
+        is_asked = decisions_of(STATE.tracer) > self.decisions
+        if is_asked and steps is not None and isinstance(steps.count, Tensor):
+            raise LengthIsTold("its length is known now")
         numbers = not any(isinstance(init, Tensor) for init in [*self.inits, *self.memory.bases])
         if numbers and len(operands) == attrs["carries"]:
             raise LoopError("it computes with Python numbers alone")

@@ -44,6 +44,10 @@ class UnsteadyError(LoopError):
     """A variable does not keep its structure, or has a value at one end of a step only."""
 
 
+class LengthIsTold(LoopError):
+    """While its body was traced, Python code asked for integers that may tell a loop's number of steps."""
+
+
 class IsWritten(Exception):
     """A variable's tensor is written in place, and stays the variable's."""
 

@@ -208,6 +208,15 @@ def _steps_of_range(iterable: Range) -> Steps | None:
     return Steps(count, [], item)
 
 
+def ask_for_bounds(iterable: Any) -> None:
+    """Let Python code ask for the bounds of a range, where it may: its length is known then."""
+    if isinstance(iterable, Range):
+        bounds: tuple[Any, ...] = iterable.start, iterable.stop, iterable.step
+        for bound in bounds:
+            if is_traced(bound) and STATE.tracer.can_decide(bound._data):
+                operator.index(bound)
+
+
 def _bound(value: Any) -> Any:
     """A bound of a range: Python's integer where that is known."""
     number = python_integer(value)

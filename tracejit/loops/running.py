@@ -12,7 +12,7 @@ from ..ir.errors import DTypeError, ShapeError, TracejitError
 from ..state import STATE
 from ..tracing.regions import RegionTracer, trace_region
 from . import iterations
-from .carries import LoopStatement, UnsteadyError
+from .carries import LengthIsTold, LoopStatement, UnsteadyError
 from .reports import CURRENT, Session
 from .source.descriptions import Statement
 from .unrolled import SHORT, watched, where
@@ -39,6 +39,8 @@ def run_for(iterable: Iterable[Any], body: Callable[[Any], Any], statement: Stat
 def _trace_for(
     iterable: Iterable[Any], body: Callable[[Any], Any], statement: Statement, session: Session
 ) -> None:
+    if statement.appended:  # what they append can be stacked where their number is known
+        iterations.ask_for_bounds(iterable)
     steps = iterations.steps_of(iterable)
     if steps is None:
         reason = note(statement, session, f"it goes along a {type(iterable).__name__}")
@@ -51,6 +53,9 @@ def _trace_for(
     variables = Variables(body)
     error = _attempt(LoopStatement(statement, variables, body, steps), session)
     if error is None:
+        return
+    if isinstance(error, LengthIsTold):
+        _trace_for(iterable, body, statement, session)
         return
     first = 0
     if isinstance(error, _UNSTEADY) and (steps.count > 1 if fixed else not _in_region()):

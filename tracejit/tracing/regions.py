@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
 from ..eager.dispatch import apply
-from ..eager.tensor import Tensor, as_array, wrap
+from ..eager.tensor import Array, Tensor, as_array, wrap
 from ..generator import Generator
 from ..ir.builder import Builder
 from ..ir.dtypes import is_differentiable
 from ..ir.errors import GradientError, TraceError
 from ..ir.graph import Function, Instruction, Value
-from ..ir.interpreter import interpret
+from ..ir.interpreter import interpret, run_instruction
 from ..ir.registry import OPS, Attrs, Op, check_attrs
 from ..ir.types import TensorType
+from ..jitted.branches import needed_for
 from ..location import user_location
 from ..state import STATE
 from ..tape.hooks import Cotangents
@@ -65,6 +66,50 @@ class RegionTracer(Tracer):
                 self._weak.add(inner)
         return inner
 
+    def is_weak(self, value: Value) -> bool:
+        return super().is_weak(value) or (value not in self._owned and self._around.is_weak(value))
+
+    @property
+    def _around(self) -> Tracer:
+        assert self.parent is not None
+        return self.parent
+
+    def can_decide(self, value: Value) -> bool:
+        if value not in self._owned:
+            return self._around.can_decide(value)
+        return self._outside(value) is not None
+
+    def decide(self, value: Value) -> Array:
+        """The integer `value`, which no step changes: the trace around this one tells those that it comes
+        from."""
+        if value not in self._owned:
+            return self._around.decide(value)
+        values: dict[Value, Any] = {}
+        for inner, outer in (self._outside(value) or {}).items():
+            values[inner] = self._around.decide(outer)
+            self.integers.learn(inner, int(values[inner]))
+        for instruction in needed_for(value, self._producers(), values):
+            run_instruction(instruction, values)
+        self.integers.learn(value, int(values[value]))
+        return cast(Array, values[value])
+
+    def _producers(self) -> dict[Value, Instruction]:
+        return {result: instruction for instruction in self.body for result in instruction.results}
+
+    def _outside(self, value: Value) -> dict[Value, Value] | None:
+        """What stands here for values of the trace around, from which alone the integer `value` follows, with
+        those; None where it follows from others, or nobody may ask for them."""
+        outer_of = {inner: outer for outer, inner in self.captured.items()}
+        producers, outside, stack = self._producers(), dict[Value, Value](), [value]
+        for operand in stack:  # which grows
+            if operand in outer_of and self.is_weak(operand) and self._around.can_decide(outer_of[operand]):
+                outside[operand] = outer_of[operand]
+            elif operand in producers and operand.dtype.kind == "i":
+                stack += [source for source in producers[operand].operands if source not in stack]
+            else:
+                return None
+        return outside
+
     def is_constant(self, value: Value) -> bool:
         assert self.parent is not None
         parent = self.parent
@@ -80,6 +125,15 @@ class RegionTracer(Tracer):
         assert self.parent is not None
         state, number = self.parent.draw(generator)
         return self.lift(wrap(state)), number
+
+
+def decisions_of(tracer: Tracer | None) -> int:
+    """How many values `tracer` and those around it were asked for."""
+    count = 0
+    while tracer is not None:
+        count += len(tracer.branches.made) if tracer.branches is not None else 0
+        tracer = tracer.parent
+    return count
 
 
 def trace_region(

@@ -112,3 +112,58 @@ def test_sums_wrap_around() -> None:
 
     x = np.random.default_rng(0).random(90)
     np.testing.assert_allclose(np.asarray(tj.jit(far)(x, 90)), far(x, 90))
+
+
+# -- what a body asks for ---------------------------------------------------------------------------------
+
+
+def _swept(u: Any, n: int) -> Any:
+    """Columns of which the argument says how much is written."""
+    for _ in range(2):
+        for j in range(1, n - 1):
+            u[1 : n - 1, j] = 0.5 * u[1 : n - 1, j - 1] + u[: n - 2, j + 1]
+    return u
+
+
+def _tops(u: Any, n: int) -> Any:
+    heights = []
+    for j in range(n):
+        heights.append(u[: n // 2, j].max() if u[0, j] > 0.3 else u[n - 1, j])
+    return np.array(heights)
+
+
+def _until(u: Any, n: int) -> Any:
+    j = 0
+    while u[0, j] < 0.9 and j < n - 1:
+        u[: n - 1, j] += 1
+        j += 1
+    return u, j
+
+
+@pytest.mark.parametrize("function", [_swept, _tops, _until])
+def test_a_body_asks_for_an_argument(function: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tracejit.loops.running.SHORT", -1)
+    jitted, u = tj.jit(function), np.random.default_rng(0).random((12, 12))
+    for n in (10, 7, 10):
+        mine, numpys = u.copy(), u.copy()
+        for result, expected in zip(jitted(mine, n), function(numpys, n), strict=True):
+            np.testing.assert_allclose(np.asarray(result), expected)
+        np.testing.assert_allclose(mine, numpys)
+    assert "unrolled" not in str(jitted.explain())
+    assert [line for line in _steps(jitted) if "values" in line] == ["as many steps as its values say"] * (
+        function is _until
+    )
+
+
+def test_a_body_asks_for_what_its_steps_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    def prefixes(x: Any, n: int) -> Any:
+        y = np.zeros(n)
+        for i in range(n):
+            y[i] = x[: n - i].sum()
+        return y
+
+    monkeypatch.setattr("tracejit.loops.running.SHORT", -1)
+    jitted, x = tj.jit(prefixes), np.random.default_rng(0).random(9)
+    for n in (9, 4):
+        np.testing.assert_allclose(np.asarray(jitted(x, n)), prefixes(x, n))
+    assert "unrolled" in str(jitted.explain())

@@ -55,9 +55,11 @@ def appended_and_read(x):
     return o
 
 
-def appended_as_long_as(x, n):
+def appended_until(x):
     o = []
-    for i in range(n):
+    for i in range(len(x)):
+        if x[i] > 0.5:
+            break
         o.append(x[i] * 2)
     return o
 
@@ -158,7 +160,7 @@ CASES = [
     (written_row, (np.ones((3, 4)),), "a part of an array that a traced index selects"),
     (appended_under_a_condition, (X,), "appends to a list in a branch"),
     (appended_and_read, (X,), "appends to a list, and uses it otherwise"),
-    (appended_as_long_as, (X, 5), "a list, whose length would depend on values"),
+    (appended_until, (X,), "a list, whose length would depend on values"),
     (appended_by_two_names, (X,), "a list that has another name"),
     (indexed_list, (X,), "Python integer"),
     (is_none_in_between, (X,), "None in the other"),
