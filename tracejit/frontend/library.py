@@ -74,6 +74,12 @@ WRITERS: Final = frozenset(("at", "copyto", "fill_diagonal", "place", "put", "pu
 #: Functions whose results have as many elements as a mask that they get says.
 SELECTING: Final = frozenset(("compress", "extract", "flatnonzero", "nonzero", "where"))
 _STORES_ITEMS: Final = dis.opmap["STORE_SUBSCR"]
+#: Calls whose result nobody takes.
+_CALLS_FOR_EFFECT: Final = tuple(
+    bytes((dis.opmap[name], dis.opmap["POP_TOP"]))
+    for name in ("CALL", "CALL_KW", "CALL_FUNCTION_EX")
+    if name in dis.opmap
+)
 
 #: How the names of modules that draw random numbers begin, with a dot behind.
 _IN_RANDOM_MODULES: Final = ("numpy.random.", "random.", "secrets.")
@@ -162,9 +168,12 @@ def makes_array(callee: Any) -> bool:
 
 
 def writes_items(code: CodeType) -> bool:
-    """Whether `code` may write items of arrays."""
+    """Whether `code`, or a function that it calls for its effect, may write items of arrays."""
+    opcodes = code.co_code[::2]
+    bare = opcodes.replace(b"\0", b"")  # without caches
     return (
-        _STORES_ITEMS in code.co_code[::2]
+        _STORES_ITEMS in opcodes
+        or any(call in bare for call in _CALLS_FOR_EFFECT)
         or not WRITERS.isdisjoint(code.co_names)
         or any(isinstance(constant, tuple) and "out" in constant for constant in code.co_consts)
     )

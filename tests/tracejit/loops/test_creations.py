@@ -137,3 +137,26 @@ def test_arrays_that_numpy_computes_are_written(monkeypatch):
     monkeypatch.setattr("tracejit.loops.running.SHORT", -1)
     agree(computed_arrays, np.linspace(0.5, 1.5, 5))
     np.testing.assert_array_equal(TABLE, np.arange(5.0))
+
+
+def fill(out, x, first):
+    out[first] = x[first] + x.sum()
+
+
+def filled_by_a_function(x):
+    out = np.zeros(12)
+    for first in range(3):
+        fill(out, x, first)
+    return out
+
+
+def filled_without_a_loop(x):
+    out, other = np.ones(10), np.full(10, 0.5)
+    fill(out, x, 3)
+    fill(other, out, 2)
+    return other
+
+
+@pytest.mark.parametrize("function", [filled_by_a_function, filled_without_a_loop])
+def test_arrays_that_a_called_function_fills(function):
+    agree(function, X[:10])

@@ -146,10 +146,13 @@ def comprehensions(nodes: Iterable[ast.AST]) -> Iterator[Comprehension]:
 
 
 def written_by_calls(nodes: Iterable[ast.AST]) -> set[str]:
-    """The names of arrays that calls among `nodes` hand to functions of NumPy's that write them:
-    ``np.add.at(a, ...)``, ``np.put(a, ...)``, ``np.add(x, y, out=a)``."""
+    """The names of arrays that calls among `nodes` hand to functions that write them: to NumPy's, as in
+    ``np.add.at(a, ...)``, ``np.put(a, ...)``, ``np.add(x, y, out=a)``; and to any whose result nobody takes,
+    as in ``fill(a, x)``."""
     names: set[str] = set()
     for node in nodes:
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            names.update(target.id for target in node.value.args if isinstance(target, ast.Name))
         if not isinstance(node, ast.Call):
             continue
         written = [keyword.value for keyword in node.keywords if keyword.arg == "out"]
