@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ..ir.dtypes import COMPLEX128, FLOAT64, complex_dtype, default_dtype
+from ..ir.dtypes import BOOL, COMPLEX128, FLOAT64, INT64, complex_dtype, default_dtype
 from ..ir.errors import ConcretizationError, DTypeError, GradientError, LostGradientWarning, ShapeError
 from ..ir.graph import Value
+from ..ir.registry import OPS
 from ..location import is_user_file, user_location, user_stacklevel
 from ..state import STATE
 
@@ -176,6 +177,40 @@ def from_python(value: Any) -> Array:
 def _short(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+#: The dtypes of Python's numbers, by the kinds of those that become such.
+_NUMBERS: Final = {"b": BOOL, "i": INT64, "u": INT64, "f": FLOAT64, "c": COMPLEX128}
+
+
+def is_followed(data: Any) -> bool:
+    """Whether numbers of `data`, a symbol of the running trace, can be Python numbers of that."""
+    return isinstance(data, Value) and STATE.tracer is not None and data.dtype != "uint64"
+
+
+def number_of(x: Tensor) -> Value:
+    """The element of the traced `x` as a Python number to promotion, and a constant to gradients."""
+    tracer: Any = STATE.tracer
+    value = tracer.apply(OPS["stop_gradient"], (tracer.lift(x),), {})
+    if x.shape:
+        value = tracer.apply(OPS["reshape"], (value,), {"shape": ()})
+    if x.dtype is not _NUMBERS[x.dtype.kind]:
+        value = tracer.apply(OPS["cast"], (value,), {"dtype": _NUMBERS[x.dtype.kind]})
+    if value.dtype is not BOOL:
+        tracer.mark_weak(value)
+    return value  # type: ignore[no-any-return]
+
+
+def formatted(x: Tensor, spec: str) -> str:
+    """``format(x, spec)``"""
+    if not spec and not is_integer(x._data):
+        return str(x)
+    is_number = isinstance(x._data, Value) and STATE.tracer is not None and STATE.tracer.is_weak(x._data)
+    instead = "tj.debug.print, or the value outside of it"
+    data = x._concrete(f"formatting with {spec!r}", instead, decides=is_number)
+    if data.size != 1:
+        raise DTypeError(f"only a tensor of one element can be formatted with {spec!r}, got {x.type}")
+    return format(data.item(), spec)
 
 
 def hash_of(x: Tensor) -> int:

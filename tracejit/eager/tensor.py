@@ -18,9 +18,9 @@ from ..ir.graph import Value
 from ..ir.types import Shape, TensorType
 from ..pytree import LEAVES
 from ..state import STATE
+from . import python_values
 from .foreign_arrays import is_foreign, read_foreign
 from .printing import tensor_text
-from .python_values import INSTEAD_OF_NUMPY, from_python, hash_of, is_integer, no_value, warn_of_lost_gradient
 
 if TYPE_CHECKING:
     from ..array.signatures import Signatures
@@ -65,7 +65,7 @@ class Tensor(Signatures):
     # ndarray operators give way to ours
     __array_priority__ = 1000.0
 
-    __hash__ = hash_of
+    __hash__ = python_values.hash_of
 
     def __init__(self, data: Any = None, *, requires_grad: bool = False) -> None:
         raise TypeError("use tj.tensor(data) to make a Tensor")
@@ -120,10 +120,10 @@ class Tensor(Signatures):
         data = self._data
         if isinstance(data, Value):
             tracer = STATE.tracer
-            asks = (decides and data.type.size == 1) or is_integer(data)
+            asks = (decides and data.type.size == 1) or python_values.is_integer(data)
             if asks and tracer is not None and tracer.can_decide(data):
                 return cast(Array, tracer.decide(data))
-            raise no_value(asked, instead, data, tracing=tracer is not None)
+            raise python_values.no_value(asked, instead, data, tracing=tracer is not None)
         if STATE.tracer is not None:
             STATE.tracer.note_inspected(self)
         return cast(Array, data)
@@ -134,7 +134,8 @@ class Tensor(Signatures):
         Raises GradientError on a tensor that requires grad, as PyTorch does: use ``detach()`` first.
         """
         data = self._concrete(
-            "numpy(), and with it np.array(x) or a[i] = x for a NumPy array a,", INSTEAD_OF_NUMPY
+            "numpy(), and with it np.array(x) or a[i] = x for a NumPy array a,",
+            python_values.INSTEAD_OF_NUMPY,
         )
         if self._requires_grad:
             raise GradientError(
@@ -165,14 +166,18 @@ class Tensor(Signatures):
         return cast(tuple[int, int], self.numpy().__dlpack_device__())
 
     def item(self) -> Any:
-        """The value of a tensor of one element, as a Python number."""
-        data = self._concrete("item()", "the tensor itself", decides=True)
-        if data.size != 1:
-            raise ShapeError(f"item: expected one element, got shape {data.shape}; use tolist()")
-        return data.item()
+        """The value of a tensor of one element, as a Python number: while a function is traced, one of the
+        trace, through which no gradient flows."""
+        if self.size != 1:
+            raise ShapeError(f"item: expected one element, got shape {self.shape}; use tolist()")
+        if python_values.is_followed(self._data):
+            return wrap(python_values.number_of(self))
+        return self._concrete("item()", "the tensor itself", decides=True).item()
 
     def tolist(self) -> Any:
-        """The elements as nested lists of Python numbers."""
+        """The elements as nested lists of Python numbers, traced ones as by `item`."""
+        if python_values.is_followed(self._data):
+            return [row.tolist() for row in self] if self.shape else self.item()
         return self._concrete("tolist()", "the tensor itself").tolist()
 
     def __bool__(self) -> bool:
@@ -195,7 +200,7 @@ class Tensor(Signatures):
         return complex(self._one("complex(x)"))
 
     def _one(self, asked: str) -> Any:
-        warn_of_lost_gradient(self, asked)
+        python_values.warn_of_lost_gradient(self, asked)
         instead = "the tensor itself, tj.debug.print, or an argument named in static_argnums"
         data = self._concrete(asked, instead, decides=True)
         if data.size != 1:
@@ -337,12 +342,7 @@ class Tensor(Signatures):
         return None if isinstance(self._data, Value) else tensor_html(self)
 
     def __format__(self, spec: str) -> str:
-        if not spec and not is_integer(self._data):
-            return str(self)
-        data = self._concrete(f"formatting with {spec!r}", "tj.debug.print, or the value outside of it")
-        if data.size != 1:
-            raise DTypeError(f"only a tensor of one element can be formatted with {spec!r}, got {self.type}")
-        return format(data.item(), spec)
+        return python_values.formatted(self, spec)
 
     def __reduce__(self) -> Any:
         if self._node is not None:
@@ -388,7 +388,7 @@ def as_array(value: Any) -> Array:
     elif isinstance(value, Tensor):
         return value._concrete("converting to an array", "the tensor itself")
     else:
-        array = read_foreign(value) if is_foreign(value) else from_python(value)
+        array = read_foreign(value) if is_foreign(value) else python_values.from_python(value)
     dtype = array.dtype
     if dtype is FLOAT64:
         return array

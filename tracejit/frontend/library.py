@@ -114,8 +114,8 @@ TELLING: Final = (isinstance, type, hasattr, np.isscalar)
 
 def asks_for_values(callee: Any) -> bool:
     """Whether `callee` would ask for the values of traced arguments, and rewritten code has something that
-    stands in for it: functions of ``math``, ``cmath`` and ``scipy.special``, and of NumPy's those that make
-    arrays and numbers."""
+    stands in for it: functions of ``math``, ``cmath`` and ``scipy.special``, of NumPy's those that make
+    arrays and numbers, and Python's types of numbers."""
     if takes_integers(callee) or any(callee is function for function in TELLING):
         return True
     if isinstance(callee, _FUNCTIONS):
@@ -123,7 +123,7 @@ def asks_for_values(callee: Any) -> bool:
         of_python = module in ("math", "cmath") and callee not in _BY_METHODS
         return of_python or module.startswith("scipy.special.") or callee in _ARRAY_BUILDERS
     if isinstance(callee, type):
-        return issubclass(callee, (np.generic, np.vectorize))
+        return issubclass(callee, (np.generic, np.vectorize)) or callee in (float, int, complex)
     return callee is np.r_ or callee is np.c_
 
 
