@@ -86,7 +86,7 @@ def value_kept_from_a_trace() -> None:
 
 
 def value_inside_a_trace() -> None:
-    tj.jit(lambda x: x.tolist())(tj.ones(2))
+    tj.jit(lambda x: 1.0 in x)(tj.ones(2))
 
 
 def index_of_an_array() -> None:
@@ -133,7 +133,7 @@ scores = tj.zeros((4, 3))
         (lambda: float(tj.ones(3)), tj.ShapeError, r"got shape \(3,\); reduce it first"),
         (lambda: bool(tj.ones(3)), tj.ShapeError, r"use .any\(\) or .all\(\)"),
         (value_kept_from_a_trace, tj.ConcretizationError, "stored outside the function .* Return it instead"),
-        (value_inside_a_trace, tj.ConcretizationError, "types but no values. Use the tensor itself"),
+        (value_inside_a_trace, tj.ConcretizationError, "types but no values. Use"),
         (lambda: tj.ones(2).register_hook(print), tj.GradientError, r"call requires_grad_\(\) on it first"),
         (lambda: tj.ones(2).retain_grad(), tj.GradientError, r"call requires_grad_\(\) on it first"),
         (

@@ -198,24 +198,54 @@ def number_of(x: Tensor) -> Value:
         value = tracer.apply(OPS["cast"], (value,), {"dtype": _NUMBERS[x.dtype.kind]})
     if value.dtype is not BOOL:
         tracer.mark_weak(value)
+    note_number(value)
     return value  # type: ignore[no-any-return]
+
+
+def note_number(value: Value) -> None:
+    """Note that Python code has `value` as a number."""
+    branches = STATE.tracer.branches
+    if branches is not None:
+        branches.numbers.add(value)
+
+
+def is_number(data: Any) -> bool:
+    """Whether Python code has `data` as a number, or has computed it from one, and may ask for its value."""
+    tracer = STATE.tracer
+    if tracer is None or tracer.branches is None or not isinstance(data, Value):
+        return False
+    operands = {result: step.operands for step in tracer.body for result in step.results}
+    sources = [data]
+    for value in sources:  # which grows
+        if value in tracer.branches.numbers:
+            return True
+        if tracer.is_weak(value):
+            sources += [source for source in operands.get(value, ()) if source not in sources]
+    return False
+
+
+def text_of(x: Tensor) -> str:
+    """``str(x)``"""
+    if is_number(x._data):
+        return str(x._concrete("str(x)", "tj.debug.print", decides=True).item())
+    return repr(x)
 
 
 def formatted(x: Tensor, spec: str) -> str:
     """``format(x, spec)``"""
     if not spec and not is_integer(x._data):
         return str(x)
-    is_number = isinstance(x._data, Value) and STATE.tracer is not None and STATE.tracer.is_weak(x._data)
     instead = "tj.debug.print, or the value outside of it"
-    data = x._concrete(f"formatting with {spec!r}", instead, decides=is_number)
+    data = x._concrete(f"formatting with {spec!r}", instead, decides=is_number(x._data))
     if data.size != 1:
         raise DTypeError(f"only a tensor of one element can be formatted with {spec!r}, got {x.type}")
     return format(data.item(), spec)
 
 
 def hash_of(x: Tensor) -> int:
-    """By identity; of a traced integer or bool of rank 0 by value, as of NumPy's and Python's."""
-    if isinstance(x._data, Value) and not x.shape and x.dtype.kind in "iub":
+    """By identity; of a traced number, integer or bool of rank 0 by value, as of NumPy's and Python's."""
+    data = x._data
+    if isinstance(data, Value) and not x.shape and (x.dtype.kind in "iub" or is_number(data)):
         return hash(x._concrete("looking x up in a dict or set", "tj operations", decides=True).item())
     return object.__hash__(x)
 

@@ -202,10 +202,9 @@ class Tensor(Signatures):
     def _one(self, asked: str) -> Any:
         python_values.warn_of_lost_gradient(self, asked)
         instead = "the tensor itself, tj.debug.print, or an argument named in static_argnums"
-        data = self._concrete(asked, instead, decides=True)
-        if data.size != 1:
-            raise ShapeError(f"{asked}: expected one element, got shape {data.shape}; reduce it first")
-        return data.item()
+        if self.size != 1:
+            raise ShapeError(f"{asked}: expected one element, got shape {self.shape}; reduce it first")
+        return self._concrete(asked, instead, decides=True).item()
 
     def __index__(self) -> int:
         if self.shape != () or is_inexact(self.dtype) or self.dtype == BOOL:
@@ -341,8 +340,8 @@ class Tensor(Signatures):
 
         return None if isinstance(self._data, Value) else tensor_html(self)
 
-    def __format__(self, spec: str) -> str:
-        return python_values.formatted(self, spec)
+    __str__ = python_values.text_of
+    __format__ = python_values.formatted
 
     def __reduce__(self) -> Any:
         if self._node is not None:

@@ -64,11 +64,11 @@ class LibraryCalls(Operations):
     ) -> Any:
         name = getattr(function, "__name__", "")
         module = getattr(function, "__module__", None)
+        self.note_asking(function, (*positional, *named.values()))
         if module == "builtins" or (isinstance(function, type) and function.__module__ == "builtins"):
             if any(function is each for each in library.TELLING):
                 self.note_asking(function, positional[:1])
             return self._call_builtin(name, positional, named, run, i)
-        self.note_asking(function, (*positional, *named.values()))
         if str(module).startswith("_pytest."):  # what pytest makes of asserts: it only words failures
             return UNKNOWN
         frozen = library.frozen_source(function)

@@ -51,6 +51,9 @@ class Branches:
         self._tracked = [input_._requires_grad for input_ in inputs]
         self.prefix = tuple(prefix)
         self.made: list[Decision] = []
+        #: What Python code took out of arrays as numbers, by ``float(x)`` and its like. Where it looks at the
+        #: text or the hash of one, it asks for the value.
+        self.numbers: set[Value] = set()
         self._known: dict[Value, Any] = {}
 
     def decide(self, tracer: Tracer, value: Value) -> Array:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..eager.dispatch import apply
+from ..eager.python_values import note_number
 from ..eager.tensor import Tensor
 from ..ir.dtypes import BOOL, COMPLEX128, FLOAT64, INT64, DType
 from ..ir.registry import OPS
@@ -30,6 +31,7 @@ def python_number(value: Any, dtype: DType) -> Any:
     if copied._data is number._data:  # to mark it weak would mark the tensor, too
         copied = apply(OPS["copy"], (number,), {})
     tracer.mark_weak(copied._data)
+    note_number(copied._data)
     return copied
 
 
@@ -40,14 +42,14 @@ def python_integer(value: Any) -> Any:
 
 def as_int(*arguments: Any) -> Any:
     """``int(value)``, for a traced scalar a traced number."""
-    if len(arguments) != 1 or not is_traced(arguments[0]):
+    if len(arguments) != 1 or not is_traced(arguments[0]) or arguments[0].size != 1:
         return int(*arguments)
     return python_number(arguments[0], INT64)
 
 
 def as_float(*arguments: Any) -> Any:
     """``float(value)``, for a traced scalar a traced number."""
-    if len(arguments) != 1 or not is_traced(arguments[0]):
+    if len(arguments) != 1 or not is_traced(arguments[0]) or arguments[0].size != 1:
         return float(*arguments)
     return python_number(arguments[0], FLOAT64)
 
@@ -62,6 +64,7 @@ def as_complex(*arguments: Any) -> Any:
         raise LoopError("complex() gets a complex part")
     number = apply(OPS["complex"], tuple(map(as_float, (*arguments, 0.0)[:2])), {})
     STATE.tracer.mark_weak(number._data)
+    note_number(number._data)
     return number
 
 

@@ -272,6 +272,9 @@ _SCALARS: Final = (
 #: Those that stand in where a loop runs step by step, too, and around loops: Python's own would ask for the
 #: value there, and the function would be compiled for each value.
 EVERYWHERE: Final[dict[Any, Any]] = {
+    builtins.int: as_int,
+    builtins.float: as_float,
+    builtins.complex: as_complex,
     builtins.len: _length,
     builtins.round: _round,
     builtins.isinstance: _is_instance,
@@ -371,10 +374,7 @@ STAND_INS: Final[dict[Any, Any]] = {
     builtins.max: _extreme(operator.gt, max),
     builtins.sum: _sum,
     builtins.divmod: _divmod,
-    builtins.int: as_int,
-    builtins.float: as_float,
     builtins.bool: as_bool,
-    builtins.complex: as_complex,
     **EVERYWHERE,
     **MATH,
 }
