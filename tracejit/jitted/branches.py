@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 #: What one path may decide: a loop that asks each time is to be a structured one long before.
 MOST_DECISIONS: Final = 10_000
+#: Through so many values it is looked for what was decided.
+_MOST_FOLLOWED: Final = 64
 
 
 @record(eq=False)
@@ -54,13 +56,18 @@ class Branches:
         #: What Python code took out of arrays as numbers, by ``float(x)`` and its like. Where it looks at the
         #: text or the hash of one, it asks for the value.
         self.numbers: set[Value] = set()
+        #: Values for the inputs of this call, and those that are the same in all calls of this path.
         self._known: dict[Value, Any] = {}
+        self._told: dict[Value, Any] = {}
+        #: What computes each value of the trace, and of how many instructions that is noted.
+        self._producers: dict[Value, Instruction] = {}
+        self._noted = 0
 
     def decide(self, tracer: Tracer, value: Value) -> Array:
-        """The value that the trace goes on with."""
-        for decision in self.made:
-            if decision.value is value:
-                return np.asarray(decision.seen, value.dtype)
+        """The value that the trace goes on with. What follows from what was decided is no decision."""
+        self._read(tracer)
+        if self._follows(tracer, value):
+            return np.asarray(self._told[value])
         if len(self.made) >= MOST_DECISIONS:
             raise ConcretizationError(
                 f"the function asked for {MOST_DECISIONS} traced values in one call; use tj.while_loop, "
@@ -71,7 +78,31 @@ class Branches:
         else:
             seen = self._evaluate(tracer, value).item()
         self.made.append(Decision(value, seen, user_location(), len(tracer.body)))
-        return np.asarray(seen, value.dtype)
+        result = self._told[value] = np.asarray(seen, value.dtype)
+        return result
+
+    def _read(self, tracer: Tracer) -> None:
+        """Note what computes the values of the trace."""
+        for instruction in tracer.body[self._noted :]:
+            self._producers.update(dict.fromkeys(instruction.results, instruction))
+        self._noted = len(tracer.body)
+
+    def _follows(self, tracer: Tracer, value: Value) -> bool:
+        """Whether the integer or truth value `value` follows from what was decided, which is noted then."""
+        told, sources = self._told, [value]
+        for source in sources:  # which grows
+            number = None if source in told else tracer.integers.number(source)
+            if number is not None:
+                told[source] = np.asarray(number)
+            if source in told:
+                continue
+            is_whole = not source.shape and source.dtype.kind in "ib"
+            if not is_whole or source not in self._producers or len(sources) > _MOST_FOLLOWED:
+                return False
+            sources += self._producers[source].operands
+        for instruction in needed_for(value, self._producers, told):
+            run_instruction(instruction, told)
+        return True
 
     def requires_grad(self, tracer: Tracer, value: Value) -> bool:
         """Whether `value` is computed from an argument or a capture of this call that requires grad."""
@@ -92,9 +123,8 @@ class Branches:
         for holder, param in tracer.captures.values():
             if param not in values:
                 values[param] = array_of(holder)
-        producers = {result: instruction for instruction in tracer.body for result in instruction.results}
         with np.errstate(all="ignore"):
-            for instruction in needed_for(value, producers, values):
+            for instruction in needed_for(value, self._producers, values):
                 run_instruction(instruction, values)
         result: Array = values[value]
         return result
@@ -114,11 +144,13 @@ def needed_for(
     needed: dict[Instruction, None] = {}
     stack = [value]
     while stack:
-        operand = stack.pop()
-        if operand in values:
+        operand = stack[-1]
+        if operand in values or producers[operand] in needed:
+            stack.pop()
             continue
         producer = producers[operand]
-        if producer not in needed:
+        missing = [x for x in producer.operands if x not in values and producers[x] not in needed]
+        stack += missing
+        if not missing:
             needed[producer] = None
-            stack.extend(producer.operands)
-    return [fromkey for fromkey in dict.fromkeys(producers.values()) if fromkey in needed]
+    return list(needed)

@@ -167,3 +167,24 @@ def test_a_body_asks_for_what_its_steps_change(monkeypatch: pytest.MonkeyPatch) 
     for n in (9, 4):
         np.testing.assert_allclose(np.asarray(jitted(x, n)), prefixes(x, n))
     assert "unrolled" in str(jitted.explain())
+
+
+def _pooled(x: Any, size: int, stride: int) -> Any:
+    """Windows that argument integers place, as Python's ``while`` and slices do."""
+    y = np.zeros((len(x) - size) // stride + 1)
+    i = k = 0
+    while True:
+        if i + size > len(x):
+            break
+        y[k] = x[i : i + size].max()
+        i += stride
+        k += 1
+    return y
+
+
+def test_what_follows_from_decisions_is_none() -> None:
+    jitted, x = tj.jit(_pooled), np.random.default_rng(0).random(40)
+    for size, stride in ((3, 2), (4, 4), (3, 2)):
+        np.testing.assert_array_equal(np.asarray(jitted(x, size, stride)), _pooled(x, size, stride))
+    decisions = [line for line in str(jitted.explain()).splitlines() if "at test_told_integers.py" in line]
+    assert 2 <= len([line for line in decisions if "loop" not in line]) <= 14  # of two paths, else 60
