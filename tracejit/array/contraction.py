@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Final
 
@@ -16,8 +17,9 @@ from ..arguments.errors import checked, named
 from ..eager.native_ops import NativeCall
 from ..eager.tensor import Tensor
 from ..ir.errors import AxisError, ShapeError
-from ..ir.registry import OPS
+from ..ir.registry import OPS, Attrs, Builtin
 from ..ir.types import Shape, broadcast_shapes, normalize_axis
+from ..tape.plans import Composite, Written
 from .manipulation import moveaxis, ravel
 from .operands import broadcast, conjugated, permuted, promoted, promoted_arrays, reshaped, run, write_out
 
@@ -33,6 +35,11 @@ def _matmul(x: Any, y: Any) -> Tensor:
         )
     if x.ndim == 2 and y.ndim == 2 and x.shape[1] == y.shape[0]:
         return run("matmul", x, y)
+    return (_VECTORS.run if x.ndim + y.ndim < 4 else _by_matrices)(x, y)
+
+
+def _by_matrices(x: Tensor, y: Tensor) -> Tensor:
+    """The product of operands of one dtype: a vector is a row or a column."""
     rows = reshaped(x, (1, *x.shape)) if x.ndim == 1 else x
     columns = reshaped(y, (*y.shape, 1)) if y.ndim == 1 else y
     if rows.shape[-1] != columns.shape[-2]:
@@ -50,6 +57,29 @@ def _matmul(x: Any, y: Any) -> Tensor:
     return reshaped(result, shape)
 
 
+def _as_matrices(x: Shape, y: Shape) -> tuple[Shape, Shape]:
+    """The shapes of a row and a column, where vectors are multiplied."""
+    return ((1, *x) if len(x) == 1 else x), ((*y, 1) if len(y) == 1 else y)
+
+
+def _written_vectors(types: Sequence[Any], attrs: Attrs) -> Written:
+    """A product in which there is a vector, as one of matrices."""
+    (x, _), (y, _) = types
+    rows, columns = _as_matrices(x, y)
+    return Written(OPS["matmul"], attrs, (rows[0], columns[1]), x[:-1] + y[1:], (rows, columns))
+
+
+def _product_of_arrays(x: Any, y: Any) -> Any:
+    """The product of arrays of one dtype of which one is a vector, None of others."""
+    if not 2 <= x.ndim + y.ndim <= 3 or not x.ndim or not y.ndim or x.dtype is not y.dtype:
+        return None
+    rows, columns = _as_matrices(x.shape, y.shape)
+    return OPS["matmul"].eval(x.reshape(rows), y.reshape(columns)).reshape(x.shape[:-1] + y.shape[1:])
+
+
+_VECTORS: Final = NativeCall(
+    Composite("matmul", (OPS["matmul"],), _written_vectors, Builtin(_product_of_arrays)), _by_matrices
+)
 _MATMUL: Final = NativeCall(OPS["matmul"], _matmul)
 
 

@@ -113,6 +113,8 @@ CALLS: dict[str, Callable[..., Any]] = {
     "matmul": lambda x: x @ x,
     "matmul T": lambda x: x @ x.T,
     "matmul vector": lambda x: x @ x[0],
+    "vector matmul": lambda x: x[0] @ x.T,
+    "matmul of vectors": lambda x: x[0] @ x[1],
     "matmul number": lambda x: tj.matmul(x, 2.0),
     "where": lambda x: tj.where(x > 0, x, 2 * x),
     "where numbers": lambda x: tj.where(x > 0, 1.5, x),
