@@ -160,6 +160,28 @@ def _expanded(name: str, shape: Shape, key: tuple[Any, ...]) -> Iterator[tuple[s
             axis += 1
 
 
+def numbers_first(key: Any) -> tuple[Any, Any] | None:
+    """Two keys with ``x[first][second]`` for ``x[key]``, where traced numbers stand beside slices of parts of
+    axes, and nothing else: a slice is then one of a row, and not of all rows. None for other keys."""
+    if type(key) is not tuple or not is_tracing():
+        return None
+    traced = [item for item in key if _is_traced_number(item)]
+    slices = tuple([item for item in key if isinstance(item, slice)])
+    numbers = sum(type(item) is int for item in key)
+    parts = [
+        item for item in slices if any(bound is not None for bound in (item.start, item.stop, item.step))
+    ]
+    if not traced or not parts:
+        return None
+    if len(traced) + len(slices) + numbers < len(key):
+        return None
+    return tuple([slice(None) if isinstance(item, slice) else item for item in key]), slices
+
+
+def _is_traced_number(item: Any) -> bool:
+    return isinstance(item, Tensor) and item.is_traced and item.ndim == 0 and item.dtype.kind in "iu"
+
+
 def _is_basic(item: Any) -> bool:
     return item is None or item is Ellipsis or isinstance(item, slice) or type(item) is int
 
