@@ -17,7 +17,7 @@ import numpy as np
 from ..eager.tensor import Tensor
 from .attributes import METHODS, SEQUENCES, Attributes, in_classes, instance_dict, is_user_function
 from .guards import is_constant
-from .library import asks_for_values, makes_array, may_be_traced, takes_list, writes_items
+from .library import TELLING, asks_for_values, makes_array, may_be_traced, takes_list, writes_items
 from .values import (
     MISSING,
     MOST_ALTERNATIVES,
@@ -137,7 +137,8 @@ class Contents(Attributes):
         if takes_list(function, arguments):
             self.uses.asking.add(id(code))
         elif asks_for_values(function):
-            if any(map(may_be_traced, arguments)):
+            about_one = any(function is each for each in TELLING)
+            if any(map(may_be_traced, arguments[:1] if about_one else arguments)):
                 self.uses.asking.add(id(code))
         elif makes_array(function) and writes_items(code):
             self.uses.asking.add(id(code))

@@ -66,8 +66,6 @@ class LibraryCalls(Operations):
         module = getattr(function, "__module__", None)
         self.note_asking(function, (*positional, *named.values()))
         if module == "builtins" or (isinstance(function, type) and function.__module__ == "builtins"):
-            if any(function is each for each in library.TELLING):
-                self.note_asking(function, positional[:1])
             return self._call_builtin(name, positional, named, run, i)
         if str(module).startswith("_pytest."):  # what pytest makes of asserts: it only words failures
             return UNKNOWN
