@@ -7,9 +7,9 @@ around ``value_and_grad``), so their loss curves must agree up to rounding.
 
 Source: E. Alpaydin and C. Kaynak (1998), Optical Recognition of Handwritten Digits, UCI Machine Learning
 Repository, https://doi.org/10.24432/C50P49, licensed under CC BY 4.0
-(https://creativecommons.org/licenses/by/4.0/). ``digits.npz`` holds the first 84 images of each digit in its
-test set, 8x8 pixels whose 17 levels of grey are rounded to five, 0 to 4. It compresses best by labels, images
-beside those that they are most like, and pixel by pixel. The attribution stands in the file too.
+(https://creativecommons.org/licenses/by/4.0/). ``digits.npz`` holds 64 images of each digit, of the first 84
+in its test set: 8x8 pixels whose 17 levels of grey are rounded to four, 0 to 3. It compresses best by labels,
+images beside those that they are most like, and pixel by pixel. The attribution stands in the file too.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import tracejit as tj
 
 Array = np.ndarray[Any, Any]
 
-TRAINING_IMAGES = 600
+TRAINING_IMAGES = 460
 #: The order in which the images are dealt out: one split for everybody.
 _SPLIT_SEED = 0
 
@@ -44,16 +44,16 @@ class Digits:
 
 
 def load_digits(dtype: Any = np.float64) -> tuple[Digits, Digits]:
-    """The 600 training images and the 240 held-out ones, always the same.
+    """The 460 training images and the 180 held-out ones, always the same.
 
     Example:
         >>> from tracejit.tools.demo import load_digits
         >>> training, held_out = load_digits()
         >>> training.images.shape, held_out.labels.shape
-        ((600, 64), (240,))
+        ((460, 64), (180,))
     """
     with files(__package__).joinpath("digits.npz").open("rb") as file, np.load(file) as arrays:
-        images = (arrays["images"].T / 4.0).astype(dtype)
+        images = (arrays["images"].T / 3.0).astype(dtype)
         labels = arrays["labels"].astype(np.int64)
     order = np.random.default_rng(_SPLIT_SEED).permutation(len(labels))
     training, held_out = order[:TRAINING_IMAGES], order[TRAINING_IMAGES:]
