@@ -2,7 +2,7 @@
 
 erf: an odd series up to 1, beyond it 1 - exp(-x P(x)). erfc: exp(-x^2) P(q) / (x + K) with q = (x - K) / (x
 + K) for all x >= 0 (Shepherd and Laframboise 1981), x^2 as a double word, and 2 - erfc(-x) below. With
-tables in registers, erf and exp(x^2) erfc x are polynomials on ranges (`wide.scaled_erfc`).
+tables in registers, erf and exp(x^2) erfc x are polynomials on ranges (`wide.lookup`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .support import BIAS, muladd, polynomial, power_of_two, two_product
 from .tables import piecewise
 from .tables.coefficients import ERF_MIDDLE, ERF_SMALL, ERF_TAIL, ERFC, ERFC_CENTRE
 from .wide import lookup
-from .wide.scaled_erfc import scaled_erfc
+from .wide.lookup import scaled_erfc
 
 #: erf is 1, and erfc is 0, from here on.
 ERF_TOP: Final = {"f32": 4.0, "f64": 6.0}

@@ -21,7 +21,7 @@ from ..llvm.emitter import BITS, Reg, constant, llvm_type, suffix
 from .exponential import exp_product
 from .support import BIAS, STORED, BlockEmitter, any_lane, muladd, polynomial, two_product
 from .wide import logarithm, lookup
-from .wide.scaled_erfc import scaled_erfc
+from .wide.lookup import scaled_erfc
 
 
 class Lanes:

@@ -34,10 +34,9 @@ from ..llvm.target import Target
 from ..nest.fusions import Fusions
 from ..tiers import OPTIMIZED, ScheduleParameters
 from .buffers import BufferPlace, BufferPlan, plan_buffers
-from .deduplication import KernelDeduplication, TaskFunctions
+from .deduplication import KernelDeduplication, KernelMemory, TaskFunctions
 from .generated import HostCall as HostCall
 from .generated import Module as Module
-from .kernel_memory import KernelMemory
 from .recovery import Recovery, attributed
 
 #: Arenas up to this size are on the stack.

@@ -16,6 +16,7 @@ from ...llvm.emitter import BITS, INT_OF, LLVM_SCALAR, Emitter, Reg
 from ...llvm.operations import Load, Offset
 from ...llvm.registers import literal
 from ..support import BIAS, MAGIC, STORED, muladd, two_product
+from ..tables import scaled_erfc as tables
 
 #: Lanes of a register of 512 bits.
 LANES: Final = {"f32": 16, "f64": 8}
@@ -257,3 +258,32 @@ def _constant(row: Sequence[float], dtype: str) -> Reg:
 
 def _items(row: Sequence[float], dtype: str) -> str:
     return f"[{', '.join([f'{LLVM_SCALAR[dtype]} {literal(number, dtype)}' for number in row])}]"
+
+
+#: Where x is clamped by those who call: the function is 1 / (sqrt(pi) x) to all digits.
+FARTHEST: Final = 1e15
+
+
+def scaled_erfc(b: Emitter, x: Reg) -> tuple[Reg, Reg]:
+    """(y, rest) with exp(x^2) erfc x = y (1 + rest), for 0 <= x <= FARTHEST; y within 1.5 ulp.
+
+    (x + K) exp(x^2) erfc x is smooth from 0 to infinity as a function of 1 / (x + K), whose estimate to 14
+    bits chooses a polynomial in d = (x - c) / (x + K), c a float in the middle of its range. So neither the
+    estimate nor the rounding of d counts.
+    """
+    dtype = x.dtype
+    centre = tables.CENTRE[dtype]
+    above = b.exact("fadd", x, centre)
+    guess = reciprocal_guess(b, above)
+    index = b.bits(muladd(b, guess, tables.CELLS_PER_RECIPROCAL[dtype], MAGIC[dtype]))
+    middle, *coefficients = tables.CELLS[dtype]
+    minus = b.neg(above)
+    error = b.fma(minus, guess, b.const(1.0, x))
+    inverse = muladd(b, guess, error, guess)
+    if dtype == "f64":
+        inverse = muladd(b, inverse, b.mul(error, error), inverse)
+    distance = b.mul(b.exact("fsub", x, lookup(b, middle, index, dtype)), inverse)
+    value = in_two_chains(b, distance, coefficients, index)
+    # 1 - (x + K) inverse, what the rounded reciprocal lacks
+    lacking = b.fma(b.neg(inverse), x, b.fma(b.const(-centre, x), inverse, b.const(1.0, x)))
+    return b.mul(value, inverse), lacking

@@ -16,7 +16,7 @@ from tracejit.codegen.kernels.fft.plan import _middle_divisor, convolution_radic
 from tracejit.codegen.kernels.fft.roots import unit_roots
 from tracejit.codegen.llvm.target import host
 from tracejit.codegen.module.buffers import plan_buffers
-from tracejit.codegen.module.kernel_memory import KernelMemory
+from tracejit.codegen.module.deduplication import KernelMemory
 from tracejit.codegen.module.writer import generate
 from tracejit.codegen.nest.fusions import Fusions
 from tracejit.ir.graph import Function

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 from typing import IO, Final
@@ -85,3 +86,16 @@ def painted(text: str, kind: str) -> str:
 
 def _painted(match: re.Match[str]) -> str:
     return painted(match.group(), match.lastgroup or "comment")
+
+
+def add_common_options(parser: argparse.ArgumentParser) -> None:
+    """What every command takes."""
+    parser.add_argument(
+        "--color", choices=("auto", "always", "never"), default="auto", help="default: on a terminal"
+    )
+    parser.add_argument(
+        "--traceback",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="show Python's traceback of an error",
+    )

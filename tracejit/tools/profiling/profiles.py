@@ -22,8 +22,17 @@ from ...runtime.step_copies import copies_at_steps
 from ...runtime.timing import TimedExecutable, site_costs, timed
 from ..observing import CallRun, KernelRun, profiling
 from . import tables
-from .records import FunctionProfile, KernelRecord, NestProfile, lines_of, ops_of, owner_of, text_of
-from .trace import Event, write_trace
+from .records import (
+    Event,
+    FunctionProfile,
+    KernelRecord,
+    NestProfile,
+    lines_of,
+    ops_of,
+    owner_of,
+    text_of,
+    write_trace,
+)
 
 #: Kernels and events that are kept one by one; what comes after is counted in the sums alone.
 KEPT: Final = 200_000

@@ -11,10 +11,9 @@ from typing import Any, Final
 from ....ir.errors import TracejitError
 from ....ir.text import VERSION
 from ...dumping import file_name, language_of
-from ..colors import colored, wants_color
+from ..colors import add_common_options, colored, wants_color
 from ..documents import write_text
 from ..errors import TargetError, UsageError
-from ..options import add_common_options
 from ..stages import STAGES, Stages, machine
 from ..targets import TARGET_HELP, add_target_options, parse_argnums, plain_subject, transformed
 

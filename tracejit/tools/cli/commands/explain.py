@@ -17,10 +17,10 @@ from ....jitted.function import JitFunction
 from ....jitted.jit import jit
 from ....jitted.registry import keeping
 from ....pytree import tree_map
+from ..colors import add_common_options
 from ..errors import OK, TargetError, UsageError
 from ..inputs import random_array
 from ..loading import exit_code, explained, run_script
-from ..options import add_common_options
 from ..targets import TARGET_HELP, add_target_options, subject_of
 
 _EXAMPLES = """\

@@ -10,10 +10,9 @@ from typing import Any
 
 from ....ir.errors import ParseError
 from ....ir.text.formatter import format_text
-from ..colors import colored, wants_color
+from ..colors import add_common_options, colored, wants_color
 from ..documents import read_text, shown
 from ..errors import FAILED, OK, error_in_text
-from ..options import add_common_options
 
 _EXAMPLES = """\
 examples:

@@ -13,10 +13,9 @@ from ....ir.graph import Function
 from ....ir.passes import OPTIMIZE, PIPELINE, Pass, run_passes
 from ....ir.text.printer import Names, print_function, print_functions
 from ....ir.verifier import verify
-from ..colors import colored, wants_color
+from ..colors import add_common_options, colored, wants_color
 from ..documents import check, read_document, write_text
 from ..errors import TargetError, UsageError
-from ..options import add_common_options
 
 _PASSES: Final = {pass_.name: pass_ for pass_ in PIPELINE}
 #: Lists of passes that have a name.

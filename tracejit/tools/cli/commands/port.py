@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ...porting import missing_names, ported
-from ..colors import colored, wants_color
+from ..colors import add_common_options, colored, wants_color
 from ..documents import read_text, shown
 from ..errors import FAILED, OK, error_in_text
-from ..options import add_common_options
 
 _EXAMPLES = """\
 examples:

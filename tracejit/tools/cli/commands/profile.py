@@ -9,9 +9,9 @@ import sys
 from typing import Any
 
 from ...profiling import profile
+from ..colors import add_common_options
 from ..errors import UsageError
 from ..loading import add_script_options, exit_code, run_script
-from ..options import add_common_options
 
 _EXAMPLES = """\
 examples:

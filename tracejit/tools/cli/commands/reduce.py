@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from ...repro import Case, Trials, Verdict, reduce_case
+from ..colors import add_common_options
 from ..documents import check, is_document, read_document, select, split_target
 from ..errors import OK, TargetError, UsageError
 from ..inputs import read_inputs
-from ..options import add_common_options
 from ..trials import add_trial_options, describe, load_setups, print_progress, setup_of
 from .repro import write
 

@@ -14,9 +14,9 @@ from ....jitted.signatures import as_input
 from ....pytree import flatten
 from ...repro import Case, Trials, Verdict, reduce_case
 from ...repro.trials import check_writable
+from ..colors import add_common_options
 from ..errors import FAILED, OK, TargetError, UsageError
 from ..inputs import random_array, read_inputs
-from ..options import add_common_options
 from ..targets import TARGET_HELP, CommandSubject, add_target_options, subject_of
 from ..trials import add_trial_options, describe, load_setups, print_progress, setup_of
 

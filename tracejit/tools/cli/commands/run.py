@@ -15,10 +15,10 @@ from ....ir.errors import TracejitError
 from ....ir.graph import Function
 from ....ir.interpreter import interpret
 from ....runtime.executable import Executable
+from ..colors import add_common_options
 from ..errors import FAILED, OK, TargetError, UsageError
 from ..inputs import Array, random_inputs, read_inputs
 from ..loading import users_code
-from ..options import add_common_options
 from ..targets import TARGET_HELP, add_target_options, subject_of
 
 _EXAMPLES = """\

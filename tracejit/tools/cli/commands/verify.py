@@ -7,9 +7,9 @@ import json
 import sys
 from typing import Any
 
+from ..colors import add_common_options
 from ..documents import check, read_document, shown
 from ..errors import FAILED, OK, TargetError, UsageError
-from ..options import add_common_options
 
 _EXAMPLES = """\
 examples:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ...viewer import View, view_function
+from ..colors import add_common_options
 from ..errors import UsageError
-from ..options import add_common_options
 from ..targets import TARGET_HELP, CommandSubject, add_target_options, subject_of
 
 _EXAMPLES = """\
