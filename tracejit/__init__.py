@@ -59,8 +59,8 @@ from .ir.errors import (
 from .ir.graph import Function
 from .ir.process.progress import progress
 from .ir.types import TensorType
-from .jitted.disabling import disable_jit
 from .jitted.jit import eval_shape, jit, make_ir, trace
+from .jitted.registry import disable_jit
 from .pytree import register_pytree_node, tree_leaves, tree_map
 from .runtime.denormals import flush_denormals
 from .runtime.threads import num_threads, set_num_threads, threads

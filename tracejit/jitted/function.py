@@ -33,12 +33,11 @@ from .argument_writes import ArgumentRecorder, ArgumentWrites
 from .branches import Branches
 from .calls import CompiledFunction, requiring_grad
 from .captures import bind, renewed_at_each_call, warn_of_frozen
-from .disabling import jit_is_disabled
 from .entries import make_entries
 from .methods import Bindable, UnchangedAttributes, is_instance, is_method
 from .paths import MAX_PATHS, Paths
 from .recompilation import argument_names, reason_for
-from .registry import watch
+from .registry import jit_is_disabled, watch
 from .shared_paths import SharedPaths
 from .signatures import (
     MISS,

@@ -1,13 +1,16 @@
-"""Which jitted functions there are, so that a registration that changes what they compiled reaches them."""
+"""Which jitted functions there are, so that a registration that changes what they compiled reaches them; and
+``disable_jit``, with which all of them are plain Python."""
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, Protocol
 
 from ..ir.process.locks import ForkLock
+from ..runtime.bypass import bypass_native_entries
 
 
 class Compiled(Protocol):
@@ -54,3 +57,31 @@ def recompile_all(reason: str) -> None:
         functions = list(_FUNCTIONS)
     for function in functions:
         function.clear_cache(reason)
+
+
+_disabled = threading.local()
+
+
+def jit_is_disabled() -> bool:
+    """Whether this thread runs jitted functions as plain Python."""
+    return getattr(_disabled, "on", False)
+
+
+@contextmanager
+def disable_jit() -> Iterator[None]:
+    """Jitted functions run as plain Python inside the ``with`` block, for debugging.
+
+    Example:
+        >>> import tracejit as tj
+        >>> with tj.disable_jit():
+        ...     _ = tj.jit(lambda x: print("runs", x) or x)(tj.tensor(2.0))
+        runs tensor(2.)
+    """
+    before = getattr(_disabled, "on", False)
+    _disabled.on = True
+    bypass_native_entries(+1)
+    try:
+        yield
+    finally:
+        bypass_native_entries(-1)
+        _disabled.on = before

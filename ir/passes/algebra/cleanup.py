@@ -14,8 +14,7 @@ from ...graph import Function, Instruction, Substitution, Value
 from ...registry import OPS, Attrs, Kind
 from ..loops.control_flow import trim
 from ..rewriting import Definitions, Rule, constant_of, rewrite
-from .adjugates import factored_adjugate
-from .eigenvalues import with_vectors
+from .matrices import factored_adjugate, with_vectors
 
 
 def decompose(function: Function) -> Function:

@@ -18,8 +18,8 @@ from ...graph import Function, Instruction, Value
 from ...types import remove_axes
 from ..rewriting import Definitions, Rule, constant_of, defined_by, rewrite
 from .gathers import gather_of_rows, gather_of_transpose
+from .matrices import solve_triangular
 from .short_kernels import shifted_sums
-from .triangular_systems import solve_triangular
 
 
 def simplify(function: Function) -> Function:

@@ -38,7 +38,7 @@ def test_the_split_deals_out_every_digit_once() -> None:
     assert training.images.shape == (460, 64)
     assert held_out.images.shape == (180, 64)
     with files("tracejit.tools.demo").joinpath("digits.npz").open("rb") as file, np.load(file) as arrays:
-        images, labels = arrays["images"].T / 3.0, arrays["labels"]
+        images, labels = arrays["images"].T / 2.0, arrays["labels"]
     together = np.vstack([np.column_stack([split.images, split.labels]) for split in (training, held_out)])
     stored = np.column_stack([images, labels])
     assert np.array_equal(together[np.lexsort(together.T)], stored[np.lexsort(stored.T)])

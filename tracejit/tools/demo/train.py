@@ -8,7 +8,7 @@ around ``value_and_grad``), so their loss curves must agree up to rounding.
 Source: E. Alpaydin and C. Kaynak (1998), Optical Recognition of Handwritten Digits, UCI Machine Learning
 Repository, https://doi.org/10.24432/C50P49, licensed under CC BY 4.0
 (https://creativecommons.org/licenses/by/4.0/). ``digits.npz`` holds 64 images of each digit, of the first 84
-in its test set: 8x8 pixels whose 17 levels of grey are rounded to four, 0 to 3. It compresses best by labels,
+in its test set: 8x8 pixels whose 17 levels of grey are rounded to three, 0 to 2. It compresses best by labels,
 images beside those that they are most like, and pixel by pixel. The attribution stands in the file too.
 """
 
@@ -53,7 +53,7 @@ def load_digits(dtype: Any = np.float64) -> tuple[Digits, Digits]:
         ((460, 64), (180,))
     """
     with files(__package__).joinpath("digits.npz").open("rb") as file, np.load(file) as arrays:
-        images = (arrays["images"].T / 3.0).astype(dtype)
+        images = (arrays["images"].T / 2.0).astype(dtype)
         labels = arrays["labels"].astype(np.int64)
     order = np.random.default_rng(_SPLIT_SEED).permutation(len(labels))
     training, held_out = order[:TRAINING_IMAGES], order[TRAINING_IMAGES:]
