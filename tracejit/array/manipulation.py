@@ -255,6 +255,8 @@ def expand_dims(x: Any, axis: Any = None, dim: Any = None) -> Tensor:
     """
     if type(axis) is int and type(x) is Tensor and -x.ndim - 1 <= axis <= x.ndim:
         return getitem(x, new_axis(axis % (x.ndim + 1)))
+    if hasattr(x, "apply_selected") and type(axis) is int:
+        return x[new_axis(normalize_axis("expand_dims", axis, x.ndim + 1))]  # type: ignore[no-any-return]
     x = tensor_argument("expand_dims", x)
     axis = axis if dim is None else dim
     if axis is None:

@@ -30,9 +30,9 @@ from ..numpy_calls.protocol import public_function
 from ..operands import broadcast, cast, filled, floating, reshaped, run
 from .masked_selection import Selection, aligned, is_elementwise, is_same, of_frame, refused
 
-__all__ = ["call_of_selections", "element"]
-
 _ARRAYS: Final = (Selection, Tensor, np.ndarray)
+#: Functions beside reductions that work on each line along an axis by itself.
+_BY_ROW: Final = ("argsort", "cumprod", "cumsum", "diff", "flip", "log_softmax", "softmax", "sort")
 
 
 def call_of_selections(
@@ -54,6 +54,8 @@ def call_of_selections(
     public = public_function(name) or function
     parameters = inspect.signature(public).parameters
     axis = arguments.get("axis", parameters["axis"].default)
+    if not ("where" in parameters or name in _OTHERS or name in _BY_ROW):
+        return None
     axes = normalize_axes(name, axis, x.ndim)
     named = {key: value for key, value in others if value is not None and key != "axis"}
     before, rank = x._first, x._mask.ndim
@@ -64,7 +66,7 @@ def call_of_selections(
         )
     call = _Reduction(name, public, x, axes, (*along, *range(before, before + rank)), named)
     reduction = _reduced if "where" in parameters else _OTHERS.get(name)
-    return None if reduction is None else functools.partial(reduction, call)
+    return reduction and functools.partial(reduction, call)
 
 
 def _at_places(function: Callable[..., Any], x: Any, key: Any, *value: Any) -> Callable[[], Any] | None:
@@ -107,7 +109,7 @@ def _elementwise(
 
 def _by_row(x: Selection, function: Callable[..., Any], named: dict[str, Any]) -> Any:
     """`function` of each slice that is selected, along other axes."""
-    if any(isinstance(leaf, _ARRAYS) for leaf in flatten(named)[0]):
+    if any(isinstance(value, (list, tuple, *_ARRAYS)) for key, value in named.items() if key != "axis"):
         raise refused()
     result = function(x._whole, **named)
     gone = sum(axis < x._first for axis in np.atleast_1d(named["axis"]))
@@ -126,12 +128,10 @@ class _Reduction:
     options: dict[str, Any]
 
     def of(self, name: str, x: Any) -> Any:
-        """The reduction `name` of `x` along the same axes."""
         options = {key: value for key, value in self.options.items() if key == "keepdims"}
         return _reduced(_Reduction(name, getattr(reductions, name), x, self.axes, self.along, options))
 
     def chosen(self) -> Tensor:
-        """The mask in the shape of the whole array."""
         return broadcast(self.x.chosen(), self.x._whole.shape)
 
     def filled(self, value: Any) -> Tensor:
