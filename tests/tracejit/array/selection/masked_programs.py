@@ -160,7 +160,9 @@ def along_rows(x):
     mask = x[:, 1] > 0
     weights = x[mask].sum(axis=1)
     return (
-        (x[mask] * weights[:, None]).sum() + x[mask].max(axis=1).mean() + np.sort(x[mask], axis=1)[:, 0].sum()
+        (x[mask] * weights[:, None] * np.expand_dims(weights, -1)).sum()
+        + x[mask].max(axis=1).mean()
+        + np.sort(x[mask], axis=1)[:, 0].sum()
     )
 
 
