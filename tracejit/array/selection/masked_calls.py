@@ -41,14 +41,17 @@ def call_of_selections(
     """The call of `function`, whose name is `name`, with arguments among which are selections; None where it
     has no meaning while their length is not known."""
     arguments = bound_arguments(function, args, options)
-    if STATE.tracer is None or arguments is None:
+    if STATE.tracer is None or not arguments:
         return None
     name = name.rpartition(".")[2].strip("_")
     if name in ("getitem", "setitem"):
         return _at_places(function, *args)
-    if "axis" not in inspect.signature(function).parameters:
-        return _elementwise(function, args, options)
     (_, x), *others = arguments.items()
+    if name in ("ndim", "shape", "size") and not others:
+        return functools.partial(getattr, x, name)
+    if "axis" not in inspect.signature(function).parameters:
+        sizes = arguments.keys() & {"shape", "sizes"}  # which elementwise functions do not have
+        return None if sizes else _elementwise(function, args, options)
     if not isinstance(x, Selection):
         return None
     public = public_function(name) or function

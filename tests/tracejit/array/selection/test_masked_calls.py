@@ -203,7 +203,11 @@ def test_arguments_and_captured_arrays():
 def test_shapes_are_results_and_numbers():
     def f(x):
         count, columns = x[x[:, 0] > 0].shape
-        return x[x[:, 0] > 0].shape, count / columns, np.zeros(count).size
+        return (
+            x[x[:, 0] > 0].shape,
+            count / columns,
+            np.zeros(count).size + np.size(x[x > 0]) - np.shape(x[x > 0])[0],
+        )
 
     table = IMAGE[0]
     (shape, ratio, size), expected = tj.jit(f)(table), f(table)
@@ -230,6 +234,8 @@ ERRORS = {
     "setitem": lambda x: x.copy().__setitem__(x > 1, x[x > 0]),
     r"depends on values, and these are traced, at .*test_masked_calls.py:\d+": lambda x: x[x > 0][::2].sum(),
     "matmul": lambda x: x[x > 0] @ x[x > 0],
+    "broadcast_to": lambda x: np.broadcast_to(x[x > 0], (2, 12)).sum(),
+    "expand": lambda x: x[x > 0].expand(2, 12),
     "unique": lambda x: np.unique(x.reshape(4, 3)[x[:4] > 0], axis=1).sum(),
     "repeat": lambda x: np.repeat(x.reshape(4, 3)[x[:4] > 0], 2, axis=1).sum(),
     "this use of": lambda x: np.quantile(x.reshape(4, 3)[x[:4] > 0], [0.1, 0.5], axis=1).sum(),
