@@ -103,8 +103,13 @@ class Selection:
     def __array__(self, dtype: Any = None, copy: Any = None, asked: str = "") -> Any:
         raise refused(asked)
 
-    def _concrete(self, asked: str, instead: str, **options: Any) -> Any:
-        raise refused(asked, instead)
+    def item(self) -> Any:
+        """Raise: there may be another number of elements than one."""
+        raise refused("item()", "x[mask][0]")
+
+    def tolist(self) -> Any:
+        """Raise: how long the list would be is not known."""
+        raise refused("tolist()")
 
     def __repr__(self) -> str:
         return f"tensor(<traced {self.dtype.name}, selected by {self._mask.type}>)"
