@@ -215,6 +215,8 @@ class _Attempt:
         if steps is None:
             self.loop.body()
         else:
+            if isinstance(steps.count, int):
+                STATE.tracer.integers.counts[counter._data] = steps.count
             if elements is None:
                 elements = [array[counter] for array in steps.arrays]
             self.loop.body(steps.item(counter, elements))

@@ -10,9 +10,9 @@ from typing import Any, Final
 from ..autograd.modes import untaped
 from ..ir.errors import DTypeError, ShapeError, TracejitError
 from ..state import STATE
-from ..tracing.regions import RegionTracer, trace_region
+from ..tracing.regions import RegionTracer, decisions_of, trace_region
 from . import iterations
-from .carries import LengthIsTold, LoopStatement, UnsteadyError
+from .carries import LoopStatement, UnsteadyError
 from .reports import CURRENT, Session
 from .source.descriptions import Statement
 from .unrolled import SHORT, watched, where
@@ -50,11 +50,11 @@ def _trace_for(
     if fixed and (not steps.count or (session.mode == "auto" and steps.count * statement.size <= SHORT)):
         _each(watched(iterable, statement, session, ""), body, statement)
         return
-    variables = Variables(body)
+    variables, asked = Variables(body), decisions_of(STATE.tracer)
     error = _attempt(LoopStatement(statement, variables, body, steps), session)
     if error is None:
         return
-    if isinstance(error, LengthIsTold):
+    if not fixed and decisions_of(STATE.tracer) > asked:  # its length may be known now
         _trace_for(iterable, body, statement, session)
         return
     first = 0

@@ -32,17 +32,23 @@ class Integers:
     def __init__(self) -> None:
         self.known: dict[Value, int] = {}
         self._definitions: dict[Value, tuple[str, Sequence[Any]]] = {}
+        #: How many steps loops have, by their counters, which go from 0.
+        self.counts: dict[Value, int] = {}
 
     def define(self, result: Value, op: Op, operands: Sequence[Any]) -> None:
         """Note that the Python number `result` is `op` of `operands`."""
         if result.dtype is INT64 and op.name in _FORWARD:
             self._definitions[result] = op.name, operands
 
+    def definition(self, value: Value) -> tuple[str, Sequence[Any]]:
+        """The op, and the operands, that the Python number `value` is; an empty name where it is no such."""
+        return self._definitions.get(value, ("", ()))
+
     def learn(self, value: Value, number: int) -> None:
         """`value` is `number`; so are known the operands from which that follows."""
         while value not in self.known:
             self.known[value] = number
-            name, operands = self._definitions.get(value, ("", ()))
+            name, operands = self.definition(value)
             numbers = [self.number(operand) for operand in operands]
             if name not in _BACKWARD or numbers.count(None) != 1:
                 return

@@ -114,7 +114,7 @@ def sets_an_attribute(x):
 def slices_by_the_index(x):
     a = x * 1.0
     for i in range(5):
-        a[i : i + 2] = a[i : i + 2] * 2
+        a[: i + 2] = a[: i + 2] * 2
     return a
 
 

@@ -25,7 +25,7 @@ from ...ir.types import Shape, broadcastable
 from ...state import STATE
 from ...tape.plans import Composite, Written
 from ..operands import SCALARS, as_tensor, assigned, broadcast, cast, filled, permuted, reshaped, run
-from .keys import KeyPlan, known_plan, name_of_key, numbers_first, plan_key
+from .keys import KeyPlan, known_plan, name_of_key, numbers_first, plan_key, window_first
 from .writing import adopt, before, check_writeable, count_write, recorded, replace, writes_memory
 
 __all__ = ["getitem", "index_add", "index_update", "setitem"]
@@ -61,7 +61,7 @@ def _getitem(x: Any, key: Any) -> Tensor:
 
 
 def _by_plan(x: Tensor, key: Any) -> Tensor:
-    parts = numbers_first(key)
+    parts = numbers_first(key) or window_first(x.shape, key)
     if parts is not None:
         return _by_plan(_by_plan(x, parts[0]), parts[1])
     plan = known_plan(x.shape, key)
@@ -181,7 +181,7 @@ def folded_at(name: str, x: Tensor, key: Any, value: Any, mode: str) -> Tensor:
 
 def written_at(name: str, x: Tensor, key: Any, value: Any, mode: str = "set") -> Tensor:
     """`x` with `value` set or folded in at `key`, as a new tensor."""
-    parts = numbers_first(key)
+    parts = numbers_first(key) or window_first(x.shape, key)
     if parts is not None:
         return written_at(name, x, parts[0], written_at(name, _by_plan(x, parts[0]), parts[1], value, mode))
     plan = plan_key(name, x.shape, key)

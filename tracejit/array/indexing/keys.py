@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +20,8 @@ from ...ir.errors import DTypeError, OutOfBoundsError, ShapeError
 from ...ir.graph import Value
 from ...ir.records import record
 from ...ir.types import Shape, broadcast_shapes
+from ...location import user_location
+from ...state import STATE
 from ..operands import array_of_traced, as_tensor, cast, constant_of, holds_tensors, is_tracing, run
 
 
@@ -176,6 +179,27 @@ def numbers_first(key: Any) -> tuple[Any, Any] | None:
     if len(traced) + len(slices) + numbers < len(key):
         return None
     return tuple([slice(None) if isinstance(item, slice) else item for item in key]), slices
+
+
+def window_first(shape: Shape, key: Any) -> tuple[Any, Any] | None:
+    """Two keys with ``x[first][rest]`` for ``x[key]``, where a slice has traced bounds and the same length in
+    each step of a loop: `first` has its indices. None for other keys."""
+    items = key if type(key) is tuple else (key,)
+    for axis, item in enumerate(items):
+        if item is None or item is Ellipsis or not is_tracing() or axis == len(shape):
+            return None
+        if isinstance(item, slice) and _is_traced_number(item.start) and item.step in (None, 1):
+            stop = shape[axis] if item.stop is None else item.stop
+            windows: Any = import_module("...tracing.windows", __package__)  # for those who write loops
+            size = windows.window(STATE.tracer, item.start, stop, shape[axis])
+            if size is None:
+                return None
+            indices = item.start + constant_of(np.arange(size))
+            whole = slice(None)
+            return (*(whole,) * axis, indices), (*items[:axis], whole, *items[axis + 1 :])
+        if type(item) is not int and not isinstance(item, slice) and not _is_traced_number(item):
+            return None
+    return None
 
 
 def _is_traced_number(item: Any) -> bool:

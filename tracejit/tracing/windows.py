@@ -1,0 +1,68 @@
+"""Windows that move with the steps of loops, ``x[i - 1 : i + 2]``: how long they are, if they lie inside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..eager.tensor import Tensor
+from ..ir.graph import Value
+from ..ir.passes.array_loops.affine import Affine
+
+if TYPE_CHECKING:
+    from .tracer import Tracer
+
+
+def window(tracer: Tracer, start: Any, stop: Any, extent: int) -> int | None:
+    """How many elements ``start:stop`` has in each step of the loops around, if that is known and all lie
+    inside of `extent`, else None. Outside of regions integers have values, which Python code asks for."""
+    if not tracer.is_region:
+        return None
+    first, last = affine(tracer, start), affine(tracer, stop)
+    size = last.plus(first, -1).number
+    low = high = first.constant
+    for counter, factor in first.scalars:
+        count = _count_of(tracer, counter)
+        if count is None:
+            return None
+        reach = factor * (count - 1)
+        low, high = low + min(reach, 0), high + max(reach, 0)
+    return size if size is not None and low >= 0 and size >= 0 and high + size <= extent else None
+
+
+def affine(tracer: Tracer, integer: Any) -> Affine:
+    """`integer`, a number or a traced one of Python's, by integers that cannot be asked for: mostly counters
+    of loops."""
+    value = integer._data if isinstance(integer, Tensor) else integer
+    if not isinstance(value, Value):
+        return Affine(int(value), 0, ())
+    while tracer.parent is not None and not tracer.owns(value):
+        tracer = tracer.parent
+    number = tracer.integers.number(value)
+    if number is not None:
+        return Affine(number, 0, ())
+    captured: dict[Value, Value] = getattr(tracer, "captured", {})
+    for outer, inner in captured.items():
+        if inner is value and tracer.parent is not None:
+            form = affine(tracer.parent, outer)
+            if form.number is not None:
+                tracer.integers.learn(value, form.number)
+            return form
+    name, operands = tracer.integers.definition(value)
+    parts = [affine(tracer, operand) for operand in operands]
+    if name in ("add", "sub"):
+        return parts[0].plus(parts[1], 1 if name == "add" else -1)
+    if name == "neg":
+        return parts[0].times(-1)
+    for part, other in (parts, parts[::-1]) if name == "mul" else ():
+        if part.number is not None:
+            return other.times(part.number)
+    if value not in tracer.integers.counts and tracer.is_weak(value) and tracer.can_decide(value):
+        return Affine(int(tracer.decide(value)), 0, ())
+    return Affine(0, 0, (), ((value, 1),))
+
+
+def _count_of(tracer: Tracer | None, counter: Value) -> int | None:
+    """How many steps the loop with this counter has, None where that is not known."""
+    while tracer is not None and counter not in tracer.integers.counts:
+        tracer = tracer.parent
+    return None if tracer is None else tracer.integers.counts[counter]
