@@ -35,6 +35,7 @@ class RegionTracer(Tracer):
 
     def __init__(self, parent: Tracer, *, repeats: bool = False) -> None:
         super().__init__(parent)
+        self.integers.counts = parent.integers.counts
         #: Whether a call may run the region any number of times.
         self.repeats = repeats
         #: Values of the parent to the parameters that stand for them here.
@@ -97,8 +98,8 @@ class RegionTracer(Tracer):
         return {result: instruction for instruction in self.body for result in instruction.results}
 
     def _outside(self, value: Value) -> dict[Value, Value] | None:
-        """What stands here for values of the trace around, from which alone the integer `value` follows, with
-        those; None where it follows from others, or nobody may ask for them."""
+        """The values here, with those of the trace around, from which alone the integer `value` follows; None
+        where it follows from others."""
         outer_of = {inner: outer for outer, inner in self.captured.items()}
         producers, outside, stack = self._producers(), dict[Value, Value](), [value]
         for operand in stack:  # which grows

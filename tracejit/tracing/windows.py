@@ -1,4 +1,4 @@
-"""Windows that move with the steps of loops, ``x[i - 1 : i + 2]``: how long they are, if they lie inside."""
+"""Windows that move with the steps of loops, ``x[i - 1 : i + 2]``."""
 
 from __future__ import annotations
 
@@ -13,25 +13,21 @@ if TYPE_CHECKING:
 
 
 def window(tracer: Tracer, start: Any, stop: Any, extent: int) -> int | None:
-    """How many elements ``start:stop`` has in each step of the loops around, if that is known and all lie
-    inside of `extent`, else None. Outside of regions integers have values, which Python code asks for."""
+    """How many elements ``start:stop`` has in each step, if all lie inside of `extent`, else None. Outside of
+    regions Python code asks for values."""
     if not tracer.is_region:
         return None
-    first, last = affine(tracer, start), affine(tracer, stop)
-    size = last.plus(first, -1).number
+    first = affine(tracer, start)
+    size = affine(tracer, stop).plus(first, -1).number
     low = high = first.constant
     for counter, factor in first.scalars:
-        count = _count_of(tracer, counter)
-        if count is None:
-            return None
-        reach = factor * (count - 1)
+        reach = factor * (tracer.integers.counts.get(counter, extent + 2) - 1)
         low, high = low + min(reach, 0), high + max(reach, 0)
     return size if size is not None and low >= 0 and size >= 0 and high + size <= extent else None
 
 
 def affine(tracer: Tracer, integer: Any) -> Affine:
-    """`integer`, a number or a traced one of Python's, by integers that cannot be asked for: mostly counters
-    of loops."""
+    """`integer` by integers that cannot be asked for, as counters of loops."""
     value = integer._data if isinstance(integer, Tensor) else integer
     if not isinstance(value, Value):
         return Affine(int(value), 0, ())
@@ -51,18 +47,9 @@ def affine(tracer: Tracer, integer: Any) -> Affine:
     parts = [affine(tracer, operand) for operand in operands]
     if name in ("add", "sub"):
         return parts[0].plus(parts[1], 1 if name == "add" else -1)
-    if name == "neg":
-        return parts[0].times(-1)
-    for part, other in (parts, parts[::-1]) if name == "mul" else ():
-        if part.number is not None:
-            return other.times(part.number)
+    parts.sort(key=lambda part: part.number is not None)
+    if name == "mul" and parts[1].number is not None:
+        return parts[0].times(parts[1].number)
     if value not in tracer.integers.counts and tracer.is_weak(value) and tracer.can_decide(value):
         return Affine(int(tracer.decide(value)), 0, ())
     return Affine(0, 0, (), ((value, 1),))
-
-
-def _count_of(tracer: Tracer | None, counter: Value) -> int | None:
-    """How many steps the loop with this counter has, None where that is not known."""
-    while tracer is not None and counter not in tracer.integers.counts:
-        tracer = tracer.parent
-    return None if tracer is None else tracer.integers.counts[counter]
