@@ -20,7 +20,6 @@ from ...ir.errors import DTypeError, OutOfBoundsError, ShapeError
 from ...ir.graph import Value
 from ...ir.records import record
 from ...ir.types import Shape, broadcast_shapes
-from ...location import user_location
 from ...state import STATE
 from ..operands import array_of_traced, as_tensor, cast, constant_of, holds_tensors, is_tracing, run
 
