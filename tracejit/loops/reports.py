@@ -5,12 +5,14 @@ from __future__ import annotations
 import threading
 import warnings
 import weakref
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from ..ir.errors import TraceError, UnrolledLoopWarning
 from ..ir.records import record
 from ..location import user_stacklevel
 from ..state import STATE
+from .source.descriptions import Statement
 
 #: The values of ``jit(loops=...)``.
 MODES: Final = ("auto", "compiled", "unrolled")
@@ -135,3 +137,47 @@ class tracing_loops:
 
     def __exit__(self, *exc: object) -> None:
         CURRENT.session = self._outer
+
+
+#: Loops of fewer steps times operations in the text of a step are unrolled. There both ways compile in 5 to
+#: 7 ms, and a call is 10-30 % faster unrolled; at four times as many it compiles two to three times as long.
+SHORT: Final = 64
+
+
+class Comprehensions:
+    """What code calls of which the comprehensions alone are rewritten."""
+
+    def comprehended(self, iterable: Iterable[Any], statement: Statement) -> Iterable[Any]:
+        """What a comprehension goes along."""
+        session = CURRENT.session
+        if STATE.tracer is None or session is None or session.mode == "unrolled":
+            return iterable
+        return _comprehended(iterable, statement, session)
+
+
+def where(statement: Statement) -> str:
+    """The line of a statement, as ``model.py:12``."""
+    return f"{statement.file.replace(chr(92), '/').rsplit('/', 1)[-1]}:{statement.line}"
+
+
+def _comprehended(iterable: Iterable[Any], statement: Statement, session: Session) -> Iterator[Any]:
+    """The items of a comprehension, which is noted where it becomes more code than a short loop, and warns as
+    `watched` does."""
+    tracer, noted = STATE.tracer, False
+    start = len(tracer.body)
+    for item in watched(iterable, statement, session, statement.refused):
+        yield item
+        if not noted and len(tracer.body) - start > SHORT:
+            noted = True
+            session.note_comprehension(where(statement), statement.refused)
+
+
+def watched(iterable: Iterable[Any], statement: Statement, session: Session, reason: str) -> Iterator[Any]:
+    """The items of an unrolled loop, which warns where it becomes much code."""
+    tracer, warned = STATE.tracer, False
+    start = len(tracer.body)
+    for item in iterable:
+        yield item
+        if not warned and len(tracer.body) - start > MANY_OPERATIONS:
+            warned = True
+            session.warn(where(statement), len(tracer.body) - start, reason)

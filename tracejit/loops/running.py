@@ -13,9 +13,8 @@ from ..state import STATE
 from ..tracing.regions import RegionTracer, decisions_of, trace_region
 from . import iterations
 from .carries import LoopStatement, UnsteadyError
-from .reports import CURRENT, Session
+from .reports import CURRENT, SHORT, Session, watched, where
 from .source.descriptions import Statement
-from .unrolled import SHORT, watched, where
 from .variables import Variables, is_traced
 
 #: So many steps are run to find out whether the test depends on traced values: a number may become one.

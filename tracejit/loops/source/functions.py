@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, TypeAlias
 from ...frontend.bytecode import decode, forgotten_with, original, stands_for
 from ...frontend.definitions import complete, extent, function_at, lambda_at
 from ...ir.process.locks import ForkLock
-from ..unrolled import Comprehensions
+from ..reports import Comprehensions
 from .descriptions import Statement, mark_comprehensions
 from .expressions import RUNTIME, follow_calls
 from .syntax import locate_missing, placed, refusal
