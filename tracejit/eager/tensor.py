@@ -202,9 +202,10 @@ class Tensor(Signatures):
     def _one(self, asked: str) -> Any:
         python_values.warn_of_lost_gradient(self, asked)
         instead = "the tensor itself, tj.debug.print, or an argument named in static_argnums"
-        if self.size != 1:
-            raise ShapeError(f"{asked}: expected one element, got shape {self.shape}; reduce it first")
-        return self._concrete(asked, instead, decides=True).item()
+        data = self._concrete(asked, instead, decides=True)
+        if data.size != 1:
+            raise ShapeError(f"{asked}: expected one element, got shape {data.shape}; reduce it first")
+        return data.item()
 
     def __index__(self) -> int:
         if self.shape != () or is_inexact(self.dtype) or self.dtype == BOOL:

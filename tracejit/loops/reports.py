@@ -1,4 +1,5 @@
-"""What became of the loops of one trace, and the mode in which it handles them."""
+"""What became of the loops of one trace, and the mode in which it handles them; and the loops and
+comprehensions that run as Python does meanwhile, whose operations are counted."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from ..eager.dispatch import apply
 from ..eager.python_values import note_number
 from ..eager.tensor import Tensor
 from ..ir.dtypes import BOOL, COMPLEX128, FLOAT64, INT64, DType
+from ..ir.errors import ShapeError
 from ..ir.registry import OPS
 from ..state import STATE
 from ..tracing.regions import RegionTracer
@@ -42,16 +43,22 @@ def python_integer(value: Any) -> Any:
 
 def as_int(*arguments: Any) -> Any:
     """``int(value)``, for a traced scalar a traced number."""
-    if len(arguments) != 1 or not is_traced(arguments[0]) or arguments[0].size != 1:
+    if len(arguments) != 1 or not is_traced(arguments[0]):
         return int(*arguments)
-    return python_number(arguments[0], INT64)
+    return python_number(_only("int", arguments[0]), INT64)
 
 
 def as_float(*arguments: Any) -> Any:
     """``float(value)``, for a traced scalar a traced number."""
-    if len(arguments) != 1 or not is_traced(arguments[0]) or arguments[0].size != 1:
+    if len(arguments) != 1 or not is_traced(arguments[0]):
         return float(*arguments)
-    return python_number(arguments[0], FLOAT64)
+    return python_number(_only("float", arguments[0]), FLOAT64)
+
+
+def _only(name: str, value: Any) -> Any:
+    if value.size != 1:
+        raise ShapeError(f"{name}(x): expected one element, got shape {value.shape}; reduce it first")
+    return value
 
 
 def as_complex(*arguments: Any) -> Any:

@@ -8,8 +8,8 @@ around ``value_and_grad``), so their loss curves must agree up to rounding.
 Source: E. Alpaydin and C. Kaynak (1998), Optical Recognition of Handwritten Digits, UCI Machine Learning
 Repository, https://doi.org/10.24432/C50P49, licensed under CC BY 4.0
 (https://creativecommons.org/licenses/by/4.0/). ``digits.npz`` holds 64 images of each digit, of the first 84
-in its test set: 8x8 pixels whose 17 levels of grey are rounded to three, 0 to 2. It compresses best by labels,
-images beside those that they are most like, and pixel by pixel. The attribution stands in the file too.
+in its test set: 8x8 pixels whose 17 levels of grey are rounded to three, 0 to 2. It compresses best by
+labels, images beside those that they are most like, and pixel by pixel. The attribution is in the file too.
 """
 
 from __future__ import annotations
