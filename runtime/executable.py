@@ -31,6 +31,7 @@ from .tiers import BACKGROUND
 
 if TYPE_CHECKING:
     from ..codegen.instrument.variants import Instrument
+    from ..codegen.module.step_copies import StepCopy
     from ..codegen.module.writer import Module
 
 
@@ -142,6 +143,16 @@ class Executable:
             self._followers.clear()
         if "release" in self._earlier.addresses:
             _release(self._earlier)  # the arena that it keeps
+
+    def copies_at_steps(self) -> list[StepCopy]:
+        """The copies that lines make at each step of loops, each once. Without loops the module is not asked
+        for, which would have to be made again where the machine code was found on disk."""
+        if not any(instruction.op.kind.traits.control for instruction in self.fused.body):
+            return []
+        from ..codegen.module.step_copies import step_copies
+
+        plan = self.module.plan  # that of what the code was generated from
+        return list(dict.fromkeys(step_copies(self.fused, plan)))
 
     @property
     def key(self) -> str | None:

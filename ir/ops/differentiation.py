@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..builder import inline
+from ..dataflow import without_effects
 from ..dtypes import is_differentiable
-from ..effects import without_effects
 from ..errors import GradientError, ShapeError
 from ..graph import Function, Instruction
 from ..registry import NONDIFF, Attrs, Kind, Regions

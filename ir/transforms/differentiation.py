@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..builder import Builder, inline
-from ..dataflow import needed
+from ..dataflow import has_effect, needed
 from ..dtypes import is_differentiable
-from ..effects import has_effect
 from ..errors import GradientError
 from ..graph import Function, Instruction, Value
 from ..records import record

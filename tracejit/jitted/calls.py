@@ -10,7 +10,7 @@ import numpy as np
 from ..eager.native_ops import entry_layout_of_tensors
 from ..eager.tensor import Tensor, wrap
 from ..ir.builder import Builder
-from ..ir.effects import without_effects
+from ..ir.dataflow import without_effects
 from ..ir.errors import GradientError
 from ..ir.graph import Function
 from ..ir.process.locks import ForkLock

@@ -15,7 +15,6 @@ from ..ir.registry import Kind
 from ..loops.reports import LoopReport
 from ..runtime.cache.store import CACHE
 from ..runtime.executable import Executable
-from ..runtime.step_copies import copies_at_steps
 from .paths import Paths, describe
 from .recompilation import Change, Reason, argument_names
 from .signatures import Signature, type_text
@@ -278,7 +277,7 @@ def _program(label: str, executable: Executable, traced: dict[str, float]) -> Pr
         tuple(executable.fallbacks),
         executable.flush_denormals,
         tuple(map(str, rerolled_loops(executable.source))),
-        tuple([(str(copy.location or ""), copy.text) for copy in copies_at_steps(executable)]),
+        tuple([(str(copy.location or ""), copy.text) for copy in executable.copies_at_steps()]),
     )
 
 

@@ -16,8 +16,8 @@ import numpy as np
 from ..frontend.values import Source
 from ..generator import Draws
 from ..ir.builder import Builder
+from ..ir.dataflow import has_effect
 from ..ir.dtypes import INT64
-from ..ir.effects import has_effect
 from ..ir.graph import Function, Instruction, Substitution, Value
 from ..ir.ops.control_flow.definitions import SWITCH
 from ..ir.records import record

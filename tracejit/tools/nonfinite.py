@@ -15,7 +15,7 @@ import numpy as np
 
 from ..arguments.errors import check_public
 from ..autograd.modes import Mode
-from ..ir.effects import without_effects
+from ..ir.dataflow import without_effects
 from ..ir.errors import GradientError, NonFiniteError, TracejitError
 from ..ir.graph import Function, Location
 from ..ir.interpreter import InterpreterStep, interpret_watched

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from ...builder import Builder, inline
+from ...dataflow import without_effects
 from ...dtypes import BOOL, INT64, is_differentiable
-from ...effects import without_effects
 from ...errors import AttributeValueError, DTypeError, ShapeError
 from ...graph import Function, Instruction, Value
 from ...registry import NONDIFF, OPS, Attrs, Kind, Regions

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...builder import Builder
-from ...effects import has_effect
+from ...dataflow import has_effect
 from ...errors import TracejitError
 from ...graph import Function, Instruction, Substitution, Value
 from ...registry import OPS, Attrs, Kind

@@ -16,9 +16,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from ...builder import Builder, inline
-from ...dataflow import increment, read_counts
+from ...dataflow import has_effect, increment, read_counts
 from ...dtypes import INT64
-from ...effects import has_effect
 from ...graph import Function, Instruction, Substitution, Value
 from ...registry import Kind
 from ...transforms.batching import all_mapped, rule_of, spread

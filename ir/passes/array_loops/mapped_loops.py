@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ...builder import Builder
-from ...effects import has_effect
+from ...dataflow import has_effect
 from ...graph import Function, Instruction, Value
 from ...ops.control_flow.definitions import SCAN
 from ...registry import Kind

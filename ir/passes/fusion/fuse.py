@@ -21,7 +21,7 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Final, TypeAlias
 
-from ...effects import has_effect
+from ...dataflow import has_effect
 from ...graph import Function, Instruction
 from ...registry import Kind
 from .groups import ACROSS, Unit, Units

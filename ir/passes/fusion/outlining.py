@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 
 from ...access import element_strides, resolve
-from ...effects import has_effect
+from ...dataflow import has_effect
 from ...graph import Function, Instruction, Substitution, Value
 from ...kinds import ViewReads
 from ...machine import machine

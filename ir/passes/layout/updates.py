@@ -14,8 +14,7 @@ import math
 from typing import Any, Final
 
 from ...builder import Builder
-from ...dataflow import read_counts
-from ...effects import has_effect
+from ...dataflow import has_effect, read_counts
 from ...graph import Function, Instruction, Value
 from ...registry import Kind
 from ..algebra.cleanup import dce

@@ -24,9 +24,8 @@ import math
 from collections.abc import Sequence
 
 from ...builder import Builder
-from ...dataflow import read_counts
+from ...dataflow import has_effect, read_counts
 from ...dtypes import is_real_floating
-from ...effects import has_effect
 from ...graph import Function, Instruction, Substitution, Value
 from ...records import record
 from ...registry import OPS, Kind

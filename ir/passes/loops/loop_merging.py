@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...dataflow import invariant
-from ...effects import effects_of, has_effect
+from ...dataflow import effects_of, has_effect, invariant
 from ...graph import Function, Instruction, Substitution, Value
 from ...registry import Kind
 from .control_flow import map_regions, trim

@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...builder import Builder
-from ...dataflow import read_counts
-from ...effects import has_effect
+from ...dataflow import has_effect, read_counts
 from ...graph import Function, Instruction, Substitution, Value
 from ...ops.control_flow.definitions import SCAN
 from ...ops.linalg import small

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
-from ...effects import has_effect
+from ...dataflow import has_effect
 from ...graph import Instruction, Value
 from ...records import field, record
 from .repetitions import Repetition

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.ir.effects import has_effect, without_effects
+from tracejit.ir.dataflow import has_effect, without_effects
 from tracejit.ir.passes import run_passes
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.text.printer import print_function

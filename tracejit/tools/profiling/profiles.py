@@ -18,7 +18,6 @@ from ...ir.errors import TracejitError
 from ...ir.process.locks import ForkLock
 from ...ir.records import record
 from ...runtime.executable import Executable
-from ...runtime.step_copies import copies_at_steps
 from ...runtime.timing import TimedExecutable, site_costs, timed
 from ..observing import CallRun, KernelRun, profiling
 from . import tables
@@ -266,7 +265,7 @@ def _described(executable: Executable, variant: TimedExecutable) -> FunctionProf
         (str(instruction.location) for instruction in source.body if instruction.location is not None), ""
     )
     types = tuple(str(param.type) for param in source.params)
-    copies = tuple([f"{copy.location or ''}: {copy.text}" for copy in copies_at_steps(executable)])
+    copies = tuple([f"{copy.location or ''}: {copy.text}" for copy in executable.copies_at_steps()])
     return FunctionProfile(
         source.name, types, where, nests, fallbacks=tuple(variant.fallbacks), copies=copies
     )
