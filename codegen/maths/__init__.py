@@ -14,7 +14,6 @@ from . import (
     error_function,
     exponential,
     hyperbolic,
-    integer,
     inverse_trigonometric,
     logarithm,
     ordering,
@@ -97,10 +96,10 @@ class MathsEmitter(BlockEmitter):
     fmod = division.fmod
     remainder = division.remainder
     floor_divide = division.floor_divide
-    bitwise_count = integer.bitwise_count
-    shift_left = integer.shift_left
-    shift_right = integer.shift_right
-    int_pow = integer.int_pow
+    bitwise_count = division.bitwise_count
+    shift_left = division.shift_left
+    shift_right = division.shift_right
+    int_pow = division.int_pow
     sign = ordering.sign
     maximum = ordering.maximum
     minimum = ordering.minimum

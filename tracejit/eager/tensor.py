@@ -20,7 +20,7 @@ from ..pytree import LEAVES
 from ..state import STATE
 from . import python_values
 from .foreign_arrays import is_foreign, read_foreign
-from .printing import tensor_text
+from .python_values import tensor_text
 
 if TYPE_CHECKING:
     from ..array.signatures import Signatures
