@@ -47,6 +47,7 @@ LAZY = {
     ("tracejit/autograd/graph.py", "tempfile"): "costs import time; needed only by save_on_disk",
     ("tracejit/autograd/passes.py", "tracejit.eager.live_graph"): "for those who look inside",
     ("tracejit/jitted/viewable.py", "tracejit.tools.viewer"): "the viewer loads when somebody looks",
+    ("runtime/executable.py", "codegen.module.step_copies"): "for those who look inside",
     ("tracejit/eager/tensor.py", "tracejit.tools.notebooks.tensors"): "for notebooks",
     ("tracejit/jitted/explaining.py", "tracejit.tools.notebooks.reports"): "for notebooks",
     ("tracejit/jitted/lowered.py", "tracejit.tools.notebooks.reports"): "for notebooks",
@@ -55,7 +56,7 @@ LAZY = {
         "tracejit/jitted/lowered.py",
         "codegen.llvm.targets",
     ): "costs import time; for those who look at other machines",
-    ("tracejit/jitted/lowered.py", "text.differences"): "costs import time; for those who compare stages",
+    ("tracejit/jitted/lowered.py", "text.formatter"): "costs import time; for those who compare stages",
     ("tracejit/pytree.py", "dataclasses"): "costs import time; needed only where the user has dataclasses",
 }
 #: Folders whose modules are commands, which may import what they run when they run it.

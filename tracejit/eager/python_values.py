@@ -1,5 +1,5 @@
-"""Tensors and Python's values: numbers and nested lists as arrays, the error where there is no value, and text:
-NumPy's of the elements, which follows ``np.set_printoptions``.
+"""Tensors and Python's values: numbers and nested lists as arrays, the error where there is no value, and
+text: NumPy's of the elements, which follows ``np.set_printoptions``.
 """
 
 from __future__ import annotations

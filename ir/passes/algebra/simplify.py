@@ -17,9 +17,8 @@ from ...builder import Builder
 from ...graph import Function, Instruction, Value
 from ...types import remove_axes
 from ..rewriting import Definitions, Rule, constant_of, defined_by, rewrite
-from .gathers import gather_of_rows, gather_of_transpose
+from .gathers import gather_of_rows, gather_of_transpose, shifted_sums
 from .matrices import solve_triangular
-from .short_kernels import shifted_sums
 
 
 def simplify(function: Function) -> Function:

@@ -7,7 +7,7 @@ around ``value_and_grad``), so their loss curves must agree up to rounding.
 
 Source: E. Alpaydin and C. Kaynak (1998), Optical Recognition of Handwritten Digits, UCI Machine Learning
 Repository, https://doi.org/10.24432/C50P49, licensed under CC BY 4.0
-(https://creativecommons.org/licenses/by/4.0/). ``digits.npz`` holds 50 images of each digit, of the first 84
+(https://creativecommons.org/licenses/by/4.0/). ``digits.npz`` holds 64 images of each digit, of the first 84
 in its test set: 8x8 pixels whose 17 levels of grey are rounded to three, 0 to 2. It compresses best by
 labels, images beside those that they are most like, and pixel by pixel. The attribution is in the file too.
 """
@@ -27,7 +27,7 @@ import tracejit as tj
 
 Array = np.ndarray[Any, Any]
 
-TRAINING_IMAGES = 360
+TRAINING_IMAGES = 460
 #: The order in which the images are dealt out: one split for everybody.
 _SPLIT_SEED = 0
 
@@ -44,13 +44,13 @@ class Digits:
 
 
 def load_digits(dtype: Any = np.float64) -> tuple[Digits, Digits]:
-    """The 360 training images and the 140 held-out ones, always the same.
+    """The 460 training images and the 180 held-out ones, always the same.
 
     Example:
         >>> from tracejit.tools.demo import load_digits
         >>> training, held_out = load_digits()
         >>> training.images.shape, held_out.labels.shape
-        ((360, 64), (140,))
+        ((460, 64), (180,))
     """
     with files(__package__).joinpath("digits.npz").open("rb") as file, np.load(file) as arrays:
         images = (arrays["images"].T / 2.0).astype(dtype)
