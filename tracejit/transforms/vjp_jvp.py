@@ -263,8 +263,11 @@ def _gradients(
 def _output(label: str, value: Any, position: int, leaf: Any) -> Tensor:
     """The leaf of `value` at `position` as a tensor."""
     if not isinstance(leaf, _NUMBERS):
+        which = f"{label}: result {leaf_paths(value)[position] or 'value'}"
+        if hasattr(leaf, "apply_selected"):  # what a mask selects: an error of its own
+            leaf.__array__(asked=which)
         raise GradientError(
-            f"{label}: result {leaf_paths(value)[position] or 'value'} has type {type(leaf).__name__}; "
+            f"{which} has type {type(leaf).__name__}; "
             "expected tensors, arrays and numbers. Return other things with has_aux=True"
         )
     return as_tensor(leaf)

@@ -272,9 +272,11 @@ class _Call:
             results, structure = flatten(result)
             for position, leaf in enumerate(results):
                 if not isinstance(leaf, _ARRAYS):
+                    which = f"{self.label}: result {leaf_paths(result)[position] or 'value'}"
+                    if hasattr(leaf, "apply_selected"):  # what a mask selects: an error of its own
+                        leaf.__array__(asked=which)
                     raise DTypeError(
-                        f"{self.label}: result {leaf_paths(result)[position] or 'value'} has type "
-                        f"{type(leaf).__name__}; expected tensors, arrays and numbers"
+                        f"{which} has type {type(leaf).__name__}; expected tensors, arrays and numbers"
                     )
             structures.append(structure)
             return results

@@ -53,3 +53,16 @@ def test_batches(function, x):
     batch = np.stack([x, x[::-1], x * 0.9 + 0.01])
     expected = [function(each.copy()) for each in batch]
     np.testing.assert_allclose(tj.jit(tj.vmap(function))(batch), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "transformed",
+    [
+        lambda f: tj.vmap(f)(np.ones((2, 3))),
+        lambda f: tj.jit(lambda x: tj.jvp(f, (x,), (x,)))(np.ones(3)),
+        lambda f: tj.jit(lambda x: tj.vjp(f, x)[0])(np.ones(3)),
+    ],
+)
+def test_transforms_do_not_return_selected_elements(transformed):
+    with pytest.raises(tj.ConcretizationError, match="needs the number of elements that the mask selects"):
+        transformed(lambda x: x[x > 0])
