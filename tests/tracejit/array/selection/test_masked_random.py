@@ -33,7 +33,7 @@ REDUCTIONS = [
     np.ptp,
     lambda v: (v > 0).any() * 1.0,
     lambda v: v.size / (v.shape[0] + 1.0),
-    lambda v: np.count_nonzero(v > 0) * 0.5,
+    lambda v: np.count_nonzero(v > 0) * np.float64(0.5),  # of a Python integer in NumPy 2.1
     lambda v: v[0] - v[-1],
     lambda v: np.quantile(v, 0.25),
 ]
