@@ -2,11 +2,11 @@
 and nine of ten tests of values run code that LLVM compiled without optimization.
 
 What LLVM makes of our text is fixed by that text. So tests of values share what was compiled for one of them,
-in all processes of a run; and a tenth of them, another one each day (`TRACEJIT_TENTH`, 0 to 9, or ``all``),
-has the code that users run.
+in all processes of a run; and a tenth of them has the code that users run. Which one follows from the sources,
+or is said by `TRACEJIT_TENTH` (0 to 9, or ``all``).
 
-Of large families of values' tests half rest, other ones each day, where all tests are run and no paths are
-named (`rotation.rests`).
+Of large families of values' tests half rest, others with other sources, where all tests are run and no paths
+are named (`rotation.rests`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 from .emission import CODE, OBJECTS
-from .rotation import RESTING, TENTH, rests
+from .rotation import CHOICE, KEY, RESTING, TENTH, rests
 
 # read by tracejit.ir.passes.run_passes at each call, and inherited by the processes that tests start
 os.environ.setdefault("TRACEJIT_VERIFY", "1")
@@ -96,7 +96,7 @@ def _freeze() -> None:
 
 def pytest_report_header() -> str:
     """Which tests have the code that users run, and which are run at all."""
-    return f"tenth {TENTH} of the tests of values is optimized by LLVM, others rest today (TRACEJIT_TENTH)"
+    return f"{CHOICE}={KEY} repeats this run's choice of tests that rest and of optimized ones"
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,21 +1,38 @@
-"""What runs on some days only: a run of the tests takes a share, and the next days the others."""
+"""The share of the long families of tests that a run takes. It follows from the sources, so that every run of
+one commit has the same tests, on any date and machine, and other commits have other shares.
+"""
 
 from __future__ import annotations
 
-import datetime
+import hashlib
 import os
 import zlib
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 
 T = TypeVar("T")
-#: The day that tests go by, unless `TRACEJIT_TENTH` says 0 to 9, or ``all``.
-DAY = os.environ.get("TRACEJIT_TENTH") or str(datetime.date.today().toordinal())
-#: The share of today, 0 to 9, or ``all``.
-TENTH = DAY if DAY == "all" else DAY[-1]
-#: Where this variable is 1, half of the tests below `TURNS` rest, other ones each day.
+
+
+def tree_number(root: Path = Path(__file__).parents[1]) -> int:
+    """A number that follows from the names and contents of all sources and tests below `root`."""
+    digest = hashlib.blake2b(digest_size=6)
+    for folder in ("ir", "codegen", "runtime", "tracejit", "tests"):
+        for path in sorted((root / folder).rglob("*.py")):
+            if not any(parent.is_symlink() for parent in path.parents):  # tracejit/ir is ir
+                digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return int.from_bytes(digest.digest(), "big")
+
+
+#: Variable that chooses the share: a number, whose last digit counts for `of_today`, or ``all``.
+CHOICE = "TRACEJIT_TENTH"
+# set for the processes that this one starts, which would read all sources again
+KEY = os.environ.setdefault(CHOICE, str(tree_number()))
+#: The share of this run, 0 to 9, or ``all``.
+TENTH = KEY if KEY == "all" else KEY[-1]
+#: Where this variable is 1, half of the tests below `TURNS` rest, other ones with other sources.
 RESTING = "TRACEJIT_TEST_TURNS"
 #: Tests of values, many of each function: what one of them misses, others of its family see.
 TURNS = (
@@ -26,25 +43,25 @@ TURNS = (
 )  # fmt: skip
 
 
-def of_today(items: Sequence[T], days: int) -> Sequence[T]:
-    """Today's share of `items`: each comes once in so many `days`, or always with ``TRACEJIT_TENTH=all``."""
-    assert 10 % days == 0, "or some would come more often than others"
-    return items if TENTH == "all" else items[int(TENTH) % days :: days]
+def of_today(items: Sequence[T], parts: int) -> Sequence[T]:
+    """This run's share of `items`, one of so many `parts`, or all of them with ``TRACEJIT_TENTH=all``."""
+    assert 10 % parts == 0, "or some would come more often than others"
+    return items if TENTH == "all" else items[int(TENTH) % parts :: parts]
 
 
 def rests(path: str, name: str) -> bool:
-    """Whether the test `name` of the file `path` rests today."""
-    if DAY == "all" or os.environ.get(RESTING) != "1" or not path.startswith(TURNS):
+    """Whether the test `name` of the file `path` rests in this run."""
+    if KEY == "all" or os.environ.get(RESTING) != "1" or not path.startswith(TURNS):
         return False
-    return zlib.crc32(f"{path}::{name} {DAY}".encode()) % 2 == 0
+    return zlib.crc32(f"{path}::{name} {KEY}".encode()) % 2 == 0
 
 
-def every(days: int) -> Callable[[Any], Any]:
-    """Decorator of a test that takes seconds: it runs once in so many `days`, by its place and name."""
+def every(parts: int) -> Callable[[Any], Any]:
+    """Decorator of a test that takes seconds: one in so many `parts` of such tests runs, by place and name."""
 
     def decorated(test: Any) -> Any:
-        day = zlib.crc32(f"{test.__module__}.{test.__name__}".encode()) % days
-        rests = day not in of_today(range(days), days)
-        return pytest.mark.skipif(rests, reason=f"it runs every {days} days")(test)
+        part = zlib.crc32(f"{test.__module__}.{test.__name__}".encode()) % parts
+        rests = part not in of_today(range(parts), parts)
+        return pytest.mark.skipif(rests, reason=f"one in {parts} of such tests runs ({CHOICE})")(test)
 
     return decorated

@@ -1,6 +1,10 @@
-"""Tests that take turns: each comes again, and none rests where paths are named or all are asked for."""
+"""Tests that take turns: the share follows from the sources alone, and none rests where paths are named or all
+are asked for."""
 
 from __future__ import annotations
+
+import os
+from pathlib import Path
 
 import pytest
 
@@ -9,23 +13,47 @@ from . import rotation
 PATH, NAMES = "tracejit/linalg/test_values.py", [f"test_values[{i}]" for i in range(40)]
 
 
-def _resting(day: str, monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    monkeypatch.setattr(rotation, "DAY", day)
+def _resting(key: str, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    monkeypatch.setattr(rotation, "KEY", key)
     return {name for name in NAMES if rotation.rests(PATH, name)}
 
 
-def test_each_rests_on_some_days_and_runs_on_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_rests_with_some_sources_and_runs_with_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(rotation.RESTING, "1")
-    days = [_resting(str(740_000 + day), monkeypatch) for day in range(20)]
-    assert set.union(*days) == set(NAMES)
-    assert not set.intersection(*days)
-    assert all(10 < len(names) < 30 for names in days)
+    runs = [_resting(str(740_000 + number), monkeypatch) for number in range(20)]
+    assert set.union(*runs) == set(NAMES)
+    assert not set.intersection(*runs)
+    assert all(10 < len(names) < 30 for names in runs)
 
 
 def test_none_rests_where_all_or_paths_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(rotation.RESTING, "1")
     assert not _resting("all", monkeypatch)
-    monkeypatch.setattr(rotation, "DAY", "740000")
+    monkeypatch.setattr(rotation, "KEY", "740000")
     assert not any(rotation.rests("codegen/native/test_writer.py", name) for name in NAMES)
     monkeypatch.delenv(rotation.RESTING)
     assert not _resting("740000", monkeypatch)
+
+
+def test_the_number_follows_from_names_and_contents_of_sources(tmp_path: Path) -> None:
+    (tmp_path / "ir" / "ops").mkdir(parents=True)
+    (tmp_path / "ir" / "ops" / "sums.py").write_text("SUM = 1\n")
+    number = rotation.tree_number(tmp_path)
+    (tmp_path / "build").mkdir()
+    (tmp_path / "build" / "copy.py").write_text("SUM = 1\n")
+    os.utime(tmp_path / "ir" / "ops" / "sums.py", (0, 0))
+    assert rotation.tree_number(tmp_path) == number
+    (tmp_path / "ir" / "ops" / "sums.py").write_text("SUM = 2\n")
+    changed = rotation.tree_number(tmp_path)
+    (tmp_path / "ir" / "ops" / "sums.py").rename(tmp_path / "ir" / "ops" / "totals.py")
+    assert len({number, changed, rotation.tree_number(tmp_path)}) == 3
+
+
+def test_no_test_asks_for_the_date() -> None:
+    """A test that goes by the date fails days later, for somebody else."""
+    asking = [
+        path.name
+        for path in Path(__file__).parent.rglob("*.py")
+        if path != Path(__file__) and ("date.today(" in (text := path.read_text()) or "localtime(" in text)
+    ]
+    assert not asking
