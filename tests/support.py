@@ -9,6 +9,8 @@ of summation did.
 from __future__ import annotations
 
 import doctest
+import math
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -130,6 +132,27 @@ def sometimes(holds: Callable[[], bool], tries: int = 12) -> bool:
     return any(holds() for _ in range(tries))
 
 
+def processor_seconds(run: Callable[[], Any]) -> float:
+    """Processor time that this thread takes to `run`; waiting for other processes does not count."""
+    start = time.thread_time()
+    run()
+    return time.thread_time() - start
+
+
+def ratio(
+    measured: Callable[[], float], reference: Callable[[], float], below: float, turns: int = 12
+) -> float:
+    """The least time that `measured` returns over the least of `reference`, measured by turns until it is
+    `below` a bound or all `turns` are taken. Other processes disturb single turns, and both alike."""
+    least = reference_least = math.inf
+    for _ in range(turns):
+        reference_least = min(reference_least, reference())
+        least = min(least, measured())
+        if least < below * reference_least:
+            break
+    return least / reference_least
+
+
 def check_round_trip(function: Function) -> Function:
     """Print, parse, print: the same text, valid, with the same types; returns what was parsed."""
     text = print_function(function)
@@ -146,6 +169,8 @@ __all__ = [
     "interpret",
     "mismatch",
     "native",
+    "processor_seconds",
+    "ratio",
     "run_native",
     "sometimes",
     "type_of",

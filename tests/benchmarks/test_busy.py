@@ -63,7 +63,7 @@ def test_a_rival_runs_only_while_it_is_let() -> None:
         time.sleep(0.2)
         assert ticks() - before <= 1
         with rival.running():
-            end = time.monotonic() + 20
+            end = time.monotonic() + 300
             while ticks() - before < 5 and time.monotonic() < end:
                 time.sleep(0.05)
         assert ticks() - before >= 5

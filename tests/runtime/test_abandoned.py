@@ -224,11 +224,12 @@ def test_callers_compile_between_two_pieces(in_pieces: None, monkeypatch: pytest
 
 HUGE = """
 from tracejit.codegen.llvm import compiler as llvm
-emit, hold = llvm.emitted_without_lock, threading.Event()
+emit, hold, ended = llvm.emitted_without_lock, threading.Event(), []
 def slow(machine, module):
     "LLVM at a huge function."
     began.set()
-    hold.wait(60)
+    hold.wait(300)
+    ended.append(module)
     return emit(machine, module)
 llvm.emitted_without_lock, llvm._LONG = slow, 60_000
 began = threading.Event()
@@ -241,10 +242,8 @@ f = tj.jit(huge, loops="unrolled")
 x = np.linspace(0, 1, 1000)
 interrupted(lambda: f(x), began=began)
 # LLVM is still at it, and nobody waits
-start = time.monotonic()
 assert tj.jit(lambda x: x * 2 + 1)(np.ones(3)).tolist() == [3, 3, 3]
-assert time.monotonic() - start < PATIENCE
-assert not hold.is_set()
+assert not ended
 hold.set()
 want = x
 for i in range(500):

@@ -150,7 +150,7 @@ PLACES: dict[str, Callable[[Path, bytes], None]] = {
 
 @pytest.mark.parametrize("name", PLACES)
 def test_what_is_no_entry_counts_as_missing(name: str, folder: Path) -> None:
-    """At once: nothing waits for a FIFO's writer, and no memory is asked for by a file's size."""
+    """Nothing waits for a FIFO's writer, which never comes, and no memory is asked for by a file's size."""
     if PLACES[name] is _of_another_user and os.getuid() != 0:
         pytest.skip("only root gives files away")
     executable()
@@ -159,9 +159,7 @@ def test_what_is_no_entry_counts_as_missing(name: str, folder: Path) -> None:
     good = path.read_bytes()
     path.unlink()
     PLACES[name](path, good)
-    start = time.monotonic()
     assert not executable().found
-    assert time.monotonic() - start < 60
     assert not CACHE.problem
     if path.is_dir() and not path.is_symlink():  # stays, and everything works beside it
         assert CACHE.failure

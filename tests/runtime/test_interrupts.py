@@ -146,7 +146,7 @@ thread = threading.Thread(target=send)
 thread.start()
 assert float(f(4e8)) == 4e8
 thread.join()
-deadline = time.monotonic() + 20
+deadline = time.monotonic() + 300
 while len(seen) < 1 and time.monotonic() < deadline:
     time.sleep(0.01)
 assert seen and set(seen) == {3.0}, seen
@@ -232,7 +232,7 @@ for _ in range(4):
     interrupted(lambda: f(1e15), after=0.1)
     interrupted(lambda: pairs(np.zeros(2_000_000)), after=0.1)
 before = list(counts)
-deadline = time.monotonic() + 60
+deadline = time.monotonic() + 300
 while not all(c > b for c, b in zip(counts, before)) and time.monotonic() < deadline:
     time.sleep(0.01)
 stop.set()

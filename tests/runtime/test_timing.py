@@ -56,7 +56,7 @@ def test_a_slow_host_call_takes_what_it_takes() -> None:
         kernels = measure_kernels(timed, [np.ones(3)], repeats=1)
         seconds = {kernel.kind: kernel.seconds for kernel in kernels}
         assert seconds["host call"] >= 0.02
-        return seconds["host call"] < 1.0 and seconds["map nest"] < 0.02
+        return seconds["map nest"] < seconds["host call"]
 
     assert sometimes(right)
 

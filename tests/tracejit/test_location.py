@@ -4,12 +4,13 @@ adds to."""
 from __future__ import annotations
 
 import sys
-import time
 from typing import Any
 
 import pytest
 
 from tracejit.location import user_location
+
+from ..support import processor_seconds, ratio
 
 SOURCES = {
     "lines": "\n".join(f"    note(({i}))" for i in range(300)),
@@ -54,12 +55,8 @@ def test_long_functions_take_no_longer_for_each_line() -> None:
     def seconds(lines: int) -> float:
         scope: dict[str, Any] = {"note": user_location}
         source = "def f():\n" + "    note()\n" * lines
-        best = float("inf")
-        for _ in range(3):
-            exec(compile(source, "/home/user/program.py", "exec"), scope)
-            start = time.thread_time()
-            scope["f"]()
-            best = min(best, time.thread_time() - start)
-        return best / lines
+        exec(compile(source, "/home/user/program.py", "exec"), scope)
+        return processor_seconds(scope["f"])
 
-    assert seconds(40_000) < 8 * seconds(2_000)
+    # 20 times is linear, 400 times quadratic
+    assert ratio(lambda: seconds(40_000), lambda: seconds(2_000), 160) < 160

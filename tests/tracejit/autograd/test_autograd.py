@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gc
 import math
+import resource
 import sys
 import threading
-import time
 import weakref
 
 import numpy as np
@@ -311,21 +311,19 @@ def test_numpy_of_a_tensor_that_requires_grad():
 
 def _resident():
     with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * 4096
+        return int(file.read().split()[1]) * resource.getpagesize()
 
 
 @pytest.mark.parametrize("op", [lambda y: y * 1.00001, lambda y: y + 1.0, tj.cos], ids=["mul", "add", "cos"])
 def test_a_chain_of_100_000_operations(op):
     before = _resident()
     x = leaf(1.0, 2.0)
-    start = time.process_time()
     y = x
     for _ in range(100_000):
         y = op(y)
     node = weakref.ref(y.grad_fn)
     assert sys.getrecursionlimit() < 100_000
     y.sum().backward()
-    assert time.process_time() - start < 20
     assert np.isfinite(x.grad.numpy()).all()
     gc.disable()
     try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import tracejit as tj
 from tracejit.codegen.llvm.compiler import compile_module
 from tracejit.codegen.tiers import Effort
 
-from ...support import sometimes
+from ...support import processor_seconds, ratio
 
 
 @pytest.fixture(autouse=True)
@@ -112,16 +111,12 @@ def test_a_user_op_costs_what_a_built_in_costs() -> None:
     # estimates of their costs differ, and with them how the sums are cut
     assert mine(x).item() == pytest.approx(built_in(x).item(), rel=1e-13)
 
-    def best(f: Any) -> float:
-        seconds = []
-        for _ in range(30):
-            start = time.perf_counter()
-            f(x)
-            seconds.append(time.perf_counter() - start)
-        return min(seconds)
+    def seconds(f: Any) -> float:
+        return min(processor_seconds(lambda: f(x)) for _ in range(10))
 
     # the machine code is the same, so the bound is for noise alone
-    assert sometimes(lambda: best(mine) < 1.5 * best(built_in))
+    with tj.threads(1):
+        assert ratio(lambda: seconds(mine), lambda: seconds(built_in), 1.5, turns=40) < 1.5
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from itertools import pairwise
 
 import pytest
@@ -12,6 +11,7 @@ from tracejit.tools.picture import Picture, PictureEdge, PictureNode, lay_out
 from tracejit.tools.picture.layers import add_waypoints, assign_layers, count_crossings, order_layers
 
 from ....rotation import of_today
+from ....support import processor_seconds, ratio
 
 
 def graph(count, pairs):
@@ -170,24 +170,28 @@ def test_shared_waypoints():
     assert layered.items == 10 + 8  # one trunk, not 8 * 9 / 2
 
 
-@pytest.mark.parametrize(
-    ("count", "pairs", "seconds"),
-    of_today(
-        [
-            (2000, random_pairs(2000, 1, 30), 6),  # takes 0.15
-            (10_000, random_pairs(10_000, 2, 30), 40),  # takes 0.9
-            (10_000, [(i, i + 1) for i in range(9999)], 30),  # takes 0.3
-            (10_000, [(i, i + 1) for i in range(9999)] + [(0, i) for i in range(2, 10_000)], 30),  # takes 0.6
-            (10_000, [(i, i + 1) for i in range(9999)] + [(i, 9999 - i) for i in range(4900)], 40),
-        ],
-        5,
-    ),
-    ids=of_today(["2000", "10000", "chain", "bus", "mirror"], 5),
-)
-def test_large_graphs_finish(count, pairs, seconds):
-    picture = graph(count, pairs)
-    start = time.thread_time()
-    places = lay_out(picture, [(80, 40)] * count)
-    assert time.thread_time() - start < seconds
-    assert len(places.boxes) == count
-    assert sum(len(route.points) for route in places.routes) < 100_000
+#: Edges of a graph of so many nodes.
+LARGE = {
+    "random": lambda count: random_pairs(count, 2, 30),
+    "chain": lambda count: [(i, i + 1) for i in range(count - 1)],
+    "bus": lambda count: [(i, i + 1) for i in range(count - 1)] + [(0, i) for i in range(2, count)],
+    "mirror": lambda count: [
+        *((i, i + 1) for i in range(count - 1)), *((i, count - 1 - i) for i in range(count * 49 // 100)),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", of_today(list(LARGE), 2))
+def test_layouts_of_large_graphs_take_linear_time(name):
+    def seconds(count):
+        picture = graph(count, LARGE[name](count))
+
+        def run():
+            places = lay_out(picture, [(80, 40)] * count)
+            assert len(places.boxes) == count
+            assert sum(len(route.points) for route in places.routes) < 10 * count
+
+        return processor_seconds(run)
+
+    # ten times is linear, a hundred times quadratic
+    assert ratio(lambda: seconds(10_000), lambda: seconds(1_000), 40, turns=4) < 40
