@@ -10,8 +10,9 @@ waits for the rest, in this order, so that none of it waits for what the forking
    not renew in a child: there an import of the same module would never end;
 4. llvmlite's own lock.
 
-An import that another thread begins in the moment between that and the fork is forgotten in the child, which
-imports the module afresh.
+An import that another thread is in the middle of all the same, of anybody's module, is forgotten in the
+child, which imports the module afresh: it may begin between that and the fork, and a fork does not wait for
+imports of other packages, which may run for ever.
 
 The handler of a signal may raise anywhere in the main thread's Python code. `threading.Thread.start` waits,
 and `threading.Condition` is entered, in such code: after an exception there a lock stays taken or a thread is
@@ -112,7 +113,7 @@ class Ongoing:
         self._ends = {end: thread for end, thread in self._ends.items() if thread == _thread.get_ident()}
 
 
-#: Top-level packages for whose imports a fork waits. Not all: an import of the user's may run for ever.
+#: Top-level packages for whose imports a fork waits.
 _PACKAGES: Final = ("tracejit", "llvmlite", "numpy")
 #: How long it does: an import may itself wait for the thread that forks.
 _IMPORT_SECONDS: Final = 10.0
@@ -145,7 +146,7 @@ class _Forks:
         held.enter_context(LLVM_LOCK)
         self._beside_the_lock.wait()
         deadline = time.monotonic() + _IMPORT_SECONDS
-        while any(_imports_of_others()) and time.monotonic() < deadline:
+        while any(map(_is_waited_for, _imports_of_others())) and time.monotonic() < deadline:
             time.sleep(0.001)
         if (lock := lock_of_llvmlite()) is not None:
             held.enter_context(lock)
@@ -165,14 +166,17 @@ class _Forks:
 
 
 def _imports_of_others() -> Iterator[str]:
-    """The modules of ours that other threads are importing."""
+    """The modules that other threads are importing."""
     me = threading.get_ident()
     for name, reference in list(_MODULE_LOCKS.items()):
-        if name.partition(".")[0] in _PACKAGES:
-            lock = reference()
-            # without an owner it is about to be taken
-            if lock is not None and lock.owner != me:
-                yield name
+        lock = reference()
+        # without an owner it is about to be taken
+        if lock is not None and lock.owner != me:
+            yield name
+
+
+def _is_waited_for(name: str) -> bool:
+    return name.partition(".")[0] in _PACKAGES
 
 
 FORKS: Final = _Forks()

@@ -168,6 +168,40 @@ def test_an_import_that_was_cut_off_is_begun_anew() -> None:
     assert python(FORGOTTEN).strip() == "alive"
 
 
+OF_OTHERS = (
+    CHILD
+    + """
+import numpy as np, tracejit as tj
+place = pathlib.Path("PLACE")
+slow = "import go_on; go_on.inside.set(); go_on.event.wait(60); done = True"
+(place / "slow_module.py").write_text(slow)
+(place / "go_on.py").write_text("import threading; event, inside = threading.Event(), threading.Event()")
+sys.path.insert(0, "PLACE")
+import go_on
+thread = threading.Thread(target=lambda: __import__("slow_module"))
+thread.start()
+go_on.inside.wait(60)
+pid = os.fork()
+if pid == 0:
+    signal.alarm(90)
+    go_on.event = threading.Event()
+    go_on.event.set()
+    import slow_module
+    os._exit(0 if slow_module.done else 1)
+wait(pid)
+go_on.event.set()
+thread.join()
+assert sys.modules["slow_module"].done
+print("alive")
+"""
+)
+
+
+def test_an_import_of_the_users_that_was_cut_off_is_begun_anew(tmp_path: Path) -> None:
+    program = OF_OTHERS.replace("import os,", "import os, pathlib,").replace("PLACE", tmp_path.as_posix())
+    assert python(program).strip() == "alive"
+
+
 EAGER = (
     CHILD
     + """
