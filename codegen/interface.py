@@ -139,7 +139,10 @@ POLL: Final = "tracejit_poll"
 INTERRUPTED: Final = -1
 #: Symbol of what runs a ``@main`` for callers in Python.
 RUN_MAIN: Final = "tracejit_run"
-INTERRUPTS_EXPORTS: Final = (POLL, RUN_MAIN)
+#: Symbol of ``i32 call_back(callable, pointers)``: the status that a Python function returns, or
+#: `INTERRUPTED` where it raises.
+CALL_BACK: Final = "tracejit_call_back"
+INTERRUPTS_EXPORTS: Final = (POLL, RUN_MAIN, CALL_BACK)
 #: Symbols of the words that it keeps: the main thread; whether its signals raised; whether the pool's job is
 #: cancelled; when to look for signals, and to let others have the GIL.
 RAISED: Final = "tracejit_raised"
@@ -150,7 +153,8 @@ INTERRUPT_STATE: Final = (
 #: C functions that it calls.
 INTERRUPTS_FUNCTIONS: Final = (
     "PyGILState_GetThisThreadState", "PyGILState_Check", "PyGILState_Ensure", "PyGILState_Release",
-    "PyErr_CheckSignals", "PyEval_SaveThread", "PyEval_RestoreThread",
+    "PyErr_CheckSignals", "PyEval_SaveThread", "PyEval_RestoreThread", "PyObject_Vectorcall",
+    "PyLong_FromLong", "PyLong_AsLongLong", "Py_DecRef",
 )  # fmt: skip
 
 # -- floating-point mode ---------------------------------------------------------------------------------

@@ -82,7 +82,8 @@ def machine_code(
     assert module.recovery is not None
     exports = ["main"] + ["release"] * ("@release()" in text) + [REPORT] * (f"@{REPORT} =" in text)
     code = Code(
-        image, list(module.errors), module.parallel, f"@{POLL}(" in text, list(module.products),
+        image, list(module.errors), module.parallel, f"@{POLL}(" in text or bool(module.host_calls),
+        list(module.products),
         [(call.symbol, "") for call in module.host_calls],
         exports, module.cycles, len(module.kernels), module.arena_bytes,
         reuses(module.recovery.function, module.plan, donated), lapack=list(module.lapack),

@@ -185,7 +185,7 @@ class Executable:
         if code.polls:
             imports.update(poll_imports())
         for (name, _), callback in zip(code.host_calls, self._callbacks, strict=True):
-            imports[name] = ctypes.cast(callback, ctypes.c_void_p).value or 0
+            imports[name] = id(callback)
         if code.numbers:
             library = link_single_gemm(code, imports)
         else:
@@ -289,8 +289,8 @@ def _release(library: Library) -> None:
     ctypes.CFUNCTYPE(None)(library.addresses["release"])()
 
 
-def callback_of(call: HostCall, raised: threading.local) -> Any:
-    """A C function that runs `call`'s NumPy kernel on the buffers it is given; 1 if the kernel raised.
+def callback_of(call: HostCall, raised: threading.local) -> Callable[[int], int]:
+    """A function that runs `call`'s NumPy kernel on the buffers at an address; it returns 1 if that raised.
 
     A user's own function among them (ops with an attribute `callback`) has its exceptions raised as they are.
     """
@@ -316,7 +316,7 @@ def callback_of(call: HostCall, raised: threading.local) -> Any:
             return 1
         return 0
 
-    return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(run)
+    return run
 
 
 def _results_of(instruction: Instruction, operands: list[Array]) -> Any:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from ..codegen.interface import (
+    CALL_BACK,
     INTERRUPT_STATE,
     INTERRUPTS_EXPORTS,
     INTERRUPTS_FUNCTIONS,
@@ -48,8 +49,8 @@ def _library() -> Library:
 
 
 def poll_imports() -> dict[str, int]:
-    """The addresses of what code that polls calls and reads."""
-    return {POLL: _library().addresses[POLL], **STATE_ADDRESSES}
+    """The addresses of what code that polls or calls back calls and reads."""
+    return {name: _library().addresses[name] for name in (POLL, CALL_BACK)} | STATE_ADDRESSES
 
 
 def interruptible(main: int) -> Callable[..., int]:

@@ -21,7 +21,7 @@ from ..control.exits import LONG_CYCLES, ExitWriter, polled_loop
 from ..control.loop_records import ARENA, release_function
 from ..control.regions import RegionCode, write_control
 from ..instrument.variants import PLAIN, Instrument
-from ..interface import PARALLEL_FOR, POLL, c_functions, out_of_memory
+from ..interface import CALL_BACK, PARALLEL_FOR, POLL, c_functions, out_of_memory
 from ..kernels.kernel import Kernel
 from ..kernels.lowering import LOWERINGS, LoweringContext
 from ..kernels.parallel_for import run_tasks
@@ -344,9 +344,11 @@ class ModuleWriter(ExitWriter):
         symbol = f"host{len(self.host_calls)}"
         self.host_calls.append(HostCall(symbol, instruction))
         self.descriptions.append(f"host call {symbol}: {instruction.op.name} by its NumPy kernel")
-        self.declarations[symbol] = f"declare i32 @{symbol}(ptr)"
+        self.declarations[symbol] = f"@{symbol} = external global i8"  # an object of Python's
+        self.declarations[CALL_BACK] = f"declare i32 @{CALL_BACK}(ptr, ptr)"
         array = self._pointer_array(pointers)
-        status = w.result_of(symbol, "i32", 1, pointer(array))
+        status = w.result_of(CALL_BACK, "i32", 1, pointer(f"@{symbol}"), pointer(array))
+        self.leave_if(w.lt(status, 0))
         self.check_status(status.text, len(self.errors))
         self.errors.append(f"{instruction.op.name}: its NumPy kernel raised")
 

@@ -1,4 +1,4 @@
-"""``tracejit_poll``, by which native loops let signals in, and ``tracejit_run``.
+"""``tracejit_poll``, by which native loops let signals in, ``tracejit_run``, and ``tracejit_call_back``.
 
 CPython only notes a signal when it comes; what the user has set for it runs where the main thread asks.
 So loops that may run long call ``i32 tracejit_poll()`` every hundred thousand cycles or so. It reads a clock,
@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
-from ..interface import CANCELLED, POLL, RAISED, RUN_MAIN
-from .functions import Bytes, ImportedFunction, Int32, native
+from ..interface import CALL_BACK, CANCELLED, INTERRUPTED, POLL, RAISED, RUN_MAIN
+from .functions import Bytes, ImportedFunction, Int, Int32, Object, native
 from .module import NativeModule
-from .python_api import restore_thread, save_thread
-from .structs import BYTES, WORDS, CFunctionType
+from .python_api import long_value, new_long, restore_thread, save_thread, vectorcall
+from .structs import BYTES, OBJECT, WORDS, CFunctionType
 from .writer import NativeWriter, Pointer, atomic_load
 
 #: Nanoseconds between two looks of the main thread, at least and at most; and while it holds the GIL.
@@ -112,7 +112,31 @@ def run_main(
     f.ret(status)
 
 
+@native("i32", export=CALL_BACK)
+def call_back(f: NativeWriter, callable: Object, pointers: Int) -> None:
+    """Call a Python function of an address, which catches what it raises and returns a status.
+
+    A signal may come as it is entered, before it catches anything. What the handler raises then stays set, as
+    where a loop polls. (A callback of ctypes would print it and go on with results that nobody wrote.)
+    """
+    state = _take_gil(f)
+    arguments = f.array(OBJECT, 1)
+    arguments[0] = number = new_long(f, pointers)
+    with f.if_(f.not_(f.is_null(number))):
+        status = vectorcall(f, callable, arguments, 1, None)
+        f.decref(number)
+        with f.if_(f.not_(f.is_null(status))):
+            value = f.convert("trunc", long_value(f, status), "i32")
+            f.decref(status)
+            _release_gil(f, state)
+            f.ret(value)
+    with f.if_(f.eq(_this_thread(f), _word(f, "tracejit_main_thread").value)):
+        _word(f, RAISED).value = 1
+    _release_gil(f, state)
+    f.ret(INTERRUPTED)
+
+
 def interrupts_text(triple: str) -> str:
     """The module for a target: clocks have other numbers, and Linux one that is quicker to read."""
     clocks = {"coarse clock": 6, "precise clock": 1 if "linux" in triple else 6}
-    return NativeModule(numbers=clocks).text(poll, run_main)
+    return NativeModule(numbers=clocks).text(poll, run_main, call_back)

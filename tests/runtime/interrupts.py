@@ -6,7 +6,7 @@ import os
 
 from .programs import python
 
-_PRELUDE = '''
+PRELUDE = '''
 import os, signal, sys, threading, time
 import numpy as np
 import tracejit as tj
@@ -16,7 +16,7 @@ import tracejit as tj
 PATIENCE = 20.0
 
 def interrupted(run, after=0.3, number=signal.SIGINT, error=KeyboardInterrupt, began=None):
-    """Run it, send a signal after some time, or once it `began`, and return the processor time it took to raise.
+    """Run it, send a signal after some time, or once it `began`; returns the processor time it took to raise.
 
     It is sent again where Python has lost it: what a handler raises in ``__del__`` is printed, no more."""
     sent, ended = [], threading.Event()
@@ -45,7 +45,7 @@ def interrupted(run, after=0.3, number=signal.SIGINT, error=KeyboardInterrupt, b
 def run(program: str, timeout: float = 600, **environment: str) -> None:
     """Run `program` in a process of its own; it fails where that fails, or does not end."""
     ended = python(
-        f"{_PRELUDE}\n{program}\nprint('fine')", timeout, **{"TRACEJIT_NUM_THREADS": "2", **environment}
+        f"{PRELUDE}\n{program}\nprint('fine')", timeout, **{"TRACEJIT_NUM_THREADS": "2", **environment}
     )
     assert ended.strip().endswith("fine"), ended
 
