@@ -18,7 +18,6 @@ ROOT = Path(__file__).parent.parent
 LAYERS = ("ir", "codegen", "runtime", "tracejit")  # lower to higher
 #: What each layer may import from outside the package, beside the standard library.
 OUTSIDE = {"ir": {"numpy"}, "codegen": {"numpy", "llvmlite"}, "runtime": {"numpy"}, "tracejit": {"numpy"}}
-MAX_LINES = 400
 MAX_MODULES = 20
 #: Files that may import each other, for type checkers alone included.
 MAX_CIRCLE = 3
@@ -182,12 +181,6 @@ def test_imports_stand_at_the_top() -> None:
                 wrong.add(f"{name_of(path)}:{line} imports {name} inside a function")
     assert not wrong, "\n".join(sorted(wrong))
     assert used == set(LAZY), f"no longer needed: {set(LAZY) - used}"
-
-
-def test_files_are_short() -> None:
-    long = {name_of(path): len(path.read_text().splitlines()) for path in sources()}
-    long = {name: lines for name, lines in long.items() if lines > MAX_LINES}
-    assert not long, f"over {MAX_LINES} lines: {long}"
 
 
 def test_folders_are_small() -> None:

@@ -78,7 +78,7 @@ def test_data_files():
 
 
 @pytest.mark.slow
-def test_the_wheel_is_small_and_holds_what_is_imported(tmp_path):
+def test_the_wheel_holds_what_is_imported(tmp_path):
     """It is built of a copy, since a build leaves files behind."""
     source = tmp_path / "source"
     for folder in SOURCES:
@@ -90,7 +90,6 @@ def test_the_wheel_is_small_and_holds_what_is_imported(tmp_path):
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", tmp_path, source]
     subprocess.run(command, check=True)
     (wheel,) = tmp_path.glob("tracejit-*.whl")
-    assert wheel.stat().st_size < 2_000_000
     names = zipfile.ZipFile(wheel).namelist()
     modules = {name for name in names if name.endswith(".py")}
     assert modules == {
