@@ -17,6 +17,7 @@ from ..codegen.interface import FAILED, LINALG_ERROR, REPORT, HostCall, Library
 from ..ir.errors import CompileError, DomainError, LinAlgError, OutOfBoundsError
 from ..ir.graph import Function, Instruction
 from ..ir.interpreter import interpret
+from ..ir.machine import use_machine
 from ..ir.process.locks import ForkLock
 from ..ir.records import record
 from .cache.code import Code
@@ -176,8 +177,9 @@ class Executable:
 
     def _link(self, code: Code) -> Library:
         imports = dict(code.c_functions)
-        for dtype in code.products:
-            imports.update(product_addresses(dtype))
+        with use_machine(self._compilation.machine):
+            for dtype in code.products:
+                imports.update(product_addresses(dtype))
         if code.lapack:
             imports.update(lapack_addresses(code.lapack))
         if code.parallel:
