@@ -27,6 +27,7 @@ from .denormals import flushing
 from .interrupts import interruptible, poll_imports
 from .native.allocator import empty
 from .native.gemm import lapack_addresses, link_single_gemm, product_addresses
+from .repeats import Repeats, once, repeating, repeats_of
 from .threads import POOL
 from .tiers import BACKGROUND
 
@@ -100,6 +101,9 @@ class Executable:
         self._earlier: Library | None = None
         self._followers: list[tuple[Any, int]] = []
         self._lock = ForkLock()
+        #: The code for arguments that repeat elements, by `repeats.Repeats`.
+        self._variants: dict[tuple[tuple[int, tuple[int, ...]], ...], Executable] = {}
+        self._variants_lock = ForkLock()
         compiled = self._compilation.run()
         code, self.found = compiled.code, compiled.found
         self.errors, self.reuses = code.errors, code.reuses
@@ -203,7 +207,8 @@ class Executable:
     def __call__(self, args: Sequence[Array]) -> list[Array]:
         """Run on arrays of just the parameters' types; anything else raises CompileError.
 
-        The arrays are copied first where they are not contiguous, aligned and in native byte order.
+        The arrays are copied first where they are not contiguous, aligned and in native byte order; large ones
+        that repeat their elements are read as they are.
         """
         if OBSERVER.call is not None:
             results: list[Array] = OBSERVER.call(self, args)
@@ -215,6 +220,11 @@ class Executable:
         that `reuses` says for it, as long as nothing else uses its memory."""
         if len(args) != len(self.source.params):
             raise CompileError(f"expected {len(self.source.params)} arguments, got {len(args)}")
+        if not into and self._compilation.instrument is None:
+            arrays = [np.asarray(arg) for arg in args]
+            repeats = repeats_of(arrays, self.source.params)
+            if repeats:
+                return self._repeating(repeats).run(once(arrays, repeats))
         plain = [self._plain(arg, i) for i, arg in enumerate(args)]
         results = [
             into[i] if into and i in into else empty(result.shape, result.dtype)
@@ -226,6 +236,16 @@ class Executable:
         if status:
             self.fail(status)
         return results
+
+    def _repeating(self, repeats: Repeats) -> Executable:
+        """The code for arguments that have one element along the axes of `repeats`."""
+        key = tuple(repeats.items())
+        with self._variants_lock:
+            if key not in self._variants:
+                with use_machine(self._compilation.machine):
+                    function = repeating(self.source, repeats)
+                    self._variants[key] = Executable(function, flush_denormals=self.flush_denormals)
+            return self._variants[key]
 
     def _plain(self, arg: Any, position: int) -> Array:
         param = self.source.params[position]
