@@ -207,8 +207,8 @@ class Executable:
     def __call__(self, args: Sequence[Array]) -> list[Array]:
         """Run on arrays of just the parameters' types; anything else raises CompileError.
 
-        The arrays are copied first where they are not contiguous, aligned and in native byte order; large ones
-        that repeat their elements are read as they are.
+        The arrays are copied first where they are not contiguous, aligned and in native byte order. Large
+        ones that repeat their elements are read as they are.
         """
         if OBSERVER.call is not None:
             results: list[Array] = OBSERVER.call(self, args)

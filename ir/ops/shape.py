@@ -287,10 +287,16 @@ def swap_last(b: Any, x: Any) -> Any:
 
 def _matmul_eval(x: Any, y: Any) -> Any:
     """NumPy adds up repeated elements one by one, so that the error grows with their number: not copies; and
-    float16 without BLAS."""
+    float16 without BLAS. Repeated rows of `x` and columns of `y` are repeated in the result."""
     if x.dtype is FLOAT16:
         return _matmul_eval(x.astype(FLOAT32), y.astype(FLOAT32)).astype(FLOAT16)
-    return np.matmul(*[np.array(z, order="C") if 0 in z.strides[-2:] else z for z in (x, y)])
+    shape = (*x.shape[:-1], y.shape[-1])
+    if not x.strides[-2]:
+        x = x[..., :1, :]
+    if not y.strides[-1]:
+        y = y[..., :1]
+    result = np.matmul(*[np.array(z, order="C") if 0 in z.strides[-2:] else z for z in (x, y)])
+    return result if result.shape == shape else np.array(np.broadcast_to(result, shape))
 
 
 MATMUL = define(

@@ -161,7 +161,10 @@ def gather(draw: Draw) -> Case:
     draw.operand(shape, dtype)
     size = shape[axis]
     form = draw.choose(("take", "take", "rows", "points", "along", "mask", "diagonal", "dynamic"))
-    count = draw.shape(draw.choose((1, 1, 2)), max(1, min(20_000, 300_000 * size // math.prod(shape))))
+    most = max(1, 400_000 * size // math.prod(shape))  # indices for which results are small enough
+    count = draw.shape(draw.choose((1, 1, 2)), min(20_000, most))
+    if math.prod(count) > most:
+        count = (most,)
     kind = draw.choose(("i8", "i8", "i4", "u1" if size <= 256 else "i8"))
     low = 0 if kind[0] == "u" else -size
     if form == "along":

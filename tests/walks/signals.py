@@ -69,13 +69,13 @@ def fourier(draw: Draw) -> Case:
 
         def run(xp: Any, x: Any) -> Any:
             return xp.fft.fft(x, size, axis=axis)
-    elif form == "irfft":
+    elif form == "irfft" and n > 1:
         n = 2 * n
 
         def run(xp: Any, x: Any) -> Any:
             return xp.fft.irfft(x, axis=axis)
     else:
-        name = "fft" if form == "fft2" else form
+        name = "fft" if form in ("fft2", "irfft") else form
 
         def run(xp: Any, x: Any) -> Any:
             return getattr(xp.fft, name)(x, axis=axis)
