@@ -15,8 +15,8 @@ def reduction(draw: Draw) -> Case:
     shape = draw.shape(rank)
     axes = tuple(axis for axis in range(rank) if draw.chance(0.5)) or (rank - 1,)
     kept = draw.chance(0.5)
-    form = draw.choose(("sum", "max", "min", "mean", "var", "any", "all", "prod", "arg", "several", "centred", "norm",
-                        "count", "softmax"))  # fmt: skip
+    form = draw.choose(("sum", "max", "min", "mean", "var", "any", "all", "prod", "arg", "several", "centred",
+                        "norm", "count", "softmax"))  # fmt: skip
     label = f"{form} over {axes}{' kept' if kept else ''}"
     if form in ("any", "all", "count"):
         draw.operand(shape, draw.dtype("fib"), 0, 1)

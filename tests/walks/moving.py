@@ -77,8 +77,8 @@ def transpose(draw: Draw) -> Case:
     shape, dtype = draw.shape(rank), draw.dtype("fihcb")
     axis = draw.choose(range(rank))
     draw.operand(shape, dtype)
-    form = draw.choose(("transpose", "transpose", "transpose", "concatenate", "stack", "pad", "roll", "repeat", "tile",
-                        "reshape", "split", "rot90", "added"))  # fmt: skip
+    form = draw.choose(("transpose", "transpose", "transpose", "concatenate", "stack", "pad", "roll",
+                        "repeat", "tile", "reshape", "split", "rot90", "added"))  # fmt: skip
     perm = tuple(draw.rng.sample(range(rank), rank))
     if form == "transpose":
         return draw.case("transposes", f"{perm}", lambda xp, x: xp.transpose(x, perm))
@@ -118,7 +118,7 @@ def transpose(draw: Draw) -> Case:
 
 
 def broadcast(draw: Draw) -> Case:
-    """Operands of other shapes, and folds of what they make: pairwise kernels, outer sums, rows and columns."""
+    """Operands of other shapes, and folds of what they make: pairwise kernels, sums of rows and columns."""
     dtype = draw.dtype("fi")
     form = draw.choose(("outer", "pairwise", "rows", "columns", "both", "three", "attention"))
     m, n = draw.size(300), draw.size(300)
@@ -168,7 +168,8 @@ def gather(draw: Draw) -> Case:
     kind = draw.choose(("i8", "i8", "i4", "u1" if size <= 256 else "i8"))
     low = 0 if kind[0] == "u" else -size
     if form == "along":
-        along = tuple(draw.size(64) if i == axis else n for i, n in enumerate(shape))
+        length = draw.size(min(64, most))
+        along = tuple(length if i == axis else n for i, n in enumerate(shape))
         draw.give(draw.numbers.integers(low, size, along).astype(kind))
         return draw.case(
             "gathers", f"take_along_axis {axis}",

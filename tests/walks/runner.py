@@ -1,4 +1,4 @@
-"""Watches workers: a crash or a hang is a finding, with its seed and number, and the walk goes on behind it."""
+"""Watches workers: a crash or a hang is a finding, with its seed and number, and the walk goes on."""
 
 from __future__ import annotations
 
