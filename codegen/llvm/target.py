@@ -17,17 +17,17 @@ _MESHES: Final = frozenset(
      "graniterapids", "graniterapids-d"]
 )  # fmt: skip
 
-#: The feature of x86 that another one needs, by LLVM's names, each after what it needs. To LLVM a feature that
-#: is on brings along all that it needs, and float16's conversions are a part of AVX-512.
-_NEEDS: Final = {
-    "ssse3": "sse3", "sse4a": "sse3", "sse4.1": "ssse3", "sse4.2": "sse4.1", "avx": "sse4.2",
-    **dict.fromkeys(["avx2", "f16c", "fma", "xop"], "avx"), "fma4": "avx",
+#: The features of x86 that others need, by LLVM's names, each behind what it needs. To LLVM a feature that is
+#: on brings along all that it needs, and float16's conversions are a part of AVX-512.
+_NEEDS: Final[dict[str, tuple[str, ...]]] = {
+    "ssse3": ("sse3",), "sse4a": ("sse3",), "sse4.1": ("ssse3",), "sse4.2": ("sse4.1",), "avx": ("sse4.2",),
+    **dict.fromkeys(["avx2", "f16c", "fma", "fma4", "xop"], ("avx",)),
     **dict.fromkeys(
         ["vaes", "vpclmulqdq", "avxvnni", "avxifma", "avxneconvert", "avxvnniint8", "avxvnniint16", "sha512",
          "sm3", "sm4"],
-        "avx2",
+        ("avx2",),
     ),
-    "avx512f": "f16c", "avx10.1": "avx512f", "avx10.2": "avx10.1",
+    "avx512f": ("avx2", "f16c", "fma"), "avx10.1": ("avx512f",), "avx10.2": ("avx10.1",),
 }  # fmt: skip
 
 
@@ -100,7 +100,7 @@ def _host(changes: str) -> Target:
     for change in filter(None, f"{os.environ.get('TRACEJIT_CPU_FEATURES', '')},{changes}".split(",")):
         flags[change[1:]] = change[0] == "+"
     for name, needed in _NEEDS.items():
-        if not flags.get(needed, False) and name in flags:
+        if name in flags and not all(flags.get(other, False) for other in needed):
             flags[name] = False
     if not flags.get("avx512f", False):
         flags = {name: on and not name.startswith("avx512") for name, on in flags.items()}

@@ -16,7 +16,7 @@ def reduction(draw: Draw) -> Case:
     axes = tuple(axis for axis in range(rank) if draw.chance(0.5)) or (rank - 1,)
     kept = draw.chance(0.5)
     form = draw.choose(("sum", "max", "min", "mean", "var", "any", "all", "prod", "arg", "several", "centred",
-                        "norm", "count", "softmax"))  # fmt: skip
+                        "norm", "count", "softmax", "moments"))  # fmt: skip
     label = f"{form} over {axes}{' kept' if kept else ''}"
     if form in ("any", "all", "count"):
         draw.operand(shape, draw.dtype("fib"), 0, 1)
@@ -45,6 +45,12 @@ def reduction(draw: Draw) -> Case:
     if form == "var":  # of values up to 3: squares of deviations up to 36, and sums of them by halves
         bound = 36 * eps * (8 + np.log2(count))
         return draw.case("reductions", label, lambda xp, x: xp.var(x, axis=axes, keepdims=kept), bound)
+    if form == "moments":  # of columns, whose sums several tasks share
+
+        def moments(xp: Any, x: Any) -> Any:
+            return [xp.mean(x, axis=0), xp.var(x, axis=0)]
+
+        return draw.case("reductions", form, moments, 36 * eps * (8 + np.log2(shape[0])))
     if form == "softmax":  # results up to 1; the terms of the sum are at most 1 and `count` of them
 
         def softmax(xp: Any, x: Any) -> Any:

@@ -53,7 +53,7 @@ def loop(draw: Draw) -> Case:
     """Loops over elements and rows: the interpreter says what they give."""
     dtype = draw.choose(("f4", "f8", "f8", "i8", "i4"))
     form = draw.choose(
-        ("running", "stencil", "nested", "lattice", "counted", "rows", "fori", "scan", "while")
+        ("running", "stencil", "nested", "lattice", "counted", "rows", "fori", "scan", "while", "each")
     )
     size = draw.size(700)
     if form == "running":
@@ -86,6 +86,12 @@ def loop(draw: Draw) -> Case:
         return draw.case(
             "loops", form, lambda xp, x: xp.fori_loop(0, x.shape[0], lambda i, s: s - x[i], x[0])
         )
+    if form == "each":  # elements that do not see one another
+
+        def each(xp: Any, x: Any) -> Any:
+            return xp.fori_loop(0, 20, lambda i, s: xp.where(s > 3, s - 5, s + 1), x)
+
+        return draw.case("loops", form, each)
     if form == "while":
 
         def halved(xp: Any, x: Any) -> Any:
