@@ -99,7 +99,7 @@ def _host(changes: str) -> Target:
     flags = dict(binding.get_host_cpu_features())
     for change in filter(None, f"{os.environ.get('TRACEJIT_CPU_FEATURES', '')},{changes}".split(",")):
         flags[change[1:]] = change[0] == "+"
-    for name, needed in _NEEDS.items():
+    for name, needed in _NEEDS.items() if "sse2" in flags else ():
         if name in flags and not all(flags.get(other, False) for other in needed):
             flags[name] = False
     if not flags.get("avx512f", False):

@@ -8,6 +8,7 @@ others.
 from __future__ import annotations
 
 import math
+import platform
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -28,10 +29,11 @@ LONG = (2047, 3058, 4097, 4761, 9000, 16384, 20_001, 32_769, 65_537, 100_003, 14
 INTEGERS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
 FLOATS = ("f4", "f8")
 #: The features of x86 that CPUs of some generations lack, newest first: AVX2, SSE4.2, SSE2.
-GENERATIONS = (
+_X86 = (
     "", "", "", "-avx512f", "-avx512f,-prfchw", "-avx", "-avx,-prfchw",
     "-sse3,-popcnt,-lzcnt,-bmi,-bmi2,-movbe,-crc32,-prfchw,-aes,-pclmul,-sha,-gfni",
 )  # fmt: skip
+GENERATIONS = _X86 if platform.machine() in ("x86_64", "AMD64") else ("",)
 
 #: A function of an array library and arrays.
 Program = Callable[..., Any]
