@@ -220,12 +220,12 @@ class Executable:
         that `reuses` says for it, as long as nothing else uses its memory."""
         if len(args) != len(self.source.params):
             raise CompileError(f"expected {len(self.source.params)} arguments, got {len(args)}")
+        arrays = [np.asarray(arg) for arg in args]  # no subclasses: a shape is what the array's is
         if not into and self._compilation.instrument is None:
-            arrays = [np.asarray(arg) for arg in args]
             repeats = repeats_of(arrays, self.source.params)
             if repeats:
                 return self._repeating(repeats).run(once(arrays, repeats))
-        plain = [self._plain(arg, i) for i, arg in enumerate(args)]
+        plain = [self._plain(array, i) for i, array in enumerate(arrays)]
         results = [
             into[i] if into and i in into else empty(result.shape, result.dtype)
             for i, result in enumerate(self.source.results)
@@ -247,9 +247,8 @@ class Executable:
                     self._variants[key] = Executable(function, flush_denormals=self.flush_denormals)
             return self._variants[key]
 
-    def _plain(self, arg: Any, position: int) -> Array:
+    def _plain(self, array: Array, position: int) -> Array:
         param = self.source.params[position]
-        array: Array = np.asarray(arg)  # not a subclass: its shape is what the array's is
         if not array.dtype.isnative:
             array = array.astype(array.dtype.newbyteorder("="))
         array = np.require(array, requirements=["C", "A"])

@@ -24,14 +24,14 @@ Repeats = Mapping[int, tuple[int, ...]]
 
 def repeats_of(arrays: Sequence[Array], params: Sequence[Value]) -> Repeats:
     """The axes along which `arrays` repeat elements, of those whose copies would be large."""
-    return {
-        position: tuple([axis for axis, stride in enumerate(array.strides) if not stride])
-        for position, (array, param) in enumerate(zip(arrays, params, strict=True))
-        if 0 in array.strides
-        and array.nbytes >= REPEATED_BYTES
-        and not array.flags.c_contiguous
-        and array.shape == param.shape
-    }
+    repeats = {}
+    for position, (array, param) in enumerate(zip(arrays, params, strict=True)):
+        if 0 in array.strides and array.nbytes >= REPEATED_BYTES and array.shape == param.shape:
+            lines = enumerate(zip(array.shape, array.strides, strict=True))
+            axes = tuple([axis for axis, (size, stride) in lines if size > 1 and not stride])
+            if axes:
+                repeats[position] = axes
+    return repeats
 
 
 def once(arrays: Sequence[Array], repeats: Repeats) -> list[Array]:

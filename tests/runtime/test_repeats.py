@@ -39,6 +39,7 @@ ARGUMENTS: dict[str, Callable[[], Array]] = {
     "turned": lambda: np.broadcast_to(whole(COLUMNS), (ROWS, COLUMNS)).T,
     "reversed": lambda: np.broadcast_to(whole(COLUMNS), (ROWS, COLUMNS))[:, ::-1],
     "steps": lambda: windows(whole(ROWS // 7, 2 * COLUMNS)),
+    "large steps": lambda: np.broadcast_to(whole(2 * ROWS * COLUMNS)[::2], (2, ROWS * COLUMNS)),
     "other byte order": lambda: np.broadcast_to(whole(COLUMNS).astype(">f8"), (ROWS, COLUMNS)),
     "small": lambda: np.broadcast_to(whole(5), (3, 5)),
 }
@@ -47,7 +48,7 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
     "sums": lambda xp, x: (xp.sum(x, axis=0), xp.sum(x, axis=-1), xp.max(x)),
     "rows": lambda xp, x: x - xp.max(x, axis=-1, keepdims=True),
     "sorted": lambda xp, x: xp.sort(x, axis=0),
-    "product": lambda xp, x: x @ xp.swapaxes(x[..., :3, :], -1, -2),
+    "product": lambda xp, x: x[..., :500] @ xp.swapaxes(x[..., :3, :500], -1, -2),
     "argument": lambda xp, x: x,
     "places": lambda xp, x: (xp.argmax(x, axis=0), xp.cumsum(x, axis=-1), x[1:, ::2]),
 }

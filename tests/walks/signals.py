@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ def fourier(draw: Draw) -> Case:
         def run(xp: Any, x: Any) -> Any:
             return xp.fft.fft2(x)
     elif form == "cut":
-        size = n = draw.size()
+        size = n = draw.size(max(1, 400_000 * n // math.prod(shape)))
 
         def run(xp: Any, x: Any) -> Any:
             return xp.fft.fft(x, size, axis=axis)
