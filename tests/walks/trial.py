@@ -1,4 +1,5 @@
-"""Runs one case: in both tiers, with some numbers of threads, beside protected pages, and against NumPy."""
+"""Runs one case: eagerly and in both tiers, with some numbers of threads, beside protected pages, and against
+NumPy."""
 
 from __future__ import annotations
 
@@ -30,6 +31,12 @@ def try_case(case: Case, machine: Machine, threads: int, checked: bool) -> None:
     """Run `case` on `machine`. Raises Mismatch, and ends the process where an access leaves an array."""
     with np.errstate(all="ignore"):
         expected = [np.asarray(result) for result in case.run(reference, case.arrays)]
+    for at_end in (True, False):
+        label = f"eager, {'end' if at_end else 'begin'} at a page"
+        operands = [guarded(array, at_end) for array in case.arrays]
+        results = case.run(tj, [tj.asarray(operand.array) for operand in operands])
+        _compare(case, [np.asarray(result) for result in results], expected, label)
+        _check_operands(case.arrays, operands, label)
     with use_machine(machine):
         function = tj.jit(lambda *arrays: tuple(case.run(tj, arrays))).lower(*case.arrays).function
         os.environ["TRACEJIT_TIERS"] = "always"
@@ -63,12 +70,18 @@ def _run(executable: Executable, arrays: list[Array], threads: int, at_end: bool
     into = {number: each.array for number, each in enumerate(memory)}
     with tj.threads(threads):
         _in_thread(lambda: executable.run([operand.array for operand in operands], into))
+    _check_operands(arrays, operands, label)
+    if not all(each.check() for each in memory):
+        raise Mismatch(f"outside: something was written beside a result ({label})")
+    return [each.array.copy() for each in memory]
+
+
+def _check_operands(arrays: list[Array], operands: list[GuardedArray], label: str) -> None:
     for number, operand in enumerate(operands):
         if operand.array.tobytes() != arrays[number].tobytes():
             raise Mismatch(f"argument: number {number} was changed ({label})")
-    if not all(each.check() for each in (*operands, *memory)):
-        raise Mismatch(f"outside: something was written beside an array ({label})")
-    return [each.array.copy() for each in memory]
+        if not operand.check():
+            raise Mismatch(f"outside: something was written beside argument {number} ({label})")
 
 
 def _in_thread(work: Callable[[], Any]) -> None:
