@@ -44,7 +44,7 @@ class Machine:
     #: give is little work. Results may depend on it.
     chunks: int = 16
     #: Changes of this CPU's features, as ``-avx512f,-avx2``, for the code of a CPU that has less. What needs
-    #: a feature that is missing is missing, too.
+    #: a feature that is missing is missing, too. Eager functions are for the process's own CPU.
     features: str = ""
 
     @property
