@@ -149,6 +149,21 @@ print("fine")
     assert forked(program).strip() == "fine"
 
 
+#: What works line by line, each line once.
+LINES = {
+    "product": "(x @ row)", "argument": "tj.argmax(x, axis=1)", "sorted": "tj.sort(x)[-1]",
+    "running": "tj.cumsum(x, axis=1)[-1]", "median": "tj.median(x, axis=1)", "variance": "tj.var(x, axis=0)",
+}  # fmt: skip
+
+
+def test_repeated_lines_are_computed_once() -> None:
+    program = _GROWTH
+    for name, text in LINES.items():
+        program += f"grown = growth(tj.jit(lambda x: {text}), dense, large)\n"
+        program += f"assert grown < {_MOST}, ({name!r}, grown)\n"
+    assert forked(program + "print('fine')").strip() == "fine"
+
+
 EAGER = {
     "product": "x @ row", "rows": "tj.ones(len(x)) @ x", "einsum": "tj.einsum('ij,j->i', x, row)",
     "diagonal": "tj.diagonal(x)", "sum": "tj.sum(x)", "sums": "tj.sum(x, axis=0)", "max": "tj.max(x)",
