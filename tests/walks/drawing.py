@@ -133,10 +133,10 @@ class Draw:
     # -- operands ------------------------------------------------------------------------------------
 
     def values(self, shape: tuple[int, ...], dtype: str, low: int = -3, high: int = 3) -> Array:
-        """Whole numbers between `low` and `high`, or from 0 on where there is no sign."""
+        """Whole numbers between `low` and `high`, without negative ones where there is no sign."""
         if dtype == "?":
             return self.numbers.integers(0, 2, shape).astype(dtype)
-        low = 0 if dtype[0] == "u" else low
+        low = max(low, 0) if dtype[0] == "u" else low
         whole = self.numbers.integers(low, high + 1, shape)
         if dtype[0] == "c":
             return (whole + 1j * self.numbers.integers(low, high + 1, shape)).astype(dtype)
