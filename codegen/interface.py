@@ -204,7 +204,8 @@ SLICE_START, SLICE_STOP, SLICE_STEP = 16, 24, 32
 WEAK_REFERENT: Final = 16
 FUNCTION_CODE: Final = 48
 #: Offsets in PyArrayObject, and of the value in a PyFloatObject.
-ARRAY_DATA, ARRAY_NDIM, ARRAY_DIMS, ARRAY_BASE, ARRAY_DESCR, ARRAY_FLAGS = 16, 24, 32, 48, 56, 64
+ARRAY_DATA, ARRAY_NDIM, ARRAY_DIMS, ARRAY_STRIDES, ARRAY_BASE = 16, 24, 32, 40, 48
+ARRAY_DESCR, ARRAY_FLAGS = 56, 64
 FLOAT_VALUE: Final = 16
 #: Of the two doubles in a PyComplexObject.
 COMPLEX_VALUE: Final = 16
@@ -214,6 +215,8 @@ DESCR_SCALAR: Final = 16
 #: NPY_ARRAY_WRITEABLE; NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED, and both.
 WRITEABLE: Final = 0x400
 ARRAY_PLAIN: Final = 0x1 | 0x100
+#: Arguments of so many bytes that repeat their elements, by strides of 0, are not copied.
+REPEATED_BYTES: Final = 1 << 20
 ARRAY_WRITABLE: Final = ARRAY_PLAIN | WRITEABLE
 
 # -- eager operations ----------------------------------------------------------------------------------

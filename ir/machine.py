@@ -1,9 +1,9 @@
-"""The machine that decisions about speed are made for: caches, arithmetic, memory, and what a task costs.
+"""The machine that code is made for: caches, arithmetic, memory, what a task costs, and the CPU's features.
 
 Passes and code generation derive their thresholds from the current machine, each beside the decision, as a
 share of one of its fields. The default is one machine wherever code is compiled, so that a program is
-compiled alike everywhere; vector widths are the target's (`codegen.llvm.target`). Which constants are no
-thresholds of a machine: docs/decisions/0018-machine.md.
+compiled alike everywhere; vector widths follow from the features of the CPU (`codegen.llvm.target`). Which
+constants are no thresholds of a machine: docs/decisions/0018-machine.md.
 """
 
 from __future__ import annotations
@@ -43,6 +43,9 @@ class Machine:
     #: Parts that reductions and scans are cut into at most: enough for some cores, few enough that what they
     #: give is little work. Results may depend on it.
     chunks: int = 16
+    #: Changes of this CPU's features, as ``-avx512f,-avx2``, for the code of a CPU that has less. What needs
+    #: a feature that is missing is missing, too. Eager functions are for the process's own CPU.
+    features: str = ""
 
     @property
     def parallel_cycles(self) -> float:

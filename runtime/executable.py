@@ -17,6 +17,7 @@ from ..codegen.interface import FAILED, LINALG_ERROR, REPORT, HostCall, Library
 from ..ir.errors import CompileError, DomainError, LinAlgError, OutOfBoundsError
 from ..ir.graph import Function, Instruction
 from ..ir.interpreter import interpret
+from ..ir.machine import use_machine
 from ..ir.process.locks import ForkLock
 from ..ir.records import record
 from .cache.code import Code
@@ -26,6 +27,7 @@ from .denormals import flushing
 from .interrupts import interruptible, poll_imports
 from .native.allocator import empty
 from .native.gemm import lapack_addresses, link_single_gemm, product_addresses
+from .repeats import Repeats, once, repeating, repeats_of
 from .threads import POOL
 from .tiers import BACKGROUND
 
@@ -99,6 +101,9 @@ class Executable:
         self._earlier: Library | None = None
         self._followers: list[tuple[Any, int]] = []
         self._lock = ForkLock()
+        #: The code for arguments that repeat elements, by `repeats.Repeats`.
+        self._variants: dict[tuple[tuple[int, tuple[int, ...]], ...], Executable] = {}
+        self._variants_lock = ForkLock()
         compiled = self._compilation.run()
         code, self.found = compiled.code, compiled.found
         self.errors, self.reuses = code.errors, code.reuses
@@ -176,8 +181,9 @@ class Executable:
 
     def _link(self, code: Code) -> Library:
         imports = dict(code.c_functions)
-        for dtype in code.products:
-            imports.update(product_addresses(dtype))
+        with use_machine(self._compilation.machine):
+            for dtype in code.products:
+                imports.update(product_addresses(dtype))
         if code.lapack:
             imports.update(lapack_addresses(code.lapack))
         if code.parallel:
@@ -201,7 +207,8 @@ class Executable:
     def __call__(self, args: Sequence[Array]) -> list[Array]:
         """Run on arrays of just the parameters' types; anything else raises CompileError.
 
-        The arrays are copied first where they are not contiguous, aligned and in native byte order.
+        The arrays are copied first where they are not contiguous, aligned and in native byte order. Large
+        ones that repeat their elements are read as they are.
         """
         if OBSERVER.call is not None:
             results: list[Array] = OBSERVER.call(self, args)
@@ -213,7 +220,12 @@ class Executable:
         that `reuses` says for it, as long as nothing else uses its memory."""
         if len(args) != len(self.source.params):
             raise CompileError(f"expected {len(self.source.params)} arguments, got {len(args)}")
-        plain = [self._plain(arg, i) for i, arg in enumerate(args)]
+        arrays = [np.asarray(arg) for arg in args]  # no subclasses: a shape is what the array's is
+        if not into and self._compilation.instrument is None:
+            repeats = repeats_of(arrays, self.source.params)
+            if repeats:
+                return self._repeating(repeats).run(once(arrays, repeats))
+        plain = [self._plain(array, i) for i, array in enumerate(arrays)]
         results = [
             into[i] if into and i in into else empty(result.shape, result.dtype)
             for i, result in enumerate(self.source.results)
@@ -225,9 +237,18 @@ class Executable:
             self.fail(status)
         return results
 
-    def _plain(self, arg: Any, position: int) -> Array:
+    def _repeating(self, repeats: Repeats) -> Executable:
+        """The code for arguments that have one element along the axes of `repeats`."""
+        key = tuple(repeats.items())
+        with self._variants_lock:
+            if key not in self._variants:
+                with use_machine(self._compilation.machine):
+                    function = repeating(self.source, repeats)
+                    self._variants[key] = Executable(function, flush_denormals=self.flush_denormals)
+            return self._variants[key]
+
+    def _plain(self, array: Array, position: int) -> Array:
         param = self.source.params[position]
-        array: Array = np.asarray(arg)  # not a subclass: its shape is what the array's is
         if not array.dtype.isnative:
             array = array.astype(array.dtype.newbyteorder("="))
         array = np.require(array, requirements=["C", "A"])

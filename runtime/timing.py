@@ -99,7 +99,7 @@ def prepared_call(executable: Executable, args: Sequence[Array]) -> Callable[[],
 
     Raises what the call raises.
     """
-    plain = [executable._plain(arg, i) for i, arg in enumerate(args)]
+    plain = [executable._plain(np.asarray(arg), i) for i, arg in enumerate(args)]
     results = [empty(result.shape, result.dtype) for result in executable.source.results]
     inputs = (ctypes.c_void_p * max(1, len(plain)))(*[array.ctypes.data for array in plain])
     outputs = (ctypes.c_void_p * max(1, len(results)))(*[result.ctypes.data for result in results])

@@ -246,14 +246,14 @@ def _optimize(module: Any, target: Target | None = None) -> None:
 
 def _take_to_registers(module: Any) -> None:
     """Inline what is to be inlined, and turn variables in memory into registers."""
-    passes, builder = _register_passes()
+    passes, builder = _register_passes(host())
     passes.run(module, builder)
 
 
-@functools.lru_cache(maxsize=1)
-def _register_passes() -> tuple[Any, Any]:
+@functools.lru_cache(maxsize=8)
+def _register_passes(target: Target) -> tuple[Any, Any]:
     binding = llvm_binding()
-    builder = binding.create_pass_builder(_machine(host()), binding.create_pipeline_tuning_options(1))
+    builder = binding.create_pass_builder(_machine(target), binding.create_pipeline_tuning_options(1))
     passes = binding.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
     passes.add_sroa_pass()

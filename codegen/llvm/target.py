@@ -6,6 +6,7 @@ import functools
 import os
 from typing import Any, Final
 
+from ...ir.machine import machine
 from ...ir.records import record
 from .loading import llvm_binding
 from .registers import BITS
@@ -15,6 +16,19 @@ _MESHES: Final = frozenset(
     ["skylake-avx512", "cascadelake", "cooperlake", "icelake-server", "sapphirerapids", "emeraldrapids",
      "graniterapids", "graniterapids-d"]
 )  # fmt: skip
+
+#: The features of x86 that others need, by LLVM's names, each behind what it needs. To LLVM a feature that is
+#: on brings along all that it needs, and float16's conversions are a part of AVX-512.
+_NEEDS: Final[dict[str, tuple[str, ...]]] = {
+    "ssse3": ("sse3",), "sse4a": ("sse3",), "sse4.1": ("ssse3",), "sse4.2": ("sse4.1",), "avx": ("sse4.2",),
+    **dict.fromkeys(["avx2", "f16c", "fma", "fma4", "xop"], ("avx",)),
+    **dict.fromkeys(
+        ["vaes", "vpclmulqdq", "avxvnni", "avxifma", "avxneconvert", "avxvnniint8", "avxvnniint16", "sha512",
+         "sm3", "sm4"],
+        ("avx2",),
+    ),
+    "avx512f": ("avx2", "f16c", "fma"), "avx10.1": ("avx512f",), "avx10.2": ("avx10.1",),
+}  # fmt: skip
 
 
 @record
@@ -71,17 +85,24 @@ class Target:
         return self.triple.startswith("x86_64")
 
 
-@functools.lru_cache(maxsize=1)
 def host() -> Target:
-    """The machine this process runs on.
+    """The CPU this process runs on, with the features that the current machine leaves it.
 
-    ``TRACEJIT_CPU_FEATURES`` (such as ``-avx512f``) switches features off, for tests of other widths.
+    ``TRACEJIT_CPU_FEATURES`` (such as ``-avx512f``) switches features off for a whole process.
     """
+    return _host(machine().features)
+
+
+@functools.lru_cache(maxsize=16)
+def _host(changes: str) -> Target:
     binding = llvm_binding()
     flags = dict(binding.get_host_cpu_features())
-    for change in filter(None, os.environ.get("TRACEJIT_CPU_FEATURES", "").split(",")):
+    for change in filter(None, f"{os.environ.get('TRACEJIT_CPU_FEATURES', '')},{changes}".split(",")):
         flags[change[1:]] = change[0] == "+"
-    if not flags.get("avx512f", False) or not flags.get("f16c", False):  # which to LLVM is a part of AVX-512
+    for name, needed in _NEEDS.items() if "sse2" in flags else ():
+        if name in flags and not all(flags.get(other, False) for other in needed):
+            flags[name] = False
+    if not flags.get("avx512f", False):
         flags = {name: on and not name.startswith("avx512") for name, on in flags.items()}
     features = ",".join(("+" if on else "-") + name for name, on in sorted(flags.items()))
     return Target(binding.get_process_triple(), binding.get_host_cpu_name(), features, _vector_bits(flags))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -285,12 +285,30 @@ def swap_last(b: Any, x: Any) -> Any:
     return b.transpose(x, perm=(*range(rank - 2), rank - 1, rank - 2))
 
 
+#: Terms of a product's sums that are copied at a time where they are repeated.
+_COPIED: Final = 1 << 10
+
+
 def _matmul_eval(x: Any, y: Any) -> Any:
-    """NumPy adds up repeated elements one by one, so that the error grows with their number: not copies; and
-    float16 without BLAS."""
+    """NumPy adds up repeated elements one by one, so that the error grows with their number: not copies of
+    some at a time; and float16 without BLAS. Repeated rows of `x` and columns of `y` make the result repeat.
+    """
     if x.dtype is FLOAT16:
         return _matmul_eval(x.astype(FLOAT32), y.astype(FLOAT32)).astype(FLOAT16)
-    return np.matmul(*[np.array(z, order="C") if 0 in z.strides[-2:] else z for z in (x, y)])
+    shape = (*x.shape[:-1], y.shape[-1])
+    if not x.strides[-2]:
+        x = x[..., :1, :]
+    if not y.strides[-1]:
+        y = y[..., :1]
+    if 0 in (x.strides[-1], y.strides[-2]):
+        parts = range(0, max(x.shape[-1], 1), _COPIED)
+        products = [(x[..., at : at + _COPIED], y[..., at : at + _COPIED, :]) for at in parts]
+        result = np.matmul(*[np.array(z, order="C") for z in products[0]])
+        for pair in products[1:]:
+            result += np.matmul(*[np.array(z, order="C") for z in pair])
+    else:
+        result = np.matmul(x, y)
+    return result if result.shape == shape else np.array(np.broadcast_to(result, shape))
 
 
 MATMUL = define(

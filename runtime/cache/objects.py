@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from ...codegen.interface import Library
 from ...codegen.tiers import BASELINE, OPTIMIZED, Tier
+from ...ir.machine import Machine, machine, use_machine
 from ..native.loader import Unlinkable, load
 from ..tiers import BACKGROUND, tiers_are_on
 from .keys import environment, key_of
@@ -65,20 +66,26 @@ def load_support(
     if use is not None:
         use(library)
         if tier is BASELINE:
-            BACKGROUND.submit(functools.partial(_improve, key, name, exports, imports, arguments, use))
+            improve = functools.partial(_improve, machine(), key, name, exports, imports, arguments, use)
+            BACKGROUND.submit(improve)
     return library
 
 
-@functools.cache
 def support_image(name: str, *arguments: Any) -> bytes:
     """The object file of a part of the runtime that is linked more than once."""
-    key = _key(name, arguments)
-    image = CACHE.load(key)
-    return _made(key, name, arguments)[0] if image is None else image
+    return _support_image(machine(), name, *arguments)
+
+
+@functools.cache
+def _support_image(current: Machine, name: str, *arguments: Any) -> bytes:
+    with use_machine(current):
+        key = _key(name, arguments)
+        image = CACHE.load(key)
+        return _made(key, name, arguments)[0] if image is None else image
 
 
 def _key(name: str, parameters: object) -> str:
-    key = key_of("support", name, repr(parameters), environment())
+    key = key_of("support", name, repr(parameters), machine().features, environment())
     _SUPPORT[key] = None
     return key
 
@@ -96,6 +103,7 @@ def _made(
 
 
 def _improve(
+    current: Machine,
     key: str,
     name: str,
     exports: Sequence[str],
@@ -104,4 +112,6 @@ def _improve(
     use: Callable[[Library], None],
 ) -> None:
     """Compile the optimized tier of a part, keep it on disk and hand it over."""
-    use(link(_made(key, name, arguments)[0], exports, imports))
+    with use_machine(current):
+        image, _ = _made(key, name, arguments)
+    use(link(image, exports, imports))

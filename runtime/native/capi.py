@@ -26,6 +26,7 @@ from ...codegen.interface import (
     ARRAY_FLAGS,
     ARRAY_NDIM,
     ARRAY_PLAIN,
+    ARRAY_STRIDES,
     BYTES_DATA,
     CELL_REF,
     COMPLEX_VALUE,
@@ -137,12 +138,14 @@ def _array_layout_holds() -> bool:
     array = np.zeros((2, 3), np.float32)
     base, view = id(array), array[1:]
     dims = ctypes.c_ssize_t.from_address(base + ARRAY_DIMS).value
+    strides = ctypes.c_ssize_t.from_address(base + ARRAY_STRIDES).value
     number, scalar = complex("1.5-2.5j"), np.int16(-3)
     flags = ctypes.c_int.from_address(base + ARRAY_FLAGS).value
     return (
         ctypes.c_ssize_t.from_address(base + ARRAY_DATA).value == array.ctypes.data
         and ctypes.c_int.from_address(base + ARRAY_NDIM).value == 2
         and [ctypes.c_ssize_t.from_address(dims + 8 * i).value for i in range(2)] == [2, 3]
+        and [ctypes.c_ssize_t.from_address(strides + 8 * i).value for i in range(2)] == [12, 4]
         and ctypes.c_ssize_t.from_address(base + ARRAY_DESCR).value == id(array.dtype)
         and flags & ARRAY_PLAIN == ARRAY_PLAIN
         and ctypes.c_void_p.from_address(base + ARRAY_BASE).value is None

@@ -24,6 +24,7 @@ from ...codegen.interface import (
 from ...ir.errors import CompileError
 from ...ir.graph import Function
 from ...ir.lapack.library import library
+from ...ir.machine import Machine, machine, use_machine
 from ...ir.process.locks import ForkLock
 from ...ir.registry import Kind
 from ..cache.code import Code
@@ -81,20 +82,21 @@ class _Functions:
 
 
 class _Products:
-    """The product functions linked so far, by dtype."""
+    """The product functions linked so far, by dtype and by the CPU's features, on which panels depend."""
 
     def __init__(self) -> None:
         self.lock = ForkLock()
-        self.functions: dict[str, _Functions] = {}
+        self.functions: dict[tuple[str, str], _Functions] = {}
 
     def addresses(self, dtype: str) -> Mapping[str, int]:
+        key = dtype, machine().features
         with self.lock:
-            if dtype not in self.functions:
-                self.functions[dtype] = _Functions(dtype)
-            return self.functions[dtype].addresses
+            if key not in self.functions:
+                self.functions[key] = _Functions(dtype)
+            return self.functions[key].addresses
 
     def linked(self, dtype: str) -> bool:
-        return dtype in self.functions
+        return (dtype, machine().features) in self.functions
 
 
 _PRODUCTS = _Products()
@@ -125,7 +127,7 @@ def single_gemm_code(fused: Function, donated: Collection[int]) -> Code | None:
     if product is None:
         return None
     if not (product.packs or products_are_linked(product.dtype)):
-        BACKGROUND.submit(functools.partial(_prepare, product.dtype))
+        BACKGROUND.submit(functools.partial(_prepare, machine(), product.dtype))
         return None
     return Code(
         support_image("single gemm", product.dtype),
@@ -143,10 +145,11 @@ def single_gemm_code(fused: Function, donated: Collection[int]) -> Code | None:
     )
 
 
-def _prepare(dtype: str) -> None:
+def _prepare(current: Machine, dtype: str) -> None:
     """Have what later products of `dtype` need."""
-    product_addresses(dtype)
-    support_image("single gemm", dtype)
+    with use_machine(current):
+        product_addresses(dtype)
+        support_image("single gemm", dtype)
 
 
 def link_single_gemm(code: Code, imports: Mapping[str, int]) -> Library:

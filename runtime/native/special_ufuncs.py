@@ -15,6 +15,7 @@ import numpy as np
 
 from ...codegen.interface import SPECIAL_LOOP, Library
 from ...ir.dtypes import SHORT_NAME, DType
+from ...ir.machine import DEFAULT, use_machine
 from ...ir.process.locks import ForkLock
 from ...ir.special.jets import Index
 from ..cache.objects import load_support
@@ -61,7 +62,8 @@ def _compiled(name: str, orders: Index, dtype: DType) -> np.ufunc:
     _KEPT.append((functions, contexts, types, text))
     clear = ctypes.cast(ctypes.CDLL(None).feclearexcept, ctypes.c_void_p).value or 0
     arguments = (name, orders, SHORT_NAME[dtype], FLAGS[platform.machine()])
-    load_support("special", (SPECIAL_LOOP,), {"feclearexcept": clear}, *arguments, use=use)
+    with use_machine(DEFAULT):  # a process has them once, for its own CPU
+        load_support("special", (SPECIAL_LOOP,), {"feclearexcept": clear}, *arguments, use=use)
     ufunc: np.ufunc = _constructor()(
         functions, contexts, types, 1, len(orders), 1, _NO_IDENTITY, text, None, 0
     )

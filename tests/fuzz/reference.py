@@ -239,9 +239,28 @@ def _cho_solve(factor_and_lower: tuple[Array, bool], b: Array) -> Array:
     return np.linalg.solve(factor @ np.conj(np.swapaxes(factor, -1, -2)), b)
 
 
+def _solve_banded(l_and_u: tuple[int, int], ab: Array, b: Array) -> Array:
+    (below, above), n = l_and_u, ab.shape[-1]
+    a = np.zeros((n, n), ab.dtype)
+    for offset in range(-below, above + 1):
+        for i in range(max(0, -offset), min(n, n - offset)):
+            a[i, i + offset] = ab[above - offset, i + offset]
+    return np.linalg.solve(a, b)
+
+
+def _solve_toeplitz(c: Array, b: Array) -> Array:
+    """Without a first row, which is the conjugate of the first column."""
+    line = np.concatenate([np.conj(c[:0:-1]), c])
+    places = np.arange(len(c))
+    return np.linalg.solve(line[places[:, None] - places + len(c) - 1], b)
+
+
 scipy = types.SimpleNamespace(
-    linalg=types.SimpleNamespace(solve_triangular=_solve_triangular, cho_solve=_cho_solve)
-)
+    linalg=types.SimpleNamespace(
+        solve_triangular=_solve_triangular, cho_solve=_cho_solve, solve_banded=_solve_banded,
+        solve_toeplitz=_solve_toeplitz,
+    )
+)  # fmt: skip
 
 
 # -- networks ------------------------------------------------------------------------------------------

@@ -29,12 +29,12 @@ ALIKE = 2
 
 
 class Worker:
-    """A process that runs programs."""
+    """A process that runs programs, and says a line of JSON about each."""
 
-    def __init__(self, *arguments: str) -> None:
+    def __init__(self, *arguments: str, module: str = "tests.fuzz.worker") -> None:
         self.errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed by `end`)
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.fuzz.worker", *arguments],
+            [sys.executable, "-m", module, *arguments],
             cwd=ROOT,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
         )  # fmt: skip

@@ -131,7 +131,7 @@ def test_not_with_donations_nor_with_one_tier(monkeypatch: pytest.MonkeyPatch) -
 def test_the_first_small_product_is_compiled_and_the_next_is_linked(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
     monkeypatch.setattr(gemm, "products_are_linked", lambda dtype: bool(asked))
-    monkeypatch.setattr(gemm, "_prepare", asked.append)
+    monkeypatch.setattr(gemm, "_prepare", lambda machine, dtype: asked.append(dtype))
     make = lambda n: Executable(tj.trace(lambda x: x @ x, np.ones((n, n))))  # noqa: E731
     assert "codegen" in make(8).milliseconds
     assert tiers.BACKGROUND.wait(60)

@@ -175,12 +175,24 @@ def _diagonal(x: Tensor, offset: Any, axis1: int, axis2: int) -> Tensor:
     attrs: Attrs = {"offset": operator.index(offset), "axis1": axis1, "axis2": axis2}
     written = _written_diagonal([(x.shape, x.dtype)], attrs)
     assert written.operands is not None
+    if _is_scattered(x):  # the reshape would be a copy of all
+        result = wrap(_writable_diagonal(x._data, **attrs))
+        share(x, result, ViewStep(_LAST_DIAGONAL, attrs))
+        return result
     result = run("slice", run("reshape", x, shape=written.operands[0]), **written.attrs)
     if not are_views(x, result):  # the reshape is a copy
         if not isinstance(x._data, Value):
             result._data = _writable_diagonal(x._data, **attrs)
         share(x, result, ViewStep(_LAST_DIAGONAL, attrs))
     return result
+
+
+def _is_scattered(x: Tensor) -> bool:
+    """Whether the rows of `x` do not lie one behind the other, and no gradient is to be recorded."""
+    if is_tracing() or x._requires_grad or isinstance(x._data, Value):
+        return False
+    along, across = x._data.strides[-2:]
+    return x.size > 0 and along != x.shape[-1] * across
 
 
 def _written_diagonal(types: Sequence[Any], attrs: Attrs) -> Written:

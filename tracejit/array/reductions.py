@@ -11,14 +11,16 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final
 
+import numpy as np
+
 from ..arguments.errors import checked, named
 from ..arguments.plain_calls import plain_calls
 from ..eager.native_ops import NativeCall
-from ..eager.tensor import Tensor
+from ..eager.tensor import Tensor, wrap
 from ..ir.dtypes import BOOL, INT64, as_dtype, default_dtype, is_inexact
 from ..ir.registry import OPS
 from ..ir.types import Shape, normalize_axes, normalize_axis, remove_axes
-from .operands import as_tensor, cast, reshaped, run, with_an_axis, write_out
+from .operands import as_tensor, cast, is_tracing, reshaped, run, with_an_axis, write_out
 
 __all__ = [
     "all",
@@ -40,12 +42,15 @@ _UINT64 = as_dtype("u64")
 
 
 def _reduced(name: str, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
-    shape = x.shape
+    axes = _axes(name, x.shape, axis)
+    result = run(name, x, axes=axes)
+    return kept(result, x.shape, axes, keepdims) if keepdims else result
+
+
+def _axes(name: str, shape: Shape, axis: Any) -> Shape:
     if not shape and axis in (0, -1) and name != "mean":
         axis = None  # as NumPy's ufunc.reduce has it, of which all but the mean are made
-    axes = normalize_axes(name, axis, len(shape))
-    result = run(name, x, axes=axes)
-    return kept(result, shape, axes, keepdims) if keepdims else result
+    return normalize_axes(name, axis, len(shape))
 
 
 def kept(result: Tensor, shape: Shape, axes: Shape, keepdims: bool) -> Tensor:
@@ -81,10 +86,6 @@ def _with_options(name: str, *arguments: Any) -> Tensor:
     return checked(name, options.reduce_with_options)(name, *arguments)  # type: ignore[no-any-return]
 
 
-def _summand(x: Any, dtype: Any) -> Tensor:
-    return accumulated(as_tensor(x), dtype)
-
-
 def _itself(x: Any, dtype: None) -> Tensor:
     return as_tensor(x)
 
@@ -93,8 +94,22 @@ def _truths(x: Any, dtype: None) -> Tensor:
     return cast(as_tensor(x), BOOL)
 
 
-_SUM: Final = _native("sum", _summand)
-_PROD: Final = _native("prod", _summand)
+def _accumulating(name: str, ufunc: np.ufunc) -> NativeCall:
+    """The native form of a sum or a product."""
+
+    @named(name)
+    def slow(x: Any, axis: Any, dtype: Any, out: None, keepdims: bool) -> Tensor:
+        x = as_tensor(x)
+        if dtype is None and x.dtype.kind in "biu" and isinstance(x._data, np.ndarray) and not is_tracing():
+            # NumPy converts what it adds up as it goes, without a copy of all
+            return wrap(np.asarray(ufunc.reduce(x._data, _axes(name, x.shape, axis), keepdims=keepdims)))
+        return _reduced(name, accumulated(x, dtype), axis, keepdims)
+
+    return NativeCall(OPS[name], slow)
+
+
+_SUM: Final = _accumulating("sum", np.add)
+_PROD: Final = _accumulating("prod", np.multiply)
 
 
 @plain_calls(_SUM, keeps_axes=True)

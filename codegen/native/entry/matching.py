@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Annotated, Final
 
 from ....ir.records import record
+from ...interface import REPEATED_BYTES
 from ...llvm.emitter import Reg
 from ..control import Exit
 from ..functions import Array, Bytes, ImportedFunction, Object, native
@@ -369,6 +370,10 @@ def match_array(f: NativeWriter, node: Annotated[Pointer, ARRAY_NODE], value: Ob
         f.incref(array.value)
         f.else_()
         no.when(donated)
+        with f.if_(f.ge(node["nbytes"], REPEATED_BYTES)):  # `runtime.repeats` has it read where it lies
+            strides, sizes = array.value["strides"], array.value["sizes"]
+            with f.for_(node["rank"]) as axis:
+                no.when(f.and_(f.eq(strides[axis], 0), f.gt(sizes[axis], 1)))
         array.value = f.give(check_memory(f, copy_array(f, array.value, 0), no))
     held = f.own(array.value)
     with f.if_(f.not_(f.is_null(node["content"]))):

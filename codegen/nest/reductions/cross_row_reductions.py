@@ -50,7 +50,7 @@ def across_of(nest: Nest, buffers: int) -> None:
     extent, most = nest.sizes[0], 1
     results = tuple(write.memory.buffer or 0 for write in nest.writes if write.fold is not None)
     if nest.cycles > machine().parallel_cycles:
-        most = min(machine().chunks, int(nest.cycles / machine().task_cycles), extent)
+        most = max(1, min(machine().chunks, int(nest.cycles / machine().task_cycles), extent))
     size = -(-extent // most)
     if nest.parallel == 1:
         block = rows_at_a_time(nest) if nest.row_lanes else nest.lanes

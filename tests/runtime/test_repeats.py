@@ -1,0 +1,197 @@
+"""Arguments that repeat their elements, by strides of 0: results are those of copies, which nobody makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit.codegen.interface import REPEATED_BYTES
+from tracejit.ir.graph import Value
+from tracejit.runtime.executable import Executable
+from tracejit.runtime.repeats import once, repeats_of
+
+from ..forked import forked
+from ..support import Array
+
+ROWS, COLUMNS = 700, 300
+assert ROWS * COLUMNS * 8 > REPEATED_BYTES
+
+
+def whole(*shape: int) -> Array:
+    """Small whole numbers, whose sums are exact in whatever order they are taken."""
+    return np.random.default_rng(3).integers(-4, 5, shape).astype(np.float64)
+
+
+def windows(x: Array) -> Array:
+    """Each row three times, with steps between the elements of a row."""
+    strides = (x.strides[0], 0, 2 * x.strides[1])
+    return np.lib.stride_tricks.as_strided(x, (ROWS // 7, 7, COLUMNS), strides).transpose(1, 0, 2)
+
+
+ARGUMENTS: dict[str, Callable[[], Array]] = {
+    "a row": lambda: np.broadcast_to(whole(COLUMNS), (ROWS, COLUMNS)),
+    "a column": lambda: np.broadcast_to(whole(ROWS, 1), (ROWS, COLUMNS)),
+    "a number": lambda: np.broadcast_to(whole(1, 1), (ROWS, COLUMNS)),
+    "turned": lambda: np.broadcast_to(whole(COLUMNS), (ROWS, COLUMNS)).T,
+    "reversed": lambda: np.broadcast_to(whole(COLUMNS), (ROWS, COLUMNS))[:, ::-1],
+    "steps": lambda: windows(whole(ROWS // 7, 2 * COLUMNS)),
+    "large steps": lambda: np.broadcast_to(whole(2 * ROWS * COLUMNS)[::2], (2, ROWS * COLUMNS)),
+    "other byte order": lambda: np.broadcast_to(whole(COLUMNS).astype(">f8"), (ROWS, COLUMNS)),
+    "small": lambda: np.broadcast_to(whole(5), (3, 5)),
+}
+PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
+    "map": lambda xp, x: x * 2 + 1,
+    "sums": lambda xp, x: (xp.sum(x, axis=0), xp.sum(x, axis=-1), xp.max(x)),
+    "rows": lambda xp, x: x - xp.max(x, axis=-1, keepdims=True),
+    "sorted": lambda xp, x: xp.sort(x, axis=0),
+    "product": lambda xp, x: x[..., :500] @ xp.swapaxes(x[..., :3, :500], -1, -2),
+    "argument": lambda xp, x: x,
+    "places": lambda xp, x: (xp.argmax(x, axis=0), xp.cumsum(x, axis=-1), x[1:, ::2]),
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("argument", ARGUMENTS)
+def test_results_are_those_of_copies(argument: str, program: str) -> None:
+    """At the first calls and the later ones, before and after a call with a plain array."""
+    run, x = PROGRAMS[program], ARGUMENTS[argument]()
+    want = run(np, x)
+    want = want if isinstance(want, tuple) else (want,)
+    f = tj.jit(lambda x: run(tj, x))
+    for operand in (x, x, x.astype("f8", order="C"), x):
+        got = f(operand)
+        for result, expected in zip(got if isinstance(got, tuple) else (got,), want, strict=True):
+            assert result.dtype == expected.dtype.newbyteorder("=")
+            np.testing.assert_array_equal(np.asarray(result), expected)
+
+
+def test_axes_of_what_is_large_alone() -> None:
+    def found(array: Array) -> Any:
+        return repeats_of([array], [Value(tj.TensorType(array.dtype, array.shape))])
+
+    assert found(np.broadcast_to(whole(COLUMNS), (ROWS, COLUMNS))) == {0: (0,)}
+    assert found(np.broadcast_to(whole(1, 1), (ROWS, COLUMNS))) == {0: (0, 1)}
+    assert found(np.broadcast_to(whole(3), (5, 3))) == {}
+    assert found(whole(ROWS, COLUMNS).T) == {}
+    (base,) = once([np.broadcast_to(whole(ROWS, 1), (ROWS, COLUMNS))], {0: (1,)})
+    assert base.shape == (ROWS, 1)
+
+
+def test_each_pattern_is_compiled_once() -> None:
+    a, b = (np.broadcast_to(whole(COLUMNS), (ROWS, COLUMNS)), np.broadcast_to(whole(1, 1), (ROWS, COLUMNS)))
+    executable = Executable(tj.trace(lambda x, y: x + y, a, b))
+    for x, y, variants in ((a, a, 1), (a, b, 2), (a, a, 2), (whole(ROWS, COLUMNS), b, 3)):
+        np.testing.assert_array_equal(executable([x, y])[0], x + y)
+        assert len(executable._variants) == variants
+
+
+def test_another_argument_is_written() -> None:
+    def fill(out: Any, x: Any) -> None:
+        out[:] = x + 1
+
+    x, out = np.broadcast_to(whole(COLUMNS), (ROWS, COLUMNS)), np.zeros((ROWS, COLUMNS))
+    f = tj.jit(fill)
+    for _ in range(2):
+        out[:] = 0
+        f(out, x)
+        np.testing.assert_array_equal(out, x + 1)
+
+
+def test_captured_and_with_gradients() -> None:
+    repeated = np.broadcast_to(whole(COLUMNS), (ROWS, COLUMNS))
+    f = tj.jit(lambda w: tj.sum(repeated * w * w))
+    row = tj.tensor(whole(COLUMNS), requires_grad=True)
+    w = tj.broadcast_to(row, (ROWS, COLUMNS))
+    assert float(f(tj.asarray(repeated))) == float(np.sum(repeated**3))
+    f(w).backward()
+    np.testing.assert_array_equal(np.asarray(row.grad), 2 * ROWS * repeated[0] * np.asarray(row.detach()))
+
+
+_GROWTH = """
+import resource
+import numpy as np
+import tracejit as tj
+
+def growth(run, small, large):
+    run(small)  # the compiler's own memory
+    run(small)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    run(large)
+    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+
+row = np.arange(1000.0)
+dense, large = np.ones((300, 1000)), np.broadcast_to(row, (100_000, 1000))
+"""
+#: Megabytes by which a process may grow where a copy takes 800: the compiler's.
+_MOST = 100
+
+
+def test_large_arguments_are_not_copied() -> None:
+    program = f"""{_GROWTH}
+f = tj.jit(lambda x: (tj.sum(x, axis=0), tj.max(x), tj.sum(x * 2 + 1, axis=1)))
+grown = growth(f, dense, large)
+assert grown < {_MOST}, grown
+sums, most, _ = f(large)
+np.testing.assert_array_equal(sums, row * 100_000)
+assert most == 999
+
+x = np.lib.stride_tricks.as_strided(np.array([3], np.int8), (2**31,), (0,))
+g = tj.jit(lambda x: (tj.sum(x), tj.max(x), x[-1], tj.any(x > 3), tj.count_nonzero(x)))
+grown = growth(g, np.ones(300, np.int8), x)
+assert grown < {_MOST}, grown
+assert [int(r) for r in g(x)] == [3 * 2**31, 3, 3, 0, 2**31]
+print("fine")
+"""
+    assert forked(program).strip() == "fine"
+
+
+#: What works line by line, each line once.
+LINES = {
+    "product": "(x @ row)", "argument": "tj.argmax(x, axis=1)", "sorted": "tj.sort(x)[-1]",
+    "running": "tj.cumsum(x, axis=1)[-1]", "median": "tj.median(x, axis=1)", "variance": "tj.var(x, axis=0)",
+}  # fmt: skip
+
+
+def test_repeated_lines_are_computed_once() -> None:
+    program = _GROWTH
+    for name, text in LINES.items():
+        program += f"grown = growth(tj.jit(lambda x: {text}), dense, large)\n"
+        program += f"assert grown < {_MOST}, ({name!r}, grown)\n"
+    assert forked(program + "print('fine')").strip() == "fine"
+
+
+EAGER = {
+    "product": "x @ row", "rows": "tj.ones(len(x)) @ x", "einsum": "tj.einsum('ij,j->i', x, row)",
+    "diagonal": "tj.diagonal(x)", "sum": "tj.sum(x)", "sums": "tj.sum(x, axis=0)", "max": "tj.max(x)",
+    "take": "tj.take(x, 3, axis=0)", "transpose": "x.T[5]", "item": "x[7]",
+    "broadcast": "tj.broadcast_to(x, (2, *x.shape))[1, 2]",
+    "bools": "tj.sum(tj.broadcast_to(row > 5, (100_000, 1000)))",
+    "bytes": "tj.prod(tj.broadcast_to(tj.asarray(np.ones(1000, 'i1')), (100_000, 1000)), axis=1)",
+}  # fmt: skip
+
+
+def test_eager_ops_copy_nothing_that_numpy_does_not_copy() -> None:
+    program = _GROWTH + "row = tj.asarray(row)\n"
+    for name, text in EAGER.items():
+        program += f"grown = growth(lambda x: {text}, tj.asarray(large[:1100]), tj.asarray(large))\n"
+        program += f"assert grown < {_MOST}, ({name!r}, grown)\n"
+    assert forked(program + "print('fine')").strip() == "fine"
+
+
+def test_products_of_what_is_repeated() -> None:
+    """Of rows, columns, sums and batches, in floats and integers."""
+    for dtype in ("f4", "f8", "i4", "c16", "f2"):
+        row, column = (whole(*shape).astype(dtype) for shape in ((1, 6), (5, 1)))
+        x = np.broadcast_to(row, (5, 6))
+        y = np.broadcast_to(column.reshape(1, 5), (6, 5)).T
+        z = np.broadcast_to(column, (3, 5, 6))
+        for a, b in ((x, x.T), (x.T, x), (x, y.T), (y.T, y), (z, np.swapaxes(z, -1, -2)), (z, x.T)):
+            got = np.asarray(tj.asarray(a) @ tj.asarray(b))
+            want = np.ascontiguousarray(a) @ np.ascontiguousarray(b)
+            np.testing.assert_array_equal(got, want)
+            assert got.flags.writeable
+            assert got.dtype == want.dtype

@@ -1,0 +1,111 @@
+"""A walk over the kernels, other trials at each run; and a walk that sees what is wrong."""
+
+from __future__ import annotations
+
+import functools
+import os
+import secrets
+import signal
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tracejit.ir.machine import Machine
+
+from ..forked import forked
+from ..fuzz.comparing import Mismatch
+from ..fuzz.runner import Worker
+from . import runner
+from .cases import FAMILIES, trial
+from .drawing import Case, View
+from .memory import guarded
+from .runner import walk
+from .trial import try_case
+
+#: Some 15 seconds of processor time.
+TRIALS = 60
+
+
+@pytest.mark.parametrize("number", range(2))
+def test_the_kernels(number: int) -> None:
+    """``TRACEJIT_FUZZ_SEED`` chooses the trials; ``python -m tests.walks`` runs more of them."""
+    seed = int(os.environ.get("TRACEJIT_FUZZ_SEED") or secrets.randbelow(1_000_000))
+    outcome = walk(seed, trials=TRIALS // 2, first=number * TRIALS // 2)
+    assert not outcome.findings, f"python -m tests.walks --seed {seed}\n" + "\n".join(outcome.findings)
+
+
+def test_a_seed_gives_the_same_trials() -> None:
+    for number in range(3 * len(FAMILIES)):
+        first, second = trial(5, number), trial(5, number)
+        assert str(first) == str(second)
+        for one, other in zip(first.case.arrays, second.case.arrays, strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert len({str(trial(5, number)) for number in range(40)}) == 40
+
+
+def test_each_family_and_feature_is_drawn() -> None:
+    trials = [trial(7, number) for number in range(400)]
+    assert {each.case.family for each in trials} == set(FAMILIES)
+    assert {each.threads for each in trials} == {2, 3, 4}
+    assert len({each.machine.features for each in trials}) > 4
+    assert len({each.machine.l2_bytes for each in trials}) > 4
+    sizes = [size for each in trials for array in each.case.arrays for size in array.shape]
+    assert max(sizes) >= 100_000
+    views = {view.name.split("[")[0].split("(")[0] for each in trials for view in each.case.views}
+    assert views >= {"rows", "columns", "turned", "strided", "reversed", "inner", "repeated"}
+
+
+# -- the net itself ------------------------------------------------------------------------------------
+
+
+def identity_case(program: Any) -> Case:
+    return Case("maps", "x", program, [np.arange(100.0)], [View("rows", lambda xp, x: x)])
+
+
+def test_a_wrong_value_is_seen() -> None:
+    case = identity_case(lambda xp, x: x + (xp is not np and xp.__name__ == "tracejit"))
+    with pytest.raises(Mismatch, match="value: 100 of 100 elements"):
+        try_case(case, Machine(), 2, checked=False)
+
+
+def test_a_read_beside_an_array_ends_the_process() -> None:
+    for at_end, place in ((True, "nbytes"), (False, "-1")):
+        program = f"""
+import ctypes
+import numpy as np
+from tests.walks.memory import guarded
+memory = guarded(np.arange(5000.0), {at_end})
+x = memory.array
+nbytes = x.nbytes
+assert x.sum() == 4999 * 2500
+print("still there", flush=True)
+ctypes.string_at(x.ctypes.data + {place}, 1)
+print("beside")
+"""
+        with pytest.raises(AssertionError, match=f"exit status -{signal.SIGSEGV.value}\n") as caught:
+            forked(program)
+        assert "still there" in str(caught.value)
+        assert "beside\n" not in str(caught.value)
+
+
+def test_a_write_on_the_other_side_is_seen() -> None:
+    memory = guarded(np.arange(5.0), at_end=True)
+    assert memory.check()
+    memory._rest[-1] = 0
+    assert not memory.check()
+
+
+def test_a_crash_is_a_finding_and_the_walk_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gathers that copy one element too many write beside their results."""
+    monkeypatch.setattr(runner, "Worker", functools.partial(_worker_of, "tests.walks.faulty"))
+    outcome = walk(1, trials=8, families=("gathers",))
+    assert outcome.trials.total() == 8
+    crashes = [finding for finding in outcome.findings if "signal SIGSEGV" in finding]
+    assert crashes
+    assert all(finding.startswith("seed 1, trial ") and "gathers: " in finding for finding in crashes)
+
+
+def _worker_of(fault: str, *arguments: str, module: str) -> Worker:
+    assert module == "tests.walks.worker"
+    return Worker(*arguments, module=fault)

@@ -1,0 +1,42 @@
+"""Runs trials in a process of its own, and says a line about each: ``python -m tests.walks.worker``."""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import sys
+import traceback
+import warnings
+
+from ..fuzz.comparing import Mismatch
+from .cases import Trial, trial
+from .trial import try_case
+
+
+def failure_of(each: Trial) -> str:
+    """How a trial fails, or ""."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try_case(each.case, each.machine, each.threads, each.checked)
+    except Mismatch as error:
+        return str(error)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}\n{traceback.format_exc(limit=-3)}"
+    return ""
+
+
+def main() -> None:
+    """Trials of ``SEED`` from number ``FIRST`` on, of the families that follow or of all."""
+    faulthandler.enable()
+    seed, number, families = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
+    while True:
+        print(json.dumps({"begin": number}), flush=True)
+        each = trial(seed, number, families)
+        print(json.dumps({"trial": str(each), "family": each.case.family}), flush=True)
+        print(json.dumps({"failure": failure_of(each)}), flush=True)
+        number += 1
+
+
+if __name__ == "__main__":
+    main()
