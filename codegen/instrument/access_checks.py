@@ -35,8 +35,7 @@ from ..llvm.operations import (
     Slot,
     Store,
 )
-from ..llvm.registers import Reg, constant, llvm_type, pointer
-from .addresses import BYTES
+from ..llvm.registers import MEMORY_BYTES, Reg, constant, llvm_type, pointer
 from .variants import Instrument, ModuleContext
 from .verifier import verify_code
 
@@ -246,14 +245,14 @@ class _FunctionChecks:
             if operation.pointer in self.buffers:
                 self.buffers[operation.text] = self.buffers[operation.pointer]
         elif isinstance(operation, Slot):
-            nbytes = operation.count * BYTES[operation.element]
+            nbytes = operation.count * MEMORY_BYTES[operation.element]
             self.buffers[operation.text] = _own(operation.text, nbytes, "stack slot")
         elif isinstance(operation, Arrange) and operation.code == "select" and operation.dtype == "ptr":
             return [*self._chosen(operation), operation]
         elif isinstance(operation, Load):
             return self._load(operation)
         elif isinstance(operation, AtomicUpdate):
-            nbytes = BYTES[llvm_type(operation.dtype)]
+            nbytes = MEMORY_BYTES[llvm_type(operation.dtype)]
             check, safe = self._contiguous(operation, operation.pointer, nbytes, nbytes)
             return [
                 *check,
@@ -296,14 +295,14 @@ class _FunctionChecks:
             if load.text in self.parameters:
                 self.buffers[load.text] = self.parameters[load.text]
             return [load]
-        nbytes = load.lanes * BYTES[llvm_type(load.dtype)]
+        nbytes = load.lanes * MEMORY_BYTES[llvm_type(load.dtype)]
         check, safe = self._contiguous(load, load.pointer, nbytes, load.align)
         return [*check, Load(load.text, load.dtype, load.lanes, safe, load.align)]
 
     def _store(self, store: Store) -> list[Operation]:
         if store.value.dtype == "ptr" or store.value.text == "zeroinitializer":
             return [store]
-        nbytes = store.value.lanes * BYTES[llvm_type(store.value.dtype)]
+        nbytes = store.value.lanes * MEMORY_BYTES[llvm_type(store.value.dtype)]
         check, safe = self._contiguous(store, store.pointer, nbytes, store.align)
         return [*check, Store(store.value, safe, store.align, past_cache=store.past_cache)]
 

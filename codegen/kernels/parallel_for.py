@@ -77,7 +77,7 @@ def task_signature(name: str) -> str:
 
 def context_of(w: FunctionWriter, buffers: int) -> str:
     """A context for tasks that holds the kernel's buffers; returns its pointer."""
-    w.slots.append(Slot("%context", "ptr", buffers))
+    w.slots.take(Slot("%context", "ptr", buffers))
     for i in range(buffers):
         w.store_pointer(f"%b{i}", w.offset("%context", "i64", i))
     return "%context"

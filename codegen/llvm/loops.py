@@ -81,7 +81,7 @@ class FunctionWriter(MathsEmitter):
     def holder(self) -> str:
         """A slot for a pointer to a block of a stack (`growing`), and an i64 beside it; both 0."""
         name = self.fresh("held")
-        self.slots.append(Slot(name, "i64", 2, 8))
+        self.slots.take(Slot(name, "i64", 2, 8))
         self.slots.append(Store(Reg("zeroinitializer", "[2 x i64]"), name, 8))
         self.held.append(name)
         return name
@@ -93,9 +93,7 @@ class FunctionWriter(MathsEmitter):
 
     def slot(self, dtype: str, count: int) -> str:
         """A stack array of `count` elements, aligned for vectors; returns its pointer."""
-        name = self.fresh("slot")
-        self.slots.append(Slot(name, memory_type(dtype), max(count, 1), 64))
-        return name
+        return self.slots.take(Slot(self.fresh("slot"), memory_type(dtype), max(count, 1), 64))
 
     def offset(self, pointer: str, dtype: str, elements: Number) -> str:
         """`pointer` moved by `elements` of `dtype`."""

@@ -30,6 +30,7 @@ from ..llvm.function import UNOPTIMIZED, Code, Declarations, calls, code_length
 from ..llvm.loops import FunctionWriter
 from ..llvm.operations import Convert, Slot
 from ..llvm.registers import bytes_constant
+from ..llvm.stack import check_stack
 from ..llvm.target import Target
 from ..nest.fusions import Fusions
 from ..tiers import OPTIMIZED, ScheduleParameters
@@ -98,6 +99,8 @@ class ModuleWriter(ExitWriter):
         self.descriptions: list[object] = []
         self.parallel = False
         self.w = FunctionWriter(self.declarations)
+        #: Stack arrays of pointers, by how many they hold.
+        self.arrays: dict[int, str] = {}
         self.pointers: dict[BufferPlace, str] = {}
         self.failures: list[tuple[str, str, int]] = []
         self.stop = ""
@@ -239,6 +242,7 @@ class ModuleWriter(ExitWriter):
         if kernel is None:
             self._host_call(instruction, operands + results)
             return
+        check_stack(kernel.stack_bytes, f"kernel {name}")
         extents = [value.type.nbytes for value in (*read, *instruction.results)]
         if instruction in self.plan.workspaces:
             extents.append(self.memory.workspace(instruction, self.defs))
@@ -331,10 +335,12 @@ class ModuleWriter(ExitWriter):
         self.declarations[PARALLEL_FOR] = f"declare void @{PARALLEL_FOR}(ptr, ptr, i64, i64)"
 
     def _pointer_array(self, pointers: list[str]) -> str:
-        """A stack array that holds `pointers`."""
+        """A stack array that holds `pointers`, until the next one with as many is filled."""
         w = self.w
-        array = w.fresh("pointers")
-        w.slots.append(Slot(array, "ptr", max(len(pointers), 1)))
+        count = max(len(pointers), 1)
+        if count not in self.arrays:
+            self.arrays[count] = w.slots.take(Slot(w.fresh("pointers"), "ptr", count))
+        array = self.arrays[count]
         for i, text in enumerate(pointers):
             w.store_pointer(text, w.offset(array, "ptr", i))
         return array
@@ -365,7 +371,7 @@ class _RegionWriter(ModuleWriter):
         self.slower = 0.0
         self.defs = {result: instruction for instruction in function.body for result in instruction.results}
         self.w = FunctionWriter(self.declarations)
-        self.pointers, self.failures, self.stop = {}, [], ""
+        self.pointers, self.arrays, self.failures, self.stop = {}, {}, [], ""
 
     def write(self) -> RegionCode:
         """Append the function to the module."""
