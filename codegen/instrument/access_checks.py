@@ -3,7 +3,8 @@
 A kernel's operations are rewritten: each access first asks a function whether it lies within its buffer, and
 goes to a spare piece of memory where it does not. So a wrong kernel does no harm, runs to its end, and the
 module then returns with a message that names the kernel and the instruction. It has no branches of its own,
-so that the kernel's blocks stay what they are.
+so that the kernel's blocks stay what they are. The code of both tiers is checked: the baseline tier's answers
+the first calls, and those of the optimized tier that which takes its place, as in code that is not checked.
 
 Buffers are a kernel's parameters, which its tasks take from their context, with sizes that follow from its
 instruction's types; tables; and stack slots. What it calls (a product, a user's C function) is not looked
@@ -36,6 +37,7 @@ from ..llvm.operations import (
     Store,
 )
 from ..llvm.registers import MEMORY_BYTES, Reg, constant, llvm_type, pointer
+from ..llvm.stack import ScratchSlot
 from .variants import Instrument, ModuleContext
 from .verifier import verify_code
 
@@ -149,7 +151,8 @@ class _Buffer:
 class AccessChecks(Instrument):
     """Checks accesses of kernels. `unchecked` lists those whose pointer comes from nowhere that is known."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, tiered: bool = False) -> None:
+        self.tiered = tiered
         self.begin()
 
     def begin(self) -> None:
@@ -241,7 +244,9 @@ class _FunctionChecks:
         return function.rewritten(operations)
 
     def _checked(self, operation: Operation) -> list[Operation]:
-        if isinstance(operation, Offset):
+        if isinstance(operation, ScratchSlot):
+            self.buffers[operation.text] = _own(operation.text, operation.nbytes, "scratch slot")
+        elif isinstance(operation, Offset):
             if operation.pointer in self.buffers:
                 self.buffers[operation.text] = self.buffers[operation.pointer]
         elif isinstance(operation, Slot):

@@ -10,7 +10,7 @@ Loops and conditionals are indented. What is loaded or stored is written as elem
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from ...ir.records import record
 from ..llvm.control_operations import (
@@ -26,6 +26,7 @@ from ..llvm.control_operations import (
 from ..llvm.function import Code, FunctionCode
 from ..llvm.operations import Compute, Load, MaskedAccess, Offset, Operation, Slot, Store
 from ..llvm.registers import MEMORY_BYTES, Reg, llvm_type
+from ..llvm.stack import ScratchSlot
 
 #: The smallest and the largest value.
 Range: TypeAlias = tuple[int, int]
@@ -119,12 +120,14 @@ class Addresses:
         """Go on behind `operation`; whether it is arithmetic of addresses alone, which others contain."""
         if isinstance(operation, Compute) and operation.lanes == 1 and operation.dtype == "i64":
             return self._arithmetic(operation)
-        if isinstance(operation, Offset) and operation.lanes == 1:
+        if isinstance(operation, ScratchSlot):
+            self.slots[operation.text] = operation.nbytes
+        elif isinstance(operation, Offset) and operation.lanes == 1:
             address, width = self.address(operation.pointer), MEMORY_BYTES[operation.element]
             offset = address.offset.plus(self.sum_of(operation.index), width)
             self._pointers[operation.text] = Address(address.buffer, offset)
             return True
-        if isinstance(operation, Slot):
+        elif isinstance(operation, Slot):
             self.slots[operation.text] = operation.count * MEMORY_BYTES[operation.element]
         elif isinstance(operation, Loop):
             first, stop = self._bound(operation.start), self._bound(operation.stop)

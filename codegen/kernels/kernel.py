@@ -80,6 +80,12 @@ class Kernel:
         return sum([part.stack_bytes for part in self.code if isinstance(part, FunctionCode)])
 
     @property
+    def scratch_blocks(self) -> list[int]:
+        """Bytes of the scratch blocks that its functions take."""
+        sizes = {part.scratch_bytes for part in self.code if isinstance(part, FunctionCode)}
+        return sorted(sizes - {0})
+
+    @property
     def fallible(self) -> bool:
         return bool(self.errors) or self.interruptible
 

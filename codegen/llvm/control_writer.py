@@ -23,7 +23,7 @@ from .control_operations import (
 from .function import ENTRY, Declarations, FunctionCode
 from .operations import Arrange, Compute, Convert, FunctionCall, Operation
 from .registers import Reg, constant, llvm_type
-from .stack import Slots
+from .stack import Slots, with_scratch
 
 
 class OperationWriter:
@@ -111,8 +111,10 @@ class OperationWriter:
 
     def function(self, signature: str, attributes: str = "") -> FunctionCode:
         """The finished function: ``define <signature> { ... }``."""
-        operations = [*self.slots, *self.operations]
-        return FunctionCode(signature, attributes, operations, self.slots.nbytes)
+        slots, operations = self.slots, [*self.slots, *self.operations]
+        if slots.scratch_bytes:
+            operations = with_scratch(operations, slots.scratch_bytes)
+        return FunctionCode(signature, attributes, operations, slots.stack_bytes, slots.scratch_bytes)
 
 
 Bound: TypeAlias = Reg | int

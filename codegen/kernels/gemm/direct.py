@@ -4,9 +4,9 @@ A tile of the result is kept in registers along the inner dimension. The tile's 
 so that little of it goes over the edges: rows of the last tile overlap the one before, which computes some
 twice to the same bits, and stores each of its sums once, when it is complete; the last columns have tiles of
 their own, narrower and masked. A small y whose columns lie in memory is turned first. Of a y that the first
-cache does not hold, a strip for one column of tiles is copied to the stack, where it has room there: (100, 200)
-@ (200, 768) in f64 took 690 us so on a Xeon of 2.5 GHz, 1280 from where it lies if rows begin lines there, and
-2500 if they do not.
+cache does not hold, a strip for one column of tiles is copied, if the second one holds it: (100, 200) @ (200,
+768) in f64 took 690 us so on a Xeon of 2.5 GHz, 1280 from where it lies if rows begin lines there, and 2500 if
+they do not.
 """
 
 from __future__ import annotations
@@ -21,22 +21,19 @@ from ....ir.types import TensorType
 from ...llvm.emitter import BITS, Reg, constant
 from ...llvm.function import Code, Declarations
 from ...llvm.loops import FunctionWriter
-from ...llvm.stack import STACK_BYTES
 from ...llvm.target import Target
 from ...llvm.transpose import put_columns
 from ...tiers import OPTIMIZED
 from ..kernel import PRODUCT_SLOWDOWN, Kernel, signature
 from ..lowering import LoweringContext
 from . import batches
-from .batches import Strided, accumulate, over_batch, over_rows
+from .batches import Rows, Strided, accumulate, over_batch, over_rows
 from .tiles import SUM_PART, tile_for
 
 #: Longer sums are added up in parts of this length: with one accumulator per element, errors grow with it.
 INNER: Final = SUM_PART
 #: Rows of tiles from which copying a strip of y costs less than it saves.
 COPIED_TILES: Final = 3
-#: Bytes of a strip that is copied at most: it is on the stack, and in the nearest caches.
-STRIP_BYTES: Final = STACK_BYTES * 7 // 8
 #: What a vector of y from the second cache takes, over one from the first.
 SECOND_CACHE: Final = 4.5
 #: Multiply-adds of vectors up to which the loop over the inner dimension is written out.
@@ -149,7 +146,7 @@ def choose_tiles(m: int, n: int, k: int, dtype: str, target: Target, x_row: int)
         if rows == 1 or _registers(rows, vectors) <= budget
     ]
     _, _, rows, vectors = min(choices)
-    fits = k * vectors * lanes * BITS[dtype] // 8 <= STRIP_BYTES
+    fits = k * vectors * lanes * BITS[dtype] // 8 <= machine().l2_bytes  # the strip, or it is not near
     copies = far and high and fits and -(-m // rows) >= COPIED_TILES
     return Shape(m, n, k, rows, vectors, lanes, far, copies)
 
@@ -169,33 +166,6 @@ def rows_in_cache(distance: int) -> int:
     """How many lines `distance` bytes apart the nearest cache, of 8 ways, can hold."""
     line, way = machine().line_bytes, machine().l1_bytes // 8
     return 8 * (way // math.gcd(distance, way)) if distance % line == 0 else 8 * way // line
-
-
-@record
-class _Rows:
-    """Rows of y that tiles read: where the first one begins, and how far rows and columns are apart, in
-    elements."""
-
-    start: str
-    row: int
-    column: int
-    #: Whether each row has whole vectors, however few of their lanes are y's.
-    padded: bool = False
-
-    def moved(self, w: FunctionWriter, dtype: str, columns: Reg) -> _Rows:
-        """The same from another column on."""
-        return _Rows(w.offset(self.start, dtype, w.mul(columns, self.column)), self.row, self.column)
-
-    def place(self, w: FunctionWriter, dtype: str, row: Reg, column: int) -> str:
-        """The pointer to an element."""
-        return w.offset(w.offset(self.start, dtype, w.mul(row, self.row)), dtype, column * self.column)
-
-    def vector(
-        self, w: FunctionWriter, dtype: str, at: tuple[Reg, int], lanes: int, mask: Reg | None
-    ) -> Reg:
-        """Elements of a row from a column on; those of the `mask`, where rows end within a vector."""
-        place = self.place(w, dtype, *at)
-        return w.gather(place, dtype, self.column, lanes, None if self.padded else mask)
 
 
 class _Nest:
@@ -218,7 +188,7 @@ class _Nest:
         width = shape.vectors * shape.lanes
         #: Where the strip of y for a column of tiles is copied to.
         self.strip = (
-            _Rows(self.w.slot(dtype, shape.k * width), width, 1, padded=True) if shape.copies else None
+            Rows(self.w.slot(dtype, shape.k * width), width, 1, padded=True) if shape.copies else None
         )
         #: Whether tasks are columns of tiles; else they are rows of tiles, or the matrices of a batch.
         self.by_column = self.batch == 1 and (shape.columns_first or shape.down < min(4, shape.across))
@@ -251,20 +221,20 @@ class _Nest:
         x, y, result = at
         self._tiles(x, self._turned(y), result, down, across)
 
-    def _turned(self, y: str) -> _Rows:
+    def _turned(self, y: str) -> Rows:
         """The rows of y: of its turned copy if it is turned."""
         row, column = self.operands[1].strides[-2:]
         if not self.turns:
-            return _Rows(y, row, column)
+            return Rows(y, row, column)
         shape = self.shape
         apart = batches.turned_pitch(shape.n, shape.lanes)
         scratch = self.w.slot(self.dtype, shape.k * apart)
         put_columns(self.w, (y, column), (scratch, apart), (shape.n, shape.k), self.dtype, shape.lanes)
-        return _Rows(scratch, apart, 1)
+        return Rows(scratch, apart, 1)
 
     # -- tiles ------------------------------------------------------------------------------------
 
-    def _tiles(self, x: str, y: _Rows, result: str, down: Range, across: Range) -> None:
+    def _tiles(self, x: str, y: Rows, result: str, down: Range, across: Range) -> None:
         """All tiles of the ranges: for each row of tiles those across, or where y is far, for each column of
         tiles those down, so that its strip of y stays near."""
         if self.shape.columns_first:
@@ -289,7 +259,7 @@ class _Nest:
         moved = [(x, self.operands[0].strides[-2]), (result, shape.n)]
         over_rows(self.w, shape.m, shape.rows, down, self.dtype, moved, lambda here: body(*here))
 
-    def _columns(self, y: _Rows, result: str, across: Range, body: Callable[..., None]) -> None:
+    def _columns(self, y: Rows, result: str, across: Range, body: Callable[..., None]) -> None:
         """`body` on columns of tiles: the rows of y to read, those in memory that they are a copy of, the
         pointer to the result, how many vectors the tiles have and the last one's mask. Whole ones come in a
         loop, then the one at the edge."""
@@ -324,7 +294,7 @@ class _Nest:
         if rest:
             w.when(w.gt(last, whole), edge)
 
-    def _copied(self, source: _Rows, vectors: int, mask: Reg | None) -> _Rows:
+    def _copied(self, source: Rows, vectors: int, mask: Reg | None) -> Rows:
         """The rows of a strip of y that tiles read: its copy, where strips are copied."""
         w, lanes, strip = self.w, self.shape.lanes, self.strip
         if strip is None:
@@ -340,14 +310,15 @@ class _Nest:
         w.loop(0, self.shape.k, 1, row, nonempty=True)
         return strip
 
-    def _tile(
-        self, x: str, y: _Rows, source: _Rows, result: str, vectors: int, mask: Reg | None
-    ) -> None:
+    def _tile(self, x: str, y: Rows, source: Rows, result: str, vectors: int, mask: Reg | None) -> None:
         """One tile of the result, each of whose elements is stored once. Sums are added up in parts where they
         are long, in registers: another task may compute rows of this tile as well."""
         w, shape = self.w, self.shape
         places = [
-            (w.offset(result, self.dtype, row * shape.n + v * shape.lanes), mask if v == vectors - 1 else None)
+            (
+                w.offset(result, self.dtype, row * shape.n + v * shape.lanes),
+                mask if v == vectors - 1 else None,
+            )
             for row in range(shape.rows)
             for v in range(vectors)
         ]
@@ -370,9 +341,7 @@ class _Nest:
         for total, (place, only) in zip(totals, places, strict=True):
             w.store(total, place, only)
 
-    def _sums(
-        self, x: str, y: _Rows, source: _Rows, terms: Range, vectors: int, mask: Reg | None
-    ) -> list[Reg]:
+    def _sums(self, x: str, y: Rows, source: Rows, terms: Range, vectors: int, mask: Reg | None) -> list[Reg]:
         """The sums of some `terms` for a tile, from zero on; `source` is where the lines of the next strip of
         y are asked for."""
         w, dtype, shape = self.w, self.dtype, self.shape
