@@ -64,7 +64,8 @@ class Slots(list[Operation]):
 
 
 def with_scratch(operations: Sequence[Operation], nbytes: int) -> list[Operation]:
-    """The `operations` of a function that takes a scratch block first, and gives it back before each return."""
+    """The `operations` of a function, which takes a scratch block first, and gives it back before it
+    returns."""
     kept = pointer(kept_blocks(nbytes))
     taking: list[Operation] = [FunctionCall(TAKE, (kept, constant(nbytes, "i64")), SCRATCH, "ptr")]
     for operation in operations:

@@ -4,9 +4,9 @@ A tile of the result is kept in registers along the inner dimension. The tile's 
 so that little of it goes over the edges: rows of the last tile overlap the one before, which computes some
 twice to the same bits, and stores each of its sums once, when it is complete; the last columns have tiles of
 their own, narrower and masked. A small y whose columns lie in memory is turned first. Of a y that the first
-cache does not hold, a strip for one column of tiles is copied, if the second one holds it: (100, 200) @ (200,
-768) in f64 took 690 us so on a Xeon of 2.5 GHz, 1280 from where it lies if rows begin lines there, and 2500 if
-they do not.
+cache does not hold, a strip for one column of tiles is copied, if the second one holds it: (100, 200) @
+(200, 768) in f64 took 690 us so on a Xeon of 2.5 GHz, 1280 from where it lies if rows begin lines there, and
+2500 if they do not.
 """
 
 from __future__ import annotations
@@ -311,19 +311,16 @@ class _Nest:
         return strip
 
     def _tile(self, x: str, y: Rows, source: Rows, result: str, vectors: int, mask: Reg | None) -> None:
-        """One tile of the result, each of whose elements is stored once. Sums are added up in parts where they
-        are long, in registers: another task may compute rows of this tile as well."""
+        """One tile of the result, each of whose elements is stored once. Sums are added up in parts where
+        they are long, in registers: another task may compute rows of this tile as well."""
         w, shape = self.w, self.shape
         places = [
-            (
-                w.offset(result, self.dtype, row * shape.n + v * shape.lanes),
-                mask if v == vectors - 1 else None,
-            )
+            w.offset(result, self.dtype, row * shape.n + v * shape.lanes)
             for row in range(shape.rows)
             for v in range(vectors)
         ]
         if shape.copies and shape.m * shape.n * BITS[self.dtype] // 8 > machine().l2_bytes // 4:
-            for place, _ in places:
+            for place in places:
                 self._fetch(place)
 
         def sums(start: Reg | int, stop: Reg | int) -> list[Reg]:
@@ -338,8 +335,8 @@ class _Nest:
             totals = sums(0, shape.k)
         else:
             totals = w.loop(0, shape.k, INNER, part, [constant(0, self.dtype, shape.lanes)] * len(places))
-        for total, (place, only) in zip(totals, places, strict=True):
-            w.store(total, place, only)
+        for number, (total, place) in enumerate(zip(totals, places, strict=True)):
+            w.store(total, place, mask if number % vectors == vectors - 1 else None)
 
     def _sums(self, x: str, y: Rows, source: Rows, terms: Range, vectors: int, mask: Reg | None) -> list[Reg]:
         """The sums of some `terms` for a tile, from zero on; `source` is where the lines of the next strip of
