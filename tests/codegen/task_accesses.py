@@ -330,8 +330,8 @@ def check_tasks(
     **machine: Any,
 ) -> Tasks:  # fmt: skip
     """Run `function` in both tiers as it is compiled for a `machine` with these fields, where all kernels
-    with tasks hand them out. Raises `Conflict` where tasks do not keep to the law; compares results with those
-    of threads."""
+    with tasks hand them out. Raises `Conflict` where tasks do not keep to the law; compares results with
+    those of threads."""
     tasks, link = Tasks(seed), executables.link
 
     def linked(image: bytes, exports: Sequence[str], imports: Any) -> Any:

@@ -63,7 +63,7 @@ class Draw:
             "l1_bytes": self.pick(1 << 15, 48 << 10, 1 << 17),
             "l2_bytes": self.pick(1 << 18, 1 << 20, 1 << 21),
             "chunks": self.pick(3, 16, 64),
-            "task_multiplications": self.pick(1 << 8, 1 << 17),
+            "task_multiplications": self.pick(1 << 8, 1 << 12),
         }
 
 
@@ -172,7 +172,7 @@ def transform(draw: Draw) -> Program:
 
 def long_transform(draw: Draw) -> Program:
     """In two steps, whose results go by columns."""
-    x = draw.array((2**16,), "f4 f8")
+    x = draw.array((draw.pick(2**14, 2**16),), "f4 f8")
     return draw.pick(lambda x: tj.fft.fft(x), lambda x: tj.fft.rfft(x)), [x]
 
 
@@ -205,18 +205,19 @@ def factorization(draw: Draw) -> Program:
 
 def gather(draw: Draw) -> Program:
     rows, columns = draw.shape()
-    x, index = draw.array((rows, columns)), draw.rng.integers(0, rows, draw.size(_MOST // 8 // columns + 1))
+    x, index = draw.array((rows, columns)), draw.rng.integers(0, rows, draw.pick(50, _MOST // 8))
     f = draw.pick(
-        lambda x, i: x[i],
-        lambda x, i: tj.take(x, i, axis=0),
+        lambda x, i: x[i[:100]],
+        lambda x, i: x.reshape(-1)[i],
         lambda x, i: x[i, 0],
+        lambda x, i: tj.take_along_axis(x[:, :1], i.reshape(-1, 1) % rows, axis=0),
     )
     return f, [x, index]
 
 
 def scatter(draw: Draw) -> Program:
     rows = draw.size(3000)
-    x, index = draw.array((rows, draw.size(8))), draw.rng.integers(0, rows, draw.pick(50, 3000, 20_000))
+    x, index = draw.array((rows, draw.size(8))), draw.rng.integers(0, rows, draw.pick(50, 20_000, 30_000))
     f = draw.pick(
         lambda x, i: tj.index_add(x, i, 1),
         lambda x, i: x.at[i].set(1),
@@ -251,7 +252,7 @@ def walk(family: Callable[[Draw], Program], seed: int, monkeypatch: pytest.Monke
     return check_tasks(monkeypatch, seed, tj.trace(f, *arguments), arguments, **draw.machine()).groups
 
 
-@pytest.mark.parametrize("seed", [SEED + number for number in range(2)])
+@pytest.mark.parametrize("seed", [SEED])
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 def test_no_byte_has_two_writers(
     family: Callable[[Draw], Program], seed: int, monkeypatch: pytest.MonkeyPatch
