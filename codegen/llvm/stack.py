@@ -12,6 +12,7 @@ from typing import Final
 
 from ...ir.errors import CompileError
 from .control_operations import Return
+from .function import FunctionCode
 from .operations import FunctionCall, Offset, Operation, Slot
 from .registers import MEMORY_BYTES, constant, pointer
 
@@ -73,6 +74,18 @@ def with_scratch(operations: Sequence[Operation], nbytes: int) -> list[Operation
             taking.append(FunctionCall(GIVE_BACK, (kept, pointer(SCRATCH))))
         taking.append(operation)
     return taking
+
+
+def scratch_on_stack(function: FunctionCode) -> FunctionCode:
+    """`function` with its scratch block on the stack, for code that keeps no memory."""
+    operations: list[Operation] = []
+    for operation in function.operations:
+        if isinstance(operation, FunctionCall) and operation.callee in (TAKE, GIVE_BACK):
+            if operation.callee == TAKE:
+                operations.append(Slot(SCRATCH, "i8", function.scratch_bytes, 64))
+        else:
+            operations.append(operation)
+    return function.rewritten(operations)
 
 
 def kept_blocks(nbytes: int) -> str:

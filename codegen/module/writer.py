@@ -218,7 +218,6 @@ class ModuleWriter(ExitWriter):
     # -- kernels ----------------------------------------------------------------------------------
 
     def _kernel(self, instruction: Instruction, name: str) -> None:
-        w = self.w
         read = [self._memory_of(instruction, operand) for operand in instruction.operands]
         operands = [self._pointer(value) for value in read]
         results = [self._pointer(result) for result in instruction.results]
@@ -233,6 +232,7 @@ class ModuleWriter(ExitWriter):
             self._host_call(instruction, operands + results)
             return
         check_stack(kernel.stack_bytes, f"kernel {name}")
+        self._provide_scratch(kernel)
         extents = [value.type.nbytes for value in (*read, *instruction.results)]
         if instruction in self.plan.workspaces:
             extents.append(self.memory.workspace(instruction, self.defs))
@@ -246,9 +246,6 @@ class ModuleWriter(ExitWriter):
         self.slower += kernel.cycles * self.trips * kernel.slowdown
         if kernel.tasks == 0:
             return
-        for nbytes in kernel.scratch_blocks:
-            self.check_status(w.cast(w.not_(reserve(w, nbytes)), "i32").text, len(self.errors))
-            self.errors.append(out_of_memory(nbytes))
         pointers = operands + results
         if instruction in self.plan.workspaces:
             pointers.append(self._at(BufferPlace("arena", self.plan.workspaces[instruction])))
@@ -261,6 +258,13 @@ class ModuleWriter(ExitWriter):
         left_silently = not kernel.interruptible and POLL in self.declarations and calls(kernel.code, POLL)
         if kernel.pooled or not kernel.why_serial() or left_silently:
             self.poll()  # it may have been left: then what comes next must not read what it has written
+
+    def _provide_scratch(self, kernel: Kernel) -> None:
+        """See that there are scratch blocks for `kernel`; leave where there is no memory."""
+        w = self.w
+        for nbytes in kernel.scratch_blocks:
+            self.check_status(w.cast(w.not_(reserve(w, nbytes)), "i32").text, len(self.errors))
+            self.errors.append(out_of_memory(nbytes))
 
     def _memory_of(self, instruction: Instruction, operand: Value) -> Value:
         if instruction.op.kind.traits.reads_views:
