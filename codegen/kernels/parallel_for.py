@@ -8,8 +8,8 @@ number of threads.
 The law of tasks: no task writes a byte that another task of its region reads or writes. The exceptions are
 a byte that several tasks each store once, as its final value, and never read, as where the last tile of a
 result overlaps the one before; and bytes that all tasks access by atomic steps alone. So tasks may run in any
-order, and interleaved in any way. `tests/codegen/kernels/test_tasks.py` compares what the tasks of each family
-of kernels read and write.
+order, and interleaved in any way. `tests/codegen/kernels/test_tasks.py` compares what the tasks of each
+family of kernels read and write.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class Strided:
 
 
 @record
-class Rows:
+class MatrixRows:
     """Rows of a matrix that tiles read: where the first one begins, and how far rows and columns are apart,
     in elements."""
 
@@ -59,9 +59,9 @@ class Rows:
     #: Whether each row has whole vectors, however few of their lanes are the matrix's.
     padded: bool = False
 
-    def moved(self, w: FunctionWriter, dtype: str, columns: Reg) -> Rows:
+    def moved(self, w: FunctionWriter, dtype: str, columns: Reg) -> MatrixRows:
         """The same from another column on."""
-        return Rows(w.offset(self.start, dtype, w.mul(columns, self.column)), self.row, self.column)
+        return MatrixRows(w.offset(self.start, dtype, w.mul(columns, self.column)), self.row, self.column)
 
     def place(self, w: FunctionWriter, dtype: str, row: Reg, column: int) -> str:
         """The pointer to an element."""

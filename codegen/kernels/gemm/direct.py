@@ -27,7 +27,7 @@ from ...tiers import OPTIMIZED
 from ..kernel import PRODUCT_SLOWDOWN, Kernel, signature
 from ..lowering import LoweringContext
 from . import batches
-from .batches import Rows, Strided, accumulate, over_batch, over_rows
+from .batches import MatrixRows, Strided, accumulate, over_batch, over_rows
 from .tiles import SUM_PART, tile_for
 
 #: Longer sums are added up in parts of this length: with one accumulator per element, errors grow with it.
@@ -188,7 +188,7 @@ class _Nest:
         width = shape.vectors * shape.lanes
         #: Where the strip of y for a column of tiles is copied to.
         self.strip = (
-            Rows(self.w.slot(dtype, shape.k * width), width, 1, padded=True) if shape.copies else None
+            MatrixRows(self.w.slot(dtype, shape.k * width), width, 1, padded=True) if shape.copies else None
         )
         #: Whether tasks are columns of tiles; else they are rows of tiles, or the matrices of a batch.
         self.by_column = self.batch == 1 and (shape.columns_first or shape.down < min(4, shape.across))
@@ -221,20 +221,20 @@ class _Nest:
         x, y, result = at
         self._tiles(x, self._turned(y), result, down, across)
 
-    def _turned(self, y: str) -> Rows:
+    def _turned(self, y: str) -> MatrixRows:
         """The rows of y: of its turned copy if it is turned."""
         row, column = self.operands[1].strides[-2:]
         if not self.turns:
-            return Rows(y, row, column)
+            return MatrixRows(y, row, column)
         shape = self.shape
         apart = batches.turned_pitch(shape.n, shape.lanes)
         scratch = self.w.slot(self.dtype, shape.k * apart)
         put_columns(self.w, (y, column), (scratch, apart), (shape.n, shape.k), self.dtype, shape.lanes)
-        return Rows(scratch, apart, 1)
+        return MatrixRows(scratch, apart, 1)
 
     # -- tiles ------------------------------------------------------------------------------------
 
-    def _tiles(self, x: str, y: Rows, result: str, down: Range, across: Range) -> None:
+    def _tiles(self, x: str, y: MatrixRows, result: str, down: Range, across: Range) -> None:
         """All tiles of the ranges: for each row of tiles those across, or where y is far, for each column of
         tiles those down, so that its strip of y stays near."""
         if self.shape.columns_first:
@@ -259,7 +259,7 @@ class _Nest:
         moved = [(x, self.operands[0].strides[-2]), (result, shape.n)]
         over_rows(self.w, shape.m, shape.rows, down, self.dtype, moved, lambda here: body(*here))
 
-    def _columns(self, y: Rows, result: str, across: Range, body: Callable[..., None]) -> None:
+    def _columns(self, y: MatrixRows, result: str, across: Range, body: Callable[..., None]) -> None:
         """`body` on columns of tiles: the rows of y to read, those in memory that they are a copy of, the
         pointer to the result, how many vectors the tiles have and the last one's mask. Whole ones come in a
         loop, then the one at the edge."""
@@ -294,7 +294,7 @@ class _Nest:
         if rest:
             w.when(w.gt(last, whole), edge)
 
-    def _copied(self, source: Rows, vectors: int, mask: Reg | None) -> Rows:
+    def _copied(self, source: MatrixRows, vectors: int, mask: Reg | None) -> MatrixRows:
         """The rows of a strip of y that tiles read: its copy, where strips are copied."""
         w, lanes, strip = self.w, self.shape.lanes, self.strip
         if strip is None:
@@ -310,7 +310,9 @@ class _Nest:
         w.loop(0, self.shape.k, 1, row, nonempty=True)
         return strip
 
-    def _tile(self, x: str, y: Rows, source: Rows, result: str, vectors: int, mask: Reg | None) -> None:
+    def _tile(
+        self, x: str, y: MatrixRows, source: MatrixRows, result: str, vectors: int, mask: Reg | None
+    ) -> None:
         """One tile of the result, each of whose elements is stored once. Sums are added up in parts where
         they are long, in registers: another task may compute rows of this tile as well."""
         w, shape = self.w, self.shape
@@ -338,7 +340,9 @@ class _Nest:
         for number, (total, place) in enumerate(zip(totals, places, strict=True)):
             w.store(total, place, mask if number % vectors == vectors - 1 else None)
 
-    def _sums(self, x: str, y: Rows, source: Rows, terms: Range, vectors: int, mask: Reg | None) -> list[Reg]:
+    def _sums(
+        self, x: str, y: MatrixRows, source: MatrixRows, terms: Range, vectors: int, mask: Reg | None
+    ) -> list[Reg]:
         """The sums of some `terms` for a tile, from zero on; `source` is where the lines of the next strip of
         y are asked for."""
         w, dtype, shape = self.w, self.dtype, self.shape
