@@ -33,7 +33,7 @@ from tracejit.runtime.executable import Executable
 from ..support import Array
 
 #: Groups of tasks that a region is run in at most.
-GROUPS: Final = 24
+GROUPS: Final = 12
 #: Words of an access in the log: place, bytes of an element, site, and the mask's two halves.
 _WORDS: Final = 5
 _ENTRIES: Final = 1 << 18
@@ -147,15 +147,12 @@ def _by_lanes(count: int) -> FunctionCode:
 
 
 class Region:
-    """What the tasks of one parallel region did so far, by byte of the memory that it is about."""
+    """What tasks of one parallel region did so far, by byte of the memory that they share."""
 
     def __init__(self, size: int) -> None:
-        #: The group that wrote and that read each byte, -1 for none, -2 for several.
-        self.writer, self.reader = np.full(size, -1, np.int32), np.full(size, -1, np.int32)
-        #: Whether it was written more than once; whether by steps that are atomic.
+        self.written, self.read = np.zeros(size, bool), np.zeros(size, bool)
+        #: Whether a byte was written more than once by one group; whether by atomic steps.
         self.again, self.atomic = np.zeros(size, bool), np.zeros(size, bool)
-        #: The place in the code that wrote it, where that is known.
-        self.site = np.full(size, -1, np.int32)
 
 
 class Tasks:
@@ -239,57 +236,49 @@ class Tasks:
             before = self._bytes()
             self.log[0] = 0
             task(context, bounds[group], bounds[group + 1])
-            self._look(region, int(group), before, self._bytes())
+            self._look(region, before, self._bytes())
 
     def _bytes(self) -> Array:
         return np.concatenate([self.memory[number] for number in self.order])
 
-    def _look(self, region: Region, group: int, before: Array, after: Array) -> None:
+    def _look(self, region: Region, before: Array, after: Array) -> None:
         """Compare what a group of tasks did with what those before did."""
         count = int(self.log[0])
         assert count <= _ENTRIES, "the log is full"
         size = len(before)
         entries = self.log[1 : 1 + _WORDS * count].reshape(-1, _WORDS)
-        numbers, sites = np.unique(entries[:, 2], return_inverse=True)
-        kinds = np.array([self.trace.kinds[number] for number in numbers], int)
-        kind = kinds[sites.reshape(-1)]
-        writes, reads, atomic = (
+        kind = np.array(self.trace.kinds)[entries[:, 2]]
+        writes, reads, atomic = [
             self._counts(entries[kind == each], size) for each in (WRITES, READS, ATOMIC)
-        )
-        site = np.full(size, -1, np.int32)
-        for number in numbers[(kinds == WRITES) | (kinds == ATOMIC)]:
-            site[self._counts(entries[entries[:, 2] == number], size) > 0] = number
+        ]
         elsewhere = (before != after) & (writes == 0) & (atomic == 0)  # by code that notes nothing
         writes[elsewhere] += 1
         wrote, read = (writes > 0) | (atomic > 0), reads > 0
-        others_wrote, others_read = region.writer != -1, region.reader != -1
-        both = wrote & others_wrote & ~((atomic > 0) & region.atomic)
-        once = (writes == 1) & ~region.again & (before == after) & ~read & ~others_read
-        self._fail_at(both & ~once, "is written by two tasks", region, site)
+        twice = wrote & region.written & ~((writes == 0) & region.atomic)
+        once = (writes == 1) & ~region.again & (before == after) & ~read & ~region.read
+        self._fail_at(twice & ~once, "written by two tasks", entries)
         self._fail_at(
-            wrote & (atomic == 0) & others_read, "is read by one task, written by another", region, site
+            (wrote & region.read) | (read & region.written), "written and read by two tasks", entries
         )
-        self._fail_at(
-            read & others_wrote & ~region.atomic, "is written by one task, read by another", region, site
-        )
-        region.writer[wrote] = group
-        region.reader[read] = group
+        region.atomic = (region.atomic | (atomic > 0)) & (writes == 0)
+        region.written |= wrote
+        region.read |= read
         region.again |= writes > 1
-        region.atomic |= atomic > 0
-        region.site[site >= 0] = site[site >= 0]
 
-    def _fail_at(self, bad: Array, text: str, region: Region, site: Array) -> None:
+    def _fail_at(self, bad: Array, text: str, entries: Array) -> None:
+        """Raise `Conflict` where a byte is `bad`, with the places in the code among the last task's."""
         if not bad.any():
             return
         places = np.flatnonzero(bad)
         block = int(np.searchsorted(self.firsts, places[0], "right")) - 1
-        codes = {
+        codes = [
             self.trace.sites[number]
-            for number in np.unique([region.site[places], site[places]])
-            if number >= 0
-        }
+            for number in np.unique(entries[:, 2])
+            if self.trace.kinds[number] != OWN
+            and self._counts(entries[entries[:, 2] == number], len(bad))[places].any()
+        ]
         where = f"byte {places[0] - self.firsts[block]} of {self.sizes[block]} and {len(places) - 1} more"
-        raise Conflict(f"{where} {text}: {'; '.join(sorted(codes)) or 'code compiled elsewhere'}")
+        raise Conflict(f"{where} {text}: {'; '.join(codes) or 'code compiled elsewhere'}")
 
     def _counts(self, entries: Array, size: int) -> Array:
         """How often each byte is accessed by `entries`, as far as it is memory that tasks share."""

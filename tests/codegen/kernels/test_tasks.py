@@ -172,7 +172,7 @@ def transform(draw: Draw) -> Program:
 
 def long_transform(draw: Draw) -> Program:
     """In two steps, whose results go by columns."""
-    x = draw.array((draw.pick(2**14, 2**16),), "f4 f8")
+    x = draw.array((2**16,), "f4 f8")
     return draw.pick(lambda x: tj.fft.fft(x), lambda x: tj.fft.rfft(x)), [x]
 
 
@@ -192,7 +192,7 @@ def linear_algebra(draw: Draw) -> Program:
 
 
 def factorization(draw: Draw) -> Program:
-    n = int(draw.rng.integers(100, 260))
+    n = int(draw.rng.integers(100, 150))
     x = draw.array((n, n), "f4 f8") + np.eye(n, dtype="f4") * n
     f, argument = draw.pick(
         (tj.linalg.det, x),
@@ -278,7 +278,7 @@ def test_sums_in_the_result_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(direct._Nest, "_tile", twice)
     x, y = np.ones((11, 58), "i4"), np.ones((22, 58), "i4")
-    with pytest.raises(Conflict, match=r"written by two tasks: `store <.*> .*` of k0 \(matmul\)"):
+    with pytest.raises(Conflict, match=r"written by two tasks: .*store.*` of k\d \(matmul\)"):
         check_tasks(monkeypatch, 0, tj.trace(lambda x, y: x @ y.T, x, y), [x, y])
 
 
