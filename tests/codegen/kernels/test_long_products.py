@@ -132,5 +132,6 @@ def test_large_slots_are_not_on_the_stack(case: str) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 def test_no_kernel_takes_much_of_the_stack(family: Any) -> None:
+    print(f"TRACEJIT_TASKS_SEED={SEED}")
     f, arrays = family(Draw((SEED, 1)))
     assert max([nbytes for nbytes, _ in stacks(f, arrays)], default=0) <= STACK_BYTES

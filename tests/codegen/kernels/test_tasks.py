@@ -1,6 +1,6 @@
 """The law of tasks, for each family of kernels: shapes, layouts, dtypes and machines are drawn anew each run.
 
-``TRACEJIT_TASKS_SEED`` repeats a run, whose seed is in the names of its tests; ``python -m
+``TRACEJIT_TASKS_SEED`` repeats a run, whose seed its tests print; ``python -m
 tests.codegen.kernels.test_tasks MINUTES`` walks on.
 """
 
@@ -252,12 +252,10 @@ def walk(family: Callable[[Draw], Program], seed: int, monkeypatch: pytest.Monke
     return check_tasks(monkeypatch, seed, tj.trace(f, *arguments), arguments, **draw.machine()).groups
 
 
-@pytest.mark.parametrize("seed", [SEED])
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
-def test_no_byte_has_two_writers(
-    family: Callable[[Draw], Program], seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    walk(family, seed, monkeypatch)
+def test_no_byte_has_two_writers(family: Callable[[Draw], Program], monkeypatch: pytest.MonkeyPatch) -> None:
+    print(f"TRACEJIT_TASKS_SEED={SEED}")
+    walk(family, SEED, monkeypatch)
 
 
 @pytest.mark.parametrize("dtype", ["i4", "i8"])
