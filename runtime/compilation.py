@@ -102,7 +102,9 @@ class Compilation:
         texts = [] if key is None else [instruction_text(call.instruction) for call in calls]
         if tier is BASELINE:
             shared = module if module is not None and not module.shortened else None
-            upgrade = Upgrade(self.fused, self.donated, shared, code, key, tuple(texts), self.machine)
+            upgrade = Upgrade(
+                self.fused, self.donated, shared, code, key, tuple(texts), self.machine, self.instrument
+            )
             return CompilationResult(code, calls, upgrade)
         if key is not None:
             store_code(key, code, texts)
@@ -157,13 +159,16 @@ class Compilation:
 
     def _module_to_compile(self) -> tuple[Module, Tier]:
         """The text to compile now, and its tier."""
-        if self.instrument is not None or not tiers_are_on():
+        instrument = self.instrument
+        if not tiers_are_on() or not (instrument is None or instrument.tiered):
             return self.module, OPTIMIZED
         from .compiling import module_of
 
-        module = module_of(self.fused, self.fallbacks, self.donated, parameters=BASELINE.parameters)
+        module = module_of(
+            self.fused, self.fallbacks, self.donated, instrument, parameters=BASELINE.parameters
+        )
         self._take(module)
-        if saves_time(module.text, module.slower):
+        if instrument is not None or saves_time(module.text, module.slower):
             return module, BASELINE
         if not module.shortened:
             vars(self).setdefault("module", module)
@@ -193,6 +198,7 @@ class Upgrade:
     key: str | None
     calls: tuple[str, ...]
     machine: Machine
+    instrument: Instrument | None = None
 
     def compile(self, is_wanted: Callable[[], bool]) -> tuple[Code | None, list[str]]:
         """The optimized code, and what was compiled in a simpler way; None for code in which a kernel has
@@ -201,12 +207,16 @@ class Upgrade:
 
         notes: list[str] = []
         with use_machine(self.machine), no_progress():  # in a thread of its own
-            module = self.module or module_of(self.fused, notes, self.donated)
+            module = self.module or module_of(self.fused, notes, self.donated, self.instrument)
+            if module.errors != self.baseline.errors[: len(module.errors)]:  # calls may still get those
+                errors = self.baseline.errors
+                module = module_of(self.fused, notes, self.donated, self.instrument, errors=errors)
             if module.recovery is not None:
                 module.recovery.notes = notes
             _, code, _ = machine_code(
                 module,
                 self.donated,
+                self.instrument,
                 tier=OPTIMIZED,
                 whole=False,
                 between=lambda: BACKGROUND.give_way(is_wanted),

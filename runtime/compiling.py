@@ -6,7 +6,7 @@ Where it does not take a kernel, that is generated in a simpler way, see `codege
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 from ..codegen.instrument.variants import Instrument
 from ..codegen.interface import POLL, REPORT
@@ -31,10 +31,12 @@ def module_of(
     instrument: Instrument | None = None,
     *,
     parameters: ScheduleParameters = OPTIMIZED.parameters,
+    errors: Sequence[str] = (),
 ) -> Module:
-    """The text for `fused` on this machine; what could not be compiled as it is, is added to `notes`."""
+    """The text for `fused` on this machine; what could not be compiled as it is, is added to `notes`. Its
+    messages stand behind the `errors` of other code."""
     recovery = Recovery(fused, notes)
-    return generate(fused, target.host(), instrument, donated, recovery, parameters=parameters)
+    return generate(fused, target.host(), instrument, donated, recovery, parameters=parameters, errors=errors)
 
 
 def machine_code(
@@ -55,7 +57,7 @@ def machine_code(
             effort = tier.effort
             worth = module.worth_compiling if effort is Effort.PLAIN else frozenset()
             effort = Effort.LIGHT if worth else effort
-            text = module.text if instrument is not None else module.contracted_text()
+            text = module.contracted_text()
             spent = (time.perf_counter() - start) * 1e3
             reduce_loops = module.reduce_loops and tier.reduces_loops
             image, milliseconds = compiler.emit_object(
@@ -77,8 +79,9 @@ def machine_code(
             assert cpu is not None
             recovery.give_way(error, failing)
             module = generate(
-                recovery.function, cpu, instrument, donated, recovery, parameters=module.parameters
-            )
+                recovery.function, cpu, instrument, donated, recovery, parameters=module.parameters,
+                errors=module.other_errors,
+            )  # fmt: skip
     assert module.recovery is not None
     exports = ["main"] + ["release"] * ("@release()" in text) + [REPORT] * (f"@{REPORT} =" in text)
     code = Code(

@@ -90,7 +90,7 @@ class Executable:
         if instrument is None and os.environ.get("TRACEJIT_CHECK") == "1":
             from ..codegen.instrument.access_checks import AccessChecks
 
-            instrument = AccessChecks()
+            instrument = AccessChecks(tiered=True)
         self.begun = time.monotonic_ns()
         self.source, self.flush_denormals = function, flush_denormals
         self._compilation = Compilation(function, instrument, donated)
@@ -99,6 +99,8 @@ class Executable:
         self.tier, self.problem = "optimized", ""
         #: The baseline tier's code, which calls may still be in; and who holds `address`.
         self._earlier: Library | None = None
+        #: How many of the `errors` are those of the baseline tier alone.
+        self._earlier_errors = 0
         self._followers: list[tuple[Any, int]] = []
         self._lock = ForkLock()
         #: The code for arguments that repeat elements, by `repeats.Repeats`.
@@ -135,10 +137,12 @@ class Executable:
             if self.tier != "optimized":
                 self._followers.append((holder, place))
 
-    def _replace(self, library: Library) -> None:
-        """Let calls run the optimized tier from now on. Those that run the baseline one end there, so it
-        stays."""
+    def _replace(self, library: Library, errors: list[str]) -> None:
+        """Let calls run the optimized tier from now on, whose `errors` begin with the baseline one's. Those
+        that run the baseline one end there, so it stays."""
         with self._lock:
+            if len(errors) > len(self.errors):
+                self._earlier_errors, self.errors = len(self.errors), errors
             self._earlier = self.library
             self._use(library)
             self.tier = "optimized"
@@ -275,7 +279,8 @@ class Executable:
         if message.startswith("out of memory"):
             raise MemoryError(message)
         if message.startswith(FAILED):
-            _, place, start = (ctypes.c_int64 * 3).from_address(self.library.addresses[REPORT])
+            library = self._earlier if self._earlier and status <= self._earlier_errors else self.library
+            _, place, start = (ctypes.c_int64 * 3).from_address(library.addresses[REPORT])
             raise CompileError(
                 f"{message}: it begins at byte {place - start}. A bug in tracejit: please report it"
             )
@@ -297,7 +302,7 @@ def _upgrade(waiting: weakref.ref[Executable], upgrade: Upgrade) -> None:
         if code is None:
             executable.problem = notes[-1]
         else:
-            executable._replace(executable._link(code))
+            executable._replace(executable._link(code), code.errors)
     except Exception as error:
         executable = waiting()
         if executable is not None:

@@ -85,7 +85,7 @@ def test_the_readme_names_files_that_exist() -> None:
 def test_the_rooms_of_the_architecture() -> None:
     """Each package is in its table, with modules that are there to be read first; it stays short."""
     text = (ROOT / "ARCHITECTURE.md").read_text()
-    assert len(text.splitlines()) <= 150
+    assert len(text.splitlines()) <= 200
     rows = re.findall(r"^\| (\W*`\w+/.*?) \| (.*) \| (.*) \|$", text, re.MULTILINE)
     assert len(rows) > 30
     rooms = {name.rstrip("/") for places, _, _ in rows for name in re.findall(r"`([\w/.]+)`", places)}

@@ -15,6 +15,7 @@ from ...ir.graph import Value
 from ..llvm.emitter import Reg, constant, pointer
 from ..llvm.function import Code, Declarations, FunctionCode
 from ..llvm.loops import FunctionWriter
+from ..llvm.scratch import places_of_blocks
 
 #: A new stack takes about so many bytes, and at least one record.
 FIRST_BYTES: Final = 1 << 14
@@ -143,8 +144,9 @@ def _stack_give_back() -> FunctionCode:
 def release_function(declarations: Declarations, name: str = "release") -> Code:
     """``void @name()``, which frees what the module keeps between calls; no function where that is
     nothing."""
-    slots, w = [slot for slot in (ARENA, _KEPT) if slot in declarations], FunctionWriter()
+    slots, w = [f"@{slot}" for slot in (ARENA, _KEPT) if slot in declarations], FunctionWriter()
+    slots += places_of_blocks(declarations)
     for slot in slots:
-        w.run("free", w.exchange(f"@{slot}", _NULL))
+        w.run("free", w.exchange(slot, _NULL))
     w.ret()
     return [w.function(f"void @{name}()", "nounwind")] if slots else []

@@ -21,11 +21,13 @@ from ..control.loop_records import release_function
 from ..instrument.variants import PLAIN
 from ..interface import PARALLEL_FOR, POLL, PRODUCT_KERNELS, PRODUCT_TABLE, THREADS
 from ..kernels.gemm.library import driver_text, kernels_text
+from ..kernels.kernel import Kernel
 from ..llvm.emitter import constant, pointer
-from ..llvm.function import Code, calls_c_functions
+from ..llvm.function import Code, FunctionCode, calls_c_functions
 from ..llvm.multiply_add import contracted
 from ..llvm.operations import Convert
 from ..llvm.registers import bytes_constant
+from ..llvm.stack import scratch_on_stack
 from ..llvm.target import Target
 from ..module.buffers import BufferPlace
 from ..module.writer import STACK_ARENA, ModuleWriter
@@ -230,6 +232,12 @@ class _FunctionWriter(ModuleWriter):
     def close_arena(self, label: str) -> None:
         """The workspace is the caller's."""
         self.w.free_held()
+
+    def _provide_scratch(self, kernel: Kernel) -> None:
+        """Nothing is kept between calls: what the functions of `kernel` work in is on the stack."""
+        kernel.code = [
+            scratch_on_stack(part) if isinstance(part, FunctionCode) else part for part in kernel.code
+        ]
 
     def _argument(self, place: BufferPlace) -> str:
         if place.kind == "input" and place.index >= self.arguments:

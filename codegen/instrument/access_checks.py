@@ -3,7 +3,8 @@
 A kernel's operations are rewritten: each access first asks a function whether it lies within its buffer, and
 goes to a spare piece of memory where it does not. So a wrong kernel does no harm, runs to its end, and the
 module then returns with a message that names the kernel and the instruction. It has no branches of its own,
-so that the kernel's blocks stay what they are.
+so that the kernel's blocks stay what they are. The code of both tiers is checked: the baseline tier's answers
+the first calls, and those of the optimized tier that which takes its place, as in code that is not checked.
 
 Buffers are a kernel's parameters, which its tasks take from their context, with sizes that follow from its
 instruction's types; tables; and stack slots. What it calls (a product, a user's C function) is not looked
@@ -35,8 +36,8 @@ from ..llvm.operations import (
     Slot,
     Store,
 )
-from ..llvm.registers import Reg, constant, llvm_type, pointer
-from .addresses import BYTES
+from ..llvm.registers import MEMORY_BYTES, Reg, constant, llvm_type, pointer
+from ..llvm.stack import ScratchSlot
 from .variants import Instrument, ModuleContext
 from .verifier import verify_code
 
@@ -150,7 +151,8 @@ class _Buffer:
 class AccessChecks(Instrument):
     """Checks accesses of kernels. `unchecked` lists those whose pointer comes from nowhere that is known."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, tiered: bool = False) -> None:
+        self.tiered = tiered
         self.begin()
 
     def begin(self) -> None:
@@ -242,18 +244,20 @@ class _FunctionChecks:
         return function.rewritten(operations)
 
     def _checked(self, operation: Operation) -> list[Operation]:
-        if isinstance(operation, Offset):
+        if isinstance(operation, ScratchSlot):
+            self.buffers[operation.text] = _own(operation.text, operation.nbytes, "scratch slot")
+        elif isinstance(operation, Offset):
             if operation.pointer in self.buffers:
                 self.buffers[operation.text] = self.buffers[operation.pointer]
         elif isinstance(operation, Slot):
-            nbytes = operation.count * BYTES[operation.element]
+            nbytes = operation.count * MEMORY_BYTES[operation.element]
             self.buffers[operation.text] = _own(operation.text, nbytes, "stack slot")
         elif isinstance(operation, Arrange) and operation.code == "select" and operation.dtype == "ptr":
             return [*self._chosen(operation), operation]
         elif isinstance(operation, Load):
             return self._load(operation)
         elif isinstance(operation, AtomicUpdate):
-            nbytes = BYTES[llvm_type(operation.dtype)]
+            nbytes = MEMORY_BYTES[llvm_type(operation.dtype)]
             check, safe = self._contiguous(operation, operation.pointer, nbytes, nbytes)
             return [
                 *check,
@@ -296,14 +300,14 @@ class _FunctionChecks:
             if load.text in self.parameters:
                 self.buffers[load.text] = self.parameters[load.text]
             return [load]
-        nbytes = load.lanes * BYTES[llvm_type(load.dtype)]
+        nbytes = load.lanes * MEMORY_BYTES[llvm_type(load.dtype)]
         check, safe = self._contiguous(load, load.pointer, nbytes, load.align)
         return [*check, Load(load.text, load.dtype, load.lanes, safe, load.align)]
 
     def _store(self, store: Store) -> list[Operation]:
         if store.value.dtype == "ptr" or store.value.text == "zeroinitializer":
             return [store]
-        nbytes = store.value.lanes * BYTES[llvm_type(store.value.dtype)]
+        nbytes = store.value.lanes * MEMORY_BYTES[llvm_type(store.value.dtype)]
         check, safe = self._contiguous(store, store.pointer, nbytes, store.align)
         return [*check, Store(store.value, safe, store.align, past_cache=store.past_cache)]
 

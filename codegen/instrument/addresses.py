@@ -10,7 +10,7 @@ Loops and conditionals are indented. What is loaded or stored is written as elem
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from ...ir.records import record
 from ..llvm.control_operations import (
@@ -25,10 +25,8 @@ from ..llvm.control_operations import (
 )
 from ..llvm.function import Code, FunctionCode
 from ..llvm.operations import Compute, Load, MaskedAccess, Offset, Operation, Slot, Store
-from ..llvm.registers import Reg, llvm_type
-
-#: Bytes of an element of an LLVM type.
-BYTES: Final = {"double": 8, "float": 4, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "i1": 1, "ptr": 8}
+from ..llvm.registers import MEMORY_BYTES, Reg, llvm_type
+from ..llvm.stack import ScratchSlot
 
 #: The smallest and the largest value.
 Range: TypeAlias = tuple[int, int]
@@ -122,13 +120,15 @@ class Addresses:
         """Go on behind `operation`; whether it is arithmetic of addresses alone, which others contain."""
         if isinstance(operation, Compute) and operation.lanes == 1 and operation.dtype == "i64":
             return self._arithmetic(operation)
-        if isinstance(operation, Offset) and operation.lanes == 1:
-            address, width = self.address(operation.pointer), BYTES[operation.element]
+        if isinstance(operation, ScratchSlot):
+            self.slots[operation.text] = operation.nbytes
+        elif isinstance(operation, Offset) and operation.lanes == 1:
+            address, width = self.address(operation.pointer), MEMORY_BYTES[operation.element]
             offset = address.offset.plus(self.sum_of(operation.index), width)
             self._pointers[operation.text] = Address(address.buffer, offset)
             return True
-        if isinstance(operation, Slot):
-            self.slots[operation.text] = operation.count * BYTES[operation.element]
+        elif isinstance(operation, Slot):
+            self.slots[operation.text] = operation.count * MEMORY_BYTES[operation.element]
         elif isinstance(operation, Loop):
             first, stop = self._bound(operation.start), self._bound(operation.stop)
             if first is not None and stop is not None:
@@ -166,13 +166,13 @@ class Addresses:
         """What an operation accesses that accesses contiguous elements; None for other operations."""
         lanes = 0, 1
         if isinstance(operation, Load):
-            width, pointer = BYTES[llvm_type(operation.dtype)], operation.pointer
+            width, pointer = MEMORY_BYTES[llvm_type(operation.dtype)], operation.pointer
             lanes = 0, operation.lanes
         elif isinstance(operation, Store):
             if operation.value.text == "zeroinitializer":
                 return None
             pointer, lanes = operation.pointer, (0, operation.value.lanes)
-            width = BYTES[llvm_type(operation.value.dtype)]
+            width = MEMORY_BYTES[llvm_type(operation.value.dtype)]
         elif isinstance(operation, MaskedAccess) and not operation.by_lanes:
             width, pointer = operation.element_bytes, operation.pointer.text
             lanes = _lanes_of(operation.mask)

@@ -36,6 +36,9 @@ class Instrument:
     #: name in all of them, empty for none.
     parameter: str = ""
 
+    #: Whether it looks at the code of both tiers, not at the optimized one's alone.
+    tiered: bool = False
+
     def begin(self) -> None:
         """Begin a module anew: forget what was noted of one that came to nothing."""
 

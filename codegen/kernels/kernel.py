@@ -7,7 +7,7 @@ from typing import Final
 from ...ir.graph import Instruction
 from ...ir.machine import machine
 from ...ir.records import field, record
-from ..llvm.function import Code
+from ..llvm.function import Code, FunctionCode
 from ..llvm.loops import FunctionWriter
 from ..nest.loop_nest import Nest
 from .parallel_for import tasks_at_a_time
@@ -73,6 +73,17 @@ class Kernel:
     def chunk(self) -> int:
         """How many tasks are claimed at a time."""
         return tasks_at_a_time(self.tasks, self.cycles, self.grain)
+
+    @property
+    def stack_bytes(self) -> int:
+        """Bytes of stack for the slots of its functions, if each calls another."""
+        return sum([part.stack_bytes for part in self.code if isinstance(part, FunctionCode)])
+
+    @property
+    def scratch_blocks(self) -> list[int]:
+        """Bytes of the scratch blocks that its functions take."""
+        sizes = {part.scratch_bytes for part in self.code if isinstance(part, FunctionCode)}
+        return sorted(sizes - {0})
 
     @property
     def fallible(self) -> bool:

@@ -4,6 +4,12 @@ A *task* is a function ``void @name_task(ptr context, i64 begin, i64 end)`` over
 claims some numbers at a time; a context holds the buffers of the kernel that asked. How work is cut follows
 from shapes alone, and partial results are folded in the order of their numbers: so no result depends on the
 number of threads.
+
+The law of tasks: no task writes a byte that another task of its region reads or writes. The exceptions are
+a byte that several tasks each store once, as its final value, and never read, as where the last tile of a
+result overlaps the one before; and bytes that all tasks access by atomic steps alone. So tasks may run in any
+order, and interleaved in any way. `tests/codegen/kernels/test_tasks.py` compares what the tasks of each
+family of kernels read and write.
 """
 
 from __future__ import annotations
@@ -77,7 +83,7 @@ def task_signature(name: str) -> str:
 
 def context_of(w: FunctionWriter, buffers: int) -> str:
     """A context for tasks that holds the kernel's buffers; returns its pointer."""
-    w.slots.append(Slot("%context", "ptr", buffers))
+    w.slots.take(Slot("%context", "ptr", buffers))
     for i in range(buffers):
         w.store_pointer(f"%b{i}", w.offset("%context", "i64", i))
     return "%context"

@@ -23,6 +23,7 @@ from .control_operations import (
 from .function import ENTRY, Declarations, FunctionCode
 from .operations import Arrange, Compute, Convert, FunctionCall, Operation
 from .registers import Reg, constant, llvm_type
+from .stack import Slots, with_scratch
 
 
 class OperationWriter:
@@ -33,7 +34,7 @@ class OperationWriter:
 
     def __init__(self, declarations: Declarations | None = None) -> None:
         #: Stack slots, at the top of the entry block, and what follows them.
-        self.slots: list[Operation] = []
+        self.slots = Slots()
         self.operations: list[Operation] = []
         self._counter = 0
         #: Declarations of intrinsics and externals, shared by the functions of a module.
@@ -110,7 +111,10 @@ class OperationWriter:
 
     def function(self, signature: str, attributes: str = "") -> FunctionCode:
         """The finished function: ``define <signature> { ... }``."""
-        return FunctionCode(signature, attributes, [*self.slots, *self.operations])
+        slots, operations = self.slots, [*self.slots, *self.operations]
+        if slots.scratch_bytes:
+            operations = with_scratch(operations, slots.scratch_bytes)
+        return FunctionCode(signature, attributes, operations, slots.stack_bytes, slots.scratch_bytes)
 
 
 Bound: TypeAlias = Reg | int

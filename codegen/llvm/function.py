@@ -33,10 +33,18 @@ _SHORT_REGISTERS: Final = '"min-legal-vector-width"="0"'
 class FunctionCode:
     """A function. `operations` are structured; `instructions` are what they become, a line of text each."""
 
-    __slots__ = ("_head", "_instructions", "_lines", "attributes", "name", "operations", "signature")
+    __slots__ = (
+        "_head", "_instructions", "_lines", "attributes", "name", "operations", "scratch_bytes", "signature",
+        "stack_bytes",
+    )  # fmt: skip
 
-    def __init__(self, signature: str, attributes: str, operations: Sequence[Operation]) -> None:
+    def __init__(
+        self, signature: str, attributes: str, operations: Sequence[Operation], stack_bytes: int = 0,
+        scratch_bytes: int = 0,
+    ) -> None:  # fmt: skip
         self.signature, self.attributes, self.operations = signature, attributes, operations
+        #: Bytes that its slots take on the stack, and in its scratch block.
+        self.stack_bytes, self.scratch_bytes = stack_bytes, scratch_bytes
         self.name = signature.partition("@")[2].partition("(")[0]
         self._head = ""
         self._instructions: list[Operation] | None = None
@@ -87,7 +95,7 @@ class FunctionCode:
 
     def rewritten(self, operations: Sequence[Operation]) -> FunctionCode:
         """The same with other operations."""
-        return FunctionCode(self.signature, self.attributes, operations)
+        return FunctionCode(self.signature, self.attributes, operations, self.stack_bytes, self.scratch_bytes)
 
     def marked_lines(self, default: tuple[int, ...]) -> list[Marked]:
         """Its lines, each with the traced ops that it is for; `default` where that is not said, as of loops

@@ -81,7 +81,7 @@ class FunctionWriter(MathsEmitter):
     def holder(self) -> str:
         """A slot for a pointer to a block of a stack (`growing`), and an i64 beside it; both 0."""
         name = self.fresh("held")
-        self.slots.append(Slot(name, "i64", 2, 8))
+        self.slots.take(Slot(name, "i64", 2, 8))
         self.slots.append(Store(Reg("zeroinitializer", "[2 x i64]"), name, 8))
         self.held.append(name)
         return name
@@ -92,10 +92,9 @@ class FunctionWriter(MathsEmitter):
             self.run("stack_give_back", pointer(self.load_pointer(slot, 8)))
 
     def slot(self, dtype: str, count: int) -> str:
-        """A stack array of `count` elements, aligned for vectors; returns its pointer."""
-        name = self.fresh("slot")
-        self.slots.append(Slot(name, memory_type(dtype), max(count, 1), 64))
-        return name
+        """An array of `count` elements, aligned for vectors, on the stack if it has room; returns its
+        pointer."""
+        return self.slots.take_any(Slot(self.fresh("slot"), memory_type(dtype), max(count, 1), 64))
 
     def offset(self, pointer: str, dtype: str, elements: Number) -> str:
         """`pointer` moved by `elements` of `dtype`."""
@@ -125,6 +124,12 @@ class FunctionWriter(MathsEmitter):
     def exchange(self, pointer: str, value: Reg, order: str = "acq_rel") -> Reg:
         """Store `value` at `pointer` and return what was there, as one step to other threads."""
         return self.update("xchg", pointer, value, order)
+
+    def load_atomic(self, pointer: str) -> Reg:
+        """The i64 at `pointer`, as other threads may just have stored it."""
+        result = Load(self.fresh(), "i64", 1, pointer, 8, "monotonic")
+        self.operations.append(result)
+        return result
 
     def update(self, code: str, pointer: str, value: Reg, order: str = "seq_cst") -> Reg:
         """The same with what ``code`` (add, or) makes of the two."""

@@ -72,6 +72,8 @@ LLVM_SCALAR: Final = {
     "f32": "float",
     "f64": "double",
 }
+#: Bytes of an element of a type in memory.
+MEMORY_BYTES: Final = {"double": 8, "float": 4, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "i1": 1, "ptr": 8}
 BITS: Final = {name: 1 if name == "bool" else int(name[1:]) for name in LLVM_SCALAR}
 
 

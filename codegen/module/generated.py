@@ -40,6 +40,8 @@ class Module:
     target: Target | None = None
     #: The sizes in which its kernels are written.
     parameters: ScheduleParameters = OPTIMIZED.parameters
+    #: The messages of other code that stand before its own.
+    other_errors: list[str] = field(default_factory=list)
     #: Of what `generate` made, the Function, with what was simplified in it.
     recovery: Recovery | None = None
     #: The symbols of LAPACK's functions that it calls.

@@ -14,7 +14,6 @@ import numpy as np
 
 from ...ir.access import resolve, start_in_memory
 from ...ir.graph import Function, Instruction, Value
-from ...ir.machine import machine
 from ...ir.process.progress import with_progress
 from ...ir.registry import Kind
 from ..control.exits import LONG_CYCLES, ExitWriter, polled_loop
@@ -30,9 +29,12 @@ from ..llvm.function import UNOPTIMIZED, Code, Declarations, calls, code_length
 from ..llvm.loops import FunctionWriter
 from ..llvm.operations import Convert, Slot
 from ..llvm.registers import bytes_constant
+from ..llvm.scratch import reserve
+from ..llvm.stack import check_stack
 from ..llvm.target import Target
 from ..nest.fusions import Fusions
 from ..tiers import OPTIMIZED, ScheduleParameters
+from .allocation import allocated
 from .buffers import BufferPlace, BufferPlan, plan_buffers
 from .deduplication import KernelDeduplication, KernelMemory, TaskFunctions
 from .generated import HostCall as HostCall
@@ -41,8 +43,6 @@ from .recovery import Recovery, attributed
 
 #: Arenas up to this size are on the stack.
 STACK_ARENA: Final = 4096
-#: madvise's wish for huge pages.
-_HUGE_PAGES: Final = 14
 #: Functions of more instructions than this are compiled as they stand: they are calls, in a row.
 MANY_CALLS: Final = 100
 
@@ -55,17 +55,19 @@ def generate(
     recovery: Recovery | None = None,
     *,
     parameters: ScheduleParameters = OPTIMIZED.parameters,
+    errors: Sequence[str] = (),
 ) -> Module:
     """LLVM text for a fused `function`, in the sizes of `parameters`, with what `instrument` adds; some
     results may be written over `donated` parameters, see `donation`. What it fails on is simplified, by
-    `recovery` if there is one."""
+    `recovery` if there is one. Its messages stand behind the `errors` of other code."""
     recovery = recovery or Recovery(function)
 
     def write(simpler: Function) -> Module:
-        return ModuleWriter(simpler, Fusions(target, parameters), instrument or PLAIN, donated).run()
+        return ModuleWriter(simpler, Fusions(target, parameters), instrument or PLAIN, donated, errors).run()
 
     module = recovery.attempt(write)
     module.recovery, module.target, module.parameters = recovery, target, parameters
+    module.other_errors = list(errors)
     return module
 
 
@@ -78,8 +80,9 @@ class ModuleWriter(ExitWriter):
     trips = 1.0
 
     def __init__(
-        self, function: Function, fusions: Fusions, instrument: Instrument, donated: Collection[int]
-    ) -> None:
+        self, function: Function, fusions: Fusions, instrument: Instrument, donated: Collection[int],
+        errors: Sequence[str] = (),
+    ) -> None:  # fmt: skip
         self.function, self.fusions, self.instrument = function, fusions, instrument
         instrument.begin()
         self.extra = [instrument.parameter] if instrument.parameter else []
@@ -94,10 +97,12 @@ class ModuleWriter(ExitWriter):
         self.known = KernelDeduplication()
         self.tasks = TaskFunctions(function)
         self.host_calls: list[HostCall] = []
-        self.errors: list[str] = []
+        self.errors: list[str] = list(errors)
         self.descriptions: list[object] = []
         self.parallel = False
         self.w = FunctionWriter(self.declarations)
+        #: Stack arrays of pointers, by how many they hold.
+        self.arrays: dict[int, str] = {}
         self.pointers: dict[BufferPlace, str] = {}
         self.failures: list[tuple[str, str, int]] = []
         self.stop = ""
@@ -164,29 +169,16 @@ class ModuleWriter(ExitWriter):
         w.declare("aligned_alloc", "ptr @aligned_alloc(i64, i64)")
         w.declare("free", "void @free(ptr)")
         self.errors.append(out_of_memory(size))
+        status = len(self.errors)
         kept = w.exchange(f"@{ARENA}", pointer("null"))
 
         def allocate() -> list[Reg]:
-            fresh = self._allocated(size)
-            w.when(w.same_place(fresh.text, "null"), lambda: w.ret(constant(1, "i32")))
+            fresh = allocated(w, size)
+            w.when(w.same_place(fresh.text, "null"), lambda: w.ret(constant(status, "i32")))
             return [fresh]
 
         (arena,) = w.when(w.same_place(kept.text, "null"), allocate, [kept])
         w.operations.append(Convert("%arena", "ptr", 1, "bitcast", arena))
-
-    def _allocated(self, size: int) -> Reg:
-        """A new arena; null where there is no memory."""
-        w = self.w
-        page = machine().huge_page_bytes
-        large = size >= 2 * page
-        align, whole = (page, -(-size // page) * page) if large else (64, size)
-        fresh = w.result_of("aligned_alloc", "ptr", 1, constant(align, "i64"), constant(whole, "i64"))
-        if large:  # in huge pages where the system has them: panels of products are read from end to end
-            # not one of which less than half is wanted: touched at one place, it is all there
-            advised = (size + page // 2) // page * page
-            w.declare("madvise", "i32 @madvise(ptr, i64, i32)")
-            w.result_of("madvise", "i32", 1, fresh, constant(advised, "i64"), constant(_HUGE_PAGES, "i32"))
-        return fresh
 
     def close_arena(self, label: str) -> None:
         w = self.w
@@ -239,6 +231,8 @@ class ModuleWriter(ExitWriter):
         if kernel is None:
             self._host_call(instruction, operands + results)
             return
+        check_stack(kernel.stack_bytes, f"kernel {name}")
+        self._provide_scratch(kernel)
         extents = [value.type.nbytes for value in (*read, *instruction.results)]
         if instruction in self.plan.workspaces:
             extents.append(self.memory.workspace(instruction, self.defs))
@@ -264,6 +258,13 @@ class ModuleWriter(ExitWriter):
         left_silently = not kernel.interruptible and POLL in self.declarations and calls(kernel.code, POLL)
         if kernel.pooled or not kernel.why_serial() or left_silently:
             self.poll()  # it may have been left: then what comes next must not read what it has written
+
+    def _provide_scratch(self, kernel: Kernel) -> None:
+        """See that there are scratch blocks for `kernel`; leave where there is no memory."""
+        w = self.w
+        for nbytes in kernel.scratch_blocks:
+            self.check_status(w.cast(w.not_(reserve(w, nbytes)), "i32").text, len(self.errors))
+            self.errors.append(out_of_memory(nbytes))
 
     def _memory_of(self, instruction: Instruction, operand: Value) -> Value:
         if instruction.op.kind.traits.reads_views:
@@ -331,10 +332,12 @@ class ModuleWriter(ExitWriter):
         self.declarations[PARALLEL_FOR] = f"declare void @{PARALLEL_FOR}(ptr, ptr, i64, i64)"
 
     def _pointer_array(self, pointers: list[str]) -> str:
-        """A stack array that holds `pointers`."""
+        """A stack array that holds `pointers`, until the next one with as many is filled."""
         w = self.w
-        array = w.fresh("pointers")
-        w.slots.append(Slot(array, "ptr", max(len(pointers), 1)))
+        count = max(len(pointers), 1)
+        if count not in self.arrays:
+            self.arrays[count] = w.slots.take(Slot(w.fresh("pointers"), "ptr", count))
+        array = self.arrays[count]
         for i, text in enumerate(pointers):
             w.store_pointer(text, w.offset(array, "ptr", i))
         return array
@@ -367,7 +370,7 @@ class _RegionWriter(ModuleWriter):
         self.slower = 0.0
         self.defs = {result: instruction for instruction in function.body for result in instruction.results}
         self.w = FunctionWriter(self.declarations)
-        self.pointers, self.failures, self.stop = {}, [], ""
+        self.pointers, self.arrays, self.failures, self.stop = {}, {}, [], ""
 
     def write(self) -> RegionCode:
         """Append the function to the module."""

@@ -153,7 +153,7 @@ class ControlWriter(FunctionWriter):
     def for_(self, stop: Number, start: Number = 0) -> Iterator[Reg]:
         """A loop over the numbers from `start` on, below `stop`."""
         index = self.fresh("index")
-        self.slots.append(Slot(index, "i64", 1, 8))
+        self.slots.take(Slot(index, "i64", 1, 8))
         self.store(start if isinstance(start, Reg) else constant(start, "i64"), index)
         head, body, step, done = (self.label(name) for name in ("loop", "body", "step", "done"))
         self.branch(head)

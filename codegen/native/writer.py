@@ -171,7 +171,7 @@ class NativeWriter(ControlWriter):
         if isinstance(count, Reg):
             self.operations.append(DynamicSlot(name, memory, count))
         else:
-            self.slots.append(Slot(name, memory, int(count), 8))
+            self.slots.take(Slot(name, memory, int(count), 8))
         return Pointer(name, Items(type), self, count)
 
     def struct(self, struct: Struct) -> Pointer:

@@ -51,9 +51,10 @@ class Code:
     c_functions: Mapping[str, int] = field(default_factory=dict)
 
     def answers_like(self, other: Code) -> bool:
-        """Whether callers can have this in place of `other`: it has the same errors, or the first of them,
-        and the same callbacks, and reuses the same memory."""
-        errors_agree = self.errors == other.errors[: len(self.errors)]
+        """Whether callers can have this in place of `other`: the errors of one are the first of the other's,
+        and it has the same callbacks and reuses the same memory."""
+        count = min(len(self.errors), len(other.errors))
+        errors_agree = self.errors[:count] == other.errors[:count]
         return errors_agree and self.host_calls == other.host_calls and self.reuses == other.reuses
 
 

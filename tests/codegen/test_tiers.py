@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -14,8 +13,8 @@ from tracejit.codegen.instrument.access_checks import AccessChecks
 from tracejit.codegen.llvm.target import host
 from tracejit.codegen.module.writer import generate
 from tracejit.codegen.tiers import BASELINE
-from tracejit.runtime import compiling, tiers
 from tracejit.runtime import executable as executables
+from tracejit.runtime import tiers
 from tracejit.runtime.executable import Executable
 
 _RNG = np.random.default_rng(7)
@@ -124,17 +123,18 @@ def test_the_same_bits(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_short_code_keeps_within_its_buffers(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_tiers_keep_within_their_buffers(case: str) -> None:
+    """Checked code has two tiers as well, with the same bits."""
     function, arrays = CASES[case]
     expected = Executable(tj.trace(function, *arrays))(arrays)
-    small = functools.partial(generate, parameters=BASELINE.parameters)
-    monkeypatch.setattr(compiling, "generate", lambda *args, parameters: small(*args))
-    checks = AccessChecks()
+    checks = AccessChecks(tiered=True)
     checked = Executable(tj.trace(function, *arrays), checks)
-    for actual, other in zip(checked(arrays), expected, strict=True):
-        np.testing.assert_array_equal(actual, other)
-    assert checked.module.shortened == (case in SHORTER)
-    assert checks.unchecked == []
+    for tier in ("baseline", "optimized"):
+        assert checked.tier == tier
+        assert checks.unchecked == []
+        for actual, other in zip(checked(arrays), expected, strict=True):
+            np.testing.assert_array_equal(actual, other)
+        assert tiers.BACKGROUND.wait(60)
 
 
 def test_text_that_is_not_shortened_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,6 +48,31 @@ class Strided:
         return w.offset(f"%b{self.buffer}", dtype, self.offset)
 
 
+@record
+class MatrixRows:
+    """Rows of a matrix that tiles read: where the first one begins, and how far rows and columns are apart,
+    in elements."""
+
+    start: str
+    row: int
+    column: int
+    #: Whether each row has whole vectors, however few of their lanes are the matrix's.
+    padded: bool = False
+
+    def moved(self, w: FunctionWriter, dtype: str, columns: Reg) -> MatrixRows:
+        """The same from another column on."""
+        return MatrixRows(w.offset(self.start, dtype, w.mul(columns, self.column)), self.row, self.column)
+
+    def place(self, w: FunctionWriter, dtype: str, row: Reg, column: int) -> str:
+        """The pointer to an element."""
+        return w.offset(w.offset(self.start, dtype, w.mul(row, self.row)), dtype, column * self.column)
+
+    def vector(self, w: FunctionWriter, dtype: str, at: tuple[Reg, int], lanes: int, mask: Reg | None) -> Reg:
+        """Elements of a row from a column on; those of the `mask`, where rows end within a vector."""
+        place = self.place(w, dtype, *at)
+        return w.gather(place, dtype, self.column, lanes, None if self.padded else mask)
+
+
 def accumulate(w: FunctionWriter, total: Reg, x: Reg, y: Reg) -> Reg:
     """`total` with the product of `x` and `y` added: by one rounding of floats, modular for integers, and for
     bools ``or``."""
@@ -69,7 +94,8 @@ def over_rows(
 ) -> None:
     """Call `body` for each of `tiles` of `rows` out of `size`, with pointers moved to the tile's first row:
     `moved` gives each pointer and the distance of its rows, in elements of `dtype`. The last tile overlaps
-    the one before, which computes some rows twice, to the same bits."""
+    the one before, which computes some rows twice, to the same bits. They may be two tasks: so `body` stores
+    each element of the result once, and does not read it; see `kernels.parallel_for`."""
 
     def tile(index: Reg, _: list[Reg]) -> Sequence[Reg]:
         top = w.mul(index, rows)

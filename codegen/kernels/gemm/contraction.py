@@ -34,8 +34,8 @@ SMALL: Final = 16**3
 #: Columns of y that one vector holds are gathered for tiles of so many rows or more: packing x would cost
 #: more than it saves.
 GATHERED_ROWS: Final = 16
-#: Panels of up to so many bytes are on the stack, where each task of a batch has its own.
-STACK_PANELS: Final = 1 << 17
+#: Panels of up to so many bytes are in a slot, so that each task of a batch has its own.
+SLOT_PANELS: Final = 1 << 17
 
 Types = tuple[TensorType, TensorType, TensorType]
 
@@ -98,7 +98,7 @@ def _turned(types: Types, operands: tuple[Strided, Strided]) -> tuple[Types, tup
 
 
 def contraction_workspace(instruction: Instruction, context: LoweringContext) -> int:
-    """Bytes for the panels, where they are not on the stack."""
+    """Bytes for the panels, where they are in no slot."""
     cut = _blocking(instruction, context.defs, context.target)
     if cut is None or _batched(_batch(_product(instruction, context.defs)[0]), cut):
         return 0
@@ -194,8 +194,8 @@ def as_packed(
 
 
 def _batched(batch: int, cut: Blocking) -> bool:
-    """Whether the tasks are whole products of a batch, each over panels on its own stack."""
-    return batch > 1 and cut.m * cut.n * cut.k < parallel_work() and cut.workspace <= STACK_PANELS
+    """Whether the tasks are whole products of a batch, each over panels in a slot of its own."""
+    return batch > 1 and cut.m * cut.n * cut.k < parallel_work() and cut.workspace <= SLOT_PANELS
 
 
 class _PackedKernel:

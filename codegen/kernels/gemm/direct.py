@@ -2,17 +2,18 @@
 
 A tile of the result is kept in registers along the inner dimension. The tile's size follows from the shape,
 so that little of it goes over the edges: rows of the last tile overlap the one before, which computes some
-twice to the same bits; the last columns have tiles of their own, narrower and masked. A small y whose columns
-lie in memory is turned first. Of a y that the first cache does not hold, a strip for one
-column of tiles is copied: (100, 200) @ (200, 768) in f64 took 690 us so on a Xeon of 2.5 GHz, 1280 from where
-it lies if rows begin lines there, and 2500 if they do not.
+twice to the same bits, and stores each of its sums once, when it is complete; the last columns have tiles of
+their own, narrower and masked. A small y whose columns lie in memory is turned first. Of a y that the first
+cache does not hold, a strip for one column of tiles is copied, if the second one holds it: (100, 200) @
+(200, 768) in f64 took 690 us so on a Xeon of 2.5 GHz, 1280 from where it lies if rows begin lines there, and
+2500 if they do not.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from ....ir.machine import machine
 from ....ir.records import record
@@ -26,7 +27,7 @@ from ...tiers import OPTIMIZED
 from ..kernel import PRODUCT_SLOWDOWN, Kernel, signature
 from ..lowering import LoweringContext
 from . import batches
-from .batches import Strided, accumulate, over_batch, over_rows
+from .batches import MatrixRows, Strided, accumulate, over_batch, over_rows
 from .tiles import SUM_PART, tile_for
 
 #: Longer sums are added up in parts of this length: with one accumulator per element, errors grow with it.
@@ -53,16 +54,10 @@ class Shape:
     lanes: int
     #: Whether tiles are walked column by column.
     columns_first: bool = False
-
-    #: Whether tiles are as high as registers allow: x's rows do not drive each other out of the cache.
-    high: bool = False
-
-    @property
-    def copies(self) -> bool:
-        """Whether the strip of y that a column of tiles reads is copied, so that its rows lie side by side
-        and begin lines: a vector that begins within one reads two, and rows that are large powers of two
-        apart drive each other out of the first cache."""
-        return self.columns_first and self.high and self.down >= COPIED_TILES
+    #: Whether the strip of y that a column of tiles reads is copied, so that its rows lie side by side and
+    #: begin lines: a vector that begins within one reads two, and rows that are large powers of two apart
+    #: drive each other out of the first cache.
+    copies: bool = False
 
     @property
     def down(self) -> int:
@@ -151,7 +146,9 @@ def choose_tiles(m: int, n: int, k: int, dtype: str, target: Target, x_row: int)
         if rows == 1 or _registers(rows, vectors) <= budget
     ]
     _, _, rows, vectors = min(choices)
-    return Shape(m, n, k, rows, vectors, lanes, far, high)
+    fits = k * vectors * lanes * BITS[dtype] // 8 <= machine().l2_bytes  # the strip, or it is not near
+    copies = far and high and fits and -(-m // rows) >= COPIED_TILES
+    return Shape(m, n, k, rows, vectors, lanes, far, copies)
 
 
 def _registers(rows: int, vectors: int) -> int:
@@ -162,7 +159,7 @@ def _registers(rows: int, vectors: int) -> int:
 def small_tiles(shape: Shape, most: int) -> Shape:
     """Tiles of `most` rows by a vector. Elements are the same sums, in the same order, as with any others."""
     rows = min(shape.m, most)
-    return Shape(shape.m, shape.n, shape.k, rows, 1, shape.lanes, shape.columns_first, shape.high)
+    return Shape(shape.m, shape.n, shape.k, rows, 1, shape.lanes, shape.columns_first, shape.copies)
 
 
 def rows_in_cache(distance: int) -> int:
@@ -188,12 +185,11 @@ class _Nest:
         y = operands[1].strides[-2:]
         #: Whether y is read from scratch memory, where its columns were turned to rows.
         self.turns = batches.turning_pays(y, shape.k, shape.n, dtype, shape.lanes)
-        self.y_strides = (batches.turned_pitch(shape.n, shape.lanes), 1) if self.turns else y
-        #: Where the strip of y that is read lies in memory, where it is copied from.
-        self.source = ""
-        #: What y's rows are apart where tiles read them.
-        self.y_row = shape.vectors * shape.lanes if shape.copies else self.y_strides[0]
-        self.strip = self.w.slot(dtype, shape.k * self.y_row) if shape.copies else ""
+        width = shape.vectors * shape.lanes
+        #: Where the strip of y for a column of tiles is copied to.
+        self.strip = (
+            MatrixRows(self.w.slot(dtype, shape.k * width), width, 1, padded=True) if shape.copies else None
+        )
         #: Whether tasks are columns of tiles; else they are rows of tiles, or the matrices of a batch.
         self.by_column = self.batch == 1 and (shape.columns_first or shape.down < min(4, shape.across))
 
@@ -211,63 +207,71 @@ class _Nest:
         if self.batch > 1:
             over_batch(
                 w, self.types, self.operands, starts, self.dtype,
-                lambda at: self._tiles(self._near(at), down, across), tasks=(begin, end),
+                lambda at: self._product(at, down, across), tasks=(begin, end),
             )  # fmt: skip
         elif self.by_column:
-            self._tiles(self._near(starts), down, (begin, end))
+            self._product(starts, down, (begin, end))
         else:
-            self._tiles(self._near(starts), (begin, end), across)
+            self._product(starts, (begin, end), across)
         w.ret()
         return [w.function(signature(self.name, 3), "nounwind")]
 
-    def _near(self, at: list[str]) -> list[str]:
-        """The pointers to matrices, y's to its turned copy if it is turned."""
+    def _product(self, at: list[str], down: Range, across: Range) -> None:
+        """The tiles of the ranges of one product; `at` has the pointers to x, y and the result."""
+        x, y, result = at
+        self._tiles(x, self._turned(y), result, down, across)
+
+    def _turned(self, y: str) -> MatrixRows:
+        """The rows of y: of its turned copy if it is turned."""
+        row, column = self.operands[1].strides[-2:]
         if not self.turns:
-            return at
-        shape, (apart, _) = self.shape, self.y_strides
+            return MatrixRows(y, row, column)
+        shape = self.shape
+        apart = batches.turned_pitch(shape.n, shape.lanes)
         scratch = self.w.slot(self.dtype, shape.k * apart)
-        columns, size = (at[1], self.operands[1].strides[-1]), (shape.n, shape.k)
-        put_columns(self.w, columns, (scratch, apart), size, self.dtype, shape.lanes)
-        return [at[0], scratch, at[2]]
+        put_columns(self.w, (y, column), (scratch, apart), (shape.n, shape.k), self.dtype, shape.lanes)
+        return MatrixRows(scratch, apart, 1)
 
     # -- tiles ------------------------------------------------------------------------------------
 
-    def _tiles(self, at: list[str], down: Range, across: Range) -> None:
+    def _tiles(self, x: str, y: MatrixRows, result: str, down: Range, across: Range) -> None:
         """All tiles of the ranges: for each row of tiles those across, or where y is far, for each column of
         tiles those down, so that its strip of y stays near."""
         if self.shape.columns_first:
-            self._columns(at, across, lambda here, *edge: self._rows(here, down, self._tile, edge))
+            self._columns(
+                y, result, across,
+                lambda y, source, result, *edge: self._rows(
+                    x, result, down, lambda x, result: self._tile(x, y, source, result, *edge)
+                ),
+            )  # fmt: skip
         else:
-            self._rows(at, down, lambda here: self._columns(here, across, self._tile), ())
+            self._rows(
+                x, result, down,
+                lambda x, result: self._columns(
+                    y, result, across,
+                    lambda y, source, result, *edge: self._tile(x, y, source, result, *edge),
+                ),
+            )  # fmt: skip
 
-    def _rows(self, at: list[str], down: Range, body: Callable[..., None], edge: tuple[Any, ...]) -> None:
+    def _rows(self, x: str, result: str, down: Range, body: Callable[[str, str], None]) -> None:
+        """`body` on the pointers to x and the result of each row of tiles."""
         shape = self.shape
-        moved = [(at[0], self.operands[0].strides[-2]), (at[2], shape.n)]
-        over_rows(
-            self.w,
-            shape.m,
-            shape.rows,
-            down,
-            self.dtype,
-            moved,
-            lambda here: body([here[0], at[1], here[1]], *edge),
-        )
+        moved = [(x, self.operands[0].strides[-2]), (result, shape.n)]
+        over_rows(self.w, shape.m, shape.rows, down, self.dtype, moved, lambda here: body(*here))
 
-    def _columns(self, at: list[str], across: Range, body: Callable[..., None]) -> None:
-        """`body` on columns of tiles, with how many vectors they have and the last one's mask: whole ones in
-        a loop, then the one at the edge."""
+    def _columns(self, y: MatrixRows, result: str, across: Range, body: Callable[..., None]) -> None:
+        """`body` on columns of tiles: the rows of y to read, those in memory that they are a copy of, the
+        pointer to the result, how many vectors the tiles have and the last one's mask. Whole ones come in a
+        loop, then the one at the edge."""
         w, shape = self.w, self.shape
         width = shape.vectors * shape.lanes
         whole = shape.n // width
 
         def column(index: Reg, vectors: int, mask: Reg | None) -> None:
             left = w.mul(index, width)
-            y = w.offset(at[1], self.dtype, w.mul(left, self.y_strides[1]))
-            if shape.copies:
-                self._copy(y, vectors, mask)
-            self.source = y
-            strip = self.strip or y
-            body([at[0], strip, w.offset(at[2], self.dtype, left)], vectors, mask)
+            source = y.moved(w, self.dtype, left)
+            near = self._copied(source, vectors, mask)
+            body(near, source, w.offset(result, self.dtype, left), vectors, mask)
 
         def inside(index: Reg, _: list[Reg]) -> Sequence[Reg]:
             column(index, shape.vectors, None)
@@ -290,85 +294,78 @@ class _Nest:
         if rest:
             w.when(w.gt(last, whole), edge)
 
-    def _copy(self, source: str, vectors: int, mask: Reg | None) -> None:
-        """Copy a strip of y."""
-        w, lanes = self.w, self.shape.lanes
+    def _copied(self, source: MatrixRows, vectors: int, mask: Reg | None) -> MatrixRows:
+        """The rows of a strip of y that tiles read: its copy, where strips are copied."""
+        w, lanes, strip = self.w, self.shape.lanes, self.strip
+        if strip is None:
+            return source
 
         def row(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-            here = w.offset(source, self.dtype, w.mul(index, self.y_strides[0]))
-            there = w.offset(self.strip, self.dtype, w.mul(index, self.y_row))
             for v in range(vectors):
-                only = mask if v == vectors - 1 else None
-                value = w.load(w.offset(here, self.dtype, v * lanes), self.dtype, lanes, only)
-                w.store(value, w.offset(there, self.dtype, v * lanes))
+                at = index, v * lanes
+                value = source.vector(w, self.dtype, at, lanes, mask if v == vectors - 1 else None)
+                w.store(value, strip.place(w, self.dtype, *at))
             return ()
 
         w.loop(0, self.shape.k, 1, row, nonempty=True)
+        return strip
 
-    def _tile(self, at: list[str], vectors: int, mask: Reg | None) -> None:
-        """One tile of the result; its sums are added up in parts where they are long."""
+    def _tile(
+        self, x: str, y: MatrixRows, source: MatrixRows, result: str, vectors: int, mask: Reg | None
+    ) -> None:
+        """One tile of the result, each of whose elements is stored once. Sums are added up in parts where
+        they are long, in registers: another task may compute rows of this tile as well."""
         w, shape = self.w, self.shape
-        if shape.copies and shape.m * shape.n * BITS[self.dtype] // 8 > machine().l2_bytes // 4:
-            for place, _ in self._places(at, vectors, mask):
-                self._fetch(place)
-        if shape.k <= INNER:
-            for total, (place, only) in zip(
-                self._sums(at, 0, shape.k, vectors, mask), self._places(at, vectors, mask), strict=True
-            ):
-                w.store(total, place, only)
-            return
-        zero = constant(0, self.dtype, shape.lanes)
-        for place, only in self._places(at, vectors, mask):
-            w.store(zero, place, only)
-
-        def part(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-            stop = w.min(w.add(index, INNER), constant(shape.k, "i64"))
-            sums = self._sums(at, index, stop, vectors, mask)
-            for total, (place, only) in zip(sums, self._places(at, vectors, mask), strict=True):
-                before = w.load(place, self.dtype, shape.lanes, only)
-                w.store(w.or_(before, total) if self.dtype == "bool" else w.add(before, total), place, only)
-            return ()
-
-        w.loop(0, shape.k, INNER, part)
-
-    def _places(self, at: list[str], vectors: int, mask: Reg | None) -> list[tuple[str, Reg | None]]:
-        """Where each vector of a tile of the result is, and which of its lanes."""
-        w, shape = self.w, self.shape
-        return [
-            (w.offset(at[2], self.dtype, row * shape.n + v * shape.lanes), mask if v == vectors - 1 else None)
+        places = [
+            w.offset(result, self.dtype, row * shape.n + v * shape.lanes)
             for row in range(shape.rows)
             for v in range(vectors)
         ]
+        if shape.copies and shape.m * shape.n * BITS[self.dtype] // 8 > machine().l2_bytes // 4:
+            for place in places:
+                self._fetch(place)
+
+        def sums(start: Reg | int, stop: Reg | int) -> list[Reg]:
+            return self._sums(x, y, source, (start, stop), vectors, mask)
+
+        def part(index: Reg, totals: list[Reg]) -> Sequence[Reg]:
+            stop = w.min(w.add(index, INNER), constant(shape.k, "i64"))
+            add = w.or_ if self.dtype == "bool" else w.add
+            return [add(total, more) for total, more in zip(totals, sums(index, stop), strict=True)]
+
+        if shape.k <= INNER:
+            totals = sums(0, shape.k)
+        else:
+            totals = w.loop(0, shape.k, INNER, part, [constant(0, self.dtype, shape.lanes)] * len(places))
+        for number, (total, place) in enumerate(zip(totals, places, strict=True)):
+            w.store(total, place, mask if number % vectors == vectors - 1 else None)
 
     def _sums(
-        self, at: list[str], start: Reg | int, stop: Reg | int, vectors: int, mask: Reg | None
+        self, x: str, y: MatrixRows, source: MatrixRows, terms: Range, vectors: int, mask: Reg | None
     ) -> list[Reg]:
+        """The sums of some `terms` for a tile, from zero on; `source` is where the lines of the next strip of
+        y are asked for."""
         w, dtype, shape = self.w, self.dtype, self.shape
-        lanes = shape.lanes
-        x_strides, apart = self.operands[0].strides[-2:], self.y_strides[1]
+        lanes, (x_row, x_column) = shape.lanes, self.operands[0].strides[-2:]
 
         def step(index: Reg, sums: list[Reg]) -> Sequence[Reg]:
-            y_row = w.offset(at[1], dtype, w.mul(index, self.y_row))
             ys = [
-                w.gather(
-                    w.offset(y_row, dtype, v * lanes * apart),
-                    dtype, apart, lanes, mask if v == vectors - 1 and not shape.copies else None,
-                )
+                y.vector(w, dtype, (index, v * lanes), lanes, mask if v == vectors - 1 else None)
                 for v in range(vectors)
-            ]  # fmt: skip
+            ]
             if shape.columns_first:
-                ahead = w.offset(self.source, dtype, w.mul(index, self.y_strides[0]))
                 for v in range(vectors):
-                    self._fetch(w.offset(ahead, dtype, (vectors + v) * lanes))
-            x_column = w.offset(at[0], dtype, w.mul(index, x_strides[1]))
+                    self._fetch(source.place(w, dtype, index, (vectors + v) * lanes))
+            column = w.offset(x, dtype, w.mul(index, x_column))
             out = []
             for row in range(shape.rows):
-                x = w.splat(w.load(w.offset(x_column, dtype, row * x_strides[0]), dtype), lanes)
+                factor = w.splat(w.load(w.offset(column, dtype, row * x_row), dtype), lanes)
                 for v in range(vectors):
-                    out.append(accumulate(w, sums[row * vectors + v], x, ys[v]))
+                    out.append(accumulate(w, sums[row * vectors + v], factor, ys[v]))
             return out
 
         sums = [constant(0, dtype, lanes)] * (shape.rows * vectors)
+        start, stop = terms
         if isinstance(start, int) and isinstance(stop, int) and stop * len(sums) <= self.unrolled:
             for index in range(start, stop):
                 sums = list(step(constant(index, "i64"), sums))
