@@ -20,17 +20,16 @@ from ..export.methods import Exportable
 from ..frontend.reads import read_function
 from ..frontend.usage import Numbers, Uses
 from ..ir.dtypes import default_dtype
-from ..ir.errors import GradientError, TraceError, TracejitError
+from ..ir.errors import ConcretizationError, GradientError, TraceError, TracejitError
 from ..ir.graph import Function
 from ..ir.process.collector import collector_paused
 from ..ir.process.locks import ForkLock
-from ..ir.types import TensorType
 from ..loops.conversion import loops_traced, to_rewrite
+from ..loops.reports import ROLLED
 from ..pytree import TreeDef, flatten
 from ..state import STATE
 from ..tracing.traces import Traced, trace_flat
 from .argument_writes import ArgumentRecorder, ArgumentWrites
-from .branches import Branches
 from .calls import CompiledFunction, requiring_grad
 from .captures import bind, renewed_at_each_call, warn_of_frozen
 from .entries import make_entries
@@ -43,6 +42,7 @@ from .signatures import (
     MISS,
     Signature,
     as_input,
+    branches_on,
     broken_guard,
     captured_first,
     captured_now,
@@ -234,8 +234,7 @@ class JitFunction(Exportable, Viewable, Carriable, Bindable):
         _, dynamic = self._split(args, kwargs)
         leaves, structure = flatten(dynamic, exact=True)
         types = [leaf_type(self._name, leaf, i, dynamic) for i, leaf in enumerate(leaves)]
-        paths = structure.paths()
-        names = parameter_names(self._fn, paths, self._static_argnums)
+        names = parameter_names(self._fn, structure.paths(), self._static_argnums)
         donated = self._donated_leaves(structure, types)
 
         def run(*symbols: Tensor) -> tuple[list[Any], tuple[TreeDef, ArgumentWrites | None]]:
@@ -252,25 +251,29 @@ class JitFunction(Exportable, Viewable, Carriable, Bindable):
         run.__name__ = self._name if self._name.isidentifier() else "lambda"
         static_names = self._static_argnums | self._static_argnames
         uses = read_function(self._fn, args, kwargs, static_names, self._name)
-        numbers = uses.numbers()
+        branches = branches_on(leaves, prefix) if self._max_paths else None
         outer = STATE.recording, STATE.blocked
         STATE.recording, STATE.blocked = True, False
         try:
             symbols = [(*symbol_type(type_), name) for type_, name in zip(types, names, strict=True)]
             rewritten = to_rewrite(uses.followed.values(), uses.asking)
-            traced_loops = loops_traced(self._loops, self._name, rewritten, self._checkpoint_every)
-            with collector_paused(), traced_loops as reports:
-                traced = trace_flat(run, symbols, self._branches(leaves, prefix), numbers)
-            traced.loops = reports(len(traced.function.body))
-            return uses, numbers, traced
+
+            def trace(mode: str) -> tuple[Uses, Numbers, Traced]:
+                numbers = uses.numbers()
+                traced_loops = loops_traced(mode, self._name, rewritten, self._checkpoint_every)
+                with collector_paused(), traced_loops as reports:
+                    traced = trace_flat(run, symbols, branches, numbers)
+                traced.loops = reports(len(traced.function.body))
+                return uses, numbers, traced
+
+            try:
+                return trace(self._loops)
+            except ConcretizationError:
+                if branches is not None or self._loops != "auto":
+                    raise
+            return trace(ROLLED)  # a branch in a short loop can be traced where its test has no value
         finally:
             STATE.recording, STATE.blocked = outer
-
-    def _branches(self, leaves: list[Any], prefix: Sequence[Any]) -> Branches | None:
-        """The values that Python code may ask for, None where it may not or there are none."""
-        if self._max_paths == 0 or any(isinstance(leaf, TensorType) for leaf in leaves):
-            return None
-        return Branches([as_input(leaf) for leaf in leaves], prefix)
 
     def _donated_leaves(self, structure: TreeDef, types: Sequence[Any]) -> frozenset[int]:
         return donated_leaves(structure, types, self._static_argnums, *self._donated)

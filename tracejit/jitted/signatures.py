@@ -22,7 +22,7 @@ from ..pytree import TreeDef, count_leaves, flatten
 from ..state import STATE
 from ..tracing.tracer import scalar_type
 from .argument_writes import ArgumentWrites
-from .branches import Decision
+from .branches import Branches, Decision
 from .calls import CompiledFunction, call, requiring_grad
 from .captures import Bindings
 from .entries import make_entries
@@ -238,6 +238,13 @@ def as_input(leaf: Any) -> Tensor:
     if type(leaf) in SCALARS:
         return wrap(np.asarray(leaf, scalar_type(leaf).dtype))
     return wrap(as_array(leaf))
+
+
+def branches_on(leaves: Sequence[Any], prefix: Sequence[Any]) -> Branches | None:
+    """The values that Python code may ask for, the first answers `prefix`; None where there are none."""
+    if any(isinstance(leaf, TensorType) for leaf in leaves):
+        return None
+    return Branches([as_input(leaf) for leaf in leaves], prefix)
 
 
 def miss(*args: Any) -> Any:
