@@ -67,6 +67,8 @@ class Attributes:
 
     def __init__(self) -> None:
         self.uses = Uses.empty()
+        #: Whether there are arguments of which nothing is known, as objects that are registered containers.
+        self.unknown_arguments = False
 
     def call(self, callee: Any, positional: list[Any], named: dict[str, Any], run: Any, i: Any) -> Any:
         raise NotImplementedError

@@ -209,6 +209,7 @@ class LibraryCalls(Operations):
         if name == "id":
             for option in options(positional[0] if positional else UNKNOWN):
                 self.uses.same(option) if isinstance(option, Place) else None
+                self.tell_arguments_apart(()) if option is TRACED else None
             return UNKNOWN
         if name in ("vars", "locals") and not positional and run is not None:
             return self.mapping([*map(Constant, run.locals)], [*run.locals.values()])

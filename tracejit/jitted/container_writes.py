@@ -69,6 +69,10 @@ class ContainerWrite:
     removed: Sequence[Any]
     parts: Sequence[tuple[Any, _Part]]
 
+    def container(self, arguments: Any) -> Any:
+        """The container itself."""
+        return _at(arguments, self.path)
+
 
 class ContainerRecorder:
     """The containers in the arguments of a function that is being traced."""
