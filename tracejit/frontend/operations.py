@@ -83,7 +83,7 @@ class Operations(Contents):
                         Guard, option.attribute("__class__", type(option.value)), type(option.value)
                     )
                 elif isinstance(method, FunctionType):
-                    self.call(self.attribute(option, method.__name__), [], {}, None, None)
+                    self.call_for_others(self.attribute(option, method.__name__), [], {})
                 else:
                     self.escape(option)
 
