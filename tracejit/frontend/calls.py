@@ -184,7 +184,7 @@ class Reader(LibraryCalls):
         self.uses.same(callee)
         if is_own(cls.__module__) or is_library(cls.__module__):
             return self.call_library(cls, positional, named, run, i, callee)
-        maker = in_classes(type(cls).__mro__, "__call__")
+        maker = in_classes(inspect.getmro(type(cls)), "__call__")
         if isinstance(maker, FunctionType) and is_user_function(maker):
             function = self._class_function(type(cls), "__call__", maker)
             return self.call(function, [callee, *positional], named, run, i)

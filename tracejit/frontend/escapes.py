@@ -54,7 +54,7 @@ _MAKING: Final = frozenset(
 _BUFFERS: Final = (array.array, bytearray, memoryview)
 
 #: Objects in C that hold others.
-_HOLDERS: Final = (
+_HOLDERS: Final[tuple[type, ...]] = (
     type({}.keys()), type({}.values()), type({}.items()), type(functools.cmp_to_key(max)),
     operator.methodcaller,
 )  # fmt: skip

@@ -112,7 +112,8 @@ def state_of(function: Any, positional: Sequence[Any]) -> Place | None:
     if not isinstance(function, _FUNCTIONS) or function not in _STATE:
         return None
     module, name = _STATE[function]
-    return Place(Source("object", module, module.__name__).call(name), function())
+    source = Source("object", module, module.__name__).call(name)
+    return Place(source, source.read())
 
 
 #: Functions that read files, and the modules that they are in.

@@ -19,6 +19,7 @@ from .execution import Execution
 from .guards import Guard, is_constant
 from .operations import Operations, all_tensors
 from .values import (
+    MISSING,
     TRACED,
     UNKNOWN,
     Bound,
@@ -81,6 +82,9 @@ class LibraryCalls(Operations):
             if module == "decimal":
                 self.watch_decimal()
             state = library.state_of(function, positional)
+            if state is not None and state.value is MISSING:
+                self.uses.missing(state)
+                return UNKNOWN
             if state is not None:
                 return self.place(state)
             self.escape_closure(function)

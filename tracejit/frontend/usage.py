@@ -47,7 +47,7 @@ class Number:
         return np.asarray(self.value)
 
 
-@record(eq=False)
+@record(eq=False, frozen=False)
 class Uses:
     """Everything that code was seen to do with places. Grows while code is followed."""
 
