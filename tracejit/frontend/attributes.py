@@ -82,11 +82,13 @@ class Attributes:
         """A global variable, or a builtin."""
         if name in module:
             return self.place(Place(Source("global", module, name), module[name]))
-        self.uses.missing(Place(Source("global", module, name), None))
         value = getattr(builtins, name, MISSING)
+        if not isinstance(value, type):  # a builtin class is one for good
+            self.uses.missing(Place(Source("global", module, name), None))
         if value is MISSING:
             return UNKNOWN
-        self.uses.same(Place(Source("global", vars(builtins), name), value))
+        if not isinstance(value, type):
+            self.uses.same(Place(Source("global", vars(builtins), name), value))
         return Constant(value)
 
     def imported(self, name: str, level: Any, names: Any, module: dict[str, Any]) -> Any:

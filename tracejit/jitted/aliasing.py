@@ -22,6 +22,7 @@ from ..ir.errors import TracejitError, UncompiledCallWarning
 from ..ir.records import record
 from ..location import user_stacklevel
 from ..pytree import children_of
+from .container_writes import container_at
 
 if TYPE_CHECKING:
     from .argument_writes import ArgumentWrites
@@ -109,16 +110,17 @@ def check_aliases(
 
 
 def _check_containers(writes: ArgumentWrites, arguments: Any) -> None:
-    changed = {id(write.container(arguments)): write for write in writes.containers}
-    seen: set[int] = set()
-    for container in containers_in(_given(arguments)):
-        if id(container) in seen and id(container) in changed:
-            name = changed[id(container)].name
+    identities = [id(container_at(arguments, path)) for path in writes.paths]
+    places = writes.beside.containers
+    if len(set(identities)) == len(identities) and not places:
+        return
+    changed = {id(container_at(arguments, write.path)): write.name for write in writes.containers}
+    for identity, name in changed.items():
+        if identities.count(identity) > 1:
             raise AliasedError(f"{writes.label}: {name} is changed, and is another argument as well")
-        seen.add(id(container))
-    for source in writes.beside.containers:
+    for source in places:
         if id(source.read()) in changed:
-            name = changed[id(source.read())].name
+            name = changed[id(source.read())]
             raise AliasedError(f"{writes.label}: {name} is changed, and is {source} as well")
 
 

@@ -61,6 +61,7 @@ class ArgumentWrites:
             `writes`, and after them new ones in containers.
         writes: the leaves that are written in place.
         containers: the containers that are changed.
+        paths: where all containers are that could be changed.
         beside: what the function reads that its arguments may be, too.
     """
 
@@ -69,6 +70,7 @@ class ArgumentWrites:
     returned: int
     writes: Sequence[ArgumentWrite]
     containers: Sequence[ContainerWrite]
+    paths: Sequence[Any] = ()
     beside: Outside = NOTHING
 
     @property
@@ -132,7 +134,9 @@ class ArgumentRecorder:
         results[:0] = [symbols[write.position] for write in writes]
         containers = self._containers.writes(label, self._name, symbols, results)
         return (
-            ArgumentWrites(label, self._name, returned, writes, containers) if writes or containers else None
+            ArgumentWrites(label, self._name, returned, writes, containers, self._containers.paths())
+            if writes or containers
+            else None
         )
 
     def _written_leaves(self) -> list[ArgumentWrite]:

@@ -164,7 +164,7 @@ class JitFunction(Exportable, Carriable, Bindable):
             signature, captured = self._fitting(key)
             with collector_paused(captured is None):
                 if signature is None or captured is None:
-                    signature, captured = self._specialize(args, kwargs, key, dynamic, leaves)
+                    signature, captured = self._specialize(args, kwargs, key, leaves)
                 self._by_structure[(structure, static, default_dtype())] = signature
                 if not signature.decisions and self._enter(signature, [*leaves, *captured]):
                     likely = None
@@ -200,7 +200,7 @@ class JitFunction(Exportable, Carriable, Bindable):
         return latest, None
 
     def _specialize(
-        self, args: Any, kwargs: Any, key: Any, dynamic: Any, leaves: list[Any]
+        self, args: Any, kwargs: Any, key: Any, leaves: list[Any]
     ) -> tuple[Signature, list[Tensor]]:
         """A new specialization for `key`, and what it captures.
 
@@ -208,7 +208,7 @@ class JitFunction(Exportable, Carriable, Bindable):
         for _ in range(_MOST_ATTEMPTS):
             before = self._signatures.get(key)
             if before is not None and before.writes is not None:  # what it reads may be what calls write
-                check_aliases(before.writes, dynamic, leaves, (), ())
+                check_aliases(before.writes, self._split(args, kwargs)[1], leaves, (), ())
             reason = self._reason(key) if before is None else broken_guard(before)
             signature = self._compile(args, kwargs, key, leaves, reason)
             if before is not None:
