@@ -213,6 +213,26 @@ class UnrolledLoopWarning(UserWarning):
     """
 
 
+class UncompiledCallWarning(UserWarning):
+    """A call of a jitted function runs as Python: what it writes has another name in it as well.
+
+    Example:
+        >>> import warnings
+        >>> import numpy as np, tracejit as tj
+        >>> @tj.jit
+        ... def shift(out, x):
+        ...     out[:] = x
+        >>> row = np.arange(4.0)
+        >>> with warnings.catch_warnings(record=True) as seen:
+        ...     warnings.simplefilter("always")
+        ...     shift(row[1:], row[:-1])
+        >>> seen[0].category.__name__, row
+        ('UncompiledCallWarning', array([0., 0., 1., 2.]))
+
+    Results are right; only the time of such calls is that of Python.
+    """
+
+
 class CompilerWarning(RuntimeWarning):
     """The compiler failed on a part of a valid program, which is compiled in a simpler and slower way.
 

@@ -45,7 +45,7 @@ LAZY = {
     ("tracejit/jitted/function.py", "lowered"): "for those who look inside",
     ("tracejit/autograd/graph.py", "tempfile"): "costs import time; needed only by save_on_disk",
     ("tracejit/autograd/passes.py", "tracejit.eager.live_graph"): "for those who look inside",
-    ("tracejit/jitted/viewable.py", "tracejit.tools.viewer"): "the viewer loads when somebody looks",
+    ("tracejit/jitted/function.py", "tracejit.tools.viewer"): "the viewer loads when somebody looks",
     ("runtime/executable.py", "codegen.module.step_copies"): "for those who look inside",
     ("tracejit/eager/tensor.py", "tracejit.tools.notebooks.tensors"): "for notebooks",
     ("tracejit/jitted/explaining.py", "tracejit.tools.notebooks.reports"): "for notebooks",

@@ -108,8 +108,6 @@ _REGISTERED: dict[type, _Registered] = {}
 _BUILT_IN = frozenset(
     (bool, int, float, complex, str, bytes, list, tuple, dict, OrderedDict, defaultdict, type(None))
 )
-
-
 #: Classes whose instances are leaves, unless they are registered: nothing else has to be asked of them.
 LEAVES: Final[set[type]] = {
     bool, int, float, complex, np.ndarray, np.float64, np.float32, FunctionType,
@@ -240,6 +238,16 @@ def is_container(cls: type) -> bool:
         or hasattr(cls, "__dataclass_fields__")
         or hasattr(cls, "__attrs_attrs__")
     )
+
+
+def children_of(tree: Any) -> list[Any] | None:
+    """What the container `tree` holds, None for a leaf."""
+    cls = type(tree)
+    if cls in LEAVES or not is_container(cls):
+        return None
+    if cls not in _REGISTERED and isinstance(tree, (dict, list, tuple)):
+        return list(tree.values() if isinstance(tree, dict) else tree)
+    return flatten(tree, is_leaf=lambda value: value is not tree)[0]
 
 
 def count_leaves(shape: Any) -> int:

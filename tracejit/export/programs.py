@@ -19,6 +19,7 @@ from ..ir.errors import ArgumentError, TraceError
 from ..ir.graph import Function
 from ..ir.records import record
 from ..ir.types import TensorType
+from ..jitted.call_traces import trace_call
 from ..jitted.captures import bind
 from ..jitted.function import JitFunction
 from ..jitted.signatures import argument_path
@@ -225,12 +226,13 @@ def _traced(
         fn, tuple(options._static_argnums), max_paths=0, loops=options._loops,
         checkpoint_every=options._checkpoint_every,
     )  # fmt: skip
-    uses, numbers, traced = jitted._read_and_trace(args, {})
+    trace = trace_call(jitted, args, {})
+    traced = trace.traced
     structure, writes = traced.rest
     if writes is not None and writes.containers:
         names = ", ".join(write.name for write in writes.containers)
         raise TraceError(f"export: {summary} changes the containers {names}; return the new values instead")
-    arrays, sources = _captures(summary, traced, bind(uses, numbers, traced).sources)
+    arrays, sources = _captures(summary, traced, bind(trace.uses, trace.numbers, traced).sources)
     dynamic = jitted._split(args, {})[1]
     count = len(traced.function.params) - len(arrays)
     arguments = unique([identifier(param.hint) for param in traced.function.params[:count]], "workspace")

@@ -67,6 +67,8 @@ class Attributes:
 
     def __init__(self) -> None:
         self.uses = Uses.empty()
+        #: Whether there are arguments of which nothing is known, as objects that are registered containers.
+        self.unknown_arguments = False
 
     def call(self, callee: Any, positional: list[Any], named: dict[str, Any], run: Any, i: Any) -> Any:
         raise NotImplementedError
@@ -81,9 +83,12 @@ class Attributes:
         if name in module:
             return self.place(Place(Source("global", module, name), module[name]))
         value = getattr(builtins, name, MISSING)
+        if not isinstance(value, type):  # a builtin class is one for good
+            self.uses.missing(Place(Source("global", module, name), None))
         if value is MISSING:
             return UNKNOWN
-        self.uses.missing(Place(Source("global", module, name), None)) if is_constant(value) else None
+        if not isinstance(value, type):
+            self.uses.same(Place(Source("global", vars(builtins), name), value))
         return Constant(value)
 
     def imported(self, name: str, level: Any, names: Any, module: dict[str, Any]) -> Any:
@@ -151,9 +156,15 @@ class Attributes:
         library = is_library(module.__name__)
         value = getattr(module, name, MISSING) if library else vars(module).get(name, MISSING)
         if value is MISSING:
-            return UNKNOWN
+            self.uses.missing(owner.attribute(name, None))
+            getter = vars(module).get("__getattr__")
+            if not isinstance(getter, FunctionType):
+                return UNKNOWN
+            return self.call(owner.attribute("__getattr__", getter), [Constant(name)], {}, None, None)
         place = owner.attribute(name, value)
         if library:
+            if name in vars(module) and module.__name__.partition(".")[0] in _STANDARD:
+                self.uses.same(Place(Source("global", vars(module), name), value))
             if is_constant(value):
                 return Constant(value)
             place.settled = True
@@ -163,6 +174,13 @@ class Attributes:
         raw = in_classes(cls.__mro__, name)
         if raw is MISSING:
             raw = in_classes(inspect.getmro(type(cls)), name)
+            if raw is MISSING:
+                return self._absent(owner, type(cls), name)
+            if isinstance(raw, property):
+                self._same_descriptor(type(cls), name, raw)
+                return self._run_getter(owner, type(cls), name, raw.fget)
+            if isinstance(raw, FunctionType) and is_user_function(raw):
+                return Bound(owner, name, self._class_function(type(cls), name, raw))
             plain = raw is not MISSING and not hasattr(type(raw), "__get__")
             return self.place(owner.attribute(name, raw)) if plain else Bound(owner, name)
         if isinstance(raw, (classmethod, staticmethod)):
@@ -178,6 +196,9 @@ class Attributes:
         """What the descriptor `raw` of `cls` gives, where its ``__get__`` is the user's."""
         getter = in_classes(type(raw).__mro__, "__get__")
         if not (isinstance(getter, FunctionType) and is_user_function(getter)):
+            if is_library(cls.__module__):
+                return Constant(getattr(cls, name, None))
+            self.escape(Place(Source("object", raw, f"{cls.__qualname__}.{name}"), raw, settled=True))
             return UNKNOWN
         place = Place(Source("object", raw, f"{cls.__qualname__}.{name}"), raw)
         function = self._class_function(type(raw), "__get__", getter)
@@ -212,7 +233,7 @@ class Attributes:
         """A method with some arguments, of which nothing is known here."""
         if isinstance(raw.func, FunctionType):
             place = Place(Source("object", raw.func, raw.func.__qualname__), raw.func, settled=True)
-            self.call(place, [owner], {"*": TRACED}, None, None)
+            self.escape(self.call(place, [owner], {"*": TRACED}, None, None))
         return UNKNOWN
 
     def _class_function(self, cls: type, name: str, function: Any) -> Place:
@@ -244,7 +265,7 @@ class Attributes:
         if name == "__class__":
             return self.place(owner.attribute(name, cls))
         raw = in_classes(cls.__mro__, name)
-        if isinstance(raw, property):
+        if isinstance(raw, (property, types.DynamicClassAttribute)):
             self._of_class(owner)
             self._same_descriptor(cls, name, raw)
             return self._run_getter(owner, cls, name, raw.fget)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextvars
 import functools
 import inspect
+import operator
 import types
+import weakref
 from types import CodeType, FunctionType, MethodType
 from typing import Any, Final
 
@@ -18,6 +21,7 @@ from .execution import Execution
 from .guards import Guard
 from .library_calls import LibraryCalls
 from .values import (
+    MISSING,
     TRACED,
     UNKNOWN,
     Bound,
@@ -162,6 +166,11 @@ class Reader(LibraryCalls):
             self.uses.same(callee)
             return self.call_library(value, positional, named, run, i, callee)
         self.note_asking(value, (*positional, *named.values()))
+        if isinstance(value, weakref.ReferenceType):
+            return self.place(callee.call(value()))
+        if isinstance(value, operator.methodcaller) and positional:
+            name = value.__reduce__()[1][0] if type(value.__reduce__()[0]) is type else ""
+            self.call_for_others(self.attribute(positional[0], str(name)), [], {"*": UNKNOWN})
         method = self._attribute(callee, "__call__")
         return (
             self.call(method, positional, named, run, i)
@@ -175,11 +184,16 @@ class Reader(LibraryCalls):
         self.uses.same(callee)
         if is_own(cls.__module__) or is_library(cls.__module__):
             return self.call_library(cls, positional, named, run, i, callee)
+        maker = in_classes(inspect.getmro(type(cls)), "__call__")
+        if isinstance(maker, FunctionType) and is_user_function(maker):
+            function = self._class_function(type(cls), "__call__", maker)
+            return self.call(function, [callee, *positional], named, run, i)
+        created: Any = UNKNOWN
         creator = in_classes(cls.__mro__, "__new__")
         if isinstance(creator, staticmethod) and isinstance(creator.__func__, FunctionType):
             function = self._class_function(cls, "__new__", creator.__func__)
-            self.call(function, [callee, *positional], named, run, i)
-        instance = Instance(cls)
+            created = self.call(function, [callee, *positional], named, run, i)
+        instance: Any = Instance(cls)
         initializer = getattr(cls, "__init__", None)
         if isinstance(initializer, FunctionType):
             self.call(
@@ -188,7 +202,7 @@ class Reader(LibraryCalls):
         else:
             self.hand_over(positional, named)
         self.follow_methods(cls)
-        return instance
+        return instance if created is UNKNOWN else join(instance, created)
 
     def _call_bound(
         self, bound: Bound, positional: list[Any], named: dict[str, Any], run: Any, i: Any
@@ -241,6 +255,10 @@ class Reader(LibraryCalls):
         if name in library.STRUCTURAL and isinstance(value, dict):
             self.uses.structure(owner)
             return Iteration(self.iterate(owner)) if name == "keys" else UNKNOWN
+        if isinstance(value, type) and name == "__subclasses__":
+            self.freeze(f"{value.__qualname__}.__subclasses__")
+        if isinstance(value, contextvars.ContextVar) and name == "get":
+            return self._context_value(owner, positional)
         if name in library.MUTATING:
             self.written(owner)
             if name == "pop":
@@ -252,6 +270,14 @@ class Reader(LibraryCalls):
             return self.hand_over(positional, named)
         self.escape(owner)
         return self.hand_over(positional, named)
+
+    def _context_value(self, owner: Place, defaults: list[Any]) -> Any:
+        """``variable.get(default)``"""
+        place = owner.call(owner.source.call("get").read(), "get")
+        if place.value is MISSING:
+            self.uses.missing(place)
+            return defaults[0] if defaults else UNKNOWN
+        return self.place(place)
 
     # -- following functions ---------------------------------------------------------------------------
 

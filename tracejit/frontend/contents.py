@@ -2,62 +2,48 @@
 
 from __future__ import annotations
 
-import array
+import collections
 import enum
-import functools
 import os
 import re
-import types
-from collections.abc import Callable, Iterator, Sequence
-from types import CodeType, FunctionType, MappingProxyType, MethodType, ModuleType
+from collections.abc import Iterator, Sequence
+from types import CodeType, FunctionType, MappingProxyType
 from typing import Any, Final
 
 import numpy as np
 
 from ..eager.tensor import Tensor
-from .attributes import METHODS, SEQUENCES, Attributes, in_classes, instance_dict, is_user_function
+from .attributes import (
+    SEQUENCES,
+    in_classes,
+    is_user_function,
+)
+from .escapes import Escapes
 from .guards import is_constant
 from .library import TELLING, asks_for_values, makes_array, may_be_traced, takes_list, writes_items
 from .values import (
     MISSING,
     MOST_ALTERNATIVES,
-    PLAIN,
     TRACED,
     UNKNOWN,
-    Bound,
-    Cell,
-    Closure,
     Constant,
     Group,
     Instance,
     Iteration,
     Place,
-    Source,
-    Transformed,
     choice_of,
     join,
     options,
 )
 
-#: How many values are looked at where a container is handed to code that is not followed.
-_MOST_CONTENTS: Final = 20_000
 _INSTALLED: Final = re.compile(
     rf"[\\/](site|dist)-packages[\\/]|^{re.escape(os.path.dirname(os.__file__))}[\\/]|^<frozen "
 )
-#: Methods that make objects, copy them and end them, which nobody calls on the way.
-_MAKING: Final = frozenset(
-    ("__init__", "__new__", "__del__", "__init_subclass__", "__class_getitem__", "__set_name__", "__reduce__",
-     "__reduce_ex__", "__getstate__", "__setstate__", "__getattr__", "__getattribute__", "__setattr__",
-     "__delattr__", "__post_init__", "__repr__", "__dir__", "__sizeof__")
-)  # fmt: skip
-#: Objects that hold numbers in memory of their own.
-_BUFFERS: Final = (array.array, bytearray, memoryview)
-
 #: Hashes of objects that are told apart by identity; members of enums are, too.
 _IDENTITY_HASHES: Final[tuple[Any, ...]] = (object.__hash__, enum.Enum.__hash__)
 
 
-class Contents(Attributes):
+class Contents(Escapes):
     """What containers hold."""
 
     #: The code that is being followed, callers first.
@@ -65,9 +51,6 @@ class Contents(Attributes):
 
     def __init__(self) -> None:
         super().__init__()
-        self._contents = 0
-        self._followed_classes: set[tuple[type, type]] = set()
-        self._inside: set[int] = set()
         #: Code that may have what a traced mask selects, by identity.
         self._selecting: set[int] = set()
 
@@ -104,9 +87,11 @@ class Contents(Attributes):
             return self._item_of_container(owner, key)
         if isinstance(value, np.ndarray):
             self.note_key(key)
-        method = in_classes(type(value).__mro__, "__getitem__")
-        if isinstance(method, FunctionType) and is_user_function(method):
-            return self.call(self._attribute(owner, "__getitem__"), [key], {}, None, None)
+        for name in ("__getitem__", "__class_getitem__") if isinstance(value, type) else ("__getitem__",):
+            method = in_classes(value.__mro__ if name[2] == "c" else type(value).__mro__, name)
+            method = getattr(method, "__func__", method)
+            if isinstance(method, FunctionType) and is_user_function(method):
+                return self.call(self._attribute(owner, name), [key], {}, None, None)
         self.escape(owner)
         self.escape(key)
         return UNKNOWN
@@ -188,6 +173,13 @@ class Contents(Attributes):
             value = dict.__getitem__(container, key) if isinstance(container, dict) else container[key]
         except (LookupError, TypeError):
             self.uses.missing(owner.item(key, None))
+            if isinstance(in_classes(type(container).__mro__, "__missing__"), FunctionType):
+                return self.call(
+                    self._attribute_of_instance(owner, "__missing__"), [Constant(key)], {}, None, None
+                )
+            factory = getattr(container, "default_factory", None)
+            if factory is not None and isinstance(container, collections.defaultdict):
+                self.call_for_others(self.place(owner.attribute("default_factory", factory)), [], {})
             return UNKNOWN
         return self.place(owner.item(key, value))
 
@@ -196,6 +188,12 @@ class Contents(Attributes):
         the standard library call is their affair: they are followed into branches that nobody takes."""
         if not any(_INSTALLED.search(code.co_filename) for code in self._running):
             self.uses.frozen[call] = None
+
+    def give_up_reading(self, what: str) -> None:
+        """Note that the user's own code reads what cannot be watched; of packages it is their affair."""
+        self.uses.unwatched[what] = None
+        if not any(_INSTALLED.search(code.co_filename) for code in self._running):
+            self.uses.beyond[what] = None
 
     def iterate(self, value: Any) -> Any:
         """What ``for element in value`` gives."""
@@ -227,9 +225,14 @@ class Contents(Attributes):
             self.freeze("next")
         method = in_classes(type(container).__mro__, "__iter__")
         if isinstance(method, FunctionType) and is_user_function(method):
-            return self.iterate(self.call(self._attribute(value, "__iter__"), [], {}, None, None))
+            iterator = self.call(self._attribute(value, "__iter__"), [], {}, None, None)
+            return self.iterate(iterator) if iterator != value else self.following(value)
         self.escape(value)
         return UNKNOWN
+
+    def following(self, iterator: Any) -> Any:
+        """What ``next(iterator)`` gives, where the iterator's class is the user's."""
+        return self.call(self.attribute(iterator, "__next__"), [], {}, None, None)
 
     def values_of(self, owner: Place) -> Any:
         """The values of a dict."""
@@ -255,105 +258,3 @@ class Contents(Attributes):
             self.uses.structure(value)
             return [self._at(value, position) for position in range(count)]
         return [self.iterate(value)] * count
-
-    # -- what leaves the code that is followed -----------------------------------------------------
-
-    def escape(self, value: Any) -> None:
-        """`value` is handed to code that is not followed, which may look at everything in it."""
-        if type(value) in PLAIN:
-            return
-        for option in options(value):
-            if isinstance(option, Place):
-                self._escape_place(option)
-            elif isinstance(option, Group):
-                for item in option.items:
-                    self.escape(item)
-            elif isinstance(option, Iteration):
-                self.escape(option.element)
-            elif isinstance(option, Cell):
-                self.escape(UNKNOWN if option.value is None else option.value)
-            elif isinstance(option, Bound):
-                self._escape_bound(option)
-            elif isinstance(option, Transformed):
-                self.escape(option.function)
-            elif isinstance(option, Instance):
-                self._follow_class(option, option.cls, lambda name: name not in _MAKING)
-            elif isinstance(option, Closure):
-                self.call(option, [], {"*": UNKNOWN}, None, None)
-
-    def _escape_bound(self, bound: Bound) -> None:
-        if bound.function is not None:
-            self.call(bound, [], {"*": UNKNOWN}, None, None)
-        else:
-            self.escape(bound.owner)
-
-    def _escape_place(self, place: Place) -> None:
-        value = place.value
-        if place.settled and isinstance(value, (ModuleType, type)):
-            return
-        if isinstance(value, np.ndarray) or is_constant(value):
-            self.uses.inspect(place)
-        elif isinstance(value, Tensor):
-            return
-        elif isinstance(value, (MethodType, functools.partial)) or (
-            isinstance(value, FunctionType) and is_user_function(value)
-        ):
-            self.call(place, [], {"*": UNKNOWN}, None, None)
-        elif isinstance(value, (types.BuiltinFunctionType, type, FunctionType, np.ufunc)):
-            self.uses.same(place)
-            self.note_asking(value, [UNKNOWN])
-        elif not isinstance(value, ModuleType):
-            self._escape_contents(place)
-
-    def _escape_contents(self, place: Place) -> None:
-        value = place.value
-        if id(value) in self._inside:  # by another way
-            self.uses.same(place)
-            return
-        self._contents += 1
-        if self._contents > _MOST_CONTENTS:
-            if self._contents == _MOST_CONTENTS + 1:
-                self.uses.give_up(f"{place.source} and more: it reads over {_MOST_CONTENTS:,} objects")
-            return
-        self._inside.add(id(value))
-        self.uses.structure(place)
-        if isinstance(value, (dict, MappingProxyType)):
-            for key, item in list(value.items()):
-                self.escape(self.place(place.item(key, item)))
-        elif isinstance(value, SEQUENCES):
-            for position, item in enumerate(list(value)):
-                self.escape(self.place(place.item(position, item)))
-        else:
-            attributes = attributes_of(value)
-            for name, item in attributes:
-                self.escape(self.place(place.attribute(name, item)))
-            if isinstance(value, _BUFFERS):
-                self.uses.give_up(f"{place.source}: the elements of an object of {type(value).__name__}")
-            elif not attributes:  # all there is to it is which one it is
-                self.uses.same(place)
-            self._follow_class(place, type(value), lambda name: name[:2] == "__" and name not in _MAKING)
-
-    def _follow_class(self, instance: Any, cls: type, is_called: Callable[[str], bool]) -> None:
-        """Follow the methods that somebody who has `instance`, an object of `cls`, may call."""
-        if (cls, type(instance)) in self._followed_classes:
-            return
-        self._followed_classes.add((cls, type(instance)))
-        for name in [name for base in cls.__mro__ for name in vars(base) if is_called(name)]:
-            raw = in_classes(cls.__mro__, name)
-            function = raw.fget if isinstance(raw, property) else getattr(raw, "__func__", raw)
-            if isinstance(function, FunctionType) and is_user_function(function):
-                place = Place(Source("object", function, function.__qualname__), function, settled=True)
-                self.call(place, [instance], {"*": UNKNOWN}, None, None)
-
-
-def attributes_of(value: Any) -> list[tuple[str, Any]]:
-    """The attributes of an instance: of its own, and in slots."""
-    attributes = [(name, item) for name, item in instance_dict(value).items() if name != METHODS]
-    for cls in type(value).__mro__:
-        for name, raw in list(vars(cls).items()):
-            if isinstance(raw, types.MemberDescriptorType) and not name.startswith("__"):
-                try:
-                    attributes.append((name, raw.__get__(value, cls)))
-                except AttributeError:
-                    continue
-    return attributes

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextvars
 import dis
 import functools
 import inspect
 import math
+import os
+import sys
+import threading
 from collections.abc import Sequence
 from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import Any, Final
@@ -13,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from .guards import is_constant
-from .values import Constant, Group, Place, options
+from .values import MISSING, Constant, Group, Place, Source, options
 
 #: Transforms: what they give calls the function that they are given.
 TRANSFORMS: Final = frozenset(
@@ -89,6 +93,42 @@ _CLOCKS: Final = frozenset(
 )  # fmt: skip
 
 
+#: Functions of the process's state, which is read again at each call: what they give is compared.
+_STATE: Final[dict[Any, tuple[Any, str]]] = {
+    getattr(module, name): (module, name)
+    for module, names in (
+        (os, ("getcwd", "getpid")), (sys, ("getrecursionlimit",)), (np, ("geterr", "get_printoptions")),
+        (threading, ("get_ident",)),
+    )
+    for name in names
+}  # fmt: skip
+
+
+def state_of(function: Any, positional: Sequence[Any]) -> Place | None:
+    """The place of what `function` gives, where that is a part of the process's state."""
+    if function is os.getenv and positional and isinstance(positional[0], Constant):
+        name = positional[0].value
+        return Place(Source("object", os.environ, "os.environ").item(name), os.environ.get(name, MISSING))
+    if not isinstance(function, _FUNCTIONS) or function not in _STATE:
+        return None
+    module, name = _STATE[function]
+    source = Source("object", module, module.__name__).call(name)
+    return Place(source, source.read())
+
+
+#: Functions that read files, and the modules that they are in.
+_FILES: Final = frozenset(
+    ("open", "read_text", "read_bytes", "exists", "lexists", "isfile", "isdir", "is_file", "is_dir",
+     "listdir", "scandir", "stat", "lstat", "getsize", "getmtime", "iterdir", "glob", "rglob", "walk")
+)  # fmt: skip
+_FILE_MODULES: Final = frozenset(
+    ("io", "_io", "os", "posix", "nt", "genericpath", "posixpath", "ntpath", "pathlib", "pathlib._local",
+     "glob")
+)  # fmt: skip
+#: Functions that look at frames and contexts.
+_INSIGHTS: Final = frozenset((sys._getframe, inspect.currentframe, inspect.stack, contextvars.copy_context))
+
+
 def frozen_source(callee: Any) -> str | None:
     """What messages call `callee` if each call of it gives something else: random numbers, clocks."""
     owner = getattr(callee, "__self__", None)
@@ -99,6 +139,8 @@ def frozen_source(callee: Any) -> str | None:
         if f"{root}.".startswith(_IN_RANDOM_MODULES) and not isinstance(callee, type):
             label = "np.random" if root.startswith("numpy") else root
             return f"{label}.{name}" if not name.startswith(("seed", "default_rng")) else None
+    if (name in _FILES and module in _FILE_MODULES) or _is_insight(callee):
+        return f"{module.lstrip('_')}.{name}"
     if name in _CLOCKS and (
         module in ("time", "uuid", "posix", "os") or type(owner).__module__ == "builtins"
     ):
@@ -106,6 +148,10 @@ def frozen_source(callee: Any) -> str | None:
         if module in ("time", "uuid", "posix", "os") or owner_module == "datetime":
             return f"{owner_module or module}.{name}"
     return None
+
+
+def _is_insight(callee: Any) -> bool:
+    return isinstance(callee, _FUNCTIONS) and callee in _INSIGHTS
 
 
 #: What tells of a traced argument that it is a Tensor, where code asks for the number or array that it is.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import abc
 import functools
+import pathlib
 from collections.abc import Iterable
 from types import FunctionType, MethodType
 from typing import Any
@@ -12,11 +14,12 @@ import numpy as np
 from ..eager.tensor import Tensor
 from ..ir.registry import OPS, Kind
 from . import library
-from .attributes import is_own, is_user_function
+from .attributes import is_library, is_own, is_user_function
 from .execution import Execution
-from .guards import is_constant
+from .guards import Guard, is_constant
 from .operations import Operations, all_tensors
 from .values import (
+    MISSING,
     TRACED,
     UNKNOWN,
     Bound,
@@ -76,6 +79,18 @@ class LibraryCalls(Operations):
         if not (own_code or is_own(module) or is_own(type(function).__module__)):
             if module == "functools" and name == "partial" and positional:
                 return self._partial(positional, named)
+            if module == "decimal":
+                self.watch_decimal()
+            state = library.state_of(function, positional)
+            if state is not None and state.value is MISSING:
+                self.uses.missing(state)
+                return UNKNOWN
+            if state is not None:
+                return self.place(state)
+            self.escape_closure(function)
+            if isinstance(function, type) and issubclass(function, pathlib.PurePath):
+                self.hand_over(positional, named)
+                return Instance(function)
             if _is_of_numpy(function, module) and any(map(_holds_tensors, (*positional, *named.values()))):
                 self.give_library(
                     name, positional, named, run, i
@@ -115,7 +130,7 @@ class LibraryCalls(Operations):
     def _partial(self, positional: list[Any], named: dict[str, Any]) -> Any:
         """``functools.partial(f, ...)``; its arguments are handed over, as calls may change them."""
         self.hand_over(positional[1:], named)
-        self.call(positional[0], [], {"*": UNKNOWN}, None, None)
+        self.call_for_others(positional[0], [], {"*": UNKNOWN})
         return UNKNOWN
 
     def _user_functions(self, function: Any) -> list[Any]:
@@ -161,7 +176,7 @@ class LibraryCalls(Operations):
         others = [value for value in arguments if not self._is_function(value)]
         traced = name in library.CONTROL or all(all_tensors(value) for value in others)
         for value in functions if name != "pure_callback" else ():  # which runs at each call
-            self.call(value, [], {"*": TRACED if traced else UNKNOWN}, None, None)
+            self._give(self.call(value, [], {"*": TRACED if traced else UNKNOWN}, None, None))
         elementwise = run is not None and name in OPS and OPS[name].kind is Kind.ELEMENTWISE and name != "pow"
         for value in others:
             if elementwise and value is not TRACED:
@@ -209,6 +224,7 @@ class LibraryCalls(Operations):
         if name == "id":
             for option in options(positional[0] if positional else UNKNOWN):
                 self.uses.same(option) if isinstance(option, Place) else None
+                self.tell_arguments_apart(()) if option is TRACED else None
             return UNKNOWN
         if name in ("vars", "locals") and not positional and run is not None:
             return self.mapping([*map(Constant, run.locals)], [*run.locals.values()])
@@ -217,11 +233,12 @@ class LibraryCalls(Operations):
             return attributes if name == "vars" else self.hand_over([attributes], {})
         if name in library.TYPE_ONLY:
             self.tell_kinds(*positional)
+            self._ask_metaclasses(positional[1:])
             return UNKNOWN
         if name == "globals" and run is not None:
             return Place(Source("object", run.module, "globals()"), run.module, settled=True)
         if name in ("eval", "exec"):
-            self.uses.unwatched[f"what {name} reads"] = None
+            self.give_up_reading(f"what {name} reads")
         if name == "len" and len(positional) == 1:
             for option in options(positional[0]):
                 if option is TRACED or option is UNKNOWN:
@@ -229,7 +246,7 @@ class LibraryCalls(Operations):
                 if isinstance(option, Place) and isinstance(option.value, (dict, list, tuple, set)):
                     self.uses.structure(option)
                 else:
-                    self.call(self.attribute(option, "__len__"), [], {}, run, i)
+                    self.call_for_others(self.attribute(option, "__len__"), [], {})
             return UNKNOWN
         if name in ("getattr", "hasattr") and len(positional) > 1:
             return self._get_attribute(name, positional)
@@ -244,16 +261,44 @@ class LibraryCalls(Operations):
         if name == "enumerate" and positional:
             return Iteration(Group("tuple", (UNKNOWN, self.iterate(positional[0]))))
         if name in ("reversed", "iter", "sorted", "list", "tuple", "set") and positional and not named:
+            if name in ("sorted", "reversed"):  # by comparisons, and by ``__reversed__``
+                self.escape(positional[0])
             return Iteration(self.iterate(positional[0]))
         if name == "next" and positional:
-            return self.iterate(positional[0])
+            return join(*[self._next(option) for option in options(positional[0])])
+        if name == "__build_class__":
+            for base in positional[2:]:
+                self.call_for_others(self.attribute(base, "__init_subclass__"), [], {})
         if name in ("map", "filter") and len(positional) > 1:
             elements = [self.iterate(value) for value in positional[1:]]
             result = self.call(positional[0], elements, {}, run, i)
             return Iteration(result if name == "map" else elements[0])
+        if name in ("repr", "ascii") and positional:
+            self.call_for_others(self.attribute(positional[0], "__repr__"), [], {})
         if name == "dict" and not positional:
             return self.mapping([Constant(key) for key in named], list(named.values()))
         return self.hand_over(positional, named)
+
+    def _next(self, iterator: Any) -> Any:
+        method = getattr(type(iterator.value), "__next__", None) if isinstance(iterator, Place) else None
+        return self.following(iterator) if isinstance(method, FunctionType) else self.iterate(iterator)
+
+    def _ask_metaclasses(self, classes: Iterable[Any]) -> None:
+        """``isinstance`` and ``issubclass`` ask the metaclasses of `classes`."""
+        for cls in classes:
+            for option in (*options(cls), *(cls.items if isinstance(cls, Group) else ())):
+                if isinstance(option, Place) and isinstance(option.value, abc.ABCMeta):
+                    self._ask_registrations(option.value)
+                if isinstance(option, Place) and type(option.value) is not type:
+                    self._follow_class(
+                        option, type(option.value), ("__instancecheck__", "__subclasscheck__").__contains__
+                    )
+
+    def _ask_registrations(self, cls: type) -> None:
+        """Which classes are registered with `cls`: of all abstract classes a number tells."""
+        if not is_library(cls.__module__):
+            source = Source("object", abc, "abc").call("get_cache_token")
+            self.uses.same(Place(source, abc.get_cache_token()))
 
     def _get_attribute(self, name: str, positional: list[Any]) -> Any:
         key = self._known_key(positional[1])
@@ -262,6 +307,10 @@ class LibraryCalls(Operations):
             return UNKNOWN
         attribute = self.attribute(positional[0], key)
         if name == "hasattr":
+            for option in options(attribute):
+                if isinstance(option, Place) and not option.settled:
+                    cls = type(option.value)
+                    self.uses.guard(Guard, option.attribute("__class__", cls), cls)
             return UNKNOWN
         return join(attribute, *positional[2:])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from types import FunctionType
 from typing import Any
 
@@ -82,7 +83,7 @@ class Operations(Contents):
                         Guard, option.attribute("__class__", type(option.value)), type(option.value)
                     )
                 elif isinstance(method, FunctionType):
-                    self.call(self.attribute(option, method.__name__), [], {}, None, None)
+                    self.call_for_others(self.attribute(option, method.__name__), [], {})
                 else:
                     self.escape(option)
 
@@ -101,9 +102,19 @@ class Operations(Contents):
         if any(isinstance(value, Constant) and value.value is None for value in (left, right)):
             self.tell_kinds(left, right)
             return
-        for option in (*options(left), *options(right)):
+        sides = options(left), options(right)
+        for option in itertools.chain(*sides):
             if isinstance(option, Place):
                 self.uses.same(option)
+        for others, own in (sides, sides[::-1]):
+            argument = TRACED in own or (self.unknown_arguments and UNKNOWN in own)
+            if argument and not all(isinstance(other, Constant) for other in others):
+                self.tell_arguments_apart(others)
+
+    def tell_arguments_apart(self, others: Iterable[Any]) -> None:
+        """Whether an argument is one of `others` decides something."""
+        places = {other.identity: other.source for other in others if isinstance(other, Place)}
+        self.uses.told_apart = {**(self.uses.told_apart or {}), **places}
 
     def search(self, container: Any) -> None:
         """``x in container``, ``len(container)``"""

@@ -34,6 +34,7 @@ def read_function(
         for position, value in enumerate(args)
     ]
     named = {key: _argument(value, key in static_names, key) for key, value in kwargs.items()}
+    reader.unknown_arguments = UNKNOWN in (*positional, *named.values())
     root = Place(Source("object", fn, name), fn, settled=True)
     try:
         with collector_paused():  # each number of a long list is a place

@@ -47,7 +47,7 @@ class Number:
         return np.asarray(self.value)
 
 
-@record(eq=False)
+@record(eq=False, frozen=False)
 class Uses:
     """Everything that code was seen to do with places. Grows while code is followed."""
 
@@ -83,6 +83,8 @@ class Uses:
     codes: dict[int, CodeType]
     #: Where code assigns an attribute: by the object's identity and the name, the file and the line.
     stores: dict[tuple[int, str], tuple[str, int]]
+    #: The places of what the function asks whether an argument is; None where it asks that of no argument.
+    told_apart: dict[Any, Source] | None = None
 
     @classmethod
     def empty(cls) -> Uses:

@@ -20,8 +20,11 @@ MISSING: Final = object()
 
 @record(eq=False)
 class Source:
-    """A place: a closure ``cell``, a ``global`` name, or just an ``object``; `path` leads on from there by
-    items and attributes. `key` is the name of the variable, for an object what messages call it."""
+    """A place: a closure ``cell``, a ``global`` name, or just an ``object``.
+
+    `path` leads on from there by items, attributes and calls of methods without arguments (``__call__`` of
+    itself). `key` is the name of the variable, for an object what messages call it.
+    """
 
     kind: str
     holder: Any
@@ -44,21 +47,27 @@ class Source:
         """The place of an item of what lies here."""
         return Source(self.kind, self.holder, self.key, (*self.path, ("item", key)))
 
+    def call(self, method: str = "__call__") -> Source:
+        """The place of what a method of what lies here gives."""
+        return Source(self.kind, self.holder, self.key, (*self.path, ("call", method)))
+
     def read(self) -> Any:
         """The value there now; `MISSING` if there is none."""
         try:
             value = self._bound()
             for how, step in self.path:
-                value = _attribute(value, step) if how == "attr" else _item(value, step)
+                value = _STEPS[how](value, step)
         except (AttributeError, LookupError, TypeError, ValueError):
             return MISSING
         return value
 
     def containers(self) -> list[Any]:
         """What each step of the path is taken in, now."""
+        if not self.path:
+            return []
         values = [self._bound()]
         for how, step in self.path[:-1]:
-            values.append(_attribute(values[-1], step) if how == "attr" else _item(values[-1], step))
+            values.append(_STEPS[how](values[-1], step))
         return values[: len(self.path)]
 
     def _bound(self) -> Any:
@@ -69,7 +78,7 @@ class Source:
     def __str__(self) -> str:
         if self.kind == "object" and isinstance(self.holder, Draws):
             return str(self.holder)
-        steps = "".join(f".{step}" if how == "attr" else f"[{step!r}]" for how, step in self.path)
+        steps = "".join(_SHOWN[how].format(step) for how, step in self.path).replace(".__call__()", "()")
         if self.kind == "object" and not self.key:
             return f"{steps} of an object without a name" if steps else "an object without a name"
         return self.key + steps
@@ -85,6 +94,13 @@ def _item(container: Any, key: Any) -> Any:
     return dict.__getitem__(container, key) if isinstance(container, dict) else container[key]
 
 
+def _called(value: Any, method: str) -> Any:
+    """What a method of a value gives."""
+    return getattr(value, method)()
+
+
+_STEPS: Final = {"attr": _attribute, "item": _item, "call": _called}
+_SHOWN: Final = {"attr": ".{}", "item": "[{!r}]", "call": ".{}()"}
 #: How many alternatives are kept apart.
 MOST_ALTERNATIVES: Final = 256
 
@@ -131,6 +147,10 @@ class Place:
     def attribute(self, name: str, value: Any) -> Place:
         """The place of an attribute with `value`."""
         return Place(self.source.attribute(name), value)
+
+    def call(self, value: Any, method: str = "__call__") -> Place:
+        """The place of what a method gives, which is `value`."""
+        return Place(self.source.call(method), value)
 
     def item(self, key: Any, value: Any) -> Place:
         """The place of an item with `value`."""

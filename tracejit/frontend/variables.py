@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import sys
 from types import CodeType
 from typing import Any
@@ -338,6 +339,11 @@ def _build_string(run: Execution, i: Instruction) -> None:
     run.push(UNKNOWN)
 
 
-@on("LOAD_BUILD_CLASS", "LOAD_ASSERTION_ERROR")
+@on("LOAD_BUILD_CLASS")
+def _load_build_class(run: Execution, i: Instruction) -> None:
+    run.push(Constant(builtins.__build_class__))
+
+
+@on("LOAD_ASSERTION_ERROR")
 def _load_unknown(run: Execution, i: Instruction) -> None:
     run.push(UNKNOWN)

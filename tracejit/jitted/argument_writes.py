@@ -15,7 +15,7 @@ import numpy as np
 
 from ..array.indexing.writing import before, count_write, replace, take_memory, writes_memory
 from ..eager.tensor import Tensor, wrap
-from ..eager.views import overlapping, overlaps_itself
+from ..eager.views import overlaps_itself
 from ..ir.dtypes import is_differentiable
 from ..ir.errors import DTypeError, GradientError, TraceError, TracejitError
 from ..ir.graph import Value
@@ -26,6 +26,7 @@ from ..runtime.executable import OBSERVER, Executable
 from ..state import STATE
 from ..tape.engine import standing_for
 from ..tracing.tracer import Tracer
+from .aliasing import NOTHING, Outside, check_aliases
 from .calls import CompiledFunction, call
 from .container_writes import ContainerRecorder, ContainerWrite, write_containers
 
@@ -49,7 +50,7 @@ class ArgumentWrite:
     by_steps: bool
 
 
-@record
+@record(frozen=False)
 class ArgumentWrites:
     """What a traced function does to its arguments.
 
@@ -60,6 +61,8 @@ class ArgumentWrites:
             `writes`, and after them new ones in containers.
         writes: the leaves that are written in place.
         containers: the containers that are changed.
+        paths: where all containers are that could be changed.
+        beside: what the function reads that its arguments may be, too.
     """
 
     label: str
@@ -67,6 +70,8 @@ class ArgumentWrites:
     returned: int
     writes: Sequence[ArgumentWrite]
     containers: Sequence[ContainerWrite]
+    paths: Sequence[Any] = ()
+    beside: Outside = NOTHING
 
     @property
     def positions(self) -> frozenset[int]:
@@ -83,9 +88,10 @@ class ArgumentWrites:
         """The writes of a call with ``arguments = (positional, named)``, whose leaves are `leaves`; `inputs`
         are these as tensors, and after them what the function closes over, found at `captures`.
 
-        Raises TracejitError, which names the argument, where one cannot be written.
+        Raises TracejitError, which names the argument, where one cannot be written: AliasedError where that
+        is because it has another name as well.
         """
-        _check_overlaps(self, leaves, inputs, captures)
+        check_aliases(self, arguments, leaves, inputs, captures)
         in_memory = [
             _check(self.label, write, leaves[write.position], [inputs[i] for i in write.sources])
             for write in self.writes
@@ -94,9 +100,9 @@ class ArgumentWrites:
 
     def finish(self, arguments: Any, results: Sequence[Tensor]) -> list[Tensor]:
         """Make the writes of a call that a native entry has run: on arguments none of which requires grad.
-        Returns the results that the function returns."""
+        Returns the results that the function returns. Raises as `begin`."""
         leaves = flatten(arguments)[0]
-        _check_overlaps(self, leaves, (), ())
+        check_aliases(self, arguments, leaves, (), ())
         in_memory = [_check(self.label, write, leaves[write.position], ()) for write in self.writes]
         return PendingWrites(self, arguments, leaves, (), in_memory).finish(results)
 
@@ -128,7 +134,9 @@ class ArgumentRecorder:
         results[:0] = [symbols[write.position] for write in writes]
         containers = self._containers.writes(label, self._name, symbols, results)
         return (
-            ArgumentWrites(label, self._name, returned, writes, containers) if writes or containers else None
+            ArgumentWrites(label, self._name, returned, writes, containers, self._containers.paths())
+            if writes or containers
+            else None
         )
 
     def _written_leaves(self) -> list[ArgumentWrite]:
@@ -287,23 +295,6 @@ def _check(label: str, write: ArgumentWrite, leaf: Any, sources: Sequence[Tensor
                 f"{name} is written in place, but several of its elements share memory; pass x.copy()"
             )
     return in_memory
-
-
-def _check_overlaps(
-    writes: ArgumentWrites, leaves: Sequence[Any], inputs: Sequence[Tensor], captures: Sequence[Any]
-) -> None:
-    arrays = [leaf._data if isinstance(leaf, Tensor) else leaf for leaf in leaves]
-    arrays = [array if isinstance(array, np.ndarray) else None for array in arrays]
-    arrays += [input_._data for input_ in inputs[len(leaves) :]]
-    pair = overlapping(arrays, {write.position for write in writes.writes})
-    if pair is None:
-        return
-    written, other = pair
-    second = writes.name(other) if other < len(leaves) else captures[other - len(leaves)]
-    raise TracejitError(
-        f"{writes.label}: argument {writes.name(written)} is written in place, and {second} shares memory "
-        "with it; a jitted function sees them as separate. Pass a copy of either"
-    )
 
 
 def _standing_for(argument: Tensor) -> Tensor:

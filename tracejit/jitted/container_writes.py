@@ -103,6 +103,10 @@ class ContainerRecorder:
             self._watch(child, inside, (*path, (step, key)), first)
             first += count_leaves(child)
 
+    def paths(self) -> list[_Path]:
+        """Where the containers are."""
+        return [container.path for container in self._containers]
+
     def writes(
         self, label: str, name: Callable[[int], str], symbols: Sequence[Tensor], results: list[Any]
     ) -> list[ContainerWrite]:
@@ -183,7 +187,7 @@ def write_containers(
     writes: Sequence[ContainerWrite], arguments: Any, leaves: Sequence[Any], results: Sequence[Tensor]
 ) -> None:
     """Do to ``arguments = (positional, named)``, whose leaves are `leaves`, what the function did."""
-    containers = [_at(arguments, write.path) for write in writes]
+    containers = [container_at(arguments, write.path) for write in writes]
     contents = [
         [(key, _built(part, arguments, leaves, results)) for key, part in write.parts] for write in writes
     ]
@@ -200,7 +204,8 @@ def write_containers(
                 setattr(container, key, value)
 
 
-def _at(arguments: Any, path: _Path) -> Any:
+def container_at(arguments: Any, path: _Path) -> Any:
+    """What lies at `path` in ``arguments = (positional, named)``."""
     for how, key in path:
         arguments = getattr(arguments, key) if how == _ATTRIBUTE else arguments[key]
     return arguments
@@ -208,7 +213,7 @@ def _at(arguments: Any, path: _Path) -> Any:
 
 def _built(part: _Part, arguments: Any, leaves: Sequence[Any], results: Sequence[Tensor]) -> Any:
     if part.structure is None:
-        return _at(arguments, part.path)
+        return container_at(arguments, part.path)
 
     def values() -> Iterator[Any]:
         for kind, value in part.sources:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import builtins
 import inspect
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
+from ..frontend.attributes import is_library
+from ..frontend.guards import MissingGuard
 from ..ir.graph import Instruction
 from ..ir.ops.fusion import INTERPRETED
 from ..ir.passes.loops.rerolling import rerolled_loops
@@ -247,10 +250,15 @@ def _report(
 
 
 def _guards(signature: Signature) -> Iterator[tuple[str, str]]:
-    """The guards, without those on the code and the classes of what is named by others."""
+    """The guards, without those on the code and the classes of what is named by others, and on the names of
+    builtins and of Python's modules."""
     for guard in signature.bindings.guards:
-        if not (guard.source.path and guard.source.path[-1][1] in ("__code__", "__class__")):
-            yield str(guard.source), guard.text()
+        source = guard.source
+        implied = bool(source.path) and source.path[-1][1] in ("__code__", "__class__")
+        builtin = source.key in vars(builtins) and isinstance(guard, MissingGuard)
+        of_python = source.kind == "global" and (builtin or is_library(source.holder.get("__name__")))
+        if not (implied or (of_python and not source.path)):
+            yield str(source), guard.text()
 
 
 def _programs(signature: Signature, label: str = "forward") -> Iterator[ProgramReport]:

@@ -17,26 +17,23 @@ from typing import TYPE_CHECKING, Any
 from ..carrying import Carriable
 from ..eager.tensor import Tensor
 from ..export.methods import Exportable
-from ..frontend.reads import read_function
-from ..frontend.usage import Numbers, Uses
+from ..generator import DEFAULT
 from ..ir.dtypes import default_dtype
 from ..ir.errors import GradientError, TraceError, TracejitError
 from ..ir.graph import Function
 from ..ir.process.collector import collector_paused
 from ..ir.process.locks import ForkLock
-from ..ir.types import TensorType
-from ..loops.conversion import loops_traced, to_rewrite
 from ..pytree import TreeDef, flatten
 from ..state import STATE
-from ..tracing.traces import Traced, trace_flat
-from .argument_writes import ArgumentRecorder, ArgumentWrites
-from .branches import Branches
+from ..tracing.traces import Traced
+from .aliasing import AliasedError, check_aliases, own_tensor, read_outside, warn_uncompiled
+from .call_traces import trace_call
 from .calls import CompiledFunction, requiring_grad
 from .captures import bind, renewed_at_each_call, warn_of_frozen
 from .entries import make_entries
-from .methods import Bindable, UnchangedAttributes, is_instance, is_method
+from .methods import Bindable, is_instance, is_method
 from .paths import MAX_PATHS, Paths
-from .recompilation import argument_names, reason_for
+from .recompilation import reason_for
 from .registry import jit_is_disabled, watch
 from .shared_paths import SharedPaths
 from .signatures import (
@@ -52,15 +49,14 @@ from .signatures import (
     leaf_type,
     miss,
     native,
-    parameter_names,
+    no_alias_entry,
     plain_leaves,
-    symbol_type,
     writing_entry,
 )
-from .static_arguments import ordered_keywords, selected_arguments, split_static, with_static
-from .viewable import Viewable
+from .static_arguments import ordered_keywords, selected_arguments, split_static
 
 if TYPE_CHECKING:
+    from ..tools.viewer import View
     from .explaining import Explanation
     from .lowered import Lowered
 
@@ -72,7 +68,7 @@ _MOST_VARIANTS = 8
 _MOST_ATTEMPTS = 4
 
 
-class JitFunction(Exportable, Viewable, Carriable, Bindable):
+class JitFunction(Exportable, Carriable, Bindable):
     """A function that compiles itself for the types it is called with. Made by ``tj.jit``.
 
     Example:
@@ -113,6 +109,8 @@ class JitFunction(Exportable, Viewable, Carriable, Bindable):
         self._signatures: dict[Any, Signature] = {}
         self._by_structure: dict[Any, Signature] = {}
         self._paths: dict[Any, Paths] = {}
+        #: Why calls ran as Python.
+        self._uncompiled: set[str] = set()
         self._use(None)
         self._chained, self._first = 0, "first call"
         watch(self)
@@ -133,6 +131,22 @@ class JitFunction(Exportable, Viewable, Carriable, Bindable):
         if self._is_method and args and 0 not in self._static_argnums and is_instance(args[0]):
             return self.__get__(args[0])(*args[1:], **kwargs)
         static, dynamic = self._split(args, kwargs)
+        random = DEFAULT.state
+        try:
+            return self._called(args, kwargs, static, dynamic)
+        except AliasedError as error:
+            if self._loops == "compiled":
+                raise
+            problem = str(error)
+        DEFAULT.state = random  # the draws belong to the call as Python
+        if problem not in self._uncompiled:
+            self._uncompiled.add(problem)
+            warn_uncompiled(problem)
+        results, structure = checked_results(self._name, self._fn(*args, **kwargs))
+        return structure.unflatten(map(own_tensor, results))
+
+    def _called(self, args: Any, kwargs: Any, static: tuple[Any, ...], dynamic: Any) -> Any:
+        """The result of a call with arguments of which `static` and `dynamic` are the parts."""
         leaves, structure = flatten(dynamic, exact=True)
         likely = self._by_structure.get((structure, static, default_dtype()))
         if likely is not None:
@@ -144,6 +158,9 @@ class JitFunction(Exportable, Viewable, Carriable, Bindable):
         leaf_types = tuple([leaf_type(self._name, leaf, i, dynamic) for i, leaf in enumerate(leaves)])
         key = (structure, leaf_types, static, default_dtype())
         with self._lock:
+            latest = self._signatures.get(key)
+            if latest is not None and latest.no_alias is not None:
+                latest.no_alias.check(dynamic, leaves)
             signature, captured = self._fitting(key)
             with collector_paused(captured is None):
                 if signature is None or captured is None:
@@ -190,6 +207,8 @@ class JitFunction(Exportable, Viewable, Carriable, Bindable):
         Raises TraceError where what the function reads changes all the time."""
         for _ in range(_MOST_ATTEMPTS):
             before = self._signatures.get(key)
+            if before is not None and before.writes is not None:  # what it reads may be what calls write
+                check_aliases(before.writes, self._split(args, kwargs)[1], leaves, (), ())
             reason = self._reason(key) if before is None else broken_guard(before)
             signature = self._compile(args, kwargs, key, leaves, reason)
             if before is not None:
@@ -222,55 +241,7 @@ class JitFunction(Exportable, Viewable, Carriable, Bindable):
     def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
         """The Function for these arguments, what it captures, and (as `rest`) its result's structure
         and its `ArgumentWrites`."""
-        return self._read_and_trace(args, kwargs)[2]
-
-    def _read_and_trace(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], prefix: Sequence[Any] = ()
-    ) -> tuple[Uses, Numbers, Traced]:
-        """What the function reads, which numbers are inputs, and what `_trace` gives.
-
-        Where the arguments have values, Python code may ask for them; `prefix` are the first answers.
-        """
-        _, dynamic = self._split(args, kwargs)
-        leaves, structure = flatten(dynamic, exact=True)
-        types = [leaf_type(self._name, leaf, i, dynamic) for i, leaf in enumerate(leaves)]
-        paths = structure.paths()
-        names = parameter_names(self._fn, paths, self._static_argnums)
-        donated = self._donated_leaves(structure, types)
-
-        def run(*symbols: Tensor) -> tuple[list[Any], tuple[TreeDef, ArgumentWrites | None]]:
-            watched = ArgumentRecorder(self._name, structure, symbols, donated, argument_name)
-            positional, named = watched.arguments
-            with UnchangedAttributes(self._owner, self._name, uses.stores):
-                result = self._fn(*with_static(args, positional, self._static_argnums), **{**kwargs, **named})
-            results, result_structure = checked_results(self._name, result)
-            return results, (result_structure, watched.writes(results))
-
-        def argument_name(position: int) -> str:
-            return argument_names(self._fn, self._static_argnums, structure)[position]
-
-        run.__name__ = self._name if self._name.isidentifier() else "lambda"
-        static_names = self._static_argnums | self._static_argnames
-        uses = read_function(self._fn, args, kwargs, static_names, self._name)
-        numbers = uses.numbers()
-        outer = STATE.recording, STATE.blocked
-        STATE.recording, STATE.blocked = True, False
-        try:
-            symbols = [(*symbol_type(type_), name) for type_, name in zip(types, names, strict=True)]
-            rewritten = to_rewrite(uses.followed.values(), uses.asking)
-            traced_loops = loops_traced(self._loops, self._name, rewritten, self._checkpoint_every)
-            with collector_paused(), traced_loops as reports:
-                traced = trace_flat(run, symbols, self._branches(leaves, prefix), numbers)
-            traced.loops = reports(len(traced.function.body))
-            return uses, numbers, traced
-        finally:
-            STATE.recording, STATE.blocked = outer
-
-    def _branches(self, leaves: list[Any], prefix: Sequence[Any]) -> Branches | None:
-        """The values that Python code may ask for, None where it may not or there are none."""
-        if self._max_paths == 0 or any(isinstance(leaf, TensorType) for leaf in leaves):
-            return None
-        return Branches([as_input(leaf) for leaf in leaves], prefix)
+        return trace_call(self, args, kwargs).traced
 
     def _donated_leaves(self, structure: TreeDef, types: Sequence[Any]) -> frozenset[int]:
         return donated_leaves(structure, types, self._static_argnums, *self._donated)
@@ -280,10 +251,11 @@ class JitFunction(Exportable, Viewable, Carriable, Bindable):
     ) -> Signature:
         """Trace and compile for these arguments; with `prefix`, the path that begins with such decisions."""
         start = time.perf_counter()
-        uses, numbers, traced = self._read_and_trace(args, kwargs, prefix)
+        trace = trace_call(self, args, kwargs, prefix)
         seconds = time.perf_counter() - start
+        uses, traced = trace.uses, trace.traced
         structure, leaf_types, static, _ = key
-        bindings = bind(uses, numbers, traced)
+        bindings = bind(uses, trace.numbers, traced)
         warn_of_frozen(self._name, uses)
         donated = self._donated_leaves(structure, leaf_types)
         result, writes = traced.rest
@@ -292,7 +264,11 @@ class JitFunction(Exportable, Viewable, Carriable, Bindable):
         signature = Signature(
             structure, leaf_types, static, traced.function, compiled, bindings, result, traced.ranges
         )
-        signature.writes, signature.loops = writes, traced.loops
+        if writes is not None:
+            writes.beside = read_outside(
+                bindings.guards, bindings.sources, containers=bool(writes.containers)
+            )
+        signature.writes, signature.loops, signature.no_alias = writes, traced.loops, trace.no_alias
         signature.reason, signature.decisions, signature.donated = reason, traced.decisions, donated
         signature.milliseconds = {"trace": seconds * 1e3}
         return signature
@@ -310,6 +286,9 @@ class JitFunction(Exportable, Viewable, Carriable, Bindable):
         if signature.writes is not None:
             self._use(writing_entry(signature, self._next_entry) or self._entry)
             return True
+        if signature.no_alias is not None:
+            self._use(no_alias_entry(signature, self._next_entry) or self._entry)
+            return True
         signature.flat_entry, direct = make_entries(signature, miss, self._next_entry)
         if direct is not None:
             self._use(direct)
@@ -320,7 +299,7 @@ class JitFunction(Exportable, Viewable, Carriable, Bindable):
 
         There are none where the gradients do not exist, or where the function writes its arguments, which
         goes on the tape too."""
-        if signature.writes is not None:
+        if signature.writes is not None or signature.no_alias is not None:
             return False
         try:
             plan = signature.compiled.plan(wrt) if recorded else None
@@ -368,6 +347,24 @@ class JitFunction(Exportable, Viewable, Carriable, Bindable):
         from .lowered import Lowered
 
         return Lowered(self.trace(*args, **kwargs))
+
+    def view(self, *args: Any, **kwargs: Any) -> View:
+        """What becomes of a call with these arguments, as a page: source, every stage, passes, graph, times.
+
+        In a notebook the result shows itself; ``.open()`` shows it in the browser, ``.save(path)`` writes it.
+        Arguments are as for a call, or ``TensorType``s, for which random values are timed. See docs/view.md.
+
+        Example:
+            >>> import tracejit as tj
+            >>> shown = tj.jit(lambda x: tj.exp(x).sum()).view(tj.ones(100))
+            >>> len(shown.document["ops"]), shown.html.startswith("<!doctype html>")
+            (2, True)
+
+        Raises what tracing raises, and TracejitError for a function that is too large to show.
+        """
+        from ..tools.viewer import view  # loads the compiler's tools, which calls do not need
+
+        return view(self, *args, **kwargs)
 
     def explain(self) -> Explanation:
         """What was compiled and why, guards and paths, compile times, and what is not native code.

@@ -12,6 +12,7 @@ import numpy as np
 from ..eager.foreign_arrays import is_foreign
 from ..eager.tensor import Tensor, as_array, wrap
 from ..generator import Draws
+from ..ir.dataflow import has_effect
 from ..ir.dtypes import SHORT_NAME, as_dtype
 from ..ir.errors import DTypeError, TraceError
 from ..ir.graph import Function, Value
@@ -21,6 +22,7 @@ from ..loops.reports import LoopReport
 from ..pytree import TreeDef, count_leaves, flatten
 from ..state import STATE
 from ..tracing.tracer import scalar_type
+from .aliasing import AliasedError, NoAlias
 from .argument_writes import ArgumentWrites
 from .branches import Decision
 from .calls import CompiledFunction, call, requiring_grad
@@ -75,6 +77,8 @@ class Signature:
     hits: int = 0
     #: The arguments that the function writes, None where it writes none.
     writes: ArgumentWrites | None = None
+    #: What arguments must not be, None where they may be anything.
+    no_alias: NoAlias | None = None
     #: What became of the loops in the function.
     loops: tuple[LoopReport, ...] = ()
 
@@ -97,7 +101,8 @@ def writing_entry(signature: Signature, otherwise: Callable[[], Any]) -> Callabl
     writes, result = signature.writes, signature.result
     assert writes is not None
     written = sum(signature.function.params[position].type.nbytes for position in writes.positions)
-    if signature.static or signature.bindings.sources or written > _COPIED_BYTES:
+    looked_at = signature.static or signature.bindings.sources or signature.no_alias is not None
+    if looked_at or written > _COPIED_BYTES or _acts(signature.function):
         return None
     entry = make_entries(signature, miss, lambda: miss)[1]
     if entry is None:
@@ -108,9 +113,39 @@ def writing_entry(signature: Signature, otherwise: Callable[[], Any]) -> Callabl
         results = entry(*args, **kwargs)
         if results is MISS:
             return following(*args, **kwargs)
-        return result.unflatten(writes.finish((args, kwargs), results))
+        try:
+            returned = writes.finish((args, kwargs), results)
+        except AliasedError:
+            return following(*args, **kwargs)
+        return result.unflatten(returned)
 
     return enter
+
+
+def no_alias_entry(signature: Signature, otherwise: Callable[[], Any]) -> Callable[..., Any] | None:
+    """The entry of a signature whose arguments must be distinct; it calls ``otherwise()`` where they are not,
+    or do not fit. None where there cannot be one."""
+    no_alias = signature.no_alias
+    assert no_alias is not None
+    following = otherwise()
+    entry = make_entries(signature, miss, lambda: following)[1]
+    if entry is None:
+        return None
+
+    def enter(*args: Any, **kwargs: Any) -> Any:
+        arguments = args, kwargs
+        if no_alias.problem(arguments, flatten(arguments)[0]):
+            return following(*args, **kwargs)
+        return entry(*args, **kwargs)
+
+    return enter
+
+
+def _acts(function: Function) -> bool:
+    """Whether running `function` does more than to compute, so that it must not run twice."""
+    return any(
+        has_effect(instruction) or "callback" in instruction.attrs for instruction in function.instructions()
+    )
 
 
 def donated_leaves(

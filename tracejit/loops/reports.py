@@ -17,6 +17,8 @@ from .source.descriptions import Statement
 
 #: The values of ``jit(loops=...)``.
 MODES: Final = ("auto", "compiled", "unrolled")
+#: As "auto", but short loops are traced as loops, too.
+ROLLED: Final = "rolled"
 #: An unrolled loop that appends so many operations while tracing is worth a warning.
 MANY_OPERATIONS: Final = 4000
 

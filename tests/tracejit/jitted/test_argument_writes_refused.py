@@ -10,7 +10,7 @@ import pytest
 
 import tracejit as tj
 
-from .written import adds, arrays, fills_out, fresh, read_only, same, swaps, writes_leaves
+from .written import adds, arrays, fresh, read_only, same, writes_leaves
 
 
 class Box:
@@ -68,16 +68,6 @@ REFUSED: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str]] = {
         r"argument tree\['w'\]",
     ),
     "number": (lambda x: x.fill_(1.0), (2.0,), "argument x is a Python number"),
-    "the same tensor": (
-        swaps,
-        (tj.ones(4),) * 2,
-        "argument . is written in place, and . shares memory with it",
-    ),
-    "overlapping views": (
-        fills_out,
-        (*(lambda base: (base[1:], base[:-1]))(np.arange(5.0)),),
-        "argument out is written in place, and x shares memory with it",
-    ),
 }
 
 
@@ -100,6 +90,6 @@ def test_a_capture_that_shares_memory() -> None:
         x += 1.0
         return x + CAPTURED
 
-    with pytest.raises(tj.TracejitError, match="argument x is written in place, and CAPTURED shares memory"):
-        tj.jit(f)(CAPTURED)
-    assert CAPTURED.tolist() == fresh().tolist()
+    with pytest.warns(tj.UncompiledCallWarning, match="x is written in place, and CAPTURED shares memory"):
+        assert tj.jit(f)(CAPTURED).tolist() == (2 * (fresh() + 1)).tolist()
+    assert CAPTURED.tolist() == (fresh() + 1).tolist()

@@ -148,7 +148,6 @@ def test_a_loop_that_fails_has_written_what_python_has_written():
 REFUSED = {
     "read-only": (np.broadcast_to(X, X.shape), r"argument out .* read-only; pass x.copy"),
     "broadcast": (np.lib.stride_tricks.as_strided(np.zeros(1), X.shape, (0,)), "several of its elements"),
-    "overlapping": (None, "argument out is written in place, and x shares memory"),
 }
 
 
@@ -158,7 +157,7 @@ def test_what_cannot_be_written_is_an_error(name, loops):
     out, message = REFUSED[name]
     x = X.copy()
     with pytest.raises((tj.TracejitError, TypeError), match=message):
-        tj.jit(out_argument, loops=loops)(x, x[::-1] if out is None else out)
+        tj.jit(out_argument, loops=loops)(x, out)
     np.testing.assert_array_equal(x, X)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import functools
 import importlib
@@ -18,17 +17,16 @@ from typing import Any, Final
 
 from ...ir.errors import TracejitError
 from ...location import is_user_file
+from .documents import is_document
 from .errors import FAILED, OK, TargetError, UsageError
 
 #: The exit code of a program that was stopped with Ctrl-C, as shells have it.
 INTERRUPTED: Final = 130
 
 
-def add_script_options(parser: argparse.ArgumentParser) -> None:
-    """SCRIPT with its arguments, or a module."""
-    parser.add_argument("-m", dest="module", action="store_true", help="SCRIPT is the name of a module")
-    parser.add_argument("script", metavar="SCRIPT", help="a Python program")
-    parser.add_argument("arguments", metavar="ARG", nargs=argparse.REMAINDER, help="the program's arguments")
+def is_program(target: str) -> bool:
+    """Whether `target` names a program, rather than a function of a file or a module."""
+    return not is_document(target) and (Path(target).is_file() or ":" not in target)
 
 
 def run_script(script: str, arguments: Sequence[str], *, module: bool = False) -> int:

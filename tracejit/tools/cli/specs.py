@@ -14,36 +14,64 @@ from .errors import UsageError
 
 
 class Call:
-    """A call of the user's function by a flat list of the arguments that are not static."""
+    """A call of the user's function: the values of its arguments by their parameters, constants apart.
+
+    Attributes:
+        names: the names of the arguments that are not static, in the order of the parameters.
+        values: what stands for them.
+    """
 
     def __init__(
-        self, label: str, fn: Callable[..., Any], static: dict[str, Any], passed: tuple[str, ...]
+        self, label: str, fn: Callable[..., Any], static: dict[str, Any], passed: frozenset[str]
     ) -> None:
         self.label, self.fn, self.static, self.passed = label, fn, static, passed
         self.names: list[str] = []
+        self.values: list[Any] = []
         #: How many of the arguments follow the named parameters, for ``*args``.
         self.extra = 0
 
-    def __call__(self, *args: Any) -> Any:
-        count = len(args) - self.extra
-        values = {**self.static, **dict(zip(self.names, args[:count], strict=True))}
+    def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The positional arguments and those by name."""
+        return self._placed(self.values, self.static)
+
+    def flat(self) -> Callable[..., Any]:
+        """The function of `values` alone, which are positional: the user's, with what is static bound."""
+        name = getattr(self.fn, "__name__", self.label.rpartition(":")[2].rpartition(".")[2])
+        target = f"{name if name.isidentifier() else 'function'}_"
+        while target in self.names:
+            target += "_"
+        constants = {key: f"{target}{key}" for key in self.static}
+        args, kwargs = self._placed(self.names, constants)
+        passed = ", ".join([*args, *(f"{key}={value}" for key, value in kwargs.items())])
+        parameters = f"{', '.join(self.names)}, /" if self.names else ""
+        code = compile(f"lambda {parameters}: {target}({passed})", __file__, "eval")
+        # it belongs to no module of this package, so that it is followed to the user's function
+        scope = {target: self.fn, **{constants[key]: value for key, value in self.static.items()}}
+        function: Callable[..., Any] = eval(code, scope)
+        function.__name__ = name
+        return function
+
+    def _placed(self, given: Sequence[Any], static: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """`given`, one for each of the `names`, and `static` as positional arguments and those by name."""
+        count = len(given) - self.extra
+        values = {**static, **dict(zip(self.names, given[:count], strict=False))}
         positional: list[Any] = []
         for parameter in self.parameters:
             if parameter.kind is parameter.VAR_POSITIONAL:
-                positional += args[count:]
+                positional += given[count:]
             elif parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
                 break
             elif parameter.name not in values:
                 break  # it has a default, and what follows goes by name
             else:
                 positional.append(values.pop(parameter.name))
-        return self.fn(*positional, **values)
+        return tuple(positional), values
 
-    def bind(self, positional: Sequence[Any], named: dict[str, Any]) -> tuple[list[str], list[Any]]:
-        """The names and values of the arguments in the order of the parameters. Raises UsageError."""
+    def bind(self, positional: Sequence[Any], named: dict[str, Any]) -> None:
+        """Find the parameters of the arguments. Raises UsageError where they do not fit."""
         self.parameters = self._parameters(len(positional))
         waiting, missing = list(positional), list[str]()
-        values: list[Any] = []
+        values = self.values
         takes_names = any(parameter.kind is parameter.VAR_KEYWORD for parameter in self.parameters)
         order = [
             parameter.name
@@ -83,8 +111,8 @@ class Call:
                 f"not {len(values) + len(waiting)}"
             )
         self.extra = len(waiting)
-        extra = [f"arg{len(values) + i}" for i in range(self.extra)]
-        return [*self.names, *extra], [*values, *waiting]
+        self.names += [f"arg{len(values) + i}" for i in range(self.extra)]
+        values += waiting
 
     def _check_missing(self, names: list[str]) -> None:
         """Raise UsageError where arguments are not given."""

@@ -14,26 +14,29 @@ from ...eager.tensor import Tensor
 from ...ir.dtypes import is_differentiable
 from ...ir.errors import ConcretizationError
 from ...ir.graph import Function
-from ...ir.records import record
+from ...ir.process.locks import computed_once
 from ...ir.types import TensorType
 from ...jitted.branches import array_of
 from ...jitted.function import JitFunction
-from ...jitted.paths import MAX_PATHS
-from ...jitted.signatures import as_input
 from ...pytree import flatten, tree_map
 from ...tracing.regions import replay
 from ...tracing.traces import Traced
 from ...transforms.grad import grad
 from ...transforms.vjp_jvp import jvp
 from ...transforms.vmap import vmap
+from ..viewer import input_values
 from .documents import check, is_document, read_document, select, split_target
 from .errors import TargetError, UsageError
+from .inputs import random_array
 from .loading import explained, load_function, users_code
 from .specs import Call, parse_spec
 
 Array = np.ndarray[Any, Any]
 #: Examples of ``--vmap`` without a number.
 BATCH: Final = 8
+
+#: How the options of ``jit`` that select parameters begin.
+_OF_PARAMETERS: Final = ("static_", "donate_")
 
 TARGET_HELP = """\
 TARGET is FILE.py:FUNCTION, package.module:FUNCTION, FILE.tir, FILE.tir:FUNCTION, or - for the text of
@@ -95,28 +98,45 @@ def _size(text: str) -> int:
     raise argparse.ArgumentTypeError(f"expected a positive number of examples, got {text!r}{hint}")
 
 
-@record(eq=False)
 class CommandSubject:
-    """A function with arguments: TensorTypes and Python numbers, or real ones."""
+    """A call of a function: its arguments are TensorTypes and Python numbers, or real ones.
 
-    #: The target as the user wrote it.
-    label: str
-    #: A function of `args` alone: what is static is bound.
-    fn: Callable[..., Any]
-    args: tuple[Any, ...]
-    #: Whether the arguments have values, by which Python code may branch.
-    valued: bool = False
-    #: The Function of a ``.tir`` target, as long as nothing has transformed it.
-    function: Function | None = None
+    Attributes:
+        label: the target as the user wrote it.
+        fn: the function, `args` and `kwargs` its arguments, and `options` those of its ``jit``.
+        call: the call as a function of positional arguments; None where `fn` has no others.
+        valued: whether the arguments have values, by which Python code may branch.
+        function: the Function of a ``.tir`` target, as long as nothing has transformed it.
+    """
+
+    def __init__(
+        self,
+        label: str,
+        fn: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any] | None = None,
+        options: dict[str, Any] | None = None,
+        call: Call | None = None,
+        *,
+        valued: bool = False,
+        function: Function | None = None,
+    ) -> None:
+        self.label, self.fn, self.args, self.kwargs = label, fn, args, kwargs or {}
+        self.options, self.call, self.valued, self.function = options or {}, call, valued, function
+
+    @computed_once
+    def jitted(self) -> JitFunction:
+        """The jitted function that a call of these arguments calls."""
+        paths = {} if self.valued else {"max_paths": 0}
+        return JitFunction(self.fn, **{**self.options, **paths})
 
     def traced(self) -> Traced:
         """The Function of these arguments, and what it captures. Raises TargetError where tracing fails."""
         if self.function is not None:
             return Traced(self.function, [], {}, None, [])
-        jitted = JitFunction(self.fn, max_paths=MAX_PATHS if self.valued else 0)
         try:
             with users_code():
-                return jitted._trace(self.args, {})
+                return self.jitted._trace(self.args, self.kwargs)
         except (Exception, SystemExit) as error:
             hint = ""
             if isinstance(error, ConcretizationError) and not self.valued:
@@ -127,32 +147,52 @@ class CommandSubject:
         """The Function of these arguments. Raises TargetError where tracing fails."""
         return self.traced().function
 
+    def leaves(self) -> list[Any]:
+        """The leaves of the arguments that are not static, in the order of the parameters."""
+        leaves: list[Any] = flatten(self.jitted._split(self.args, self.kwargs)[1])[0]
+        return leaves
+
     def values(self, traced: Traced) -> list[Array | None]:
         """The arrays that the parameters stand for: the arguments, None for types, and the captures."""
-        leaves = [
-            None if isinstance(leaf, TensorType) else as_input(leaf)._data for leaf in flatten(self.args)[0]
-        ]
-        return [*leaves, *(array_of(value) for value in traced.captured)]
+        return [*input_values(self.leaves()), *map(array_of, traced.captured)]
+
+    def with_random_values(self) -> CommandSubject:
+        """The same with random arrays instead of types."""
+        rng = np.random.default_rng(0)
+
+        def valued(leaf: Any) -> Any:
+            return random_array(rng, leaf) if isinstance(leaf, TensorType) else leaf
+
+        args, kwargs = tree_map(valued, (self.args, self.kwargs))
+        return CommandSubject(self.label, self.fn, args, kwargs, self.options, valued=True)
+
+    def run(self) -> None:
+        """Call the jitted function. Raises TargetError where that fails."""
+        try:
+            with users_code():
+                self.jitted(*self.args, **self.kwargs)
+        except (Exception, SystemExit) as error:
+            raise TargetError(f"{self.label} failed{explained(error)}") from error
 
     def gradient(self, argnums: Sequence[int]) -> CommandSubject:
         """The gradient by the arguments `argnums`: a tuple, unless there is one."""
         which = argnums[0] if len(argnums) == 1 else tuple(argnums)
-        return self._with(grad(self.fn, which), self.args)
+        fn, args = self._positional()
+        return self._with(grad(fn, which), args)
 
     def mapped(self, size: int) -> CommandSubject:
         """The same for `size` examples, stacked along a new first axis of every array."""
-        axes = tuple(
-            tree_map(lambda leaf: None if _is_number(leaf) else 0, argument) for argument in self.args
-        )
-        args = tuple(tree_map(lambda leaf: _stacked(leaf, size), argument) for argument in self.args)
-        return self._with(vmap(self.fn, axes), args)
+        fn, args = self._positional()
+        axes = tree_map(lambda leaf: None if _is_number(leaf) else 0, args)
+        return self._with(vmap(fn, axes), tree_map(lambda leaf: _stacked(leaf, size), args))
 
     def pushed_forward(self) -> CommandSubject:
         """The function and its derivative along tangents, which are further arguments: forward mode."""
-        floating = [i for i, argument in enumerate(self.args) if _is_floating(argument)]
+        fn, values = self._positional()
+        floating = [i for i, argument in enumerate(values) if _is_floating(argument)]
         if not floating:
             raise TargetError(f"{self.label}: forward mode needs an argument of floats")
-        count, fn = len(self.args), self.fn
+        count = len(values)
 
         def both(*args: Any) -> Any:
             primals, tangents = list(args[:count]), args[count:]
@@ -165,14 +205,22 @@ class CommandSubject:
             return jvp(of_floating, tuple(primals[i] for i in floating), tangents)
 
         names = list(inspect.signature(fn).parameters)
-        tangents = tuple(tree_map(_tangent, self.args[i]) for i in floating)
+        tangents = tuple(tree_map(_tangent, values[i]) for i in floating)
         named = with_names(
             both, getattr(fn, "__name__", "f"), [*names, *(f"{names[i]}_tangent" for i in floating)]
         )
-        return self._with(named, self.args + tangents)
+        return self._with(named, values + tangents)
+
+    def _positional(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """The function of positional arguments alone, and these."""
+        if self.call is None:
+            return self.fn, self.args
+        return self.call.flat(), tuple(self.call.values)
 
     def _with(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> CommandSubject:
-        return CommandSubject(self.label, fn, args, self.valued)
+        """A transform of the function, which takes `args`."""
+        options = {key: value for key, value in self.options.items() if not key.startswith(_OF_PARAMETERS)}
+        return CommandSubject(self.label, fn, args, options=options, valued=self.valued)
 
 
 def subject_of(options: argparse.Namespace) -> CommandSubject:
@@ -230,7 +278,8 @@ def _subject_of_text(label: str) -> CommandSubject:
         param.hint if param.hint.isidentifier() else f"arg{i}" for i, param in enumerate(function.params)
     ]
     named = with_names(run, function.name, names)
-    return CommandSubject(label, named, tuple(param.type for param in function.params), function=function)
+    types = tuple([param.type for param in function.params])
+    return CommandSubject(label, named, types, function=function)
 
 
 # -- Python ----------------------------------------------------------------------------------------
@@ -238,10 +287,6 @@ def _subject_of_text(label: str) -> CommandSubject:
 
 def _subject_of_python(options: argparse.Namespace) -> CommandSubject:
     fn = load_function(options.target)
-    static_names: tuple[str, ...] = ()
-    if isinstance(fn, JitFunction):
-        static_names = tuple(fn._static_argnames)
-        fn = fn._fn
     static = dict(_static(text) for text in options.static)
     named: dict[str, Any] = {}
     if options.args_from is not None:
@@ -253,10 +298,17 @@ def _subject_of_python(options: argparse.Namespace) -> CommandSubject:
     for name in static:
         if name in named:
             raise UsageError(f"{name} is given by --arg and by --static")
-    call = Call(options.target, fn, static, static_names)
-    names, args = call.bind(positional, named)
-    bound = with_names(call, getattr(fn, "__name__", options.target.split(":")[-1].split(".")[-1]), names)
-    return CommandSubject(options.target, bound, tuple(args), valued=options.args_from is not None)
+    jitted: dict[str, Any] = {}
+    passed: frozenset[str] = frozenset()
+    if isinstance(fn, JitFunction):
+        passed = fn._static_argnames
+        fn, jitted = fn._fn, fn._making()[1]
+    call = Call(options.target, fn, static, passed)
+    call.bind(positional, named)
+    args, kwargs = call.arguments()
+    valued = options.args_from is not None
+    subject = CommandSubject(options.target, fn, args, kwargs, jitted, call, valued=valued)
+    return subject._with(*subject._positional()) if static else subject
 
 
 def _specs(texts: Sequence[str]) -> tuple[list[Any], dict[str, Any]]:

@@ -127,7 +127,7 @@ class StageNames(Names, Mapping[Value, str]):
             if instruction.origins and len(instruction.results) == 1:
                 self._before[instruction.op.name, instruction.origins] = self._names[instruction.result]
             for region in instruction.regions:
-                if instruction.op.kind.traits.grouped:
+                if instruction.op.kind.traits.grouped and _computes(region, instruction):
                     self._learn_copies(instruction, region)
                 self.learn(region)
 
@@ -143,6 +143,12 @@ class StageNames(Names, Mapping[Value, str]):
             before = self._before.get((instruction.op.name, instruction.origins))
             if before and instruction.origins and len(instruction.results) == 1:
                 names.setdefault(instruction.result, before)
+
+
+def _computes(region: Function, group: Instruction) -> bool:
+    """Whether `region` is `group` itself, rather than a part of its derivative."""
+    sizes = len(region.params), len(region.results)
+    return sizes == (len(group.operands), len(group.results))
 
 
 def listing(function: Function, names: StageNames) -> list[Marked]:

@@ -9,18 +9,12 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from ....ir.types import TensorType
 from ....jitted.explaining import Explanation
 from ....jitted.function import JitFunction
-from ....jitted.jit import jit
 from ....jitted.registry import keeping
-from ....pytree import tree_map
 from ..colors import add_common_options
-from ..errors import OK, TargetError, UsageError
-from ..inputs import random_array
-from ..loading import exit_code, explained, run_script
+from ..errors import OK, UsageError
+from ..loading import exit_code, is_program, run_script
 from ..targets import TARGET_HELP, add_target_options, subject_of
 
 _EXAMPLES = """\
@@ -53,7 +47,8 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run, and print what was compiled; returns the exit code."""
-    if options.target.endswith(".py"):
+    program = is_program(options.target)
+    if program:
         explanations, code = _of_program(options)
     else:
         if options.rest:
@@ -62,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps([explanation.as_dict() for explanation in explanations]))
         return code
-    if options.target.endswith(".py"):
+    if program:
         print(f"\n{_summary(explanations)}")
     for explanation in explanations:
         print(f"\n{explanation}" if len(explanations) > 1 else explanation)
@@ -79,18 +74,9 @@ def _of_program(options: argparse.Namespace) -> tuple[list[Explanation], int]:
 
 
 def _of_function(options: argparse.Namespace) -> Explanation:
-    subject = subject_of(options)
-    rng = np.random.default_rng(0)
-    args = [
-        tree_map(lambda leaf: random_array(rng, leaf) if isinstance(leaf, TensorType) else leaf, argument)
-        for argument in subject.args
-    ]
-    function = jit(subject.fn)
-    try:
-        function(*args)
-    except Exception as error:
-        raise TargetError(f"{subject.label} failed{explained(error)}") from error
-    return function.explain()
+    subject = subject_of(options).with_random_values()
+    subject.run()
+    return subject.jitted.explain()
 
 
 def _summary(explanations: Sequence[Explanation]) -> str:

@@ -8,10 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ....ir.types import TensorType
-from ....jitted.branches import array_of
-from ....jitted.signatures import as_input
-from ....pytree import flatten
 from ...repro import Case, Trials, Verdict, reduce_case
 from ...repro.trials import check_writable
 from ..colors import add_common_options
@@ -122,10 +118,8 @@ def _case(options: argparse.Namespace, subject: CommandSubject, seed: int) -> Ca
     traced = subject.traced()
     if options.inputs is not None:
         return Case(traced.function, tuple(read_inputs(traced.function, options.inputs)))
-    leaves = flatten(subject.args)[0]
-    arguments = [
-        random_array(rng, leaf) if isinstance(leaf, TensorType) else as_input(leaf)._data for leaf in leaves
+    arrays = [
+        random_array(rng, param.type) if value is None else np.asarray(value, order="C")
+        for param, value in zip(traced.function.params, subject.values(traced), strict=True)
     ]
-    captured = [np.asarray(array_of(value)) for value in traced.captured]
-    arrays = [np.asarray(array, order="C") for array in (*arguments, *captured)]
     return Case(traced.function, tuple(arrays))

@@ -66,8 +66,9 @@ def view_of(subject: CommandSubject, *, timing: bool) -> View:
         return view_function(subject.function, (), subject.label, timing=timing)
     traced = subject.traced()
     return view_function(
-        traced.function, subject.values(traced), subject.label, timing=timing, loops=traced.loops
-    )
+        traced.function, subject.values(traced), subject.label, timing=timing, loops=traced.loops,
+        flush_denormals=subject.jitted._flush_denormals,
+    )  # fmt: skip
 
 
 def _check_writable(path: Path) -> None:

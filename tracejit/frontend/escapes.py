@@ -1,0 +1,226 @@
+"""Everything in what code hands to code that is not followed, which may look at all of it."""
+
+from __future__ import annotations
+
+import array
+import decimal
+import functools
+import gc
+import operator
+import types
+import weakref
+from collections.abc import Callable
+from types import FunctionType, MappingProxyType, MethodType, ModuleType
+from typing import Any, Final
+
+import numpy as np
+
+from ..eager.tensor import Tensor
+from .attributes import (
+    METHODS,
+    SEQUENCES,
+    Attributes,
+    in_classes,
+    instance_dict,
+    is_library,
+    is_own,
+    is_user_function,
+)
+from .guards import is_constant
+from .values import (
+    PLAIN,
+    UNKNOWN,
+    Bound,
+    Cell,
+    Closure,
+    Group,
+    Instance,
+    Iteration,
+    Place,
+    Source,
+    Transformed,
+    options,
+)
+
+#: How many values are looked at where a container is handed to code that is not followed.
+_MOST_CONTENTS: Final = 20_000
+#: Methods that make objects, copy them and end them, which nobody calls on the way.
+_MAKING: Final = frozenset(
+    ("__init__", "__new__", "__del__", "__init_subclass__", "__class_getitem__", "__set_name__", "__reduce__",
+     "__reduce_ex__", "__getstate__", "__setstate__", "__getattr__", "__getattribute__", "__setattr__",
+     "__delattr__", "__post_init__", "__repr__", "__dir__", "__sizeof__")
+)  # fmt: skip
+#: Objects that hold numbers in memory of their own.
+_BUFFERS: Final = (array.array, bytearray, memoryview)
+
+#: Objects in C that hold others.
+_HOLDERS: Final[tuple[type, ...]] = (
+    type({}.keys()), type({}.values()), type({}.items()), type(functools.cmp_to_key(max)),
+    operator.methodcaller,
+)  # fmt: skip
+
+
+class Escapes(Attributes):
+    """What leaves the code that is followed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._contents = 0
+        self._followed_classes: set[tuple[type, type]] = set()
+        self._inside: set[int] = set()
+
+    def note_asking(self, function: Any, arguments: Any) -> None:
+        raise NotImplementedError
+
+    def escape(self, value: Any) -> None:
+        """`value` is handed to code that is not followed, which may look at everything in it."""
+        if type(value) in PLAIN:
+            return
+        for option in options(value):
+            if isinstance(option, Place):
+                self._escape_place(option)
+            elif isinstance(option, Group):
+                for item in option.items:
+                    self.escape(item)
+            elif isinstance(option, Iteration):
+                self.escape(option.element)
+            elif isinstance(option, Cell):
+                self.escape(UNKNOWN if option.value is None else option.value)
+            elif isinstance(option, Bound):
+                self._escape_bound(option)
+            elif isinstance(option, Transformed):
+                self.escape(option.function)
+            elif isinstance(option, Instance):
+                self._follow_class(option, option.cls, lambda name: name not in _MAKING)
+            elif isinstance(option, Closure):
+                self.call_for_others(option, [], {"*": UNKNOWN})
+
+    def call_for_others(self, callee: Any, positional: list[Any], named: dict[str, Any]) -> None:
+        """Code that is not followed calls `callee`, and gets what that gives."""
+        self.escape(self.call(callee, positional, named, None, None))
+
+    def _escape_bound(self, bound: Bound) -> None:
+        if bound.function is not None:
+            self.call_for_others(bound, [], {"*": UNKNOWN})
+        else:
+            self.escape(bound.owner)
+
+    def _escape_place(self, place: Place) -> None:
+        value = place.value
+        if isinstance(value, type) and type(value) is not type:
+            self._follow_class(place, type(value), is_special)
+        if place.settled and isinstance(value, (ModuleType, type)):
+            return
+        if isinstance(value, np.ndarray) or is_constant(value):
+            self.uses.inspect(place)
+        elif isinstance(value, Tensor):
+            return
+        elif isinstance(value, (MethodType, functools.partial)) or (
+            isinstance(value, FunctionType) and is_user_function(value)
+        ):
+            self.call_for_others(place, [], {"*": UNKNOWN})
+        elif isinstance(value, (types.BuiltinFunctionType, type, FunctionType, np.ufunc)):
+            self.uses.same(place)
+            self.note_asking(value, [UNKNOWN])
+            self.escape_closure(value)
+            if isinstance(value, type):
+                self._escape_class(place, value)
+        elif not isinstance(value, ModuleType):
+            self._escape_contents(place)
+
+    def _escape_contents(self, place: Place) -> None:
+        value = place.value
+        if id(value) in self._inside:  # by another way
+            self.uses.same(place)
+            return
+        self._contents += 1
+        if self._contents > _MOST_CONTENTS:
+            if self._contents == _MOST_CONTENTS + 1:
+                self.uses.give_up(f"{place.source} and more: it reads over {_MOST_CONTENTS:,} objects")
+            return
+        self._inside.add(id(value))
+        self.uses.structure(place)
+        if isinstance(value, (dict, MappingProxyType)):
+            for key, item in list(value.items()):
+                self.escape(self.place(place.item(key, item)))
+        elif isinstance(value, SEQUENCES):
+            for position, item in enumerate(list(value)):
+                self.escape(self.place(place.item(position, item)))
+        else:
+            attributes = attributes_of(value)
+            for name, item in attributes:
+                self.escape(self.place(place.attribute(name, item)))
+            if isinstance(value, _BUFFERS):
+                self.uses.give_up(f"{place.source}: the elements of an object of {type(value).__name__}")
+            elif not attributes:  # all there is to it is which one it is
+                self.uses.same(place)
+            self._escape_held(place)
+            if isinstance(value, decimal.Decimal):
+                self.watch_decimal()
+            if isinstance(value, weakref.ReferenceType):
+                self.escape(self.place(place.call(value())))
+            self._follow_class(place, type(value), is_special)
+
+    def watch_decimal(self) -> None:
+        """What `decimal` computes depends on the thread's context."""
+        context = decimal.getcontext()
+        place = Place(Source("object", decimal, "decimal").call("getcontext"), context)
+        for name in ("prec", "rounding"):
+            self.uses.same(place.attribute(name, getattr(context, name)))
+
+    def _escape_class(self, place: Place, cls: type) -> None:
+        """Code that is not followed gets a class of the user's: it may read what that has."""
+        if is_library(cls.__module__) or id(cls) in self._inside:
+            return
+        self._inside.add(id(cls))
+        for name, item in list(vars(cls).items()):
+            if name == "__annotations__" or not (name[:2] == "__" or hasattr(type(item), "__get__")):
+                self.escape(self.place(place.attribute(name, item)))
+
+    def escape_closure(self, function: Any) -> None:
+        """Functions of the user's that a function of the standard library made of them holds: it calls
+        them, as what `functools.singledispatch` and `contextlib.contextmanager` give does."""
+        if not isinstance(function, FunctionType) or is_own(function.__globals__.get("__name__")):
+            return
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            content = cell.cell_contents
+            if isinstance(content, (FunctionType, MethodType, functools.partial, dict)):
+                self.escape(Place(Source("cell", cell, name), content))
+
+    def _escape_held(self, place: Place) -> None:
+        """What an object in C that has no attributes holds, as a view of a dict does."""
+        if is_library(type(place.value).__module__) and isinstance(place.value, _HOLDERS):
+            for held in gc.get_referents(place.value):
+                if not isinstance(held, (type, ModuleType)):
+                    source = Source("object", held, f"what {place.source} holds")
+                    self.escape(Place(source, held, settled=True))
+
+    def _follow_class(self, instance: Any, cls: type, is_called: Callable[[str], bool]) -> None:
+        """Follow the methods that somebody who has `instance`, an object of `cls`, may call."""
+        if (cls, type(instance)) in self._followed_classes:
+            return
+        self._followed_classes.add((cls, type(instance)))
+        for name in [name for base in cls.__mro__ for name in vars(base) if is_called(name)]:
+            raw = in_classes(cls.__mro__, name)
+            function = raw.fget if isinstance(raw, property) else getattr(raw, "__func__", raw)
+            if isinstance(function, FunctionType) and is_user_function(function):
+                place = Place(Source("object", function, function.__qualname__), function, settled=True)
+                self.call_for_others(place, [instance], {"*": UNKNOWN})
+
+
+def is_special(name: str) -> bool:
+    """Whether a method is one that Python calls itself, of an object that there is."""
+    return name[:2] == "__" and name not in _MAKING
+
+
+def attributes_of(value: Any) -> list[tuple[str, Any]]:
+    """The attributes of an instance: of its own, and in slots."""
+    attributes = [(name, item) for name, item in instance_dict(value).items() if name != METHODS]
+    for cls in type(value).__mro__:
+        for name, raw in list(vars(cls).items()):
+            if isinstance(raw, types.MemberDescriptorType) and not name.startswith("__"):
+                try:
+                    attributes.append((name, raw.__get__(value, cls)))
+                except AttributeError:
+                    continue
+    return attributes

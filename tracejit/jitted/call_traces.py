@@ -1,0 +1,103 @@
+"""Traces of calls of jitted functions: what such a call reads outside its arguments, and its Function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..eager.tensor import Tensor
+from ..frontend.reads import read_function
+from ..frontend.usage import Numbers, Uses
+from ..ir.errors import ConcretizationError
+from ..ir.process.collector import collector_paused
+from ..ir.records import record
+from ..ir.types import TensorType
+from ..loops.conversion import loops_traced, to_rewrite
+from ..loops.reports import ROLLED
+from ..pytree import TreeDef, flatten
+from ..state import STATE
+from ..tracing.traces import Traced, trace_flat
+from .aliasing import NoAlias, no_alias
+from .argument_writes import ArgumentRecorder, ArgumentWrites
+from .branches import Branches
+from .methods import UnchangedAttributes
+from .recompilation import argument_names
+from .signatures import as_input, checked_results, leaf_type, parameter_names, symbol_type
+from .static_arguments import with_static
+
+if TYPE_CHECKING:
+    from .function import JitFunction
+
+
+@record(eq=False)
+class CallTrace:
+    """A trace of a call.
+
+    Attributes:
+        uses: what the function reads, and `numbers` which numbers are inputs.
+        traced: the Function, and what it captures; its `rest` is the result's structure, and the
+            `ArgumentWrites`.
+        no_alias: what arguments must not be for the trace to be right, None where they may be anything.
+    """
+
+    uses: Uses
+    numbers: Numbers
+    traced: Traced
+    no_alias: NoAlias | None
+
+
+def trace_call(
+    jitted: JitFunction, args: tuple[Any, ...], kwargs: dict[str, Any], prefix: Sequence[Any] = ()
+) -> CallTrace:
+    """Trace ``jitted(*args, **kwargs)``. Where the arguments have values, Python code may ask for them;
+    `prefix` are the first answers.
+
+    Raises AliasedError, before any code of the user's has run, where the call cannot be compiled.
+    """
+    function, name, static = jitted._fn, jitted._name, jitted._static_argnums
+    _, dynamic = jitted._split(args, kwargs)
+    leaves, structure = flatten(dynamic, exact=True)
+    types = [leaf_type(name, leaf, i, dynamic) for i, leaf in enumerate(leaves)]
+    names = parameter_names(function, structure.paths(), static)
+    donated = jitted._donated_leaves(structure, types)
+    uses = read_function(function, args, kwargs, static | jitted._static_argnames, name)
+    apart = no_alias(name, uses, dynamic, leaves)
+    if apart is not None:
+        apart.check(dynamic, leaves)
+
+    def run(*symbols: Tensor) -> tuple[list[Any], tuple[TreeDef, ArgumentWrites | None]]:
+        watched = ArgumentRecorder(name, structure, symbols, donated, argument_name)
+        positional, named = watched.arguments
+        with UnchangedAttributes(jitted._owner, name, uses.stores):
+            result = function(*with_static(args, positional, static), **{**kwargs, **named})
+        results, result_structure = checked_results(name, result)
+        return results, (result_structure, watched.writes(results))
+
+    def argument_name(position: int) -> str:
+        return argument_names(function, static, structure)[position]
+
+    run.__name__ = name if name.isidentifier() else "lambda"
+    has_values = not any(isinstance(leaf, TensorType) for leaf in leaves)
+    branches = Branches(list(map(as_input, leaves)), prefix) if jitted._max_paths and has_values else None
+    rewritten = to_rewrite(uses.followed.values(), uses.asking)
+    symbols = [(*symbol_type(type_), name) for type_, name in zip(types, names, strict=True)]
+
+    def trace(mode: str) -> CallTrace:
+        numbers = uses.numbers()
+        traced_loops = loops_traced(mode, name, rewritten, jitted._checkpoint_every)
+        with collector_paused(), traced_loops as reports:
+            traced = trace_flat(run, symbols, branches, numbers)
+        traced.loops = reports(len(traced.function.body))
+        return CallTrace(uses, numbers, traced, apart)
+
+    outer = STATE.recording, STATE.blocked
+    STATE.recording, STATE.blocked = True, False
+    try:
+        try:
+            return trace(jitted._loops)
+        except ConcretizationError:
+            if branches is not None or jitted._loops != "auto":
+                raise
+        return trace(ROLLED)  # a branch in a short loop can be traced where its test has no value
+    finally:
+        STATE.recording, STATE.blocked = outer
