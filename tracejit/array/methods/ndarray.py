@@ -180,7 +180,12 @@ def _strides(x: Tensor) -> tuple[int, ...]:
     return tuple(reversed(steps))
 
 
+def _flags(x: Tensor) -> Any:
+    return x._concrete("x.flags", "an array in C order, which traced ones are").flags
+
+
 PROPERTIES: Final = {
+    "flags": property(_flags, doc="How the elements lie in memory, as of NumPy's arrays."),
     "flat": property(FlatElements, _set_flat, doc="The elements in C order, as a line."),
     "imag": property(_imag, _set_imag, doc="The imaginary part, a view; zeros of a real tensor."),
     "real": property(_real, _set_real, doc="The real part, a view; a real tensor itself."),
