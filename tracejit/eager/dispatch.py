@@ -310,7 +310,7 @@ def plain({operands}/):
             out = asarray(out)
         result = NEW(Tensor)
         result._data = out
-        result._grad = result._node = result._version = result._aliases = result._hooks = None
+        result._grad = result._node = result._memory = result._aliases = result._hooks = None
         result._requires_grad = False
         if ({tracked}) and out.dtype.kind in "fc":
             remember(result, {operands})

@@ -226,7 +226,7 @@ def test_views_see_writes_and_elements_do_not():
     assert x[1, 2, 3].item() == 0.0
     row[0] = 5.0
     assert x[1, 0, 0].item() == 5.0
-    assert x._version is row._version
+    assert x._memory is row._memory
 
 
 def test_leaf_that_requires_grad_is_not_written():

@@ -6,20 +6,24 @@ from __future__ import annotations
 import os
 import reprlib
 import sys
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import numpy as np
 
-from ...eager.tensor import Tensor
+from ...eager.tensor import Tensor, wrap
+from ...eager.views import views_of
 from ...ir.dtypes import is_complex
-from ...ir.errors import ArgumentError, DTypeError
+from ...ir.errors import ArgumentError, DTypeError, GradientError, ShapeError
+from ...tape.hooks import move_retained
 from .. import sorting
 from ..indexing import inplace
 from ..indexing.access import getitem
 from ..indexing.searching import nonzero
 from ..manipulation import ravel
 from ..operands import run
+from ..view_calls import RESHAPE
 
 __all__ = ["METHODS", "PROPERTIES", "FlatElements"]
 
@@ -184,7 +188,30 @@ def _flags(x: Tensor) -> Any:
     return x._concrete("x.flags", "an array in C order, which traced ones are").flags
 
 
+def _set_shape(x: Tensor, shape: Any) -> None:
+    """``x.shape = shape``: `x` becomes a view, of that shape, of what it was."""
+    if x._node is None and x._requires_grad:
+        raise GradientError("shape: a leaf that requires grad keeps its shape; use x.reshape")
+    was = wrap(x._data)
+    was._node, was._requires_grad = x._node, x._requires_grad
+    was._memory, was._aliases = x._memory, x._aliases
+    new = RESHAPE.run(was, shape)
+    if type(new._aliases) is not tuple:
+        raise ShapeError(
+            f"shape: a tensor of shape {x.shape} becomes {new.shape} only by a copy; use x.reshape"
+        )
+    if type(was._aliases) is list:  # `was` is the base now
+        for view in views_of(x):
+            view._aliases = (was, *view._aliases[1:])
+        was._aliases.append(weakref.ref(x))
+    if new._node is not None:
+        move_retained(x, new._node)
+    x._data, x._node, x._requires_grad = new._data, new._node, new._requires_grad
+    x._memory, x._aliases = new._memory, new._aliases
+
+
 PROPERTIES: Final = {
+    "shape": vars(Tensor)["shape"].setter(_set_shape),
     "flags": property(_flags, doc="How the elements lie in memory, as of NumPy's arrays."),
     "flat": property(FlatElements, _set_flat, doc="The elements in C order, as a line."),
     "imag": property(_imag, _set_imag, doc="The imaginary part, a view; zeros of a real tensor."),

@@ -111,7 +111,11 @@ def _missing(label: str, name: str) -> ArgumentError:
 
 
 def _name_of(ufunc: np.ufunc) -> str:
-    return f"np.{ufunc.__name__}" if getattr(np, ufunc.__name__, None) is ufunc else ufunc.__name__
+    name = ufunc.__name__
+    for label, module in (("np", np), ("scipy.special", sys.modules.get("scipy.special"))):
+        if getattr(module, name, None) is ufunc:
+            return f"{label}.{name}"
+    return name
 
 
 def _is_foreign(value: Any) -> bool:
@@ -129,6 +133,8 @@ Adapter = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 def _adapters(function: Callable[..., Any]) -> Adapter | None:
     """How `function` of `numpy` or one of its packages is called here; None where it is missing."""
     name, module = function.__name__, function.__module__
+    if function is np.einsum_path:
+        return lambda args, options: np.einsum_path(*map(_of_shape, args), **options)
     if module == "numpy.linalg" and getattr(np.linalg, name, None) is function:
         own = getattr(import_module("tracejit.linalg"), name, None)
     elif module == "numpy.fft" and getattr(np.fft, name, None) is function:
@@ -145,6 +151,15 @@ def _adapters(function: Callable[..., Any]) -> Adapter | None:
         return None
     adapter = argument_map(function, own) or (lambda args, options: own(*args, **options))
     return _conversion(function, adapter) if function in CONVERSIONS else adapter
+
+
+def _of_shape(operand: Any) -> Any:
+    """An array without memory in place of a tensor, to a function that looks at shapes alone."""
+    return (
+        np.broadcast_to(np.empty((), operand.dtype), operand.shape)
+        if isinstance(operand, Tensor)
+        else operand
+    )
 
 
 def _conversion(function: Callable[..., Any], adapter: Adapter) -> Adapter:
