@@ -66,6 +66,11 @@ def is_tracing() -> bool:
     return STATE.tracer is not None
 
 
+def is_everywhere(where: Any) -> bool:
+    """Whether the option ``where=`` selects all elements: None is the same as not given."""
+    return where is True or where is None
+
+
 def as_tensor(value: Any) -> Tensor:
     """`value` itself if it is a Tensor, else what it holds as one.
 

@@ -16,7 +16,7 @@ from ...ir.errors import ArgumentError, AxisError, ConcretizationError, DTypeErr
 from ...ir.types import broadcast_shapes
 from ..indexing import inplace
 from ..manipulation import expand_dims, moveaxis
-from ..operands import as_tensor, broadcast, cast, filled, kind_of, run
+from ..operands import as_tensor, broadcast, cast, filled, is_everywhere, kind_of, run
 
 __all__ = ["along_axes", "call_elementwise", "call_with_options", "write_out"]
 
@@ -126,7 +126,7 @@ def _selected(
     name: str, function: Callable[..., Any], inputs: tuple[Any, ...], out: Any, where: Any, result_dtype: Any
 ) -> Any:
     """The results of `function` where `where` holds, in `result_dtype`, written to `out`."""
-    mask = None if where is True else _mask(name, where)
+    mask = None if is_everywhere(where) else _mask(name, where)
     if mask is not None:
         inputs = _operands_inside(name, inputs, mask)
     results = function(*inputs)
