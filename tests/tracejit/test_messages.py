@@ -95,8 +95,7 @@ def index_of_an_array() -> None:
 
 
 def known_mask_of_an_array() -> None:
-    mask = np.array([True, False])
-    tj.jit(lambda x: x[mask])(tj.ones(2))
+    tj.jit(lambda x, mask: x[mask])(tj.ones(2), np.array([True, False]))
 
 
 def range_of_a_traced_number() -> None:

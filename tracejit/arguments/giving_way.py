@@ -12,13 +12,15 @@ from ..ir.errors import DTypeError, TracejitError
 
 __all__ = ["gives_way", "giving_way", "refuse_opted_out"]
 
+#: Packages whose classes are numbers, arrays, or what has been decided on already.
+_OWN: Final = ("builtins", "numpy", "tracejit")
 #: Methods that every object has.
 _OF_IDENTITY: Final = ("__eq__", "__ne__")
 
 
 def opts_out(value: Any) -> bool:
     """Whether the class of `value` says that NumPy's ufuncs and operators shall not take it."""
-    return getattr(type(value), "__array_ufunc__", value) is None
+    return getattr(type(value), "__array_ufunc__", NotImplemented) is None
 
 
 def refuse_opted_out(value: Any) -> None:
@@ -37,7 +39,7 @@ def gives_way(error: TracejitError, operand: Any, reflected: str) -> bool:
     kind = type(operand)
     method = getattr(kind, reflected, None)
     if (
-        kind.__module__ in ("builtins", "numpy")
+        kind.__module__.partition(".")[0] in _OWN
         or method is None
         or method is getattr(object, reflected, None)
     ):

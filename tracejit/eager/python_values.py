@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..ir.dtypes import BOOL, COMPLEX128, FLOAT64, INT64, complex_dtype, default_dtype
-from ..ir.errors import ConcretizationError, DTypeError, GradientError, LostGradientWarning, ShapeError
+from ..ir.errors import (
+    ConcretizationError,
+    DTypeError,
+    GradientError,
+    LostGradientWarning,
+    NotNumbersError,
+    ShapeError,
+)
 from ..ir.graph import Location, Value
 from ..ir.registry import OPS
 from ..location import is_user_file, user_location, user_stacklevel
@@ -239,7 +246,7 @@ def from_python(value: Any) -> Array:
         own = default_dtype() if array.dtype == FLOAT64 else complex_dtype(default_dtype())
         return array.astype(own)  # NumPy gives other floats only where all are NumPy's own
     if array.dtype.kind in "OUSV":
-        raise DTypeError(f"expected numbers, got {_short(value)}, which has dtype {array.dtype}")
+        raise NotNumbersError(f"expected numbers, got {_short(value)}, which has dtype {array.dtype}")
     return array
 
 

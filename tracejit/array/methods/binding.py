@@ -184,7 +184,7 @@ OPERATORS: Final[dict[str, _Binary]] = {
     "rshift": logic.right_shift,
 }
 #: Comparisons, with the method of the other operand that each gives way to.
-_COMPARISONS: Final[dict[str, tuple[_Binary, str]]] = {
+COMPARISONS: Final[dict[str, tuple[_Binary, str]]] = {
     "__lt__": (logic.less, "__gt__"),
     "__le__": (logic.less_equal, "__ge__"),
     "__gt__": (logic.greater, "__lt__"),
@@ -305,7 +305,7 @@ def bind() -> None:
         forward, backward = _operators_of(function, f"__r{name}__")
         for spelled, method in (("", forward), ("r", backward), ("i", in_place)):
             setattr(Tensor, f"__{spelled}{name}__", _named(f"__{spelled}{name}__", method))
-    for name, (function, reflected) in _COMPARISONS.items():
+    for name, (function, reflected) in COMPARISONS.items():
         setattr(Tensor, name, _named(name, operators(function, reflected)[0]))
     for name, function in inplace.METHODS.items():
         setattr(Tensor, name, checked(name, _named(name, function)))
