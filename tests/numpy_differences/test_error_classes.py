@@ -1,14 +1,12 @@
 """Where NumPy's function raises ValueError, TypeError or IndexError, ours raises one that is that, too.
 
-Each function gets one argument that is wrong, in all ways that `WRONG` has for the parameter's name. A third
-of the functions is drawn in each run; ``TRACEJIT_ERROR_SEED`` repeats a draw, and ``all`` takes every one.
+Each function gets one argument that is wrong, in all ways that `WRONG` has for the parameter's name.
 """
 
 from __future__ import annotations
 
+import copy
 import inspect
-import os
-import time
 import warnings
 from collections.abc import Iterator
 from typing import Any, Final
@@ -25,42 +23,83 @@ pytestmark = pytest.mark.skipif(
 RIGHT: Final = np.arange(6.0).reshape(2, 3)
 #: Wrong arguments by the name of a parameter.
 WRONG: Final[dict[str, tuple[Any, ...]]] = {
-    "axis": (9, -7, "x", 1.5, (0, 0)), "axis1": (9,), "axis2": (9,), "axes": ((0, 9), "x"), "dtype": ("float33",),
-    "out": (np.zeros((7, 7)),), "keepdims": ("x",), "casting": ("x",), "where": (np.ones((4, 5), bool),),
-    "mode": ("x",), "method": ("x",), "side": ("x",), "indexing": ("x",), "order": ("x",), "ddof": ("x",),
-    "shape": ((4, 4), "x", -3), "initial": ("x",), "indices": ([99], "x"), "kth": (99,), "repeats": (-1, "x"),
-    "n": ("x", -3), "k": ("x",), "bins": (-1, "x"), "weights": (np.ones(9),), "source": (9,), "destination": (9,),
-    "shift": ("x",), "reps": ("x",), "pad_width": ("x",),
-}  # fmt: skip
+    "axis": (9, -7, "x", 1.5, (0, 0)),
+    "axis1": (9,),
+    "axis2": (9,),
+    "axes": ((0, 9), "x"),
+    "dtype": ("float33",),
+    "out": (np.zeros((7, 7)),),
+    "keepdims": ("x",),
+    "casting": ("x",),
+    "where": (np.ones((4, 5), bool),),
+    "mode": ("x",),
+    "method": ("x",),
+    "side": ("x",),
+    "indexing": ("x",),
+    "order": ("x",),
+    "ddof": ("x",),
+    "shape": ((4, 4), "x", -3),
+    "initial": ("x",),
+    "indices": ([99], "x"),
+    "kth": (99,),
+    "repeats": (-1, "x"),
+    "n": ("x", -3),
+    "k": ("x",),
+    "bins": (-1, "x"),
+    "weights": (np.ones(9),),
+    "source": (9,),
+    "destination": (9,),
+    "shift": ("x",),
+    "reps": ("x",),
+    "pad_width": ("x",),
+}
 #: Wrong arrays.
 OPERANDS: Final = ("text", None, np.ones((4, 5)), object())
 #: Functions of files, and those whose names mean something else here.
-NOT_CALLED: Final = frozenset(
-    "fromfile genfromtxt load loadtxt random save savetxt savez savez_compressed set_printoptions test trace".split()
-)
-#: Functions for which floats of rank 2, or what else is right elsewhere, are a mistake, too; and which of two
-#: mistakes is found first is nobody's promise.
-TWO_MISTAKES: Final = frozenset()
+NOT_CALLED: Final = frozenset((
+    "fromfile", "genfromtxt", "load", "loadtxt", "random", "save", "savetxt", "savez",
+    "savez_compressed", "set_printoptions", "test", "trace",
+))  # fmt: skip
+#: Functions left out, by the reason.
+LEFT_OUT: Final = {
+    "average": "shapes that do not fit without axis= are a TypeError of NumPy's",
+    **dict.fromkeys(("divmod", "frexp", "modf"), "one array for two results"),
+    **dict.fromkeys(
+        ("delete", "extract", "sort", "sort_complex", "take", "tensordot", "trapezoid"),
+        "text and objects are arrays of rank 0, whose axes are missing",
+    ),
+    **dict.fromkeys(
+        ("place", "put", "putmask"), "text that is no number is found in the array that is written"
+    ),
+    **dict.fromkeys(("polyadd", "polysub", "polyval"), "coefficients are a line here"),
+    "vecdot": "`axes` are not a list",
+}
 
 
 def wrong_calls(function: Any) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """Calls of NumPy's `function` with one mistake; none of a function that takes no arrays as `RIGHT` is."""
     parameters = list(inspect.signature(function).parameters.values())
     places = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     required = [each for each in parameters if each.default is each.empty and each.kind in places]
+    kinds = (RIGHT, RIGHT.astype(np.int64))
+    taken = [right for right in kinds if error_of(function, (right,) * len(required), {}) is None]
+    if not taken:
+        return
+    right = taken[0]
     for place, parameter in enumerate(required):
         for wrong in WRONG.get(parameter.name, OPERANDS):
-            yield tuple(wrong if i == place else RIGHT for i in range(len(required))), {}
+            yield tuple(wrong if i == place else right for i in range(len(required))), {}
     for parameter in parameters:
         if parameter not in required:
             for wrong in WRONG.get(parameter.name, ()):
-                yield (RIGHT,) * len(required), {parameter.name: wrong}
+                yield (right,) * len(required), {parameter.name: wrong}
 
 
 def error_of(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Exception | None:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            function(*args, **options)
+            function(*copy.deepcopy(args), **copy.deepcopy(options))
         except Exception as error:
             return error
     return None
@@ -96,14 +135,15 @@ def different(name: str) -> Iterator[str]:
             if isinstance(theirs, kind) and not isinstance(ours, kind)
         ]
         if missing:
-            yield f"{name}{args}{options}: {type(ours).__name__}: {ours}; NumPy: {type(theirs).__name__}: {theirs}"
+            kinds = f"{type(ours).__name__}, NumPy's {type(theirs).__name__}"
+            yield f"{name}{args}{options}: {kinds}: {ours}; {theirs}"
 
 
-def test_errors_are_of_numpys_classes() -> None:
-    seed = os.environ.get("TRACEJIT_ERROR_SEED") or str(time.time_ns())
-    drawn = [name for name in names() if name not in TWO_MISTAKES]
-    if seed != "all":
-        rng = np.random.default_rng(int(seed))
-        drawn = sorted(rng.choice(drawn, len(drawn) // 3, replace=False))
-    problems = [problem for name in drawn for problem in different(name)]
-    assert not problems, f"TRACEJIT_ERROR_SEED={seed}\n" + "\n".join(problems)
+@pytest.mark.parametrize("name", [name for name in names() if name not in LEFT_OUT])
+def test_errors_are_of_numpys_classes(name: str) -> None:
+    assert not list(different(name))
+
+
+def test_what_is_left_out_has_a_reason() -> None:
+    assert LEFT_OUT.keys() <= set(names())
+    assert all(list(different(name)) for name in LEFT_OUT)

@@ -31,7 +31,7 @@ from ..ir.dtypes import (
     result_type,
     ufunc_types,
 )
-from ..ir.errors import DomainError, DTypeError, NestingError, ShapeError, TracejitError
+from ..ir.errors import DomainError, DTypeError, NestingError, NotNumbersError, ShapeError, TracejitError
 from ..ir.graph import Value
 from ..ir.registry import OPS
 from ..ir.types import Shape
@@ -331,7 +331,8 @@ def scalar_of(value: Any, dtype: DType) -> Number:
     try:
         item: Number = dtype.type(value).item()
     except (OverflowError, ValueError, TypeError) as error:
-        raise DTypeError(f"{value!r} does not fit dtype {dtype.name}: {error}") from error
+        kind = NotNumbersError if isinstance(error, ValueError) else DTypeError
+        raise kind(f"{value!r} does not fit dtype {dtype.name}: {error}") from error
     return item
 
 

@@ -113,6 +113,8 @@ def roll(x: Any, shift: Any, axis: Any = None) -> Tensor:
     x = as_tensor(x)
     if axis is None:
         return reshaped(roll(ravel(x), shift, 0), x.shape)
+    for place in axis if isinstance(axis, (tuple, list)) else (axis,):
+        normalize_axis("roll", place, x.ndim)
     if _is_traced(shift):
         return _rolled_by_traced(x, as_tensor(shift), np.asarray(axis))
     distances, places = np.asarray(shift), np.asarray(axis)

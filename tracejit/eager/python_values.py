@@ -23,9 +23,9 @@ from ..ir.errors import (
     NotNumbersError,
     ShapeError,
 )
-from ..ir.graph import Location, Value
+from ..ir.graph import Value
 from ..ir.registry import OPS
-from ..location import is_user_file, user_location, user_stacklevel
+from ..location import is_user_file, line_of, user_location, user_stacklevel
 from ..state import STATE
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def no_value(asked: str, instead: str, value: Value, *, tracing: bool) -> Concre
     asked, instead = asked_by(asked, instead)
     frame = _users_frame()[1]
     caller = _outside_scipy(frame)
-    where = user_location() if caller is frame else Location(caller.f_code.co_filename, caller.f_lineno)
+    where = user_location() if caller is frame else line_of(caller)
     rest = f"While a function is traced, tensors have types but no values. Use {instead}."
     if not tracing:
         rest = "It was stored outside the function while that was traced. Return it instead."
