@@ -152,10 +152,6 @@ class Tensor(Signatures):
             return data.astype(dtype)
         return data.copy() if copy else data
 
-    def __buffer__(self, flags: int, /) -> memoryview:
-        """``memoryview(x)``, from Python 3.12 on."""
-        return memoryview(self.numpy())
-
     def __dlpack__(
         self,
         *,
@@ -252,11 +248,6 @@ class Tensor(Signatures):
             )
         self._requires_grad = bool(value)
         return self
-
-    @property
-    def _version(self) -> int:
-        """How often the memory was written in place. PyTorch's."""
-        return 0 if self._memory is None else cast(int, self._memory[0])
 
     @property
     def is_leaf(self) -> bool:

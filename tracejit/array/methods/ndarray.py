@@ -102,6 +102,11 @@ def _dumps(x: Tensor) -> bytes:
     return _host(x, "dumps()").dumps()  # type: ignore[no-any-return]
 
 
+def _buffer(x: Tensor, flags: int) -> memoryview:
+    """``memoryview(x)``, from Python 3.12 on."""
+    return memoryview(x.numpy())
+
+
 METHODS: Final[dict[str, Callable[..., Any]]] = {
     "choose": _choose,
     "compress": _compress,
@@ -114,6 +119,7 @@ METHODS: Final[dict[str, Callable[..., Any]]] = {
     "put": _put,
     "tobytes": _tobytes,
     "tofile": _tofile,
+    "__buffer__": _buffer,
 }
 
 
@@ -188,6 +194,10 @@ def _flags(x: Tensor) -> Any:
     return x._concrete("x.flags", "an array in C order, which traced ones are").flags
 
 
+def _version(x: Tensor) -> int:
+    return 0 if x._memory is None else int(x._memory[0])
+
+
 def _set_shape(x: Tensor, shape: Any) -> None:
     """``x.shape = shape``: `x` becomes a view, of that shape, of what it was."""
     if x._node is None and x._requires_grad:
@@ -211,6 +221,7 @@ def _set_shape(x: Tensor, shape: Any) -> None:
 
 
 PROPERTIES: Final = {
+    "_version": property(_version, doc="How often the memory was written in place. PyTorch's."),
     "shape": vars(Tensor)["shape"].setter(_set_shape),
     "flags": property(_flags, doc="How the elements lie in memory, as of NumPy's arrays."),
     "flat": property(FlatElements, _set_flat, doc="The elements in C order, as a line."),
