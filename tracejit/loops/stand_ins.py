@@ -368,13 +368,14 @@ def _of_scipy(function: Any, module: str) -> Any:
     """A function of SciPy's, of a `module` of its own, by ours of the same name for what is traced."""
     package = module.split(".")[1]
     name = getattr(function, "__name__", "")
-    ours = getattr(import_module(f"..scipy.{package}", __package__), name, None)
+    ours: Any = getattr(import_module(f"..scipy.{package}", __package__), name, None)
     if ours is None or getattr(sys.modules[f"scipy.{package}"], name, None) is not function:
         return function
 
     def call(*arguments: Any, **options: Any) -> Any:
         traced = any(map(is_traced, tree_leaves((arguments, options))))
-        return (ours if traced else function)(*arguments, **options)
+        chosen: Any = ours if traced else function
+        return chosen(*arguments, **options)
 
     return call
 

@@ -61,10 +61,10 @@ def _uninitialized(
     offset: int = 0,
     strides: None = None,
     order: str | None = None,
-) -> Tensor:
+) -> Any:
     """``numpy.ndarray``, without a buffer or strides, which only concrete memory has."""
     if buffer is not None or strides is not None:
-        return np.ndarray(shape, dtype, buffer, offset, strides, order)  # type: ignore[return-value]
+        return np.ndarray(shape, dtype, buffer, offset, strides, order)
     return creation.empty(shape, dtype, order=order or "C")
 
 

@@ -63,7 +63,7 @@ def in_place_operator(
 ) -> Callable[[Any, Any], Any]:
     """``x += y`` and its like, which give way to the method `reflected` of `y`."""
 
-    def call(x: Tensor, y: Any) -> Tensor:
+    def call(x: Tensor, y: Any) -> Any:
         tracer = STATE.tracer
         try:
             if (
@@ -71,14 +71,14 @@ def in_place_operator(
                 and isinstance(x._data, Value)
                 and isinstance(tracer.operand_kind(x._data), type)
             ):
-                return function(x, y)  # type: ignore[no-any-return]  # a Python number in a jitted function
+                return function(x, y)  # a Python number in a jitted function
             return write(x, name, (y,), function, scalars=True)
+        except RecursionError as error:  # what else there is to say `function` says
+            explain(name, call, (x, y), {}, error)
+            raise
         except TracejitError as error:
             if gives_way(error, y, reflected):
                 return NotImplemented
-            raise
-        except RecursionError as error:  # what else there is to say `function` says
-            explain(name, call, (x, y), {}, error)
             raise
 
     return call

@@ -104,7 +104,8 @@ def _dumps(x: Tensor) -> bytes:
 
 def _buffer(x: Tensor, flags: int) -> memoryview:
     """``memoryview(x)``, from Python 3.12 on."""
-    return memoryview(x.numpy())
+    array: Any = x.numpy()
+    return memoryview(array)
 
 
 METHODS: Final[dict[str, Callable[..., Any]]] = {
