@@ -20,11 +20,9 @@ from typing import Any, Final, TypeVar, cast
 
 from ..ir.errors import (
     ArgumentError,
-    AttributeValueError,
     CompileError,
     ConcretizationError,
     DomainError,
-    DTypeError,
     NestingError,
     NonFiniteError,
     OutOfBoundsError,
@@ -54,8 +52,6 @@ _OURS: Final[tuple[tuple[type[Exception], type[TracejitError]], ...]] = (
 _FOLLOW: Final = (AttributeError, KeyError, NotImplementedError)
 #: What is about a program or its values, and no argument's fault.
 _REPORTS: Final = (AssertionError, CompileError, NonFiniteError, ParseError, VerificationError)
-#: Errors that are completed by the argument that is of a wrong kind.
-_ABOUT_KINDS: Final = (ArgumentError, AttributeValueError, ConcretizationError, DTypeError)
 _STANDARD_LIBRARY: Final = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 
 
@@ -256,7 +252,7 @@ def _complete(name: str, wrong: Any, error: TracejitError, op: str) -> None:
         if text.startswith(f"{inner}: "):
             text = f"{name}: {text.removeprefix(f'{inner}: ')}"
     own = f"{name}: "
-    if wrong is not None and isinstance(error, _ABOUT_KINDS) and not _mentions(wrong.parameter, text):
+    if wrong is not None and isinstance(error, TypeError) and not _mentions(wrong.parameter, text):
         text = f"argument {wrong.parameter}: {text.removeprefix(own)}"
     if not text.startswith(own):
         text = own + text
