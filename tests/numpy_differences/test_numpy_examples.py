@@ -59,9 +59,6 @@ _BY_REASON = {
         "asanyarray",
         "asarray",
     ],
-    "einsum_path": [
-        "einsum",
-    ],
     "sets are no arrays": [
         "isin",
     ],
