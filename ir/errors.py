@@ -1,8 +1,9 @@
 """The exceptions tracejit raises on purpose, and its warnings.
 
 Each also derives from the built-in class that NumPy raises for the same mistake, so code that
-catches ``ValueError``, ``TypeError`` or ``IndexError`` keeps working. Those about tensors are RuntimeErrors
-too, which is what PyTorch raises for shapes and dtypes that do not fit.
+catches ``ValueError``, ``TypeError`` or ``IndexError`` keeps working. For arguments of a wrong kind NumPy
+raises now TypeError, now ValueError, so `ArgumentError` is both. Those about tensors are RuntimeErrors too,
+which is what PyTorch raises for shapes and dtypes that do not fit.
 """
 
 from __future__ import annotations
@@ -48,6 +49,30 @@ class AxisError(ShapeError, IndexError):
     """
 
 
+class AxisKindError(AxisError, TypeError):
+    """An axis is no integer.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.sum(tj.zeros(3), axis="x")
+        Traceback (most recent call last):
+            ...
+        tracejit.ir.errors.AxisKindError: sum: axis must be an integer, got 'x'
+    """
+
+
+class SizeKindError(ShapeError, TypeError):
+    """A size is no integer.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.zeros("x")
+        Traceback (most recent call last):
+            ...
+        tracejit.ir.errors.SizeKindError: zeros: a shape must be integers, got 'x'
+    """
+
+
 class DTypeError(TracejitError, TypeError, RuntimeError):
     """A dtype is unsupported, or does not fit the operation.
 
@@ -57,6 +82,18 @@ class DTypeError(TracejitError, TypeError, RuntimeError):
         Traceback (most recent call last):
             ...
         tracejit.ir.errors.DTypeError: zeros: dtype str is not supported; expected one of bool, i8, ...
+    """
+
+
+class NotNumbersError(DTypeError, ValueError):
+    """Numbers are expected, and there is something else, such as text.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.asarray("three")
+        Traceback (most recent call last):
+            ...
+        tracejit.ir.errors.NotNumbersError: asarray: ... expected numbers, got 'three', which has dtype <U5
     """
 
 
@@ -72,7 +109,7 @@ class AttributeValueError(TracejitError, TypeError):
     """
 
 
-class ArgumentError(TracejitError, TypeError):
+class ArgumentError(TracejitError, TypeError, ValueError):
     """An argument is not of the kind that the function takes, such as text for a number.
 
     Example:

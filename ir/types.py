@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
 from .dtypes import SHORT_NAME, DType
-from .errors import AxisError, ShapeError, TracejitError
+from .errors import AxisError, AxisKindError, ShapeError, SizeKindError, TracejitError
 from .records import record
 
 Shape: TypeAlias = tuple[int, ...]
@@ -97,7 +97,7 @@ def normalize_axis(op: str, axis: Any, rank: int) -> int:
     try:
         index = operator.index(axis)
     except TypeError as error:
-        raise _no_integer(op, "axis must be an integer", axis, AxisError, error) from error
+        raise _no_integer(op, "axis must be an integer", axis, AxisKindError, error) from error
     if not -rank <= index < rank:
         raise AxisError(f"{op}: axis {index} is out of bounds for an array of rank {rank}")
     return index % rank
@@ -160,7 +160,7 @@ def _sizes(op: str, shape: Any) -> Shape:
     try:
         return tuple(map(operator.index, sizes))
     except TypeError as error:
-        raise _no_integer(op, "a shape must be integers", shape, ShapeError, error) from error
+        raise _no_integer(op, "a shape must be integers", shape, SizeKindError, error) from error
 
 
 def resolve_reshape(op: str, shape: Shape, requested: Any) -> Shape:

@@ -7,7 +7,7 @@ import functools
 import os
 import sys
 import weakref
-from types import CodeType
+from types import CodeType, FrameType
 
 import numpy as np
 
@@ -54,7 +54,7 @@ class _Code:
         """The line of the instruction of `code` at `offset`, as ``frame.f_lineno``, which walks the table
         from its start each time."""
         if self._table is None:  # set at once: other threads may ask
-            rows = list(code.co_lines())
+            rows = list(code.co_lines()) or [(0, 0, None)]  # nothing of code without a table of lines
             lines = [code.co_firstlineno if line is None else line for _, _, line in rows]
             self._table = [start for start, _, _ in rows], lines
         starts, lines = self._table
@@ -92,6 +92,11 @@ def user_location(skipped: int = 0) -> Location | None:
             location = known.lines[offset] = _location(code.co_filename, known.line(code, offset))
         return location
     return None
+
+
+def line_of(frame: FrameType) -> Location:
+    """The line that `frame` runs."""
+    return _location(frame.f_code.co_filename, frame.f_lineno or frame.f_code.co_firstlineno)
 
 
 def user_stacklevel() -> int:

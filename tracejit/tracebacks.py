@@ -91,5 +91,7 @@ def _without_own_frames(error: BaseException) -> tuple[TracebackType | None, int
         return error.__traceback__, 0
     shorter: TracebackType | None = None
     for frame in reversed(others):
-        shorter = TracebackType(shorter, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
+        # no line where Python has none: of code without a table of lines, and where a signal came between two
+        line = frame.tb_frame.f_code.co_firstlineno if frame.tb_lineno is None else frame.tb_lineno
+        shorter = TracebackType(shorter, frame.tb_frame, frame.tb_lasti, line)
     return shorter, len(frames) - len(others)

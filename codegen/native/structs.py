@@ -138,7 +138,7 @@ TENSOR: Final = OBJECT.extended(
         "data": ("_data", OBJECT),
         "node": ("_node", OBJECT),
         "requires_grad": ("_requires_grad", OBJECT),
-        "version": ("_version", OBJECT),
+        "version": ("_memory", OBJECT),
         "aliases": ("_aliases", OBJECT),
         "grad": ("_grad", OBJECT),
         "hooks": ("_hooks", OBJECT),

@@ -76,6 +76,6 @@ _ABSENT: Final = {
     """,
     "an old name: `float64`": "float_",
     "new ufuncs: `tj.vectorize`, `tj.register_op`": "frompyfunc ufunc",
-    "about `einsum` alone: it chooses the order itself": "einsum_path",
+    "about shapes alone: `np.einsum_path` takes tensors, traced ones too": "einsum_path",
 }
 JAX_NUMPY: Final = Namespace("jax.numpy", "JAX 0.10.2", "tracejit", tuple(_NAMES.split()), _DIFFERS, _ABSENT)

@@ -102,7 +102,7 @@ METHODS: dict[str, Maker] = {
 }
 #: Attributes that are about memory, views of other types and the like.
 UNTESTED_METHODS = frozenset(
-    ("data", "view", "device", "to_device", "dump", "dumps", "flat", "strides", "tobytes", "tofile")
+    ("data", "view", "device", "to_device", "dump", "dumps", "flat", "flags", "strides", "tobytes", "tofile")
 )
 _IN_PLACE = frozenset(("fill", "partition", "put", "sort"))
 _CONCRETE = frozenset(("compress", "item", "nonzero", "tolist"))

@@ -31,8 +31,6 @@ _BY_REASON = {
     "attributes of ndarrays": [
         "atleast_2d",
         "atleast_3d",
-        "copy",
-        "require",
     ],
     "records, dates, texts and objects": [
         "argsort",
@@ -60,13 +58,6 @@ _BY_REASON = {
     "subclasses of ndarrays": [
         "asanyarray",
         "asarray",
-    ],
-    "order= of a layout": [
-        "ascontiguousarray",
-        "asfortranarray",
-    ],
-    "einsum_path": [
-        "einsum",
     ],
     "sets are no arrays": [
         "isin",

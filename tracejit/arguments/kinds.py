@@ -15,7 +15,7 @@ import numpy as np
 
 from ..eager.tensor import Tensor, as_array
 from ..ir.dtypes import as_dtype, is_differentiable
-from ..ir.errors import ArgumentError, AxisError, DTypeError, ShapeError, TracejitError
+from ..ir.errors import ArgumentError, AxisKindError, DTypeError, SizeKindError, TracejitError
 from ..ir.graph import Value
 from ..ir.records import record
 from ..ir.types import TensorType
@@ -182,7 +182,7 @@ ARRAYS: Final = ArgumentKind(_arrays, "a list or tuple of arrays", DTypeError)
 TENSOR: Final = ArgumentKind(is_tensor, "a tensor", DTypeError)
 TENSORS: Final = ArgumentKind(_tensors, "a tensor or a list of them", DTypeError)
 DTYPE: Final = ArgumentKind(is_dtype, "a dtype such as 'float64'", DTypeError)
-AXIS: Final = ArgumentKind(_integers, "an integer or a tuple of integers", AxisError)
+AXIS: Final = ArgumentKind(_integers, "an integer or a tuple of integers", AxisKindError)
 PAIR: Final = ArgumentKind(
     lambda value: isinstance(value, (list, tuple)) and len(value) == 2, "a pair, a list or tuple of two"
 )
@@ -194,12 +194,12 @@ ORDER: Final = ArgumentKind(
     lambda value: isinstance(value, str) or is_number(value), "a number, or the name of a norm"
 )
 AXES: Final = ArgumentKind(
-    lambda value: isinstance(value, (list, tuple)) and _integers(value), "a tuple of integers", AxisError
+    lambda value: isinstance(value, (list, tuple)) and _integers(value), "a tuple of integers", AxisKindError
 )
 INTEGERS: Final = ArgumentKind(_integers, "an integer or a sequence of integers")
 NESTED: Final = ArgumentKind(_nested_integers, "an integer, or a sequence of integers or of pairs")
 INDICES: Final = ArgumentKind(_indices, "an array of integers", DTypeError)
-SHAPE: Final = ArgumentKind(_integers, "an integer or a tuple of integers", ShapeError)
+SHAPE: Final = ArgumentKind(_integers, "an integer or a tuple of integers", SizeKindError)
 KEY: Final = ArgumentKind(_is_key, "a key, as tj.random.key(0) makes it", DTypeError)
 FLOATS: Final = ArgumentKind(_is_floating_tree, "a floating tensor, or a container of such", DTypeError)
 SPEC: Final = ArgumentKind(_is_spec, "a tj.TensorType, an array, or a container of such", DTypeError)

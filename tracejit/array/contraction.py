@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..arguments.errors import checked, named
+from ..arguments.giving_way import refuse_opted_out
 from ..eager.native_ops import NativeCall
 from ..eager.tensor import Tensor
 from ..ir.errors import AxisError, ShapeError
@@ -28,6 +29,9 @@ __all__ = ["dot", "inner", "kron", "matmul", "outer", "tensordot", "vdot", "vecd
 
 @named("matmul")
 def _matmul(x: Any, y: Any) -> Tensor:
+    for operand in (x, y):
+        if type(operand) is not Tensor:
+            refuse_opted_out(operand)
     x, y = promoted(x, y)
     if x.ndim == 0 or y.ndim == 0:
         raise ShapeError(

@@ -1,7 +1,7 @@
 """Copies in C order, and what ``copy.copy`` and ``copy.deepcopy`` make of tensors.
 
-Where a function is traced or differentiated, ``copy.copy`` is an operation like ``x.copy()``, and gradients
-flow through it. Else it is PyTorch's: a leaf of its own.
+Where a function is traced or differentiated, and of a tensor in a graph, ``copy.copy`` is an operation like
+``x.copy()``, and gradients flow through it. Else it is PyTorch's: a leaf of its own.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def _is_operation() -> bool:
 
 
 def copied(x: Tensor) -> Tensor:
-    """``copy.copy(x)``: a leaf that shares memory, where it is no operation."""
-    if _is_operation():
+    """``copy.copy(x)``: of a leaf, a leaf that shares memory, where it is no operation."""
+    if _is_operation() or x._node is not None:
         return manipulation.copy(x)
     function, arguments = x.__reduce__()
     result: Tensor = function(*arguments)

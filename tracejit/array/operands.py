@@ -31,7 +31,7 @@ from ..ir.dtypes import (
     result_type,
     ufunc_types,
 )
-from ..ir.errors import DomainError, DTypeError, NestingError, ShapeError, TracejitError
+from ..ir.errors import DomainError, DTypeError, NestingError, NotNumbersError, ShapeError, TracejitError
 from ..ir.graph import Value
 from ..ir.registry import OPS
 from ..ir.types import Shape
@@ -64,6 +64,11 @@ def run(name: str, *operands: Any, **attrs: Any) -> Tensor:
 def is_tracing() -> bool:
     """Whether operations go to a graph."""
     return STATE.tracer is not None
+
+
+def is_everywhere(where: Any) -> bool:
+    """Whether the option ``where=`` selects all elements: None is the same as not given."""
+    return where is True or where is None
 
 
 def as_tensor(value: Any) -> Tensor:
@@ -326,7 +331,8 @@ def scalar_of(value: Any, dtype: DType) -> Number:
     try:
         item: Number = dtype.type(value).item()
     except (OverflowError, ValueError, TypeError) as error:
-        raise DTypeError(f"{value!r} does not fit dtype {dtype.name}: {error}") from error
+        kind = NotNumbersError if isinstance(error, ValueError) else DTypeError
+        raise kind(f"{value!r} does not fit dtype {dtype.name}: {error}") from error
     return item
 
 

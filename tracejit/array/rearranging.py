@@ -11,12 +11,13 @@ from typing import Any, Final
 import numpy as np
 
 from ..eager.native_ops import NativeCall
+from ..eager.python_values import is_integer
 from ..eager.tensor import Tensor, as_array
 from ..ir.dtypes import INT64
 from ..ir.errors import DTypeError, ShapeError
 from ..ir.records import record
 from ..ir.registry import OPS, Attrs, Builtin
-from ..ir.types import as_shape, normalize_axes, normalize_axis
+from ..ir.types import as_shape, broadcast_shapes, normalize_axes, normalize_axis
 from ..tape.plans import Composite
 from .indexing.access import getitem
 from .joining import concatenate
@@ -99,7 +100,8 @@ def fliplr(x: Any) -> Tensor:
 def roll(x: Any, shift: Any, axis: Any = None) -> Tensor:
     """The elements moved by `shift` along `axis`, those beyond the end coming in at the front.
 
-    `shift` and `axis` may be tuples that broadcast together; without `axis`, `x` is rolled as raveled.
+    `shift` and `axis` may be tuples that broadcast together; without `axis`, `x` is rolled as raveled. A
+    shift may be traced.
 
     Example:
         >>> import tracejit as tj
@@ -111,6 +113,10 @@ def roll(x: Any, shift: Any, axis: Any = None) -> Tensor:
     x = as_tensor(x)
     if axis is None:
         return reshaped(roll(ravel(x), shift, 0), x.shape)
+    for place in axis if isinstance(axis, (tuple, list)) else (axis,):
+        normalize_axis("roll", place, x.ndim)
+    if _is_traced(shift):
+        return _rolled_by_traced(x, as_tensor(shift), np.asarray(axis))
     distances, places = np.asarray(shift), np.asarray(axis)
     if max(distances.ndim, places.ndim) > 1:
         raise ShapeError("roll: shift and axis must be integers or sequences of them")
@@ -121,6 +127,28 @@ def roll(x: Any, shift: Any, axis: Any = None) -> Tensor:
     for distance, place in zip(shifts.ravel().tolist(), axes.ravel().tolist(), strict=True):
         x = _rolled(x, operator.index(distance), normalize_axis("roll", place, x.ndim))
     return x if shifts.size else cast(x, x.dtype, copy=True)
+
+
+def _is_traced(shift: Any) -> bool:
+    """Whether `shift` is, or holds, a symbol that stands for no integer of Python's."""
+    if isinstance(shift, (list, tuple)):
+        return any(map(_is_traced, shift))
+    return isinstance(shift, Tensor) and shift.is_traced and not is_integer(shift._data)
+
+
+def _rolled_by_traced(x: Tensor, shift: Tensor, axes: Any) -> Tensor:
+    if shift.dtype.kind not in "iub":
+        raise DTypeError(f"roll: shift must be integers, got dtype {shift.dtype.name}")
+    if max(shift.ndim, axes.ndim) > 1:
+        raise ShapeError("roll: shift and axis must be integers or sequences of them")
+    shape = broadcast_shapes("roll", shift.shape, axes.shape)
+    distances = broadcast(cast(shift, INT64), shape)
+    for i, place in enumerate(np.broadcast_to(axes, shape).ravel().tolist()):
+        axis = normalize_axis("roll", place, x.ndim)
+        distance = distances if not shape else getitem(distances, i)
+        sources = (np.arange(x.shape[axis]) - distance) % max(x.shape[axis], 1)
+        x = getitem(x, (*[slice(None)] * axis, sources))
+    return x if distances.size else cast(x, x.dtype, copy=True)
 
 
 def _rolled(x: Tensor, shift: int, axis: int) -> Tensor:

@@ -22,6 +22,7 @@ from .operands import (
     cast,
     filled,
     floating,
+    is_everywhere,
     permuted,
     promoted,
     reshaped,
@@ -121,7 +122,7 @@ def freedom_of(name: str, ddof: float, correction: float | None) -> float:
 
 
 def _variance(x: Tensor, axis: Any, ddof: float, keepdims: bool, where: Any, mean: Any) -> Tensor:
-    if where is not True or mean is not None:
+    if not is_everywhere(where) or mean is not None:
         options = import_module(".aggregates.nan_aware", __package__)
         return options.variance_of_selected(x, axis, ddof, keepdims, where, mean)  # type: ignore[no-any-return]
     axes = normalize_axes("var", axis, x.ndim)

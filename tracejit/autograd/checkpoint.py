@@ -189,7 +189,7 @@ class _Argument:
         """A handle of its own, so that the function cannot change the user's."""
         result = wrap(unpacked(self.data))
         result._node, result._requires_grad = self.place, self.requires_grad
-        result._version = self.memory
+        result._memory = self.memory
         return result
 
 

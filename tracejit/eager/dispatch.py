@@ -18,6 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..arguments.errors import checks_itself, explain
+from ..arguments.giving_way import gives_way, refuse_opted_out
 from ..ir.dtypes import NUMBERS
 from ..ir.errors import DomainError, DTypeError, ShapeError, TraceError, TracejitError
 from ..ir.graph import Value
@@ -43,7 +44,11 @@ _SLICE, _RESHAPE, _STOP_GRADIENT = OPS["slice"], OPS["reshape"], OPS["stop_gradi
 
 def operand(value: Any) -> Any:
     """What a kernel gets for something that is not a Tensor: Python numbers stay weak."""
-    return value if type(value) in _SCALARS else as_array(value)
+    if type(value) in _SCALARS:
+        return value
+    if type(value) is not _ndarray:
+        refuse_opted_out(value)
+    return as_array(value)
 
 
 def apply(op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
@@ -189,8 +194,10 @@ def _traced(tracer: Tracer, op: Op, operands: Sequence[Any], attrs: Attrs, *, fo
 def _selection_in(operands: Sequence[Any]) -> Any:
     """The first of `operands` that is what a traced mask selects, None without."""
     for operand in operands:
-        if type(operand) not in _KNOWN_OPERANDS and hasattr(operand, "apply_selected"):
-            return operand
+        if type(operand) not in _KNOWN_OPERANDS:
+            if hasattr(operand, "apply_selected"):
+                return operand
+            refuse_opted_out(operand)
     return None
 
 
@@ -256,6 +263,34 @@ def elementwise(op: Op) -> Callable[..., Tensor]:
     return checks_itself(call)
 
 
+def operators(call: Callable[..., Any], reflected: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The operator of Tensor that the elementwise function `call` of two operands is, and the one by which it
+    serves another operand on the left. The former gives way to the method `reflected` of a user's class."""
+    return _operators(call.__globals__, "run", reflected)
+
+
+def _operators(scope: dict[str, Any], run: str, reflected: str) -> tuple[Any, Any]:
+    """The operators that call what `run` names in the `scope` of an `elementwise` function."""
+    made: dict[str, Any] = {}
+    scope |= {"gives_way": gives_way, "TracejitError": TracejitError}
+    exec(compile(_OPERATORS.format(run=run, reflected=reflected), GENERATED, "exec"), scope, made)
+    return checks_itself(made["forward"]), checks_itself(made["backward"])
+
+
+_OPERATORS: Final = """
+def forward(x, y, /):
+    try:
+        return {run}(x, y)
+    except TracejitError as error:
+        if gives_way(error, y, "{reflected}"):
+            return NotImplemented
+        raise
+
+def backward(x, y, /):
+    return {run}(y, x)
+"""
+
+
 def product_operators(call: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """``__mul__`` and ``__rmul__`` of Tensor, by the elementwise function `call`. Python repeats a list,
     tuple or string that is multiplied by an integer of rank 0, as with NumPy's and Python's integers."""
@@ -270,18 +305,10 @@ def product_operators(call: Callable[..., Any]) -> tuple[Callable[..., Any], Cal
 
     # a native function of its own, which leaves sequences to `times`
     offer(scope["op"], times, scope["remember"], functools.partial(scope.__setitem__, "times"))
-    exec(compile(_PRODUCT_OPERATORS, GENERATED, "exec"), scope)
-    return checks_itself(scope["product"]), checks_itself(scope["reflected"])
+    return _operators(scope, "times", "__rmul__")
 
 
 _SEQUENCES: Final = frozenset([list, tuple, str, bytes])
-_PRODUCT_OPERATORS: Final = """
-def product(x, y, /):
-    return times(x, y)
-
-def reflected(x, y, /):
-    return times(y, x)
-"""
 
 
 @functools.cache
@@ -310,7 +337,7 @@ def plain({operands}/):
             out = asarray(out)
         result = NEW(Tensor)
         result._data = out
-        result._grad = result._node = result._version = result._aliases = result._hooks = None
+        result._grad = result._node = result._memory = result._aliases = result._hooks = None
         result._requires_grad = False
         if ({tracked}) and out.dtype.kind in "fc":
             remember(result, {operands})

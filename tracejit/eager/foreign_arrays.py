@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..ir.errors import DTypeError, TracejitError
+from ..ir.errors import DTypeError, NotNumbersError, TracejitError
 
 Array = np.ndarray[Any, Any]
 
@@ -38,7 +38,7 @@ def read_foreign(value: Any) -> Array:
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
         raise DTypeError(f"a {_name(kind)} cannot be read as an array: {error}") from error
     if array.dtype.kind not in "biufc":
-        raise DTypeError(f"expected numbers, got a {_name(kind)} of dtype {array.dtype}")
+        raise NotNumbersError(f"expected numbers, got a {_name(kind)} of dtype {array.dtype}")
     return array
 
 

@@ -32,7 +32,7 @@ from .views import forget_dead, step_of
 if TYPE_CHECKING:
     from ..runtime.native.eager import NativeOp, NativeOps
 
-_SLOTS: Final = ("_data", "_grad", "_node", "_requires_grad", "_version", "_aliases", "_hooks")
+_SLOTS: Final = ("_data", "_grad", "_node", "_requires_grad", "_memory", "_aliases", "_hooks")
 
 
 def entry_layout_of_tensors() -> EntryLayout | None:

@@ -9,15 +9,23 @@ import itertools
 import linecache
 import sys
 import warnings
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from ..ir.dtypes import BOOL, COMPLEX128, FLOAT64, INT64, complex_dtype, default_dtype
-from ..ir.errors import ConcretizationError, DTypeError, GradientError, LostGradientWarning, ShapeError
+from ..ir.errors import (
+    ConcretizationError,
+    DTypeError,
+    GradientError,
+    LostGradientWarning,
+    NotNumbersError,
+    ShapeError,
+)
 from ..ir.graph import Value
 from ..ir.registry import OPS
-from ..location import is_user_file, user_location, user_stacklevel
+from ..location import is_user_file, line_of, user_location, user_stacklevel
 from ..state import STATE
 
 if TYPE_CHECKING:
@@ -36,6 +44,8 @@ _OF_MATH_ELSEWHERE: Final = {
     "ulp": "spacing",
 }
 
+#: Methods that a call of a class or of its object runs, which the user does not name.
+_CONSTRUCTING: Final = ("__init__", "__new__", "__call__")
 _STORES_ITEM: Final = dis.opmap["STORE_SUBSCR"]
 #: Ends the error of a symbol that becomes an ndarray: NumPy has not said what it wants that for.
 INSTEAD_OF_NUMPY: Final = (
@@ -48,7 +58,9 @@ INSTEAD_OF_NUMPY: Final = (
 def no_value(asked: str, instead: str, value: Value, *, tracing: bool) -> ConcretizationError:
     """The error for `asked`, which needs the value of a symbol: with the user's line, and `instead`."""
     asked, instead = asked_by(asked, instead)
-    where = user_location()
+    frame = _users_frame()[1]
+    caller = _outside_scipy(frame)
+    where = user_location() if caller is frame else line_of(caller)
     rest = f"While a function is traced, tensors have types but no values. Use {instead}."
     if not tracing:
         rest = "It was stored outside the function while that was traced. Return it instead."
@@ -58,29 +70,89 @@ def no_value(asked: str, instead: str, value: Value, *, tracing: bool) -> Concre
     )
 
 
-def asked_by(asked: str, instead: str) -> tuple[str, str]:
-    """`asked` and `instead` of an error, in the words of a function of ``math``, ``cmath``, ``scipy.special``
-    or NumPy that the user called, if that wants the value."""
+def _users_frame() -> tuple[Any, Any]:
+    """The innermost frame outside of this package and NumPy, and what that called."""
     frame: Any = sys._getframe(1)
     inner: Any = None
     while frame is not None and not is_user_file(frame.f_code.co_filename):
         inner, frame = frame, frame.f_back
+    return inner, frame
+
+
+def _outside_scipy(frame: Any) -> Any:
+    """`frame`, or the user's that called SciPy where it runs code of that."""
+    caller = frame
+    while caller is not None and (
+        str(caller.f_globals.get("__name__")).startswith("scipy.")
+        or not (caller is frame or is_user_file(caller.f_code.co_filename))
+    ):
+        caller = caller.f_back
+    return frame if caller is None else caller
+
+
+def asked_by(asked: str, instead: str) -> tuple[str, str]:
+    """`asked` and `instead` of an error, in the words of a function of ``math``, ``cmath``, SciPy or NumPy
+    that the user called, if that wants the value."""
+    inner, frame = _users_frame()
     if inner is not None and str(inner.f_globals.get("__name__")).startswith("numpy."):
         name = _of_numpy(inner)
         if name and hasattr(sys.modules["tracejit"], name):
             return f"np.{name}", f"tj.{name}"
-    while frame is not None and str(frame.f_globals.get("__name__")).startswith("scipy."):
-        frame = frame.f_back
-    function = None if frame is None else _called_function(frame)
+    caller = _outside_scipy(frame)
+    function = None if caller is None else _called_function(caller)
     module, label = str(getattr(function, "__module__", None)), getattr(function, "__name__", "")
-    place = "scipy.special" if module.startswith("scipy.special.") else module
-    if place not in ("math", "cmath", "scipy.special"):
+    if module in ("math", "cmath"):
+        ours = _function_here(_OF_MATH_ELSEWHERE.get(label, label))
+        return f"{module}.{label}(x)", f"{ours}(x)" if ours else instead
+    if caller is frame and not module.startswith("scipy."):
         return asked, instead
-    ours = f"scipy.special.{label}" if place == "scipy.special" else _OF_MATH_ELSEWHERE.get(label, label)
+    label = _of_scipy(function, frame, caller)
+    ours = _function_here(f"{label}")
+    if not ours and label.startswith(("scipy.linalg.", "scipy.integrate.")):  # where NumPy has it, too
+        ours = _function_here(label.removeprefix("scipy.")) or _function_here(label.rpartition(".")[2])
+    if not ours:
+        instead = (
+            f"functions of tj for what {label} computes, call it outside of the traced function and pass its "
+            "result, or tj.pure_callback, which calls it with arrays"
+        )
+    return f"{label}(x)", f"{ours}(x)" if ours else instead
+
+
+def _function_here(path: str) -> str:
+    """``tj.<path>`` where there is that, else nothing."""
     namespace: Any = sys.modules["tracejit"]
-    for part in ours.split("."):
+    for part in path.split("."):
         namespace = getattr(namespace, part, None)
-    return f"{place}.{label}(x)", instead if namespace is None else f"tj.{ours}(x)"
+    return "" if namespace is None else f"tj.{path}"
+
+
+def _scipys(frame: Any, caller: Any) -> Any:
+    """The first frame of SciPy's code from `frame` on, None where there is none before `caller`."""
+    while frame is not caller and not str(frame.f_globals.get("__name__")).startswith("scipy."):
+        frame = frame.f_back
+    return None if frame is caller else frame
+
+
+def _of_scipy(function: Any, frame: Any, caller: Any) -> str:
+    """The public name of SciPy's `function` that `caller` called; where its text does not say which that was,
+    by the outermost of the frames from `frame` on, which SciPy's code runs in."""
+    name = getattr(function, "__name__", None)
+    module = str(getattr(function, "__module__", None))
+    owner = getattr(function, "__self__", None)
+    if name is None or not module.startswith("scipy."):
+        if isinstance(function, type):
+            name = function.__name__
+        while (outer := _scipys(frame.f_back, caller)) is not None:
+            frame = outer
+        name, module = frame.f_code.co_name, frame.f_globals["__name__"]
+        owner = frame.f_locals.get("self")
+    package = ".".join(module.split(".")[:2])
+    if hasattr(sys.modules.get(package), name):
+        return f"{package}.{name}"
+    public = [part for part in module.split(".") if not part.startswith("_")]
+    if owner is not None and not isinstance(owner, ModuleType):
+        public.append(str(getattr(owner, "name", None) or type(owner).__name__))
+    return ".".join([*public, *([] if name in _CONSTRUCTING else [name])])
 
 
 def _of_numpy(frame: Any) -> str:
@@ -104,6 +176,8 @@ def _called_function(frame: Any) -> Any:
     name, *attributes = text.partition("(")[0].strip().split(".")
     function = frame.f_locals.get(name, frame.f_globals.get(name))
     for attribute in attributes:
+        if hasattr(type(function), "__array__"):  # an attribute of a tensor may ask for its value again
+            return None
         function = getattr(function, attribute, None)
     return function
 
@@ -172,7 +246,7 @@ def from_python(value: Any) -> Array:
         own = default_dtype() if array.dtype == FLOAT64 else complex_dtype(default_dtype())
         return array.astype(own)  # NumPy gives other floats only where all are NumPy's own
     if array.dtype.kind in "OUSV":
-        raise DTypeError(f"expected numbers, got {_short(value)}, which has dtype {array.dtype}")
+        raise NotNumbersError(f"expected numbers, got {_short(value)}, which has dtype {array.dtype}")
     return array
 
 

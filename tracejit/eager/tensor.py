@@ -46,7 +46,7 @@ class Tensor(Signatures):
     """
 
     __slots__ = (
-        "__weakref__", "_aliases", "_data", "_grad", "_hooks", "_node", "_requires_grad", "_version",
+        "__weakref__", "_aliases", "_data", "_grad", "_hooks", "_memory", "_node", "_requires_grad",
     )  # fmt: skip
 
     #: The ndarray, or the Value while tracing.
@@ -56,7 +56,7 @@ class Tensor(Signatures):
     _requires_grad: bool
     _grad: Tensor | None
     #: Counts writes to the memory; shared with views; None while nobody has looked.
-    _version: list[Any] | None
+    _memory: list[Any] | None
     #: Of a view, what it is a view of and how; of what has views, weak references to them. See `views`.
     _aliases: Any
     #: The `tape.hooks.Hooks` of a leaf, None while it has none.
@@ -319,9 +319,9 @@ class Tensor(Signatures):
         if STATE.tracer is not None:
             return cast(Tensor, STATE.tracer.detach(self))
         result = wrap(self._data)
-        if self._version is None:
-            self._version = [0]
-        result._version = self._version
+        if self._memory is None:
+            self._memory = [0]
+        result._memory = self._memory
         return result
 
     # -- its text ---------------------------------------------------------------------------------
@@ -370,7 +370,7 @@ def wrap(data: Any) -> Tensor:
     result._node = None
     result._requires_grad = False
     result._grad = None
-    result._version = None
+    result._memory = None
     result._aliases = None
     result._hooks = None
     return result

@@ -122,9 +122,9 @@ UNRECORDED = ViewStep.__new__(ViewStep)
 
 def share(source: Tensor, view: Tensor, step: ViewStep | NativeStep) -> None:
     """`view` is `step` of `source` and shares its memory."""
-    if source._version is None:
-        source._version = [0]
-    view._version = source._version
+    if source._memory is None:
+        source._memory = [0]
+    view._memory = source._memory
     aliases = source._aliases
     noted = (step,) if isinstance(step, ViewStep) else step
     base, chain = (aliases[0], (*aliases, *noted)) if type(aliases) is tuple else (source, (source, *noted))

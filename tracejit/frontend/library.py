@@ -62,6 +62,8 @@ _ARRAY_PARAMETERS: Final = frozenset(
 _ARRAY_BUILDERS: Final = frozenset(
     (np.arange, np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.full)
 )
+#: How the names of SciPy's modules begin that have functions here, too.
+OF_SCIPY: Final = ("scipy.special.", "scipy.linalg.", "scipy.fft.", "scipy.signal.")
 #: Functions of ``math`` that call methods of their arguments.
 _BY_METHODS: Final = frozenset((math.floor, math.ceil))
 #: Functions that take integers of Python's alone, and not what becomes one.
@@ -160,14 +162,14 @@ TELLING: Final = (isinstance, type, hasattr, np.isscalar)
 
 def asks_for_values(callee: Any) -> bool:
     """Whether `callee` would ask for the values of traced arguments, and rewritten code has something that
-    stands in for it: functions of ``math``, ``cmath`` and ``scipy.special``, of NumPy's those that make
-    arrays and numbers, and Python's types of numbers."""
+    stands in for it: functions of ``math``, ``cmath`` and SciPy, of NumPy's those that make arrays
+    and numbers, and Python's types of numbers."""
     if takes_integers(callee) or any(callee is function for function in TELLING):
         return True
     if isinstance(callee, _FUNCTIONS):
         module = str(callee.__module__)
         of_python = module in ("math", "cmath") and callee not in _BY_METHODS
-        return of_python or module.startswith("scipy.special.") or callee in _ARRAY_BUILDERS
+        return of_python or module.startswith(OF_SCIPY) or callee in _ARRAY_BUILDERS
     if isinstance(callee, type):
         return issubclass(callee, (np.generic, np.vectorize)) or callee in (float, int, complex)
     return callee is np.r_ or callee is np.c_
@@ -210,7 +212,7 @@ def takes_list(callee: Any, arguments: Sequence[Any]) -> bool:
 
 def makes_array(callee: Any) -> bool:
     """Whether `callee` makes an array of NumPy's, in which what is traced cannot be written."""
-    return isinstance(callee, _FUNCTIONS) and callee in _CREATIONS
+    return callee is np.ndarray or (isinstance(callee, _FUNCTIONS) and callee in _CREATIONS)
 
 
 def writes_items(code: CodeType) -> bool:

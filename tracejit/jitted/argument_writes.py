@@ -259,7 +259,7 @@ class PendingWrites:
                 _copy(leaf, value._data)
             elif isinstance(leaf, Tensor) and in_memory:
                 _copy(leaf._data, value._data)
-                if leaf._version is not None:  # somebody has looked
+                if leaf._memory is not None:  # somebody has looked
                     count_write(leaf, name)
             elif isinstance(leaf, Tensor):
                 replace(leaf, value, name)

@@ -165,7 +165,7 @@ class CallNode(Node):
             if isinstance(input_, Tensor):
                 parents.append((input_._node or input_) if tracked else None)
                 arrays.append(input_._data)
-                memory = input_._version or memory_of(input_)
+                memory = input_._memory or memory_of(input_)
                 memories.append((memory, memory[0]))
             else:
                 parents.append(None)

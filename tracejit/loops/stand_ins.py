@@ -8,6 +8,7 @@ import builtins
 import functools
 import math
 import operator
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from types import BuiltinFunctionType, FunctionType
@@ -20,7 +21,14 @@ from ..array.elementwise import arithmetic, floats
 from ..eager.dispatch import apply
 from ..eager.tensor import Tensor
 from ..frontend.attributes import is_user_function
-from ..frontend.library import ARRAY_FUNCTIONS, CONTROL, TRANSFORMS, array_parameters, takes_integers
+from ..frontend.library import (
+    ARRAY_FUNCTIONS,
+    CONTROL,
+    OF_SCIPY,
+    TRANSFORMS,
+    array_parameters,
+    takes_integers,
+)
 from ..ir.dtypes import INT64, as_dtype
 from ..ir.registry import OPS
 from ..pytree import tree_leaves
@@ -327,8 +335,8 @@ def everywhere(function: Any) -> Any:
     elif function in _CALLING:
         return lambda called, *arguments: function(everywhere(called), *arguments)
     module = getattr(function, "__module__", None)
-    if isinstance(module, str) and module.startswith("scipy.special."):
-        return _of_scipy(function)
+    if isinstance(module, str) and module.startswith(OF_SCIPY):
+        return _of_scipy(function, module)
     return function
 
 
@@ -345,25 +353,29 @@ def _taking_functions(function: Any) -> Any:
 
 
 def _handed_on(arguments: tuple[Any, ...], options: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """`arguments` and `options`, with what stands in for functions of ``math`` and ``cmath`` among them."""
+    """`arguments` and `options`, with what stands in for functions of Python's and SciPy's among them."""
     return tuple(map(handed_on, arguments)), {name: handed_on(value) for name, value in options.items()}
 
 
 def handed_on(argument: Any) -> Any:
-    """`argument`, or what stands in for it where it is a function of ``math`` or ``cmath``."""
+    """`argument`, or what stands in for it where it is a function of ``math``, ``cmath`` or SciPy."""
+    if isinstance(argument, FunctionType) and str(argument.__module__).startswith(OF_SCIPY):
+        return _of_scipy(argument, argument.__module__)
     return MATH.get(argument, argument) if isinstance(argument, BuiltinFunctionType) else argument
 
 
-def _of_scipy(function: Any) -> Any:
-    """A function of ``scipy.special``, by ours for what is traced."""
-    special = import_module("..scipy.special", __package__)
-    ours = getattr(special, getattr(function, "__name__", ""), None)
-    if ours is None:
+def _of_scipy(function: Any, module: str) -> Any:
+    """A function of SciPy's, of a `module` of its own, by ours of the same name for what is traced."""
+    package = module.split(".")[1]
+    name = getattr(function, "__name__", "")
+    ours: Any = getattr(import_module(f"..scipy.{package}", __package__), name, None)
+    if ours is None or getattr(sys.modules[f"scipy.{package}"], name, None) is not function:
         return function
 
     def call(*arguments: Any, **options: Any) -> Any:
         traced = any(map(is_traced, tree_leaves((arguments, options))))
-        return (ours if traced else function)(*arguments, **options)
+        chosen: Any = ours if traced else function
+        return chosen(*arguments, **options)
 
     return call
 

@@ -54,10 +54,25 @@ def _full(shape: Any, fill_value: Any, dtype: Any = None, *args: Any, **options:
     return creation.full(shape, fill_value, dtype, *args, **options)
 
 
+def _uninitialized(
+    shape: Any,
+    dtype: Any = np.float64,
+    buffer: None = None,
+    offset: int = 0,
+    strides: None = None,
+    order: str | None = None,
+) -> Any:
+    """``numpy.ndarray``, without a buffer or strides, which only concrete memory has."""
+    if buffer is not None or strides is not None:
+        return np.ndarray(shape, dtype, buffer, offset, strides, order)
+    return creation.empty(shape, dtype, order=order or "C")
+
+
 _CREATIONS: Final[tuple[tuple[Any, Callable[..., Any]], ...]] = (
     (np.zeros, _in_float64(creation.zeros, 1)),
     (np.ones, _in_float64(creation.ones, 1)),
     (np.empty, _in_float64(creation.empty, 1)),
+    (np.ndarray, _uninitialized),
     (np.full, _full),
     (np.zeros_like, creation.zeros_like),
     (np.ones_like, creation.ones_like),

@@ -234,9 +234,9 @@ class Engine:
             tensor._grad = TENSOR_OPS.add(grad, self.as_tensor(cotangent))
         else:
             np.add(grad._data, cotangent, out=grad._data)
-            if grad._version is not None:
-                grad._version[0] += 1
-                grad._version[1:] = ["backward"]
+            if grad._memory is not None:
+                grad._memory[0] += 1
+                grad._memory[1:] = ["backward"]
 
 
 def _fitted(b: Any, cotangent: Any, shape: Any, dtype: Any) -> Any:

@@ -67,7 +67,7 @@ class Node(abc.ABC):
     #: Per operand: (shape, dtype) of what has a parent.
     types: tuple[Any, ...]
     hooks: Hooks | None
-    #: Of the values that it saved: the count of writes (`Tensor._version`), and what that was. None once they
+    #: Of the values that it saved: the count of writes (`Tensor._memory`), and what that was. None once they
     #: are freed.
     memories: Sequence[tuple[list[Any], int]] | None
     #: The user's line, where somebody asked for it.

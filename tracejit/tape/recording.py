@@ -36,9 +36,9 @@ _TRACKED: Final = (True,)
 
 def memory_of(tensor: Tensor) -> list[Any]:
     """The count of writes to the memory of `tensor`, begun when first asked for."""
-    memory = tensor._version
+    memory = tensor._memory
     if memory is None:
-        memory = tensor._version = [0]
+        memory = tensor._memory = [0]
     return memory
 
 
@@ -49,9 +49,9 @@ def versions_of(tensors: Iterable[Tensor]) -> list[tuple[list[Any], int]]:
 
 def _saved(tensor: Tensor, memories: list[Any]) -> Any:
     """The array of `tensor`, whose count of writes is noted in `memories`."""
-    memory = tensor._version
+    memory = tensor._memory
     if memory is None:
-        memory = tensor._version = [0]
+        memory = tensor._memory = [0]
     memories.append((memory, memory[0]))
     return tensor._data
 

@@ -35,7 +35,7 @@ class Packed:
             self.packed = pack_hook(tensor)
         finally:
             STATE.recording, STATE.saved_hooks = recording, hooks
-        if tensor._version is not None and tensor._version[0]:
+        if tensor._memory is not None and tensor._memory[0]:
             raise GradientError(
                 "the pack hook of saved_tensors_hooks modified its argument in place; it must not change "
                 "what is saved"

@@ -87,8 +87,9 @@ ABSENT: Final = {
         nditer nested_iters""",
     "arrays on disk: `tj.asarray(np.memmap(...))`": "memmap",
     "new ufuncs: `tj.vectorize`, `tj.register_op`": "frompyfunc ufunc",
-    "about NumPy itself, its build and its settings": """ScalarType core ctypeslib dtypes einsum_path
-        exceptions f2py get_include getbufsize info isfortran lib sctypeDict setbufsize show_config
+    "about shapes alone: `np.einsum_path` takes tensors, traced ones too": "einsum_path",
+    "about NumPy itself, its build and its settings": """ScalarType core ctypeslib dtypes exceptions
+         f2py get_include getbufsize info isfortran lib sctypeDict setbufsize show_config
         show_runtime test typing""",
 }
 
@@ -111,8 +112,8 @@ _PARAMETERS: Final = {
 }
 #: Attributes of ndarray that Tensor has not, by the reason.
 ABSENT_ATTRIBUTES: Final = {
-    "about memory: tensors share it as views do, and traced ones have none (`x.numpy().flags`, ...)": """base
-        byteswap ctypes flags getfield setfield setflags""",
+    "about memory: tensors share it as views do, and traced ones have none (`x.numpy().base`, ...)": """base
+        byteswap ctypes getfield setfield setflags""",
     "a tensor keeps its shape and dtype, on which its graph depends: `tj.resize` gives another": "resize",
     "protocols of subclasses and of memory: `__array__`, `__dlpack__` and NumPy's functions serve": """
         __array_finalize__ __array_interface__ __array_struct__ __array_wrap__""",

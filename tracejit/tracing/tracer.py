@@ -89,7 +89,7 @@ class Tracer(Builder):
         #: The elements of captured arrays when they were captured, by identity.
         self.contents: dict[int, Array] = {}
         #: Tensors from outside whose elements Python code looked at, by identity.
-        self.inspected: dict[int, Tensor] = {}
+        self.inspected: dict[int, Any] = {}
         #: Set while a gradient rule runs: its ops belong to the forward op's line.
         self.pinned_location = False
 
@@ -179,8 +179,8 @@ class Tracer(Builder):
             capture = self.captures[id(number)] = (number, symbol)
         return wrap(capture[1])
 
-    def note_inspected(self, tensor: Tensor) -> None:
-        """Python code looks at the elements of `tensor`, which has some."""
+    def note_inspected(self, tensor: Any) -> None:
+        """Python code looks at the elements of `tensor`, or array, which has some."""
         tracer = self
         while tracer.parent is not None:
             tracer = tracer.parent

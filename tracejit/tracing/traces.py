@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..eager.tensor import Array, Tensor
+from ..eager.tensor import Array
 from ..ir.graph import Function
 from ..ir.records import field, record
 from ..ir.types import TensorType
@@ -30,7 +30,7 @@ class Traced:
     rest: Any
     decisions: list[Decision]
     #: Tensors from outside whose elements Python code looked at.
-    inspected: list[Tensor] = field(default_factory=list)
+    inspected: list[Any] = field(default_factory=list)
     #: The elements of captured arrays when they were captured, by identity.
     contents: dict[int, Array] = field(default_factory=dict)
     #: What became of each loop in the functions that ran.

@@ -191,8 +191,8 @@ def _basis(tensors: Sequence[Tensor]) -> list[Tensor]:
     return basis
 
 
-def jacobian(fun: Callable[P, Any], argnum: int = 0) -> Callable[P, Any]:
-    """`jacrev` by one argument.
+def jacobian(fun: Callable[P, Any], argnums: int | Sequence[int] = 0) -> Callable[P, Any]:
+    """`jacrev` under the name that HIPS autograd has for it, whose `argnum` is taken, too.
 
     Example:
         >>> import tracejit as tj
@@ -202,7 +202,7 @@ def jacobian(fun: Callable[P, Any], argnum: int = 0) -> Callable[P, Any]:
 
     Semantics: ``autograd.jacobian`` of HIPS autograd.
     """
-    return jacrev(fun, argnum)
+    return jacrev(fun, argnums)
 
 
 @transform

@@ -157,6 +157,7 @@ _NO_METHODS = frozenset(
         "__array_function__",
         "__array_ufunc__",
         "__dlpack__",
+        "__buffer__",
         "__reduce__",
         "__deepcopy__",
         "__iter__",

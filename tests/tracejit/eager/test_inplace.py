@@ -178,11 +178,11 @@ def test_a_failed_write_changes_nothing(name, make):
     base = make()
     view = base[:]
     for x in (base, view):
-        node, version = x.grad_fn, (x._version or [0])[0]
+        node, version = x.grad_fn, (x._memory or [0])[0]
         with pytest.raises(error):
             write(x)
         assert values(base) == values(view) == [1, 2, 3]
-        assert (x._version or [0])[0] == version
+        assert (x._memory or [0])[0] == version
         assert x.grad_fn is node
 
 

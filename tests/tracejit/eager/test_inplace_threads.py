@@ -51,7 +51,7 @@ def test_first_views_made_at_once_are_all_known() -> None:
         views = together(*[lambda base=base: base[1:]] * 4)
         base[1] = w
         assert [view.requires_grad for view in views] == [True] * 4
-        assert {id(view._version) for view in views} == {id(base._version)}
+        assert {id(view._memory) for view in views} == {id(base._memory)}
 
 
 def test_threads_that_make_and_drop_views_of_one_tensor() -> None:

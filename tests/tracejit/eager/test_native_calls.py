@@ -173,7 +173,7 @@ def outcome(function: Callable[..., Any], array: np.ndarray[Any, Any], *, graded
         data = result.detach().numpy()
         facts: tuple[Any, ...] = (
             data.tobytes(), data.dtype, data.shape, result.requires_grad, np.may_share_memory(data, array),
-            result._version is not None and result._version is x._version, data.flags.c_contiguous,
+            result._memory is not None and result._memory is x._memory, data.flags.c_contiguous,
             sorted(str(warning.message) for warning in seen),
         )  # fmt: skip
         if result.requires_grad:
@@ -231,7 +231,7 @@ def test_views_are_views() -> None:
         loss = sum((tensor * tensor).sum() for tensor in (x, row, turned, flat, part))
         loss.backward()
         return [tensor.detach().numpy().tolist() for tensor in (x, row, turned, flat, part, w.grad)] + [
-            x._version[0],
+            x._memory[0],
             len(x._aliases),
         ]
 
@@ -338,7 +338,7 @@ def test_nothing_is_kept() -> None:
 
     calls()
     gc.collect()
-    watched = (x, x._data, key, shape, index, index._data, x._version, None)
+    watched = (x, x._data, key, shape, index, index._data, x._memory, None)
     before = [sys.getrefcount(operand) for operand in watched[:-1]]
     for _ in range(200):
         calls()

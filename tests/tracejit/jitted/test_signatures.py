@@ -47,7 +47,7 @@ AUTOMATIC = {
     "_data",
     "_node",
     "_grad",
-    "_version",
+    "_memory",
     "_aliases",
     "_hooks",
     "_requires_grad",

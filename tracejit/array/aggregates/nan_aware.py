@@ -19,7 +19,17 @@ from ...ir.types import broadcast_shapes, normalize_axes
 from ...location import user_stacklevel
 from .. import cumulative, reductions
 from ..numpy_calls.options import write_out
-from ..operands import as_tensor, broadcast, cast, filled, reshaped, run, scalar_of, squared_size
+from ..operands import (
+    as_tensor,
+    broadcast,
+    cast,
+    filled,
+    is_everywhere,
+    reshaped,
+    run,
+    scalar_of,
+    squared_size,
+)
 from ..reductions import averaged
 from ..statistics import freedom_of, root
 
@@ -82,7 +92,7 @@ def reduce_with_options(
         x = reductions.averaged(x, dtype)
     elif name in ("all", "any"):
         x = cast(x, BOOL)
-    if name == "mean" and where is not True:
+    if name == "mean" and not is_everywhere(where):
         result = _mean(x, axis, keepdims, where)
     else:
         result = _reduced(name, x, axis, keepdims, initial, where)
@@ -93,7 +103,7 @@ def reduce_with_options(
 
 def _reduced(name: str, x: Tensor, axis: Any, keepdims: bool, initial: Any, where: Any) -> Tensor:
     function: Any = getattr(reductions, name)
-    if where is not True:
+    if not is_everywhere(where):
         start = _IDENTITIES.get(name) if initial is None or name in ("sum", "prod") else initial
         if start is None:
             raise ShapeError(f"{name}: where= needs initial=, as there is no {name} of nothing")
@@ -124,7 +134,7 @@ def _mean(x: Tensor, axis: Any, keepdims: bool, where: Any) -> Tensor:
 
 def variance_of_selected(x: Tensor, axis: Any, ddof: Any, keepdims: bool, where: Any, mean: Any) -> Tensor:
     """The variance of the elements that `where` selects, about `mean`, or their own where that is None."""
-    mask = mask_of("var", where, x) if where is not True else filled(True, x.shape, BOOL)
+    mask = mask_of("var", where, x) if not is_everywhere(where) else filled(True, x.shape, BOOL)
     axes = normalize_axes("var", axis, x.ndim)
     kept = tuple(1 if place in axes else size for place, size in enumerate(x.shape))
     count = cast(reductions.sum(mask, axes, keepdims=True), real_dtype(x.dtype))
@@ -245,7 +255,7 @@ def nanmean(
     """
     x = averaged(x, dtype)
     chosen = run("logical_not", run("isnan", x))
-    if where is not True:
+    if not is_everywhere(where):
         chosen = run("logical_and", chosen, mask_of("nanmean", where, x))
     count = cast(reductions.sum(chosen, axis, keepdims=keepdims), x.dtype)
     total = reductions.sum(masked(x, chosen, 0.0), axis, keepdims=keepdims)
@@ -351,7 +361,7 @@ def _variance(
     name: str, x: Tensor, axis: Any, freedom: float, keepdims: bool, where: Any, mean: Any
 ) -> Tensor:
     chosen = run("logical_not", run("isnan", x))
-    if where is not True:
+    if not is_everywhere(where):
         chosen = run("logical_and", chosen, mask_of(name, where, x))
     with np.errstate(divide="ignore", invalid="ignore"):  # what is divided by 0 is NaN below
         value = variance_of_selected(masked(x, chosen, 0.0), axis, freedom, keepdims, chosen, mean)

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from ...arguments.errors import explain
+from ...arguments.giving_way import gives_way
 from ...eager.tensor import Tensor
-from ...ir.errors import DTypeError, ShapeError
+from ...ir.errors import DTypeError, ShapeError, TracejitError
 from ...ir.graph import Value
 from ...state import STATE
 from ..elementwise import arithmetic, floats, transcendental
@@ -57,21 +58,27 @@ def write(
     return x
 
 
-def in_place_operator(name: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """``x += y`` and its like."""
+def in_place_operator(
+    name: str, function: Callable[[Any, Any], Any], reflected: str
+) -> Callable[[Any, Any], Any]:
+    """``x += y`` and its like, which give way to the method `reflected` of `y`."""
 
-    def call(x: Tensor, y: Any) -> Tensor:
+    def call(x: Tensor, y: Any) -> Any:
         tracer = STATE.tracer
-        if (
-            tracer is not None
-            and isinstance(x._data, Value)
-            and isinstance(tracer.operand_kind(x._data), type)
-        ):
-            return function(x, y)  # type: ignore[no-any-return]  # a Python number in a jitted function
         try:
+            if (
+                tracer is not None
+                and isinstance(x._data, Value)
+                and isinstance(tracer.operand_kind(x._data), type)
+            ):
+                return function(x, y)  # a Python number in a jitted function
             return write(x, name, (y,), function, scalars=True)
         except RecursionError as error:  # what else there is to say `function` says
             explain(name, call, (x, y), {}, error)
+            raise
+        except TracejitError as error:
+            if gives_way(error, y, reflected):
+                return NotImplemented
             raise
 
     return call

@@ -232,6 +232,9 @@ def _as_index(name: str, item: Any) -> Any:
     elif not isinstance(item, Tensor):
         if not isinstance(item, np.ndarray) and hasattr(item, "__index__"):
             return operator.index(item)
+        if is_tracing() and isinstance(item, np.ndarray) and item.dtype == BOOL and item.ndim:
+            STATE.tracer.note_inspected(item)
+            return item
         # the user may change the array before backward looks at it: a copy, except for captures of a trace
         item = as_tensor(item if is_tracing() else np.array(item))
     if item.dtype.kind == "f":
@@ -269,10 +272,12 @@ def _checked(name: str, shape: Shape, axis: int, item: Tensor) -> Tensor:
 def _mask(name: str, shape: Shape, axis: int, mask: Tensor) -> Iterator[tuple[str, int, Any]]:
     if mask.size == 0:
         yield from _known_mask(name, shape, axis, np.zeros(mask.shape, bool))
-    elif isinstance(mask._data, Value) or is_tracing():
+    elif isinstance(mask._data, Value):
         _check_mask(name, shape, axis, mask.shape)
         yield "mask", axis, mask
     else:
+        if is_tracing():
+            STATE.tracer.note_inspected(mask)
         yield from _known_mask(name, shape, axis, mask._data)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...eager.tensor import Tensor, as_array, wrap
 from ...ir.dtypes import BOOL, INT64
-from ...ir.errors import DTypeError, ShapeError
+from ...ir.errors import DomainError, DTypeError, ShapeError
 from ...ir.graph import Value
 from ...ir.types import broadcast_shapes, normalize_axis
 from ...state import STATE
@@ -57,7 +57,7 @@ def take(x: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
     indices = _places(indices)
     if mode != "raise":
         if mode not in ("wrap", "clip"):
-            raise DTypeError(f"take: mode must be 'raise', 'wrap' or 'clip', got {mode!r}")
+            raise DomainError(f"take: mode must be 'raise', 'wrap' or 'clip', got {mode!r}")
         positions, extent = as_tensor(indices), x.shape[place]
         bounded = (
             run("remainder", positions, extent) if mode == "wrap" else run("clip", positions, 0, extent - 1)

@@ -99,10 +99,10 @@ def take_memory(x: Tensor) -> None:
     caller = before(base, keep=False)
     base._data = base._data.copy(order="K")
     record(OPS["copy"], (caller,), {}, base)
-    base._version = [0]
+    base._memory = [0]
     for view, steps in views:
         assert steps is not None
-        view._data, view._version = array_of_steps(base._data, steps[1]), base._version
+        view._data, view._memory = array_of_steps(base._data, steps[1]), base._memory
 
 
 def _requires_grad(value: Any) -> bool:

@@ -14,7 +14,8 @@ from types import ModuleType
 from typing import Any, Final
 
 from ...arguments.errors import checked, checks_itself
-from ...eager.dispatch import product_operators
+from ...arguments.giving_way import giving_way
+from ...eager.dispatch import operators, product_operators
 from ...eager.tensor import Tensor
 from ...ir.dtypes import as_dtype
 from ...ir.errors import ArgumentError, DomainError, DTypeError, ShapeError
@@ -68,18 +69,6 @@ _Binary = Callable[[Any, Any], Any]
 def _reflected(function: _Binary) -> _Binary:
     def call(x: Any, y: Any) -> Any:
         return function(y, x)
-
-    return call
-
-
-def _comparison(function: _Binary) -> _Binary:
-    """== or !=, which give way to Python's identity where the other operand is no array of numbers."""
-
-    def call(x: Any, y: Any) -> Any:
-        try:
-            return function(x, y)
-        except DTypeError:
-            return NotImplemented
 
     return call
 
@@ -194,6 +183,15 @@ OPERATORS: Final[dict[str, _Binary]] = {
     "lshift": logic.left_shift,
     "rshift": logic.right_shift,
 }
+#: Comparisons, with the method of the other operand that each gives way to.
+COMPARISONS: Final[dict[str, tuple[_Binary, str]]] = {
+    "__lt__": (logic.less, "__gt__"),
+    "__le__": (logic.less_equal, "__ge__"),
+    "__gt__": (logic.greater, "__lt__"),
+    "__ge__": (logic.greater_equal, "__le__"),
+    "__eq__": (logic.equal, "__eq__"),
+    "__ne__": (logic.not_equal, "__ne__"),
+}
 METHODS: Final[dict[str, Callable[..., Any]]] = {
     "__array_namespace__": _namespace,
     "to_device": _to_device,
@@ -201,13 +199,7 @@ METHODS: Final[dict[str, Callable[..., Any]]] = {
     "__pos__": floats.positive,
     "__abs__": arithmetic.absolute,
     "__invert__": logic.bitwise_not,
-    "__lt__": logic.less,
-    "__le__": logic.less_equal,
-    "__gt__": logic.greater,
-    "__ge__": logic.greater_equal,
-    "__eq__": _comparison(logic.equal),
-    "__ne__": _comparison(logic.not_equal),
-    "__divmod__": floats.divmod,
+    "__divmod__": giving_way(floats.divmod, "__rdivmod__"),
     "__rdivmod__": _reflected(floats.divmod),
     "__round__": _round,
     "__getitem__": access.getitem,
@@ -295,20 +287,26 @@ def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+def _operators_of(function: _Binary, reflected: str) -> tuple[_Binary, _Binary]:
+    """The operator that `function` is, and that of a Tensor on the right."""
+    if function is arithmetic.multiply:
+        return product_operators(function)
+    if function in (arithmetic.power, contraction.matmul):
+        lean = _lean(function)
+        return checks_itself(giving_way(lean, reflected)), _reflected(lean)
+    return operators(function, reflected)
+
+
 def bind() -> None:
     """Attach every operator and method to Tensor. Calling it again changes nothing."""
     for name, function in OPERATORS.items():
-        function = _lean(function)
-        setattr(Tensor, f"__{name}__", function)
-        setattr(Tensor, f"__r{name}__", _named(f"__r{name}__", _reflected(function)))
-        setattr(
-            Tensor,
-            f"__i{name}__",
-            _named(f"__i{name}__", inplace.in_place_operator(f"__i{name}__", function)),
-        )
-    product, reflected = product_operators(arithmetic.multiply)
-    Tensor.__mul__ = _named("__mul__", product)  # type: ignore[method-assign]
-    Tensor.__rmul__ = _named("__rmul__", reflected)  # type: ignore[method-assign]
+        lean = _lean(function)
+        in_place = inplace.in_place_operator(f"__i{name}__", lean, f"__r{name}__")
+        forward, backward = _operators_of(function, f"__r{name}__")
+        for spelled, method in (("", forward), ("r", backward), ("i", in_place)):
+            setattr(Tensor, f"__{spelled}{name}__", _named(f"__{spelled}{name}__", method))
+    for name, (function, reflected) in COMPARISONS.items():
+        setattr(Tensor, name, _named(name, operators(function, reflected)[0]))
     for name, function in inplace.METHODS.items():
         setattr(Tensor, name, checked(name, _named(name, function)))
     for name, function in {**torch.METHODS, **ndarray.METHODS, **METHODS}.items():

@@ -6,20 +6,24 @@ from __future__ import annotations
 import os
 import reprlib
 import sys
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import numpy as np
 
-from ...eager.tensor import Tensor
+from ...eager.tensor import Tensor, wrap
+from ...eager.views import views_of
 from ...ir.dtypes import is_complex
-from ...ir.errors import ArgumentError, DTypeError
+from ...ir.errors import ArgumentError, DTypeError, GradientError, ShapeError
+from ...tape.hooks import move_retained
 from .. import sorting
 from ..indexing import inplace
 from ..indexing.access import getitem
 from ..indexing.searching import nonzero
 from ..manipulation import ravel
 from ..operands import run
+from ..view_calls import RESHAPE
 
 __all__ = ["METHODS", "PROPERTIES", "FlatElements"]
 
@@ -98,6 +102,12 @@ def _dumps(x: Tensor) -> bytes:
     return _host(x, "dumps()").dumps()  # type: ignore[no-any-return]
 
 
+def _buffer(x: Tensor, flags: int) -> memoryview:
+    """``memoryview(x)``, from Python 3.12 on."""
+    array: Any = x.numpy()
+    return memoryview(array)
+
+
 METHODS: Final[dict[str, Callable[..., Any]]] = {
     "choose": _choose,
     "compress": _compress,
@@ -110,6 +120,7 @@ METHODS: Final[dict[str, Callable[..., Any]]] = {
     "put": _put,
     "tobytes": _tobytes,
     "tofile": _tofile,
+    "__buffer__": _buffer,
 }
 
 
@@ -180,7 +191,40 @@ def _strides(x: Tensor) -> tuple[int, ...]:
     return tuple(reversed(steps))
 
 
+def _flags(x: Tensor) -> Any:
+    return x._concrete("x.flags", "an array in C order, which traced ones are").flags
+
+
+def _version(x: Tensor) -> int:
+    return 0 if x._memory is None else int(x._memory[0])
+
+
+def _set_shape(x: Tensor, shape: Any) -> None:
+    """``x.shape = shape``: `x` becomes a view, of that shape, of what it was."""
+    if x._node is None and x._requires_grad:
+        raise GradientError("shape: a leaf that requires grad keeps its shape; use x.reshape")
+    was = wrap(x._data)
+    was._node, was._requires_grad = x._node, x._requires_grad
+    was._memory, was._aliases = x._memory, x._aliases
+    new = RESHAPE.run(was, shape)
+    if type(new._aliases) is not tuple:
+        raise ShapeError(
+            f"shape: a tensor of shape {x.shape} becomes {new.shape} only by a copy; use x.reshape"
+        )
+    if type(was._aliases) is list:  # `was` is the base now
+        for view in views_of(x):
+            view._aliases = (was, *view._aliases[1:])
+        was._aliases.append(weakref.ref(x))
+    if new._node is not None:
+        move_retained(x, new._node)
+    x._data, x._node, x._requires_grad = new._data, new._node, new._requires_grad
+    x._memory, x._aliases = new._memory, new._aliases
+
+
 PROPERTIES: Final = {
+    "_version": property(_version, doc="How often the memory was written in place. PyTorch's."),
+    "shape": vars(Tensor)["shape"].setter(_set_shape),
+    "flags": property(_flags, doc="How the elements lie in memory, as of NumPy's arrays."),
     "flat": property(FlatElements, _set_flat, doc="The elements in C order, as a line."),
     "imag": property(_imag, _set_imag, doc="The imaginary part, a view; zeros of a real tensor."),
     "real": property(_real, _set_real, doc="The real part, a view; a real tensor itself."),

@@ -5,6 +5,7 @@ ones.
 from __future__ import annotations
 
 import operator
+import reprlib
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -12,11 +13,11 @@ import numpy as np
 
 from ...eager.tensor import Tensor
 from ...ir.dtypes import BOOL, as_dtype, is_inexact
-from ...ir.errors import ArgumentError, AxisError, ConcretizationError, DTypeError, ShapeError
+from ...ir.errors import ArgumentError, AxisError, ConcretizationError, DomainError, DTypeError, ShapeError
 from ...ir.types import broadcast_shapes
 from ..indexing import inplace
 from ..manipulation import expand_dims, moveaxis
-from ..operands import as_tensor, broadcast, cast, filled, kind_of, run
+from ..operands import as_tensor, broadcast, cast, filled, is_everywhere, kind_of, run
 
 __all__ = ["along_axes", "call_elementwise", "call_with_options", "write_out"]
 
@@ -88,7 +89,7 @@ def call_with_options(
     where = options.pop("where", True)
     dtype = options.pop("dtype", None)
     casting = options.pop("casting", "same_kind")
-    options.pop("order", None)  # of the memory of the result, which is in C order
+    order = options.pop("order", "K")  # of the memory of the result, which is in C order
     options.pop("subok", None)
     signature = options.pop("signature", options.pop("sig", None))
     if ufunc.signature is not None:
@@ -102,9 +103,23 @@ def call_with_options(
     if len(inputs) < ufunc.nin:
         raise ArgumentError(f"{name}: expected {ufunc.nin} operands, got {len(inputs)}")
     result_dtype = None
+    _check_words(name, casting, order)
     if dtype is not None or casting != "same_kind":
         inputs, result_dtype = _cast_operands(ufunc, inputs, dtype, casting)
     return _selected(name, function, inputs, out, where, result_dtype)
+
+
+_CASTINGS: Final = ("no", "equiv", "safe", "same_kind", "unsafe")
+_ORDERS: Final = ("C", "F", "A", "K")
+
+
+def _check_words(name: str, casting: Any, order: Any) -> None:
+    """Raise ArgumentError for what is no text, and DomainError for other texts than NumPy takes."""
+    for parameter, value, words in (("casting", casting, _CASTINGS), ("order", order, _ORDERS)):
+        if type(value) is not str:
+            raise ArgumentError(f"{name}: {parameter} must be a string, got {reprlib.repr(value)}")
+        if value not in words:
+            raise DomainError(f"{name}: {parameter} must be one of {words}, got {value!r}")
 
 
 def call_elementwise(
@@ -126,7 +141,7 @@ def _selected(
     name: str, function: Callable[..., Any], inputs: tuple[Any, ...], out: Any, where: Any, result_dtype: Any
 ) -> Any:
     """The results of `function` where `where` holds, in `result_dtype`, written to `out`."""
-    mask = None if where is True else _mask(name, where)
+    mask = None if is_everywhere(where) else _mask(name, where)
     if mask is not None:
         inputs = _operands_inside(name, inputs, mask)
     results = function(*inputs)

@@ -3,11 +3,14 @@
 Each goes to the function of the same name here, so that gradients follow it and traces contain it. What is
 missing here raises, with the nearest name that there is: an array in place of a tensor would lose gradients
 without a word. Functions that only show, store or compare memory get the arrays (`HOST`).
+
+SciPy hands what it computes of callbacks' results to C and Fortran, which take arrays alone. So a tensor that
+has a value and requires no gradient is an array to NumPy's functions where SciPy's code calls them, and to
+those that make arrays of their arguments (`CONVERSIONS`) where any code does.
 """
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -17,6 +20,7 @@ import numpy as np
 
 from ...eager.tensor import Tensor
 from ...ir.errors import ArgumentError, TracejitError
+from ...state import STATE
 from .. import diagonals
 from . import ufunc_methods
 from .options import call_with_options
@@ -40,6 +44,10 @@ HOST: Final = frozenset(
     ]
 )
 
+#: NumPy's functions that make arrays of what they are given, as ``np.asarray`` does, which NumPy does not
+#: send here. Libraries call them on results of callbacks before they hand those to C or Fortran.
+CONVERSIONS: Final = frozenset((np.atleast_1d, np.atleast_2d, np.atleast_3d))
+
 
 def public_function(name: str) -> Callable[..., Any] | None:
     """``tj.<name>`` where there is such a function, modules that load at first use included."""
@@ -53,8 +61,19 @@ def public_function(name: str) -> Callable[..., Any] | None:
 _BEHIND: Final = {"_riemann_zeta": "zeta", "_zeta": "zeta"}
 
 
-@functools.cache
-def function_of_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
+class _Cache(dict[Any, Any]):
+    """The results of a function of one argument; a look-up is cheaper than a call."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self._function = function
+
+    def __missing__(self, key: Any) -> Any:
+        return self.setdefault(key, self._function(key))
+
+
+@_Cache
+def _functions(ufunc: np.ufunc) -> Callable[..., Any] | None:
     """The function here that does what NumPy's or SciPy's `ufunc` does; None where there is none."""
     name = ufunc.__name__
     if getattr(np, name, None) is ufunc:
@@ -70,7 +89,9 @@ def function_of_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
 
 def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
     """Run `ufunc`, or its `method`, on `inputs` of which one is a tensor. NumPy's ``__array_ufunc__``."""
-    function = function_of_ufunc(ufunc)
+    if _getframe(1).f_globals.get("__name__", "")[:6] == "scipy." and _are_plain(inputs, options, method):
+        return getattr(ufunc, method)(*as_arrays(inputs), **as_arrays(options))
+    function = _functions[ufunc]
     if function is None:
         raise _missing(_name_of(ufunc), ufunc.__name__)
     try:
@@ -90,7 +111,11 @@ def _missing(label: str, name: str) -> ArgumentError:
 
 
 def _name_of(ufunc: np.ufunc) -> str:
-    return f"np.{ufunc.__name__}" if getattr(np, ufunc.__name__, None) is ufunc else ufunc.__name__
+    name = ufunc.__name__
+    for label, module in (("np", np), ("scipy.special", sys.modules.get("scipy.special"))):
+        if getattr(module, name, None) is ufunc:
+            return f"{label}.{name}"
+    return name
 
 
 def _is_foreign(value: Any) -> bool:
@@ -99,10 +124,17 @@ def _is_foreign(value: Any) -> bool:
     return not own and getattr(type(value), "__array_ufunc__", None) is not None
 
 
-@functools.cache
-def _adapter(function: Callable[..., Any]) -> Callable[[tuple[Any, ...], dict[str, Any]], Any] | None:
+_getframe = sys._getframe
+#: Calls a function with the positional arguments and the options of NumPy's.
+Adapter = Callable[[tuple[Any, ...], dict[str, Any]], Any]
+
+
+@_Cache
+def _adapters(function: Callable[..., Any]) -> Adapter | None:
     """How `function` of `numpy` or one of its packages is called here; None where it is missing."""
     name, module = function.__name__, function.__module__
+    if function is np.einsum_path:
+        return lambda args, options: np.einsum_path(*map(_of_shape, args), **options)
     if module == "numpy.linalg" and getattr(np.linalg, name, None) is function:
         own = getattr(import_module("tracejit.linalg"), name, None)
     elif module == "numpy.fft" and getattr(np.fft, name, None) is function:
@@ -117,7 +149,40 @@ def _adapter(function: Callable[..., Any]) -> Callable[[tuple[Any, ...], dict[st
         return None
     if own is None:
         return None
-    return argument_map(function, own) or (lambda args, options: own(*args, **options))
+    adapter = argument_map(function, own) or (lambda args, options: own(*args, **options))
+    return _conversion(function, adapter) if function in CONVERSIONS else adapter
+
+
+def _of_shape(operand: Any) -> Any:
+    """An array without memory in place of a tensor, to a function that looks at shapes alone."""
+    return (
+        np.broadcast_to(np.empty((), operand.dtype), operand.shape)
+        if isinstance(operand, Tensor)
+        else operand
+    )
+
+
+def _conversion(function: Callable[..., Any], adapter: Adapter) -> Adapter:
+    """`adapter` of a function of `CONVERSIONS`, and NumPy's `function` for tensors that are plain arrays."""
+
+    def convert(args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        return function(*as_arrays(args), **options) if _are_plain(args, options) else adapter(args, options)
+
+    return convert
+
+
+def _are_plain(args: tuple[Any, ...], options: dict[str, Any], method: str = "") -> bool:
+    """Whether the tensors in a call of NumPy's are no more than arrays to what runs now: nothing is traced,
+    none requires a gradient, and none is written, since it may have views."""
+    writes = method == "at" or options.get("out") is not None
+    return STATE.tracer is None and not writes and not _records(args) and not _records([*options.values()])
+
+
+def _records(value: Any) -> bool:
+    """Whether `value` is, or holds, a tensor that is traced or requires grad."""
+    if isinstance(value, Tensor):
+        return value._requires_grad or value.is_traced
+    return type(value) in (list, tuple) and any(map(_records, value))
 
 
 def array_function(
@@ -128,19 +193,23 @@ def array_function(
     options: dict[str, Any],
 ) -> Any:
     """Run NumPy's `function` on arguments that contain a tensor. NumPy's ``__array_function__``."""
-    adapter = _adapter(function)
+    if _getframe(1).f_globals.get("__name__", "")[:6] == "scipy." and _are_plain(args, options):
+        return function(*as_arrays(args), **as_arrays(options))
+    adapter = _adapters[function]
     if adapter is not None:
         return adapter(args, options)
     name = function.__name__
     if name in HOST:
-        return function(*as_arrays(args), **{key: as_arrays(value) for key, value in options.items()})
+        return function(*as_arrays(args), **as_arrays(options))
     raise _missing(f"{function.__module__.replace('numpy', 'np', 1)}.{name}", name)
 
 
 def as_arrays(value: Any) -> Any:
-    """`value` with the tensors in its lists and tuples as arrays."""
+    """`value` with the tensors in its lists, tuples and dicts as arrays."""
     if isinstance(value, Tensor):
         return value.numpy()
     if type(value) in (list, tuple):
         return type(value)(as_arrays(item) for item in value)
+    if type(value) is dict:
+        return {key: as_arrays(item) for key, item in value.items()}
     return value

@@ -162,7 +162,9 @@ def as_numpy_call(
     if isinstance(theirs, np.ufunc):
         return lambda: call_with_options(getattr(function, "lean", function), theirs, args, options)
     arguments = argument_map(theirs, function)
-    return None if arguments is None else lambda: arguments(args, options)
+    if arguments is None or (arguments.variadic and not args):
+        return None
+    return lambda: arguments(args, options)
 
 
 def _write(label: str, out: Any, result: Any, casting: Any) -> Any:

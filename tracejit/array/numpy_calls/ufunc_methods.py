@@ -20,7 +20,7 @@ from .. import cumulative, reductions
 from ..indexing.access import folded_at, getitem, index_add, index_update
 from ..joining import concatenate, stack
 from ..manipulation import broadcast_to, expand_dims, moveaxis, reshape
-from ..operands import as_tensor, cast, filled, holds_tensors, run, sliced
+from ..operands import as_tensor, cast, filled, holds_tensors, is_everywhere, run, sliced
 from . import protocol
 from .options import write_out
 
@@ -122,7 +122,7 @@ def reduce(
     lines = reshape(lines, (-1 if x.size else _count(x, axes), *[x.shape[place] for place in rest]))
     identity = getattr(np, name).identity
     start = initial if initial is not None else identity
-    if where is not True:
+    if not is_everywhere(where):
         if start is None:
             raise ShapeError(f"{name}.reduce: where= needs initial=, as the function has no identity")
         mask = moveaxis(broadcast_to(as_tensor(where), x.shape), axes, tuple(range(len(axes))))

@@ -17,7 +17,7 @@ import numpy as np
 
 from ...arguments.wrong_arguments import bound_arguments
 from ...eager.tensor import Tensor
-from ...ir.dtypes import BOOL, INT64, is_inexact
+from ...ir.dtypes import BOOL, FLOAT64, INT64, is_inexact
 from ...ir.records import record
 from ...ir.types import normalize_axes
 from ...pytree import flatten
@@ -46,6 +46,8 @@ def call_of_selections(
     name = name.rpartition(".")[2].strip("_")
     if name in ("getitem", "setitem"):
         return _at_places(function, *args)
+    if name == "bincount":
+        return functools.partial(_counts, function, **arguments)
     (_, x), *others = arguments.items()
     if name in ("ndim", "shape", "size") and not others:
         return functools.partial(getattr, x, name)
@@ -203,6 +205,23 @@ def _index(call: _Reduction) -> Any:
     line = call.filled(call.extreme()).ravel()
     before = run("iota", shape=line.shape, axis=0, dtype=INT64) < call.function(line)
     return reductions.sum(call.x._mask.ravel() & before)
+
+
+def _counts(function: Callable[..., Any], x: Any, weights: Any = None, **sizes: Any) -> Tensor:
+    """``bincount``: elements that are not selected count 0, as their weight is 0."""
+    if not isinstance(x, Selection) or x.ndim != 1 or not (weights is None or isinstance(weights, Selection)):
+        raise refused("bincount of x[mask] with other weights than w[mask]")
+    if weights is not None and not is_same(x._mask, weights._mask):
+        raise refused("bincount of what another mask selects than that of the weights")
+    if sizes.get("length") is None and not sizes.get("minlength"):
+        raise refused("bincount of x[mask] without minlength=")
+    mask = x._mask.ravel()
+    places = run("where", mask, x._whole.ravel(), filled(0, (), x.dtype))
+    if weights is None:
+        counts = function(places, cast(mask, FLOAT64), **sizes)
+        return cast(counts, INT64)
+    values = cast(weights._whole.ravel(), FLOAT64)
+    return function(places, run("where", mask, values, 0.0), **sizes)  # type: ignore[no-any-return]
 
 
 #: Functions along axes that have no ``where=``.

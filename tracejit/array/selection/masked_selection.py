@@ -348,6 +348,6 @@ for _name in binding.OPERATORS:
     for _operator in (f"__{_name}__", f"__r{_name}__"):
         setattr(Selection, _operator, getattr(Tensor, _operator))
     setattr(Selection, f"__i{_name}__", _in_place(getattr(Tensor, f"__{_name}__")))
-for _name in (*binding.METHODS, "__array_ufunc__", "__array_function__"):
+for _name in (*binding.METHODS, *binding.COMPARISONS, "__array_ufunc__", "__array_function__"):
     if _name.startswith("__") and _name not in vars(Selection):
         setattr(Selection, _name, getattr(Tensor, _name))

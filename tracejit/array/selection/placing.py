@@ -16,7 +16,7 @@ from ..indexing.access import index_update
 from ..indexing.searching import take
 from ..manipulation import broadcast_to, ravel
 from ..numpy_calls.protocol import as_arrays
-from ..operands import as_tensor, cast, reshaped, run
+from ..operands import as_tensor, cast, is_everywhere, reshaped, run
 
 __all__ = ["copyto", "place", "put", "put_along_axis", "putmask"]
 
@@ -50,7 +50,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
             f"copyto: cannot cast {value.dtype.name} to {dst.dtype.name} by the rule {casting!r}"
         )
     value = broadcast_to(cast(value, dst.dtype), dst.shape)
-    if where is True:
+    if is_everywhere(where):
         inplace.write(dst, "copyto", (value,), lambda old, new: new)
         return
     mask = as_tensor(where)

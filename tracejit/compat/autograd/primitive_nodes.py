@@ -91,8 +91,8 @@ def recorded(
         types.append((array.shape, array.dtype))
         inputs.append(array)
         memories.append((memory, memory[0]))
-    result._version = [0]
-    memories.append((result._version, 0))
+    result._memory = [0]
+    memories.append((result._memory, 0))
     node.label, node.rules, node.kwargs = name, rules, kwargs
     node.followed, node.values = followed, values
     node.parents, node.types, node.memories = tuple(parents), tuple(types), memories

@@ -196,7 +196,7 @@ def call_on_tape(rule: DerivativeRule, leaves: Sequence[Any], structure: TreeDef
     for index, tensor in enumerate(tensors):
         result = wrap(tensor._data)
         if STATE.tracer is None:
-            result._version = memory_of(tensor)
+            result._memory = memory_of(tensor)
             chain = chain_of(tensor)
             for leaf, alias in zip(leaves, plain, strict=True):
                 if alias is tensor or (chain is not None and chain[0] is alias):
@@ -216,7 +216,7 @@ def _outside_the_graph(leaf: Any) -> Any:
         # the user's tensor is the capture, not ours: a map replays on captures in their place in the graph
         return wrap(STATE.tracer.lift(leaf))
     result = wrap(leaf._data)
-    result._version = memory_of(leaf)
+    result._memory = memory_of(leaf)
     return result
 
 

@@ -79,7 +79,7 @@ def test_captured_arrays_are_inputs():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda x: np.einsum_path("ij->i", x), r"np\.einsum_path: .*x\.detach\(\)\.numpy\(\)"),
+        (lambda x: np.isnat(x), r"np\.isnat: .*x\.detach\(\)\.numpy\(\)"),
         (lambda x: np.sum(x, casting="no"), "unexpected|not supported|argument"),
         (lambda x: np.busday_count(x, "2026-01-01"), "busday_count: tracejit has no busday_count"),
     ],

@@ -1,0 +1,90 @@
+"""Calls of SciPy's functions with callbacks of NumPy's functions, and with the same functions jitted."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator
+
+import tracejit as tj
+
+
+class Callbacks:
+    """What a case calls SciPy with: functions as they are, or `jitted`."""
+
+    def __init__(self, *, jitted: bool) -> None:
+        self.jitted = jitted
+        #: The functions and parameters of SciPy's that got one of the functions.
+        self.reached: set[tuple[str, str]] = set()
+        self._functions: list[Callable[..., Any]] = []
+
+    def __call__(self, function: Callable[..., Any], *, static: tuple[int, ...] = ()) -> Callable[..., Any]:
+        return self._kept(tj.jit(function, static_argnums=static) if self.jitted else function)
+
+    def _kept(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        self._functions.append(function)
+        return function
+
+    def derivative(
+        self,
+        function: Callable[..., Any],
+        by_hand: Callable[..., Any],
+        transform: Callable[..., Any] = tj.grad,
+    ) -> Callable[..., Any]:
+        """The derivative of `function`: written `by_hand`, or a jitted `transform` of it."""
+        return self._kept(tj.jit(transform(function)) if self.jitted else by_hand)
+
+    def operator(self, matrix: Any) -> LinearOperator:
+        """`matrix` as functions of vectors."""
+        return self.call(
+            "sparse.linalg.LinearOperator",
+            matrix.shape,
+            matvec=self(lambda x: matrix @ x),
+            rmatvec=self(lambda x: matrix.T @ x),
+            matmat=self(lambda x: matrix @ x),
+            rmatmat=self(lambda x: matrix.T @ x),
+            dtype=matrix.dtype,
+        )
+
+    def call(self, name: str, *args: Any, **options: Any) -> Any:
+        """SciPy's function `name` of the arguments."""
+        module, _, rest = name.partition(".")
+        while rest[0].islower() and "." in rest and not rest.startswith("rv_"):
+            inner, _, rest = rest.partition(".")
+            module = f"{module}.{inner}"
+        function = operator.attrgetter(rest)(importlib.import_module(f"scipy.{module}"))
+        try:
+            named = inspect.signature(function).bind(*args, **options).arguments
+        except (TypeError, ValueError):  # classes and functions in C that do not tell
+            named = dict(enumerate(args)) | options
+        for parameter, value in list(named.items()):
+            named.update(value if parameter in ("kwargs", "options") and isinstance(value, dict) else {})
+        self.reached.update((name, str(key)) for key, value in named.items() if self._holds_function(value))
+        return function(*args, **options)
+
+    def _holds_function(self, value: Any) -> bool:
+        if isinstance(value, (tuple, list)):
+            return any(map(self._holds_function, value))
+        return isinstance(value, LinearOperator) or any(value is function for function in self._functions)
+
+
+def leaves(result: Any, place: str = "result", depth: int = 0) -> dict[str, Any]:
+    """The arrays and numbers in a `result` of SciPy's, by their places in it."""
+    if isinstance(result, (tj.Tensor, np.ndarray, np.generic, int, float, complex)):
+        return {place: result}
+    if hasattr(result, "_asdict"):
+        result = result._asdict()
+    elif isinstance(result, (tuple, list)):
+        result = dict(enumerate(result))
+    elif not isinstance(result, dict):
+        result = vars(result) if depth < 3 and hasattr(result, "__dict__") else {}
+    found: dict[str, Any] = {}
+    for key, value in result.items():
+        if not callable(value):
+            found.update(leaves(value, f"{place}.{key}", depth + 1))
+    return found
