@@ -1,9 +1,9 @@
 """What holds for every test: each pass's result is verified, slow tests run only when asked for by ``-m``,
 and nine of ten tests of values run code that LLVM compiled without optimization.
 
-What LLVM makes of our text is fixed by that text. So tests of values share what was compiled for one of them,
-in all processes of a run; and a tenth of them has the code that users run. Which one follows from the sources,
-or is said by `TRACEJIT_TENTH` (0 to 9, or ``all``).
+What LLVM makes of our text is fixed by that text. So tests of values share what was compiled for one of
+them, in all processes of a run; and a tenth of them has the code that users run. Which one follows from the
+sources, or is said by `TRACEJIT_TENTH` (0 to 9, or ``all``).
 
 Of large families of values' tests half rest, others with other sources, where all tests are run and no paths
 are named (`rotation.rests`).

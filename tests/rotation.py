@@ -57,7 +57,7 @@ def rests(path: str, name: str) -> bool:
 
 
 def every(parts: int) -> Callable[[Any], Any]:
-    """Decorator of a test that takes seconds: one in so many `parts` of such tests runs, by place and name."""
+    """Decorator of a test that takes seconds: one in so many of such tests runs, by place and name."""
 
     def decorated(test: Any) -> Any:
         part = zlib.crc32(f"{test.__module__}.{test.__name__}".encode()) % parts

@@ -1,5 +1,5 @@
-"""Tests that take turns: the share follows from the sources alone, and none rests where paths are named or all
-are asked for."""
+"""Tests that take turns: the share follows from the sources alone, and none rests where paths are named or
+all are asked for."""
 
 from __future__ import annotations
 
