@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -24,12 +25,15 @@ def support_keys() -> tuple[str, ...]:
 
 
 def link(image: bytes, exports: Sequence[str], imports: Mapping[str, int]) -> Library:
-    """Link an object image into this process; by LLVM what the loader does not know.
+    """Link an object image into this process; by LLVM what the loader does not know, or all with
+    ``TRACEJIT_LINKER=llvm``.
 
     Raises CompileError where LLVM cannot either.
     """
     start = time.perf_counter()
     try:
+        if os.environ.get("TRACEJIT_LINKER") == "llvm":
+            raise Unlinkable("LLVM is asked for")
         library = load(image, exports, imports)
     except Unlinkable:
         from ...codegen.llvm.compiler import link_object
