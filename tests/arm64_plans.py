@@ -9,7 +9,8 @@ else of the package.
 from __future__ import annotations
 
 import importlib
-from typing import Final
+import itertools
+from typing import Any, Final
 
 from tracejit.codegen.llvm import compiler, target
 
@@ -17,8 +18,17 @@ from tracejit.codegen.llvm import compiler, target
 ARM64: Final = target.Target("aarch64-unknown-linux-gnu", "generic", "", 128)
 
 
+_TIMES = itertools.count()
+
+
 def _planned_for() -> target.Target:
+    next(_TIMES)
     return ARM64
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say that it was so."""
+    terminalreporter.write_line(f"the target arm64 was asked for {next(_TIMES)} times")
 
 
 target.host = _planned_for
