@@ -281,8 +281,8 @@ def _machine(target: Target, opt: int = 2) -> Any:
 
 @functools.lru_cache(maxsize=1)
 def _jit() -> Any:
-    """LLVM's linker. Its older one ends the process on arm64 at addresses that are out of reach; JITLink makes
-    tables and stubs for them. It keeps some 10 KB of each image, so it is left alone elsewhere."""
+    """LLVM's linker. The older one ends the process on arm64 at addresses out of reach. JITLink makes tables
+    and stubs for them, and keeps some 10 KB of each image, so it is left alone elsewhere."""
     return new_jit(use_jit_link=host().triple.startswith(("aarch64", "arm64")))
 
 

@@ -5,9 +5,9 @@ What this does not know (other machines and formats, other relocations) raises `
 
 The image gets one mapping: code, constants, stubs and the table of external addresses, which are made
 read-only and executable once relocated; behind them writable data. It is unmapped when the `Mapping` dies.
-Instructions reach what is in the mapping by distance, and all else by the table and by stubs that read it, so
-what is imported may lie anywhere. No page is writable and executable at once. Pages are as large as the system
-says.
+Instructions reach what is in the mapping by distance, and all else by the table and by stubs that read it:
+what is imported may lie anywhere. No page is writable and executable at once, and pages are as large as the
+system says.
 
 On arm64 a core fetches instructions past its data cache. What was written is cleaned to memory and the
 instruction caches of all cores forget it (``__clear_cache``) before the mapping becomes executable, and so
@@ -85,7 +85,7 @@ def _libc() -> Any:
 
 @functools.lru_cache(maxsize=1)
 def _clear_cache() -> Any:
-    """``__clear_cache(begin, end)`` of the compiler's runtime library, which C++ programs and threads load."""
+    """``__clear_cache(begin, end)`` of the C compiler's runtime library."""
     try:
         function = ctypes.CDLL("libgcc_s.so.1").__clear_cache
     except (OSError, AttributeError) as error:
