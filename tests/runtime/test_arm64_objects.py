@@ -9,11 +9,13 @@ run: tests/arm64.sh does that under emulation.
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 import platform
 import struct
 import sys
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -218,6 +220,39 @@ def check_op(
             check(emitted(text, target, int(rng.integers(2))), seen)
         except (AssertionError, KeyError, Unlinkable) as error:
             raise AssertionError(f"seed {SEED}, {op.name} {sample}") from error
+
+
+def permissions(address: int) -> str:
+    """Permissions of the page at `address`."""
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        bounds, kind = line.split()[:2]
+        begin, end = (int(bound, 16) for bound in bounds.split("-"))
+        if begin <= address < end:
+            return kind
+    return ""
+
+
+def test_caches_are_cleared_of_all_code_before_it_can_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    image = emitted("define i64 @main() {\n  ret i64 7\n}", named_target("aarch64"), 0)
+    cleared: list[tuple[int, int]] = []
+
+    def clear(begin: int, end: int) -> None:
+        assert permissions(begin) == "rw-p"
+        cleared.append((begin, end))
+
+    monkeypatch.setattr(loader, "_clear_cache", lambda: clear)
+    library = loader.load(image, ["main"], {})
+    ((begin, end),) = cleared
+    assert (begin, end % mmap.PAGESIZE) == (library.tracker[0].address, 0)
+    assert begin <= library.addresses["main"] < end
+    assert permissions(begin) == "r-xp"
+
+    def nowhere() -> None:
+        raise Unlinkable("no libgcc")
+
+    monkeypatch.setattr(loader, "_clear_cache", nowhere)
+    with pytest.raises(Unlinkable, match="no libgcc"):
+        loader.load(image, ["main"], {})
 
 
 def test_what_is_out_of_reach_or_not_handled_is_refused() -> None:
