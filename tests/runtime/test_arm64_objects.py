@@ -55,7 +55,7 @@ FAR = 0x0000_5A5A_0000_1000
 
 ABS64, PREL64, PREL32, PLT32 = 257, 260, 261, 314
 ADR, ADRP, ADD = 274, 275, 277
-BRANCHES = {279: (14, 5), 280: (19, 5), 282: (26, 0), 283: (26, 0)}
+BRANCHES = {273: (19, 5), 279: (14, 5), 280: (19, 5), 282: (26, 0), 283: (26, 0)}
 LOADS = {278: 0, 284: 1, 285: 2, 286: 3, 299: 4}
 GOT_PAGE, GOT_LOW = 311, 312
 
@@ -112,7 +112,7 @@ def check(image: bytes, seen: Counter[int]) -> None:
         elif kind in (PREL64, PREL32, PLT32):
             assert place + read(place, "<q" if kind == PREL64 else "<i") == target + addend
         elif kind in BRANCHES:
-            assert reached(place, kind) == target + addend
+            assert reached(place, kind, part.memory) == target + addend
         elif kind == ADR:
             assert place + adr(read(place)) == target + addend
         elif kind == ADRP:
@@ -135,12 +135,19 @@ def check(image: bytes, seen: Counter[int]) -> None:
             assert not (old ^ read(place)) & ~fields.get(kind, 0x003FFC00)
 
 
-def reached(place: int, kind: int) -> int:
-    """Where a branch leads, through a stub if there is one."""
+def branch(word: int, kind: int) -> int:
+    """The distance that a branch goes."""
     bits, at = BRANCHES[kind]
-    target = place + 4 * signed(read(place) >> at & ((1 << bits) - 1), bits)
-    page, load, branch = (read(target + 4 * number) for number in range(3))
-    if (page & 0x9F00001F, load & 0xFFC003FF, branch) != (0x90000010, 0xF9400210, 0xD61F0200):
+    return 4 * signed(word >> at & ((1 << bits) - 1), bits)
+
+
+def reached(place: int, kind: int, memory: loader.Mapping) -> int:
+    """Where a branch leads, through a stub if there is one."""
+    target = place + branch(read(place), kind)
+    if not memory.address <= target <= memory.address + memory.size - 12:
+        return target
+    page, load, jump = (read(target + 4 * number) for number in range(3))
+    if (page & 0x9F00001F, load & 0xFFC003FF, jump) != (0x90000010, 0xF9400210, 0xD61F0200):
         return target
     word = ((target >> 12) + adr(page) << 12) + (load >> 10 & 0xFFF) * 8
     return read(word, "<Q")
@@ -253,6 +260,29 @@ def test_caches_are_cleared_of_all_code_before_it_can_run(monkeypatch: pytest.Mo
     monkeypatch.setattr(loader, "_clear_cache", nowhere)
     with pytest.raises(Unlinkable, match="no libgcc"):
         loader.load(image, ["main"], {})
+
+
+def test_every_kind_of_relocation() -> None:
+    """Written into random instructions, for targets as far as it reaches, and read back."""
+    fill, rng = ARCHITECTURES["aarch64"].fill, np.random.default_rng(SEED)
+    kinds = [ADR, ADRP, ADD, GOT_PAGE, GOT_LOW, *BRANCHES, *LOADS]
+    for kind in kinds * 100:
+        old, place = int(rng.integers(1 << 32)), int(rng.integers(1 << 28)) * 4
+        reach = 20 if kind == ADR else BRANCHES[kind][0] + 1 if kind in BRANCHES else 32
+        target = place + int(rng.integers(-(1 << reach) + 4096, (1 << reach) - 4096)) & -16
+        (word,) = struct.unpack("<I", fill(kind, struct.pack("<I", old), place, target))
+        if kind in (ADRP, GOT_PAGE):
+            mask, right = 0x60FFFFE0, (place >> 12) + adr(word) == target >> 12
+        elif kind == ADR:
+            mask, right = 0x60FFFFE0, place + adr(word) == target
+        elif kind in BRANCHES:
+            bits, at = BRANCHES[kind]
+            mask, right = ((1 << bits) - 1) << at, place + branch(word, kind) == target
+        else:
+            scale = {ADD: 0, GOT_LOW: 3}.get(kind, LOADS.get(kind, 0))
+            mask, right = 0x003FFC00, (word >> 10 & 0xFFF) << scale == target & 0xFFF
+        assert right, f"seed {SEED}: kind {kind}, from {place:#x} to {target:#x}"
+        assert not (old ^ word) & ~mask, f"seed {SEED}: kind {kind} changes the instruction"
 
 
 def test_what_is_out_of_reach_or_not_handled_is_refused() -> None:
