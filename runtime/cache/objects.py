@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from ...codegen.interface import Library
 from ...codegen.tiers import BASELINE, OPTIMIZED, Tier
-from ..native.loader import Unlinkable, load
+from ..native.loader import load
+from ..native.relocations import Unlinkable
 from ..tiers import BACKGROUND, tiers_are_on
 from .keys import environment, key_of
 from .store import CACHE
