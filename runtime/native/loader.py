@@ -184,7 +184,9 @@ class _Image:
             stub = self.architecture.stub(offset, self.table[symbol])
             ctypes.memmove(base + offset, stub, len(stub))
         for section, at, kind, symbol, addend in self.relocations:
-            self._relocate(base, self.offsets[section] + at, kind, symbol, addend)
+            begin = self.sections[section].offset + at
+            old = self.image[begin : begin + 4]
+            self._relocate(base, self.offsets[section] + at, old, kind, symbol, addend)
         self.memory.seal(self.sealed, self.architecture)
 
     def _relocations(self) -> list[tuple[int, int, int, int, int]]:
@@ -253,7 +255,7 @@ class _Image:
         except AttributeError:
             raise Unlinkable(f"the symbol {name} is nowhere") from None
 
-    def _relocate(self, base: int, at: int, kind: int, symbol: int, addend: int) -> None:
+    def _relocate(self, base: int, at: int, old: bytes, kind: int, symbol: int, addend: int) -> None:
         _, section, value, _ = self.symbols[symbol]
         architecture = self.architecture
         if kind == architecture.absolute:
@@ -268,7 +270,7 @@ class _Image:
             else:
                 raise Unlinkable(f"relocation {kind} of an external symbol")
             # distances and the low bits of addresses are those of offsets: a mapping begins at a page
-            filled = architecture.fill(kind, ctypes.string_at(base + at, 4), at, target + addend)
+            filled = architecture.fill(kind, old, at, target + addend)
         ctypes.memmove(base + at, filled, len(filled))
 
 
