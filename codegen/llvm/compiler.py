@@ -281,8 +281,15 @@ def _machine(target: Target, opt: int = 2) -> Any:
 
 @functools.lru_cache(maxsize=1)
 def _jit() -> Any:
-    # Owns its TargetMachine, and lives as long as the process: code may run until the very end.
-    return llvm_binding().create_lljit_compiler(target_machine(host()))
+    """LLVM's linker. The older one ends the process on arm64 at addresses out of reach. JITLink makes tables
+    and stubs for them, and keeps some 10 KB of each image, so it is left alone elsewhere."""
+    return new_jit(use_jit_link=host().triple.startswith(("aarch64", "arm64")))
+
+
+def new_jit(*, use_jit_link: bool) -> Any:
+    """One of LLVM's linkers. It owns its TargetMachine, and lives as long as the process: code may run until
+    the very end."""
+    return llvm_binding().create_lljit_compiler(target_machine(host()), use_jit_link=use_jit_link)
 
 
 class _Clock:

@@ -29,7 +29,6 @@ from typing import Annotated, Final
 
 from ..interface import CANCELLED, FLUSHED_MAIN, PARALLEL_FOR, POLL, SET_FLUSHING, THREADS
 from ..llvm.emitter import Reg
-from ..llvm.operations import FunctionCall
 from .functions import Bool, Bytes, ImportedFunction, Int, ModuleVariable, native
 from .module import NativeModule
 from .structs import BYTES, WORDS, CFunctionType, words
@@ -43,6 +42,10 @@ _store_mxcsr = ImportedFunction("llvm.x86.sse.stmxcsr", None, BYTES)
 _load_mxcsr = ImportedFunction("llvm.x86.sse.ldmxcsr", None, BYTES)
 _get_fpcr = ImportedFunction("llvm.aarch64.get.fpcr", "i64")
 _set_fpcr = ImportedFunction("llvm.aarch64.set.fpcr", None, "i64")
+_x86_pause = ImportedFunction("llvm.x86.sse2.pause", None)
+_synchronize_instructions = ImportedFunction("llvm.aarch64.isb", None, "i32")
+#: The operand of ``isb sy``.
+_WHOLE_SYSTEM: Final = 15
 #: The function whose calls flush. What a variant with an instrument takes besides comes last.
 _main = ImportedFunction(FLUSHED_MAIN, "i32", BYTES, BYTES, BYTES)
 
@@ -158,9 +161,12 @@ def _cancelled(f: NativeWriter) -> Pointer:
 
 
 def _pause(f: NativeWriter) -> None:
-    """Tell the core that this is a loop that waits."""
-    code = "pause" if f.module.numbers["x86"] else "yield"
-    f.operations.append(FunctionCall(f'asm sideeffect "{code}", "~{{memory}}"', ()))
+    """Tell the core that this is a loop that waits. Arm's hint for that does nothing on most cores, so they
+    empty their pipeline, which takes about as long as x86's pause."""
+    if f.module.numbers["x86"]:
+        _x86_pause(f)
+    elif f.module.numbers["arm"]:
+        _synchronize_instructions(f, _WHOLE_SYSTEM)
 
 
 def _wake(f: NativeWriter, condition: ModuleVariable) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -10,7 +11,8 @@ from typing import Any, Final
 from ...codegen.interface import Library
 from ...codegen.tiers import BASELINE, OPTIMIZED, Tier
 from ...ir.machine import Machine, machine, use_machine
-from ..native.loader import Unlinkable, load
+from ..native.loader import load
+from ..native.relocations import Unlinkable
 from ..tiers import BACKGROUND, tiers_are_on
 from .keys import environment, key_of
 from .store import CACHE
@@ -25,12 +27,15 @@ def support_keys() -> tuple[str, ...]:
 
 
 def link(image: bytes, exports: Sequence[str], imports: Mapping[str, int]) -> Library:
-    """Link an object image into this process; by LLVM what the loader does not know.
+    """Link an object image into this process; by LLVM what the loader does not know, or all with
+    ``TRACEJIT_LINKER=llvm``.
 
     Raises CompileError where LLVM cannot either.
     """
     start = time.perf_counter()
     try:
+        if os.environ.get("TRACEJIT_LINKER") == "llvm":
+            raise Unlinkable("LLVM is asked for")
         library = load(image, exports, imports)
     except Unlinkable:
         from ...codegen.llvm.compiler import link_object

@@ -1,11 +1,18 @@
-"""Links an ELF object for x86-64 into this process, without LLVM.
+"""Links an ELF object for x86-64 or arm64 into this process, without LLVM.
 
 A process that finds its code in the disk cache need not load LLVM at all, which takes longer than linking.
 What this does not know (other machines and formats, other relocations) raises `Unlinkable`; LLVM links that.
 
 The image gets one mapping: code, constants, stubs and the table of external addresses, which are made
 read-only and executable once relocated; behind them writable data. It is unmapped when the `Mapping` dies.
-Reference: System V ABI, AMD64 supplement, chapter 4.
+Instructions reach what is in the mapping by distance, and all else by the table and by stubs that read it:
+what is imported may lie anywhere. No page is writable and executable at once, and pages are as large as the
+system says.
+
+On arm64 a core fetches instructions past its data cache. What was written is cleaned to memory and the
+instruction caches of all cores forget it (``__clear_cache``) before the mapping becomes executable, and so
+before anybody else knows an address in it.
+Reference: System V ABI, chapters 4 and 5.
 """
 
 from __future__ import annotations
@@ -23,24 +30,14 @@ from typing import Any, Final
 
 from ...codegen.interface import Library, images_of
 from ...ir.records import record
+from .relocations import ARCHITECTURES, Architecture, Unlinkable
 
-#: Section header types and flags, relocation types.
+#: Section header types and flags.
 _NOBITS, _RELA, _SYMTAB = 8, 4, 2
 _WRITE, _ALLOC, _TLS = 1, 2, 0x400
-_ABS64, _PC32, _PLT32, _GOTPCREL, _GOTPCRELX, _REX_GOTPCRELX, _PC64 = 1, 2, 4, 9, 41, 42, 24
-_BY_TABLE: Final = (_GOTPCREL, _GOTPCRELX, _REX_GOTPCRELX)
-#: Of relocations that hold a distance, how it is written.
-_RELATIVE: Final = {_PC64: "<q"} | dict.fromkeys((_PC32, _PLT32, *_BY_TABLE), "<i")
 _UNDEFINED, _ABSOLUTE, _COMMON = 0, 0xFFF1, 0xFFF2
 #: The binding of symbols that other images do not see.
 _LOCAL: Final = 0
-#: ``jmp *displacement(%rip)``, to six bytes and two of padding.
-_JUMP: Final = b"\xff\x25"
-_STUB: Final = 8
-
-
-class Unlinkable(Exception):
-    """An image that only LLVM can link."""
 
 
 @record
@@ -67,8 +64,10 @@ class Mapping:
             raise Unlinkable("no memory")
         weakref.finalize(self, _libc().munmap, self.address, size).atexit = False
 
-    def seal(self, size: int) -> None:
+    def seal(self, size: int, architecture: Architecture) -> None:
         """Make the first `size` bytes executable, and no longer writable."""
+        if architecture.separate_instruction_cache:
+            _clear_cache()(self.address, self.address + size)
         if size and _libc().mprotect(self.address, size, 5):
             raise Unlinkable("executable memory is not allowed")
 
@@ -84,15 +83,27 @@ def _libc() -> Any:
     return libc
 
 
+@functools.lru_cache(maxsize=1)
+def _clear_cache() -> Any:
+    """``__clear_cache(begin, end)`` of the C compiler's runtime library."""
+    try:
+        function = ctypes.CDLL("libgcc_s.so.1").__clear_cache
+    except (OSError, AttributeError) as error:
+        raise Unlinkable(f"instruction caches cannot be cleared: {error}") from error
+    function.restype, function.argtypes = None, [ctypes.c_void_p, ctypes.c_void_p]
+    return function
+
+
 def load(image: bytes, exports: Sequence[str], imports: Table[str, int]) -> Library:
     """Link `image`; `imports` are external symbols by address, others are found in the process.
 
     Raises Unlinkable.
     """
-    if sys.platform != "linux" or platform.machine() != "x86_64":
-        raise Unlinkable("not Linux on x86-64")
+    architecture = ARCHITECTURES.get(platform.machine())
+    if sys.platform != "linux" or architecture is None:
+        raise Unlinkable("not Linux on x86-64 or arm64")
     try:
-        return _linked([_Image(part) for part in images_of(image)], exports, imports)
+        return _linked([_Image(part, architecture) for part in images_of(image)], exports, imports)
     except (struct.error, IndexError, UnicodeDecodeError, KeyError) as error:
         raise Unlinkable(f"a damaged object: {error}") from error
 
@@ -108,10 +119,11 @@ def _linked(images: Sequence[_Image], exports: Sequence[str], imports: Table[str
 
 
 class _Image:
-    def __init__(self, image: bytes) -> None:
-        if image[:6] != b"\x7fELF\x02\x01" or struct.unpack_from("<HH", image, 16) != (1, 62):
-            raise Unlinkable("not an ELF object for x86-64")
-        self.image = image
+    def __init__(self, image: bytes, architecture: Architecture) -> None:
+        kind = (1, architecture.number)
+        if image[:6] != b"\x7fELF\x02\x01" or struct.unpack_from("<HH", image, 16) != kind:
+            raise Unlinkable("not an ELF object for this machine")
+        self.image, self.architecture = image, architecture
         (start,) = struct.unpack_from("<Q", image, 40)
         size, count = struct.unpack_from("<HH", image, 58)
         self.sections = [
@@ -169,11 +181,13 @@ class _Image:
         for symbol, offset in self.table.items():
             ctypes.memmove(base + offset, struct.pack("<Q", self._address(base, symbol)), 8)
         for symbol, offset in self.stubs.items():
-            jump = _JUMP + struct.pack("<i", self.table[symbol] - (offset + 6)) + b"\x90\x90"
-            ctypes.memmove(base + offset, jump, _STUB)
+            stub = self.architecture.stub(offset, self.table[symbol])
+            ctypes.memmove(base + offset, stub, len(stub))
         for section, at, kind, symbol, addend in self.relocations:
-            self._relocate(base, self.offsets[section] + at, kind, symbol, addend)
-        self.memory.seal(self.sealed)
+            begin = self.sections[section].offset + at
+            old = self.image[begin : begin + 4]
+            self._relocate(base, self.offsets[section] + at, old, kind, symbol, addend)
+        self.memory.seal(self.sealed, self.architecture)
 
     def _relocations(self) -> list[tuple[int, int, int, int, int]]:
         """Section, offset, type, symbol and addend of what must be filled in."""
@@ -197,7 +211,7 @@ class _Image:
 
     def _place(self, relocations: Sequence[tuple[int, int, int, int, int]]) -> tuple[int, int]:
         """Give everything its offset; returns where what is sealed ends, and where all ends."""
-        top = 0
+        top, architecture = 0, self.architecture
         allocated = [
             (number, section)
             for number, section in enumerate(self.sections)
@@ -213,14 +227,14 @@ class _Image:
             section = self.symbols[symbol][1]
             if section in (_ABSOLUTE, _COMMON):
                 raise Unlinkable("absolute and common symbols")
-            if section != _UNDEFINED and kind not in _BY_TABLE:
+            if section != _UNDEFINED and kind not in architecture.by_table:
                 continue
             if symbol not in self.table:
                 self.table[symbol] = top
                 top += 8
-            if kind == _PLT32 and symbol not in self.stubs:
+            if kind in architecture.branches and symbol not in self.stubs:
                 self.stubs[symbol] = top
-                top += _STUB
+                top += architecture.stub_bytes
         top = sealed = _rounded(top, mmap.PAGESIZE)
         for number, header in allocated:
             if header.flags & _WRITE:
@@ -241,22 +255,22 @@ class _Image:
         except AttributeError:
             raise Unlinkable(f"the symbol {name} is nowhere") from None
 
-    def _relocate(self, base: int, at: int, kind: int, symbol: int, addend: int) -> None:
+    def _relocate(self, base: int, at: int, old: bytes, kind: int, symbol: int, addend: int) -> None:
         _, section, value, _ = self.symbols[symbol]
-        if kind == _ABS64:
+        architecture = self.architecture
+        if kind == architecture.absolute:
             filled = struct.pack("<Q", self._address(base, symbol) + addend)
-        elif kind in _RELATIVE:
-            if kind in _BY_TABLE:
+        else:
+            if kind in architecture.by_table:
                 target = self.table[symbol]
             elif section != _UNDEFINED:
                 target = self.offsets[section] + value
-            elif kind == _PLT32:
+            elif kind in architecture.branches:
                 target = self.stubs[symbol]
             else:
                 raise Unlinkable(f"relocation {kind} of an external symbol")
-            filled = struct.pack(_RELATIVE[kind], target + addend - at)
-        else:
-            raise Unlinkable(f"relocation {kind}")
+            # distances and the low bits of addresses are those of offsets: a mapping begins at a page
+            filled = architecture.fill(kind, old, at, target + addend)
         ctypes.memmove(base + at, filled, len(filled))
 
 

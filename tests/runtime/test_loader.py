@@ -10,13 +10,18 @@ from pathlib import Path
 
 import pytest
 
+from tracejit.codegen.llvm import compiler
 from tracejit.codegen.llvm.compiler import emit_object, link_object
 from tracejit.codegen.tiers import Effort
 from tracejit.runtime.cache.objects import link
-from tracejit.runtime.native.loader import Unlinkable, load
+from tracejit.runtime.native import loader
+from tracejit.runtime.native.loader import load
+from tracejit.runtime.native.relocations import ARCHITECTURES, Unlinkable
+
+from ..forked import forked
 
 pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or platform.machine() != "x86_64", reason="for ELF on x86-64"
+    sys.platform != "linux" or platform.machine() not in ARCHITECTURES, reason="for ELF on x86-64 and arm64"
 )
 
 TEXT = """
@@ -82,9 +87,13 @@ IMPORTS = {
 }
 
 
+@pytest.mark.parametrize("use_jit_link", [True, platform.machine() == "aarch64"])
 @pytest.mark.parametrize("baseline", [True, False])
-def test_as_llvm_links_it(baseline: bool) -> None:
+def test_as_llvm_links_it(baseline: bool, use_jit_link: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By both of LLVM's linkers, the older one where it does not end the process."""
     image, _ = emit_object(TEXT, Effort.PLAIN if baseline else Effort.FULL)
+    jit = compiler.new_jit(use_jit_link=use_jit_link)
+    monkeypatch.setattr(compiler, "_jit", lambda: jit)
     results = []
     for linker in (load, link_object):
         library = linker(image, ["main", "counter"], IMPORTS)
@@ -106,10 +115,32 @@ def test_code_cannot_be_written_and_data_cannot_be_run() -> None:
     assert results == {"main": "r-xp", "counter": "rw-p"}
 
 
-def test_memory_is_given_back() -> None:
-    def mapped() -> int:
-        return int(Path("/proc/self/statm").read_text().split()[0])
+@pytest.mark.parametrize("size", [1 << 14, 1 << 16])
+def test_pages_may_be_larger(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """macOS has pages of 16 KiB, and Linux on arm64 may have such of 64: what is executable ends where one
+    does."""
+    image, _ = emit_object(TEXT)
+    monkeypatch.setattr(loader.mmap, "PAGESIZE", size)
+    sealed = []
+    seal = loader.Mapping.seal
 
+    def note(memory: loader.Mapping, bytes_: int, architecture: object) -> None:
+        sealed.append(bytes_)
+        seal(memory, bytes_, architecture)
+
+    monkeypatch.setattr(loader.Mapping, "seal", note)
+    library = load(image, ["main", "counter"], IMPORTS)
+    assert sealed == [size]
+    assert library.addresses["counter"] >= library.tracker[0].address + size
+    assert ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(library.addresses["main"])(0) != 0
+
+
+def mapped() -> int:
+    """Pages of this process."""
+    return int(Path("/proc/self/statm").read_text().split()[0])
+
+
+def test_memory_is_given_back() -> None:
     image, _ = emit_object(TEXT)
     load(image, ["main"], IMPORTS)
     gc.collect()
@@ -139,3 +170,42 @@ def test_llvm_links_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "another")
     library = link(image, ["main"], IMPORTS)
     assert ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(library.addresses["main"])(0) != 0
+
+
+#: Everything that is linked: kernels with constants, the pool, products in two tiers, LAPACK, functions that
+#: run on the host, loops, signals, eager code, special functions, and variants that flush denormals.
+WHOLE = """
+import numpy as np, tracejit as tj
+from tracejit.runtime.cache import objects
+
+def refused(*_):
+    raise AssertionError("LLVM is to link this")
+
+objects.load = refused
+rng = np.random.default_rng(0)
+x, big = rng.standard_normal((90, 130)), rng.standard_normal(1 << 19)
+
+def halvings(x):
+    return tj.while_loop(lambda s: s[1] > 1, lambda s: (s[0] + 1, s[1] / 2), (0, x))[0]
+
+tj.set_num_threads(3)
+np.testing.assert_allclose(tj.jit(lambda x: x @ x.T)(x), x @ x.T)
+np.testing.assert_allclose(tj.jit(lambda x: (tj.sin(x) * x).sum())(big), (np.sin(big) * big).sum())
+assert tj.jit(halvings)(1000.0) == 10
+square = x @ x.T + np.eye(90)
+np.testing.assert_allclose(tj.jit(tj.linalg.solve)(square, x), np.linalg.solve(square, x))
+np.testing.assert_array_equal(tj.jit(lambda x: tj.gcd(x, 12))(np.arange(9)), np.gcd(np.arange(9), 12))
+np.testing.assert_allclose(tj.jit(tj.grad(lambda x: tj.erf(x).sum()))(x), 2 / np.sqrt(np.pi) * np.exp(-x * x))
+np.testing.assert_allclose(tj.jit(lambda x: x * 1e-300 * 1e-20, flush_denormals=True)(x), 0, atol=0)
+with np.testing.assert_raises(tj.LinAlgError):
+    tj.jit(tj.linalg.cholesky)(-square)
+for _ in range(200):  # eager code that runs often is compiled
+    y = tj.tensor(x) * 2 + tj.tensor(x)
+np.testing.assert_allclose(y, x * 2 + x)
+print("ran")
+"""
+
+
+@pytest.mark.parametrize("tiers", ["0", "always"])
+def test_llvm_links_everything(tiers: str) -> None:
+    assert forked(WHOLE, TRACEJIT_LINKER="llvm", TRACEJIT_TIERS=tiers).strip() == "ran"

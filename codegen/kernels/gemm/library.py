@@ -90,7 +90,7 @@ def _forwarding(signature: str, types: Sequence[str], number: int) -> FunctionCo
     """A function that calls the kernel at `number` of the table: another one may come to stand there."""
     w = FunctionWriter()
     arguments = [Reg(f"%a{place}", kind) for place, kind in enumerate(types)]
-    kernel = Load("%kernel", "ptr", 1, w.offset(f"@{PRODUCT_TABLE}", "ptr", number), 8, "monotonic")
+    kernel = Load("%kernel", "ptr", 1, w.offset(f"@{PRODUCT_TABLE}", "ptr", number), 8, "acquire")
     w.operations += [kernel, FunctionCall(kernel.text, arguments)]
     w.ret()
     return w.function(f"{signature}({typed(arguments)})", "nounwind")
