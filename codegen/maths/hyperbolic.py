@@ -101,6 +101,13 @@ def tanh(b: Emitter, x: Reg) -> Reg:
     return b.copysign(ratio, x)
 
 
+def sech_squared(b: Emitter, x: Reg) -> Reg:
+    """1 / cosh(x)^2, within 3.5 ulp: 4 e / (1 + e)^2 with e = exp(-2 |x|)."""
+    small = b.exp(b.mul(b.abs(x), -2.0))
+    total = b.add(small, 1.0)
+    return b.div(b.mul(small, 4.0), b.mul(total, total))
+
+
 def _log1p_or_log2x(b: Emitter, big: Reg, x: Reg, total: Reg, low: Reg) -> Reg:
     """ln(1 + total + low), or ln(2 x) where `big`; infinity for infinite x."""
     less = b.exact("fsub", x, 1.0)

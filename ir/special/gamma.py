@@ -218,14 +218,14 @@ def _riemann_zeta(m: Evaluator, s: Any) -> Any:
         return m.polynomial(s - 0.5, tables.ZETA) / (s - 1.0)
 
     def reflected(s: Any) -> Any:
-        # zeta s = 2 (2 pi)^(s - 1) sin(pi s / 2) gamma(1 - s) zeta(1 - s)
+        # not near 0, where zeta(1 - s) has its pole: zeta s = 2 (2 pi)^(s - 1) sin(pi s / 2) gamma(1 - s) zeta(1 - s)
         other = 1.0 - s
         half = m.pow(value_of(s) * 0.0 + 2.0 * math.pi, (s - 1.0) * 0.5)
         near = half * gamma_of(m, m.min(other, 150.0)) * half
         far = m.exp((s - 1.0) * math.log(2.0 * math.pi) + log_gamma_of(m, other))
         return m.where(other < 150.0, near, far) * 2.0 * sin_pi(m, s * 0.5) * large(other)
 
-    value = m.choose((s,), (s < 0.0, reflected), (s < 1.0, inside), large)
+    value = m.choose((s,), (s < -1.0, reflected), (s < 1.0, inside), large)
     return m.where(m.eq(value_of(s), 1.0), math.inf, value)
 
 

@@ -313,14 +313,7 @@ def sinc(x: Any) -> Tensor:
     """
     x = as_tensor(x)
     y = run("mul", x if is_real_floating(x.dtype) else cast(x, result_type(x.dtype, float)), math.pi)
-    small = run("lt", run("abs", y), 0.03)
-    safe = run("where", small, 1.0, y)
-    # near 0 the Taylor series 1 - y^2/6 + y^4/120 - y^6/5040, whose next term is below 2e-18
-    squared = run("square", run("where", small, y, 0.0))
-    series = run("sub", run("mul", squared, 1.0 / 5040.0), 1.0 / 120.0)
-    series = run("add", run("mul", squared, series), 1.0 / 6.0)
-    series = run("sub", 1.0, run("mul", squared, series))
-    return run("where", small, series, run("div", run("sin", safe), safe))
+    return run("special1", y, function="sinc", orders=(0,))
 
 
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Tensor:
