@@ -158,7 +158,7 @@ def _over_radius(b: Any, x: Any, r: Any) -> Any:
     return b.div(x, b.where(b.eq(r, 0.0), 1.0, r))
 
 
-def _same_float(name: str) -> Any:
+def same_float(name: str) -> Any:
     """The type rule of ops whose operands are of one floating dtype."""
 
     def infer(types: Any, attrs: Any) -> Any:
@@ -183,7 +183,7 @@ def _cosine_y(b: Any, ct: Any, x: Any, y: Any, r: Any, out: Any) -> Any:
 COSINE = define(
     "cosine", Kind.ELEMENTWISE, "x y r", cost=4.0,
     doc="x / r where r is hypot(x, y), and 0 at the origin: the derivative of hypot in x",
-    infer=_same_float("cosine"), promote=lambda operands: (result_type(*operands),) * 3,
+    infer=same_float("cosine"), promote=lambda operands: (result_type(*operands),) * 3,
     eval=lambda x, y, r: np.divide(x, np.where(np.equal(r, 0.0), np.ones_like(r), r)),
     # the derivatives of x / hypot(x, y): those of a quotient by r would be differences
     vjp={"x": _cosine_x, "y": _cosine_y, "r": lambda b, ct: None},
@@ -310,6 +310,7 @@ def _where_infer(types: Any, attrs: Any) -> Any:
 
 WHERE = define(
     "where", Kind.ELEMENTWISE, "condition x y", doc="x where condition, else y", finite_gradient=True,
+    chooses=True,
     infer=_where_infer, eval=np.where, promote=_where_promote,
     vjp={
         "x": lambda b, ct, condition: b.where(condition, ct, 0.0),
