@@ -185,12 +185,11 @@ class Op:
     quotient: bool = False
     #: For elementwise ops: whether finite cotangents give finite gradients at all finite operands.
     finite_gradient: bool = False
-    #: Whether it gives elements of some operands and not of others, so that cotangents of zero come of what was
-    #: not chosen: see ``transforms.strong_zeros``.
+    #: Whether cotangents of its operands are 0 where these were not chosen: see ``transforms.strong_zeros``.
     chooses: bool = False
     #: For ops of kind HOST: a C function over arrays that native code calls in place of `eval`.
     native: External | None = None
-    #: For views and structured ops, the function of NumPy's that does the same. Others may `eval` a ufunc.
+    #: For views and structured ops, NumPy's function that does the same. Others may `eval` a ufunc.
     builtin: Builtin | None = None
     #: The values of attributes that a call may leave out.
     defaults: Mapping[str, Any] = field(default_factory=dict)

@@ -153,11 +153,6 @@ POW = elementwise(
 )  # fmt: skip
 
 
-def _over_radius(b: Any, x: Any, r: Any) -> Any:
-    """x / r, and 0 at the origin."""
-    return b.div(x, b.where(b.eq(r, 0.0), 1.0, r))
-
-
 def same_float(name: str) -> Any:
     """The type rule of ops whose operands are of one floating dtype."""
 
@@ -170,31 +165,39 @@ def same_float(name: str) -> Any:
     return infer
 
 
-def _cosine_x(b: Any, ct: Any, x: Any, y: Any, r: Any) -> Any:
-    # y^2 / r^3
-    return b.mul(ct, _over_radius(b, b.square(b.cosine(y, x, r)), r))
+def _cosine_rule(b: Any, ct: Any, x: Any, y: Any, own: bool) -> Any:
+    # y^2 / r^3 and -x y / r^3, as products: those of a quotient by r would be differences
+    r = b.hypot(x, y)
+    sine = b.cosine(y, x)
+    slope = b.square(sine) if own else b.neg(b.mul(b.cosine(x, y), sine))
+    return b.mul(ct, b.div(slope, b.where(b.eq(r, 0.0), 1.0, r)))
 
 
-def _cosine_y(b: Any, ct: Any, x: Any, y: Any, r: Any, out: Any) -> Any:
-    # -x y / r^3
-    return b.neg(b.mul(ct, _over_radius(b, b.mul(out, b.cosine(y, x, r)), r)))
+def _cosine(x: Any, y: Any) -> Any:
+    r = np.hypot(x, y)
+    return np.divide(x, np.where(np.equal(r, 0.0), np.ones_like(r), r))
+
+
+def _cosine_emit(b: Any, x: Any, y: Any) -> Any:
+    r = b.hypot(x, y)
+    return b.div(x, b.select(b.eq(r, 0.0), b.const(1.0, r), r))
 
 
 COSINE = define(
-    "cosine", Kind.ELEMENTWISE, "x y r", cost=4.0,
-    doc="x / r where r is hypot(x, y), and 0 at the origin: the derivative of hypot in x",
-    infer=same_float("cosine"), promote=lambda operands: (result_type(*operands),) * 3,
-    eval=lambda x, y, r: np.divide(x, np.where(np.equal(r, 0.0), np.ones_like(r), r)),
-    # the derivatives of x / hypot(x, y): those of a quotient by r would be differences
-    vjp={"x": _cosine_x, "y": _cosine_y, "r": lambda b, ct: None},
-    emit=lambda b, x, y, r: b.div(x, b.select(b.eq(r, 0.0), b.const(1.0, r), r)),
+    "cosine", Kind.ELEMENTWISE, "x y", doc="x / hypot(x, y), the derivative of hypot; 0 at the origin",
+    cost=16.0, infer=same_float("cosine"), promote=lambda operands: (result_type(*operands),) * 2,
+    eval=_cosine, emit=_cosine_emit,
+    vjp={
+        "x": lambda b, ct, x, y: _cosine_rule(b, ct, x, y, True),
+        "y": lambda b, ct, x, y: _cosine_rule(b, ct, x, y, False),
+    },
 )  # fmt: skip
 HYPOT = elementwise(
     "hypot", "x y", np.hypot, doc="sqrt(x^2 + y^2) without overflow", floating=True, cost=12.0,
     commutative=True,
     vjp={
-        "x": lambda b, ct, x, y, out: b.mul(ct, b.cosine(x, y, out)),
-        "y": lambda b, ct, x, y, out: b.mul(ct, b.cosine(y, x, out)),
+        "x": lambda b, ct, x, y: b.mul(ct, b.cosine(x, y)),
+        "y": lambda b, ct, x, y: b.mul(ct, b.cosine(y, x)),
     },
     emit=lambda b, x, y: b.hypot(x, y),
 )  # fmt: skip
@@ -310,7 +313,6 @@ def _where_infer(types: Any, attrs: Any) -> Any:
 
 WHERE = define(
     "where", Kind.ELEMENTWISE, "condition x y", doc="x where condition, else y", finite_gradient=True,
-    chooses=True,
     infer=_where_infer, eval=np.where, promote=_where_promote,
     vjp={
         "x": lambda b, ct, condition: b.where(condition, ct, 0.0),

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from .arithmetic import same_float
-from .define import define
 from ..dtypes import result_type
 from ..registry import Kind
+from ..transforms.batching import batch_pointwise
+from .arithmetic import same_float
+from .define import define
 
 
 def _product(x: Any, y: Any) -> Any:
@@ -44,6 +45,12 @@ def _emit_quotient(b: Any, x: Any, y: Any) -> Any:
     return b.select(b.and_(b.isnan(result), b.eq(x, 0.0)), b.const(0.0, x), result)
 
 
+CANDIDATE = define(
+    "candidate", Kind.COMPOSITE, "x", chooses=True,
+    doc="x, of which the user's where chooses elements: zeros in gradients behind it are strong",
+    infer=lambda types, attrs: types, eval=lambda x: x, vjp={"x": lambda b, ct: ct},
+    decompose=lambda b, x: x, batch=batch_pointwise,
+)  # fmt: skip
 STRONG_MUL = define(
     "strong_mul", Kind.ELEMENTWISE, "x y", doc="x y, and 0 where either is 0, whatever the other is",
     infer=same_float("strong_mul"), promote=lambda operands: (result_type(*operands),) * 2,

@@ -17,12 +17,10 @@ from ..dtypes import is_differentiable
 from ..errors import GradientError
 from ..graph import Function, Instruction, Value
 from ..records import record
-from ..registry import NONDIFF, Kind, Op, Rule
+from ..registry import NONDIFF, Op, Rule
 from ..types import TensorType
 from .strong_zeros import StrongZeros
 
-#: Kinds whose results are sums of products over other elements: what is 0 behind them is not so by a mask.
-MIXING: Final = frozenset((Kind.CONTRACTION, Kind.CONVOLUTION, Kind.LINALG))
 #: Whether the cotangents of the Functions that are differentiated, regions of another one, come of a choice.
 _behind_choice: Final[contextvars.ContextVar[bool]] = contextvars.ContextVar("behind_choice", default=False)
 
@@ -113,7 +111,7 @@ def _differentiate(
     op, operands = instruction.op, instruction.operands
     cotangent = cotangents.get(instruction.results[0])
     types = [operand.type for operand in operands]
-    behind = instruction.results[0] in chosen and op.kind not in MIXING
+    behind = instruction.results[0] in chosen and not op.kind.traits.mixes
     if behind or op.chooses:
         chosen.update(operands)
     b: Any = StrongZeros(builder) if behind else builder

@@ -16,7 +16,7 @@ from ..ir import ops
 from ..ir.errors import GradientError
 from ..ir.records import record
 from ..ir.registry import Attrs, Builtin, Kind, Op, Rule
-from ..ir.transforms.differentiation import MIXING, variadic_index
+from ..ir.transforms.differentiation import variadic_index
 from ..ir.types import Shape, TensorType, remove_axes
 
 #: (shape, dtype) of an operand, as nodes hold it; None of one that requires no gradient.
@@ -125,7 +125,7 @@ class SavePlan:
         #: Whether the cotangents of its operands are 0 where these were not chosen.
         self.chooses = any(each.chooses for each in ops_of(op))
         #: Whether cotangents of its operands are sums over others, in which no 0 is due to a mask.
-        self.mixes = any(each.kind in MIXING for each in ops_of(op))
+        self.mixes = any(each.kind.traits.mixes for each in ops_of(op))
         #: The rules of the tracked operands by parameter; of a composite, the plans of its ops.
         self.parts: dict[Any, Any] = {}
         #: Per operand, whether to save it; and whether to save the output.

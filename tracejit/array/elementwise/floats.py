@@ -13,9 +13,20 @@ from ...arguments.errors import named
 from ...eager.dispatch import elementwise
 from ...eager.native_ops import NativeCall
 from ...eager.tensor import Tensor, as_array
-from ...ir.dtypes import BOOL, FLOAT64, INT64, DType, Operand, is_complex, is_real_floating, result_type
+from ...ir.dtypes import (
+    BOOL,
+    FLOAT64,
+    INT64,
+    DType,
+    Operand,
+    is_complex,
+    is_differentiable,
+    is_real_floating,
+    result_type,
+)
 from ...ir.errors import DTypeError, ShapeError
 from ...ir.registry import OPS
+from ...state import STATE
 from ..indexing.searching import indices_of_nonzero
 from ..memory_order import as_in_memory
 from ..operands import (
@@ -81,6 +92,16 @@ def _adopting(value: Any, dtype: Operand) -> Any:
 _WHERE: Final = NativeCall(OPS["where"], _choice)
 
 
+def _candidate(x: Any) -> Any:
+    """`x`, whose gradients know that they come of a choice, where it may have gradients."""
+    if not isinstance(x, Tensor):
+        return x
+    if STATE.tracer is None:
+        return run("candidate", x) if x._requires_grad else x
+    differentiable = is_differentiable(x.dtype) and type(kind_of(x)) is not type
+    return run("candidate", x) if differentiable else x
+
+
 @named("where")
 def _of_condition(condition: Any, *, size: int | None, fill_value: Any) -> tuple[Tensor, ...]:
     condition = tensor_argument("where", condition, "condition")
@@ -103,7 +124,8 @@ def where(
         >>> tj.where([True, False], [1.0, 2.0], 0.0)
         tensor([1., 0.])
 
-    Semantics: ``numpy.where``. Gradients flow to the chosen elements alone.
+    Semantics: ``numpy.where``. Gradients flow to the chosen elements alone: where ``tj.log(x)`` is not
+    chosen, its gradient is 0, and not 0 times infinity, at x = 0 too.
     """
     if x is None and y is None:
         return _of_condition(condition, size=size, fill_value=fill_value)
@@ -113,7 +135,7 @@ def where(
         raise DTypeError("where: give both x and y, or neither")
     if type(x) in SCALARS and type(y) in SCALARS:
         x = filled(x, (), result_type(kind_of(x), kind_of(y)))
-    return _WHERE.run(condition, x, y)
+    return _WHERE.run(condition, _candidate(x), _candidate(y))
 
 
 def clip(x: Any, min: Any = None, max: Any = None, out: Any = None) -> Tensor:
