@@ -373,6 +373,7 @@ BY_KIND: dict[Kind, Maker] = {
 }
 BY_NAME_OF_OP: dict[str, Maker] = {
     "contiguous": _elementwise,
+    "candidate": _elementwise,
     "stop_gradient": _elementwise,
     "copy": _elementwise,
     "barrier": _elementwise,
@@ -619,6 +620,30 @@ def _threefry(key: Any, counter: Any) -> Array:
     return np.asarray(words).astype(np.uint64)
 
 
+def _sech_squared(x: float) -> float:
+    return 4.0 * math.exp(-2.0 * abs(x)) / (1.0 + math.exp(-2.0 * abs(x))) ** 2
+
+
+def _np_cosine(x: Any, y: Any) -> Any:
+    dtype = np.hypot(x, y).dtype
+    wide = np.float32 if dtype == np.float16 else dtype
+    x, y = x.astype(wide), y.astype(wide)
+    r = np.hypot(x, y)
+    return (x / np.where(r == 0, np.ones_like(r), r)).astype(dtype)
+
+
+def _np_strong_product(x: Any, y: Any) -> Any:
+    dtype = np.hypot(x, y).dtype
+    x, y = x.astype(dtype), y.astype(dtype)
+    return np.where(np.isnan(x * y) & ((x == 0) | (y == 0)), dtype.type(0), x * y)
+
+
+def _np_strong_quotient(x: Any, y: Any) -> Any:
+    dtype = np.hypot(x, y).dtype
+    x, y = x.astype(dtype), y.astype(dtype)
+    return np.where(np.isnan(x / y) & (x == 0), dtype.type(0), x / y)
+
+
 _RENAMED = {
     "threefry": _threefry,
     "argsort": lambda x: np.argsort(x, axis=-1, kind="stable"),
@@ -634,6 +659,8 @@ _RENAMED = {
     "clip": lambda x, low, high: np.minimum(np.maximum(x, low), high), "fma": lambda x, y, z: x * y + z,
     "cast": lambda x, dtype: x.astype(dtype),
     "rsqrt": lambda x: 1 / np.sqrt(x), "erf": _by_math(math.erf), "erfc": _by_math(math.erfc),
+    "sech_squared": _by_math(_sech_squared), "cosine": _np_cosine, "strong_mul": _np_strong_product,
+    "strong_div": _np_strong_quotient, "candidate": lambda x: x,
     "sum": _np_reduce(np.add), "prod": _np_reduce(np.multiply), "max": _np_reduce(np.maximum),
     "min": _np_reduce(np.minimum), "nanmax": lambda x, axes: np.fmax.reduce(x, axis=axes, initial=-np.inf),
     "all": _np_reduce(np.logical_and), "any": _np_reduce(np.logical_or),

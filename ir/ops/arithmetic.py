@@ -21,7 +21,6 @@ from ..dtypes import (
     accumulated_in,
     is_complex,
     is_differentiable,
-    is_real_floating,
     result_type,
 )
 from ..errors import DTypeError
@@ -153,18 +152,6 @@ POW = elementwise(
 )  # fmt: skip
 
 
-def same_float(name: str) -> Any:
-    """The type rule of ops whose operands are of one floating dtype."""
-
-    def infer(types: Any, attrs: Any) -> Any:
-        if len({type_.dtype for type_ in types}) != 1 or not is_real_floating(types[0].dtype):
-            raise DTypeError(f"{name}: operands must have one floating dtype, got ({', '.join(map(str, types))})")
-        same_shape(name, types)
-        return (types[0],)
-
-    return infer
-
-
 def _cosine_rule(b: Any, ct: Any, x: Any, y: Any, own: bool) -> Any:
     # y^2 / r^3 and -x y / r^3, as products: those of a quotient by r would be differences
     r = b.hypot(x, y)
@@ -183,10 +170,9 @@ def _cosine_emit(b: Any, x: Any, y: Any) -> Any:
     return b.div(x, b.select(b.eq(r, 0.0), b.const(1.0, r), r))
 
 
-COSINE = define(
-    "cosine", Kind.ELEMENTWISE, "x y", doc="x / hypot(x, y), the derivative of hypot; 0 at the origin",
-    cost=16.0, infer=same_float("cosine"), promote=lambda operands: (result_type(*operands),) * 2,
-    eval=_cosine, emit=_cosine_emit,
+COSINE = elementwise(
+    "cosine", "x y", np.hypot, doc="x / hypot(x, y), the derivative of hypot; 0 at the origin", floating=True,
+    cost=16.0, eval=in_float32(_cosine), emit=_cosine_emit,
     vjp={
         "x": lambda b, ct, x, y: _cosine_rule(b, ct, x, y, True),
         "y": lambda b, ct, x, y: _cosine_rule(b, ct, x, y, False),

@@ -11,11 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import result_type
 from ..registry import Kind
 from ..transforms.batching import batch_pointwise
-from .arithmetic import same_float
-from .define import define
+from .define import define, elementwise
 
 
 def _product(x: Any, y: Any) -> Any:
@@ -51,16 +49,14 @@ CANDIDATE = define(
     infer=lambda types, attrs: types, eval=lambda x: x, vjp={"x": lambda b, ct: ct},
     decompose=lambda b, x: x, batch=batch_pointwise,
 )  # fmt: skip
-STRONG_MUL = define(
-    "strong_mul", Kind.ELEMENTWISE, "x y", doc="x y, and 0 where either is 0, whatever the other is",
-    infer=same_float("strong_mul"), promote=lambda operands: (result_type(*operands),) * 2,
+STRONG_MUL = elementwise(
+    "strong_mul", "x y", np.hypot, doc="x y, and 0 where either is 0, whatever the other is", floating=True,
     eval=_product, commutative=True,
     vjp={"x": lambda b, ct, y: b.strong_mul(ct, y), "y": lambda b, ct, x: b.strong_mul(ct, x)},
     emit=_emit_product, cost=2.0, chooses=True,
 )  # fmt: skip
-STRONG_DIV = define(
-    "strong_div", Kind.ELEMENTWISE, "x y", doc="x / y, and 0 where x is 0, whatever y is",
-    infer=same_float("strong_div"), promote=lambda operands: (result_type(*operands),) * 2,
+STRONG_DIV = elementwise(
+    "strong_div", "x y", np.hypot, doc="x / y, and 0 where x is 0, whatever y is", floating=True,
     eval=_quotient,
     vjp={
         "x": lambda b, ct, y: b.strong_div(ct, y),

@@ -12,8 +12,6 @@ import tracejit as tj
 from .entries import Entry, binary, by_sign, constant, steps, unary
 
 ONE, ZERO = constant(1), constant(0)
-#: Python's numbers that the functions multiply by: a rounded pi, log 2 and so on are what they say.
-LN2, LN10 = mp.mpf(math.log(2.0)), mp.mpf(math.log(10.0))
 
 
 def _cosh_inverse(x: Any) -> Any:
@@ -207,7 +205,7 @@ ENTRIES: list[Entry] = [
     unary("deg2rad", tj.deg2rad, lambda x: x * mp.pi / 180, lambda x: mp.pi / 180, ZERO),
     unary("rad2deg", tj.rad2deg, lambda x: x / mp.pi * 180, lambda x: 180 / mp.pi, ZERO),
     unary("sinc", tj.sinc, _sinc(0), _sinc(1), _sinc(2), near=(2 / math.pi, 0.5 / math.pi),
-          ways=(1, 0.55, 0.29, 0.83, 0.13)),
+          inside=lambda x: abs(x) < 1e6, ways=(1, 0.55, 0.29), reason="pi x is rounded, as NumPy's"),
     unary("where", lambda x: tj.where(x > 1.0, x, 2.0 * x), lambda x: x if x > 1 else 2 * x,
           lambda x: mp.mpf(1 if x > 1 else 2), ZERO),
     # exponentials and logarithms
@@ -253,8 +251,10 @@ ENTRIES: list[Entry] = [
           lambda x: -4 * x / mp.sqrt(mp.pi) * mp.exp(-x * x), near=(26.5, 27.2, 0.84375, 9.2)),
     unary("erfc", tj.erfc, mp.erfc, lambda x: -2 / mp.sqrt(mp.pi) * mp.exp(-x * x),
           lambda x: 4 * x / mp.sqrt(mp.pi) * mp.exp(-x * x), near=(26.5, 27.2, 0.84375, 9.2)),
-    # NumPy's and the Array API's functions of parts of numbers
-    unary("angle of a real", lambda x: tj.real(x), lambda x: x, ONE, ZERO),
-    unary("by_sign", lambda x: tj.where(x < 0, tj.exp(x), 1 + x), by_sign(mp.exp, lambda x: 1 + x, 1),
+    # choices whose other side is infinite
+    unary("where of log", lambda x: tj.where(x > 0, tj.log(x), x * x),
+          by_sign(lambda x: x * x, mp.log, 0), by_sign(lambda x: 2 * x, lambda x: 1 / x, 0),
+          by_sign(constant(2), lambda x: -1 / x**2, 2)),
+    unary("where of exp", lambda x: tj.where(x < 0, tj.exp(x), 1 + x), by_sign(mp.exp, lambda x: 1 + x, 1),
           by_sign(mp.exp, ONE, 1), by_sign(mp.exp, ZERO)),
 ]  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 import tracejit.scipy.special as sp
 
 from .activations import density, log_sigmoid, ncdf, sigmoid, sigmoid_bend, sigmoid_slope
-from .elementary import ONE, ZERO, sine_over
+from .elementary import ZERO, sine_over
 from .entries import Entry, binary, unary
 
 _FEW = {"points": 40}
@@ -171,7 +170,7 @@ def _positive(x: float, y: float) -> bool:
 
 
 def _not_tiny(x: float, y: float) -> bool:
-    return x > 0 and y > 1e-18
+    return x > 0 and y > 1e-18 and x < 1e15 * y
 
 
 _SMALL_PAIR = {"inside": lambda a, b: 0.3 < a < 100 and 0.3 < b < 100, "points": 30}
@@ -241,7 +240,7 @@ ENTRIES: list[Entry] = [
     unary("special.exp1", sp.exp1, mp.e1, lambda x: -mp.exp(-x) / x, lambda x: mp.exp(-x) * (1 + x) / x**2,
           inside=_between(0, 1e300), **_FEW),
     unary("special.expi", sp.expi, mp.ei, lambda x: mp.exp(x) / x, lambda x: mp.exp(x) * (x - 1) / x**2,
-          inside=lambda x: 0 < abs(x) and -1e4 < x < 85,
+          inside=lambda x: 1e-30 < abs(x) and -1e4 < x < 85,
           reason="beyond, the second derivative is a difference of infinities, in float32", **_FEW),
     unary("special.expn", lambda x: sp.expn(2, x), lambda x: mp.expint(2, x), lambda x: -mp.e1(x),
           lambda x: mp.exp(-x) / x, inside=_between(0, 1e4), slack={(0,): 3, (1,): 3}, reason=_PAGE, **_FEW),
@@ -253,13 +252,14 @@ ENTRIES: list[Entry] = [
     unary("special.lambertw", sp.lambertw, *[_lambertw(0, k) for k in range(3)],
           inside=_between(-0.36, 1e300), **_FEW),
     unary("special.lambertw, -1", lambda z: sp.lambertw(z, -1), *[_lambertw(-1, k) for k in range(3)],
-          inside=_between(-0.36, -1e-300), **_FEW),
+          inside=_between(-0.36, -1e-18), **_FEW),
     unary("special.eval_legendre", lambda x: sp.eval_legendre(3, x), lambda x: (5 * x**3 - 3 * x) / 2,
           lambda x: (15 * x**2 - 3) / 2, lambda x: 15 * x, inside=_sizes(0, 1.0000001), **_FEW),
     unary("special.entr", sp.entr, lambda x: -x * mp.log(x), lambda x: -1 - mp.log(x), lambda x: -1 / x,
           inside=lambda x: x > 0),
     binary("special.xlogy", sp.xlogy, lambda x, y: x * mp.log(y), lambda x, y: mp.log(y), lambda x, y: x / y,
-           ZERO, lambda x, y: 1 / y, lambda x, y: -x / y**2, inside=lambda x, y: y > 0),
+           ZERO, lambda x, y: 1 / y, lambda x, y: -x / y**2, inside=lambda x, y: y > 1e-18,
+           reason="1 / y^2 overflows, in float32"),
     binary("special.xlog1py", sp.xlog1py, lambda x, y: x * mp.log1p(y), lambda x, y: mp.log1p(y),
            lambda x, y: x / (1 + y), ZERO, lambda x, y: 1 / (1 + y), lambda x, y: -x / (1 + y) ** 2,
            inside=lambda x, y: y > -1),
@@ -272,4 +272,3 @@ ENTRIES: list[Entry] = [
     binary("special.beta", sp.beta, *map(_beta, range(6)), **_SMALL_PAIR),
     binary("special.betaln", sp.betaln, *map(_betaln, range(6)), **_SMALL_PAIR),
 ]  # fmt: skip
-_ = ONE, math

@@ -265,7 +265,7 @@ class _Pass:
             cotangent = slots if node.several else slots[0]
         needed = None if useful is None else self._needed_in(useful)
         if STATE.tracer is None:
-            parts = node.pull(self._engine_of(node), cotangent, needed)
+            parts = node.pull(self.engine.behind_choice if node in self.chosen else self.engine, cotangent, needed)
         else:
             parts = self._pull_traced(node, cotangent, needed)
         if STATE.anomaly is not None:
@@ -273,10 +273,6 @@ class _Pass:
         if node.hooks is not None:
             parts = run_post_hooks(node.hooks, parts, cotangent if node.several else [cotangent], engine)
         return parts
-
-    def _engine_of(self, node: Node) -> Engine:
-        """The engine that gives the cotangents of the node's operands."""
-        return self.engine.behind_choice if node in self.chosen else self.engine
 
     def _note_choice(self, node: Node) -> None:
         """Note where cotangents go to that are 0 where a mask did not choose."""
@@ -290,7 +286,7 @@ class _Pass:
         tracer.location = node.location and self._gradient_of(node.location)
         tracer.pinned_location = True
         try:
-            return node.pull(self._engine_of(node), cotangent, needed)
+            return node.pull(self.engine.behind_choice if node in self.chosen else self.engine, cotangent, needed)
         finally:
             tracer.pinned_location = False
 
