@@ -152,38 +152,43 @@ POW = elementwise(
 )  # fmt: skip
 
 
-def _cosine_rule(b: Any, ct: Any, x: Any, y: Any, own: bool) -> Any:
-    # y^2 / r^3 and -x y / r^3, as products: those of a quotient by r would be differences
-    r = b.hypot(x, y)
-    sine = b.cosine(y, x)
-    slope = b.square(sine) if own else b.neg(b.mul(b.cosine(x, y), sine))
-    return b.mul(ct, b.div(slope, b.where(b.eq(r, 0.0), 1.0, r)))
+def _over_radius(b: Any, x: Any, r: Any) -> Any:
+    """x / r, and 0 at the origin."""
+    return b.div(x, b.where(b.eq(r, 0.0), 1.0, r))
 
 
-def _cosine(x: Any, y: Any) -> Any:
-    r = np.hypot(x, y)
-    return np.divide(x, np.where(np.equal(r, 0.0), np.ones_like(r), r))
+def _cosine_x(b: Any, ct: Any, x: Any, y: Any, r: Any) -> Any:
+    # y^2 / r^3
+    return b.mul(ct, _over_radius(b, b.square(b.cosine(y, x, r)), r))
 
 
-def _cosine_emit(b: Any, x: Any, y: Any) -> Any:
-    r = b.hypot(x, y)
-    return b.div(x, b.select(b.eq(r, 0.0), b.const(1.0, r), r))
+def _cosine_y(b: Any, ct: Any, x: Any, y: Any, r: Any, out: Any) -> Any:
+    # -x y / r^3
+    return b.neg(b.mul(ct, _over_radius(b, b.mul(out, b.cosine(y, x, r)), r)))
 
 
-COSINE = elementwise(
-    "cosine", "x y", np.hypot, doc="x / hypot(x, y), the derivative of hypot; 0 at the origin", floating=True,
-    cost=16.0, eval=in_float32(_cosine), emit=_cosine_emit,
-    vjp={
-        "x": lambda b, ct, x, y: _cosine_rule(b, ct, x, y, True),
-        "y": lambda b, ct, x, y: _cosine_rule(b, ct, x, y, False),
-    },
+def _cosine_infer(types: Any, attrs: Any) -> Any:
+    if len({type_.dtype for type_ in types}) != 1 or types[0].dtype.kind != "f":
+        raise DTypeError(f"cosine: operands must have one floating dtype, got ({', '.join(map(str, types))})")
+    same_shape("cosine", types)
+    return (types[0],)
+
+
+#: *Requires*: r is hypot(x, y). Its derivatives are those of x / hypot(x, y), all of them by x and y: products,
+#: where those of the quotient by r would be differences.
+COSINE = define(
+    "cosine", Kind.ELEMENTWISE, "x y r", doc="x / r where r = hypot(x, y), the derivative of that in x; or 0",
+    cost=4.0, infer=_cosine_infer, promote=lambda operands: (result_type(*operands),) * 3,
+    eval=lambda x, y, r: np.divide(x, np.where(np.equal(r, 0.0), np.ones_like(r), r)),
+    vjp={"x": _cosine_x, "y": _cosine_y, "r": lambda b, ct: None},
+    emit=lambda b, x, y, r: b.div(x, b.select(b.eq(r, 0.0), b.const(1.0, r), r)),
 )  # fmt: skip
 HYPOT = elementwise(
     "hypot", "x y", np.hypot, doc="sqrt(x^2 + y^2) without overflow", floating=True, cost=12.0,
     commutative=True,
     vjp={
-        "x": lambda b, ct, x, y: b.mul(ct, b.cosine(x, y)),
-        "y": lambda b, ct, x, y: b.mul(ct, b.cosine(y, x)),
+        "x": lambda b, ct, x, y, out: b.mul(ct, b.cosine(x, y, out)),
+        "y": lambda b, ct, x, y, out: b.mul(ct, b.cosine(y, x, out)),
     },
     emit=lambda b, x, y: b.hypot(x, y),
 )  # fmt: skip

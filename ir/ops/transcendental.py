@@ -60,9 +60,14 @@ COSH = _unary("cosh", np.cosh, "cosh", lambda b, ct, x: b.mul(ct, b.sinh(x)))
 
 
 def _sech_squared(x: Any, dtype: Any) -> Any:
-    x = np.asarray(x, accumulated_in(dtype))
-    small = np.exp(np.abs(x) * -2.0)
-    return (small * 4.0 / np.square(small + 1.0)).astype(dtype, copy=False)
+    small = np.asarray(np.abs(np.asarray(x, accumulated_in(dtype))))
+    small *= -2.0
+    np.exp(small, out=small)
+    total = small + 1.0
+    total *= total
+    small *= 4.0
+    small /= total
+    return small.astype(dtype, copy=False)
 
 
 SECH_SQUARED = floating_function(
@@ -82,7 +87,10 @@ def _tanh_rule(b: Any, ct: Any, x: Any) -> Any:
 def _asinh_rule(b: Any, ct: Any, x: Any) -> Any:
     if is_complex(x.dtype):
         return b.div(ct, b.sqrt(_shifted(b, b.square(x), 1.0)))
-    return b.div(ct, b.hypot(x, 1.0))  # the square may overflow
+    # where 1 + x^2 rounds to x^2, which may overflow, its root is |x|
+    size = b.abs(x)
+    large = b.gt(size, 1e9)
+    return b.div(ct, b.where(large, size, b.sqrt(b.add(b.square(b.where(large, 0.0, x)), 1.0))))
 
 
 def _atanh_rule(b: Any, ct: Any, x: Any) -> Any:
@@ -106,7 +114,7 @@ ATANH = _unary("atanh", np.arctanh, "arctanh", _atanh_rule)
 def _atan2_rule(b: Any, ct: Any, x: Any, y: Any) -> Any:
     # d atan2(x, y) / dx = y / (x^2 + y^2), and 0 at the origin; squares would under- and overflow
     r = b.hypot(x, y)
-    return b.mul(ct, b.div(b.cosine(y, x), b.where(b.eq(r, 0.0), 1.0, r)))
+    return b.mul(ct, b.div(b.cosine(y, x, r), b.where(b.eq(r, 0.0), 1.0, r)))
 
 
 ATAN2 = elementwise(

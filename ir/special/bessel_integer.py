@@ -157,7 +157,9 @@ def _first_derivatives(m: Evaluator, kind: str, x: Any, count: int) -> list[Any]
     zeroth = function(m, 0, x)
     result = [f, zeroth * first - f * inverse]
     for n in range(count - 1):
-        value = result[n] * (inverse * inverse * (1.0 - n * n) + c) - result[n + 1] * inverse * (2.0 * n + 1.0)
+        value = result[n] * (inverse * inverse * (1.0 - n * n) + c) - result[n + 1] * inverse * (
+            2.0 * n + 1.0
+        )
         if n:
             value = value + result[n - 1] * inverse * (2.0 * n * c)
         if n > 1:
@@ -169,9 +171,7 @@ def _first_derivatives(m: Evaluator, kind: str, x: Any, count: int) -> list[Any]
     terms = [0.5 * (0.25 * c) ** k / (math.factorial(k) * math.factorial(k + 1)) for k in range(14)]
     for n in range(1, count + 1):
         # d^n x^(2k+1): an odd power remains for even n
-        series = [
-            terms[k] * math.perm(2 * k + 1, n) for k in range(len(terms)) if 2 * k + 1 >= n
-        ]
+        series = [terms[k] * math.perm(2 * k + 1, n) for k in range(len(terms)) if 2 * k + 1 >= n]
         value = m.polynomial(square, series)
         result[n] = m.where(small, value if n % 2 else value * near, result[n])
     if kind == "i":  # beyond, they are differences of infinities
@@ -238,7 +238,9 @@ define("j0", "x", lambda m, orders, x: _j(m, 0, x), _negated("j1"))
 define("j1", "x", _of_first_order("j", lambda m, x: _j(m, 1, x)), True)
 define("y0", "x", lambda m, orders, x: _y(m, 0, x), _negated("y1"))
 define("y1", "x", _of_first_order("y", lambda m, x: _y(m, 1, x)), True)
-define("i0", "x", lambda m, orders, x: _i(m, 0, x, False), lambda b, orders, x: write(b, "i1", x), single=True)
+define(
+    "i0", "x", lambda m, orders, x: _i(m, 0, x, False), lambda b, orders, x: write(b, "i1", x), single=True
+)
 define("i1", "x", _of_first_order("i", lambda m, x: _i(m, 1, x, False)), True, single=True)
 define("i0e", "x", _of_scaled("i", 0, lambda m, x: _i(m, 0, x, True)), True, single=True)
 define("i1e", "x", _of_scaled("i", 1, lambda m, x: _i(m, 1, x, True)), True, single=True)

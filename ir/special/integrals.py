@@ -14,11 +14,12 @@ from .coefficients import integral as tables
 from .evaluator import Evaluator
 from .incomplete_gamma import settled, unsettled
 from .jets import Index, value_of, write
+from .polynomials import Polynomial
 from .table import define, define_by_jets
 
 EULER: Final = 0.57721566490153286061
 #: sin(x) / x in x^2, for x < 2: derivatives of fourth order, too.
-_SINC: Final = tuple((-1.0) ** k / math.factorial(2 * k + 1) for k in range(15))
+_SINC: Final = Polynomial(0.0, 4.0, [(-1.0) ** k / math.factorial(2 * k + 1) for k in range(15)])
 _ROOT: Final = 0.3725074107813666
 _ROOT_LOW: Final = 1.3140183414386028e-17
 
@@ -109,8 +110,7 @@ def _sinc(m: Evaluator, x: Any) -> Any:
     near = m.abs(value_of(x)) < 2.0
     series = m.polynomial(m.where(near, x, 0.0) * m.where(near, x, 0.0), _SINC)
     safe = m.where(near, 2.0, x)
-    value = m.where(near, series, m.sin(safe) / safe)
-    return m.where(m.abs(value_of(x)) < math.inf, value, 0.0)
+    return m.where(near, series, m.sin(safe) / safe)
 
 
 def _ci(m: Evaluator, x: Any) -> Any:

@@ -24,7 +24,9 @@ class StrongZeros:
 
     def mul(self, x: Any, y: Any) -> Any:
         """x y; `strong_mul` unless that is the same."""
-        return self.b.mul(x, y) if _is_plain(x) or _is_plain(y) or _is_other(x, y) else self.b.strong_mul(x, y)
+        return (
+            self.b.mul(x, y) if _is_plain(x) or _is_plain(y) or _is_other(x, y) else self.b.strong_mul(x, y)
+        )
 
     def div(self, x: Any, y: Any) -> Any:
         """x / y; `strong_div` unless that is the same."""
@@ -41,5 +43,3 @@ def _is_other(*values: Any) -> bool:
     return any(value.dtype.kind != "f" for value in values if hasattr(value, "dtype")) or any(
         type(value) is complex for value in values
     )
-
-

@@ -28,7 +28,9 @@ def main() -> int:
     print(f"seed {seed}", flush=True)
     end = time.monotonic() + arguments.minutes * 60
     rng = np.random.default_rng(seed)
-    entries = [e for e in ENTRIES if not arguments.only or any(map(e.name.startswith, arguments.only.split("|")))]
+    entries = [
+        e for e in ENTRIES if not arguments.only or any(map(e.name.startswith, arguments.only.split("|")))
+    ]
     kinds: dict[object, int] = {}
     total, checked, first = 0, 0, True
     while first or time.monotonic() < end:

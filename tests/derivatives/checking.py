@@ -77,7 +77,11 @@ def derivatives(entry: Entry) -> Iterator[tuple[Orders, str, Callable[..., Any]]
     for first, second in itertools.product(range(count), repeat=2):
         orders = tuple(a + b for a, b in zip(unit[first], unit[second], strict=True))
         if orders in entry.truth:
-            yield orders, f"reverse {second} of reverse {first}", tj.grad(_total(slopes[first]), argnums=second)
+            yield (
+                orders,
+                f"reverse {second} of reverse {first}",
+                tj.grad(_total(slopes[first]), argnums=second),
+            )
             yield orders, f"forward {second} of reverse {first}", pushed(slopes[first], second)
 
 

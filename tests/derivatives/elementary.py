@@ -66,7 +66,11 @@ def _power(which: str) -> Any:
 
 def _usual_power(x: float, y: float) -> bool:
     """Whether no power of x over- or underflows on the way, and y - 1 is odd where y is even."""
-    return (not 0 < abs(x) < 1e-37 and (not 0 < abs(x) < 1e-30 or abs(y) > 1)) and (y == 0 or abs(y) > 1e-6 or 1e-15 < abs(x)) and (x >= 0 or abs(y) < 2.0**23)
+    return (
+        (not 0 < abs(x) < 1e-37 and (not 0 < abs(x) < 1e-30 or abs(y) > 1))
+        and (y == 0 or abs(y) > 1e-6 or 1e-15 < abs(x))
+        and (x >= 0 or abs(y) < 2.0**23)
+    )
 
 
 def _hypot(which: str) -> Any:

@@ -112,8 +112,12 @@ def _psi(order: int, factor: int = 1) -> Any:
 
 
 def _log_gamma(x: Any) -> Any:
-    return None if x <= 0 and x == mp.floor(x) else mp.log(abs(mp.gamma(x))) if abs(x) < 30 else mp.re(
-        mp.loggamma(x)
+    return (
+        None
+        if x <= 0 and x == mp.floor(x)
+        else mp.log(abs(mp.gamma(x)))
+        if abs(x) < 30
+        else mp.re(mp.loggamma(x))
     )
 
 

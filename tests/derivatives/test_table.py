@@ -74,7 +74,9 @@ def test_every_function_has_a_row() -> None:
     functions = public()
     named = covered() | set(EXCUSED)
     known = {id(function) for name, function in functions.items() if name in named}
-    missing = [name for name, function in functions.items() if name not in named and id(function) not in known]
+    missing = [
+        name for name, function in functions.items() if name not in named and id(function) not in known
+    ]
     assert not missing, f"in no row, and in no list with a reason: {missing}"
     assert not set(EXCUSED) & covered()
     assert set(EXCUSED) <= set(functions)

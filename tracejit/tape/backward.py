@@ -265,7 +265,9 @@ class _Pass:
             cotangent = slots if node.several else slots[0]
         needed = None if useful is None else self._needed_in(useful)
         if STATE.tracer is None:
-            parts = node.pull(self.engine.behind_choice if node in self.chosen else self.engine, cotangent, needed)
+            parts = node.pull(
+                self.engine.behind_choice if node in self.chosen else self.engine, cotangent, needed
+            )
         else:
             parts = self._pull_traced(node, cotangent, needed)
         if STATE.anomaly is not None:
@@ -286,7 +288,9 @@ class _Pass:
         tracer.location = node.location and self._gradient_of(node.location)
         tracer.pinned_location = True
         try:
-            return node.pull(self.engine.behind_choice if node in self.chosen else self.engine, cotangent, needed)
+            return node.pull(
+                self.engine.behind_choice if node in self.chosen else self.engine, cotangent, needed
+            )
         finally:
             tracer.pinned_location = False
 

@@ -118,7 +118,20 @@ def with_kept_axes(op: Op) -> Composite:
 class SavePlan:
     """What recording and differentiating `op` take when just the `tracked` operands require gradients."""
 
-    __slots__ = ("_some", "chooses", "inputs", "joint", "mixes", "on_values", "op", "output", "parts", "pull", "saves", "tracked")
+    __slots__ = (
+        "_some",
+        "chooses",
+        "inputs",
+        "joint",
+        "mixes",
+        "on_values",
+        "op",
+        "output",
+        "parts",
+        "pull",
+        "saves",
+        "tracked",
+    )
 
     def __init__(self, op: Op | Composite, tracked: tuple[bool, ...]) -> None:
         self.op, self.tracked = op, tracked

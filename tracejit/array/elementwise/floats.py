@@ -96,8 +96,8 @@ def _candidate(x: Any) -> Any:
     """`x`, whose gradients know that they come of a choice, where it may have gradients."""
     if not isinstance(x, Tensor):
         return x
-    if STATE.tracer is None:
-        return run("candidate", x) if x._requires_grad else x
+    if STATE.tracer is None:  # behind a leaf there is nothing
+        return run("candidate", x) if x._requires_grad and x._node is not None and STATE.recording else x
     differentiable = is_differentiable(x.dtype) and type(kind_of(x)) is not type
     return run("candidate", x) if differentiable else x
 
