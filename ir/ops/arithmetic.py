@@ -174,8 +174,8 @@ def _cosine_infer(types: Any, attrs: Any) -> Any:
     return (types[0],)
 
 
-#: *Requires*: r is hypot(x, y). Its derivatives are those of x / hypot(x, y), all of them by x and y: products,
-#: where those of the quotient by r would be differences.
+#: *Requires*: r is hypot(x, y). Its derivatives by x and y are those of x / hypot(x, y): products, where
+#: those of the quotient by r would be differences.
 COSINE = define(
     "cosine", Kind.ELEMENTWISE, "x y r", doc="x / r where r = hypot(x, y), the derivative of that in x; or 0",
     cost=4.0, infer=_cosine_infer, promote=lambda operands: (result_type(*operands),) * 3,

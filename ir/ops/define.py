@@ -158,7 +158,7 @@ def same_shape(name: str, types: tuple[TensorType, ...]) -> tuple[int, ...]:
 
 
 def floating_kernel(ufunc: np.ufunc, function: Callable[..., Any] | None = None) -> Callable[..., Any]:
-    """`ufunc`, or `function` in its place, computing integers in the floating dtype that `ufunc_types` says."""
+    """`ufunc`, or `function` in its place: integers are computed in the dtype that `ufunc_types` says."""
     compute = function or ufunc
 
     def kernel(*operands: Any) -> Any:

@@ -135,8 +135,8 @@ def _k(m: Evaluator, order: int, x: Any, scaled: bool) -> Any:
     return m.where(x > 0.0, value, m.where(m.eq(x, 0.0), math.inf, math.nan))
 
 
-#: The functions of the orders 0 and 1, the sign of 1 in the equation of the latter, (1 / x^2 + sign) f = f'' +
-#: f' / x, and in the slope f1 = sign f0 - f1 / x.
+#: The functions of the orders 0 and 1, the sign in the equation of the latter,
+#: (1 / x^2 + sign) f = f'' + f' / x, and that in its slope, sign f0 - f1 / x.
 _KINDS: Final[dict[str, tuple[Any, float, float]]] = {
     "j": (_j, -1.0, 1.0), "y": (_y, -1.0, 1.0),
     "i": (lambda m, order, x: _i(m, order, x, False), 1.0, 1.0),

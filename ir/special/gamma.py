@@ -221,7 +221,8 @@ def _riemann_zeta(m: Evaluator, s: Any) -> Any:
         return m.polynomial(s - 0.5, tables.ZETA) / (s - 1.0)
 
     def reflected(s: Any) -> Any:
-        # not near 0, where zeta(1 - s) has its pole: zeta s = 2 (2 pi)^(s - 1) sin(pi s / 2) gamma(1 - s) zeta(1 - s)
+        # not near 0, where zeta(1 - s) has its pole:
+        # zeta s = 2 (2 pi)^(s - 1) sin(pi s / 2) gamma(1 - s) zeta(1 - s)
         other = 1.0 - s
         half = m.pow(value_of(s) * 0.0 + 2.0 * math.pi, (s - 1.0) * 0.5)
         near = half * gamma_of(m, m.min(other, 150.0)) * half

@@ -1,8 +1,8 @@
 """The namespace in which gradient rules are run behind a choice.
 
-``where(x > 0, log(x), 0)`` at x = 0 has the slope 0, but the chain rule's product for the logarithm is 0 times
-infinity. Behind a ``where``, the cotangents of elements that were not chosen are 0 because of the mask; so
-there products by 0 are 0, and quotients of 0, whatever the other operand is.
+``where(x > 0, log(x), 0)`` at x = 0 has the slope 0, but the chain rule's product for the logarithm is 0
+times infinity. Behind a ``where``, the cotangents of elements that were not chosen are 0 because of the mask;
+so there products by 0 are 0, and quotients of 0, whatever the other operand is.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Values and derivatives in every mode, beside their truth.
 
 The rule, for all functions alike: a result of the operands x is right where it is no farther from the truth
-than the truth moves when each operand moves by 4 roundings, ``4 eps |x|``, and 4 roundings of the truth itself;
-results next to the smallest normal number may be off by that number, and those next to the largest may be
-infinite. So a result is as good as that of an exact function of operands with four roundings behind them, and
+than the truth moves when each operand moves by 4 roundings, ``4 eps |x|``, and 4 roundings of the truth
+itself; results next to the smallest normal number may be off by that number, and those next to the largest
+may be infinite. So a result is as good as that of an exact function of operands with four roundings behind them, and
 no formula may cancel or overflow on the way.
 """
 
@@ -43,10 +43,8 @@ class Fault:
 
     def __str__(self) -> str:
         point = ", ".join(f"{x!r}" for x in self.point)
-        return (
-            f"{self.entry}({point}) {self.dtype}, derivative {self.orders}, {self.mode}: {self.result!r}, not "
-            f"{self.truth!r} ({self.times:.3g} times what is allowed)"
-        )
+        what = f"{self.entry}({point}) {self.dtype}, derivative {self.orders}, {self.mode}"
+        return f"{what}: {self.result!r}, not {self.truth!r} ({self.times:.3g} times what is allowed)"
 
 
 def _total(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -68,7 +68,7 @@ def _usual_power(x: float, y: float) -> bool:
     """Whether no power of x over- or underflows on the way, and y - 1 is odd where y is even."""
     return (
         (not 0 < abs(x) < 1e-37 and (not 0 < abs(x) < 1e-30 or abs(y) > 1))
-        and (y == 0 or abs(y) > 1e-6 or 1e-15 < abs(x))
+        and (y == 0 or abs(y) > 1e-6 or abs(x) > 1e-15)
         and (x >= 0 or abs(y) < 2.0**23)
     )
 

@@ -21,6 +21,11 @@ def _between(low: float, high: float) -> Callable[..., bool]:
     return lambda x: low < x < high
 
 
+def _off_zero(low: float, high: float) -> Callable[..., bool]:
+    """Between, but for negative numbers next to 0: their reciprocals are infinite, and differ from that."""
+    return lambda x: low < x < high and not -1e-300 < x < 0
+
+
 def _sizes(low: float, high: float) -> Callable[..., bool]:
     return lambda x: x == 0 or low < abs(x) < high
 
@@ -221,10 +226,10 @@ ENTRIES: list[Entry] = [
           lambda x: -sigmoid_slope(x)),
     unary("special.logit", sp.logit, lambda p: mp.log(p / (1 - p)), lambda p: 1 / (p * (1 - p)),
           lambda p: (2 * p - 1) / (p * (1 - p)) ** 2, inside=lambda p: 0 < p < 1),
-    unary("special.gamma", sp.gamma, *map(_gamma, range(3)), inside=lambda x: -30 < x < 200 and not -1e-300 < x < 0, **_FEW),
-    unary("special.gammaln", sp.gammaln, _log_gamma, _psi(0), _psi(1), inside=lambda x: -30 < x < 1e300 and not -1e-300 < x < 0, **_FEW),
+    unary("special.gamma", sp.gamma, *map(_gamma, range(3)), inside=_off_zero(-30, 200), **_FEW),
+    unary("special.gammaln", sp.gammaln, _log_gamma, _psi(0), _psi(1), inside=_off_zero(-30, 1e300), **_FEW),
     unary("special.loggamma", sp.loggamma, _log_gamma, _psi(0), _psi(1), inside=_between(0, 1e300), **_FEW),
-    unary("special.digamma", sp.digamma, _psi(0), _psi(1), _psi(2), inside=lambda x: -30 < x < 1e300 and not -1e-300 < x < 0, **_FEW),
+    unary("special.digamma", sp.digamma, _psi(0), _psi(1), _psi(2), inside=_off_zero(-30, 1e300), **_FEW),
     unary("special.polygamma", lambda x: sp.polygamma(np.float32(2), x), _psi(2), _psi(3), _psi(4),
           inside=_between(1e-7, 1e50), **_FEW),
     unary("special.multigammaln", lambda x: sp.multigammaln(x, 2),
@@ -244,7 +249,7 @@ ENTRIES: list[Entry] = [
     unary("special.exp1", sp.exp1, mp.e1, lambda x: -mp.exp(-x) / x, lambda x: mp.exp(-x) * (1 + x) / x**2,
           inside=_between(0, 1e300), **_FEW),
     unary("special.expi", sp.expi, mp.ei, lambda x: mp.exp(x) / x, lambda x: mp.exp(x) * (x - 1) / x**2,
-          inside=lambda x: 1e-30 < abs(x) and -1e4 < x < 85,
+          inside=lambda x: abs(x) > 1e-30 and -1e4 < x < 85,
           reason="beyond, the second derivative is a difference of infinities, in float32", **_FEW),
     unary("special.expn", lambda x: sp.expn(2, x), lambda x: mp.expint(2, x), lambda x: -mp.e1(x),
           lambda x: mp.exp(-x) / x, inside=_between(0, 1e4), slack={(0,): 3, (1,): 3}, reason=_PAGE, **_FEW),

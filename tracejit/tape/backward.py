@@ -107,8 +107,7 @@ class _Pass:
     def run(self, roots: Sequence[Tensor], cotangents: Sequence[Tensor], reach: Reach | None) -> None:
         """Visit what is behind `roots`, each node once all cotangents of its results are there."""
         engine, pending, ready, boundary = self.engine, self.pending, self.ready, self.boundary
-        chosen, behind_choice = self.chosen, self.engine.behind_choice
-        free, tracer = not self.retain_graph, STATE.tracer
+        free, tracer, chosen, behind = not self.retain_graph, STATE.tracer, self.chosen, engine.behind_choice
         targets = self.targets
         if reach is not None and reach.edges is not None:
             self.waiting, self.useful = reach.edges.copy(), reach.useful
@@ -135,8 +134,7 @@ class _Pass:
                 if plain and place.hooks is None:  # what `_visit` comes to
                     if not ends and tracer is None:
                         self.node = place
-                        in_use = behind_choice if chosen and place in chosen else engine
-                        parts = place.pull(in_use, cotangent, None)
+                        parts = place.pull(behind if place in chosen else engine, cotangent, None)
                     elif not ends:
                         parts = self._pull_traced(place, cotangent, None)
                     elif targets is not None:
@@ -265,9 +263,8 @@ class _Pass:
             cotangent = slots if node.several else slots[0]
         needed = None if useful is None else self._needed_in(useful)
         if STATE.tracer is None:
-            parts = node.pull(
-                self.engine.behind_choice if node in self.chosen else self.engine, cotangent, needed
-            )
+            in_use = engine.behind_choice if node in self.chosen else engine
+            parts = node.pull(in_use, cotangent, needed)
         else:
             parts = self._pull_traced(node, cotangent, needed)
         if STATE.anomaly is not None:
@@ -288,9 +285,8 @@ class _Pass:
         tracer.location = node.location and self._gradient_of(node.location)
         tracer.pinned_location = True
         try:
-            return node.pull(
-                self.engine.behind_choice if node in self.chosen else self.engine, cotangent, needed
-            )
+            in_use = self.engine.behind_choice if node in self.chosen else self.engine
+            return node.pull(in_use, cotangent, needed)
         finally:
             tracer.pinned_location = False
 

@@ -244,8 +244,9 @@ class RegionNode(Node):
         ]
         instruction = Instruction(self.op, operands, self.attrs, results, self.location, self.regions)
         parts = pull_regions(b, instruction, cotangents, behind_choice)
-        positions = [i for i, part in enumerate(parts) if part is not None and self.parents[i] is not None]
-        return b.finish("pullback", [parts[i] for i in positions]), positions
+        tracked = [(i, part) for i, part in enumerate(parts) if self.parents[i] is not None]
+        there = {i: part for i, part in tracked if part is not None}
+        return b.finish("pullback", list(there.values())), list(there)
 
     def free(self) -> None:
         self.saved = self.memories = None

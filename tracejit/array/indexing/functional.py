@@ -48,8 +48,8 @@ class ElementsAt:
 
     An index outside is an error, unless `mode` says what becomes of it: ``clip`` takes the nearest element,
     ``wrap`` counts on from the other end, ``drop``, also called ``fill``, writes nothing and reads
-    `fill_value`, which is NaN if it is None, or the least or the largest integer. ``promise_in_bounds`` is the
-    default. Negative indices count from the end in each.
+    `fill_value`, which is NaN if it is None, or the least or the largest integer. ``promise_in_bounds`` is
+    the default. Negative indices count from the end in each.
 
         >>> x.at[[0, 7]].add(1.0, mode="drop")
         tensor([2., 2., 3.])

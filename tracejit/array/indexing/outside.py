@@ -1,8 +1,8 @@
 """Keys of ``x.at[key]`` whose indices may lie outside: what becomes of them, by JAX's modes.
 
-``clip`` and ``wrap`` change the indices. With ``drop`` and ``fill``, which are one mode, the array is extended
-by one place along each axis that is indexed, where all indices outside go: for writes it is cut off again, for
-reads it holds the value that fills.
+``clip`` and ``wrap`` change the indices. With ``drop`` and ``fill``, which are one mode, the array is
+extended by one place along each axis that is indexed, where all indices outside go: for writes it is cut off
+again, for reads it holds the value that fills.
 """
 
 from __future__ import annotations
