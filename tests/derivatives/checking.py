@@ -3,8 +3,8 @@
 The rule, for all functions alike: a result of the operands x is right where it is no farther from the truth
 than the truth moves when each operand moves by 4 roundings, ``4 eps |x|``, and 4 roundings of the truth
 itself; results next to the smallest normal number may be off by that number, and those next to the largest
-may be infinite. So a result is as good as that of an exact function of operands with four roundings behind them, and
-no formula may cancel or overflow on the way.
+may be infinite. So a result is as good as that of an exact function of operands with four roundings behind
+them, and no formula may cancel or overflow on the way.
 """
 
 from __future__ import annotations
