@@ -215,7 +215,7 @@ def _riemann_zeta(m: Evaluator, s: Any) -> Any:
         # far away derivatives are those of the second and third term
         one = 1.0 + value_of(s) * 0.0
         far = (m.pow(one * 2.0, -s) + m.pow(one * 3.0, -s)) + 1.0
-        return m.where(s > 60.0, far, hurwitz(m, m.min(s, 60.0), one))
+        return m.where(s >= 60.0, far, hurwitz(m, m.min(s, 60.0), one))
 
     def inside(s: Any) -> Any:
         return m.polynomial(s - 0.5, tables.ZETA) / (s - 1.0)
