@@ -47,6 +47,9 @@ class Traits:
     updates_operand: bool = False
     #: Whether the last operands are indices into the first one, which is read or written there alone.
     indexes_operand: bool = False
+    #: Whether results are sums of products with many elements, so that no 0 in a gradient behind it is due to
+    #: a mask.
+    mixes: bool = False
     #: Whether the op is its last region, computed by one kernel.
     grouped: bool = False
     #: Whether each line of the result along the attribute `axis` is computed from that line of the operand,
@@ -81,8 +84,8 @@ class Kind(enum.Enum):
     HISTOGRAM = "histogram", Traits(can_fail=True)
     COMPACTION = "compaction", Traits()
     FOURIER = "fourier", Traits(movable=True, by_lines=True)
-    CONTRACTION = "contraction", Traits(movable=True, reads_views=ViewReads.MATRICES)
-    CONVOLUTION = "convolution", Traits(movable=True, reads_views=ViewReads.ANY)
+    CONTRACTION = "contraction", Traits(mixes=True, movable=True, reads_views=ViewReads.MATRICES)
+    CONVOLUTION = "convolution", Traits(mixes=True, movable=True, reads_views=ViewReads.ANY)
     CREATION = "creation", Traits(has_kernel=False, computes=False, movable=True)
     ALLOCATION = "allocation", Traits(has_kernel=False, computes=False)
     COMPOSITE = "composite", Traits(computes=False, can_fail=True)
@@ -92,7 +95,7 @@ class Kind(enum.Enum):
     WHILE = "while", Traits(computes=False, control=True, can_fail=True, step_regions=(1,), label="loop")
     SCAN = "scan", Traits(computes=False, control=True, can_fail=True, step_regions=(0,), label="loop")
     REWIND = "rewind", Traits(computes=False, control=True, can_fail=True, step_regions=(1, 2), label="loop")
-    LINALG = "linear-algebra", Traits(can_fail=True)
+    LINALG = "linear-algebra", Traits(mixes=True, can_fail=True)
     HOST = "host", Traits(computes=False, can_fail=True)
 
     def __new__(cls, value: str, traits: Traits) -> Kind:

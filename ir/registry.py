@@ -181,13 +181,15 @@ class Op:
     #: Whether it does something beside computing its result, which nothing may drop, repeat or reorder.
     effect: bool = False
     commutative: bool = False
-    #: Whether it divides its first operand by its second one, which is inverted where many elements share it.
+    #: Whether it divides its first operand by its second one: inverted where many elements share it.
     quotient: bool = False
     #: For elementwise ops: whether finite cotangents give finite gradients at all finite operands.
     finite_gradient: bool = False
+    #: Whether cotangents of operands are 0 where these were not chosen: see ``transforms.strong_zeros``.
+    chooses: bool = False
     #: For ops of kind HOST: a C function over arrays that native code calls in place of `eval`.
     native: External | None = None
-    #: For views and structured ops, the function of NumPy's that does the same. Others may `eval` a ufunc.
+    #: For views and structured ops, NumPy's function that does the same. Others may `eval` a ufunc.
     builtin: Builtin | None = None
     #: The values of attributes that a call may leave out.
     defaults: Mapping[str, Any] = field(default_factory=dict)
@@ -237,10 +239,8 @@ def make_rules(
 
 
 def _source(op: str, want: str, params: tuple[str, ...], attrs: Mapping[str, Any]) -> tuple[str, Any]:
-    if want == "out":
-        return ("out", 0)
-    if want == "index":
-        return ("index", 0)
+    if want in ("out", "index"):
+        return (want, 0)
     if want in attrs:
         return ("attr", want)
     if want in params:

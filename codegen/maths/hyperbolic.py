@@ -11,7 +11,7 @@ from typing import Final
 
 from ..llvm.emitter import Emitter, Reg
 from .bases import NATURAL
-from .exponential import LN2, expm1_of_positive, expm1_reduced, reduce
+from .exponential import LN2, exp, expm1_of_positive, expm1_reduced, reduce
 from .logarithm import log1p_wide
 from .support import (
     BIAS,
@@ -99,6 +99,13 @@ def tanh(b: Emitter, x: Reg) -> Reg:
     missing = b.fma(minus, below_low, b.fma(minus, below, excess))
     ratio = muladd(b, missing, inverse, ratio)
     return b.copysign(ratio, x)
+
+
+def sech_squared(b: Emitter, x: Reg) -> Reg:
+    """1 / cosh(x)^2, within 3.5 ulp: 4 e / (1 + e)^2 with e = exp(-2 |x|)."""
+    small = exp(b, b.mul(b.abs(x), -2.0))
+    total = b.add(small, 1.0)
+    return b.div(b.mul(small, 4.0), b.mul(total, total))
 
 
 def _log1p_or_log2x(b: Emitter, big: Reg, x: Reg, total: Reg, low: Reg) -> Reg:

@@ -18,6 +18,7 @@ from . import (
     shape,
     sorting,
     special,
+    strong_zeros,
     transcendental,
 )
 from .control_flow import definitions
@@ -41,6 +42,7 @@ __all__ = [
     "shape",
     "sorting",
     "special",
+    "strong_zeros",
     "transcendental",
 ]
 

@@ -14,7 +14,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..dtypes import BOOL, NUMBERS, SHORT_NAME, accumulated_in, is_complex, is_differentiable, result_type
+from ..dtypes import (
+    BOOL,
+    NUMBERS,
+    SHORT_NAME,
+    accumulated_in,
+    is_complex,
+    is_differentiable,
+    result_type,
+)
 from ..errors import DTypeError
 from ..registry import Builtin, Kind
 from ..transforms.batching import batch_pointwise
@@ -124,10 +132,10 @@ def _pow_x(b: Any, ct: Any, x: Any, y: Any) -> Any:
     # y x^(y-1), and 0 for y = 0 even at 0 and infinity; of a Python number y stays one, so that x keeps its
     # dtype
     if type(y) in NUMBERS:
-        lower = y - 1 if y else 0
-    else:
-        lower = b.where(b.eq(y, 0.0), 0.0, b.sub(y, 1.0))
-    return b.mul(ct, b.mul(y, b.pow(x, lower)))
+        return b.mul(ct, b.mul(y, b.pow(x, y - 1 if y else 0)))
+    # at y = 0 the power is 1 / x, whose derivative in y counts; where that is infinite it is 1
+    undefined = b.logical_and(b.eq(y, 0.0), b.lt(b.abs(x), float(np.finfo(x.dtype).tiny)))
+    return b.mul(ct, b.mul(y, b.pow(b.where(undefined, 1.0, x), b.sub(y, 1.0))))
 
 
 def _pow_y(b: Any, ct: Any, x: Any, y: Any, out: Any) -> Any:
@@ -144,15 +152,44 @@ POW = elementwise(
 )  # fmt: skip
 
 
-def _hypot_rule(b: Any, ct: Any, x: Any, out: Any) -> Any:
-    # x / out, and 0 at the origin
-    return b.mul(ct, b.div(x, b.where(b.eq(out, 0.0), 1.0, out)))
+def _over_radius(b: Any, x: Any, r: Any) -> Any:
+    """x / r, and 0 at the origin."""
+    return b.div(x, b.where(b.eq(r, 0.0), 1.0, r))
 
 
+def _cosine_x(b: Any, ct: Any, x: Any, y: Any, r: Any) -> Any:
+    # y^2 / r^3
+    return b.mul(ct, _over_radius(b, b.square(b.cosine(y, x, r)), r))
+
+
+def _cosine_y(b: Any, ct: Any, x: Any, y: Any, r: Any, out: Any) -> Any:
+    # -x y / r^3
+    return b.neg(b.mul(ct, _over_radius(b, b.mul(out, b.cosine(y, x, r)), r)))
+
+
+def _cosine_infer(types: Any, attrs: Any) -> Any:
+    if len({type_.dtype for type_ in types}) != 1 or types[0].dtype.kind != "f":
+        raise DTypeError(f"cosine: operands must have one floating dtype, got ({', '.join(map(str, types))})")
+    same_shape("cosine", types)
+    return (types[0],)
+
+
+#: *Requires*: r is hypot(x, y). Its derivatives by x and y are those of x / hypot(x, y): products, where
+#: those of the quotient by r would be differences.
+COSINE = define(
+    "cosine", Kind.ELEMENTWISE, "x y r", doc="x / r where r = hypot(x, y), the derivative of that in x; or 0",
+    cost=4.0, infer=_cosine_infer, promote=lambda operands: (result_type(*operands),) * 3,
+    eval=lambda x, y, r: np.divide(x, np.where(np.equal(r, 0.0), np.ones_like(r), r)),
+    vjp={"x": _cosine_x, "y": _cosine_y, "r": lambda b, ct: None},
+    emit=lambda b, x, y, r: b.div(x, b.select(b.eq(r, 0.0), b.const(1.0, r), r)),
+)  # fmt: skip
 HYPOT = elementwise(
     "hypot", "x y", np.hypot, doc="sqrt(x^2 + y^2) without overflow", floating=True, cost=12.0,
     commutative=True,
-    vjp={"x": _hypot_rule, "y": lambda b, ct, y, out: _hypot_rule(b, ct, y, out)},
+    vjp={
+        "x": lambda b, ct, x, y, out: b.mul(ct, b.cosine(x, y, out)),
+        "y": lambda b, ct, x, y, out: b.mul(ct, b.cosine(y, x, out)),
+    },
     emit=lambda b, x, y: b.hypot(x, y),
 )  # fmt: skip
 

@@ -117,7 +117,8 @@ def elementwise(
 ) -> Op:
     """An op that NumPy has as a ufunc: its dtype rule is the ufunc's.
 
-    `floating` marks ops that turn integers into floats, as `ufunc_types` says.
+    `floating` marks ops that turn integers into floats, as `ufunc_types` says. With `eval`, the op is one of
+    the dtypes of `ufunc`, and computes something else.
     """
 
     def promote(operands: tuple[Operand, ...]) -> tuple[DType, ...]:
@@ -132,7 +133,7 @@ def elementwise(
         shape = same_shape(name, types)
         return (types[0] if types[0].dtype is loop[-1] else tensor_type(loop[-1], shape),)
 
-    kernel = eval or (floating_kernel(ufunc) if floating else ufunc)
+    kernel = floating_kernel(ufunc, eval) if floating else eval or ufunc
     return define(
         name,
         Kind.ELEMENTWISE,
@@ -156,17 +157,19 @@ def same_shape(name: str, types: tuple[TensorType, ...]) -> tuple[int, ...]:
     return shapes[0]
 
 
-def floating_kernel(ufunc: np.ufunc) -> Callable[..., Any]:
-    """`ufunc`, computing integers in the floating dtype that `ufunc_types` says."""
+def floating_kernel(ufunc: np.ufunc, function: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """`ufunc`, or `function` in its place: integers are computed in the dtype that `ufunc_types` says."""
+    compute = function or ufunc
 
     def kernel(*operands: Any) -> Any:
         for operand in operands:
             if getattr(operand, "dtype", None) not in FLOATS:
                 types = ufunc_types(ufunc, tuple(map(_operand_of, operands)))
-                return ufunc(*(np.asarray(operand, t) for operand, t in zip(operands, types, strict=False)))
-        return ufunc(*operands)
+                return compute(*(np.asarray(operand, t) for operand, t in zip(operands, types, strict=False)))
+        return compute(*operands)
 
-    setattr(kernel, "ufunc", ufunc)  # noqa: B010
+    if function is None:
+        setattr(kernel, "ufunc", ufunc)  # noqa: B010
     return kernel
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from .coefficients import bessel as tables
 from .evaluator import Evaluator
-from .jets import Index, write
+from .jets import Index, derivative, variables, write
 from .table import define
 
 _LOW, _END = 4.5, 9.0
@@ -82,9 +82,15 @@ def _y(m: Evaluator, order: int, x: Any) -> Any:
     return m.where(x > 0.0, value, m.where(m.eq(x, 0.0), -math.inf, math.nan))
 
 
+def _i_far(m: Evaluator, order: int, x: Any) -> Any:
+    """e^-x I, for x >= 8; of jets, too."""
+    inverse = 1.0 / x
+    return m.polynomial(inverse - 0.0625, _I[order][1]) * m.sqrt(inverse)
+
+
 def _i(m: Evaluator, order: int, x: Any, scaled: bool) -> Any:
     size = m.abs(x)
-    low, high = _I[order]
+    low, _ = _I[order]
 
     def near(x: Any) -> Any:
         value = m.polynomial(x * x, low)
@@ -92,8 +98,7 @@ def _i(m: Evaluator, order: int, x: Any, scaled: bool) -> Any:
         return value * m.exp(-x) if scaled else value
 
     def far(x: Any) -> Any:
-        inverse = 1.0 / x
-        value = m.polynomial(inverse - 0.0625, high) * m.sqrt(inverse)
+        value = _i_far(m, order, x)
         if scaled:
             return value
         half = m.exp(x * 0.5)
@@ -103,8 +108,18 @@ def _i(m: Evaluator, order: int, x: Any, scaled: bool) -> Any:
     return value if order == 0 else m.where(x < 0.0, -value, value)
 
 
+def _k_far(m: Evaluator, order: int, x: Any) -> Any:
+    """e^x K, for x >= 2; of jets, too."""
+    _, middle, high = _K[order]
+    inverse = 1.0 / x
+    value = m.choose(
+        (inverse,), (inverse < 0.2, lambda t: m.polynomial(t, high)), lambda t: m.polynomial(t, middle)
+    )
+    return value * m.sqrt(inverse)
+
+
 def _k(m: Evaluator, order: int, x: Any, scaled: bool) -> Any:
-    low, middle, high = _K[order]
+    low, _, _ = _K[order]
 
     def near(x: Any) -> Any:
         rest = m.polynomial(x * x, low)
@@ -113,67 +128,123 @@ def _k(m: Evaluator, order: int, x: Any, scaled: bool) -> Any:
         return value * m.exp(x) if scaled else value
 
     def far(x: Any) -> Any:
-        inverse = 1.0 / x
-        value = m.choose(
-            (inverse,), (inverse < 0.2, lambda t: m.polynomial(t, high)), lambda t: m.polynomial(t, middle)
-        )
-        value = value * m.sqrt(inverse)
+        value = _k_far(m, order, x)
         return value if scaled else value * m.exp(-x)
 
     value = m.choose((x,), (x < 2.0, near), far)
     return m.where(x > 0.0, value, m.where(m.eq(x, 0.0), math.inf, math.nan))
 
 
-def _define(
-    name: str, function: Callable[[Evaluator, Any], Any], slope: Callable[..., Any], single: bool = False
-) -> None:
-    define(name, "x", lambda m, orders, x: function(m, x), slope, single=single)
+#: The functions of the orders 0 and 1, the sign in the equation of the latter,
+#: (1 / x^2 + sign) f = f'' + f' / x, and that in its slope, sign f0 - f1 / x.
+_KINDS: Final[dict[str, tuple[Any, float, float]]] = {
+    "j": (_j, -1.0, 1.0), "y": (_y, -1.0, 1.0),
+    "i": (lambda m, order, x: _i(m, order, x, False), 1.0, 1.0),
+    "k": (lambda m, order, x: _k(m, order, x, False), 1.0, -1.0),
+}  # fmt: skip
 
 
-def _over_x(b: Any, value: Any, x: Any, at_zero: float) -> Any:
-    """value / x, and its limit at 0."""
-    zero = b.eq(x, 0.0)
-    return b.where(zero, at_zero, b.div(value, b.where(zero, 1.0, x)))
+def _first_derivatives(m: Evaluator, kind: str, x: Any, count: int) -> list[Any]:
+    """The function of order 1 and its first `count` derivatives, x > 0 or anything.
+
+    By the derivatives of its equation; those of J and I near 0, where these cancel, by their series.
+    """
+    function, c, first = _KINDS[kind]
+    f = function(m, 1, x)
+    regular = kind in "ij"
+    small = m.abs(x) < 1.0
+    inverse = 1.0 / (m.where(small, 1.0, x) if regular else x)
+    zeroth = function(m, 0, x)
+    result = [f, zeroth * first - f * inverse]
+    for n in range(count - 1):
+        value = result[n] * (inverse * inverse * (1.0 - n * n) + c) - result[n + 1] * inverse * (
+            2.0 * n + 1.0
+        )
+        if n:
+            value = value + result[n - 1] * inverse * (2.0 * n * c)
+        if n > 1:
+            value = value + result[n - 2] * inverse * inverse * (n * (n - 1.0) * c)
+        result.append(value)
+    if not regular:
+        return result
+    near, square = m.where(small, x, 0.0), m.where(small, x * x, 0.0)
+    terms = [0.5 * (0.25 * c) ** k / (math.factorial(k) * math.factorial(k + 1)) for k in range(14)]
+    for n in range(1, count + 1):
+        # d^n x^(2k+1): an odd power remains for even n
+        series = [terms[k] * math.perm(2 * k + 1, n) for k in range(len(terms)) if 2 * k + 1 >= n]
+        value = m.polynomial(square, series)
+        result[n] = m.where(small, value if n % 2 else value * near, result[n])
+    if kind == "i":  # beyond, they are differences of infinities
+        infinite = m.eq(zeroth, math.inf)
+        for n in range(1, count + 1):
+            limit = math.inf if n % 2 else m.where(x < 0.0, -math.inf, math.inf)
+            result[n] = m.where(infinite, limit, result[n])
+    return result
 
 
-def _slope(*terms: tuple[float, str], over: str = "", sign: float = 0.0, at_zero: float = 0.0) -> Any:
-    """The derivative: a sum of functions, and `sign` times the function `over` divided by x."""
+def _of_first_order(kind: str, value: Callable[[Evaluator, Any], Any]) -> Any:
+    """The algorithm of a function of order 1 and its derivatives."""
 
-    def rule(b: Any, orders: Index, x: Any) -> Any:
-        total = None
-        for factor, name in terms:
-            term = b.mul(factor, write(b, name, x))
-            total = term if total is None else b.add(total, term)
-        if over:
-            total = b.add(total, b.mul(sign, _over_x(b, write(b, over, x), x, at_zero)))
-        return total
+    def compute(m: Evaluator, orders: Index, x: Any) -> Any:
+        count = orders[0]
+        return _first_derivatives(m, kind, x, count)[count] if count else value(m, x)
 
-    return rule
+    return compute
 
 
-def _scaled_slope(own: str, other: str, over: bool) -> Any:
-    """The derivative of e^-|x| I: as that of I, less the sign of x times the function."""
+def _of_scaled(kind: str, order: int, value: Callable[[Evaluator, Any], Any]) -> Any:
+    """The algorithm of e^-|x| I or e^x K and its derivatives: far away those of what scaled functions are."""
+    sign, begin = (-1.0, 8.0) if kind == "i" else (1.0, 2.0)
+    function, _, _ = _KINDS[kind]
 
-    def rule(b: Any, orders: Index, x: Any) -> Any:
-        value = write(b, own, x)
-        total = b.sub(write(b, other, x), b.mul(b.sign(x), value))
-        return b.sub(total, _over_x(b, value, x, 0.5)) if over else total
+    def near(m: Evaluator, x: Any, count: int) -> Any:
+        # Leibniz' rule
+        first = _first_derivatives(m, kind, x, count)
+        parts = first
+        if order == 0:
+            parts = [function(m, 0, x), *[part if kind == "i" else -part for part in first[:count]]]
+        total = parts[count]
+        for k in range(count):
+            total = total + parts[k] * (math.comb(count, k) * sign ** (count - k))
+        # the largest of infinities, next to 0
+        total = m.where(m.eq(m.abs(parts[count]), math.inf), parts[count], total)
+        return total * m.exp(x * sign)
 
-    return rule
+    def compute(m: Evaluator, orders: Index, x: Any) -> Any:
+        (count,) = orders
+        if not count:
+            return value(m, x)
+        size = m.abs(x) if kind == "i" else x
+        (jet,) = variables(orders, (m.max(size, begin),))
+        far = derivative((_i_far if kind == "i" else _k_far)(m, order, jet), orders)
+        result = m.where(size < begin, near(m, m.min(size, begin), count), far)
+        if kind == "k":
+            return m.where(x >= 0.0, result, math.nan)
+        if (order + count) % 2:
+            result = m.where(x < 0.0, -result, result)
+            if order == 0:
+                result = m.where(m.eq(x, 0.0), 0.0, result)
+        return result
+
+    return compute
 
 
-_define("j0", lambda m, x: _j(m, 0, x), _slope((-1.0, "j1")))
-_define("j1", lambda m, x: _j(m, 1, x), _slope((1.0, "j0"), over="j1", sign=-1.0, at_zero=0.5))
-_define("y0", lambda m, x: _y(m, 0, x), _slope((-1.0, "y1")))
-_define("y1", lambda m, x: _y(m, 1, x), _slope((1.0, "y0"), over="y1", sign=-1.0, at_zero=-math.inf))
-_define("i0", lambda m, x: _i(m, 0, x, False), _slope((1.0, "i1")), single=True)
-_define(
-    "i1", lambda m, x: _i(m, 1, x, False), _slope((1.0, "i0"), over="i1", sign=-1.0, at_zero=0.5), single=True
+def _negated(name: str) -> Any:
+    """The slope that is minus another function."""
+    return lambda b, orders, x: b.neg(write(b, name, x))
+
+
+define("j0", "x", lambda m, orders, x: _j(m, 0, x), _negated("j1"))
+define("j1", "x", _of_first_order("j", lambda m, x: _j(m, 1, x)), True)
+define("y0", "x", lambda m, orders, x: _y(m, 0, x), _negated("y1"))
+define("y1", "x", _of_first_order("y", lambda m, x: _y(m, 1, x)), True)
+define(
+    "i0", "x", lambda m, orders, x: _i(m, 0, x, False), lambda b, orders, x: write(b, "i1", x), single=True
 )
-_define("i0e", lambda m, x: _i(m, 0, x, True), _scaled_slope("i0e", "i1e", False), single=True)
-_define("i1e", lambda m, x: _i(m, 1, x, True), _scaled_slope("i1e", "i0e", True), single=True)
-_define("k0", lambda m, x: _k(m, 0, x, False), _slope((-1.0, "k1")))
-_define("k1", lambda m, x: _k(m, 1, x, False), _slope((-1.0, "k0"), over="k1", sign=-1.0, at_zero=math.inf))
-_define("k0e", lambda m, x: _k(m, 0, x, True), _slope((1.0, "k0e"), (-1.0, "k1e")))
-_define("k1e", lambda m, x: _k(m, 1, x, True),
-        _slope((1.0, "k1e"), (-1.0, "k0e"), over="k1e", sign=-1.0, at_zero=math.inf))  # fmt: skip
+define("i1", "x", _of_first_order("i", lambda m, x: _i(m, 1, x, False)), True, single=True)
+define("i0e", "x", _of_scaled("i", 0, lambda m, x: _i(m, 0, x, True)), True, single=True)
+define("i1e", "x", _of_scaled("i", 1, lambda m, x: _i(m, 1, x, True)), True, single=True)
+define("k0", "x", lambda m, orders, x: _k(m, 0, x, False), _negated("k1"))
+define("k1", "x", _of_first_order("k", lambda m, x: _k(m, 1, x, False)), True)
+define("k0e", "x", _of_scaled("k", 0, lambda m, x: _k(m, 0, x, True)), True)
+define("k1e", "x", _of_scaled("k", 1, lambda m, x: _k(m, 1, x, True)), True)

@@ -178,7 +178,12 @@ def _error_slope(sign: float) -> Any:
 
 
 def _expit_slope(b: Any, orders: Index, x: Any) -> Any:
-    return b.mul(write(b, "expit", x), write(b, "expit", b.neg(x)))
+    # sech(x / 2)^2 / 4, of which no derivative cancels
+    return b.mul(b.sech_squared(b.mul(x, 0.5)), 0.25)
+
+
+def _log_expit_slope(b: Any, orders: Index, x: Any) -> Any:
+    return write(b, "expit", b.neg(x))
 
 
 def _erfinv_slope(b: Any, orders: Index, y: Any) -> Any:
@@ -199,7 +204,7 @@ def _ndtr_slope(b: Any, orders: Index, x: Any) -> Any:
 
 
 def _logit_slope(b: Any, orders: Index, x: Any) -> Any:
-    return b.div(1.0, b.mul(x, b.sub(1.0, x)))
+    return b.add(b.reciprocal(x), b.reciprocal(b.sub(1.0, x)))
 
 
 define("erf", "x", lambda m, orders, x: m.elementary("erf", x), _error_slope(1.0),
@@ -213,5 +218,5 @@ define("erfcinv", "y", lambda m, orders, y: _erfcinv(m, y), _erfcinv_slope, sing
 define("ndtri", "p", lambda m, orders, p: _ndtri(m, p), _ndtri_slope, single=True)
 define("ndtr", "x", lambda m, orders, x: _ndtr(m, x), _ndtr_slope, single=True, inline=True)
 define_by_jets("log_ndtr", "x", _log_ndtr, True, single=True)
-define_by_jets("log_expit", "x", _log_sigmoid, True, single=True, inline=True)
+define("log_expit", "x", lambda m, orders, x: _log_sigmoid(m, x), _log_expit_slope, single=True, inline=True)
 define("logit", "x", lambda m, orders, x: _logit(m, x), _logit_slope, single=True, inline=True)

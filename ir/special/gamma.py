@@ -212,12 +212,16 @@ def _zeta(m: Evaluator, s: Any, q: Any) -> Any:
 
 def _riemann_zeta(m: Evaluator, s: Any) -> Any:
     def large(s: Any) -> Any:
-        return m.where(s > 60.0, 1.0, hurwitz(m, m.min(s, 60.0), 1.0 + value_of(s) * 0.0))
+        # far away derivatives are those of the second and third term
+        one = 1.0 + value_of(s) * 0.0
+        far = (m.pow(one * 2.0, -s) + m.pow(one * 3.0, -s)) + 1.0
+        return m.where(s >= 60.0, far, hurwitz(m, m.min(s, 60.0), one))
 
     def inside(s: Any) -> Any:
         return m.polynomial(s - 0.5, tables.ZETA) / (s - 1.0)
 
     def reflected(s: Any) -> Any:
+        # not near 0, where zeta(1 - s) has its pole:
         # zeta s = 2 (2 pi)^(s - 1) sin(pi s / 2) gamma(1 - s) zeta(1 - s)
         other = 1.0 - s
         half = m.pow(value_of(s) * 0.0 + 2.0 * math.pi, (s - 1.0) * 0.5)
@@ -225,7 +229,7 @@ def _riemann_zeta(m: Evaluator, s: Any) -> Any:
         far = m.exp((s - 1.0) * math.log(2.0 * math.pi) + log_gamma_of(m, other))
         return m.where(other < 150.0, near, far) * 2.0 * sin_pi(m, s * 0.5) * large(other)
 
-    value = m.choose((s,), (s < 0.0, reflected), (s < 1.0, inside), large)
+    value = m.choose((s,), (s < -1.0, reflected), (s < 1.0, inside), large)
     return m.where(m.eq(value_of(s), 1.0), math.inf, value)
 
 

@@ -65,9 +65,18 @@ def _gauss(m: Evaluator, a: Any, b: Any, c: Any, z: Any) -> Any:
         return m.where(rest > 0.0, value, math.inf)
 
     argument, lower = value_of(z), value_of(c)
-    value = m.choose((a, b, c, z), (argument < 1.0, inside), at_one)
-    value = m.where(argument > 1.0, math.nan, value)
-    return m.where((lower <= 0.0) & m.eq(m.floor(lower), lower), math.inf, value)
+    first, second = _is_polynomial(m, value_of(a), lower), _is_polynomial(m, value_of(b), lower)
+    finite = first | second
+    at_limit = m.eq(argument, 1.0) & (lower - value_of(a) - value_of(b) > 0.0)
+    value = m.choose((a, b, c, z), ((argument < 1.0) | (finite & ~at_limit), inside), at_one)
+    value = m.where((argument > 1.0) & ~finite, math.nan, value)
+    return m.where((lower <= 0.0) & m.eq(m.floor(lower), lower) & ~finite, math.inf, value)
+
+
+def _is_polynomial(m: Evaluator, a: Any, c: Any) -> Any:
+    """Whether the series ends by the factors of `a`, before those of `c` are 0."""
+    pole = (c <= 0.0) & m.eq(m.floor(c), c)
+    return (a <= 0.0) & m.eq(m.floor(a), a) & ~(pole & (c >= a))
 
 
 def _legendre(m: Evaluator, n: Any, x: Any) -> Any:
@@ -180,8 +189,11 @@ def _lambert(m: Evaluator, z: Any, lower: bool) -> Any:
 
 def _lambert_slope(name: str) -> Any:
     def slope(b: Any, orders: Index, z: Any) -> Any:
+        # w / z is e^-w: a quotient where the exponential is that of a large number
         w = write(b, name, z)
-        return b.div(b.exp(b.neg(w)), b.add(w, 1.0))
+        large = b.gt(b.abs(w), 1.0)
+        power = b.where(large, b.div(w, b.where(large, z, 1.0)), b.exp(b.neg(b.where(large, 1.0, w))))
+        return b.div(power, b.add(w, 1.0))
 
     return slope
 

@@ -122,6 +122,12 @@ def _log_or_zero(b: Any, x: Any, y: Any) -> Any:
     return b.where(b.logical_and(b.eq(x, 0.0), b.eq(y, 0.0)), 0.0, b.div(x, y))
 
 
+def _kl_div_slope(b: Any, orders: Index, x: Any, y: Any) -> Any:
+    # 1 - x / y: near 1 the difference is exact, and far from it the derivative x / y^2 is no difference
+    far = b.sub(1.0, b.div(x, y))
+    return b.where(b.lt(x, b.mul(y, 0.5)), far, b.div(b.sub(y, x), y))
+
+
 def _quotient_slope(b: Any, orders: Index, x: Any, y: Any) -> Any:
     return b.neg(b.div(x, y))
 
@@ -140,7 +146,7 @@ define("rel_entr", "x y", lambda m, orders, x, y: _rel_entr(m, x, y),
        _quotient_slope, single=True, inline=True)  # fmt: skip
 define("kl_div", "x y", lambda m, orders, x, y: _kl_div(m, x, y),
        lambda b, orders, x, y: b.special2(x, y, function="log_ratio", orders=orders),
-       lambda b, orders, x, y: b.div(b.sub(y, x), y), single=True, inline=True)  # fmt: skip
+       _kl_div_slope, single=True, inline=True)  # fmt: skip
 define("log_ratio", "x y", lambda m, orders, x, y: _log_ratio(m, x, y),
        lambda b, orders, x, y: b.reciprocal(x), lambda b, orders, x, y: b.neg(b.reciprocal(y)),
        single=True)  # fmt: skip

@@ -14,9 +14,12 @@ from .coefficients import integral as tables
 from .evaluator import Evaluator
 from .incomplete_gamma import settled, unsettled
 from .jets import Index, value_of, write
+from .polynomials import Polynomial
 from .table import define, define_by_jets
 
 EULER: Final = 0.57721566490153286061
+#: sin(x) / x in x^2, for x < 2: derivatives of fourth order, too.
+_SINC: Final = Polynomial(0.0, 4.0, [(-1.0) ** k / math.factorial(2 * k + 1) for k in range(15)])
 _ROOT: Final = 0.3725074107813666
 _ROOT_LOW: Final = 1.3140183414386028e-17
 
@@ -102,7 +105,17 @@ def _si(m: Evaluator, x: Any) -> Any:
     return m.where(x < 0.0, -value, value)
 
 
+def _sinc(m: Evaluator, x: Any) -> Any:
+    """sin(x) / x, by its series where derivatives of the quotient would cancel."""
+    near = m.abs(value_of(x)) < 2.0
+    series = m.polynomial(m.where(near, x, 0.0) * m.where(near, x, 0.0), _SINC)
+    safe = m.where(near, 2.0, x)
+    return m.where(near, series, m.sin(safe) / safe)
+
+
 def _ci(m: Evaluator, x: Any) -> Any:
+    """The cosine integral, of negative numbers its real part."""
+
     def low(x: Any) -> Any:
         square = x * x
         return m.polynomial(square, tables.CI_LOW) * square + (m.log(x) + EULER)
@@ -111,8 +124,9 @@ def _ci(m: Evaluator, x: Any) -> Any:
         f, g = _auxiliary(m, x)
         return m.where(x < math.inf, f * m.sin(x) - g * m.cos(x), 0.0)
 
-    value = m.choose((x,), (x < 4.0, low), high)
-    return m.where(x < 0.0, math.nan, m.where(m.eq(x, 0.0), -math.inf, value))
+    size = m.abs(x)
+    value = m.choose((size,), (size < 4.0, low), high)
+    return m.where(x > -math.inf, m.where(m.eq(x, 0.0), -math.inf, value), math.nan)
 
 
 def _expn(m: Evaluator, n: Any, x: Any) -> Any:
@@ -214,19 +228,11 @@ def _quotient(name: str) -> Any:
     return lambda b, orders, x: b.div(getattr(b, name)(x), x)
 
 
-def _si_slope(b: Any, orders: Index, x: Any) -> Any:
-    # sin(x) / x, with its bend at 0 right: 1 - x^2 / 6 + x^4 / 120
-    small = b.lt(b.abs(x), 1e-3)
-    square = b.square(x)
-    series = b.add(1.0, b.mul(square, b.sub(b.mul(square, 1 / 120), 1 / 6)))
-    safe = b.where(small, 1.0, x)
-    return b.where(small, series, b.div(b.sin(safe), safe))
-
-
 def _expn_slope(b: Any, orders: Index, n: Any, x: Any) -> Any:
     zero = b.eq(n, 0.0)
     lower = b.neg(write(b, "expn", b.where(zero, 1.0, b.sub(n, 1.0)), x))
-    at_zero = b.neg(b.mul(b.div(b.exp(b.neg(x)), x), b.add(b.reciprocal(x), 1.0)))
+    safe = b.where(zero, x, 1.0)
+    at_zero = b.neg(b.mul(b.div(b.exp(b.neg(safe)), safe), b.add(b.reciprocal(safe), 1.0)))
     return b.where(zero, at_zero, lower)
 
 
@@ -245,7 +251,8 @@ def _spence_slope(b: Any, orders: Index, z: Any) -> Any:
 define("exp1", "x", lambda m, orders, x: _e1(m, x), lambda b, orders, x: b.neg(b.div(b.exp(b.neg(x)), x)))
 define("expi", "x", lambda m, orders, x: _ei(m, x), _quotient("exp"))
 define("expn", "n x", lambda m, orders, n, x: _expn(m, n, x), None, _expn_slope)
-define("si", "x", lambda m, orders, x: _si(m, x), _si_slope, short=True)
+define_by_jets("sinc", "x", _sinc, True, single=True, inline=True)
+define("si", "x", lambda m, orders, x: _si(m, x), lambda b, orders, x: write(b, "sinc", x), short=True)
 define("ci", "x", lambda m, orders, x: _ci(m, x), _quotient("cos"), short=True)
 define("spence", "z", lambda m, orders, z: _spence(m, z), _spence_slope)
 define_by_jets("ellipk", "m", lambda m, x: _elliptic(m, x, False), True)

@@ -51,7 +51,7 @@ FAMILIES: Final = {
     "incomplete_gamma": "gammainc gammaincc gamma_density gammaincinv gammainccinv",
     "incomplete_beta": "betainc betaincc beta_density betaincinv",
     "bessel": "kv kve iv ive jv",
-    "integrals": "exp1 expi expn si ci spence ellipk ellipe",
+    "integrals": "exp1 expi expn si ci sinc spence ellipk ellipe",
     "hypergeometric": "hyp1f1 hyp2f1 eval_legendre lpmv sph_legendre_p lambertw_0 lambertw_m1",
     "bessel_integer": "j0 j1 y0 y1 i0 i1 i0e i1e k0 k1 k0e k1e",
 }

@@ -7,8 +7,9 @@ tangent `t`, is ``J @ t``. What only the detour needed is dropped.
 
 from __future__ import annotations
 
+import contextvars
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from ..builder import Builder, inline
 from ..dataflow import has_effect, needed
@@ -18,6 +19,10 @@ from ..graph import Function, Instruction, Value
 from ..records import record
 from ..registry import NONDIFF, Op, Rule
 from ..types import TensorType
+from .strong_zeros import StrongZeros
+
+#: Whether the cotangents of the Functions that are differentiated, regions of another one, come of a choice.
+_behind_choice: Final[contextvars.ContextVar[bool]] = contextvars.ContextVar("behind_choice", default=False)
 
 
 def rule_arguments(
@@ -79,13 +84,14 @@ def pull_back(
         if _passes(instruction.op) and any(operand in active for operand in instruction.operands):
             active.update(result for result in instruction.results if is_differentiable(result.dtype))
     cotangents = dict(seeds)
+    chosen = set(seeds) if _behind_choice.get() else set()
     for instruction in reversed(body):
         if instruction.op.regions is not None:
-            _differentiate_regions(builder, instruction, cotangents, active)
+            _differentiate_regions(builder, instruction, cotangents, active, chosen)
         elif instruction.op.vjp is not NONDIFF and any(
             result in cotangents for result in instruction.results
         ):
-            _differentiate(builder, instruction, cotangents, active)
+            _differentiate(builder, instruction, cotangents, active, chosen)
     return [cotangents.get(value) for value in wrt]
 
 
@@ -95,11 +101,20 @@ def _passes(op: Op) -> bool:
 
 
 def _differentiate(
-    builder: Builder, instruction: Instruction, cotangents: dict[Value, Value], active: set[Value]
+    builder: Builder,
+    instruction: Instruction,
+    cotangents: dict[Value, Value],
+    active: set[Value],
+    chosen: set[Value],
 ) -> None:
+    """Add to `cotangents` those of the instruction's operands. `chosen` are values behind a choice."""
     op, operands = instruction.op, instruction.operands
     cotangent = cotangents.get(instruction.results[0])
     types = [operand.type for operand in operands]
+    behind = instruction.results[0] in chosen and not op.kind.traits.mixes
+    if behind or op.chooses:
+        chosen.update(operands)
+    b: Any = StrongZeros(builder) if behind else builder
     builder.location = instruction.location and instruction.location.of_gradient()
     for position, operand in enumerate(operands):
         if operand not in active or not is_differentiable(operand.dtype):
@@ -109,7 +124,7 @@ def _differentiate(
             raise GradientError(f"{op.name}: no gradient with respect to operand {position}")
         index = variadic_index(op, position)
         arguments = rule_arguments(rule, operands, types, instruction.results[0], index, instruction.attrs)
-        part = rule.fn(builder, cotangent, *arguments)
+        part = rule.fn(b, cotangent, *arguments)
         if part is None:
             continue
         if part.type != operand.type:
@@ -121,7 +136,11 @@ def _differentiate(
 
 
 def _differentiate_regions(
-    builder: Builder, instruction: Instruction, cotangents: dict[Value, Value], active: set[Value]
+    builder: Builder,
+    instruction: Instruction,
+    cotangents: dict[Value, Value],
+    active: set[Value],
+    chosen: set[Value],
 ) -> None:
     regions = instruction.op.regions
     result_cotangents = [cotangents.get(result) for result in instruction.results]
@@ -132,13 +151,36 @@ def _differentiate_regions(
     if regions is None or regions.pull is None:
         raise GradientError(f"{instruction.op.name}: no gradient")
     builder.location = instruction.location and instruction.location.of_gradient()
-    parts = regions.pull(builder, instruction, result_cotangents)
+    behind = any(result in chosen for result in instruction.results) or has_choice(instruction.regions)
+    if behind:
+        chosen.update(instruction.operands)
+    parts = pull_regions(builder, instruction, result_cotangents, behind)
     if regions.pulled is not None and instruction in builder.body:
         builder.body[builder.body.index(instruction)] = regions.pulled(instruction)
     for operand, part in zip(instruction.operands, parts, strict=True):
         if part is not None and operand in active:
             cotangent = cotangents.get(operand)
             cotangents[operand] = part if cotangent is None else builder.add(cotangent, part)
+
+
+def has_choice(regions: Sequence[Function]) -> bool:
+    """Whether an op of `regions` chooses."""
+    return any(inner.op.chooses or has_choice(inner.regions) for region in regions for inner in region.body)
+
+
+def pull_regions(
+    builder: Builder, instruction: Instruction, cotangents: list[Value | None], behind_choice: bool
+) -> list[Value | None]:
+    """The cotangents of the operands of an instruction with regions, by the rule of its op. `behind_choice`
+    says whether those of its results, or in its regions, come of a choice."""
+    assert instruction.op.regions is not None
+    assert instruction.op.regions.pull is not None
+    token = _behind_choice.set(behind_choice)
+    try:
+        parts: list[Value | None] = instruction.op.regions.pull(builder, instruction, cotangents)
+    finally:
+        _behind_choice.reset(token)
+    return parts
 
 
 def gradient(function: Function, wrt: Sequence[int]) -> Function:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..eager.tensor import Tensor
-from ..ir.dtypes import FLOAT64, INT64, accumulated_in, real_dtype
+from ..ir.dtypes import FLOAT64, INT64, accumulated_in, is_real_floating, real_dtype
 from ..ir.errors import DomainError, DTypeError, ShapeError
 from ..ir.types import Shape, normalize_axes, normalize_axis
 from . import reductions
@@ -229,9 +229,11 @@ def logsumexp(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
     if math.prod(x.shape[axis] for axis in axes) == 0:
         shape = kept(run("sum", x, axes=axes), x.shape, axes, keepdims).shape
         return filled(-math.inf, shape, x.dtype)
-    # Any finite shift gives the same result, so none of it needs a gradient. An infinite one would give NaN.
+    # Any finite shift gives the same result, so none of it needs a gradient. An infinite one would give NaN,
+    # and a complex one another branch of the logarithm.
     limits = np.finfo(x.dtype)
-    largest = kept(run("max", x.detach(), axes=axes), x.shape, axes, True)
+    size = x.detach() if is_real_floating(x.dtype) else run("real", x.detach())
+    largest = kept(run("max", size, axes=axes), x.shape, axes, True)
     shift = run("clip", largest, float(limits.min), float(limits.max))
     total = run("sum", run("exp", run("sub", x, shift)), axes=axes)
     none = run("eq", total, 0.0)

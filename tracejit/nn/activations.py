@@ -156,10 +156,9 @@ def celu(x: Any, alpha: float = 1.0) -> Tensor:
     return run("where", positive, x, run("mul", run("expm1", scaled), alpha))
 
 
-def _minus_abs(x: Tensor) -> tuple[Tensor, Tensor]:
-    """(x >= 0, -|x|), the second with slope -1 at 0, where that of ``abs`` is 0."""
-    upper = run("ge", x, 0.0)
-    return upper, run("where", upper, run("neg", x), x)
+def _special(name: str, x: Tensor) -> Tensor:
+    """The special function `name` of one operand."""
+    return run("special1", x, function=name, orders=(0,))
 
 
 def sigmoid(x: Any) -> Tensor:
@@ -172,9 +171,7 @@ def sigmoid(x: Any) -> Tensor:
 
     Semantics: ``torch.nn.functional.sigmoid``.
     """
-    upper, minus = _minus_abs(floating(x))
-    small = run("exp", minus)
-    return run("div", run("where", upper, 1.0, small), run("add", small, 1.0))
+    return _special("expit", floating(x))
 
 
 def silu(x: Any) -> Tensor:
@@ -213,7 +210,9 @@ def gelu(x: Any, approximate: str = "none") -> Tensor:
         return run("mul", run("mul", x, 0.5), run("erfc", run("mul", x, -math.sqrt(0.5))))
     if approximate != "tanh":
         raise DomainError(f"gelu: approximate must be 'none' or 'tanh', got {approximate!r}")
-    cubic = run("mul", x, run("add", run("mul", run("square", x), 0.044715), 1.0))
+    # beyond, the sigmoid is 0 or 1, and the cube may overflow
+    bounded = run("clip", x, -25.0, 25.0)
+    cubic = run("mul", bounded, run("add", run("mul", run("square", bounded), 0.044715), 1.0))
     # 0.5 (1 + tanh(u)) = sigmoid(2 u)
     return run("mul", x, sigmoid(run("mul", cubic, 2.0 * math.sqrt(2.0 / math.pi))))
 
@@ -233,7 +232,7 @@ def softplus(x: Any, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     x = floating(x)
     scaled = run("mul", x, beta)
     linear = run("gt", scaled, threshold)
-    curved = run("log1p", run("exp", run("where", linear, 0.0, scaled)))
+    curved = run("neg", _special("log_expit", run("neg", run("where", linear, 0.0, scaled))))
     return run("where", linear, x, run("div", curved, beta))
 
 
@@ -247,9 +246,7 @@ def log_sigmoid(x: Any) -> Tensor:
 
     Semantics: ``torch.nn.functional.logsigmoid``.
     """
-    x = floating(x)
-    upper, minus = _minus_abs(x)
-    return run("sub", run("where", upper, 0.0, x), run("log1p", run("exp", minus)))
+    return _special("log_expit", floating(x))
 
 
 #: PyTorch's name of ``log_sigmoid``.

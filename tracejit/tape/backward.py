@@ -14,7 +14,7 @@ from ..state import STATE
 from .engine import ENGINES, TENSOR_OPS, Engine
 from .hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
 from .liveness import InputNode
-from .nodes import Node, Output, check_parts
+from .nodes import Node, OpNode, Output, check_parts
 
 
 def run_backward(
@@ -91,6 +91,8 @@ class _Pass:
         #: Adds cotangents.
         self.add = engine.add if engine.tensors else engine.namespace.add
         self.retain_graph = retain_graph
+        #: The nodes whose cotangents are 0 where a mask did not choose: see `ir.transforms.strong_zeros`.
+        self.chosen: set[Any] = set()
         #: The gradients of the targets.
         self.gradients: dict[Any, Tensor] = {}
         #: Per node or leaf, the cotangent so far; a list of them for nodes with several outputs.
@@ -105,7 +107,7 @@ class _Pass:
     def run(self, roots: Sequence[Tensor], cotangents: Sequence[Tensor], reach: Reach | None) -> None:
         """Visit what is behind `roots`, each node once all cotangents of its results are there."""
         engine, pending, ready, boundary = self.engine, self.pending, self.ready, self.boundary
-        free, tracer = not self.retain_graph, STATE.tracer
+        free, tracer, chosen, behind = not self.retain_graph, STATE.tracer, self.chosen, engine.behind_choice
         targets = self.targets
         if reach is not None and reach.edges is not None:
             self.waiting, self.useful = reach.edges.copy(), reach.useful
@@ -132,7 +134,7 @@ class _Pass:
                 if plain and place.hooks is None:  # what `_visit` comes to
                     if not ends and tracer is None:
                         self.node = place
-                        parts = place.pull(engine, cotangent, None)
+                        parts = place.pull(behind if place in chosen else engine, cotangent, None)
                     elif not ends:
                         parts = self._pull_traced(place, cotangent, None)
                     elif targets is not None:
@@ -261,7 +263,8 @@ class _Pass:
             cotangent = slots if node.several else slots[0]
         needed = None if useful is None else self._needed_in(useful)
         if STATE.tracer is None:
-            parts = node.pull(engine, cotangent, needed)
+            in_use = engine.behind_choice if node in self.chosen else engine
+            parts = node.pull(in_use, cotangent, needed)
         else:
             parts = self._pull_traced(node, cotangent, needed)
         if STATE.anomaly is not None:
@@ -270,13 +273,20 @@ class _Pass:
             parts = run_post_hooks(node.hooks, parts, cotangent if node.several else [cotangent], engine)
         return parts
 
+    def _note_choice(self, node: Node) -> None:
+        """Note where cotangents go to that are 0 where a mask did not choose."""
+        if not node.chooses and (node not in self.chosen or (type(node) is OpNode and node.plan.mixes)):
+            return
+        self.chosen.update(parent.node if type(parent) is Output else parent for parent in node.parents)
+
     def _pull_traced(self, node: Node, cotangent: Any, needed: Any) -> Sequence[Any]:
         """The cotangents of the node's operands in the graph; what is traced belongs to the node's line."""
         self.node, tracer = node, STATE.tracer
         tracer.location = node.location and self._gradient_of(node.location)
         tracer.pinned_location = True
         try:
-            return node.pull(self.engine, cotangent, needed)
+            in_use = self.engine.behind_choice if node in self.chosen else self.engine
+            return node.pull(in_use, cotangent, needed)
         finally:
             tracer.pinned_location = False
 
@@ -290,6 +300,8 @@ class _Pass:
     def _pass_on(self, node: Node, parts: Sequence[Any] | None) -> None:
         """Add the cotangents of a node's operands to where they belong; that makes some places ready."""
         pending, waiting, types, tensors = self.pending, self.waiting, node.types, self.engine.tensors
+        if self.chosen or node.chooses:
+            self._note_choice(node)
         for position, parent in enumerate(node.parents):
             if parent is None:
                 continue

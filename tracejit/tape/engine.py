@@ -17,6 +17,7 @@ from ..ir.errors import GradientError, TraceError
 from ..ir.graph import Value
 from ..ir.ops.shape import sum_to
 from ..ir.registry import OPS, Attrs, Op, OpNamespace
+from ..ir.transforms.strong_zeros import StrongZeros
 from ..ir.types import Shape
 from ..state import STATE
 from .liveness import is_live
@@ -114,13 +115,21 @@ TENSOR_OPS = TensorOps()
 class Engine:
     """How one backward pass represents cotangents: ndarrays, or Tensors."""
 
-    __slots__ = ("connects", "namespace", "tensors")
+    __slots__ = ("behind_choice", "connects", "namespace", "tensors", "traced")
 
-    def __init__(self, *, tensors: bool, connects: bool = True) -> None:
+    def __init__(self, *, tensors: bool, connects: bool = True, strong: bool = False) -> None:
         self.tensors = tensors
         #: Whether the gradient is recorded, so that saved values must be in their place in the graph.
         self.connects = connects
         self.namespace: Any = TENSOR_OPS if tensors else NUMPY_OPS
+        #: The ops on Values of a running trace.
+        self.traced: Any = _TRACED_OPS
+        if strong:
+            self.namespace, self.traced = StrongZeros(self.namespace), StrongZeros(_TRACED_OPS)
+        #: The engine for nodes behind a choice: the same, with strong zeros.
+        self.behind_choice: Engine = (
+            self if strong else Engine(tensors=tensors, connects=connects, strong=True)
+        )
 
     # -- saved values, where cotangents are Tensors -----------------------------------------------
 
@@ -152,7 +161,7 @@ class Engine:
         value = cotangent._data
         if not self._symbols(value, out, *inputs):
             return None
-        parts = pull(_TRACED_OPS, value, inputs, out, node.types, node.attrs)
+        parts = pull(self.traced, value, inputs, out, node.types, node.attrs)
         return [None if part is None else wrap(part) for part in parts]
 
     def _symbols(self, *values: Any) -> bool:

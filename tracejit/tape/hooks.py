@@ -21,6 +21,7 @@ class Cotangents(Protocol):
 
     tensors: bool
     namespace: Any
+    behind_choice: Any
 
     def operand(self, node: Any, position: int, saved: Any) -> Any:
         """The saved operand at `position` as a Tensor in its place in the graph."""

@@ -61,6 +61,8 @@ class Node(abc.ABC):
 
     #: Whether it has several outputs: then `pull` gets a list of cotangents, and edges are `Output`s.
     several: ClassVar[bool] = False
+    #: Whether cotangents of its operands are 0 where these were not chosen: see `ir.transforms.strong_zeros`.
+    chooses: Any = False
 
     #: Per operand: None, a leaf Tensor, a Node, or an Output of a node with several.
     parents: tuple[Any, ...]
@@ -238,6 +240,10 @@ class OpNode(Node):
     @property
     def op(self) -> Op | Composite:
         return self.plan.op
+
+    @property
+    def chooses(self) -> bool:
+        return self.plan.chooses
 
     def name(self) -> str:
         return "".join(part.capitalize() for part in self.plan.op.name.split("_")) + "Backward"

@@ -118,10 +118,27 @@ def with_kept_axes(op: Op) -> Composite:
 class SavePlan:
     """What recording and differentiating `op` take when just the `tracked` operands require gradients."""
 
-    __slots__ = ("_some", "inputs", "joint", "on_values", "op", "output", "parts", "pull", "saves", "tracked")
+    __slots__ = (
+        "_some",
+        "chooses",
+        "inputs",
+        "joint",
+        "mixes",
+        "on_values",
+        "op",
+        "output",
+        "parts",
+        "pull",
+        "saves",
+        "tracked",
+    )
 
     def __init__(self, op: Op | Composite, tracked: tuple[bool, ...]) -> None:
         self.op, self.tracked = op, tracked
+        #: Whether the cotangents of its operands are 0 where these were not chosen.
+        self.chooses = any(each.chooses for each in ops_of(op))
+        #: Whether cotangents of its operands are sums over others, in which no 0 is due to a mask.
+        self.mixes = any(each.kind.traits.mixes for each in ops_of(op))
         #: The rules of the tracked operands by parameter; of a composite, the plans of its ops.
         self.parts: dict[Any, Any] = {}
         #: Per operand, whether to save it; and whether to save the output.

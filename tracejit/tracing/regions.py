@@ -16,6 +16,7 @@ from ..ir.errors import GradientError, TraceError
 from ..ir.graph import Function, Instruction, Value
 from ..ir.interpreter import interpret, run_instruction
 from ..ir.registry import OPS, Attrs, Op, check_attrs
+from ..ir.transforms.differentiation import has_choice, pull_regions
 from ..ir.types import TensorType
 from ..jitted.branches import needed_for
 from ..location import user_location
@@ -174,7 +175,7 @@ def trace_region(
 class RegionNode(Node):
     """The node of an op with regions: differentiated by the rule of its record."""
 
-    __slots__ = ("attrs", "op", "regions", "results", "saved")
+    __slots__ = ("attrs", "chooses", "op", "regions", "results", "saved")
 
     several = True
 
@@ -187,6 +188,7 @@ class RegionNode(Node):
         results: Sequence[Tensor],
     ) -> None:
         self.op, self.attrs, self.regions, self.results = op, attrs, regions, len(results)
+        self.chooses = has_choice(regions)
         self.parents = tuple(
             [(operand._node or operand) if operand._requires_grad else None for operand in operands]
         )
@@ -216,7 +218,8 @@ class RegionNode(Node):
         outputs = [engine.output(self, i, data) for i, data in enumerate(self.saved[1])]
         incoming = [*cotangents, *[None] * (len(outputs) - len(cotangents))]
         present = [cotangent for cotangent in incoming if cotangent is not None]
-        function, positions = self._pullback([cotangent is not None for cotangent in incoming])
+        behind_choice = self.chooses or engine.behind_choice is engine
+        function, positions = self._pullback([cotangent is not None for cotangent in incoming], behind_choice)
         parts = replay(function, [*inputs, *outputs, *present])
         outgoing: list[Any] = [None] * len(self.parents)
         for position, part in zip(positions, parts, strict=True):
@@ -226,7 +229,7 @@ class RegionNode(Node):
     def describe_saved(self, position: int) -> str:
         return f"operand {position} of {self.op.name}, of shape {self.types[position][0]},"
 
-    def _pullback(self, present: Sequence[bool]) -> tuple[Function, list[int]]:
+    def _pullback(self, present: Sequence[bool], behind_choice: bool) -> tuple[Function, list[int]]:
         """The gradient rule as a Function of the operands, the results and the cotangents that there are; and
         which operands its results are for."""
         assert self.saved is not None
@@ -240,9 +243,10 @@ class RegionNode(Node):
             b.parameter(result.type) if flag else None for flag, result in zip(present, results, strict=True)
         ]
         instruction = Instruction(self.op, operands, self.attrs, results, self.location, self.regions)
-        parts = self.op.regions.pull(b, instruction, cotangents)
-        positions = [i for i, part in enumerate(parts) if part is not None and self.parents[i] is not None]
-        return b.finish("pullback", [parts[i] for i in positions]), positions
+        parts = pull_regions(b, instruction, cotangents, behind_choice)
+        tracked = [(i, part) for i, part in enumerate(parts) if self.parents[i] is not None]
+        there = {i: part for i, part in tracked if part is not None}
+        return b.finish("pullback", list(there.values())), list(there)
 
     def free(self) -> None:
         self.saved = self.memories = None

@@ -40,6 +40,7 @@ UNARY: dict[str, tuple[Callable[[Any], Any], list[tuple[float, ...]]]] = {
     "sinh": (mp.sinh, [(-2, 2), (-89, 89, -710, 710)]),
     "cosh": (mp.cosh, [(-2, 2), (-89, 89, -710, 710)]),
     "tanh": (mp.tanh, [(-1, 1), (-9, 9, -20, 20)]),
+    "sech_squared": (lambda x: mp.sech(x) ** 2, [(-2, 2), (-40, 40, -350, 350)]),
     "asinh": (mp.asinh, [(-2, 2)]),
     "acosh": (mp.acosh, [(1, 3), (1, 1.01)]),
     "atanh": (mp.atanh, [(-1, 1)]),

@@ -28,7 +28,7 @@ SINGLE: dict[str, float] = {
     "erfcinv": 4, "erfcx": 8, "erfinv": 4, "expit": 3, "gamma": 8, "gammainc": 0.7, "gammaincc": 0.7,
     "gammaln": 5, "i0": 8, "i0e": 5,
     "i1": 8, "i1e": 5, "kl_div": 8, "log_expit": 3, "log_ndtr": 8, "log_ratio": 3, "logit": 3, "ndtr": 8,
-    "ndtri": 5, "rel_entr": 4, "si": 0.7, "xlog1py": 3, "xlogy": 3, "zeta": 0.7,
+    "ndtri": 5, "rel_entr": 4, "si": 0.7, "sinc": 4, "xlog1py": 3, "xlogy": 3, "zeta": 0.7,
 }  # fmt: skip
 
 

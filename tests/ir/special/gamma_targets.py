@@ -49,7 +49,7 @@ def tables() -> Iterator[Table]:
                 1 / mp.mpf(15), 9)  # fmt: skip
     yield Table("ZETA", "(s - 1) zeta(s), s = 0.5 + t",
                 lambda t: (t - half) * mp.zeta(t + half) if t < half else mp.mpf(1),
-                -half, half, 14)  # fmt: skip
+                -3 * half, half, 20)  # fmt: skip
     yield from error_tables()
     yield from logarithm_tables()
 

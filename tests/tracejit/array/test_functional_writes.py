@@ -202,3 +202,45 @@ def test_errors_of_dynamic_slices() -> None:
         tj.dynamic_slice(x, (0, 1.5), (1, 1))
     with pytest.raises(tj.ShapeError, match="rank 2"):
         tj.dynamic_update_slice(x, tj.ones(2), (0, 0))
+
+
+OUTSIDE = np.array([0, 5, -1, -6, 2, 5])
+#: Where each index of `OUTSIDE` lies in four elements, by mode; None where nothing is written.
+PLACES: dict[str, list[int | None]] = {
+    "drop": [0, None, 3, None, 2, None], "fill": [0, None, 3, None, 2, None],
+    "clip": [0, 3, 3, 0, 2, 3], "wrap": [0, 1, 3, 2, 2, 1],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", PLACES)
+@pytest.mark.parametrize("jitted", [False, True])
+def test_modes_of_indices_outside(mode: str, jitted: bool) -> None:
+    x, value = np.array([1.0, 2.0, 3.0, 4.0]), np.arange(10.0, 16.0)
+    run = tj.jit if jitted else lambda function: function
+    for fold, (ufunc, method) in {"set": (None, "set"), **FOLDS}.items():
+        if fold == "subtract":
+            continue
+        expected = x.copy()
+        for place, number in zip(PLACES[mode], value, strict=True):
+            if place is not None:
+                expected[place] = number if ufunc is None else ufunc(expected[place], number)
+        change = run(lambda x, i, v, method=method: getattr(x.at[i], method)(v, mode=mode))
+        np.testing.assert_allclose(change(tj.asarray(x), OUTSIDE, value).numpy(), expected)
+    expected = np.array([np.nan if place is None else x[place] for place in PLACES[mode]])
+    read = run(lambda x, i: x.at[i].get(mode=mode))
+    np.testing.assert_array_equal(read(tj.asarray(x), OUTSIDE).numpy(), expected)
+
+
+def test_modes_of_numbers_and_of_several_axes() -> None:
+    x = tj.arange(12).reshape(3, 4)
+    assert (x.at[9].set(7, mode="drop") == x).all()
+    assert x.at[-9].get(mode="fill", fill_value=5).tolist() == [5] * 4
+    assert x.at[[0, 1, 7], [1, 9, 2]].add(100, mode="drop").tolist() == [
+        [0, 101, 2, 3],
+        [4, 5, 6, 7],
+        [8, 9, 10, 11],
+    ]
+    assert x.at[..., [9]].get(mode="fill").tolist() == [[np.iinfo(np.int64).min]] * 3
+    assert x.at[1:9, [8]].get(mode="wrap").tolist() == [[4], [8]]
+    with pytest.raises(tj.TracejitError, match="mode must be one of"):
+        x.at[0].set(1, mode="raise")

@@ -203,3 +203,33 @@ def test_spherical_harmonics_have_derivatives() -> None:
     assert float(turning) == pytest.approx(-9 * float(real(theta, phi)), rel=1e-12)
     large = S.sph_harm_y(200, 150, theta, phi)
     assert np.isfinite(large.numpy())
+
+
+def test_edges_of_polynomials_and_counts() -> None:
+    special = tj.scipy.special
+    assert special.hyp2f1(0, 1, 1, 1).item() == 1.0
+    assert special.hyp2f1(-2.0, 5.0, 1.5, 1.0).item() == pytest.approx(7 / 3)
+    assert special.hyp2f1(-2.0, 3.0, 1.5, 4.0).item() == pytest.approx(36.2)
+    assert special.hyp2f1(-1.0, 1.0, -2.0, 0.5).item() == 1.25
+    assert special.comb(0, 0, repetition=True).item() == 1.0
+    assert special.comb([0, 3, 0, 5], [3, 0, 0, 2], repetition=True).tolist() == [0.0, 1.0, 1.0, 15.0]
+    sine, cosine = special.sici(np.array([-1.0, 1.0, -np.inf]))
+    assert sine[0].item() == -sine[1].item()
+    assert cosine[0].item() == cosine[1].item() == pytest.approx(0.33740392290096813)
+    assert np.isnan(cosine[2].item())
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+def test_logsumexp_of_complex_numbers_and_masks(jitted: bool) -> None:
+    special = tj.scipy.special
+    run = tj.jit if jitted else lambda function: function
+    a, b = np.array([1 + 1j, 2 - 3j, 0.5]), np.array([1, -2, 1j])
+    total = (b * np.exp(a)).sum()
+    size, sign = run(lambda a, b: special.logsumexp(a, b=b, return_sign=True))(a, b)
+    assert size.item() == pytest.approx(np.log(abs(total)))
+    assert sign.item() == pytest.approx(total / abs(total))
+    assert run(special.logsumexp)(np.array([-1.0 + 400j])).item() == pytest.approx(np.log(np.exp(-1 + 400j)))
+    x, mask = np.array([[1.0, 2.0, -np.inf], [0.0, -1.0, 3.0]]), np.array([[True, False, True], [False] * 3])
+    value, sign = run(lambda x, m: special.logsumexp(x, axis=1, where=m, return_sign=True))(x, mask)
+    assert value.tolist() == [1.0, -np.inf]
+    assert sign.tolist() == [1.0, 0.0]

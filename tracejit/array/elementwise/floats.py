@@ -13,9 +13,20 @@ from ...arguments.errors import named
 from ...eager.dispatch import elementwise
 from ...eager.native_ops import NativeCall
 from ...eager.tensor import Tensor, as_array
-from ...ir.dtypes import BOOL, FLOAT64, INT64, DType, Operand, is_complex, is_real_floating, result_type
+from ...ir.dtypes import (
+    BOOL,
+    FLOAT64,
+    INT64,
+    DType,
+    Operand,
+    is_complex,
+    is_differentiable,
+    is_real_floating,
+    result_type,
+)
 from ...ir.errors import DTypeError, ShapeError
 from ...ir.registry import OPS
+from ...state import STATE
 from ..indexing.searching import indices_of_nonzero
 from ..memory_order import as_in_memory
 from ..operands import (
@@ -81,6 +92,16 @@ def _adopting(value: Any, dtype: Operand) -> Any:
 _WHERE: Final = NativeCall(OPS["where"], _choice)
 
 
+def _candidate(x: Any) -> Any:
+    """`x`, whose gradients know that they come of a choice, where it may have gradients."""
+    if not isinstance(x, Tensor):
+        return x
+    if STATE.tracer is None:  # behind a leaf there is nothing
+        return run("candidate", x) if x._requires_grad and x._node is not None and STATE.recording else x
+    differentiable = is_differentiable(x.dtype) and type(kind_of(x)) is not type
+    return run("candidate", x) if differentiable else x
+
+
 @named("where")
 def _of_condition(condition: Any, *, size: int | None, fill_value: Any) -> tuple[Tensor, ...]:
     condition = tensor_argument("where", condition, "condition")
@@ -103,7 +124,8 @@ def where(
         >>> tj.where([True, False], [1.0, 2.0], 0.0)
         tensor([1., 0.])
 
-    Semantics: ``numpy.where``. Gradients flow to the chosen elements alone.
+    Semantics: ``numpy.where``. Gradients flow to the chosen elements alone: where ``tj.log(x)`` is not
+    chosen, its gradient is 0, and not 0 times infinity, at x = 0 too.
     """
     if x is None and y is None:
         return _of_condition(condition, size=size, fill_value=fill_value)
@@ -113,7 +135,7 @@ def where(
         raise DTypeError("where: give both x and y, or neither")
     if type(x) in SCALARS and type(y) in SCALARS:
         x = filled(x, (), result_type(kind_of(x), kind_of(y)))
-    return _WHERE.run(condition, x, y)
+    return _WHERE.run(condition, _candidate(x), _candidate(y))
 
 
 def clip(x: Any, min: Any = None, max: Any = None, out: Any = None) -> Tensor:
@@ -313,14 +335,7 @@ def sinc(x: Any) -> Tensor:
     """
     x = as_tensor(x)
     y = run("mul", x if is_real_floating(x.dtype) else cast(x, result_type(x.dtype, float)), math.pi)
-    small = run("lt", run("abs", y), 0.03)
-    safe = run("where", small, 1.0, y)
-    # near 0 the Taylor series 1 - y^2/6 + y^4/120 - y^6/5040, whose next term is below 2e-18
-    squared = run("square", run("where", small, y, 0.0))
-    series = run("sub", run("mul", squared, 1.0 / 5040.0), 1.0 / 120.0)
-    series = run("add", run("mul", squared, series), 1.0 / 6.0)
-    series = run("sub", 1.0, run("mul", squared, series))
-    return run("where", small, series, run("div", run("sin", safe), safe))
+    return run("special1", y, function="sinc", orders=(0,))
 
 
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from ...arguments.errors import named
 from ...eager.tensor import Tensor
@@ -12,6 +12,10 @@ from ...ir.errors import ArgumentError
 from ..elementwise.arithmetic import divide
 from ..operands import as_tensor, run
 from .access import folded_at, getitem, written_at
+from .outside import default_fill, within
+
+#: What becomes of indices outside: see `outside.MODES`.
+Mode: TypeAlias = str | None
 
 
 class IndexedAt:
@@ -42,8 +46,16 @@ class ElementsAt:
         >>> x.at[[1, 1]].multiply([3.0, 5.0])
         tensor([ 1., 30.,  3.])
 
-    Raises OutOfBoundsError and ShapeError, and DTypeError for a value of another kind of number. Semantics:
-    JAX's ``x.at``, but an index outside is an error.
+    An index outside is an error, unless `mode` says what becomes of it: ``clip`` takes the nearest element,
+    ``wrap`` counts on from the other end, ``drop``, also called ``fill``, writes nothing and reads
+    `fill_value`, which is NaN if it is None, or the least or the largest integer. ``promise_in_bounds`` is
+    the default. Negative indices count from the end in each.
+
+        >>> x.at[[0, 7]].add(1.0, mode="drop")
+        tensor([2., 2., 3.])
+
+    Raises OutOfBoundsError and ShapeError, ArgumentError for another mode, and DTypeError for a value of
+    another kind of number. Semantics: JAX's ``x.at``, but for the default.
     """
 
     __slots__ = ("_key", "_x")
@@ -55,57 +67,76 @@ class ElementsAt:
         return f"<{self._x!r} at {self._key!r}>"
 
     @named("at[...].get")
-    def get(self) -> Tensor:
-        """The elements: ``x[key]``."""
-        return getitem(self._x, self._key)
+    def get(self, mode: Mode = None, fill_value: Any = None) -> Tensor:
+        """The elements: ``x[key]``; `fill_value` for those outside, in the modes ``fill`` and ``drop``."""
+        fill = default_fill(self._x) if fill_value is None else fill_value
+        return getitem(*within("at[...].get", self._x, self._key, mode, fill))
 
     @named("at[...].set")
-    def set(self, value: Any) -> Tensor:
+    def set(self, value: Any, mode: Mode = None) -> Tensor:
         """`value` in their place, broadcast and converted to the dtype of `x`."""
-        return written_at("at[...].set", self._x, self._key, value)
+        return self._changed("set", lambda name, x, key: written_at(name, x, key, value), mode)
 
     @named("at[...].add")
-    def add(self, value: Any) -> Tensor:
+    def add(self, value: Any, mode: Mode = None) -> Tensor:
         """`value` added to them."""
-        return folded_at("at[...].add", self._x, self._key, value, "add")
+        return self._changed("add", lambda name, x, key: folded_at(name, x, key, value, "add"), mode)
 
     @named("at[...].subtract")
-    def subtract(self, value: Any) -> Tensor:
+    def subtract(self, value: Any, mode: Mode = None) -> Tensor:
         """`value` subtracted from them."""
-        return folded_at("at[...].subtract", self._x, self._key, -as_tensor(value), "add")
+        negative = -as_tensor(value)
+        return self._changed("subtract", lambda name, x, key: folded_at(name, x, key, negative, "add"), mode)
 
     @named("at[...].multiply")
-    def multiply(self, value: Any) -> Tensor:
+    def multiply(self, value: Any, mode: Mode = None) -> Tensor:
         """`value` multiplied to them."""
-        return folded_at("at[...].multiply", self._x, self._key, value, "mul")
+        return self._changed("multiply", lambda name, x, key: folded_at(name, x, key, value, "mul"), mode)
 
     @named("at[...].divide")
-    def divide(self, value: Any) -> Tensor:
+    def divide(self, value: Any, mode: Mode = None) -> Tensor:
         """They divided by `value`."""
-        x, divisor = self._x, as_tensor(value)
-        ones = run("full", value=1, shape=x.shape, dtype=result_type(x.dtype, divisor.dtype))
-        return divide(x, folded_at("at[...].divide", ones, self._key, divisor, "mul"))
+        divisor = as_tensor(value)
+
+        def divided(name: str, x: Tensor, key: Any) -> Tensor:
+            ones = run("full", value=1, shape=x.shape, dtype=result_type(x.dtype, divisor.dtype))
+            return divide(x, folded_at(name, ones, key, divisor, "mul"))
+
+        return self._changed("divide", divided, mode)
 
     mul, div = multiply, divide
 
     @named("at[...].max")
-    def max(self, value: Any) -> Tensor:
+    def max(self, value: Any, mode: Mode = None) -> Tensor:
         """The larger of them and `value`; NaN if either is NaN."""
-        return folded_at("at[...].max", self._x, self._key, value, "max")
+        return self._changed("max", lambda name, x, key: folded_at(name, x, key, value, "max"), mode)
 
     @named("at[...].min")
-    def min(self, value: Any) -> Tensor:
+    def min(self, value: Any, mode: Mode = None) -> Tensor:
         """The smaller of them and `value`; NaN if either is NaN."""
-        return folded_at("at[...].min", self._x, self._key, value, "min")
+        return self._changed("min", lambda name, x, key: folded_at(name, x, key, value, "min"), mode)
 
     @named("at[...].power")
-    def power(self, value: Any) -> Tensor:
+    def power(self, value: Any, mode: Mode = None) -> Tensor:
         """They to the power of `value`, from what they were: once each."""
-        return written_at("at[...].power", self._x, self._key, getitem(self._x, self._key) ** value)
+        return self._changed(
+            "power", lambda name, x, key: written_at(name, x, key, getitem(x, key) ** value), mode
+        )
 
     @named("at[...].apply")
-    def apply(self, function: Callable[[Tensor], Any]) -> Tensor:
+    def apply(self, function: Callable[[Tensor], Any], mode: Mode = None) -> Tensor:
         """`function` of them, from what they were: once each."""
         if not callable(function):
             raise ArgumentError(f"at[...].apply: function must be a function, got {function!r}")
-        return written_at("at[...].apply", self._x, self._key, function(getitem(self._x, self._key)))
+        return self._changed(
+            "apply", lambda name, x, key: written_at(name, x, key, function(getitem(x, key))), mode
+        )
+
+    def _changed(self, method: str, change: Callable[[str, Tensor, Any], Tensor], mode: Mode) -> Tensor:
+        """The result of ``change(name, x, key)`` for keys within `x`, cut to its shape."""
+        name, x = f"at[...].{method}", self._x
+        extended, key = within(name, x, self._key, mode)
+        result = change(name, extended, key)
+        if extended is x:
+            return result
+        return run("slice", result, start=(0,) * x.ndim, size=x.shape, step=(1,) * x.ndim)

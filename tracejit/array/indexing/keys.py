@@ -117,6 +117,21 @@ def plan_key(name: str, shape: Shape, key: Any) -> KeyPlan:
     )  # fmt: skip
 
 
+def index_entries(name: str, rank: int, key: Any) -> list[tuple[int, Any]]:
+    """Each entry of `key` with the first axis that it takes of an array of `rank` axes: None, Ellipsis and
+    slices as they are, a bool, an int, and arrays."""
+    keys = key if isinstance(key, tuple) else (key,)
+    items = [entry if _is_basic(entry) else _as_index(name, entry) for entry in keys]
+    used = sum(map(_axes_used, items))
+    if used > rank:
+        raise OutOfBoundsError(f"{name}: too many indices: {used} for a tensor of rank {rank}")
+    entries, axis = [], 0
+    for item in items:
+        entries.append((axis, item))
+        axis += rank - used if item is Ellipsis else _axes_used(item)
+    return entries
+
+
 def _expanded(name: str, shape: Shape, key: tuple[Any, ...]) -> Iterator[tuple[str, int, Any]]:
     """Each entry of `key` as (kind, axis, what), with the Ellipsis replaced by full slices."""
     items = [entry if _is_basic(entry) else _as_index(name, entry) for entry in key]

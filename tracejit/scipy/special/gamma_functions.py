@@ -307,6 +307,8 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Te
         raise DomainError("comb: exact=True has no tensors: use math.comb")
     n, k = floats(N, k)
     if repetition:
-        n = n + k - 1.0
+        # of nothing there is one choice of nothing, and no other
+        none = run("logical_and", run("eq", n, 0.0), run("eq", k, 0.0))
+        n = run("where", none, 0.0, n + k - 1.0)
     inside = run("logical_and", run("le", k, n), run("logical_and", run("ge", n, 0.0), run("ge", k, 0.0)))
     return run("where", inside, binom(run("where", inside, n, 1.0), run("where", inside, k, 1.0)), 0.0)

@@ -107,7 +107,7 @@ def ellipe(m: Any) -> Tensor:
 
 
 def sici(x: Any) -> tuple[Tensor, Tensor]:
-    """The sine and the cosine integral of `x`; the second is NaN for negative x.
+    """The sine and the cosine integral of `x`; the second of negative x is its real part, that of -x.
 
     Example:
         >>> import tracejit as tj
@@ -134,8 +134,8 @@ def hyp1f1(a: Any, b: Any, x: Any) -> Tensor:
 
 
 def hyp2f1(a: Any, b: Any, c: Any, z: Any) -> Tensor:
-    """Gauss' hypergeometric function 2F1(a, b; c; z) for z <= 1, by its series; NaN beyond, and where 100,000
-    terms are not enough, near 1.
+    """Gauss' hypergeometric function 2F1(a, b; c; z) for z <= 1, by its series; NaN beyond, unless it is a
+    polynomial, and where 100,000 terms are not enough, near 1.
 
     Example:
         >>> import tracejit as tj

@@ -6,8 +6,10 @@ import math
 from typing import Any
 
 from ...array import reductions, statistics
+from ...array.aggregates.nan_aware import mask_of
 from ...array.operands import promoted, reshaped, run
 from ...eager.tensor import Tensor
+from ...ir.dtypes import is_real_floating
 from ...nn import activations
 from .operands import floats, special
 
@@ -80,35 +82,44 @@ def kl_div(x: Any, y: Any) -> Tensor:
 
 
 def logsumexp(
-    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
+    a: Any,
+    axis: Any = None,
+    b: Any = None,
+    keepdims: bool = False,
+    return_sign: bool = False,
+    *,
+    where: Any = None,
 ) -> Any:
     """log(sum(b exp(a))) along `axis` without overflow; with `return_sign`, of the absolute value, and its
-    sign.
+    sign, which of complex sums is that over its absolute value. Elements where `where` is false do not count.
 
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.logsumexp([1000.0, 1000.0], b=[1.0, 3.0])
         tensor(1001.38629436)
+        >>> tj.scipy.special.logsumexp([1.0, 2.0], where=[True, False])
+        tensor(1.)
 
-    Where the sum is negative, the result is NaN unless `return_sign`. Semantics: ``scipy.special.logsumexp``.
+    Where a real sum is negative, the result is NaN unless `return_sign`. Semantics:
+    ``scipy.special.logsumexp``; `where` is that of ``jax.scipy.special.logsumexp``.
     """
     (a,) = floats(a)
-    if b is None:
-        value = statistics.logsumexp(a, axis, keepdims=keepdims)
-        if not return_sign:
-            return value
-        return value, run(
-            "where", run("isnan", value), math.nan, run("where", run("eq", value, -math.inf), 0.0, 1.0)
-        )
-    a, b = promoted(a, b)
-    a = run("where", run("eq", b, 0.0), -math.inf, a)
-    largest = reductions.max(a.detach(), axis=axis, keepdims=True)
+    if b is None and where is None and not return_sign:
+        return statistics.logsumexp(a, axis, keepdims=keepdims)
+    if b is not None:
+        a, b = promoted(a, b)
+        a = run("where", run("eq", b, 0.0), -math.inf, a)
+    if where is not None:
+        a = run("where", mask_of("logsumexp", where, a), a, -math.inf)
+    real = a.detach() if is_real_floating(a.dtype) else run("real", a.detach())
+    largest = reductions.max(real, axis=axis, keepdims=True, initial=-math.inf)
     shift = run("where", run("isfinite", largest), largest, 0.0)
-    total = reductions.sum(b * run("exp", a - shift), axis=axis, keepdims=True)
+    powers = run("exp", a - shift)
+    total = reductions.sum(powers if b is None else b * powers, axis=axis, keepdims=True)
     size = run("abs", total) if return_sign else total
     none = run("eq", size, 0.0)
     value = run("where", none, -math.inf, run("log", run("where", none, 1.0, size)) + shift)
-    results = [value, run("sign", total)]
+    results = [value, run("sign", total)] if return_sign else [value]
     if not keepdims:
         shape = reductions.sum(a, axis=axis).shape
         results = [reshaped(result, shape) for result in results]

@@ -1,0 +1,45 @@
+"""The namespace in which gradient rules are run behind a choice.
+
+``where(x > 0, log(x), 0)`` at x = 0 has the slope 0, but the chain rule's product for the logarithm is 0
+times infinity. Behind a ``where``, the cotangents of elements that were not chosen are 0 because of the mask;
+so there products by 0 are 0, and quotients of 0, whatever the other operand is.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..dtypes import NUMBERS
+
+
+class StrongZeros:
+    """The ops of the namespace `b`, whose products and quotients of real numbers have strong zeros."""
+
+    def __init__(self, b: Any) -> None:
+        self.b = b
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.b, name)
+
+    def mul(self, x: Any, y: Any) -> Any:
+        """x y; `strong_mul` unless that is the same."""
+        return (
+            self.b.mul(x, y) if _is_plain(x) or _is_plain(y) or _is_other(x, y) else self.b.strong_mul(x, y)
+        )
+
+    def div(self, x: Any, y: Any) -> Any:
+        """x / y; `strong_div` unless that is the same."""
+        return self.b.div(x, y) if _is_plain(y) or _is_other(x, y) else self.b.strong_div(x, y)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether 0 times `value`, and 0 over it, are 0 in any case."""
+    return type(value) in NUMBERS and value != 0 and abs(value) < math.inf
+
+
+def _is_other(*values: Any) -> bool:
+    """Whether one of `values` is complex or an array of integers, which have no strong zeros."""
+    return any(value.dtype.kind != "f" for value in values if hasattr(value, "dtype")) or any(
+        type(value) is complex for value in values
+    )

@@ -1,0 +1,105 @@
+"""The table of derivatives: every elementwise function is in it, and its rows hold.
+
+Each run draws new points, from a seed that a failure names: ``TRACEJIT_DERIVATIVES_SEED`` repeats it. Longer
+runs: ``python -m tests.derivatives --minutes 10``.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import zlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit.array.elementwise import arithmetic, float_parts, floats, transcendental
+from tracejit.ir.registry import NONDIFF, OPS, Kind
+from tracejit.nn import activations
+
+from .checking import Truths, derivatives, faults
+from .entries import Entry
+from .points import chosen, drawn, fixed
+from .table import ENTRIES, EXCUSED, EXCUSED_OPS, covered
+
+#: The seed of this run; any will do.
+SEED = int(os.environ.get("TRACEJIT_DERIVATIVES_SEED") or time.time_ns() % 2**32)
+#: How many points of a row a run looks at, and how many rows it compiles.
+POINTS, SHARE = 24, 10
+
+
+def check(entry: Entry, dtype: type, jitted: bool, count: int) -> None:
+    rng = np.random.default_rng([SEED, zlib.crc32(entry.name.encode())])
+    points = np.concatenate([fixed(dtype, entry.near), drawn(rng, dtype, entry, 40)])
+    operands = [x[:count] for x in chosen(rng, rng.permutation(points), entry)]
+    found = faults(entry, operands, Truths(entry, operands), jitted)
+    worst = "\n".join(map(str, sorted(found, key=lambda fault: -fault.times)[:5]))
+    assert not found, f"seed {SEED}: {len(found)} faults\n{worst}"
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_eager(entry: Entry) -> None:
+    check(entry, np.float64, False, 6 if entry.points < 100 else POINTS)
+
+
+def test_float32_and_compiled() -> None:
+    """Of a share of the rows, which is another one in each run: compiling takes most of the time."""
+    rng = np.random.default_rng(SEED)
+    for number in rng.choice(len(ENTRIES), SHARE, replace=False):
+        entry = ENTRIES[number]
+        dtype = np.float32 if entry.single else np.float64
+        check(entry, dtype, False, 6)
+        check(entry, dtype, True, 6)
+        check(entry, np.float64, True, 12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_all_points(entry: Entry) -> None:
+    for dtype in (np.float64, np.float32)[: 1 + entry.single]:
+        for jitted in (False, True):
+            check(entry, dtype, jitted, 200)
+
+
+def public() -> dict[str, Any]:
+    """Elementwise functions by the names that rows have."""
+    modules = [(module, "") for module in (arithmetic, float_parts, floats, transcendental)]
+    modules += [(activations, "nn."), (tj.scipy.special, "special.")]
+    return {prefix + name: getattr(module, name) for module, prefix in modules for name in module.__all__}
+
+
+def test_every_function_has_a_row() -> None:
+    functions = public()
+    named = covered() | set(EXCUSED)
+    known = {id(function) for name, function in functions.items() if name in named}
+    missing = [
+        name for name, function in functions.items() if name not in named and id(function) not in known
+    ]
+    assert not missing, f"in no row, and in no list with a reason: {missing}"
+    assert not set(EXCUSED) & covered()
+    assert set(EXCUSED) <= set(functions)
+
+
+def ops_of(region: Any) -> set[str]:
+    return {instruction.op.name for instruction in region.body}.union(
+        *[ops_of(inner) for instruction in region.body for inner in instruction.regions]
+    )
+
+
+def test_every_op_has_a_row() -> None:
+    """Rows reach each differentiable elementwise op, by a value or a derivative."""
+    reached: set[str] = set()
+    for entry in ENTRIES:
+        operands = [tj.ones(2) * 0.5] * entry.arity
+        for _, _, function in derivatives(entry):
+            reached |= ops_of(tj.trace(function, *operands))
+    expected = {op.name for op in OPS if op.kind is Kind.ELEMENTWISE and op.vjp is not NONDIFF}
+    missing = expected - reached - set(EXCUSED_OPS)
+    assert not missing, f"reached by no row, and in no list with a reason: {sorted(missing)}"
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_exceptions_have_reasons(entry: Entry) -> None:
+    assert entry.reason or not (entry.slack or entry.least)
