@@ -201,7 +201,7 @@ ELEMENTWISE = [
     for op in OPS
     if op.kind is Kind.ELEMENTWISE
     and op.name not in ELSEWHERE
-    and op.name not in ("where", "cast", "erf", "erfc", "rsqrt")
+    and op.name not in ("where", "nan_unless_zero", "cast", "erf", "erfc", "rsqrt")
 ]
 
 

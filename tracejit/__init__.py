@@ -53,6 +53,7 @@ from .ir.errors import (
     ShapeError,
     TraceError,
     TracejitError,
+    UndeterminedGradientWarning,
     UnrolledLoopWarning,
     VerificationError,
 )
@@ -179,6 +180,7 @@ __all__ = [
     "TensorType",
     "TraceError",
     "TracejitError",
+    "UndeterminedGradientWarning",
     "UnrolledLoopWarning",
     "VerificationError",
     "as_dtype",

@@ -26,7 +26,6 @@ from .common import (
     conjugate,
     diagonal,
     hermitian,
-    inverse_differences,
     product,
     row_of,
     scaled_columns,
@@ -35,6 +34,7 @@ from .common import (
     zeros_like,
 )
 from .svd import real_of
+from .undetermined import by_differences
 
 
 def _general_infer(types: Types, attrs: Attrs, name: str = "eig") -> Types:
@@ -62,7 +62,7 @@ def _general_pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: A
     middle = None if ct_w is None else as_diagonal(b, conjugate(b, ct_w))
     if ct_v is not None:
         inner = product(b, adjoint(b, v), _turning(b, v, conjugate(b, ct_v)))
-        turned = b.mul(inner, conjugate(b, inverse_differences(b, w, tuple(inner.shape))))
+        turned = by_differences(b, inner, conjugate(b, w))
         middle = turned if middle is None else b.add(middle, turned)
     lu, _, permutation = b.lu(b.stop_gradient(v))
     gradient = b.lu_solve(
@@ -154,9 +154,7 @@ def _pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: Attrs) ->
     ct_w, ct_v = cotangents[0], cotangents[1]
     middle = None if ct_w is None else b.cast(as_diagonal(b, ct_w), dtype=a.dtype)
     if ct_v is not None:
-        inner = product(b, adjoint(b, v), conjugate(b, ct_v))
-        inverse = inverse_differences(b, w, tuple(inner.shape))
-        turning = b.mul(inner, b.cast(inverse, dtype=a.dtype))
+        turning = by_differences(b, product(b, adjoint(b, v), conjugate(b, ct_v)), w)
         middle = turning if middle is None else b.add(middle, turning)
     return [conjugate(b, hermitian(b, product(b, v, middle, adjoint(b, v))))]
 

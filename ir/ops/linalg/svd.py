@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...dtypes import BY_NAME, DType
+from ...dtypes import BY_NAME, DType, is_complex
 from ...errors import LinAlgError, ShapeError
 from ...lapack.library import on_one_thread
 from ...registry import Attrs, Kind
@@ -36,10 +36,10 @@ from .common import (
     scaled_rows,
     several,
     transposed,
-    unit_roundoff,
     upper,
     zeros_like,
 )
+from .undetermined import largest, quotients
 
 
 def _qr_infer(types: Types, attrs: Attrs) -> Types:
@@ -177,13 +177,10 @@ def _pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: Attrs) ->
     if ct_u is not None or ct_v is not None:
         middle = b.add(middle, _turning(b, u, s, v, ct_u, ct_v))
     gradient = product(b, u, middle, adjoint(b, v))
-    inverse = b.cast(_inverse(b, s, s), dtype=a.dtype)
     if ct_u is not None and u.shape[-2] > inner:
-        outside = scaled_columns(b, _outside(b, u, ct_u), inverse)
-        gradient = b.add(gradient, product(b, outside, adjoint(b, v)))
+        gradient = b.add(gradient, product(b, _outside(b, u, s, ct_u), adjoint(b, v)))
     if ct_v is not None and v.shape[-2] > inner:
-        outside = scaled_columns(b, _outside(b, v, ct_v), inverse)
-        gradient = b.add(gradient, product(b, u, adjoint(b, outside)))
+        gradient = b.add(gradient, product(b, u, adjoint(b, _outside(b, v, s, ct_v))))
     return [conjugate(b, gradient)]
 
 
@@ -199,9 +196,11 @@ def _determined(b: Any, vectors: Any, ct: Any, inner: int) -> Any:
     return vectors, b.sub(ct, product(b, beyond, product(b, adjoint(b, ct_beyond), vectors)))
 
 
-def _outside(b: Any, vectors: Any, ct: Any) -> Any:
-    """The part of `ct` that is orthogonal to `vectors`."""
-    return b.sub(ct, product(b, vectors, product(b, adjoint(b, vectors), ct)))
+def _outside(b: Any, vectors: Any, s: Any, ct: Any) -> Any:
+    """The part of `ct` that is orthogonal to `vectors`, over `s`."""
+    outside = b.sub(ct, product(b, vectors, product(b, adjoint(b, vectors), ct)))
+    shape = tuple(outside.shape)
+    return quotients(b, outside, b.broadcast(row_of(b, s), shape=shape), largest(b, s, shape), diagonal=True)
 
 
 def _turning(b: Any, u: Any, s: Any, v: Any, ct_u: Any, ct_v: Any) -> Any:
@@ -215,30 +214,21 @@ def _turning(b: Any, u: Any, s: Any, v: Any, ct_u: Any, ct_v: Any) -> Any:
     p, q = (None if ct is None else _skew(b, x, ct) for x, ct in ((u, ct_u), (v, ct_v)))
     either: Any = q if p is None else p
     shape = tuple(either.shape)
-    dtype = u.dtype
     above, left = b.broadcast(row_of(b, s), shape=shape), b.broadcast(column_of(b, s), shape=shape)
-    largest = b.broadcast(column_of(b, column_of(b, b.max(s, axes=(len(s.shape) - 1,)))), shape=shape)
-    by_difference = b.cast(_inverse(b, b.sub(above, left), largest), dtype=dtype)
-    by_sum = b.cast(_inverse(b, b.add(above, left), largest), dtype=dtype)
+    scale = largest(b, s, shape)
     if p is None or q is None:
         total, difference = (q, b.neg(q)) if p is None else (p, p)
     else:
         total, difference = b.add(p, q), b.sub(p, q)
-    return b.mul(b.add(b.mul(total, by_difference), b.mul(difference, by_sum)), 0.5)
+    by_difference = quotients(b, total, b.sub(above, left), scale, diagonal=False)
+    # the diagonal of a real skew matrix is 0
+    by_sum = quotients(b, difference, b.add(above, left), scale, diagonal=is_complex(u.dtype))
+    return b.mul(b.add(by_difference, by_sum), 0.5)
 
 
 def _skew(b: Any, vectors: Any, ct: Any) -> Any:
     inner = product(b, adjoint(b, vectors), ct)
     return b.sub(inner, adjoint(b, inner))
-
-
-def _inverse(b: Any, x: Any, scale: Any) -> Any:
-    """1 / x, and 0 where x is no more than rounding of `scale`."""
-    if scale is x:
-        shape = tuple(x.shape)
-        scale = b.broadcast(column_of(b, b.max(b.abs(x), axes=(len(shape) - 1,))), shape=shape)
-    is_zero = b.le(b.abs(x), b.mul(scale, 4 * x.shape[-1] * unit_roundoff(x.dtype)))
-    return b.where(is_zero, 0.0, b.div(1.0, b.where(is_zero, 1.0, x)))
 
 
 SVD = several(
