@@ -40,7 +40,7 @@ from ..generator import Draws
 from ..ir import dtypes
 from ..pytree import _key_order
 from ..runtime.native.entry import array_spec, can_enter, make_entry
-from ..state import STATE
+from ..state import LINALG_NAN, LINALG_RAISE, STATE
 
 if TYPE_CHECKING:
     from ..frontend.values import Source
@@ -58,6 +58,12 @@ _RECORDED, _UNRECORDED = [
 ]
 #: Static arguments that are the same for good when they are the same object.
 _IMMUTABLE: Final = (int, float, bool, str, bytes, type(None), type, types.FunctionType)
+#: How linear algebra fails in this thread.
+_LINALG: Final = sys.intern("linalg")
+_FAILURES: Final = {
+    handling: Capture("object", id(STATE), 0, Same(id(handling)), (("attr", id(_LINALG)),))
+    for handling in (LINALG_RAISE, LINALG_NAN)
+}
 
 
 class _Unsupported(Exception):
@@ -115,6 +121,7 @@ def make_entries(
             (
                 settings,
                 *([recording] if wrt else []),
+                *([_FAILURES[signature.linalg]] if signature.linalg else []),
                 *[_capture(guard.source, _guard_spec(guard, keep), keep) for guard in bindings.guards],
             ),
             tuple(

@@ -19,7 +19,6 @@ from ..eager.tensor import Tensor
 from ..export.methods import Exportable
 from ..frontend.reads import read_function
 from ..frontend.usage import Numbers, Uses
-from ..ir.dtypes import default_dtype
 from ..ir.errors import GradientError, TraceError, TracejitError
 from ..ir.graph import Function
 from ..ir.process.collector import collector_paused
@@ -54,6 +53,7 @@ from .signatures import (
     native,
     parameter_names,
     plain_leaves,
+    settings,
     symbol_type,
     writing_entry,
 )
@@ -134,7 +134,7 @@ class JitFunction(Exportable, Viewable, Carriable, Bindable):
             return self.__get__(args[0])(*args[1:], **kwargs)
         static, dynamic = self._split(args, kwargs)
         leaves, structure = flatten(dynamic, exact=True)
-        likely = self._by_structure.get((structure, static, default_dtype()))
+        likely = self._by_structure.get((structure, static, settings()))
         if likely is not None:
             results = native(likely, leaves)
             if results is not MISS:
@@ -142,13 +142,13 @@ class JitFunction(Exportable, Viewable, Carriable, Bindable):
         if (plain := plain_leaves(self._name, leaves, 0, dynamic)) is not leaves:
             leaves, likely = plain, None  # a signature takes them by its native entry, too
         leaf_types = tuple([leaf_type(self._name, leaf, i, dynamic) for i, leaf in enumerate(leaves)])
-        key = (structure, leaf_types, static, default_dtype())
+        key = (structure, leaf_types, static, settings())
         with self._lock:
             signature, captured = self._fitting(key)
             with collector_paused(captured is None):
                 if signature is None or captured is None:
                     signature, captured = self._specialize(args, kwargs, key, leaves)
-                self._by_structure[(structure, static, default_dtype())] = signature
+                self._by_structure[(structure, static, settings())] = signature
                 if not signature.decisions and self._enter(signature, [*leaves, *captured]):
                     likely = None
         if signature.decisions:
@@ -279,7 +279,7 @@ class JitFunction(Exportable, Viewable, Carriable, Bindable):
         self, args: Any, kwargs: Any, key: Any, leaves: list[Any], reason: str, prefix: Sequence[Any] = ()
     ) -> Signature:
         """Trace and compile for these arguments; with `prefix`, the path that begins with such decisions."""
-        start = time.perf_counter()
+        start, asked = time.perf_counter(), STATE.linalg_asked
         uses, numbers, traced = self._read_and_trace(args, kwargs, prefix)
         seconds = time.perf_counter() - start
         structure, leaf_types, static, _ = key
@@ -294,6 +294,7 @@ class JitFunction(Exportable, Viewable, Carriable, Bindable):
         )
         signature.writes, signature.loops = writes, traced.loops
         signature.reason, signature.decisions, signature.donated = reason, traced.decisions, donated
+        signature.linalg = STATE.linalg if STATE.linalg_asked > asked else None
         signature.milliseconds = {"trace": seconds * 1e3}
         return signature
 

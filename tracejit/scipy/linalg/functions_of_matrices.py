@@ -17,6 +17,7 @@ from ...ir.dtypes import INT64
 from ...ir.errors import AttributeValueError, ShapeError
 from ...ir.lapack import calls
 from ...ir.types import broadcast_shapes
+from ...linalg.failures import gives_nan, nan_where, regular
 from ...linalg.operands import adjoint, factored, identity, matrices, several, square_matrices, transposed
 from ...linalg.solutions import solve
 from ...transforms.custom.vjp import custom_vjp
@@ -43,6 +44,9 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Tensor:
     left, right, sides = (broadcast(x, batch + x.shape[-2:]) for x in (left, right, sides))
     if not calls.has(left.dtype, "gees", "trsen", "trsyl"):
         return _dense(left, right, sides)
+    if gives_nan():
+        (left, of_left), (right, of_right) = regular(left), regular(right)
+        sides = nan_where(run("logical_or", of_left, of_right), sides)
     t, u, _ = several("schur", left.detach(), sort="")
     s, v = (t, u) if a is b else several("schur", right.detach(), sort="")[:2]
     return run("sylvester", left, right, t, u, s, v, sides, is_adjoint=False)
@@ -116,7 +120,11 @@ def polar(a: Any, side: str = "right") -> tuple[Tensor, Tensor]:
     if side not in ("right", "left"):
         raise AttributeValueError(f"{name}: side must be 'right' or 'left', got {side!r}")
     x = matrices(name, a)
+    failed = None
+    if gives_nan():
+        x, failed = regular(x)
     u = _orthonormal(x) if x.shape[-2] >= x.shape[-1] else adjoint(_orthonormal(adjoint(x)))
+    u = u if failed is None else nan_where(failed, u)
     return u, _hermitian(matmul(adjoint(u), x) if side == "right" else matmul(x, adjoint(u)))
 
 

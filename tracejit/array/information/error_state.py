@@ -1,0 +1,61 @@
+"""Handling of floating-point errors, which is NumPy's, and of matrices without a result in linear algebra."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from ...ir.errors import DomainError
+from ...state import LINALG_NAN, LINALG_RAISE, STATE
+
+_HANDLING: Final = {"raise": LINALG_RAISE, "nan": LINALG_NAN}
+
+
+class errstate(np.errstate):
+    """NumPy's context manager and decorator, which also says what becomes of matrices without a result.
+
+    With ``linalg="nan"``, those that are singular, or not positive definite, or for which iterations do not
+    converge, give NaN, each for itself; with "raise", the default, LinAlgError. It holds for functions of
+    `tj.linalg` and `tj.scipy.linalg` that are called within, in this thread, and for jitted functions that
+    call them. The other arguments are NumPy's, which compiled code does not look at.
+
+    Example:
+        >>> import tracejit as tj
+        >>> with tj.errstate(linalg="nan"):
+        ...     tj.linalg.inv([[[2.0]], [[0.0]]])
+        tensor([[[0.5]],
+        <BLANKLINE>
+                [[nan]]])
+
+    Raises DomainError for another `linalg`. Semantics: ``numpy.errstate``.
+    """
+
+    __slots__ = ("_linalg", "_options", "_outer")
+
+    def __init__(self, *, linalg: str | None = None, **options: Any) -> None:
+        if linalg is not None and linalg not in _HANDLING:
+            raise DomainError(f"errstate: linalg must be 'raise' or 'nan', got {linalg!r}")
+        super().__init__(**options)
+        self._linalg, self._options = linalg, options
+
+    def __enter__(self) -> Any:
+        self._outer = STATE.linalg
+        entered = super().__enter__()
+        if self._linalg is not None:
+            STATE.linalg = _HANDLING[self._linalg]
+        return entered
+
+    def __exit__(self, *error: Any) -> None:
+        STATE.linalg = self._outer
+        super().__exit__(*error)
+
+    def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(func)
+        def within(*args: Any, **kwargs: Any) -> Any:
+            with errstate(linalg=self._linalg, **self._options):
+                return func(*args, **kwargs)
+
+        return within
