@@ -31,10 +31,11 @@ from .common import (
     scaled_columns,
     several,
     square_type,
+    unit_roundoff,
     zeros_like,
 )
 from .svd import real_of
-from .undetermined import by_differences
+from .undetermined import by_differences, nan_where
 
 
 def _general_infer(types: Types, attrs: Attrs, name: str = "eig") -> Types:
@@ -69,6 +70,10 @@ def _general_pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: A
         v, lu, permutation, product(b, middle, adjoint(b, v)), transpose=True, conjugate=True,
         on_singular="ignore",
     )  # fmt: skip
+    # columns have length 1: the least pivot is about the reciprocal of the condition number, by whose square
+    # roundings count
+    pivots = b.min(b.abs(diagonal(b, lu)), axes=(len(a.shape) - 2,))
+    gradient = nan_where(b, gradient, b.le(pivots, 4 * unit_roundoff(a.dtype) ** 0.5))
     return [conjugate(b, gradient) if is_complex(a.dtype) else b.real(gradient)]
 
 

@@ -209,26 +209,24 @@ def _turning(b: Any, u: Any, s: Any, v: Any, ct_u: Any, ct_v: Any) -> Any:
 
         (p s_j + s_i q) / (s_j^2 - s_i^2) = ((p + q) / (s_j - s_i) + (p - q) / (s_j + s_i)) / 2
 
-    of which just the first term has the difference of equal values.
+    of which just the first term has the difference of equal values. What is divided is not the skew parts,
+    which may be 0 for vectors that matter.
     """
-    p, q = (None if ct is None else _skew(b, x, ct) for x, ct in ((u, ct_u), (v, ct_v)))
-    either: Any = q if p is None else p
-    shape = tuple(either.shape)
+    shape = (*s.shape, s.shape[-1])
     above, left = b.broadcast(row_of(b, s), shape=shape), b.broadcast(column_of(b, s), shape=shape)
-    scale = largest(b, s, shape)
-    if p is None or q is None:
-        total, difference = (q, b.neg(q)) if p is None else (p, p)
-    else:
-        total, difference = b.add(p, q), b.sub(p, q)
-    by_difference = quotients(b, total, b.sub(above, left), scale, diagonal=False)
-    # the diagonal of a real skew matrix is 0
-    by_sum = quotients(b, difference, b.add(above, left), scale, diagonal=is_complex(u.dtype))
-    return b.mul(b.add(by_difference, by_sum), 0.5)
-
-
-def _skew(b: Any, vectors: Any, ct: Any) -> Any:
-    inner = product(b, adjoint(b, vectors), ct)
-    return b.sub(inner, adjoint(b, inner))
+    scale, total = largest(b, s, shape), None
+    for vectors, ct in ((u, ct_u), (v, ct_v)):
+        if ct is None:
+            continue
+        inner = product(b, adjoint(b, vectors), ct)
+        by_difference = quotients(b, inner, b.sub(above, left), scale, diagonal=False)
+        # the diagonal of a real skew matrix is 0
+        by_sum = quotients(b, inner, b.add(above, left), scale, diagonal=is_complex(u.dtype))
+        turned = b.add(by_difference, adjoint(b, by_difference))
+        skew = b.sub(by_sum, adjoint(b, by_sum))
+        turned = b.add(turned, skew) if vectors is u else b.sub(turned, skew)
+        total = turned if total is None else b.add(total, turned)
+    return b.mul(total, 0.5)
 
 
 SVD = several(

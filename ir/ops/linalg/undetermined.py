@@ -72,11 +72,21 @@ def quotients(b: Any, x: Any, divisors: Any, scale: Any, *, diagonal: bool) -> A
     factor = b.where(b.logical_and(unknown, b.eq(size, 0.0)), math.nan, factor)
     if is_complex(x.dtype) and not is_complex(factor.dtype):
         factor = b.cast(factor, dtype=x.dtype)
-    quotient = b.mul(x, factor)
+    return _nan_unless_zero(b, b.mul(x, factor), unknown)
+
+
+def _nan_unless_zero(b: Any, x: Any, mask: Any) -> Any:
     if not is_complex(x.dtype):
-        return b.nan_unless_zero(quotient, unknown, warns=True)
-    real, imag = (b.nan_unless_zero(part(quotient), unknown, warns=True) for part in (b.real, b.imag))
+        return b.nan_unless_zero(x, mask, warns=True)
+    real, imag = (b.nan_unless_zero(part(x), mask, warns=True) for part in (b.real, b.imag))
     return b.add(b.cast(real, dtype=x.dtype), b.mul(b.cast(imag, dtype=x.dtype), 1j))
+
+
+def nan_where(b: Any, x: Any, mask: Any) -> Any:
+    """`x`, but NaN in the matrices that `mask` says."""
+    everywhere = b.broadcast(column_of(b, column_of(b, mask)), shape=tuple(x.shape))
+    factor = b.cast(b.where(everywhere, math.nan, 1.0), dtype=x.dtype)
+    return _nan_unless_zero(b, b.mul(x, factor), everywhere)
 
 
 def by_differences(b: Any, x: Any, w: Any) -> Any:
