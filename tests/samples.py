@@ -136,7 +136,7 @@ def _masked_floats(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
         if dtype.kind == "f":
             yield Sample(
                 [mixed_values(dtype, shape, rng), random_values(BY_NAME["bool"], shape, rng)],
-                {"warns": False},
+                {"of": ""},
             )
 
 
@@ -440,6 +440,7 @@ ELSEWHERE = {
             "ldl",
             "det",
             "adjugate",
+            "vector_norm",
             "logabsdet",
             "signdet",
             "complex_linalg",
@@ -642,7 +643,7 @@ _RENAMED = {
     "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh,
     "atanh": np.arctanh, "atan2": np.arctan2,
     "clip": lambda x, low, high: np.minimum(np.maximum(x, low), high), "fma": lambda x, y, z: x * y + z,
-    "nan_unless_zero": lambda x, mask, warns=False:
+    "nan_unless_zero": lambda x, mask, of="":
         np.where(np.logical_and(mask, x != 0), np.full_like(x, np.nan), x),
     "cast": lambda x, dtype: x.astype(dtype),
     "rsqrt": lambda x: 1 / np.sqrt(x), "erf": _by_math(math.erf), "erfc": _by_math(math.erfc),

@@ -55,7 +55,8 @@ class Reason(str):
 def reason_for(fn: Callable[..., Any], static: frozenset[int], keys: Sequence[Any], key: Any) -> Reason:
     """Why `key` needs a signature although those of `keys` exist: how it differs from the nearest of them.
 
-    Keys are (structure, leaf types, static arguments, `signatures.settings`). Of the nearest, the latest counts.
+    Keys are (structure, leaf types, static arguments, `signatures.settings`). Of the nearest, the latest
+    counts.
     """
     nearest: list[Change] | None = None
     for other in reversed(keys):

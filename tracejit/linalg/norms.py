@@ -84,10 +84,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Tenso
 
 def _euclidean(x: Tensor, axes: tuple[int, ...]) -> Tensor:
     """The root of the sum of squares, with gradient 0 at 0."""
-    size = run("abs", x) if x.dtype.kind == "c" else x
-    squares = run("sum", size * size, axes=axes)
-    zero = run("eq", squares, 0.0)
-    return run("where", zero, 0.0, run("sqrt", run("where", zero, 1.0, squares)))
+    return run("vector_norm", x, axes=axes, ord=2)
 
 
 def _extreme(sizes: Tensor, axes: tuple[int, ...], ord: float) -> Tensor:
@@ -100,8 +97,8 @@ def _extreme(sizes: Tensor, axes: tuple[int, ...], ord: float) -> Tensor:
 def _vector(name: str, x: Tensor, axes: tuple[int, ...], ord: Any, keepdims: bool) -> Tensor:
     if isinstance(ord, str):
         raise DomainError(f"{name}: ord must be a number for vectors, got {ord!r}")
-    if ord == 2:
-        value = _euclidean(x, axes)
+    if ord not in (_INF, -_INF) and isinstance(ord, (int, float)) and ord > 1:
+        value = run("vector_norm", x, axes=axes, ord=ord)
     elif ord in (_INF, -_INF):
         value = _extreme(run("abs", x), axes, ord)
     elif ord == 0:

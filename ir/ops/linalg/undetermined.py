@@ -1,4 +1,6 @@
-"""Quotients by differences of eigenvalues or singular values, by which gradients of their vectors go.
+"""Derivatives that do not exist, or that cotangents do not tell: they are NaN.
+
+Gradients of eigenvectors and singular vectors go by quotients by differences of their values.
 
 Vectors of equal values are not determined: any others that span the same will do. What a loss makes of them
 and of their values may have a gradient, such as ``(v * f(w)) @ v^H``, but neither the vectors' cotangents nor
@@ -19,10 +21,12 @@ from ...registry import Attrs, Kind
 from ..define import define, same_shape
 from .common import Types, column_of, offsets, row_of, unit_roundoff
 
-_UNDETERMINED: Final = (
-    "gradients are NaN where eigenvalues or singular values are equal: their vectors are not determined "
-    "there; sqrtm, logm, expm, polar, pinv, inv and matrix_power have derivatives (docs/linalg.md)"
-)
+#: Warnings by the attribute `of`, which says whose derivative it is; "" warns of nothing.
+_WARNINGS: Final = {
+    "vectors": "gradients are NaN where eigenvalues or singular values are equal: their vectors are not "
+    "determined there; sqrtm, logm, expm, polar, pinv, inv and matrix_power have derivatives: docs/linalg.md",
+    "norm": "second derivatives of a norm are NaN where it is 0: there are none; a sum of squares has them",
+}
 
 
 def _infer(types: Types, attrs: Attrs) -> Types:
@@ -32,23 +36,23 @@ def _infer(types: Types, attrs: Attrs) -> Types:
     return (types[0],)
 
 
-def _eval(x: Any, mask: Any, warns: bool = False) -> Any:
+def _eval(x: Any, mask: Any, of: str = "") -> Any:
     unknown = mask & (x != 0)
-    if warns and np.any(unknown):
-        warnings.warn(_UNDETERMINED, UndeterminedGradientWarning, stacklevel=2)
+    if of and np.any(unknown):
+        warnings.warn(_WARNINGS[of], UndeterminedGradientWarning, stacklevel=2)
     return np.where(unknown, x.dtype.type(np.nan), x)
 
 
-def _emit(b: Any, x: Any, mask: Any, warns: bool = False) -> Any:
+def _emit(b: Any, x: Any, mask: Any, of: str = "") -> Any:
     return b.select(b.and_(mask, b.ne(x, b.const(0.0, x))), b.const(math.nan, x), x)
 
 
 NAN_UNLESS_ZERO = define(
     "nan_unless_zero", Kind.ELEMENTWISE, "x mask", infer=_infer, eval=_eval, emit=_emit, emit_kinds="bf",
     promote=lambda operands: (result_type(operands[0]), BOOL),
-    vjp={"x": lambda b, ct, mask, warns: b.nan_unless_zero(ct, mask, warns=warns)},
-    doc="x, but NaN where mask and x is not 0; Python code `warns` of it",
-    attrs={"warns": (bool,)}, defaults={"warns": False},
+    vjp={"x": lambda b, ct, mask, of: b.nan_unless_zero(ct, mask, of=of)},
+    doc="x, but NaN where mask and x is not 0, of which Python code warns: a derivative `of` what has none",
+    attrs={"of": (str,)}, defaults={"of": ""},
 )  # fmt: skip
 
 
@@ -72,13 +76,14 @@ def quotients(b: Any, x: Any, divisors: Any, scale: Any, *, diagonal: bool) -> A
     factor = b.where(b.logical_and(unknown, b.eq(size, 0.0)), math.nan, factor)
     if is_complex(x.dtype) and not is_complex(factor.dtype):
         factor = b.cast(factor, dtype=x.dtype)
-    return _nan_unless_zero(b, b.mul(x, factor), unknown)
+    return nan_unless_zero(b, b.mul(x, factor), unknown, "vectors")
 
 
-def _nan_unless_zero(b: Any, x: Any, mask: Any) -> Any:
+def nan_unless_zero(b: Any, x: Any, mask: Any, of: str) -> Any:
+    """`x`, real or complex, but NaN where `mask` and it is not 0."""
     if not is_complex(x.dtype):
-        return b.nan_unless_zero(x, mask, warns=True)
-    real, imag = (b.nan_unless_zero(part(x), mask, warns=True) for part in (b.real, b.imag))
+        return b.nan_unless_zero(x, mask, of=of)
+    real, imag = (b.nan_unless_zero(part(x), mask, of=of) for part in (b.real, b.imag))
     return b.add(b.cast(real, dtype=x.dtype), b.mul(b.cast(imag, dtype=x.dtype), 1j))
 
 
@@ -86,7 +91,7 @@ def nan_where(b: Any, x: Any, mask: Any) -> Any:
     """`x`, but NaN in the matrices that `mask` says."""
     everywhere = b.broadcast(column_of(b, column_of(b, mask)), shape=tuple(x.shape))
     factor = b.cast(b.where(everywhere, math.nan, 1.0), dtype=x.dtype)
-    return _nan_unless_zero(b, b.mul(x, factor), everywhere)
+    return nan_unless_zero(b, b.mul(x, factor), everywhere, "vectors")
 
 
 def by_differences(b: Any, x: Any, w: Any) -> Any:
