@@ -73,7 +73,7 @@ def _general_pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: A
     # columns have length 1: the least pivot is about the reciprocal of the condition number, by whose square
     # roundings count
     pivots = b.min(b.abs(diagonal(b, lu)), axes=(len(a.shape) - 2,))
-    gradient = nan_where(b, gradient, b.le(pivots, 4 * unit_roundoff(a.dtype) ** 0.5))
+    gradient = nan_where(b, gradient, b.le(pivots, 4 * unit_roundoff(a.dtype) ** 0.5), "basis")
     return [conjugate(b, gradient) if is_complex(a.dtype) else b.real(gradient)]
 
 

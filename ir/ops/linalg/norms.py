@@ -3,6 +3,7 @@ second derivative, which does not exist there, is NaN."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from ...types import TensorType, normalize_axes, remove_axes
 from ..define import define
 from ..reductions import SUM, spread
 from .common import Types, conjugate
-from .undetermined import nan_unless_zero
 
 
 def _infer(types: Types, attrs: Attrs) -> Types:
@@ -49,7 +49,9 @@ def _rule(b: Any, ct: Any, out: Any, x: Any, axes: tuple[int, ...], ord: float) 
     at_zero = b.eq(out, 0.0)
     zero = spread(b, at_zero, shape, axes)
     norm = b.where(at_zero, 1.0, out)
-    y = nan_unless_zero(b, conjugate(b, x), zero, "norm")
+    # x, with a derivative that is NaN at 0, whatever it is multiplied by
+    there_is_none = b.cast(b.where(zero, math.nan, 1.0), dtype=x.dtype)
+    y = b.rewritten(b.mul(conjugate(b, x), there_is_none), conjugate(b, x))
     weight = spread(b, b.div(ct, norm), shape, axes)
     if ord != 2:
         # as powers of |x| with exponents from p - 1 on, which have their derivatives at zeros, too

@@ -27,6 +27,7 @@ from .common import (
     as_diagonal,
     column_of,
     conjugate,
+    diagonal,
     halved_diagonal,
     matrix_type,
     part,
@@ -36,10 +37,11 @@ from .common import (
     scaled_rows,
     several,
     transposed,
+    unit_roundoff,
     upper,
     zeros_like,
 )
-from .undetermined import largest, quotients
+from .undetermined import largest, nan_where, quotients
 
 
 def _qr_infer(types: Types, attrs: Attrs) -> Types:
@@ -95,7 +97,8 @@ def _qr_pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: Attrs)
 
 
 def _of_tall(b: Any, q: Any, r: Any, ct_q: Any, ct_r: Any) -> Any:
-    """``(g_q + q s) r^-H``, where s is Hermitian with the upper triangle of ``g_r r^H - q^H g_q``.
+    """``(g_q + q s) r^-H``, where s is Hermitian with the upper triangle of ``g_r r^H - q^H g_q``. Of columns
+    that depend on those before them, up to rounding, there is no gradient.
 
     Source: Walter, Lehmann and Lamour 2012, On evaluating higher-order derivatives of the QR decomposition.
     """
@@ -107,7 +110,11 @@ def _of_tall(b: Any, q: Any, r: Any, ct_q: Any, ct_r: Any) -> Any:
     total = product(b, q, b.add(triangle, adjoint(b, triangle)))
     if ct_q is not None:
         total = b.add(total, ct_q)
-    return adjoint(b, b.triangular_solve(r, adjoint(b, total), lower=False))
+    gradient = adjoint(b, b.triangular_solve(r, adjoint(b, total), lower=False))
+    sizes, rank = b.abs(b.stop_gradient(r)), len(r.shape)
+    rounding = b.mul(b.max(sizes, axes=(rank - 2,)), 4 * r.shape[-1] * unit_roundoff(sizes.dtype))
+    dependent = b.any(b.le(diagonal(b, sizes), rounding), axes=(rank - 2,))
+    return nan_where(b, gradient, dependent, "columns")
 
 
 QR = several(
@@ -303,8 +310,9 @@ def _rule(b: Any, ct: Any, out: Any, a: Any) -> Any:
     inner = b.neg(product(b, p_h, g, p_h))
     right = product(b, g_h, out, p_h)
     left = product(b, p_h, out, g_h)
-    right = b.sub(right, product(b, a, product(b, out, right)))
-    left = b.sub(left, product(b, product(b, left, out), a))
+    # projections first: the other products would leave the range of the dtype for small and large matrices
+    right = b.sub(right, product(b, product(b, a, out), right))
+    left = b.sub(left, product(b, left, product(b, out, a)))
     return conjugate(b, b.add(b.add(inner, right), left))
 
 

@@ -25,7 +25,8 @@ from .common import Types, column_of, offsets, row_of, unit_roundoff
 _WARNINGS: Final = {
     "vectors": "gradients are NaN where eigenvalues or singular values are equal: their vectors are not "
     "determined there; sqrtm, logm, expm, polar, pinv, inv and matrix_power have derivatives: docs/linalg.md",
-    "norm": "second derivatives of a norm are NaN where it is 0: there are none; a sum of squares has them",
+    "basis": "gradients of eigenvalues are NaN where a matrix has no basis of eigenvectors",
+    "columns": "gradients of QR factors are NaN where columns are not independent",
 }
 
 
@@ -87,11 +88,11 @@ def nan_unless_zero(b: Any, x: Any, mask: Any, of: str) -> Any:
     return b.add(b.cast(real, dtype=x.dtype), b.mul(b.cast(imag, dtype=x.dtype), 1j))
 
 
-def nan_where(b: Any, x: Any, mask: Any) -> Any:
+def nan_where(b: Any, x: Any, mask: Any, of: str) -> Any:
     """`x`, but NaN in the matrices that `mask` says."""
     everywhere = b.broadcast(column_of(b, column_of(b, mask)), shape=tuple(x.shape))
     factor = b.cast(b.where(everywhere, math.nan, 1.0), dtype=x.dtype)
-    return nan_unless_zero(b, b.mul(x, factor), everywhere, "vectors")
+    return nan_unless_zero(b, b.mul(x, factor), everywhere, of)
 
 
 def by_differences(b: Any, x: Any, w: Any) -> Any:

@@ -48,7 +48,7 @@ CASES: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "schur": (lambda x: S.schur(x)[0], NAN),
     "polar": (lambda x: S.polar(x)[1], NAN),
     "solve_sylvester": (lambda x: S.solve_sylvester(x, x, GOOD), NAN),
-    "solve_toeplitz": (lambda x: S.solve_toeplitz(x[..., 0], SIDE), ZERO),
+    "solve_toeplitz": (lambda x: S.solve_toeplitz((x[..., 0], 2 * x[..., 1]), SIDE), ZERO),
     "solve_banded": (lambda x: S.solve_banded((1, 1), x, SIDE), ZERO),
     "solveh_banded": (lambda x: S.solveh_banded(banded_definite(x), SIDE), ZERO),
 }

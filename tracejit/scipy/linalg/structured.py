@@ -51,7 +51,7 @@ def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Tensor:
     line = reshaped(line, (*batch, 1, line.shape[-1]))
     line, right, vector = _with_right_side(name, line, b, size)
     if gives_nan():  # Levinson's recursion fails at leading parts that are singular, too
-        places = size - 1 - np.arange(size)[:, None] + np.arange(size)
+        places = size - 1 + np.arange(size)[:, None] - np.arange(size)
         return _as_given(solve(take(line[..., 0, :], constant_of(places), axis=-1), right), vector)
     return _as_given(run("toeplitz_solve", line, right, transpose=False), vector)
 
