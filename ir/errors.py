@@ -214,8 +214,8 @@ class UnrolledLoopWarning(UserWarning):
 
 
 class UndeterminedGradientWarning(RuntimeWarning):
-    """A gradient is NaN since there is none, or none that can be told: that of vectors of equal eigenvalues or
-    singular values, which are not determined, of defective matrices, and of dependent columns.
+    """A gradient is NaN since there is none, or none that can be told: that of vectors of equal eigenvalues
+    or singular values, which are not determined, of defective matrices, and of dependent columns.
 
     Compiled code gives the same NaN and does not warn.
 

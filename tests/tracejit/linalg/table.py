@@ -324,8 +324,10 @@ TABLE: dict[str, Row] = {
         lambda a: function(mpmath.expm)(np.block([[a, number(OTHER)], [a * 0, a]]))[:3, 3:],
         roundings=256.0,
     ),
-    "scipy.linalg.sqrtm": row(S.sqrtm, function(mpmath.sqrtm), ["zero", "singular"]),
-    "scipy.linalg.logm": row(S.logm, function(mpmath.logm), roundings=1024.0),
+    "scipy.linalg.sqrtm": row(S.sqrtm, function(mpmath.sqrtm), ["zero", "singular"], zero=0, singular=0),
+    "scipy.linalg.logm": row(
+        S.logm, function(mpmath.logm), roundings=1024.0, convention=["singular"], singular=0
+    ),
     "scipy.linalg.polar": row(
         lambda x: S.polar(x)[0], polar_factor, ["zero", "singular"], singular=0, zero=0
     ),

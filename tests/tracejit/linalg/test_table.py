@@ -125,6 +125,8 @@ def check(row: Row, name: str, point: str, dtype: Any, compiled: bool) -> list[s
                     faults.append(f"{where}, where there is no derivative")
                 continue
             if order >= least and (np.isnan(got) or order == 0):
+                if order == 0 and got in (0.0, np.inf):
+                    break  # NumPy's value leaves the range, too
                 continue
             size, eps = abs(want), float(info.eps)
             gradient = size / mpmath.mpf(float(np.abs(expected.direction).max())) ** order
@@ -145,7 +147,13 @@ def check(row: Row, name: str, point: str, dtype: Any, compiled: bool) -> list[s
     return faults
 
 
-@pytest.mark.parametrize("name", TABLE)
+#: Functions that take mpmath seconds.
+SLOW = ("scipy.linalg.logm", "scipy.linalg.sqrtm")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in TABLE]
+)
 def test_derivatives(name: str) -> None:
     faults = [fault for point in POINTS for fault in check(TABLE[name], name, point, np.float64, False)]
     assert not faults, "\n".join(faults)

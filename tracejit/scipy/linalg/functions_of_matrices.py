@@ -253,13 +253,26 @@ def _logm_forward(a: Any) -> Any:
 def _logm_backward(a: Any, ct: Any) -> Any:
     """The adjoint of the Frechet derivative at a: the upper right block of log [[a^T, ct], [0, a^T]].
 
+    It is linear in ct, and that at a / s is s times as large: both are of size 1 in the matrix of blocks.
     Source: Higham 2008, Functions of Matrices, equation 3.16.
     """
     size, rank = a.shape[-1], a.ndim
-    turned = run("transpose", a, perm=(*range(rank - 2), rank - 1, rank - 2))
+    if a.size == 0:
+        return (ct,)
+    of_matrix, of_cotangent = _power_of_two(a), _power_of_two(ct)
+    turned = run("transpose", a / of_matrix, perm=(*range(rank - 2), rank - 1, rank - 2))
+    ct = ct / of_cotangent
     above = concatenate([turned, ct], axis=-1)
     below = concatenate([0.0 * ct, turned], axis=-1)
-    return (_logm(concatenate([above, below], axis=-2))[..., :size, size:],)
+    derivative = _logm(concatenate([above, below], axis=-2))[..., :size, size:]
+    return (derivative * of_cotangent / of_matrix,)
+
+
+def _power_of_two(x: Any) -> Any:
+    """About the size of each of the matrices `x`; 1 of zeros."""
+    largest = run("max", run("abs", x.detach()), axes=(x.ndim - 2, x.ndim - 1))
+    exponent = run("floor", run("log2", run("where", run("gt", largest, 0.0), largest, 1.0)))
+    return run("cast", reshaped(run("exp2", exponent), (*largest.shape, 1, 1)), dtype=x.dtype)
 
 
 _logm.defvjp(_logm_forward, _logm_backward)
