@@ -168,13 +168,13 @@ class LinearAlgebra(Choices):
         name = self.choose(names)
         if name in ("irfft", "hfft") and size == ", None" and data.shape[a] < 2:
             raise Unfit
-        forms = [f"xp.fft.{name}({g}{size}, {a}{norm})"] * 3
+        forms = [f"xp.fft.{name}({x}{size}, {a}{norm})"] * 3
         if data.ndim > 1 and size == ", None":
             several = self.choose(
                 ("fft2", "ifft2", "fftn") if data.dtype.kind == "c" else ("rfft2", "fftn", "rfftn")
             )
-            forms.append(f"xp.fft.{several}({g}{norm})")
-        forms.append(f"xp.fft.{self.choose(('fftshift', 'ifftshift'))}({g}, {a})")
+            forms.append(f"xp.fft.{several}({x}{norm})")
+        forms.append(f"xp.fft.{self.choose(('fftshift', 'ifftshift'))}({x}, {a})")
         self.define(self.choose(forms), "fft")
 
     def filtered(self) -> None:
@@ -188,10 +188,10 @@ class LinearAlgebra(Choices):
             if self.array(y).ndim != 1 or self.array(y).size == 0:
                 raise Unfit
             mode, name = self.choose(("full", "same", "valid")), self.choose(("convolve", "correlate"))
-            self.define(f"xp.{name}({g}, {y}, mode='{mode}') * 0.2", "fft")
+            self.define(f"xp.{name}({x}, {y}, mode='{mode}') * 0.2", "fft")
             return
         if data.dtype.kind == "c":
-            self.define(f"xp.fft.ifft(xp.fft.fft({g}) * xp.exp(-xp.arange({n}) * 0.1))", "fft")
+            self.define(f"xp.fft.ifft(xp.fft.fft({x}) * xp.exp(-xp.arange({n}) * 0.1))", "fft")
         else:
             half = n // 2 + 1
-            self.define(f"xp.fft.irfft(xp.fft.rfft({g}) / (1 + xp.arange({half})), {n})", "fft")
+            self.define(f"xp.fft.irfft(xp.fft.rfft({x}) / (1 + xp.arange({half})), {n})", "fft")

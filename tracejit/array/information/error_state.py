@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 
 from ...ir.errors import DomainError
 from ...state import LINALG_NAN, LINALG_RAISE, STATE
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 _HANDLING: Final = {"raise": LINALG_RAISE, "nan": LINALG_NAN}
 
 
@@ -52,10 +53,10 @@ class errstate(np.errstate):
         STATE.linalg = self._outer
         super().__exit__(*error)
 
-    def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, func: _Function) -> _Function:
         @functools.wraps(func)
         def within(*args: Any, **kwargs: Any) -> Any:
             with errstate(linalg=self._linalg, **self._options):
                 return func(*args, **kwargs)
 
-        return within
+        return cast(_Function, within)
