@@ -1,9 +1,9 @@
 """Each function of matrices beside the same in mpmath, and the matrices at which it and its derivatives are
 looked at.
 
-A loss is a weighted sum of the function's results, and derivatives are those along one direction: the first by
-central differences of mpmath's values, the second by second differences, with a step that is far beyond what
-double precision sees. Where slopes to both sides, or of two steps, are not the same, there is no derivative.
+A loss is a weighted sum of the function's results, and derivatives are those along one direction: the first
+by central differences of mpmath's values, the second by second differences, with a step that is far beyond
+what double precision sees. Where slopes to both sides, or of two steps, are not the same, there is no derivative.
 """
 
 from __future__ import annotations
@@ -189,8 +189,8 @@ class Row:
 
     ours: Callable[[Any], Any]
     exact: Exact
-    #: Points where NaN stands for what there is: the order from which on it does. From order 0 on, the value is
-    #: open, too.
+    #: Points where NaN stands for what there is: the order from which on it does. From order 0 on, the value
+    #: is open, too.
     undetermined: dict[str, int] = None  # type: ignore[assignment]
     #: Points where there is no derivative and a number stands for it (docs/linalg.md), by point.
     convention: tuple[str, ...] = ()
@@ -218,24 +218,32 @@ def reassembled(x: Any) -> Any:
 
 
 EQUAL = {"identity": 1, "zero": 1, "repeated": 1}
+#: Where the last pivot is 0 or a rounding, according to the order of operations.
+NEARLY_SINGULAR = ("singular",)
 EQUAL_SECOND = {"identity": 2, "zero": 2, "repeated": 2}
 TABLE: dict[str, Row] = {
     "linalg.det": row(L.det, determinant),
     "linalg.slogdet": row(
         lambda x: L.slogdet(x).logabsdet, lambda a: mpmath.log(abs(determinant(a))), ["zero", "singular"]
     ),
-    "linalg.inv": row(L.inv, inverse),
-    "linalg.solve": row(lambda x: L.solve(x, SIDE), lambda a: inverse(a) @ number(SIDE)),
+    "linalg.inv": row(L.inv, inverse, convention=NEARLY_SINGULAR),
+    "linalg.solve": row(
+        lambda x: L.solve(x, SIDE), lambda a: inverse(a) @ number(SIDE), convention=NEARLY_SINGULAR
+    ),
     "linalg.solve, of the right side": row(
         lambda x: L.solve(OTHER, x @ x), lambda a: inverse(number(OTHER)) @ a @ a
     ),
     "linalg.tensorsolve": row(
-        lambda x: L.tensorsolve(x, SIDE[:, 0]), lambda a: inverse(a) @ number(SIDE[:, 0])
+        lambda x: L.tensorsolve(x, SIDE[:, 0]),
+        lambda a: inverse(a) @ number(SIDE[:, 0]),
+        convention=NEARLY_SINGULAR,
     ),
-    "linalg.tensorinv": row(lambda x: L.tensorinv(x, 1), inverse),
+    "linalg.tensorinv": row(lambda x: L.tensorinv(x, 1), inverse, convention=NEARLY_SINGULAR),
     "linalg.matrix_power": row(lambda x: L.matrix_power(x, 3), lambda a: a @ a @ a),
-    "linalg.matrix_power, -2": row(lambda x: L.matrix_power(x, -2), lambda a: inverse(a @ a)),
-    "linalg.cholesky": row(lambda x: L.cholesky((x + x.mT) / 2), lower_factor),
+    "linalg.matrix_power, -2": row(
+        lambda x: L.matrix_power(x, -2), lambda a: inverse(a @ a), convention=NEARLY_SINGULAR
+    ),
+    "linalg.cholesky": row(lambda x: L.cholesky((x + x.mT) / 2), lower_factor, convention=NEARLY_SINGULAR),
     "linalg.qr": row(positive_triangle, lambda a: lower_factor(a.T @ a).T, zero=0, singular=0),
     "linalg.eigvalsh": row(lambda x: L.eigvalsh((x + x.mT) / 2), eigenvalues, EQUAL),
     "linalg.eigvalsh, cubes": row(
@@ -272,7 +280,7 @@ TABLE: dict[str, Row] = {
         lambda x: (L.svdvals(x) ** 2).sum(), lambda a: (a * a).sum(), **EQUAL_SECOND, singular=2
     ),
     "linalg.svd": row(reassembled, lambda a: a, **EQUAL, singular=2),
-    "linalg.pinv": row(L.pinv, pseudoinverse, ["zero", "singular"], **{k: 3 for k in EQUAL}),
+    "linalg.pinv": row(L.pinv, pseudoinverse, ["zero", "singular"], **dict.fromkeys(EQUAL, 3)),
     "linalg.lstsq": row(
         lambda x: L.lstsq(x, SIDE).x, lambda a: pseudoinverse(a) @ number(SIDE), ["zero", "singular"]
     ),
@@ -331,11 +339,16 @@ TABLE: dict[str, Row] = {
     "scipy.linalg.polar": row(
         lambda x: S.polar(x)[0], polar_factor, ["zero", "singular"], singular=0, zero=0
     ),
-    "scipy.linalg.cholesky": row(lambda x: S.cholesky((x + x.mT) / 2), lambda a: lower_factor(a).T),
-    "scipy.linalg.cho_factor": row(lambda x: S.cho_factor((x + x.mT) / 2, lower=True)[0], lower_factor),
+    "scipy.linalg.cholesky": row(
+        lambda x: S.cholesky((x + x.mT) / 2), lambda a: lower_factor(a).T, convention=NEARLY_SINGULAR
+    ),
+    "scipy.linalg.cho_factor": row(
+        lambda x: S.cho_factor((x + x.mT) / 2, lower=True)[0], lower_factor, convention=NEARLY_SINGULAR
+    ),
     "scipy.linalg.cho_solve": row(
         lambda x: S.cho_solve(S.cho_factor((x + x.mT) / 2), SIDE),
         lambda a: inverse(lower_factor(a) @ lower_factor(a).T) @ number(SIDE),
+        convention=NEARLY_SINGULAR,
     ),
     "scipy.linalg.lu": row(
         lambda x: S.lu(x)[2],
@@ -350,7 +363,9 @@ TABLE: dict[str, Row] = {
         zero=1,
     ),
     "scipy.linalg.lu_solve": row(
-        lambda x: S.lu_solve(S.lu_factor(x), SIDE), lambda a: inverse(a) @ number(SIDE)
+        lambda x: S.lu_solve(S.lu_factor(x), SIDE),
+        lambda a: inverse(a) @ number(SIDE),
+        convention=NEARLY_SINGULAR,
     ),
     "scipy.linalg.solve_triangular": row(
         lambda x: S.solve_triangular(x, SIDE), lambda a: inverse(np.triu(a)) @ number(SIDE)
