@@ -109,7 +109,7 @@ class Generator(Elementwise, Folding, Moving, Multiplying, LinearAlgebra, Region
 
 
 class Matrices(Generator):
-    """Programs of linear algebra whose axes have few sizes: rows, columns, right sides and batches coincide."""
+    """Programs of linear algebra whose axes have few sizes, so that rows, columns and batches coincide."""
 
     EXACT = 0.0
     AT_THRESHOLDS = 0.0

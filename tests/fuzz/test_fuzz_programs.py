@@ -49,7 +49,7 @@ def test_programs(first: int) -> None:
 
 
 def test_programs_of_matrices_whose_axes_coincide() -> None:
-    """Other programs each time: ``python -m tests.fuzz --kind matrices --seed S`` runs them by the thousand."""
+    """Other programs each time, as ``python -m tests.fuzz --kind matrices`` runs them by the thousand."""
     seed = secrets.randbelow(10**6)
     for index in range(16):
         program = write_program(seed, index, "matrices")

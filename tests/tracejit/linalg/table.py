@@ -3,7 +3,8 @@ looked at.
 
 A loss is a weighted sum of the function's results, and derivatives are those along one direction: the first
 by central differences of mpmath's values, the second by second differences, with a step that is far beyond
-what double precision sees. Where slopes to both sides, or of two steps, are not the same, there is no derivative.
+what double precision sees. Where slopes to both sides, or of two steps, are not the same, there is no
+derivative.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ POINTS: dict[str, Any] = {
     "tiny": DEFINITE * 2.0**-498, "huge": DEFINITE * 2.0**498,
 }  # fmt: skip
 #: The scales of the tiny and the huge one in single precision.
-SINGLE = {"tiny": DEFINITE * 2.0**-50, "huge": DEFINITE * 2.0**50}
+SINGLE = {"tiny": DEFINITE * 2.0**-36, "huge": DEFINITE * 2.0**36}
 DIRECTION = rounded(RNG.normal(size=(3, 3)))
 OTHER = rounded(RNG.normal(size=(3, 3)) + np.eye(3))
 SIDE = rounded(RNG.normal(size=(3, 2)))
