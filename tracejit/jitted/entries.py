@@ -7,6 +7,7 @@ import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from .. import state
 from ..codegen.native.entry.table import (
     NO_KEYS,
     Absent,
@@ -58,11 +59,11 @@ _RECORDED, _UNRECORDED = [
 ]
 #: Static arguments that are the same for good when they are the same object.
 _IMMUTABLE: Final = (int, float, bool, str, bytes, type(None), type, types.FunctionType)
-#: How linear algebra fails in this thread.
-_LINALG: Final = sys.intern("linalg")
+#: How linear algebra fails: nowhere by NaN, or in this thread by NaN.
+_LINALG, _CONTEXTS = sys.intern("linalg"), sys.intern("linalg_contexts")
 _FAILURES: Final = {
-    handling: Capture("object", id(STATE), 0, Same(id(handling)), (("attr", id(_LINALG)),))
-    for handling in (LINALG_RAISE, LINALG_NAN)
+    LINALG_RAISE: Capture("global", id(vars(state)), id(_CONTEXTS), Same(id(None))),
+    LINALG_NAN: Capture("object", id(STATE), 0, Same(id(LINALG_NAN)), (("attr", id(_LINALG)),)),
 }
 
 

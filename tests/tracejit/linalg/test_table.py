@@ -148,7 +148,7 @@ def check(row: Row, name: str, point: str, dtype: Any, compiled: bool) -> list[s
 
 
 #: Functions that take mpmath seconds.
-SLOW = ("scipy.linalg.logm", "scipy.linalg.sqrtm")
+SLOW = ("scipy.linalg.expm_frechet", "scipy.linalg.logm", "scipy.linalg.sqrtm")
 
 
 @pytest.mark.parametrize(

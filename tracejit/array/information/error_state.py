@@ -8,11 +8,23 @@ from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 
+from ... import state
 from ...ir.errors import DomainError
+from ...ir.process.locks import ForkLock
 from ...state import LINALG_NAN, LINALG_RAISE, STATE
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _HANDLING: Final = {"raise": LINALG_RAISE, "nan": LINALG_NAN}
+_LOCK: Final = ForkLock()
+_entered = 0
+
+
+def _count(change: int) -> None:
+    """Note that a context in which failures give NaN was entered or left."""
+    global _entered
+    with _LOCK:
+        _entered += change
+        state.linalg_contexts = LINALG_NAN if _entered else None
 
 
 class errstate(np.errstate):
@@ -40,17 +52,22 @@ class errstate(np.errstate):
         if linalg is not None and linalg not in _HANDLING:
             raise DomainError(f"errstate: linalg must be 'raise' or 'nan', got {linalg!r}")
         super().__init__(**options)
-        self._linalg, self._options = linalg, options
+        self._linalg = None if linalg is None else _HANDLING[linalg]
+        self._options = options
 
     def __enter__(self) -> Any:
         self._outer = STATE.linalg
         entered = super().__enter__()
         if self._linalg is not None:
-            STATE.linalg = _HANDLING[self._linalg]
+            STATE.linalg = self._linalg
+        if self._linalg is LINALG_NAN:
+            _count(1)
         return entered
 
     def __exit__(self, *error: Any) -> None:
         STATE.linalg = self._outer
+        if self._linalg is LINALG_NAN:
+            _count(-1)
         super().__exit__(*error)
 
     def __call__(self, func: _Function) -> _Function:
