@@ -10,9 +10,6 @@ from typing import Any, Final
 #: What becomes of matrices for which linear algebra has no result: an error, or NaN for each of them.
 LINALG_RAISE: Final = sys.intern("raise")
 LINALG_NAN: Final = sys.intern("nan")
-#: `LINALG_NAN` while any thread is where failures give NaN, else None: native entries ask for it, which takes
-#: less than to ask for the thread's own.
-linalg_contexts: str | None = None
 
 
 class _State(threading.local):

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 
-from ... import state
+from ...ir.dtypes import set_usual
 from ...ir.errors import DomainError
 from ...ir.process.locks import ForkLock
 from ...state import LINALG_NAN, LINALG_RAISE, STATE
@@ -24,7 +24,7 @@ def _count(change: int) -> None:
     global _entered
     with _LOCK:
         _entered += change
-        state.linalg_contexts = LINALG_NAN if _entered else None
+        set_usual(not _entered)
 
 
 class errstate(np.errstate):
