@@ -59,6 +59,9 @@ INEXACT: Final = (*FLOATS, COMPLEX64, COMPLEX128)
 NUMBERS: Final[frozenset[type]] = frozenset((bool, int, float, complex))
 
 _default_float: DType = FLOAT64
+#: The same, but None while other settings than the default dtype are not the usual ones: one look at it tells
+#: of both.
+_usual_float: DType | None = FLOAT64
 
 
 def default_dtype() -> DType:
@@ -84,11 +87,19 @@ def set_default_dtype(dtype: Any) -> None:
 
     Semantics: ``torch.set_default_dtype``.
     """
-    global _default_float
+    global _default_float, _usual_float
     chosen = as_dtype(dtype)
     if chosen not in (FLOAT32, FLOAT64):
         raise DTypeError(f"set_default_dtype: dtype must be float32 or float64, got {chosen.name}")
     _default_float = chosen
+    if _usual_float is not None:
+        _usual_float = chosen
+
+
+def set_usual(usual: bool) -> None:
+    """Say whether all settings but the default dtype are the usual ones."""
+    global _usual_float
+    _usual_float = _default_float if usual else None
 
 
 def as_dtype(dtype: Any) -> DType:

@@ -270,6 +270,25 @@ class UncompiledCallWarning(UserWarning):
     """
 
 
+class UndeterminedGradientWarning(RuntimeWarning):
+    """A gradient is NaN since there is none, or none that can be told: that of vectors of equal eigenvalues
+    or singular values, which are not determined, of defective matrices, and of dependent columns.
+
+    Compiled code gives the same NaN and does not warn.
+
+    Example:
+        >>> import warnings
+        >>> import tracejit as tj
+        >>> with warnings.catch_warnings(record=True) as seen:
+        ...     warnings.simplefilter("always")
+        ...     gradient = tj.grad(lambda x: tj.linalg.eigh(x).eigenvectors[0, 0])(tj.eye(2))
+        >>> tj.isnan(gradient).all()
+        tensor(True)
+        >>> print(seen[0].message)
+        gradients are NaN where eigenvalues or singular values are equal: their vectors are not determined ...
+    """
+
+
 class CompilerWarning(RuntimeWarning):
     """The compiler failed on a part of a valid program, which is compiled in a simpler and slower way.
 

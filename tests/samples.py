@@ -131,6 +131,15 @@ def _where(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
         yield Sample([random_values(BY_NAME["bool"], shape, rng), *pair])
 
 
+def _masked_floats(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
+    for dtype, shape in itertools.product(DTYPES, SHAPES):
+        if dtype.kind == "f":
+            yield Sample(
+                [mixed_values(dtype, shape, rng), random_values(BY_NAME["bool"], shape, rng)],
+                {"of": ""},
+            )
+
+
 def _casts(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
     for source, target in itertools.product(DTYPES, DTYPES):
         values = np.concatenate([specials(source), random_values(source, (50,), rng)])
@@ -380,6 +389,7 @@ BY_NAME_OF_OP: dict[str, Maker] = {
     "rewritten": _elementwise,
     "undifferentiable": _undifferentiable,
     "pow": _powers, "fma": _multiply_adds,
+    "nan_unless_zero": _masked_floats,
     "where": _where, "cast": _casts, "reshape": _RESHAPES, "transpose": _TRANSPOSES,
     "broadcast": _BROADCASTS, "slice": _SLICES, "update": _UPDATES, "concat": _CONCATS, "matmul": _matmuls,
     "convolve": _convolutions,
@@ -432,6 +442,7 @@ ELSEWHERE = {
             "ldl",
             "det",
             "adjugate",
+            "vector_norm",
             "logabsdet",
             "signdet",
             "complex_linalg",
@@ -650,6 +661,8 @@ _RENAMED = {
     "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh,
     "atanh": np.arctanh, "atan2": np.arctan2,
     "clip": lambda x, low, high: np.minimum(np.maximum(x, low), high), "fma": lambda x, y, z: x * y + z,
+    "nan_unless_zero": lambda x, mask, of="":
+        np.where(np.logical_and(mask, x != 0), np.full_like(x, np.nan), x),
     "cast": lambda x, dtype: x.astype(dtype),
     "rsqrt": lambda x: 1 / np.sqrt(x), "erf": _by_math(math.erf), "erfc": _by_math(math.erfc),
     "sech_squared": _by_math(_sech_squared), "strong_mul": _np_strong_product,

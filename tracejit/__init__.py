@@ -54,6 +54,7 @@ from .ir.errors import (
     TraceError,
     TracejitError,
     UncompiledCallWarning,
+    UndeterminedGradientWarning,
     UnrolledLoopWarning,
     VerificationError,
 )
@@ -181,6 +182,7 @@ __all__ = [
     "TraceError",
     "TracejitError",
     "UncompiledCallWarning",
+    "UndeterminedGradientWarning",
     "UnrolledLoopWarning",
     "VerificationError",
     "as_dtype",

@@ -11,9 +11,8 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from .ir.dtypes import default_dtype
 from .ir.errors import TracejitError
-from .jitted.signatures import leaf_type
+from .jitted.signatures import leaf_type, settings
 from .pytree import flatten
 from .runtime.cache.keys import environment
 from .runtime.cache.objects import support_keys
@@ -91,7 +90,7 @@ def compile_for(function: Any, args: tuple[Any, ...]) -> None:
     static, dynamic = function._split(args, {})
     leaves, structure = flatten(dynamic, exact=True)
     leaf_types = tuple([leaf_type(function._name, leaf, i, dynamic) for i, leaf in enumerate(leaves)])
-    key = (structure, leaf_types, static, default_dtype())
+    key = (structure, leaf_types, static, settings())
     with function._lock:
         signature, captured = function._fitting(key)
         if signature is None or captured is None:

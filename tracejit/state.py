@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
+
+#: What becomes of matrices for which linear algebra has no result: an error, or NaN for each of them.
+LINALG_RAISE: Final = sys.intern("raise")
+LINALG_NAN: Final = sys.intern("nan")
 
 
 class _State(threading.local):
@@ -30,6 +35,10 @@ class _State(threading.local):
     backend: Any = None
     #: Whether inference mode is on.
     inference: bool = False
+    #: `LINALG_RAISE` or `LINALG_NAN`; `linalg.failures` asks.
+    linalg: str = LINALG_RAISE
+    #: How often it was asked for: what was traced meanwhile depends on it.
+    linalg_asked: int = 0
 
 
 STATE = _State()

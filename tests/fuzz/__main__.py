@@ -13,7 +13,7 @@ import secrets
 import sys
 from pathlib import Path
 
-from .generator import write_program
+from .generator import GENERATORS, write_program
 from .oracle import MODES
 from .runner import run_programs
 
@@ -31,6 +31,7 @@ def main() -> int:
     parser.add_argument(
         "--modes", nargs="*", choices=tuple(MODES), default=(), help="these ways for each program"
     )
+    parser.add_argument("--kind", choices=tuple(GENERATORS), default="all", help="programs of this kind")
     parser.add_argument("--all", action="store_true", help="write what is known to fail, too (known.py)")
     parser.add_argument(
         "--show", type=int, metavar="NUMBER", help="print this program and its modes, run nothing"
@@ -38,7 +39,7 @@ def main() -> int:
     options = parser.parse_args()
     seed = secrets.randbelow(10**6) if options.seed is None else options.seed
     if options.show is not None:
-        print(write_program(seed, options.show).source())
+        print(write_program(seed, options.show, options.kind).source())
         return 0
     print(f"seed {seed}", flush=True)
     minutes = 3.0 if options.minutes is None and options.programs is None else options.minutes
@@ -52,6 +53,7 @@ def main() -> int:
         programs=options.programs,
         first=options.first,
         report=options.report,
+        kind=options.kind,
         arguments=arguments,
     )
     print(tally.summary())

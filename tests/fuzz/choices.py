@@ -49,9 +49,14 @@ class Unfit(Exception):
 class Choices:
     """A program in the making."""
 
+    #: How often programs are of whole numbers.
+    EXACT = 0.25
+    #: How often a size is one of `THRESHOLDS`.
+    AT_THRESHOLDS = 0.12
+
     def __init__(self, seed: tuple[int, int]) -> None:
         self.seed, self.rng = seed, np.random.default_rng(seed)
-        self.exact = self.chance(0.25)
+        self.exact = self.chance(self.EXACT)
         self.special = self.exact and self.chance(0.3)
         self.dtypes: tuple[str, ...] = ("float64",) if self.chance(0.45) else FLOATS
         if self.chance(0.1):
@@ -61,6 +66,8 @@ class Choices:
         if self.chance(0.25) and not self.special:
             self.complex_dtypes = ("complex128",) if "float64" in self.dtypes[:1] else COMPLEX
         self.floats_only = self.chance(0.3)
+        #: Sizes of axes.
+        self.sizes: Sequence[int] = DIMS
         self.limit = 150_000 if self.chance(0.015) else 3000
         self.worlds = worlds(exact=self.exact)
         self.arguments: list[Argument] = []
@@ -94,7 +101,7 @@ class Choices:
         return float(self.choose([0.5, 2.0, -1.0, 0.1, 0.25, 3.0, -0.7, 1.5, 0.0, 1e-3]))
 
     def dimension(self) -> int:
-        return int(self.choose(THRESHOLDS)) if self.chance(0.12) else int(self.choose(DIMS))
+        return int(self.choose(THRESHOLDS if self.chance(self.AT_THRESHOLDS) else self.sizes))
 
     def shape(self, rank: int | None = None) -> tuple[int, ...]:
         while True:

@@ -13,7 +13,7 @@ from .capturing import Capturing
 from .choices import Choices, Unfit
 from .elementwise import Elementwise
 from .folding import Folding
-from .linear_algebra import LinearAlgebra
+from .linear_algebra import RIGHT_SIDES, LinearAlgebra
 from .moving import Moving
 from .multiplying import Multiplying
 from .patterns import Patterns
@@ -108,11 +108,46 @@ class Generator(Elementwise, Folding, Moving, Multiplying, LinearAlgebra, Region
         return tuple(self.tolerance(name) for name in results)
 
 
-def write_program(seed: int, index: int) -> Program:
-    """The program number `index` of this seed."""
+class Matrices(Generator):
+    """Programs of linear algebra whose axes have few sizes, so that rows, columns and batches coincide."""
+
+    EXACT = 0.0
+    AT_THRESHOLDS = 0.0
+
+    def __init__(self, seed: tuple[int, int]) -> None:
+        super().__init__(seed)
+        self.dtypes = tuple(self.choose((("float64",), ("float64",), ("float32", "float64"))))
+        if self.complex_dtypes:
+            self.complex_dtypes = ("complex128",)
+        self.floats_only = True
+        n, other = (int(self.choose((1, 2, 2, 3, 3, 3, 4, 4, 5, 9))) for _ in range(2))
+        self.sizes = self.rows = self.columns_of_right_sides = (n, n, n, other, 1)
+        self.right_sides = RIGHT_SIDES
+        self.batches = ((), (n,), (n,), (n, n), (1, n), (n, 1), (other,), (other, n))
+
+    def table(self) -> dict[Callable[[], None], float]:
+        return {
+            self.factored: 4, self.solved: 6, self.decomposed: 2, self.fitted: 0.7, self.matmul: 3,
+            self.einsum: 1, self.outer: 0.5,
+            self.unary: 1.5, self.binary: 2, self.scaled: 2, self.divide: 0.7, self.where: 1, self.cast: 0.3,
+            self.reduce: 2, self.normalised: 0.7, self.running: 0.5,
+            self.view: 1.5, self.gather: 0.7, self.reshape: 1, self.transpose: 2, self.rearrange: 0.7,
+            self.broadcast: 1.5, self.join: 1, self.split: 0.3, self.pad: 0.3, self.update: 0.4,
+            self.write_in_place: 0.5, self.scan: 0.5, self.fori: 0.4, self.vmapped: 1, self.mapped: 0.4,
+            self.nested_jit: 0.3, self.covariance: 0.5, self.regression: 0.5,
+            self.made_complex: 0.5 if self.complex_dtypes else 0,
+        }  # fmt: skip
+
+
+#: Kinds of programs.
+GENERATORS: dict[str, type[Generator]] = {"all": Generator, "matrices": Matrices}
+
+
+def write_program(seed: int, index: int, kind: str = "all") -> Program:
+    """The program number `index` of this seed and kind."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return Generator((seed, index)).write_program()
+        return GENERATORS[kind]((seed, index)).write_program()
 
 
-__all__ = ["Choices", "Generator", "write_program"]
+__all__ = ["GENERATORS", "Choices", "Generator", "write_program"]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from .choices import Choices, Unfit
 
+#: Rows of matrices, and axes of batches.
 SIZES = (1, 1, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17, 24, 31, 32, 33)
 #: Of one matrix `m`, Hermitian and positive definite, of `n` rows; what is not determined is made invariant.
 OF_DEFINITE = (
@@ -35,11 +37,31 @@ SOLUTIONS = (
     "xp.scipy.linalg.solve_triangular(xp.linalg.cholesky({m}), {b}, lower=True)",
     "xp.linalg.solve({m}, xp.linalg.solve({m}, {b}))",
 )  # fmt: skip
+#: Right sides, computed on the way or read as they are.
+RIGHT_SIDES = ("{b}", "{b}", "({b} + 1)", "(0.5 * {b})", "xp.flip({b}, -1)", "({b} - {b}[..., :1, :])")
+BATCHES = ((), (), (1,), (2,), (3,), (5,), (17,), (2, 3), (0,))
+#: Decompositions of a definite matrix `m` or a square one `g` put together again: what is determined.
+DECOMPOSED = (
+    "w, v = xp.linalg.eigh({m})\n{{}} = (v * xp.sqrt(w)[..., None, :]) @ xp.conj(xp.swapaxes(v, -1, -2))",
+    "w, v = xp.linalg.eigh({m})\n{{}} = (v / w[..., None, :]) @ xp.conj(xp.swapaxes(v, -1, -2))",
+    "u, s, vh = xp.linalg.svd({g}, full_matrices=False)\n{{}} = (u * xp.sqrt(s)[..., None, :]) @ vh",
+    "u, s, vh = xp.linalg.svd({g}, full_matrices=False)\n{{}} = u @ vh",
+    "u, s, vh = xp.linalg.svd({g}, full_matrices=False)\n{{}} = (u / s[..., None, :]) @ vh",
+    "q, r = xp.linalg.qr({g})\n{{}} = q @ r * 0.5",
+    "q, r = xp.linalg.qr({g})\n{{}} = q @ xp.conj(xp.swapaxes(q, -1, -2))",
+)  # fmt: skip
 LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 15, 16, 17, 19, 31, 32, 37, 60, 64, 97, 100, 128)
 
 
 class LinearAlgebra(Choices):
     """Factorizations, solutions, determinants, eigenvalues; Fourier transforms and convolutions."""
+
+    def __init__(self, seed: tuple[int, int]) -> None:
+        super().__init__(seed)
+        self.rows: Sequence[int] = SIZES
+        self.batches: Sequence[tuple[int, ...]] = BATCHES
+        self.columns_of_right_sides: Sequence[int] = (1, 1, 2, 3, 5, 17)
+        self.right_sides: Sequence[str] = RIGHT_SIDES[:1]
 
     def square(self) -> str:
         """A value or a new argument of square matrices, of up to two batch axes."""
@@ -53,8 +75,7 @@ class LinearAlgebra(Choices):
             return str(self.choose(fits))
         if len(self.arguments) > 5:
             raise Unfit
-        n = int(self.choose(SIZES))
-        batch = self.choose(((), (), (1,), (2,), (3,), (5,), (17,), (2, 3), (0,)))
+        n, batch = int(self.choose(self.rows)), self.choose(self.batches)
         dtype = self.new_dtype("fc")
         if math.prod((*batch, n, n)) > self.limit or dtype == "float16":
             raise Unfit
@@ -89,7 +110,7 @@ class LinearAlgebra(Choices):
             if (y := self.array(name)).dtype == matrix.dtype and y.ndim >= 2 and y.shape[-2] == n
             and self.broadcasts(batch, y.shape[:-2]) and name not in (definite, general)
         ]  # fmt: skip
-        columns = int(self.choose((1, 1, 2, 3, 5, 17)))
+        columns = int(self.choose(self.columns_of_right_sides))
         if sides and self.chance(0.5):
             b = str(self.choose(sides[-4:]))
         elif len(self.arguments) > 5 or math.prod((*batch, n, columns)) > self.limit:
@@ -99,7 +120,31 @@ class LinearAlgebra(Choices):
         text = self.choose(SOLUTIONS)
         if "scipy" in text and self.array(b).shape[:-2] != batch:
             raise Unfit
-        self.define(text.format(m=definite, g=general, b=b), "linalg")
+        side = self.choose(self.right_sides).format(b=b)
+        self.define(text.format(m=definite, g=general, b=side), "linalg")
+
+    def decomposed(self) -> None:
+        """A decomposition put together again."""
+        self.real_numbers()
+        definite, general = self.well_conditioned(self.square())
+        text = self.choose(DECOMPOSED).format(m=definite, g=general)
+        self.append(text, 1, "linalg")
+
+    def fitted(self) -> None:
+        """A least-squares solution of a matrix of full rank: NumPy has it without batches."""
+        self.real_numbers()
+        _, general = self.well_conditioned(self.square())
+        n = self.array(general).shape[-1]
+        if self.array(general).ndim > 2:
+            raise Unfit
+        sides = [
+            name
+            for name in self.values
+            if (y := self.array(name)).dtype == self.array(general).dtype and y.ndim in (1, 2)
+            and y.shape[0] == n and name != general
+        ]  # fmt: skip
+        b = self.choose(sides) if sides else general
+        self.define(f"xp.linalg.lstsq({general}, {b}, rcond=None)[0]", "linalg")
 
     def real_numbers(self) -> None:
         """Unfit in programs of whole numbers, whose results are exact."""

@@ -83,6 +83,7 @@ class Tally:
     """What a run came to."""
 
     seed: int
+    kind: str = "all"
     programs: int = 0
     modes: Counter[str] = field(default_factory=Counter)
     steps: Counter[str] = field(default_factory=Counter)
@@ -92,7 +93,7 @@ class Tally:
 
     def summary(self) -> str:
         lines = [
-            f"seed {self.seed}: {self.programs} programs in {self.seconds:.0f} s, "
+            f"seed {self.seed}, {self.kind}: {self.programs} programs in {self.seconds:.0f} s, "
             f"{len(self.failures)} failures"
         ]
         lines.append("  ways: " + ", ".join(f"{name} {count}" for name, count in self.modes.most_common()))
@@ -111,10 +112,12 @@ def run_programs(
     programs: int | None = None,
     first: int = 0,
     report: Path | None = None,
+    kind: str = "all",
     arguments: tuple[str, ...] = (),
 ) -> Tally:
     """Run programs until the time is over or there were enough of them."""
-    tally, begin = Tally(seed), time.monotonic()
+    tally, begin = Tally(seed, kind), time.monotonic()
+    arguments = (*arguments, "--kind", kind)
     index, mode = first, ""
     worker: Worker | None = None
     try:
@@ -131,7 +134,7 @@ def run_programs(
             if line is None:
                 failure = Failure(mode, f"{problem}: {worker.end()}")
                 worker = None
-                note(tally, index, failure, report, arguments)
+                note(tally, index, failure, report)
                 tally.programs += 1
                 index += 1
             elif "begin" in line:
@@ -143,7 +146,7 @@ def run_programs(
                 tally.modes.update(line["counts"])
                 tally.steps.update(line["steps"])
                 for data in line["failures"]:
-                    note(tally, index, Failure(**data), report, arguments)
+                    note(tally, index, Failure(**data), report)
                 index += 1
                 if tally.programs % 2000 == 0:
                     worker.end()
@@ -156,7 +159,7 @@ def run_programs(
     return tally
 
 
-def note(tally: Tally, index: int, failure: Failure, report: Path | None, arguments: tuple[str, ...]) -> None:
+def note(tally: Tally, index: int, failure: Failure, report: Path | None) -> None:
     """Count a failure; reduce and write the first ones of a kind."""
     if failure.known:
         tally.known[failure.known] += 1
@@ -165,7 +168,7 @@ def note(tally: Tally, index: int, failure: Failure, report: Path | None, argume
     print(f"program {index}, {failure.mode}: {failure.message.splitlines()[0][:300]}", flush=True)
     alike = sum(other.kind == failure.kind for _, other in tally.failures)
     if report is not None and alike <= ALIKE and failure.mode not in ("writing the program", "reference"):
-        program = write_program(tally.seed, index)
+        program = write_program(tally.seed, index, tally.kind)
         program, failure = reduced(program, failure)
         print(
             f"  reduced to {len(program.statements)} statements: {write_test(report, program, failure)}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
 from collections import Counter
 
 import numpy as np
@@ -45,6 +46,15 @@ def test_programs(first: int) -> None:
         program = write_program(SEED, index)
         failures = [f for f in run_program(program, modes_of(index)) if not f.known]
         assert not failures, f"seed {SEED}, program {index}: {failures}\n{program.source()}"
+
+
+def test_programs_of_matrices_whose_axes_coincide() -> None:
+    """Other programs each time, as ``python -m tests.fuzz --kind matrices`` runs them by the thousand."""
+    seed = secrets.randbelow(10**6)
+    for index in range(16):
+        program = write_program(seed, index, "matrices")
+        failures = [f for f in run_program(program, modes_of(index)) if not f.known]
+        assert not failures, f"--kind matrices, seed {seed}, program {index}: {failures}\n{program.source()}"
 
 
 @pytest.mark.slow

@@ -1,6 +1,6 @@
 """Runs programs in a process that may crash or hang, and says what it is at in lines of JSON.
 
-``python -m tests.fuzz.worker SEED FIRST STRIDE [--modes ...]`` runs programs until it is ended;
+``python -m tests.fuzz.worker SEED FIRST STRIDE [--modes ...] [--kind KIND]`` runs programs until it is ended;
 ``--check MODE`` runs the program on standard input in one mode; ``--reduce MODE`` makes that program small.
 """
 
@@ -30,13 +30,13 @@ def say(message: dict[str, Any]) -> None:
     sys.stdout.flush()
 
 
-def run(seed: int, first: int, stride: int, modes: tuple[str, ...]) -> None:
+def run(seed: int, first: int, stride: int, modes: tuple[str, ...], kind: str) -> None:
     """Run programs first, first + stride, ... until the runner ends this process."""
     index = first
     while True:
         counts: Counter[str] = Counter()
         say({"begin": index})
-        program = write_program(seed, index)
+        program = write_program(seed, index, kind)
         failures = []
         for name in modes or modes_of(index):
             say({"mode": name})
@@ -76,6 +76,7 @@ def main() -> None:
     parser.add_argument("numbers", nargs="*", type=int)
     parser.add_argument("--modes", nargs="*", default=())
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--kind", default="all")
     parser.add_argument("--check")
     parser.add_argument("--reduce")
     parser.add_argument("--seconds", type=float, default=60.0)
@@ -98,7 +99,7 @@ def main() -> None:
         say({"program": program.to_json(), "failure": None if failure is None else asdict(failure)})
     else:
         seed, first, stride = options.numbers
-        run(seed, first, stride, tuple(options.modes))
+        run(seed, first, stride, tuple(options.modes), options.kind)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .assembly.triangles import *  # noqa: F403
     from .information.array_api import *  # noqa: F403
     from .information.dtypes import *  # noqa: F403
+    from .information.error_state import *  # noqa: F403
     from .information.files import *  # noqa: F403
     from .information.memory import *  # noqa: F403
     from .numerical.applying import *  # noqa: F403
@@ -59,6 +60,7 @@ _NAMES: Final = {
 can_cast common_type finfo iinfo iscomplexobj isdtype isrealobj isscalar issubdtype iterable
         min_scalar_type ndim result_type shape size
     """,
+    "information.error_state": "errstate",
     "information.files": """
         array2string array_repr array_str frombuffer fromfile fromiter fromstring genfromtxt load loadtxt
         save savetxt savez savez_compressed
@@ -93,7 +95,6 @@ OF_NUMPY: Final = frozenset(
         "broadcast_shapes",
         "bool",
         "dtype",
-        "errstate",
         "format_float_positional",
         "format_float_scientific",
         "geterr",

@@ -40,7 +40,7 @@ from ..generator import Draws
 from ..ir import dtypes
 from ..pytree import _key_order
 from ..runtime.native.entry import array_spec, can_enter, make_entry
-from ..state import STATE
+from ..state import LINALG_NAN, LINALG_RAISE, STATE
 
 if TYPE_CHECKING:
     from ..frontend.values import Source
@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 
 #: The name of the global that holds the default dtype, which every compiled signature depends on.
 _DEFAULT: Final = "_default_float"
+#: The name of the global that is the default dtype while other settings are the usual ones.
+_USUAL: Final = "_usual_float"
 #: Whether this thread records.
 _RECORDING: Final = sys.intern("recording")
 _RECORDED, _UNRECORDED = [
@@ -58,6 +60,9 @@ _RECORDED, _UNRECORDED = [
 ]
 #: Static arguments that are the same for good when they are the same object.
 _IMMUTABLE: Final = (int, float, bool, str, bytes, type(None), type, types.FunctionType)
+#: Whether failures of linear algebra are NaN in this thread.
+_LINALG: Final = sys.intern("linalg")
+_GIVES_NAN: Final = Capture("object", id(STATE), 0, Same(id(LINALG_NAN)), (("attr", id(_LINALG)),))
 
 
 class _Unsupported(Exception):
@@ -85,7 +90,9 @@ def make_entries(
     if layout is None or not can_enter(compiled.function):
         return None, None
     keep: list[Any] = [bindings, signature.static]
-    settings = Capture("global", id(vars(dtypes)), id(_DEFAULT), Same(id(dtypes.default_dtype())))
+    # of a function that raises where linear algebra fails, no thread may be where that is NaN
+    setting = _USUAL if signature.linalg is LINALG_RAISE else _DEFAULT
+    settings = Capture("global", id(vars(dtypes)), id(setting), Same(id(dtypes.default_dtype())))
     executable = compiled.executable
     reuses = executable.reuses if signature.writes is None and not wrt else {}
     reused = set(reuses.values())
@@ -115,6 +122,7 @@ def make_entries(
             (
                 settings,
                 *([recording] if wrt else []),
+                *([_GIVES_NAN] if signature.linalg is LINALG_NAN else []),
                 *[_capture(guard.source, _guard_spec(guard, keep), keep) for guard in bindings.guards],
             ),
             tuple(

@@ -18,7 +18,6 @@ from ..carrying import Carriable
 from ..eager.tensor import Tensor
 from ..export.methods import Exportable
 from ..generator import DEFAULT
-from ..ir.dtypes import default_dtype
 from ..ir.errors import GradientError, TraceError, TracejitError
 from ..ir.graph import Function
 from ..ir.process.collector import collector_paused
@@ -51,6 +50,7 @@ from .signatures import (
     native,
     no_alias_entry,
     plain_leaves,
+    settings,
     writing_entry,
 )
 from .static_arguments import ordered_keywords, selected_arguments, split_static
@@ -148,7 +148,7 @@ class JitFunction(Exportable, Carriable, Bindable):
     def _called(self, args: Any, kwargs: Any, static: tuple[Any, ...], dynamic: Any) -> Any:
         """The result of a call with arguments of which `static` and `dynamic` are the parts."""
         leaves, structure = flatten(dynamic, exact=True)
-        likely = self._by_structure.get((structure, static, default_dtype()))
+        likely = self._by_structure.get((structure, static, settings()))
         if likely is not None:
             results = native(likely, leaves)
             if results is not MISS:
@@ -156,7 +156,7 @@ class JitFunction(Exportable, Carriable, Bindable):
         if (plain := plain_leaves(self._name, leaves, 0, dynamic)) is not leaves:
             leaves, likely = plain, None  # a signature takes them by its native entry, too
         leaf_types = tuple([leaf_type(self._name, leaf, i, dynamic) for i, leaf in enumerate(leaves)])
-        key = (structure, leaf_types, static, default_dtype())
+        key = (structure, leaf_types, static, settings())
         with self._lock:
             latest = self._signatures.get(key)
             if latest is not None and latest.no_alias is not None:
@@ -165,7 +165,7 @@ class JitFunction(Exportable, Carriable, Bindable):
             with collector_paused(captured is None):
                 if signature is None or captured is None:
                     signature, captured = self._specialize(args, kwargs, key, leaves)
-                self._by_structure[(structure, static, default_dtype())] = signature
+                self._by_structure[(structure, static, settings())] = signature
                 if not signature.decisions and self._enter(signature, [*leaves, *captured]):
                     likely = None
         if signature.decisions:
@@ -250,7 +250,7 @@ class JitFunction(Exportable, Carriable, Bindable):
         self, args: Any, kwargs: Any, key: Any, leaves: list[Any], reason: str, prefix: Sequence[Any] = ()
     ) -> Signature:
         """Trace and compile for these arguments; with `prefix`, the path that begins with such decisions."""
-        start = time.perf_counter()
+        start, asked = time.perf_counter(), STATE.linalg_asked
         trace = trace_call(self, args, kwargs, prefix)
         seconds = time.perf_counter() - start
         uses, traced = trace.uses, trace.traced
@@ -270,6 +270,7 @@ class JitFunction(Exportable, Carriable, Bindable):
             )
         signature.writes, signature.loops, signature.no_alias = writes, traced.loops, trace.no_alias
         signature.reason, signature.decisions, signature.donated = reason, traced.decisions, donated
+        signature.linalg = STATE.linalg if STATE.linalg_asked > asked else None
         signature.milliseconds = {"trace": seconds * 1e3}
         return signature
 

@@ -14,6 +14,9 @@ from .static_arguments import static_text
 #: Structures longer than this are cut.
 _WIDTH: Final = 60
 
+#: The names of `signatures.settings`.
+_SETTINGS: Final = ("default dtype", "handling of failures in linear algebra")
+
 
 @record
 class Change:
@@ -21,8 +24,8 @@ class Change:
 
     Attributes:
         what: "shape", "dtype", "type" (a Python number of another kind, or a number instead of an array),
-            "structure", "static" or "default dtype".
-        name: of the argument, such as ``p['w']``; empty for the default dtype.
+            "structure", "static", or one of the settings.
+        name: of the argument, such as ``p['w']``; empty for settings.
         before: as text; empty for what is new.
         after: as text; empty for what is gone.
     """
@@ -35,8 +38,8 @@ class Change:
     def __str__(self) -> str:
         if self.what == "static":
             return f"static arguments changed from {self.before} to {self.after}"
-        if self.what == "default dtype":
-            return f"the default dtype changed from {self.before} to {self.after}"
+        if self.what in _SETTINGS:
+            return f"the {self.what} changed from {self.before} to {self.after}"
         if not self.before or not self.after:
             return f"argument {self.name} is {'gone' if self.before else 'new'}"
         of = "the structure of " if self.what == "structure" else ""
@@ -52,7 +55,8 @@ class Reason(str):
 def reason_for(fn: Callable[..., Any], static: frozenset[int], keys: Sequence[Any], key: Any) -> Reason:
     """Why `key` needs a signature although those of `keys` exist: how it differs from the nearest of them.
 
-    Keys are (structure, leaf types, static arguments, default dtype). Of the nearest, the latest counts.
+    Keys are (structure, leaf types, static arguments, `signatures.settings`). Of the nearest, the latest
+    counts.
     """
     nearest: list[Change] | None = None
     for other in reversed(keys):
@@ -69,7 +73,9 @@ def _changes(fn: Callable[..., Any], static: frozenset[int], old: Any, new: Any)
     if old[2] != new[2]:
         changes.append(Change("static", "", static_text(old[2]), static_text(new[2])))
     if old[3] != new[3]:
-        changes.append(Change("default dtype", "", old[3].name, new[3].name))
+        for what, before, now in zip(_SETTINGS, old[3], new[3], strict=True):
+            if before is not now:
+                changes.append(Change(what, "", getattr(before, "name", before), getattr(now, "name", now)))
     if old[0] != new[0]:
         return [*changes, *_structure_changes(fn, static, old[0], new[0])]
     names = argument_names(fn, static, new[0])

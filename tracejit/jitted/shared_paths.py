@@ -103,6 +103,7 @@ def share_paths(name: str, paths: Sequence[Signature]) -> SharedPaths | None:
     signature = Signature(
         lead.structure, lead.leaf_types, lead.static, function, compiled, bindings, result, _ranges(chosen)
     )
+    signature.linalg = next((path.linalg for path in chosen if path.linalg), None)
     signature.flat_entry, direct = make_entries(signature, miss, lambda: miss)
     return SharedPaths(chosen, signature, direct)
 

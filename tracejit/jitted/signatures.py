@@ -13,7 +13,7 @@ from ..eager.foreign_arrays import is_foreign
 from ..eager.tensor import Tensor, as_array, wrap
 from ..generator import Draws
 from ..ir.dataflow import has_effect
-from ..ir.dtypes import SHORT_NAME, as_dtype
+from ..ir.dtypes import SHORT_NAME, as_dtype, default_dtype
 from ..ir.errors import DTypeError, TraceError
 from ..ir.graph import Function, Value
 from ..ir.records import field, record
@@ -79,6 +79,8 @@ class Signature:
     writes: ArgumentWrites | None = None
     #: What arguments must not be, None where they may be anything.
     no_alias: NoAlias | None = None
+    #: How linear algebra fails, where what was traced depends on it: see `STATE.linalg`.
+    linalg: str | None = None
     #: What became of the loops in the function.
     loops: tuple[LoopReport, ...] = ()
 
@@ -89,6 +91,12 @@ class Signature:
             return self.result.unflatten(call(self.compiled, inputs))
         pending = self.writes.begin(arguments, leaves, inputs, self.bindings.sources)
         return self.result.unflatten(pending.finish(pending.run(self.compiled)))
+
+
+def settings() -> tuple[Any, str]:
+    """What traces depend on beside their arguments and what they read: the default dtype, and how linear
+    algebra fails."""
+    return default_dtype(), STATE.linalg
 
 
 #: Functions that write more bytes of their arguments do so in place, in the slow path.

@@ -8,6 +8,7 @@ from ..array.operands import cast, real_where_known, run
 from ..eager.tensor import Tensor
 from ..ir.dtypes import FLOAT64, complex_dtype, result_type
 from ..ir.errors import AttributeValueError
+from .failures import decomposed, on_failure
 from .operands import adjoint, factored, matrices, several, square_matrices
 
 
@@ -77,11 +78,12 @@ class EighResult(NamedTuple):
     eigenvectors: Tensor
 
 
-def cholesky(a: Any, /, *, upper: bool = False, on_error: str = "raise") -> Tensor:
+def cholesky(a: Any, /, *, upper: bool = False, on_error: str | None = None) -> Tensor:
     """The lower triangular L with L Lᴴ = a, or with `upper` the upper triangular U with Uᴴ U = a.
 
     Just that triangle of `a` is read; the gradient is symmetric, as if (a + aᴴ) / 2 were factored. With
-    ``on_error="nan"`` a matrix that is not positive definite gives NaN, without an error and for it alone.
+    ``on_error="nan"`` a matrix that is not positive definite gives NaN, without an error and for it alone;
+    unless given, it is as ``tj.errstate(linalg=...)`` says.
 
     Example:
         >>> import tracejit as tj
@@ -92,10 +94,10 @@ def cholesky(a: Any, /, *, upper: bool = False, on_error: str = "raise") -> Tens
     Raises LinAlgError where a matrix is not positive definite. Semantics: ``numpy.linalg.cholesky``.
     """
     name = "linalg.cholesky"
-    if on_error not in ("raise", "nan"):
+    if on_error not in (None, "raise", "nan"):
         raise AttributeValueError(f"{name}: on_error must be 'raise' or 'nan', got {on_error!r}")
     x = square_matrices(name, a)
-    factor = run("cholesky", adjoint(x) if upper else x, on_error=on_error)
+    factor = run("cholesky", adjoint(x) if upper else x, on_error=on_error or on_failure())
     return adjoint(factor) if upper else factor
 
 
@@ -137,8 +139,8 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     """
     x = matrices("linalg.svd", a)
     if not compute_uv:
-        return run("svdvals", x)
-    return SVDResult(*several("svd", x, full_matrices=bool(full_matrices)))
+        return decomposed("svdvals", x)[0]
+    return SVDResult(*decomposed("svd", x, full_matrices=bool(full_matrices)))
 
 
 def svdvals(x: Any, /) -> Tensor:
@@ -151,7 +153,7 @@ def svdvals(x: Any, /) -> Tensor:
 
     Raises LinAlgError where it does not converge, as with NaN. Semantics: ``numpy.linalg.svdvals``.
     """
-    return run("svdvals", matrices("linalg.svdvals", x, "x"))
+    return decomposed("svdvals", matrices("linalg.svdvals", x, "x"))[0]
 
 
 def eigh(a: Any, UPLO: str = "L") -> EighResult:
@@ -168,7 +170,7 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
 
     Raises LinAlgError where it does not converge, as with NaN. Semantics: ``numpy.linalg.eigh``.
     """
-    return EighResult(*several("eigh", _lower("linalg.eigh", a, UPLO)))
+    return EighResult(*decomposed("eigh", _lower("linalg.eigh", a, UPLO), lower=True))
 
 
 def eigvalsh(a: Any, UPLO: str = "L") -> Tensor:
@@ -181,7 +183,7 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Tensor:
 
     Raises LinAlgError where it does not converge, as with NaN. Semantics: ``numpy.linalg.eigvalsh``.
     """
-    return run("eigvalsh", _lower("linalg.eigvalsh", a, UPLO))
+    return decomposed("eigvalsh", _lower("linalg.eigvalsh", a, UPLO), lower=True)[0]
 
 
 def eig(a: Any) -> EigResult:
@@ -200,7 +202,7 @@ def eig(a: Any) -> EigResult:
     """
     x = square_matrices("linalg.eig", a)
     dtype = complex_dtype(x.dtype)
-    values, vectors = (cast(result, dtype) for result in several("eig", _wide(x)))
+    values, vectors = (cast(result, dtype) for result in decomposed("eig", _wide(x)))
     if x.dtype.kind != "c":
         values, vectors = real_where_known(values, vectors)
     return EigResult(values, vectors)
@@ -219,7 +221,7 @@ def eigvals(a: Any) -> Tensor:
     Raises LinAlgError for NaN and infinities. Semantics: ``numpy.linalg.eigvals``.
     """
     x = square_matrices("linalg.eigvals", a)
-    values = cast(run("eigvals", _wide(x)), complex_dtype(x.dtype))
+    values = cast(decomposed("eigvals", _wide(x))[0], complex_dtype(x.dtype))
     return values if x.dtype.kind == "c" else real_where_known(values)[0]
 
 

@@ -13,6 +13,7 @@ from ..eager.tensor import Tensor
 from ..ir.dtypes import INT64
 from ..ir.errors import DomainError, LinAlgError, ShapeError
 from ..ir.types import normalize_axes, normalize_axis, remove_axes
+from .failures import decomposed
 from .operands import inexact_argument, matrices
 from .solutions import inverse_or_nonfinite
 
@@ -83,10 +84,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Tenso
 
 def _euclidean(x: Tensor, axes: tuple[int, ...]) -> Tensor:
     """The root of the sum of squares, with gradient 0 at 0."""
-    size = run("abs", x) if x.dtype.kind == "c" else x
-    squares = run("sum", size * size, axes=axes)
-    zero = run("eq", squares, 0.0)
-    return run("where", zero, 0.0, run("sqrt", run("where", zero, 1.0, squares)))
+    return run("vector_norm", x, axes=axes, ord=2)
 
 
 def _extreme(sizes: Tensor, axes: tuple[int, ...], ord: float) -> Tensor:
@@ -99,8 +97,8 @@ def _extreme(sizes: Tensor, axes: tuple[int, ...], ord: float) -> Tensor:
 def _vector(name: str, x: Tensor, axes: tuple[int, ...], ord: Any, keepdims: bool) -> Tensor:
     if isinstance(ord, str):
         raise DomainError(f"{name}: ord must be a number for vectors, got {ord!r}")
-    if ord == 2:
-        value = _euclidean(x, axes)
+    if ord not in (_INF, -_INF) and isinstance(ord, (int, float)) and ord > 1:
+        value = run("vector_norm", x, axes=axes, ord=ord)
     elif ord in (_INF, -_INF):
         value = _extreme(run("abs", x), axes, ord)
     elif ord == 0:
@@ -121,9 +119,9 @@ def _matrix(name: str, x: Tensor, axes: tuple[Any, ...], ord: Any, keepdims: boo
     if ord in ("fro", "f"):
         value = _euclidean(y, last)
     elif ord == "nuc":
-        value = run("sum", run("svdvals", matrices(name, y, "x")), axes=(y.ndim - 2,))
+        value = run("sum", decomposed("svdvals", matrices(name, y, "x"))[0], axes=(y.ndim - 2,))
     elif ord in (2, -2):
-        values = run("svdvals", matrices(name, y, "x"))
+        values = decomposed("svdvals", matrices(name, y, "x"))[0]
         value = _extreme(values, (y.ndim - 2,), ord)
     elif ord in (1, -1, _INF, -_INF):
         sums = run("sum", run("abs", y), axes=(last[0] if abs(ord) == 1 else last[1],))
@@ -158,7 +156,7 @@ def _cond(name: str, matrix: Tensor, p: Any) -> Tensor:
     if 0 in matrix.shape[-2:]:
         raise LinAlgError(f"{name}: there is no condition number of matrices without elements")
     if p is None or p in (2, -2):
-        values = run("svdvals", matrix)
+        values = decomposed("svdvals", matrix)[0]
         ratio = values[..., -1] / values[..., 0] if p == -2 else values[..., 0] / values[..., -1]
     else:
         from_shape = matrix.shape[-2:]
@@ -191,7 +189,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     if x.ndim < 2:
         nonzero = run("ne", x, 0.0)
         return run("cast", run("any", nonzero, axes=tuple(range(x.ndim))), dtype=INT64)
-    values = run("svdvals", matrices(name, x, "A"))
+    values = decomposed("svdvals", matrices(name, x, "A"))[0]
     if tol is None:
         if rtol is None:
             rtol = max(x.shape[-2:]) * float(np.finfo(x.dtype).eps)

@@ -64,7 +64,7 @@ def factored(a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 def several(name: str, *operands: Tensor, **attrs: Any) -> tuple[Tensor, ...]:
     """The results of an op that has several."""
     results: Any = run(name, *operands, **attrs)
-    return tuple(results)
+    return (results,) if isinstance(results, Tensor) else tuple(results)
 
 
 def identity(a: Tensor, size: int) -> Tensor:

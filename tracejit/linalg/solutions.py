@@ -26,6 +26,7 @@ from ..eager.tensor import Tensor
 from ..ir.dtypes import INT64
 from ..ir.errors import ArgumentError, LinAlgError, ShapeError
 from ..ir.types import normalize_axis
+from .failures import decomposed, gives_nan, nan_where, zero_pivot
 from .operands import factored, identity, inexact_argument, matrices, square_matrices, with_right_side
 
 
@@ -62,7 +63,12 @@ def solve(a: Any, b: Any) -> Tensor:
 
 def _solved(a: Tensor, right: Tensor) -> Tensor:
     lu, _, permutation = factored(a)
-    return run("lu_solve", a, lu, permutation, right, transpose=False, conjugate=False, on_singular="raise")
+    nan = gives_nan()
+    solution = run(
+        "lu_solve", a, lu, permutation, right, transpose=False, conjugate=False,
+        on_singular="ignore" if nan else "raise",
+    )  # fmt: skip
+    return nan_where(zero_pivot(lu), solution) if nan else solution
 
 
 def inv(a: Any) -> Tensor:
@@ -76,17 +82,17 @@ def inv(a: Any) -> Tensor:
 
     Raises LinAlgError for singular matrices. Semantics: ``numpy.linalg.inv``.
     """
-    return _inverted(square_matrices("linalg.inv", a), "raise")
+    x = square_matrices("linalg.inv", a)
+    lu, _, permutation = factored(x)
+    nan = gives_nan()
+    inverse = run("inverse", x, lu, permutation, on_singular="ignore" if nan else "raise")
+    return nan_where(zero_pivot(lu), inverse) if nan else inverse
 
 
 def inverse_or_nonfinite(a: Tensor) -> Tensor:
     """The inverses; of singular matrices infinities and NaN."""
-    return _inverted(a, "ignore")
-
-
-def _inverted(a: Tensor, on_singular: str) -> Tensor:
     lu, _, permutation = factored(a)
-    return run("inverse", a, lu, permutation, on_singular=on_singular)
+    return run("inverse", a, lu, permutation, on_singular="ignore")
 
 
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Tensor:
@@ -114,7 +120,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
 def _pinv(name: str, x: Tensor, cutoff: Any) -> Tensor:
     real = real_dtype(x)
     limits = cast(floating(tensor_argument(name, cutoff, "rcond")), real)
-    return run("pinv", x, broadcast(limits, x.shape[:-2]).detach())
+    return decomposed("pinv", x, broadcast(limits, x.shape[:-2]).detach())[0]
 
 
 def real_dtype(x: Tensor) -> Any:
@@ -150,12 +156,12 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> LstsqResult:
     elif isinstance(rcond, (int, float)) and rcond < 0:
         rcond = epsilon
     solution = matmul(_pinv(name, x, rcond), right)
-    values = run("svdvals", x)
+    values = decomposed("svdvals", x)[0]
     finite = run("all", run("isfinite", values), axes=(values.ndim - 1,))
     if is_tracing():
         finite = run("broadcast", reshaped(finite, (*finite.shape, 1, 1)), shape=solution.shape)
         solution = run("where", finite, solution, math.nan)
-    elif not finite._data.all():
+    elif not finite._data.all() and not gives_nan():
         raise LinAlgError(f"{name}: SVD did not converge: the matrix has infinities")
     largest = values[..., :1] if values.shape[-1] else values
     kept = run("gt", values, cast(floating(as_tensor(rcond)), values.dtype) * largest)

@@ -4,6 +4,17 @@ Each record has NumPy's meaning of the values. Gradients are formulas over the s
 of the forward pass; `common` has the conventions. `docs/linalg.md` lists what is promised.
 """
 
-from . import determinant, eigen, hermitian, lu, pairs, schur, structured, svd
+from . import determinant, eigen, hermitian, lu, norms, pairs, schur, structured, svd, undetermined
 
-__all__ = ["determinant", "eigen", "hermitian", "lu", "pairs", "schur", "structured", "svd"]
+__all__ = [
+    "determinant",
+    "eigen",
+    "hermitian",
+    "lu",
+    "norms",
+    "pairs",
+    "schur",
+    "structured",
+    "svd",
+    "undetermined",
+]

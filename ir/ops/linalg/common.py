@@ -113,7 +113,7 @@ def product(b: Any, *factors: Any) -> Any:
     return result
 
 
-def _offsets(b: Any, x: Any) -> tuple[Any, Any]:
+def offsets(b: Any, x: Any) -> tuple[Any, Any]:
     """The numbers of the row and of the column of each element."""
     shape = tuple(x.shape[-2:])
     return b.iota(shape=shape, axis=0, dtype=INT64), b.iota(shape=shape, axis=1, dtype=INT64)
@@ -125,13 +125,13 @@ def _chosen(b: Any, mask: Any, x: Any) -> Any:
 
 def lower(b: Any, x: Any, *, strict: bool = False) -> Any:
     """`x` below and, unless `strict`, on the diagonal; else 0."""
-    row, column = _offsets(b, x)
+    row, column = offsets(b, x)
     return _chosen(b, b.gt(row, column) if strict else b.ge(row, column), x)
 
 
 def upper(b: Any, x: Any, *, strict: bool = False) -> Any:
     """`x` above and, unless `strict`, on the diagonal; else 0."""
-    row, column = _offsets(b, x)
+    row, column = offsets(b, x)
     return _chosen(b, b.lt(row, column) if strict else b.le(row, column), x)
 
 
@@ -144,7 +144,7 @@ def identity(b: Any, like: Any, rows: int) -> Any:
 
 def halved_diagonal(b: Any, x: Any) -> Any:
     """`x` with half of its diagonal."""
-    row, column = _offsets(b, x)
+    row, column = offsets(b, x)
     return b.where(b.broadcast(b.eq(row, column), shape=tuple(x.shape)), b.mul(x, 0.5), x)
 
 
@@ -155,7 +155,7 @@ def hermitian(b: Any, x: Any) -> Any:
 
 def diagonal(b: Any, x: Any) -> Any:
     """The diagonals of square matrices, as vectors."""
-    row, column = _offsets(b, x)
+    row, column = offsets(b, x)
     return b.sum(_chosen(b, b.eq(row, column), x), axes=(len(x.shape) - 1,))
 
 
@@ -163,7 +163,7 @@ def as_diagonal(b: Any, vectors: Any) -> Any:
     """The matrices with `vectors` on their diagonals."""
     count = vectors.shape[-1]
     rows = b.broadcast(column_of(b, vectors), shape=(*vectors.shape, count))
-    row, column = _offsets(b, rows)
+    row, column = offsets(b, rows)
     return _chosen(b, b.eq(row, column), rows)
 
 
@@ -243,13 +243,3 @@ def stack_of(array: Any, rank: int = 2) -> Any:
 def unit_roundoff(dtype: Any) -> float:
     """The distance from 1 to the next number of `dtype`."""
     return float(np.finfo(dtype).eps)
-
-
-def inverse_differences(b: Any, w: Any, shape: tuple[int, ...]) -> Any:
-    """``1 / (w_j - w_i)``, and 0 where they are equal up to rounding, as on the diagonal."""
-    difference = b.sub(b.broadcast(row_of(b, w), shape=shape), b.broadcast(column_of(b, w), shape=shape))
-    largest = b.max(b.abs(b.stop_gradient(w)), axes=(len(w.shape) - 1,))
-    rounding = b.mul(largest, 4 * w.shape[-1] * unit_roundoff(largest.dtype))
-    rounding = b.broadcast(column_of(b, column_of(b, rounding)), shape=shape)
-    equal = b.le(b.abs(b.stop_gradient(difference)), rounding)
-    return b.where(equal, 0.0, b.div(1.0, b.where(equal, 1.0, difference)))

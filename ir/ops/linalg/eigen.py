@@ -26,15 +26,16 @@ from .common import (
     conjugate,
     diagonal,
     hermitian,
-    inverse_differences,
     product,
     row_of,
     scaled_columns,
     several,
     square_type,
+    unit_roundoff,
     zeros_like,
 )
 from .svd import real_of
+from .undetermined import by_differences, nan_where
 
 
 def _general_infer(types: Types, attrs: Attrs, name: str = "eig") -> Types:
@@ -62,13 +63,17 @@ def _general_pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: A
     middle = None if ct_w is None else as_diagonal(b, conjugate(b, ct_w))
     if ct_v is not None:
         inner = product(b, adjoint(b, v), _turning(b, v, conjugate(b, ct_v)))
-        turned = b.mul(inner, conjugate(b, inverse_differences(b, w, tuple(inner.shape))))
+        turned = by_differences(b, inner, conjugate(b, w))
         middle = turned if middle is None else b.add(middle, turned)
     lu, _, permutation = b.lu(b.stop_gradient(v))
     gradient = b.lu_solve(
         v, lu, permutation, product(b, middle, adjoint(b, v)), transpose=True, conjugate=True,
         on_singular="ignore",
     )  # fmt: skip
+    # columns have length 1: the least pivot is about the reciprocal of the condition number, by whose square
+    # roundings count
+    pivots = b.min(b.abs(diagonal(b, lu)), axes=(len(a.shape) - 2,))
+    gradient = nan_where(b, gradient, b.le(pivots, 4 * unit_roundoff(a.dtype) ** 0.5), "basis")
     return [conjugate(b, gradient) if is_complex(a.dtype) else b.real(gradient)]
 
 
@@ -154,9 +159,7 @@ def _pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: Attrs) ->
     ct_w, ct_v = cotangents[0], cotangents[1]
     middle = None if ct_w is None else b.cast(as_diagonal(b, ct_w), dtype=a.dtype)
     if ct_v is not None:
-        inner = product(b, adjoint(b, v), conjugate(b, ct_v))
-        inverse = inverse_differences(b, w, tuple(inner.shape))
-        turning = b.mul(inner, b.cast(inverse, dtype=a.dtype))
+        turning = by_differences(b, product(b, adjoint(b, v), conjugate(b, ct_v)), w)
         middle = turning if middle is None else b.add(middle, turning)
     return [conjugate(b, hermitian(b, product(b, v, middle, adjoint(b, v))))]
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...dtypes import BY_NAME, DType
+from ...dtypes import BY_NAME, DType, is_complex
 from ...errors import LinAlgError, ShapeError
 from ...lapack.library import on_one_thread
 from ...registry import Attrs, Kind
@@ -27,6 +27,7 @@ from .common import (
     as_diagonal,
     column_of,
     conjugate,
+    diagonal,
     halved_diagonal,
     matrix_type,
     part,
@@ -40,6 +41,7 @@ from .common import (
     upper,
     zeros_like,
 )
+from .undetermined import largest, nan_where, quotients
 
 
 def _qr_infer(types: Types, attrs: Attrs) -> Types:
@@ -95,7 +97,8 @@ def _qr_pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: Attrs)
 
 
 def _of_tall(b: Any, q: Any, r: Any, ct_q: Any, ct_r: Any) -> Any:
-    """``(g_q + q s) r^-H``, where s is Hermitian with the upper triangle of ``g_r r^H - q^H g_q``.
+    """``(g_q + q s) r^-H``, where s is Hermitian with the upper triangle of ``g_r r^H - q^H g_q``. Of columns
+    that depend on those before them, up to rounding, there is no gradient.
 
     Source: Walter, Lehmann and Lamour 2012, On evaluating higher-order derivatives of the QR decomposition.
     """
@@ -107,7 +110,11 @@ def _of_tall(b: Any, q: Any, r: Any, ct_q: Any, ct_r: Any) -> Any:
     total = product(b, q, b.add(triangle, adjoint(b, triangle)))
     if ct_q is not None:
         total = b.add(total, ct_q)
-    return adjoint(b, b.triangular_solve(r, adjoint(b, total), lower=False))
+    gradient = adjoint(b, b.triangular_solve(r, adjoint(b, total), lower=False))
+    sizes, rank = b.abs(b.stop_gradient(r)), len(r.shape)
+    rounding = b.mul(b.max(sizes, axes=(rank - 2,)), 4 * r.shape[-1] * unit_roundoff(sizes.dtype))
+    dependent = b.any(b.le(diagonal(b, sizes), rounding), axes=(rank - 2,))
+    return nan_where(b, gradient, dependent, "columns")
 
 
 QR = several(
@@ -177,13 +184,10 @@ def _pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: Attrs) ->
     if ct_u is not None or ct_v is not None:
         middle = b.add(middle, _turning(b, u, s, v, ct_u, ct_v))
     gradient = product(b, u, middle, adjoint(b, v))
-    inverse = b.cast(_inverse(b, s, s), dtype=a.dtype)
     if ct_u is not None and u.shape[-2] > inner:
-        outside = scaled_columns(b, _outside(b, u, ct_u), inverse)
-        gradient = b.add(gradient, product(b, outside, adjoint(b, v)))
+        gradient = b.add(gradient, product(b, _outside(b, u, s, ct_u), adjoint(b, v)))
     if ct_v is not None and v.shape[-2] > inner:
-        outside = scaled_columns(b, _outside(b, v, ct_v), inverse)
-        gradient = b.add(gradient, product(b, u, adjoint(b, outside)))
+        gradient = b.add(gradient, product(b, u, adjoint(b, _outside(b, v, s, ct_v))))
     return [conjugate(b, gradient)]
 
 
@@ -199,9 +203,11 @@ def _determined(b: Any, vectors: Any, ct: Any, inner: int) -> Any:
     return vectors, b.sub(ct, product(b, beyond, product(b, adjoint(b, ct_beyond), vectors)))
 
 
-def _outside(b: Any, vectors: Any, ct: Any) -> Any:
-    """The part of `ct` that is orthogonal to `vectors`."""
-    return b.sub(ct, product(b, vectors, product(b, adjoint(b, vectors), ct)))
+def _outside(b: Any, vectors: Any, s: Any, ct: Any) -> Any:
+    """The part of `ct` that is orthogonal to `vectors`, over `s`."""
+    outside = b.sub(ct, product(b, vectors, product(b, adjoint(b, vectors), ct)))
+    shape = tuple(outside.shape)
+    return quotients(b, outside, b.broadcast(row_of(b, s), shape=shape), largest(b, s, shape), diagonal=True)
 
 
 def _turning(b: Any, u: Any, s: Any, v: Any, ct_u: Any, ct_v: Any) -> Any:
@@ -210,35 +216,24 @@ def _turning(b: Any, u: Any, s: Any, v: Any, ct_u: Any, ct_v: Any) -> Any:
 
         (p s_j + s_i q) / (s_j^2 - s_i^2) = ((p + q) / (s_j - s_i) + (p - q) / (s_j + s_i)) / 2
 
-    of which just the first term has the difference of equal values.
+    of which just the first term has the difference of equal values. What is divided is not the skew parts,
+    which may be 0 for vectors that matter.
     """
-    p, q = (None if ct is None else _skew(b, x, ct) for x, ct in ((u, ct_u), (v, ct_v)))
-    either: Any = q if p is None else p
-    shape = tuple(either.shape)
-    dtype = u.dtype
+    shape = (*s.shape, s.shape[-1])
     above, left = b.broadcast(row_of(b, s), shape=shape), b.broadcast(column_of(b, s), shape=shape)
-    largest = b.broadcast(column_of(b, column_of(b, b.max(s, axes=(len(s.shape) - 1,)))), shape=shape)
-    by_difference = b.cast(_inverse(b, b.sub(above, left), largest), dtype=dtype)
-    by_sum = b.cast(_inverse(b, b.add(above, left), largest), dtype=dtype)
-    if p is None or q is None:
-        total, difference = (q, b.neg(q)) if p is None else (p, p)
-    else:
-        total, difference = b.add(p, q), b.sub(p, q)
-    return b.mul(b.add(b.mul(total, by_difference), b.mul(difference, by_sum)), 0.5)
-
-
-def _skew(b: Any, vectors: Any, ct: Any) -> Any:
-    inner = product(b, adjoint(b, vectors), ct)
-    return b.sub(inner, adjoint(b, inner))
-
-
-def _inverse(b: Any, x: Any, scale: Any) -> Any:
-    """1 / x, and 0 where x is no more than rounding of `scale`."""
-    if scale is x:
-        shape = tuple(x.shape)
-        scale = b.broadcast(column_of(b, b.max(b.abs(x), axes=(len(shape) - 1,))), shape=shape)
-    is_zero = b.le(b.abs(x), b.mul(scale, 4 * x.shape[-1] * unit_roundoff(x.dtype)))
-    return b.where(is_zero, 0.0, b.div(1.0, b.where(is_zero, 1.0, x)))
+    scale, total = largest(b, s, shape), None
+    for vectors, ct in ((u, ct_u), (v, ct_v)):
+        if ct is None:
+            continue
+        inner = product(b, adjoint(b, vectors), ct)
+        by_difference = quotients(b, inner, b.sub(above, left), scale, diagonal=False)
+        # the diagonal of a real skew matrix is 0
+        by_sum = quotients(b, inner, b.add(above, left), scale, diagonal=is_complex(u.dtype))
+        turned = b.add(by_difference, adjoint(b, by_difference))
+        skew = b.sub(by_sum, adjoint(b, by_sum))
+        turned = b.add(turned, skew) if vectors is u else b.sub(turned, skew)
+        total = turned if total is None else b.add(total, turned)
+    return b.mul(total, 0.5)
 
 
 SVD = several(
@@ -315,8 +310,9 @@ def _rule(b: Any, ct: Any, out: Any, a: Any) -> Any:
     inner = b.neg(product(b, p_h, g, p_h))
     right = product(b, g_h, out, p_h)
     left = product(b, p_h, out, g_h)
-    right = b.sub(right, product(b, a, product(b, out, right)))
-    left = b.sub(left, product(b, product(b, left, out), a))
+    # projections first: the other products would leave the range of the dtype for small and large matrices
+    right = b.sub(right, product(b, product(b, a, out), right))
+    left = b.sub(left, product(b, left, product(b, out, a)))
     return conjugate(b, b.add(b.add(inner, right), left))
 
 

@@ -112,6 +112,7 @@ class _Group:
             waits = any(operand in outside for operand in step.operands)
             if has_effect(step):
                 effects_wait = waits = waits or depends or effects_wait
+            waits = waits or (depends and self._is_repeat(step))  # each step would read what all give
             if not waits and (depends or step.op.kind is Kind.LINALG) and self._item(step) is not None:
                 self.members.append(step)
                 inside.update(step.results)
@@ -120,9 +121,9 @@ class _Group:
                 outside.update(step.results)
 
     def _take_leading(self) -> None:
-        """What nothing but members reads."""
+        """What nothing but members reads, each its own part."""
         members = set(self.members)
-        read = Counter(operand for step in self.members for operand in step.operands)
+        read = Counter(operand for step in self.members for operand in self._own(step))
         for step in reversed(self.function.body):
             if step in members or step in self.after or step.op.kind not in _LEADING:
                 continue
@@ -130,7 +131,7 @@ class _Group:
                 0 < self.uses[result] == read[result] for result in step.results
             ):
                 members.add(step)
-                read.update(step.operands)
+                read.update(self._own(step))
         self.members = [step for step in self.function.body if step in members]
 
     def _leave_trailing(self) -> None:
@@ -176,7 +177,7 @@ class _Group:
         if name == "broadcast":
             (x,) = step.operands
             fits = len(x.shape) == len(shape) and self._batched(x)
-            return {"shape": shape[rank:]} if fits or self._shared(step) else None
+            return {"shape": shape[rank:]} if fits or self._is_repeat(step) else None
         if step.op.kind is Kind.CREATION:
             if name == "full":
                 return {**attrs, "shape": shape[rank:]}
@@ -203,8 +204,15 @@ class _Group:
             return attrs
         return None
 
-    def _shared(self, step: Instruction) -> bool:
-        """Whether `step` repeats a small value for each matrix."""
+    def _own(self, step: Instruction) -> tuple[Value, ...]:
+        """The operands of which `step` reads one matrix's part for each matrix."""
+        return () if self._is_repeat(step) else step.operands
+
+    def _is_repeat(self, step: Instruction) -> bool:
+        """Whether `step` repeats a small value for each matrix: all of it, also where its first axes are as
+        long as the batch's."""
+        if step.op.name != "broadcast":
+            return False
         (x,) = step.operands
         rank = len(step.result.shape) - len(self.batch)
         return len(x.shape) <= rank and x.type.size <= small.MAX_IN_REGISTERS
@@ -275,7 +283,7 @@ class _RegionWriter:
         attrs = self.group._item(step)
         assert attrs is not None
         # of a value that is smaller than the result by the batch's axes, all steps read the whole
-        is_repeat = step.op.name == "broadcast" and self.group._shared(step)
+        is_repeat = self.group._is_repeat(step)
         operands = tuple([self._shared(x) if is_repeat else self._item(x) for x in step.operands])
         self.b.location = step.location
         self._define(self.items, step, operands, attrs)
@@ -295,9 +303,7 @@ class _RegionWriter:
         if value in self.items:
             return self.items[value]
         step = self.group.defs.get(value)
-        constant = step is not None and (
-            step.op.kind is Kind.CREATION or (step.op.name == "broadcast" and self.group._shared(step))
-        )
+        constant = step is not None and (step.op.kind is Kind.CREATION or self.group._is_repeat(step))
         if step is not None and constant and self.group._item(step) is not None:
             self.cloned = True
             self._append(step)

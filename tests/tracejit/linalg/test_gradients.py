@@ -141,9 +141,39 @@ def test_eigh_of_equal_eigenvalues(values: Any) -> None:
         w, v = tj.linalg.eigh(x)
         return (v * w[None, :] ** 2) @ v.mT
 
-    for wrap in (lambda f: f, tj.jit):
-        gradient = wrap(tj.grad(lambda x: weighted(function_of_matrix(x))))(turned(values))
-        assert np.isfinite(gradient.numpy()).all()
+    undetermined(function_of_matrix, turned(values))
+    undetermined(lambda x: tj.linalg.eigh(x).eigenvectors, turned(values))
+    undetermined(lambda x: tj.grad(lambda x: (tj.linalg.eigvalsh(x) ** 3).sum())(x), turned(values))
+
+
+def undetermined(function: Function, at: Any) -> None:
+    """The gradient is NaN in reverse and forward mode, and eager code warns."""
+    direction = np.random.default_rng(5).standard_normal(at.shape)
+    direction = direction + direction.T
+    reverse = tj.grad(lambda x: weighted(function(x)))
+
+    def forward(x: Any) -> Any:
+        return weighted(tj.jvp(function, (x,), (direction,))[1])
+
+    for slope in (reverse, forward):
+        with pytest.warns(tj.UndeterminedGradientWarning, match="eigenvalues or singular values are equal"):
+            assert np.isnan(slope(at)).any()
+        assert np.isnan(tj.jit(slope)(at)).any()
+
+
+def test_vectors_beside_equal_eigenvalues_have_gradients() -> None:
+    """Vectors of eigenvalues that are equal up to rounding, and that nothing depends on, take no part."""
+    at = RNG.standard_normal((5, 2)) @ RNG.standard_normal((2, 5))
+    at = at @ at.T
+
+    def leading(x: Any) -> Any:
+        w, v = tj.linalg.eigh(x)
+        return (v[:, 3:] * w[3:]) @ v[:, 3:].mT
+
+    w = np.linalg.eigvalsh(at)[:3]
+    assert abs(w).max() < 1e-12
+    assert len(set(w)) == 3
+    first_order(leading, at, True, tolerance=1e-5)
 
 
 @pytest.mark.parametrize("values", [(1.0, 1.0, 1.0), (2.0, 1.0, 1.0), (3.0, 3.0, 1.0)], ids=str)
@@ -152,11 +182,12 @@ def test_svd_of_equal_singular_values(values: Any) -> None:
     u, v = (np.linalg.qr(rng.standard_normal((3, 3)))[0] for _ in range(2))
     at = u * np.asarray(values) @ v
 
-    def orthogonal_factor(x: Any) -> Any:
-        u, _, vh = tj.linalg.svd(x)
-        return u @ vh
+    def reassembled(x: Any) -> Any:
+        u, s, vh = tj.linalg.svd(x)
+        return (u * s) @ vh
 
-    first_order(orthogonal_factor, at)
+    undetermined(reassembled, at)
+    first_order(lambda x: tj.scipy.linalg.polar(x)[0], at)
     first_order(lambda x: tj.linalg.norm(x, "nuc"), at)
 
 

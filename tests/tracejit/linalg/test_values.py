@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -223,3 +224,31 @@ def test_condition_numbers_without_elements() -> None:
     for function in (tj.linalg.cond, np.linalg.cond):
         with pytest.raises(np.linalg.LinAlgError):
             function(np.zeros((2, 0, 0)))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+def test_what_all_matrices_share_has_the_shape_of_a_batch(n: int) -> None:
+    """As many matrices as each has rows: a right side for all is no right side for each."""
+    rng = np.random.default_rng(n)
+    a = rng.standard_normal((n, n, n)) + 4 * np.eye(n)
+    b, c = rng.standard_normal((n, 2)), rng.standard_normal((n, n))
+
+    def shared_sum(xp: Any, a: Any, b: Any, c: Any) -> Any:
+        return xp.linalg.solve(a, b + 1)
+
+    def shared_result(xp: Any, a: Any, b: Any, c: Any) -> Any:
+        x = xp.linalg.solve(a, c)  # each of whose first parts is a right side for all
+        return xp.linalg.solve(a, x[:, 0]) + xp.linalg.solve(a + c, c.T * 2)
+
+    def shared_factor(xp: Any, a: Any, b: Any, c: Any) -> Any:
+        definite = a @ xp.swapaxes(a, -1, -2) + xp.eye(n)
+        return xp.linalg.cholesky(definite) * xp.linalg.inv(c @ c.T + xp.eye(n)).sum(axis=0) + c
+
+    for function in (shared_sum, shared_result, shared_factor):
+        expected = function(np, a, b, c)
+        compiled = tj.jit(functools.partial(function, tj))
+        np.testing.assert_allclose(compiled(a, b, c), expected, rtol=1e-9, atol=1e-10)
+        eager = tj.grad(lambda *x, f=function: (f(tj, *x) ** 2).sum(), argnums=(0, 1, 2))(a, b, c)
+        jitted = tj.jit(tj.grad(lambda *x, f=function: (f(tj, *x) ** 2).sum(), argnums=(0, 1, 2)))(a, b, c)
+        for here, there in zip(jitted, eager, strict=True):
+            np.testing.assert_allclose(here, there, rtol=1e-8, atol=1e-9)

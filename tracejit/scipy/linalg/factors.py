@@ -11,6 +11,7 @@ from ...eager.tensor import Tensor
 from ...ir.dtypes import INT64, complex_dtype
 from ...ir.errors import AttributeValueError, ShapeError
 from ...ir.lapack.calls import SORTS
+from ...linalg.failures import decomposed, gives_nan, nan_where, on_failure, zero_pivot
 from ...linalg.operands import adjoint, identity, matrices, several, square_matrices, with_right_side
 
 #: What `trans` means, by number and letter: whether to transpose, and whether to conjugate.
@@ -49,7 +50,11 @@ def solve_triangular(
     name = "scipy.linalg.solve_triangular"
     transpose, conjugate = _transposition(name, trans)
     x = square_matrices(name, a)
-    return _substituted(name, x, b, lower, transpose, conjugate, unit_diagonal, "raise")
+    nan = gives_nan()
+    solution = _substituted(
+        name, x, b, lower, transpose, conjugate, unit_diagonal, "ignore" if nan else "raise"
+    )
+    return nan_where(zero_pivot(x), solution) if nan and not unit_diagonal else solution
 
 
 def _substituted(
@@ -83,7 +88,7 @@ def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finit
     Raises LinAlgError where a matrix is not positive definite. Semantics: ``scipy.linalg.cholesky``.
     """
     x = square_matrices("scipy.linalg.cholesky", a)
-    factor = run("cholesky", x if lower else adjoint(x), on_error="raise")
+    factor = run("cholesky", x if lower else adjoint(x), on_error=on_failure())
     return factor if lower else adjoint(factor)
 
 
@@ -254,7 +259,7 @@ def schur(
     x = square_matrices(name, a)
     if output in ("complex", "c"):
         x = cast(x, complex_dtype(x.dtype))
-    t, z, count = several("schur", x, sort=sort or "")
+    t, z, count = decomposed("schur", x, sort=sort or "")
     return (t, z) if sort is None else (t, z, count)
 
 

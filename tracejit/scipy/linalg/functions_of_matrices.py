@@ -17,6 +17,7 @@ from ...ir.dtypes import INT64
 from ...ir.errors import AttributeValueError, ShapeError
 from ...ir.lapack import calls
 from ...ir.types import broadcast_shapes
+from ...linalg.failures import gives_nan, nan_where, regular
 from ...linalg.operands import adjoint, factored, identity, matrices, several, square_matrices, transposed
 from ...linalg.solutions import solve
 from ...transforms.custom.vjp import custom_vjp
@@ -43,6 +44,9 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Tensor:
     left, right, sides = (broadcast(x, batch + x.shape[-2:]) for x in (left, right, sides))
     if not calls.has(left.dtype, "gees", "trsen", "trsyl"):
         return _dense(left, right, sides)
+    if gives_nan():
+        (left, of_left), (right, of_right) = regular(left), regular(right)
+        sides = nan_where(run("logical_or", of_left, of_right), sides)
     t, u, _ = several("schur", left.detach(), sort="")
     s, v = (t, u) if a is b else several("schur", right.detach(), sort="")[:2]
     return run("sylvester", left, right, t, u, s, v, sides, is_adjoint=False)
@@ -116,7 +120,11 @@ def polar(a: Any, side: str = "right") -> tuple[Tensor, Tensor]:
     if side not in ("right", "left"):
         raise AttributeValueError(f"{name}: side must be 'right' or 'left', got {side!r}")
     x = matrices(name, a)
+    failed = None
+    if gives_nan():
+        x, failed = regular(x)
     u = _orthonormal(x) if x.shape[-2] >= x.shape[-1] else adjoint(_orthonormal(adjoint(x)))
+    u = u if failed is None else nan_where(failed, u)
     return u, _hermitian(matmul(adjoint(u), x) if side == "right" else matmul(x, adjoint(u)))
 
 
@@ -245,13 +253,26 @@ def _logm_forward(a: Any) -> Any:
 def _logm_backward(a: Any, ct: Any) -> Any:
     """The adjoint of the Frechet derivative at a: the upper right block of log [[a^T, ct], [0, a^T]].
 
+    It is linear in ct, and that at a / s is s times as large: both are of size 1 in the matrix of blocks.
     Source: Higham 2008, Functions of Matrices, equation 3.16.
     """
     size, rank = a.shape[-1], a.ndim
-    turned = run("transpose", a, perm=(*range(rank - 2), rank - 1, rank - 2))
+    if a.size == 0:
+        return (ct,)
+    of_matrix, of_cotangent = _power_of_two(a), _power_of_two(ct)
+    turned = run("transpose", a / of_matrix, perm=(*range(rank - 2), rank - 1, rank - 2))
+    ct = ct / of_cotangent
     above = concatenate([turned, ct], axis=-1)
     below = concatenate([0.0 * ct, turned], axis=-1)
-    return (_logm(concatenate([above, below], axis=-2))[..., :size, size:],)
+    derivative = _logm(concatenate([above, below], axis=-2))[..., :size, size:]
+    return (derivative * of_cotangent / of_matrix,)
+
+
+def _power_of_two(x: Any) -> Any:
+    """About the size of each of the matrices `x`; 1 of zeros."""
+    largest = run("max", run("abs", x.detach()), axes=(x.ndim - 2, x.ndim - 1))
+    exponent = run("floor", run("log2", run("where", run("gt", largest, 0.0), largest, 1.0)))
+    return run("cast", reshaped(run("exp2", exponent), (*largest.shape, 1, 1)), dtype=x.dtype)
 
 
 _logm.defvjp(_logm_forward, _logm_backward)

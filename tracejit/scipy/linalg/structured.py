@@ -15,7 +15,8 @@ from ...eager.tensor import Tensor
 from ...ir.errors import DomainError, ShapeError
 from ...ir.lapack.calls import has
 from ...ir.types import broadcast_shapes
-from ...linalg.operands import adjoint, inexact_argument, matrices, several
+from ...linalg.failures import gives_nan
+from ...linalg.operands import adjoint, identity, inexact_argument, matrices, several
 from ...linalg.solutions import solve
 from .factors import cho_solve, cholesky
 
@@ -49,6 +50,9 @@ def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Tensor:
     line = concatenate([flip(row[..., 1:], axis=-1), column], axis=-1)
     line = reshaped(line, (*batch, 1, line.shape[-1]))
     line, right, vector = _with_right_side(name, line, b, size)
+    if gives_nan():  # Levinson's recursion fails at leading parts that are singular, too
+        places = size - 1 + np.arange(size)[:, None] - np.arange(size)
+        return _as_given(solve(take(line[..., 0, :], constant_of(places), axis=-1), right), vector)
     return _as_given(run("toeplitz_solve", line, right, transpose=False), vector)
 
 
@@ -102,7 +106,7 @@ def solve_banded(
             f"{name}: argument ab must have l + u + 1 = {below + above + 1} rows, got shape {diagonals.shape}"
         )
     diagonals, right, vector = _with_right_side(name, diagonals, b, diagonals.shape[-1])
-    if not has(diagonals.dtype, "gbtrf", "gbtrs"):
+    if gives_nan() or not has(diagonals.dtype, "gbtrf", "gbtrs"):
         return _as_given(solve(_dense(diagonals, below, above), right), vector)
     factors, pivots = several("banded_lu", diagonals.detach(), below=below, above=above)
     solution = run(
@@ -133,17 +137,19 @@ def solveh_banded(
     if diagonals.shape[-2] == 0:
         raise ShapeError(f"{name}: argument ab must have a row, got shape {diagonals.shape}")
     diagonals, right, vector = _with_right_side(name, diagonals, b, diagonals.shape[-1])
-    if not has(diagonals.dtype, "pbtrf", "pbtrs"):
+    if gives_nan() or not has(diagonals.dtype, "pbtrf", "pbtrs"):
         count = diagonals.shape[-2] - 1
         dense = _dense(diagonals, count, 0) if lower else adjoint(_dense(diagonals, 0, count))
-        return _as_given(cho_solve((cholesky(dense, lower=True), True), right), vector)
+        beyond = run("where", identity(dense, dense.shape[-1]) != 0, 0.0, dense)
+        whole = dense + adjoint(beyond)  # each element beside the diagonal counts twice
+        return _as_given(cho_solve((cholesky(whole, lower=True), True), right), vector)
     factor = run("banded_cholesky", diagonals.detach(), lower=bool(lower))
     solution = run("banded_cholesky_solve", diagonals, factor, right, lower=bool(lower))
     return _as_given(solution, vector)
 
 
 def _dense(diagonals: Tensor, below: int, above: int) -> Tensor:
-    """The square matrices whose `diagonals` are rows: where there is no LAPACK."""
+    """The square matrices whose `diagonals` are rows: where there is no LAPACK, or failures give NaN."""
     rows, size = diagonals.shape[-2:]
     row, column = np.arange(size)[:, None], np.arange(size)
     number = above + row - column

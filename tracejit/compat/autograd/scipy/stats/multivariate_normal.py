@@ -12,7 +12,7 @@ from .....array.elementwise.floats import where
 from .....array.elementwise.transcendental import exp, log
 from .....array.operands import as_tensor, filled
 from .....ir.errors import ShapeError
-from .....linalg import cholesky, eigh, slogdet
+from .....linalg import cholesky, eigvalsh, pinv, slogdet
 from .....scipy.linalg import solve_triangular
 from .....transforms.custom.vjp import custom_vjp
 from ...arrays import for_arrays
@@ -85,11 +85,11 @@ _of_factor.defvjp(_with_residuals, _gradients)
 def _of_eigenvalues(flat: Any, covariance: Any) -> Any:
     """As `_of_factor`, of the pseudo-inverse, the pseudo-determinant and the rank, with SciPy's bound for
     eigenvalues that are 0: 1e6 rounding errors of the largest."""
-    values, vectors = eigh(covariance)
-    bound = 1e6 * np.finfo(covariance.dtype).eps * abs(values).max()
-    is_kept = values > bound
+    values = eigvalsh(covariance)
+    least = 1e6 * np.finfo(covariance.dtype).eps
+    is_kept = values > least * abs(values).max()
     kept = where(is_kept, values, 1.0)
-    square = (where(is_kept, 1.0 / kept, 0.0) * (flat @ vectors) ** 2).sum(-1)
+    square = ((flat @ pinv(covariance, rtol=least)) * flat).sum(-1)
     return _of_parts(square, log(kept).sum(), is_kept.astype(covariance.dtype).sum())
 
 
