@@ -31,10 +31,10 @@ ALIKE = 2
 class Worker:
     """A process that runs programs."""
 
-    def __init__(self, *arguments: str) -> None:
+    def __init__(self, *arguments: str, module: str = "tests.fuzz.worker") -> None:
         self.errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed by `end`)
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.fuzz.worker", *arguments],
+            [sys.executable, "-m", module, *arguments],
             cwd=ROOT,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
         )  # fmt: skip

@@ -27,6 +27,7 @@ from .carries import (
     Carry,
     Identities,
     IsWritten,
+    ItemIsWritten,
     LengthIsTold,
     LoopStatement,
     Start,
@@ -93,6 +94,8 @@ class _Attempt:
         self.paths: list[str] = []
         #: Whether each result is a Python number, as the last run of the body found.
         self.weak: list[bool] = []
+        #: Whether items are read from the arrays in each step: where a step writes to them, or to their arrays.
+        self.indexes = loop.steps is not None and any(map(memory.holds, loop.steps.arrays))
 
     def run(self) -> str:
         tracer = STATE.tracer
@@ -106,6 +109,8 @@ class _Attempt:
                 break
             except BecomesFloat as change:
                 self.inits[change.position] = as_float(self.inits[change.position])
+            except ItemIsWritten:
+                self.indexes = True
         self._finish(tracer, results)
         return text
 
@@ -217,9 +222,14 @@ class _Attempt:
         else:
             if isinstance(steps.count, int):
                 STATE.tracer.integers.counts[counter._data] = steps.count
-            if elements is None:
+            if self.indexes or elements is None:
                 elements = [array[counter] for array in steps.arrays]
+                self.loop.body(steps.item(counter, elements))
+                return
+            before = [element._data for element in elements]
             self.loop.body(steps.item(counter, elements))
+            if any(element._data is not data for element, data in zip(elements, before, strict=True)):
+                raise ItemIsWritten
 
     def _leave(self, symbols: list[Tensor], params: list[Any]) -> list[Any]:
         """The leaves at the end of a step. Raises where the variables are not what they were."""
@@ -297,7 +307,7 @@ class _Attempt:
             count = steps.count
 
             def scanned(counter: Tensor, *values: Tensor) -> list[Any]:
-                split = len(values) - len(steps.arrays)
+                split = len(values) - len(steps.arrays) * (not self.indexes)
                 return [counter + 1, *self._body(counter, values[:split], list(values[split:]))]
 
             results, stacks = append_scan(
@@ -306,7 +316,7 @@ class _Attempt:
                 scanned,
                 [0, *self.inits, *bases],
                 ["step", *paths],
-                steps.arrays,
+                [] if self.indexes else steps.arrays,
                 count,
                 apply=self._apply,
             )

@@ -14,7 +14,7 @@ import numpy as np
 from ..array.operands import filled
 from ..control.carry import as_tensor
 from ..eager.tensor import Tensor
-from ..eager.views import chain_of
+from ..eager.views import IndexedStep, chain_of
 from ..ir.records import record
 from ..ir.types import TensorType
 from ..state import STATE
@@ -53,6 +53,10 @@ class IsWritten(Exception):
 
     def __init__(self, tensor: Tensor) -> None:
         self.tensor = tensor
+
+
+class ItemIsWritten(Exception):
+    """A step writes to the item that it gets from an array."""
 
 
 @record(eq=False)
@@ -168,7 +172,9 @@ class Identities:
         writes = self._writes or self._is_written(name)
         if other != name and (writes or self._is_written(other)):
             raise LoopError(f"{name} and {other} are the same array, and an array is written in place")
-        if self._memory.holds(leaf) or (chain_of(leaf) is not None and writes):
+        chain = chain_of(leaf)
+        is_fixed = chain is not None and not any(isinstance(step, IndexedStep) for step in chain[1])
+        if self._memory.holds(leaf) or (is_fixed and writes):
             raise LoopError(f"{name} is a part of an array, and an array is written in place")
         start = self._by_symbol.get(id(leaf))
         if start is None:

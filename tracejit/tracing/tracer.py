@@ -108,6 +108,10 @@ class Tracer(Builder):
         """Whether `value` belongs to this trace, and not to one around it or one that is over."""
         return value in self._owned
 
+    def sees(self, value: Value) -> bool:
+        """Whether `value` belongs to this trace, or to one around it."""
+        return value in self._owned or (self.parent is not None and self.parent.sees(value))
+
     def is_weak(self, value: Value) -> bool:
         """Whether `value` is a Python number, or arithmetic on such."""
         return value in self._weak
