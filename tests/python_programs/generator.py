@@ -421,8 +421,8 @@ class Generator:
     def _while(self, place: Place) -> list[str]:
         count, most = f"h{self._number()}", self._random.randint(3, 6)
         inner = replace(place, indices=(*place.indices, (f"({count} - 1)", most)), loops=place.loops + 1)
-        test = self._pick(f"{self._test(place)} and {count} < {most}", f"{count} < {most}", "True",
-                          f"{count} < {most} and {self._test(place)}")  # fmt: skip
+        test = self._pick(f"({self._test(place)}) and {count} < {most}", f"{count} < {most}", "True",
+                          f"{count} < {most} and ({self._test(place)})")  # fmt: skip
         body = [f"{count} += 1", *self._block(inner, 4)]
         if test == "True":
             body[1:1] = [f"if {count} > {most}:", f"    {self._pick('break', 'break', f'return {self._result(place)}')}"]

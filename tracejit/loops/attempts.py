@@ -89,6 +89,8 @@ class _Attempt:
         self.appends = Appends(self.statement.appended, self.variables)
         #: Variables that have no value before the loop and are read after it.
         self.undefined: list[str] = []
+        #: Values that the function returns from the loop and that are no numbers or arrays, such as None.
+        self.returned: dict[str, Any] = {}
         #: What the leaves of carries begin with, without those that are held.
         self.inits: list[Any] = []
         self.paths: list[str] = []
@@ -120,7 +122,7 @@ class _Attempt:
         for name in self.statement.carried:
             exclusive = self.variables.is_exclusive(name)
             value = self.variables.get(name)
-            if value is UNDEFINED or (is_returned(name) and value is None):
+            if value is UNDEFINED:
                 if name in self.statement.results:
                     self.undefined.append(name)
                 continue
@@ -170,6 +172,7 @@ class _Attempt:
             if content.structure is None:
                 if not is_returned(name):
                     raise LoopError(f"{name} has no value before the loop, and is no number or array in it")
+                self.returned[name] = content.value
                 continue
             zeros = [zero_of(leaf, number) for leaf, number in zip(content.leaves, numbers, strict=True)]
             carry = Carry(
@@ -248,7 +251,7 @@ class _Attempt:
             value = self.variables.get(carry.name)
             if is_returned(carry.name):
                 value = self.memory.snapshot(carry.name, value)
-            if value is UNDEFINED:
+            if value is UNDEFINED and not is_returned(carry.name):
                 raise UnsteadyError(f"{carry.name} may have no value at the end of a step")
             before, after = carry.content, content_of(value)
             if before.structure is None:
@@ -257,7 +260,7 @@ class _Attempt:
                         f"{carry.name} is {shown(before.value)} first and {shown(value)} later"
                     )
                 continue
-            if is_returned(carry.name) and after.structure is None:
+            if value is UNDEFINED:
                 leaves += [symbols[len(leaves) + i] for i in range(len(before.leaves))]
                 continue
             if after.structure != before.structure:
@@ -395,7 +398,7 @@ class _Attempt:
                 tracer.mark_weak(result._data)
         self.memory.write(results[count:])
         position = 0
-        values = dict.fromkeys(self.statement.assigned, UNDEFINED)
+        values = dict.fromkeys(self.statement.assigned, UNDEFINED) | self.returned
         for carry in self.carries:
             structure = carry.content.structure
             if structure is None:

@@ -173,8 +173,11 @@ def _kept(name: str, first: Content, second: Content) -> _Kept | None:
     if a is b or (type(a) is type(b) and type(a) in (bool, int, float, str) and repr(a) == repr(b)):
         return _Kept(a)
     if first.structure is None or second.structure is None:
-        if is_returned(name) and (first.structure is not None or second.structure is not None):
-            return None
+        structured = first.structure is not None or second.structure is not None
+        if is_returned(name) and structured and (a is UNDEFINED or b is UNDEFINED):
+            return None  # it counts where a flag says so
+        if is_returned(name) and (a is UNDEFINED or b is UNDEFINED):
+            return _Kept(b if a is UNDEFINED else a)
         if a is UNDEFINED or b is UNDEFINED:
             typed = first.structure is not None or second.structure is not None
             return None if typed and name in CURRENT.session.untyped else _Kept(UNDEFINED)

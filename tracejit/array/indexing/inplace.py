@@ -65,9 +65,9 @@ def in_place_operator(name: str, function: Callable[[Any, Any], Any]) -> Callabl
         if (
             tracer is not None
             and isinstance(x._data, Value)
-            and isinstance(tracer.operand_kind(x._data), type)
+            and (isinstance(tracer.operand_kind(x._data), type) or (not x.shape and tracer.is_scalar(x)))
         ):
-            return function(x, y)  # type: ignore[no-any-return]  # a Python number in a jitted function
+            return function(x, y)  # type: ignore[no-any-return]  # a number: the name gets a new one
         try:
             return write(x, name, (y,), function, scalars=True)
         except RecursionError as error:  # what else there is to say `function` says
