@@ -48,7 +48,7 @@ def main() -> int:
         if worker is None:
             worker = Worker(str(seed), str(index), module="tests.python_programs.worker")
         try:
-            line = worker.read(4.0 * SECONDS)
+            line = worker.read(20.0 * SECONDS)
         except TimeoutError:
             line = {"finding": ("hang", "no end", 0)}
         if line is None or "end" not in line:

@@ -18,8 +18,8 @@ import numpy as np
 import tracejit as tj
 from tracejit.loops import running
 
-#: A call that takes longer does not end: programs have some hundred steps.
-SECONDS = 20
+#: A call that takes more processor time does not end: programs have some hundred steps.
+SECONDS = 30
 #: Errors by which a function is refused: they name what is not supported.
 REFUSALS = (tj.TraceError, tj.ConcretizationError)
 #: An error that blames the program for what a trace has left behind.
@@ -74,7 +74,7 @@ def _expired(*_: Any) -> None:
 def check(text: str, seed: int, *, calls: int = 3) -> Finding | None:
     """What the jitted program does otherwise than Python. Raises Refused where it is refused."""
     short, running.SHORT = running.SHORT, running.SHORT if seed % 3 == 0 else -1  # type: ignore[misc]
-    previous = signal.signal(signal.SIGALRM, _expired)
+    previous = signal.signal(signal.SIGPROF, _expired)
     try:
         with loaded(text) as function, warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -84,8 +84,8 @@ def check(text: str, seed: int, *, calls: int = 3) -> Finding | None:
                 if finding is not None:
                     return finding
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, previous)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, previous)
         running.SHORT = short  # type: ignore[misc]
     return None
 
@@ -94,7 +94,7 @@ def _compare(function: Any, jitted: Any, seed: int, call: int) -> Finding | None
     expected_arguments, arguments = inputs(seed, call), inputs(seed, call)
     error: Exception | None = None
     expected: Any = None
-    signal.alarm(SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     with np.errstate(all="ignore"):
         try:
             expected = function(*expected_arguments)
@@ -102,11 +102,11 @@ def _compare(function: Any, jitted: Any, seed: int, call: int) -> Finding | None
             raise
         except Exception as raised:
             error = raised
-    signal.alarm(SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         result = jitted(*arguments)
     except TimeoutError:
-        return Finding("hang", f"no end after {SECONDS} s", call)
+        return Finding("hang", f"no end after {SECONDS} s of processor time", call)
     except REFUSALS as refusal:
         if _OURS in str(refusal):
             return Finding("leak", " ".join(str(refusal).split()), call)
@@ -116,7 +116,7 @@ def _compare(function: Any, jitted: Any, seed: int, call: int) -> Finding | None
             return None
         return Finding(type(raised).__name__, " ".join(str(raised).split())[:300], call)
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
     if error is not None:
         return Finding("no error", f"Python raises {error!r}", call)
     if _differs(result, expected):
