@@ -1,11 +1,10 @@
-"""Runs a program jitted and as Python, several times with other inputs, and compares results and arguments."""
+"""Runs a program jitted and as Python, with several inputs, and compares results and arguments."""
 
 from __future__ import annotations
 
 import contextlib
 import importlib.util
 import signal
-import sys
 import tempfile
 import warnings
 from collections.abc import Iterator

@@ -1,9 +1,9 @@
 """Random Python programs: control flow of every kind around numbers, arrays and views of arrays.
 
-A program is the text of a module with the function ``f(x, a, n, z)``: `x` is an array of six floats, `a` one of
-four rows and three columns, `n` an integer from 0 to 6, `z` a float. Both arrays may be written. Programs end by
-construction: each ``while`` counts its steps. Their floats are multiples of powers of two with few digits, so that
-sums are exact in every order, and a test never depends on rounding.
+A program is the text of a module with the function ``f(x, a, n, z)``: `x` is an array of six floats, `a` one
+of four rows and three columns, `n` an integer from 0 to 6, `z` a float. Both arrays may be written. Programs
+end by construction: each ``while`` counts its steps. Their floats are multiples of powers of two with few
+digits, so that sums are exact in every order, and a test never depends on rounding.
 """
 
 from __future__ import annotations
@@ -236,7 +236,12 @@ class Generator:
     def _value(self, place: Place, depth: int = 0) -> str:
         a, b = self._operand(place), self._operand(place)
         forms = [f"{a} * 0.5 + {b}", f"{a} - {b}", f"0.5 * {a}", f"{a} + {b}", a]
-        forms += [f"min({a}, {b})", f"max({a}, {b})", f"abs({a}) * 0.5", f"({a} if {self._test(place)} else {b})"]
+        forms += [
+            f"min({a}, {b})",
+            f"max({a}, {b})",
+            f"abs({a}) * 0.5",
+            f"({a} if {self._test(place)} else {b})",
+        ]
         value = self._pick(*forms)
         calls = [f"{name}({a}, {b})" for name in self._scalar] + [f"{name}({a})" for name in self._closures]
         calls += [f"{name}({self._row(place)[0]}, {a})" for name in self._searching if "above" not in name]
@@ -257,8 +262,15 @@ class Generator:
         choices = [(name, length)] * 2
         choices += [(f"{matrix}[{self._index(place, 4)}]", 3)] * 3
         choices += [(f"{matrix}[:, {self._index(place, 3)}]", 4), (f"{matrix}.reshape(-1)", 12)]
-        choices += [(f"{name}[1:]", length - 1), (f"{name}[::-1]", length), (f"{name}[::2]", (length + 1) // 2)]
-        choices += [(f"{matrix}.T[{self._index(place, 3)}]", 4), (f"{matrix}[{self._index(place, 4)}, 1:]", 2)]
+        choices += [
+            (f"{name}[1:]", length - 1),
+            (f"{name}[::-1]", length),
+            (f"{name}[::2]", (length + 1) // 2),
+        ]
+        choices += [
+            (f"{matrix}.T[{self._index(place, 3)}]", 4),
+            (f"{matrix}[{self._index(place, 4)}, 1:]", 2),
+        ]
         return self._random.choice(choices)
 
     def _result(self, place: Place) -> str:
@@ -330,7 +342,7 @@ class Generator:
         if self._searching:
             row, _ = self._row(place)
             return [f"m = int({self._pick(*self._searching)}({row}, {self._operand(place)})) % 7"]
-        return [f"m = (m + k) % 5"]
+        return ["m = (m + k) % 5"]
 
     def _write(self, place: Place) -> list[str]:
         value = self._value(place)
@@ -392,10 +404,11 @@ class Generator:
         extra: list[str] = []
         if form < 0.6:
             header, bound = self._random.choice(
-                ((f"range(n)", 6), ("range(4)", 4), ("range(3)", 3), ("range(1, 6)", 6), ("range(5, -1, -1)", 6),
+                (("range(n)", 6), ("range(4)", 4), ("range(3)", 3), ("range(1, 6)", 6),
+                 ("range(5, -1, -1)", 6),
                  ("range(0, 6, 2)", 6), ("range(n, 6)", 6), (f"range(len({self._pick('a', 'b')}))", 4),
                  (f"range({place.indices[-1][0] if place.indices else 3})", 6), ("range(k % 4)", 4),
-                 (f"reversed(range(4))", 4))
+                 ("reversed(range(4))", 4))
             )  # fmt: skip
             line = f"for {name} in {header}:"
         elif form < 0.75:
@@ -425,7 +438,10 @@ class Generator:
                           f"{count} < {most} and ({self._test(place)})")  # fmt: skip
         body = [f"{count} += 1", *self._block(inner, 4)]
         if test == "True":
-            body[1:1] = [f"if {count} > {most}:", f"    {self._pick('break', 'break', f'return {self._result(place)}')}"]
+            body[1:1] = [
+                f"if {count} > {most}:",
+                f"    {self._pick('break', 'break', f'return {self._result(place)}')}",
+            ]
             inner = place
         return [f"{count} = 0", f"while {test}:", *_indented(body), *self._else(place)]
 

@@ -36,6 +36,7 @@ from .captures import bind, renewed_at_each_call, warn_of_frozen
 from .entries import make_entries
 from .methods import Bindable, UnchangedAttributes, is_instance, is_method
 from .paths import MAX_PATHS, Paths
+from .random_draws import refuse_draws
 from .recompilation import argument_names, reason_for
 from .registry import jit_is_disabled, watch
 from .shared_paths import SharedPaths
@@ -260,7 +261,8 @@ class JitFunction(Exportable, Viewable, Carriable, Bindable):
             rewritten = to_rewrite(uses.followed.values(), uses.asking)
             traced_loops = loops_traced(self._loops, self._name, rewritten, self._checkpoint_every)
             with collector_paused(), traced_loops as reports:
-                traced = trace_flat(run, symbols, self._branches(leaves, prefix), numbers)
+                known = self._branches(leaves, prefix)
+                traced = refuse_draws(self._name, uses.frozen, trace_flat, run, symbols, known, numbers)
             traced.loops = reports(len(traced.function.body))
             return uses, numbers, traced
         finally:
@@ -283,12 +285,11 @@ class JitFunction(Exportable, Viewable, Carriable, Bindable):
         uses, numbers, traced = self._read_and_trace(args, kwargs, prefix)
         seconds = time.perf_counter() - start
         structure, leaf_types, static, _ = key
-        bindings = bind(uses, numbers, traced)
+        bindings, donated = bind(uses, numbers, traced), self._donated_leaves(structure, leaf_types)
         warn_of_frozen(self._name, uses)
-        donated = self._donated_leaves(structure, leaf_types)
         result, writes = traced.rest
-        donated_inputs = donated | (writes.positions if writes else frozenset())
-        compiled = CompiledFunction(traced.function, donated_inputs, self._flush_denormals)
+        reused = donated | (writes.positions if writes else frozenset())
+        compiled = CompiledFunction(traced.function, reused, self._flush_denormals)
         signature = Signature(
             structure, leaf_types, static, traced.function, compiled, bindings, result, traced.ranges
         )

@@ -127,8 +127,8 @@ def _acts(path: Signature) -> bool:
 
 
 def binds_path(instruction: Instruction) -> bool:
-    """Whether `instruction` may run only where a call is known to be on its path: a loop that need not end for
-    other values, and what calls Python or has another effect."""
+    """Whether `instruction` may run only where a call is known to be on its path: a loop that need not end
+    for other values, and what calls Python or has another effect."""
     return (
         instruction.op.kind is Kind.WHILE
         or has_effect(instruction)

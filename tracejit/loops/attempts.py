@@ -96,7 +96,7 @@ class _Attempt:
         self.paths: list[str] = []
         #: Whether each result is a Python number, as the last run of the body found.
         self.weak: list[bool] = []
-        #: Whether items are read from the arrays in each step: where a step writes to them, or to their arrays.
+        #: Whether items are read from the arrays in each step, since steps write to those, or to items.
         self.indexes = loop.steps is not None and any(map(memory.holds, loop.steps.arrays))
 
     def run(self) -> str:
@@ -142,8 +142,9 @@ class _Attempt:
         """Carries for the variables that the body defines: zeros of the types that it gives them."""
         tracer = STATE.tracer
         seen: dict[str, tuple[Content, list[bool]]] = {}
-        types = [TensorType(leaf.dtype, leaf.shape) for leaf in map(as_tensor, self._sample())]
-        weak = [is_weak(tracer, leaf) for leaf in self._sample()]
+        leaves = [*self.inits, *self.memory.bases]
+        types = [TensorType(leaf.dtype, leaf.shape) for leaf in map(as_tensor, leaves)]
+        weak = [is_weak(tracer, leaf) for leaf in leaves]
 
         def scratch(*values: Tensor) -> list[Any]:
             saved = self._save()
@@ -185,9 +186,6 @@ class _Attempt:
             self.carries.append(carry)
         self.undefined = []
 
-    def _sample(self) -> list[Any]:
-        return [*self.inits, *self.memory.bases]
-
     # -- the body -----------------------------------------------------------------------------------
 
     def _save(self) -> Any:
@@ -220,19 +218,9 @@ class _Attempt:
     def _step(self, counter: Any, elements: Any = None) -> None:
         """Run the body once."""
         steps = self.loop.steps
-        if steps is None:
-            self.loop.body()
-        else:
-            if isinstance(steps.count, int):
-                STATE.tracer.integers.counts[counter._data] = steps.count
-            if self.indexes or elements is None:
-                elements = [array[counter] for array in steps.arrays]
-                self.loop.body(steps.item(counter, elements))
-                return
-            before = [element._data for element in elements]
-            self.loop.body(steps.item(counter, elements))
-            if any(element._data is not data for element, data in zip(elements, before, strict=True)):
-                raise ItemIsWritten
+        if steps is not None and isinstance(steps.count, int):
+            STATE.tracer.integers.counts[counter._data] = steps.count
+        self.loop.step(counter, None if self.indexes else elements)
 
     def _leave(self, symbols: list[Tensor], params: list[Any]) -> list[Any]:
         """The leaves at the end of a step. Raises where the variables are not what they were."""

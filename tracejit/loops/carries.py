@@ -70,6 +70,20 @@ class LoopStatement:
     steps: Steps | None = None
     test: Callable[[], Any] | None = None
 
+    def step(self, counter: Any, elements: list[Any] | None) -> None:
+        """Run the body once, with the item of step `counter`, whose elements are read from the arrays where
+        they are None. Raises ItemIsWritten where the body writes to others."""
+        if self.steps is None:
+            self.body()
+            return
+        if elements is None:
+            self.body(self.steps.item(counter, [array[counter] for array in self.steps.arrays]))
+            return
+        before = [element._data for element in elements]
+        self.body(self.steps.item(counter, elements))
+        if any(element._data is not data for element, data in zip(elements, before, strict=True)):
+            raise ItemIsWritten
+
 
 def written_by(loop: LoopStatement) -> WrittenTensors:
     """What the text of the loop says that it writes in place."""

@@ -35,7 +35,7 @@ from ..ir.dtypes import (
 )
 from ..ir.errors import DTypeError, TraceError
 from ..ir.graph import Instruction, Value
-from ..ir.registry import OPS, Attrs, Kind, Op
+from ..ir.registry import OPS, Attrs, Op
 from ..ir.types import Shape, TensorType, tensor_type
 from ..jitted.branches import Branches
 from ..location import is_user_file, user_location
@@ -87,7 +87,7 @@ class Tracer(Builder):
         #: Narrower dtypes that weak integers were combined with.
         self.narrowed: dict[Value, tuple[int, int]] = {}
         #: Tensors of rank 0 that are arrays to Python code, by identity; others are immutable scalars.
-        self._rank_0_arrays: dict[int, Tensor] = {}
+        self.rank_0_arrays: dict[int, Tensor] = {}
         #: The elements of captured arrays when they were captured, by identity.
         self.contents: dict[int, Array] = {}
         #: Tensors from outside whose elements Python code looked at, by identity.
@@ -98,31 +98,9 @@ class Tracer(Builder):
     def argument(self, type: TensorType, name: str, *, weak: bool = False) -> Tensor:
         value = self.parameter(type, name)
         self._owned.add(value)
-        tensor = wrap(value)
         if weak:
             self._weak.add(value)
-        elif not type.shape:
-            self._rank_0_arrays[id(tensor)] = tensor
-        return tensor
-
-    def is_scalar(self, tensor: Tensor) -> bool:
-        """Whether the traced `tensor` of rank 0 is to Python code a number, which cannot change: an element of
-        an array, and what is computed. Arguments, new arrays (``zeros(())``) and views are arrays."""
-        tracer: Tracer | None = self
-        while tracer is not None:
-            if id(tensor) in tracer._rank_0_arrays:
-                return False
-            tracer = tracer.parent
-        if tensor._aliases is not None:
-            return False
-        value = tensor._data
-        for instruction in reversed(self.body):
-            if value in instruction.results:
-                if instruction.op.kind is not Kind.CREATION:
-                    return True
-                self._rank_0_arrays[id(tensor)] = tensor
-                return False
-        return False
+        return wrap(value)
 
     def write(self, instruction: Instruction) -> None:
         self.body.append(instruction)
@@ -131,10 +109,6 @@ class Tracer(Builder):
     def owns(self, value: Value) -> bool:
         """Whether `value` belongs to this trace, and not to one around it or one that is over."""
         return value in self._owned
-
-    def sees(self, value: Value) -> bool:
-        """Whether `value` belongs to this trace, or to one around it."""
-        return value in self._owned or (self.parent is not None and self.parent.sees(value))
 
     def is_weak(self, value: Value) -> bool:
         """Whether `value` is a Python number, or arithmetic on such."""

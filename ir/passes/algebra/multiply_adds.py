@@ -6,9 +6,9 @@ It is decided here, once for each value, and nowhere later. Fusion computes a va
 which may have other readers of the product; were each to decide for itself, the same value would differ in
 the last place between them, and no element would equal the minimum of all.
 
-Sums of two products are rounded as NumPy rounds them: ``x * y - y * x`` is 0, as users expect of a determinant
-or a cross product, and of a joint product would stay its rounding. So are all operations on numbers, of rank 0
-or in the steps of loops, which compute what Python does.
+Sums of two products are rounded as NumPy rounds them: ``x * y - y * x`` is 0, as users expect of a
+determinant or a cross product, and of a joint product would stay its rounding. So are all operations on
+numbers, of rank 0 or in the steps of loops, which compute what Python does.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from ...arguments.errors import SelectionError, call_of_selections, explain, nam
 from ...eager.dispatch import traced_element
 from ...eager.native_ops import NativeCall
 from ...eager.tensor import Tensor, as_array, wrap
-from ...eager.views import IndexedStep, chain_of, share, step_of
+from ...eager.views import IndexedStep, share, step_of
 from ...ir.dtypes import BOOL, INT64, DType
 from ...ir.errors import DTypeError, OutOfBoundsError, ShapeError, TraceError
 from ...ir.graph import Value
@@ -26,7 +26,8 @@ from ...ir.types import Shape, broadcastable
 from ...state import STATE
 from ...tape.plans import Composite, Written
 from ..operands import SCALARS, as_tensor, assigned, broadcast, cast, filled, permuted, reshaped, run
-from .keys import KeyPlan, is_integer_symbol, known_plan, name_of_key, numbers_first, plan_key, window_first
+from .keys import KeyPlan, known_plan, name_of_key, numbers_first, plan_key, window_first
+from .parts import key_of_whole, selects_part
 from .writing import adopt, before, check_writeable, count_write, recorded, replace, writes_memory
 
 __all__ = ["getitem", "index_add", "index_update", "setitem"]
@@ -66,55 +67,14 @@ def _getitem(x: Any, key: Any) -> Tensor:
 
 def _traced_view(x: Tensor, key: Any) -> Tensor:
     """``x[key]`` of a traced tensor. What traced integers select of an array is a view of it, as in NumPy."""
-    whole = _key_of_whole(x, key)
+    whole = key_of_whole(x, key)
     if whole is not None and whole[0]._data is not whole[2]:  # which was written through the view
         return _traced_view(whole[0], whole[1])
     part = _by_plan(x, key)
-    if part.ndim and _selects_part(key):
+    if part.ndim and selects_part(key):
         keys = key if type(key) is tuple else (key,)
         share(x, part, IndexedStep(keys, x._data, part.shape, _by_plan, _put))
     return part
-
-
-def _selects_part(key: Any) -> bool:
-    """Whether `key` has traced integers, and nothing that copies."""
-    keys = key if type(key) is tuple else (key,)
-    bounds = [
-        bound
-        for part in keys
-        for bound in ((part.start, part.stop, part.step) if isinstance(part, slice) else (part,))
-    ]
-    traced = [bound for bound in bounds if isinstance(bound, Tensor)]
-    return (
-        bool(traced)
-        and all(is_integer_symbol(bound) for bound in traced)
-        and all(
-            isinstance(bound, (Tensor, int, np.integer)) or bound is None or bound is Ellipsis
-            for bound in bounds
-        )
-        and not any(isinstance(bound, bool) for bound in bounds)
-    )
-
-
-def _key_of_whole(x: Tensor, key: Any) -> tuple[Tensor, tuple[Any, ...], Value] | None:
-    """Where `x` is the part of a tensor that integers select: that tensor, the key there of ``x[key]``, and
-    the symbol that it had. None where there is no such key."""
-    if type(x._aliases) is not tuple:
-        return None
-    chain = chain_of(x)
-    if chain is None or len(chain[1]) != 1 or not isinstance(step := chain[1][0], IndexedStep):
-        return None
-    keys = key if type(key) is tuple else (key,)
-    plain = all(
-        part is None or part is Ellipsis or isinstance(part, slice) or _is_integer(part) for part in keys
-    )
-    if not plain or not all(map(_is_integer, step.key)):
-        return None
-    return chain[0], (*step.key, *keys), step.source
-
-
-def _is_integer(part: Any) -> bool:
-    return is_integer_symbol(part) or (isinstance(part, (int, np.integer)) and not isinstance(part, bool))
 
 
 def _put(x: Tensor, key: Any, value: Any) -> Tensor:
@@ -353,7 +313,7 @@ def setitem(x: Tensor, key: Any, value: Any, /) -> None:
         if writes_memory(x, value, "setitem"):
             _write(x, key, value)
         elif x.is_traced:
-            whole = _key_of_whole(x, key)
+            whole = key_of_whole(x, key)
             if whole is not None:
                 x, key = whole[:2]
             old = before(x)

@@ -16,6 +16,7 @@ from ...arguments.errors import explain
 from ...eager.tensor import Tensor
 from ...ir.errors import DTypeError, ShapeError
 from ...ir.graph import Value
+from ...ir.registry import Kind
 from ...state import STATE
 from ..elementwise import arithmetic, floats, transcendental
 from ..operands import SCALARS, as_tensor, cast
@@ -65,7 +66,7 @@ def in_place_operator(name: str, function: Callable[[Any, Any], Any]) -> Callabl
         if (
             tracer is not None
             and isinstance(x._data, Value)
-            and (isinstance(tracer.operand_kind(x._data), type) or (not x.shape and tracer.is_scalar(x)))
+            and (isinstance(tracer.operand_kind(x._data), type) or (not x.shape and _is_scalar(tracer, x)))
         ):
             return function(x, y)  # type: ignore[no-any-return]  # a number: the name gets a new one
         try:
@@ -75,6 +76,26 @@ def in_place_operator(name: str, function: Callable[[Any, Any], Any]) -> Callabl
             raise
 
     return call
+
+
+def _is_scalar(tracer: Any, tensor: Tensor) -> bool:
+    """Whether a traced tensor of rank 0 is to Python code a number, which cannot change: an element of an
+    array, and what is computed. Arguments, new arrays (``zeros(())``) and views are arrays."""
+    if tensor._aliases is not None:
+        return False
+    value, around = tensor._data, tracer
+    while around is not None:
+        if id(tensor) in around.rank_0_arrays:
+            return False
+        if any(value is param for param in around.params):
+            around.rank_0_arrays[id(tensor)] = tensor
+            return False
+        around = around.parent
+    made = next((step for step in reversed(tracer.body) if value in step.results), None)
+    if made is None or made.op.kind is Kind.CREATION:
+        tracer.rank_0_arrays[id(tensor)] = tensor
+        return False
+    return True
 
 
 def _unary(name: str, function: Callable[[Any], Tensor]) -> Callable[[Tensor], Tensor]:

@@ -236,7 +236,15 @@ def _read_step(step: _OpStep, source: Tensor) -> Tensor:
 def _is_readable(steps: tuple[ViewStep | NativeStep, ...]) -> bool:
     """Whether the running trace has the indices of `steps`: a view that a region made may outlive it."""
     indices = [index for step in steps if isinstance(step, IndexedStep) for index in step.indices]
-    return all(STATE.tracer is not None and STATE.tracer.sees(index) for index in indices)
+    return all(_is_seen(index) for index in indices)
+
+
+def _is_seen(value: Value) -> bool:
+    """Whether `value` belongs to the running trace, or to one around it."""
+    tracer = STATE.tracer
+    while tracer is not None and not tracer.owns(value):
+        tracer = tracer.parent
+    return tracer is not None
 
 
 def _expanded(base: Tensor, steps: tuple[ViewStep | NativeStep, ...]) -> list[_OpStep]:

@@ -1,9 +1,10 @@
 """``break``, ``continue``, ``return`` and the ``else`` of loops as flags, so that a body ends where it ends.
 
-Each loop, and a function whose body is a part of loops, is a `Level`. A jump sets the flags of the level that it
-leaves; what follows a statement that may jump goes into its other branch, or under a test of the flag. Behind a
-loop stands what Python does there: a ``return`` that was met inside goes on outwards, and the ``else`` is under a
-test. These are statements like others, and are lowered with what follows.
+Each loop, and a function whose body is a part of loops, is a level with its `Exits`. A jump sets the flags
+of the level that it leaves; what follows a statement that may jump goes into its other branch, or under a
+test of the flag. Behind a loop stands what Python does there: a ``return`` that was met inside goes on
+outwards, and the ``else`` is under a test. These are statements like others, and are lowered with what
+follows.
 
     for i in x:                     left = False
         if i > 1:                   for i in x:                # until left
@@ -32,7 +33,7 @@ FLAG: Final = "_tj_flag"
 RETURNED: Final = "_tj_value"
 
 
-class Level:
+class Exits:
     """The flags of a loop, or of a function whose returns become assignments.
 
     Attributes:
@@ -57,7 +58,7 @@ class Level:
 def lower_function(body: list[ast.stmt], number: Callable[[], int]) -> list[ast.stmt]:
     """The body of a function with one ``return``, at its end. `number` gives new numbers."""
     function = number()
-    level = Level(function, function, is_function=True)
+    level = Exits(function, function, is_function=True)
     at = body[-1]
     nothing = placed(ast.Return(placed(ast.Constant(None), at)), at)
     lowered, _ = lower_block([*body, nothing], level, number)
@@ -69,7 +70,7 @@ def lower_loop(
 ) -> tuple[list[ast.stmt], list[ast.stmt]]:
     """The statements for `loop`, whose body has no jumps then; and those that follow it, which may have some:
     what it returns is in the value `function`."""
-    level = Level(number(), function)
+    level = Exits(number(), function)
     body, _ = lower_block(loop.body, level, number)
     node = placed(type(loop)(**dict(ast.iter_fields(loop))), loop)
     node.body, node.orelse = body, []
@@ -92,9 +93,9 @@ def lower_loop(
 
 
 def lower_block(
-    statements: Sequence[ast.stmt], level: Level, number: Callable[[], int]
+    statements: Sequence[ast.stmt], level: Exits, number: Callable[[], int]
 ) -> tuple[list[ast.stmt], str]:
-    """`statements` of a level without jumps, and whether they leave the step: "never", "maybe" or "always"."""
+    """`statements` without jumps, and whether they leave the step: "never", "maybe" or "always"."""
     result: list[ast.stmt] = []
     for position, statement in enumerate(statements):
         rest = statements[position + 1 :]
@@ -127,7 +128,7 @@ def lower_block(
     return result, NEVER
 
 
-def _guarded(statements: list[ast.stmt], leaves: str, level: Level, at: ast.stmt) -> list[ast.stmt]:
+def _guarded(statements: list[ast.stmt], leaves: str, level: Exits, at: ast.stmt) -> list[ast.stmt]:
     """`statements`, to run where what stands before them has not left."""
     if leaves == NEVER or not statements:
         return statements
@@ -136,7 +137,7 @@ def _guarded(statements: list[ast.stmt], leaves: str, level: Level, at: ast.stmt
     return [placed(ast.If(test, statements, []), at)]
 
 
-def _jump(statement: ast.Break | ast.Continue | ast.Return, level: Level) -> list[ast.stmt]:
+def _jump(statement: ast.Break | ast.Continue | ast.Return, level: Exits) -> list[ast.stmt]:
     level.skips = True
     if isinstance(statement, ast.Continue):
         return _set_flags(statement, level.skipped)
