@@ -12,7 +12,7 @@ from .generator import Generator
 from .reducer import reduce_text
 from .worker import number_of
 
-#: New programs in each run; the seed is in the name of each test.
+#: New programs in each run; a failure tells the seed.
 SEED = int(os.environ.get("TRACEJIT_PROGRAMS_SEED", secrets.randbelow(10**6)))
 PROGRAMS = 40
 
