@@ -72,6 +72,8 @@ def main() -> int:
                 text = Generator(number_of(seed, index)).program()
                 (options.write / f"{seed}_{index}.py").write_text(text)
         done, index = done + 1, index + 1
+        if done % 100 == 0:
+            print(f"{done} programs, {len(failures)} failures", flush=True)
         if worker is not None and done % _PER_PROCESS == 0:
             worker.end()
             worker = None

@@ -256,7 +256,7 @@ def closures_that_rebind_variables(x):
 def a_number_or_nothing(x):
     def small(v):
         if v > 0.5:
-            return
+            return None
         return v
 
     t = 0.0
