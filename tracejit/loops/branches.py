@@ -243,7 +243,7 @@ def _share_reads(parent: Any, region: Region) -> None:
     body = []
     for instruction in tracer.body:
         outer = None
-        if all(operand in equal for operand in instruction.operands):
+        if instruction.results and all(operand in equal for operand in instruction.operands):
             outer = done.get(_content(instruction, [equal[operand] for operand in instruction.operands]))
         if outer is not None:
             equal[instruction.results[0]] = outer
@@ -256,7 +256,7 @@ def _share_reads(parent: Any, region: Region) -> None:
         used = set(region.results)
         tracer.body.clear()
         for instruction in reversed(body):
-            if instruction.results[0] in equal and instruction.results[0] not in used:
+            if instruction.results and instruction.results[0] in equal and instruction.results[0] not in used:
                 continue  # an index of what is read outside
             operands = tuple([shared.get(x, x) for x in instruction.operands])
             used.update(operands)

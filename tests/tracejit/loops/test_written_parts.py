@@ -119,6 +119,19 @@ def branches(a):
             fill(r, 2.0)
 
 
+@case(A)
+def branch_that_reads_and_does_nothing(a):
+    u = a[0] * 0.5
+    s = 0.0
+    for i in range(5):
+        s = u[i]
+        if i * 0.5 > 0.25:
+            s = 1.5
+            if -0.5 < u[i] <= 1.0:
+                u[::-1]
+    return s
+
+
 @pytest.mark.parametrize(("function", "arguments", "mode"), case)
 def test_form(function, arguments, mode, monkeypatch):
     monkeypatch.setattr("tracejit.loops.running.SHORT", -1)
