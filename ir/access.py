@@ -67,14 +67,18 @@ def element_strides(access: Access, strides: Shape, rank: int) -> tuple[tuple[in
 def start_in_memory(value: Value, defs: Mapping[Value, Instruction]) -> int:
     """How many elements into the memory of what `value` is a view of it begins; 0 for what is no view.
 
-    *Requires*: the elements of `value` lie together.
+    *Requires*: the elements of `value` lie together. Those of views on the way need not: the first element is
+    followed through each of them.
     """
-    start = 0
+    start = 0  # the number of that element in the order of the elements of `value`
     while (view := defs.get(value)) is not None and view.op.kind is Kind.VIEW:
         (value,) = view.operands
         access = view_access(view)
         if access is not None:
-            start += element_strides(access, contiguous_strides(value.shape), len(view.result.shape))[1]
+            shape = view.result.shape
+            strides, first = element_strides(access, contiguous_strides(value.shape), len(shape))
+            places = zip(strides, contiguous_strides(shape), shape, strict=True)
+            start = first + sum(stride * (start // apart % size) for stride, apart, size in places if size)
     return start
 
 

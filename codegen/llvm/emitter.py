@@ -74,6 +74,14 @@ class Emitter(ControlFlowWriter):
 
     # -- arithmetic -------------------------------------------------------------------------------
 
+    def rounded_add(self, x: Number, y: Number) -> Reg:
+        """x + y, whose operands are rounded as they are: a float sum that takes over no product."""
+        return self._binary("fadd", "add", x, y)
+
+    def rounded_sub(self, x: Number, y: Number) -> Reg:
+        """x - y, whose operands are rounded as they are: a float difference that takes over no product."""
+        return self._binary("fsub", "sub", x, y)
+
     def add(self, x: Number, y: Number) -> Reg:
         return self._binary("fadd contract", "add", x, y)
 

@@ -31,12 +31,12 @@ from .define import define, elementwise, floating_function, in_float32, same_sha
 ADD = elementwise(
     "add", "x y", np.add, doc="x + y; logical or of bools", commutative=True, finite_gradient=True,
     vjp={"x": lambda b, ct: ct, "y": lambda b, ct: ct},
-    emit=lambda b, x, y: b.or_(x, y) if x.dtype == "bool" else b.add(x, y),
+    emit=lambda b, x, y: b.or_(x, y) if x.dtype == "bool" else b.rounded_add(x, y),
 )  # fmt: skip
 SUB = elementwise(
     "sub", "x y", np.subtract, doc="x - y", finite_gradient=True,
     vjp={"x": lambda b, ct: ct, "y": lambda b, ct: b.neg(ct)},
-    emit=lambda b, x, y: b.sub(x, y),
+    emit=lambda b, x, y: b.rounded_sub(x, y),
 )  # fmt: skip
 MUL = elementwise(
     "mul", "x y", np.multiply, doc="x y; logical and of bools", commutative=True,

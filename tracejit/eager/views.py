@@ -88,6 +88,57 @@ class ViewStep:
         self.attrs = attrs
 
 
+class IndexedStep(ViewStep):
+    """What leads from a traced tensor to the part that traced integers select.
+
+    Attributes:
+        key: the index, of integers of Python's and traced ones, slices, None and Ellipsis.
+        source: the symbol that the tensor had when the view was made.
+        shape: that of the part.
+    """
+
+    __slots__ = ("_put", "_read", "key", "shape", "source")
+
+    def __init__(
+        self,
+        key: tuple[Any, ...],
+        source: Value,
+        shape: Shape,
+        read: Callable[[Tensor, Any], Tensor],
+        put: Callable[[Tensor, Any, Any], Tensor],
+    ) -> None:
+        """`read` and `put` read and write elements at a key, as new tensors."""
+        self.key, self.source, self.shape = key, source, shape
+        self._read, self._put = read, put
+
+    def read(self, source: Tensor) -> Tensor:
+        """The part of `source`."""
+        return self._read(source, self.key)
+
+    def put(self, source: Tensor, new: Tensor) -> Tensor:
+        """`source` with `new` as the part."""
+        return self._put(source, self.key, new)
+
+    @property
+    def indices(self) -> list[Value]:
+        """The traced integers of the key."""
+        return [symbol for part in self.key for symbol in _symbols(part)]
+
+    def of_array(self, array: Any) -> Any:
+        """A part of `array` that lies in memory as the view does: its index is not known."""
+        return array[tuple([_first(part) for part in self.key])]
+
+
+def _symbols(part: Any) -> list[Value]:
+    if isinstance(part, slice):
+        return [symbol for bound in (part.start, part.stop, part.step) for symbol in _symbols(bound)]
+    return [part._data] if isinstance(part, Tensor) and isinstance(part._data, Value) else []
+
+
+def _first(part: Any) -> Any:
+    return slice(0, 1) if isinstance(part, slice) and _symbols(part) else 0 if _symbols(part) else part
+
+
 #: A step as native code notes it, as two items behind the base: a function, and what to call it with before
 #: the shape of what it is a step from.
 NativeStep = tuple[Callable[[Any, Shape], ViewStep], Any]
@@ -255,7 +306,9 @@ def array_of_steps(array: Any, steps: Sequence[ViewStep | NativeStep]) -> Any:
         if noted is UNRECORDED:
             continue
         step = made_step(noted, array.shape)
-        if isinstance(step.op, Composite):
+        if isinstance(step, IndexedStep):
+            array = step.of_array(array)
+        elif isinstance(step.op, Composite):
             builtin = step.op.builtin
             assert builtin is not None
             array = builtin.function(array, *step.attrs.values())

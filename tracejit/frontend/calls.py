@@ -128,7 +128,7 @@ class Reader(LibraryCalls):
         value = callee.value
         frozen = None if isinstance(value, FunctionType) else library.frozen_source(value)
         if frozen is not None or (value is np.random.default_rng and not (positional or named)):
-            self.freeze(frozen or "np.random.default_rng")
+            self.freeze(frozen or "np.random.default_rng", value)
             return self.hand_over(positional, named)
         if isinstance(value, MethodType):
             owner = callee.attribute("__self__", value.__self__)
@@ -266,7 +266,7 @@ class Reader(LibraryCalls):
             return self.hand_over(positional, named)
         frozen = library.frozen_source(getattr(value, name, None)) if not isinstance(value, Tensor) else None
         if frozen is not None:
-            self.freeze(frozen)
+            self.freeze(frozen, getattr(value, name))
             return self.hand_over(positional, named)
         self.escape(owner)
         return self.hand_over(positional, named)

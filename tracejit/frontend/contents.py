@@ -183,11 +183,11 @@ class Contents(Escapes):
             return UNKNOWN
         return self.place(owner.item(key, value))
 
-    def freeze(self, call: str) -> None:
-        """Note that the user's own code calls what gives something else each time. What packages and
-        the standard library call is their affair: they are followed into branches that nobody takes."""
+    def freeze(self, call: str, callee: Any) -> None:
+        """Note that the user's own code calls `callee`, which gives something else each time. What packages
+        and the standard library call is their affair: they are followed into branches that nobody takes."""
         if not any(_INSTALLED.search(code.co_filename) for code in self._running):
-            self.uses.frozen[call] = None
+            self.uses.frozen[call] = getattr(callee, "__self__", None)
 
     def give_up_reading(self, what: str) -> None:
         """Note that the user's own code reads what cannot be watched; of packages it is their affair."""
@@ -222,7 +222,7 @@ class Contents(Escapes):
             self.uses.structure(value)
             return self._elements(value, [(i, element) for i, element in enumerate(container)])
         if isinstance(container, Iterator):  # which gives others to each call
-            self.freeze("next")
+            self.freeze("next", next)
         method = in_classes(type(container).__mro__, "__iter__")
         if isinstance(method, FunctionType) and is_user_function(method):
             iterator = self.call(self._attribute(value, "__iter__"), [], {}, None, None)

@@ -74,7 +74,7 @@ class LibraryCalls(Operations):
             return UNKNOWN
         frozen = library.frozen_source(function)
         if frozen is not None:
-            self.freeze(frozen)
+            self.freeze(frozen, function)
         own_code = isinstance(function, FunctionType) and is_own(function.__globals__.get("__name__"))
         if not (own_code or is_own(module) or is_own(type(function).__module__)):
             if module == "functools" and name == "partial" and positional:

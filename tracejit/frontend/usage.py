@@ -71,8 +71,8 @@ class Uses:
     unwatched: dict[str, None]
     #: Of that, what there is too much of.
     beyond: dict[str, None]
-    #: Calls whose results a trace freezes, in words.
-    frozen: dict[str, None]
+    #: Calls whose results a trace freezes, in words, with the objects that they are methods of.
+    frozen: dict[str, Any]
     #: Functions of the user's that were followed, by identity.
     followed: dict[int, FunctionType]
     #: Code in which Python would ask for the values of what is traced: that reads items of what is no tensor,

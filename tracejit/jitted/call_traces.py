@@ -21,6 +21,7 @@ from .aliasing import NoAlias, no_alias
 from .argument_writes import ArgumentRecorder, ArgumentWrites
 from .branches import Branches
 from .methods import UnchangedAttributes
+from .random_draws import refuse_draws
 from .recompilation import argument_names
 from .signatures import as_input, checked_results, leaf_type, parameter_names, symbol_type
 from .static_arguments import with_static
@@ -86,7 +87,7 @@ def trace_call(
         numbers = uses.numbers()
         traced_loops = loops_traced(mode, name, rewritten, jitted._checkpoint_every)
         with collector_paused(), traced_loops as reports:
-            traced = trace_flat(run, symbols, branches, numbers)
+            traced = refuse_draws(name, uses.frozen, trace_flat, run, symbols, branches, numbers)
         traced.loops = reports(len(traced.function.body))
         return CallTrace(uses, numbers, traced, apart)
 

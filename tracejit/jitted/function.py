@@ -255,12 +255,11 @@ class JitFunction(Exportable, Carriable, Bindable):
         seconds = time.perf_counter() - start
         uses, traced = trace.uses, trace.traced
         structure, leaf_types, static, _ = key
-        bindings = bind(uses, trace.numbers, traced)
+        bindings, donated = bind(uses, trace.numbers, traced), self._donated_leaves(structure, leaf_types)
         warn_of_frozen(self._name, uses)
-        donated = self._donated_leaves(structure, leaf_types)
         result, writes = traced.rest
-        donated_inputs = donated | (writes.positions if writes else frozenset())
-        compiled = CompiledFunction(traced.function, donated_inputs, self._flush_denormals)
+        reused = donated | (writes.positions if writes else frozenset())
+        compiled = CompiledFunction(traced.function, reused, self._flush_denormals)
         signature = Signature(
             structure, leaf_types, static, traced.function, compiled, bindings, result, traced.ranges
         )

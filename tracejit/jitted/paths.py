@@ -16,6 +16,7 @@ import numpy as np
 
 from ..eager.tensor import Tensor
 from ..generator import DEFAULT
+from ..ir.dataflow import needed
 from ..ir.errors import ConcretizationError, TraceError
 from ..ir.graph import Function, Value
 from ..ir.interpreter import run_instruction
@@ -23,7 +24,7 @@ from ..ir.process.locks import ForkLock
 from .argument_writes import PendingWrites
 from .branches import Decision, needed_for
 from .calls import CompiledFunction, call
-from .shared_paths import SharedPaths, share_paths
+from .shared_paths import SharedPaths, binds_path, share_paths
 from .signatures import MISS, Signature, as_input, read_captures
 
 #: How many paths one signature may have unless ``jit`` is told otherwise.
@@ -143,11 +144,15 @@ def _run(
         if path.writes is not None:
             pending = path.writes.begin(arguments, leaves, inputs, path.bindings.sources)
             inputs = pending.inputs
+        for check in _checks(path):
+            outcome = _outcome(path, call(check, inputs))
+            if outcome is not None:
+                return [], outcome, None
         values = call(path.compiled, inputs)
     except Exception:
         # an error on the wrong path is none
         try:
-            outcome = _outcome(path, call(_decisions_alone(path), inputs))
+            outcome = _outcome(path, call(_decisions_alone(path, len(path.decisions)), inputs))
         except Exception:  # of a decision that another comes before
             outcome = _outcome_in_order(path, inputs)
         if outcome is None:
@@ -156,17 +161,34 @@ def _run(
     return values[:count], _outcome(path, values[count:]), pending
 
 
-def _decisions_alone(path: Signature) -> CompiledFunction:
+def _checks(path: Signature) -> list[CompiledFunction]:
+    """The decisions that must hold before `path` may run: those before what need not end on another path, or
+    does more than to compute. Each list of them begins with the one before."""
+    if path.checks is None:
+        counts: dict[int, None] = {}
+        for position, instruction in enumerate(path.function.body):
+            if binds_path(instruction):
+                before = sum(decision.position <= position for decision in path.decisions)
+                counts[before] = None
+        path.checks = [_decisions_alone(path, count) for count in counts if count]
+    return path.checks
+
+
+def _decisions_alone(path: Signature, count: int) -> CompiledFunction:
+    """The first `count` decisions, and what they need."""
     function = path.function
-    count = len(function.results) - len(path.decisions)
-    decisions = Function(function.name, function.params, function.body, function.results[count:])
+    first = len(function.results) - len(path.decisions)
+    results = function.results[first : first + count]
+    live = needed(function, results)
+    body = tuple([step for step in function.body if not live.isdisjoint(step.results)])
+    decisions = Function(function.name, function.params, body, results)
     return CompiledFunction(decisions, flush_denormals=path.compiled.flush_denormals)
 
 
 def _outcome(path: Signature, values: Sequence[Tensor]) -> list[Any] | None:
-    """The decisions up to the first that is not as the trace saw it, None where all are."""
+    """The decisions up to the first that is not as the trace saw it, None where all of `values` are."""
     outcome: list[Any] = []
-    for decision, value in zip(path.decisions, values, strict=True):
+    for decision, value in zip(path.decisions, values, strict=False):
         outcome.append(value._data.item())
         if not _same(outcome[-1], decision.seen):
             return outcome

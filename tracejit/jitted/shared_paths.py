@@ -21,6 +21,7 @@ from ..ir.dtypes import INT64
 from ..ir.graph import Function, Instruction, Substitution, Value
 from ..ir.ops.control_flow.definitions import SWITCH
 from ..ir.records import record
+from ..ir.registry import Kind
 from ..pytree import flatten
 from ..state import STATE
 from .branches import Decision
@@ -126,6 +127,17 @@ def _acts(path: Signature) -> bool:
     )
 
 
+def binds_path(instruction: Instruction) -> bool:
+    """Whether `instruction` may run only where a call is known to be on its path: a loop that need not end
+    for other values, and what calls Python or has another effect."""
+    return (
+        instruction.op.kind is Kind.WHILE
+        or has_effect(instruction)
+        or "callback" in instruction.attrs
+        or any(binds_path(inner) for region in instruction.regions for inner in region.body)
+    )
+
+
 def _ranges(paths: Sequence[Signature]) -> dict[int, tuple[int, int]]:
     """The Python integers that fit all paths."""
     common: dict[int, tuple[int, int]] = {}
@@ -192,7 +204,8 @@ class _Merger:
             for member in members:
                 groups.setdefault(repr(self.paths[member].decisions[decided].seen), []).append(member)
             decided += 1
-            if len(groups) > 1:
+            ahead = _stretch(self.paths[members[0]], decided)
+            if len(groups) > 1 or any(map(binds_path, ahead)):
                 return self._split(builder, value, list(groups.values()), decided, ok)
             holds = _is(builder, value, decision)
             ok = holds if ok is None else builder.logical_and(ok, holds)
@@ -235,11 +248,12 @@ class _Merger:
         index = builder.scalar(len(groups), INT64)
         for number, group in enumerate(groups):
             holds = _is(builder, value, self.paths[group[0]].decisions[decided - 1])
+            holds = holds if ok is None else builder.logical_and(ok, holds)
             index = builder.where(holds, builder.scalar(number, INT64), index)
         bodies = []
         for group in groups:
             inner = Builder()
-            bodies.append((inner, self._write(inner, group, decided, ok)))
+            bodies.append((inner, self._write(inner, group, decided, None)))
         nothing = Builder()
         types = _result_types(self.paths[0])
         zeros = [

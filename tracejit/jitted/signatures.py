@@ -71,6 +71,8 @@ class Signature:
     variants: list[Signature] = field(default_factory=list)
     #: What Python code saw of traced values, in order; the Function's last results. See `paths`.
     decisions: list[Decision] = field(default_factory=list)
+    #: The Functions of decisions that a call looks at before it runs the path, None where nobody has asked.
+    checks: list[CompiledFunction] | None = None
     #: The leaves whose memory results may take over.
     donated: frozenset[int] = frozenset()
     #: The calls that took a path.

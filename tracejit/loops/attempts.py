@@ -27,6 +27,7 @@ from .carries import (
     Carry,
     Identities,
     IsWritten,
+    ItemIsWritten,
     LengthIsTold,
     LoopStatement,
     Start,
@@ -88,11 +89,15 @@ class _Attempt:
         self.appends = Appends(self.statement.appended, self.variables)
         #: Variables that have no value before the loop and are read after it.
         self.undefined: list[str] = []
+        #: Values that the function returns from the loop and that are no numbers or arrays, such as None.
+        self.returned: dict[str, Any] = {}
         #: What the leaves of carries begin with, without those that are held.
         self.inits: list[Any] = []
         self.paths: list[str] = []
         #: Whether each result is a Python number, as the last run of the body found.
         self.weak: list[bool] = []
+        #: Whether items are read from the arrays in each step, since steps write to those, or to items.
+        self.indexes = loop.steps is not None and any(map(memory.holds, loop.steps.arrays))
 
     def run(self) -> str:
         tracer = STATE.tracer
@@ -106,6 +111,8 @@ class _Attempt:
                 break
             except BecomesFloat as change:
                 self.inits[change.position] = as_float(self.inits[change.position])
+            except ItemIsWritten:
+                self.indexes = True
         self._finish(tracer, results)
         return text
 
@@ -115,7 +122,7 @@ class _Attempt:
         for name in self.statement.carried:
             exclusive = self.variables.is_exclusive(name)
             value = self.variables.get(name)
-            if value is UNDEFINED or (is_returned(name) and value is None):
+            if value is UNDEFINED:
                 if name in self.statement.results:
                     self.undefined.append(name)
                 continue
@@ -135,8 +142,9 @@ class _Attempt:
         """Carries for the variables that the body defines: zeros of the types that it gives them."""
         tracer = STATE.tracer
         seen: dict[str, tuple[Content, list[bool]]] = {}
-        types = [TensorType(leaf.dtype, leaf.shape) for leaf in map(as_tensor, self._sample())]
-        weak = [is_weak(tracer, leaf) for leaf in self._sample()]
+        leaves = [*self.inits, *self.memory.bases]
+        types = [TensorType(leaf.dtype, leaf.shape) for leaf in map(as_tensor, leaves)]
+        weak = [is_weak(tracer, leaf) for leaf in leaves]
 
         def scratch(*values: Tensor) -> list[Any]:
             saved = self._save()
@@ -165,6 +173,7 @@ class _Attempt:
             if content.structure is None:
                 if not is_returned(name):
                     raise LoopError(f"{name} has no value before the loop, and is no number or array in it")
+                self.returned[name] = content.value
                 continue
             zeros = [zero_of(leaf, number) for leaf, number in zip(content.leaves, numbers, strict=True)]
             carry = Carry(
@@ -176,9 +185,6 @@ class _Attempt:
             self.paths += [name + path for path in content.structure.paths()]
             self.carries.append(carry)
         self.undefined = []
-
-    def _sample(self) -> list[Any]:
-        return [*self.inits, *self.memory.bases]
 
     # -- the body -----------------------------------------------------------------------------------
 
@@ -212,14 +218,9 @@ class _Attempt:
     def _step(self, counter: Any, elements: Any = None) -> None:
         """Run the body once."""
         steps = self.loop.steps
-        if steps is None:
-            self.loop.body()
-        else:
-            if isinstance(steps.count, int):
-                STATE.tracer.integers.counts[counter._data] = steps.count
-            if elements is None:
-                elements = [array[counter] for array in steps.arrays]
-            self.loop.body(steps.item(counter, elements))
+        if steps is not None and isinstance(steps.count, int):
+            STATE.tracer.integers.counts[counter._data] = steps.count
+        self.loop.step(counter, None if self.indexes else elements)
 
     def _leave(self, symbols: list[Tensor], params: list[Any]) -> list[Any]:
         """The leaves at the end of a step. Raises where the variables are not what they were."""
@@ -238,7 +239,7 @@ class _Attempt:
             value = self.variables.get(carry.name)
             if is_returned(carry.name):
                 value = self.memory.snapshot(carry.name, value)
-            if value is UNDEFINED:
+            if value is UNDEFINED and not is_returned(carry.name):
                 raise UnsteadyError(f"{carry.name} may have no value at the end of a step")
             before, after = carry.content, content_of(value)
             if before.structure is None:
@@ -247,7 +248,7 @@ class _Attempt:
                         f"{carry.name} is {shown(before.value)} first and {shown(value)} later"
                     )
                 continue
-            if is_returned(carry.name) and after.structure is None:
+            if value is UNDEFINED:
                 leaves += [symbols[len(leaves) + i] for i in range(len(before.leaves))]
                 continue
             if after.structure != before.structure:
@@ -297,7 +298,7 @@ class _Attempt:
             count = steps.count
 
             def scanned(counter: Tensor, *values: Tensor) -> list[Any]:
-                split = len(values) - len(steps.arrays)
+                split = len(values) - len(steps.arrays) * (not self.indexes)
                 return [counter + 1, *self._body(counter, values[:split], list(values[split:]))]
 
             results, stacks = append_scan(
@@ -306,7 +307,7 @@ class _Attempt:
                 scanned,
                 [0, *self.inits, *bases],
                 ["step", *paths],
-                steps.arrays,
+                [] if self.indexes else steps.arrays,
                 count,
                 apply=self._apply,
             )
@@ -385,7 +386,7 @@ class _Attempt:
                 tracer.mark_weak(result._data)
         self.memory.write(results[count:])
         position = 0
-        values = dict.fromkeys(self.statement.assigned, UNDEFINED)
+        values = dict.fromkeys(self.statement.assigned, UNDEFINED) | self.returned
         for carry in self.carries:
             structure = carry.content.structure
             if structure is None:

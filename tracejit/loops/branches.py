@@ -173,8 +173,11 @@ def _kept(name: str, first: Content, second: Content) -> _Kept | None:
     if a is b or (type(a) is type(b) and type(a) in (bool, int, float, str) and repr(a) == repr(b)):
         return _Kept(a)
     if first.structure is None or second.structure is None:
-        if is_returned(name) and (first.structure is not None or second.structure is not None):
-            return None
+        structured = first.structure is not None or second.structure is not None
+        if is_returned(name) and structured and (a is UNDEFINED or b is UNDEFINED):
+            return None  # it counts where a flag says so
+        if is_returned(name) and (a is UNDEFINED or b is UNDEFINED):
+            return _Kept(b if a is UNDEFINED else a)
         if a is UNDEFINED or b is UNDEFINED:
             typed = first.structure is not None or second.structure is not None
             return None if typed and name in CURRENT.session.untyped else _Kept(UNDEFINED)
@@ -240,7 +243,7 @@ def _share_reads(parent: Any, region: Region) -> None:
     body = []
     for instruction in tracer.body:
         outer = None
-        if all(operand in equal for operand in instruction.operands):
+        if instruction.results and all(operand in equal for operand in instruction.operands):
             outer = done.get(_content(instruction, [equal[operand] for operand in instruction.operands]))
         if outer is not None:
             equal[instruction.results[0]] = outer
@@ -253,7 +256,7 @@ def _share_reads(parent: Any, region: Region) -> None:
         used = set(region.results)
         tracer.body.clear()
         for instruction in reversed(body):
-            if instruction.results[0] in equal and instruction.results[0] not in used:
+            if instruction.results and instruction.results[0] in equal and instruction.results[0] not in used:
                 continue  # an index of what is read outside
             operands = tuple([shared.get(x, x) for x in instruction.operands])
             used.update(operands)

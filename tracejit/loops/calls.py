@@ -20,7 +20,6 @@ import numpy as np
 
 from ..eager.tensor import Tensor
 from ..frontend.attributes import is_own, is_user_function
-from ..ir.registry import OPS
 from ..location import is_user_file
 from ..state import STATE
 from .lists import StackedList
@@ -44,9 +43,6 @@ _PURE_METHODS: Final[dict[type, frozenset[str]]] = {
     list: frozenset(("copy", "count", "index")),
     tuple: frozenset(("count", "index")),
 }
-#: Operations whose result reads from an array by one index of it or more: NumPy would give a view of it, and
-#: here it is a copy.
-_VIEWS: Final = frozenset(("slice", "reshape", "transpose", "permute", "squeeze", "expand_dims"))
 
 
 def checked_callee(function: Any) -> Any:
@@ -208,17 +204,6 @@ def checked_target(value: Any) -> Any:
             return value
         kind = list if isinstance(value, StackedList) else type(value)
         raise LoopError(f"it writes a {kind.__name__} in place")
-    if not is_traced(value) or not value.shape:
-        return value
-    producers = {result: instruction for instruction in STATE.tracer.body for result in instruction.results}
-    data = value._data
-    while data in producers:
-        instruction = producers[data]
-        if instruction.op.name == "gather" or instruction.op is OPS["gather"]:
-            raise LoopError("it writes to a part of an array that a traced index selects")
-        if instruction.op.name not in _VIEWS:
-            break
-        data = instruction.operands[0]
     return value
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from ..array.operands import filled
 from ..control.carry import as_tensor
 from ..eager.tensor import Tensor
-from ..eager.views import chain_of
+from ..eager.views import IndexedStep, chain_of
 from ..ir.records import record
 from ..ir.types import TensorType
 from ..state import STATE
@@ -55,6 +55,10 @@ class IsWritten(Exception):
         self.tensor = tensor
 
 
+class ItemIsWritten(Exception):
+    """A step writes to the item that it gets from an array."""
+
+
 @record(eq=False)
 class LoopStatement:
     """A loop that is to be traced: its body, a function of the step's item or of nothing; for a ``while``,
@@ -65,6 +69,20 @@ class LoopStatement:
     body: Callable[..., Any]
     steps: Steps | None = None
     test: Callable[[], Any] | None = None
+
+    def step(self, counter: Any, elements: list[Any] | None) -> None:
+        """Run the body once, with the item of step `counter`, whose elements are read from the arrays where
+        they are None. Raises ItemIsWritten where the body writes to others."""
+        if self.steps is None:
+            self.body()
+            return
+        if elements is None:
+            self.body(self.steps.item(counter, [array[counter] for array in self.steps.arrays]))
+            return
+        before = [element._data for element in elements]
+        self.body(self.steps.item(counter, elements))
+        if any(element._data is not data for element, data in zip(elements, before, strict=True)):
+            raise ItemIsWritten
 
 
 def written_by(loop: LoopStatement) -> WrittenTensors:
@@ -168,7 +186,9 @@ class Identities:
         writes = self._writes or self._is_written(name)
         if other != name and (writes or self._is_written(other)):
             raise LoopError(f"{name} and {other} are the same array, and an array is written in place")
-        if self._memory.holds(leaf) or (chain_of(leaf) is not None and writes):
+        chain = chain_of(leaf)
+        is_fixed = chain is not None and not any(isinstance(step, IndexedStep) for step in chain[1])
+        if self._memory.holds(leaf) or (is_fixed and writes):
             raise LoopError(f"{name} is a part of an array, and an array is written in place")
         start = self._by_symbol.get(id(leaf))
         if start is None:

@@ -54,8 +54,10 @@ def _trace_for(
     if error is None:
         return
     if not fixed and decisions_of(STATE.tracer) > asked:  # its length may be known now
-        _trace_for(iterable, body, statement, session)
-        return
+        again = iterations.steps_of(iterable)
+        if again is not None and isinstance(again.count, int):
+            _trace_for(iterable, body, statement, session)
+            return
     first = 0
     if isinstance(error, _UNSTEADY) and (steps.count > 1 if fixed else not _in_region()):
         if not fixed and not steps.count > 0:

@@ -86,6 +86,8 @@ class Tracer(Builder):
         self.integers = Integers()
         #: Narrower dtypes that weak integers were combined with.
         self.narrowed: dict[Value, tuple[int, int]] = {}
+        #: Tensors of rank 0 that are arrays to Python code, by identity; others are immutable scalars.
+        self.rank_0_arrays: dict[int, Tensor] = {}
         #: The elements of captured arrays when they were captured, by identity.
         self.contents: dict[int, Array] = {}
         #: Tensors from outside whose elements Python code looked at, by identity.

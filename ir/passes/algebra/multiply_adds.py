@@ -6,8 +6,9 @@ It is decided here, once for each value, and nowhere later. Fusion computes a va
 which may have other readers of the product; were each to decide for itself, the same value would differ in
 the last place between them, and no element would equal the minimum of all.
 
-In a loop in registers a sum that waits for the step before takes a product that does not wait as it is: what
-is added to enters a sum faster than a joint operation.
+Sums of two products are rounded as NumPy rounds them: ``x * y - y * x`` is 0, as users expect of a
+determinant or a cross product, and of a joint product would stay its rounding. So are all operations on
+numbers, of rank 0 or in the steps of loops, which compute what Python does.
 """
 
 from __future__ import annotations
@@ -17,8 +18,6 @@ from typing import Final
 from ...builder import Builder
 from ...dataflow import read_counts
 from ...graph import Function, Instruction, Value
-from ..loops.carry_chains import CarryChains, step_chains
-from ..loops.register_state import is_small
 from ..rewriting import Definitions, Rule, rewrite
 
 #: Ops that are a product, with the positions of its factors.
@@ -27,31 +26,9 @@ _SUMS: Final = ("add", "sub")
 
 
 def multiply_adds(function: Function) -> Function:
-    """*Requires*: no composites. *Ensures*: no float sum reads a product that nothing else reads, unless that
-    is of constants, as in ``linspace``, whose elements stay NumPy's, or the sum alone waits for a carry; the
-    same results up to the rounding of those products. Regions of loops in registers are done as well."""
-    return _joined(function, None)
-
-
-def _joined(function: Function, chains: CarryChains | None) -> Function:
-    """`function`, and regions of loops in registers; `chains` are those of a step of such a loop."""
-    body, changed = [], False
-    for instruction in function.body if function.has_control else ():
-        if instruction.op.kind.traits.control and is_small(instruction):
-            inner = step_chains(instruction)
-            last = len(instruction.regions) - 1
-            regions = tuple(
-                [
-                    _joined(region, inner if number == last else None)
-                    for number, region in enumerate(instruction.regions)
-                ]
-            )
-            if any(new is not old for new, old in zip(regions, instruction.regions, strict=True)):
-                instruction = instruction.replace(regions=regions)
-                changed = True
-        body.append(instruction)
-    if changed:
-        function = Function(function.name, function.params, tuple(body), function.results)
+    """*Requires*: no composites. *Ensures*: no float sum of arrays reads a product that nothing else reads,
+    unless that is of constants, as in ``linspace``, whose elements stay NumPy's, or the other operand is a
+    product as well; the same results up to the rounding of those products."""
     names = {op.name for op in function.ops}
     if names.isdisjoint(_PRODUCTS) or names.isdisjoint(_SUMS):
         return function
@@ -64,7 +41,11 @@ def _joined(function: Function, chains: CarryChains | None) -> Function:
             constants.update(instruction.results)
 
     def rule(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
-        if instruction.results[0].type.dtype.kind != "f":
+        total = instruction.results[0].type
+        if total.dtype.kind != "f" or not total.shape:
+            return None
+        terms = [defs.get(value) for value in instruction.operands]
+        if all(term is not None and term.op.name in _PRODUCTS for term in terms):
             return None
         for position, value in enumerate(instruction.operands):
             product = defs.get(value)
@@ -73,8 +54,6 @@ def _joined(function: Function, chains: CarryChains | None) -> Function:
             first, second = _PRODUCTS[product.op.name]
             x, y = product.operands[first], product.operands[second]
             other = instruction.operands[1 - position]
-            if chains is not None and _waits_alone(instruction, value, other, chains):
-                continue
             if instruction.op.name == "sub":
                 negated = other if position == 0 else x
                 negative = negatives.get(negated)
@@ -93,8 +72,3 @@ def _joined(function: Function, chains: CarryChains | None) -> Function:
         instruction for instruction in joined.body if joined_products.isdisjoint(instruction.results)
     ]  # nothing else reads those products
     return Function(joined.name, joined.params, tuple(left), joined.results)
-
-
-def _waits_alone(total: Instruction, product: Value, other: Value, chains: CarryChains) -> bool:
-    """Whether the sum `total` of `product` and `other` is on a chain by the latter alone."""
-    return chains.on_chain(total.result) and other in chains.late and product not in chains.late

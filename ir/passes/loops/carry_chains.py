@@ -1,7 +1,6 @@
 """The chains of operations by which the steps of a loop wait for each other, made short.
 
     min(min(above, last), corner)    min(min(above, corner), last)      one operation on `last`, not two
-    fma(x, y, last)                  x * y + last                 a sum is faster than a product with it
 
 A step of scalar code takes as long as its longest chain from a carry to the next value of a carry; what is
 not on it is computed beside it. So an operand that waits for the step before enters last.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 import types
 import warnings
@@ -147,14 +148,12 @@ def test_only_the_branch_that_is_taken_counts() -> None:
 @pytest.mark.parametrize(
     ("function", "name"),
     [
-        (lambda x: x * np.random.rand(), "np.random.rand"),
         (lambda x: x * time.time(), "time.time"),
         (lambda x: x * __import__("random").random(), None),
-        (lambda x: x * GENERATOR.normal(), "np.random.normal"),
         (lambda x: x * np.random.default_rng(3).normal(), None),
     ],
 )
-def test_random_numbers_and_clocks_are_frozen_with_a_warning(function: Any, name: str | None) -> None:
+def test_clocks_are_frozen_with_a_warning(function: Any, name: str | None) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         jitted = tj.jit(function)
@@ -163,6 +162,33 @@ def test_random_numbers_and_clocks_are_frozen_with_a_warning(function: Any, name
     assert len(messages) == (name is not None)
     assert all(f"{name}() runs while the function is traced" in message for message in messages)
     assert all(warning.filename == __file__ for warning in caught)
+
+
+def _drawn_in_a_loop(x: Any) -> Any:
+    total = 0.0
+    for i in range(len(x)):
+        total += x[i] * GENERATOR.normal()
+    return total
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        (lambda x: x * np.random.rand(), "np.random.rand"),
+        (lambda x: x * GENERATOR.normal(), "np.random.normal"),
+        (lambda x: x * random.random(), "random.random"),
+        (_drawn_in_a_loop, "np.random.normal"),
+    ],
+)
+def test_random_numbers_are_not_frozen(function: Any, name: str) -> None:
+    state = GENERATOR.bit_generator.state
+    with pytest.raises(tj.TraceError, match=rf"{name}\(\) draws random numbers"):
+        tj.jit(function)(X)
+    assert GENERATOR.bit_generator.state == state
+
+
+def test_draws_that_do_not_happen_are_no_error() -> None:
+    assert np.array_equal(tj.jit(lambda x, noisy: x * np.random.rand() if noisy else x)(X, None), X)
 
 
 def test_asserts_that_pytest_rewrites_depend_on_what_they_test_alone() -> None:

@@ -131,6 +131,143 @@ def else_with_return(x):
     return x[i]
 
 
+@case(X)
+@case(X * 0)
+def return_in_the_else_of_an_inner_loop(x):
+    for i in range(3):
+        for j in range(3):
+            if x[j] > 0.2:
+                break
+        else:
+            return i * 10.0
+    return -1.0
+
+
+@case(X)
+@case(X * 0)
+def else_of_a_loop_that_holds_a_loop_with_break(x):
+    s = 0.0
+    for i in range(3):
+        for j in range(3):
+            if x[j] * i > 0.2:
+                break
+            s += 1
+        else:
+            s += 100
+        s += 7
+    else:
+        s += 0.5
+    return s
+
+
+@case(X)
+@case(X * 0)
+@case(X * 9)
+def return_in_an_else(x):
+    s = 0.0
+    for i in range(7):
+        if x[i] < 0.3:
+            s += 1
+        elif x[i] < 0.6:
+            s += 10
+        else:
+            return s
+    return -s
+
+
+@case(X)
+@case(X * 9)
+def return_behind_continue(x):
+    s = 0.0
+    for i in range(7):
+        s += x[i]
+        if x[i] < 0.4:
+            continue
+        return s
+    return -1.0
+
+
+@case(X)
+@case(X * 0)
+def break_continue_and_return_in_the_else_of_a_while(x):
+    s, i = 0.0, 0
+    for k in range(4):
+        i = 0
+        while i < 3:
+            i += 1
+            if x[i] > 0.35 + 0.1 * k:
+                break
+        else:
+            if k == 1:
+                continue
+            if s > 100:
+                return s
+            s += 1
+            break
+        s += 40
+    else:
+        s -= 0.25
+    return s
+
+
+def no_number(v):
+    for i in range(3):
+        if v > 0.3 * i:
+            return
+    return
+
+
+@case(X)
+def a_function_that_returns_nothing(x):
+    s = 0.0
+    for i in range(7):
+        if no_number(x[i]) is None:
+            s += x[i]
+    return s
+
+
+def summed(x, n):
+    s = 0.0
+
+    def add(v):
+        nonlocal s
+        s = s + v
+
+    for i in range(7):
+        if x[i] > n:
+            add(x[i])
+    k = 0
+    while k < 3:
+        add(1.0)
+        k += 1
+    return s
+
+
+@case(X, mode="auto")
+def closures_that_rebind_variables(x):
+    t = 0.0
+    for k in range(4):
+        t += summed(x, 0.2 * k)
+    return t
+
+
+@case(X, mode="auto")
+@case(X * 0, mode="auto")
+def a_number_or_nothing(x):
+    def small(v):
+        if v > 0.5:
+            return None
+        return v
+
+    t = 0.0
+    for i in range(7):
+        w = small(x[i])
+        if w is None:
+            break
+        t += w
+    return t
+
+
 @pytest.mark.parametrize(("function", "arguments", "mode"), case)
 def test_form(function, arguments, mode, monkeypatch):
     monkeypatch.setattr("tracejit.loops.running.SHORT", -1)

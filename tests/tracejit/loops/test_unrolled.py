@@ -31,15 +31,6 @@ class Model:
 MODEL = Model()
 
 
-def written_row(x):
-    a = x * 1.0
-    for i in range(3):
-        r = a[i]
-        r[0] = 5.0
-        r += 1
-    return a
-
-
 def appended_under_a_condition(x):
     o = []
     for i in range(7):
@@ -157,7 +148,6 @@ def containers(x):
 
 
 CASES = [
-    (written_row, (np.ones((3, 4)),), "a part of an array that a traced index selects"),
     (appended_under_a_condition, (X,), "appends to a list in a branch"),
     (appended_and_read, (X,), "appends to a list, and uses it otherwise"),
     (appended_until, (X,), "a list, whose length would depend on values"),

@@ -17,15 +17,17 @@ from ...arguments.errors import SelectionError, call_of_selections, explain, nam
 from ...eager.dispatch import traced_element
 from ...eager.native_ops import NativeCall
 from ...eager.tensor import Tensor, as_array, wrap
-from ...eager.views import share, step_of
+from ...eager.views import IndexedStep, share, step_of
 from ...ir.dtypes import BOOL, INT64, DType
 from ...ir.errors import DTypeError, OutOfBoundsError, ShapeError, TraceError
+from ...ir.graph import Value
 from ...ir.registry import OPS, Attrs, Builtin
 from ...ir.types import Shape, broadcastable
 from ...state import STATE
 from ...tape.plans import Composite, Written
 from ..operands import SCALARS, as_tensor, assigned, broadcast, cast, filled, permuted, reshaped, run
 from .keys import KeyPlan, known_plan, name_of_key, numbers_first, plan_key, window_first
+from .parts import key_of_whole, selects_part
 from .writing import adopt, before, check_writeable, count_write, recorded, replace, writes_memory
 
 __all__ = ["getitem", "index_add", "index_update", "setitem"]
@@ -57,7 +59,26 @@ def _getitem(x: Any, key: Any) -> Tensor:
         seen = _memory_view(x, key)
         if seen is not None:
             return seen
-    return _by_plan(as_tensor(x), key)
+    x = as_tensor(x)
+    if STATE.tracer is not None and isinstance(x._data, Value):
+        return _traced_view(x, key)
+    return _by_plan(x, key)
+
+
+def _traced_view(x: Tensor, key: Any) -> Tensor:
+    """``x[key]`` of a traced tensor. What traced integers select of an array is a view of it, as in NumPy."""
+    whole = key_of_whole(x, key)
+    if whole is not None and whole[0]._data is not whole[2]:  # which was written through the view
+        return _traced_view(whole[0], whole[1])
+    part = _by_plan(x, key)
+    if part.ndim and selects_part(key):
+        keys = key if type(key) is tuple else (key,)
+        share(x, part, IndexedStep(keys, x._data, part.shape, _by_plan, _put))
+    return part
+
+
+def _put(x: Tensor, key: Any, value: Any) -> Tensor:
+    return written_at("setitem", x, key, value)
 
 
 def _by_plan(x: Tensor, key: Any) -> Tensor:
@@ -292,6 +313,9 @@ def setitem(x: Tensor, key: Any, value: Any, /) -> None:
         if writes_memory(x, value, "setitem"):
             _write(x, key, value)
         elif x.is_traced:
+            whole = key_of_whole(x, key)
+            if whole is not None:
+                x, key = whole[:2]
             old = before(x)
             replace(x, written_at("setitem", old, key, old if value is x else value), "setitem")
         else:

@@ -182,7 +182,7 @@ def numbers_first(key: Any) -> tuple[Any, Any] | None:
     axes, and nothing else: a slice is then one of a row, and not of all rows. None for other keys."""
     if type(key) is not tuple or not is_tracing():
         return None
-    traced = [item for item in key if _is_traced_number(item)]
+    traced = [item for item in key if is_integer_symbol(item)]
     slices = tuple([item for item in key if isinstance(item, slice)])
     numbers = sum(type(item) is int for item in key)
     parts = [
@@ -202,7 +202,7 @@ def window_first(shape: Shape, key: Any) -> tuple[Any, Any] | None:
     for axis, item in enumerate(items):
         if item is None or item is Ellipsis or not is_tracing() or axis == len(shape):
             return None
-        if isinstance(item, slice) and _is_traced_number(item.start) and item.step in (None, 1):
+        if isinstance(item, slice) and is_integer_symbol(item.start) and item.step in (None, 1):
             stop = shape[axis] if item.stop is None else item.stop
             windows: Any = import_module("...tracing.windows", __package__)  # for those who write loops
             size = windows.window(STATE.tracer, item.start, stop, shape[axis])
@@ -211,12 +211,13 @@ def window_first(shape: Shape, key: Any) -> tuple[Any, Any] | None:
             indices = item.start + constant_of(np.arange(size))
             whole = slice(None)
             return (*(whole,) * axis, indices), (*items[:axis], whole, *items[axis + 1 :])
-        if type(item) is not int and not isinstance(item, slice) and not _is_traced_number(item):
+        if type(item) is not int and not isinstance(item, slice) and not is_integer_symbol(item):
             return None
     return None
 
 
-def _is_traced_number(item: Any) -> bool:
+def is_integer_symbol(item: Any) -> bool:
+    """Whether `item` is a traced integer."""
     return isinstance(item, Tensor) and item.is_traced and item.ndim == 0 and item.dtype.kind in "iu"
 
 

@@ -17,6 +17,7 @@ from ...eager.dispatch import apply
 from ...eager.tensor import Tensor, wrap
 from ...eager.views import (
     UNRECORDED,
+    IndexedStep,
     NativeStep,
     ViewStep,
     array_of_steps,
@@ -34,8 +35,8 @@ from ...tape.liveness import InputNode
 from ...tape.plans import Composite, Written
 from ...tape.recording import memory_of, record
 
-#: An op of a view, with its attributes.
-_OpStep = tuple[Op, Attrs]
+#: An op of a view with its attributes, or an index.
+_OpStep = tuple[Op, Attrs] | IndexedStep
 _SLICE: Final = OPS["slice"]
 _RESHAPE: Final = OPS["reshape"]
 _UPDATE: Final = OPS["update"]
@@ -70,8 +71,10 @@ def writes_memory(x: Tensor, value: Any, name: str) -> bool:
             "it. Return the new value instead, or pass the tensor as an argument."
         )
     traced = isinstance(x._data, Value)
-    if traced and STATE.tracer is not None and not STATE.tracer.owns(x._data):
-        raise OutsideWriteError(name, x)
+    if traced and STATE.tracer is not None:
+        for tensor in (x, base):
+            if not STATE.tracer.owns(tensor._data):
+                raise OutsideWriteError(name, tensor)
     if not traced:
         take_memory(base)
     if not STATE.recording:
@@ -212,13 +215,36 @@ def refresh_views(base: Tensor) -> None:
         unrecorded = UNRECORDED in chain[1]
         if unrecorded and not isinstance(base._data, Value):
             continue
+        if not _is_readable(chain[1]):
+            continue
         fresh = base
-        for op, attrs in _expanded(base, chain[1]):
-            fresh = apply(op, (fresh,), attrs)
+        for step in _expanded(base, chain[1]):
+            fresh = _read_step(step, fresh)
         if unrecorded:
             assert tracer is not None
             fresh = wrap(tracer.run(OPS["stop_gradient"], (fresh,), {}))
         _move(view, fresh)
+
+
+def _read_step(step: _OpStep, source: Tensor) -> Tensor:
+    if isinstance(step, IndexedStep):
+        return step.read(source)
+    result: Tensor = apply(step[0], (source,), step[1])
+    return result
+
+
+def _is_readable(steps: tuple[ViewStep | NativeStep, ...]) -> bool:
+    """Whether the running trace has the indices of `steps`: a view that a region made may outlive it."""
+    indices = [index for step in steps if isinstance(step, IndexedStep) for index in step.indices]
+    return all(_is_seen(index) for index in indices)
+
+
+def _is_seen(value: Value) -> bool:
+    """Whether `value` belongs to the running trace, or to one around it."""
+    tracer = STATE.tracer
+    while tracer is not None and not tracer.owns(value):
+        tracer = tracer.parent
+    return tracer is not None
 
 
 def _expanded(base: Tensor, steps: tuple[ViewStep | NativeStep, ...]) -> list[_OpStep]:
@@ -229,7 +255,10 @@ def _expanded(base: Tensor, steps: tuple[ViewStep | NativeStep, ...]) -> list[_O
         if noted is UNRECORDED:
             continue
         step = made_step(noted, shape)
-        if isinstance(step.op, Composite):
+        if isinstance(step, IndexedStep):
+            expanded.append(step)
+            shape = step.shape
+        elif isinstance(step.op, Composite):
             written = step.op.written(((shape, base.dtype),), step.attrs)
             assert isinstance(written, Written)
             for inner in written.operands or ():
@@ -250,9 +279,13 @@ def _put_back(base: Tensor, steps: list[_OpStep], new: Tensor) -> Tensor:
     """`base` with `new` where `steps` read from it."""
     ops = _TRACED if isinstance(base._data, Value) else _WRITTEN
     sources = [before(base, keep=False)]
-    for op, attrs in steps[:-1]:
-        sources.append(apply(op, (sources[-1],), attrs))
-    for source, (op, attrs) in zip(reversed(sources), reversed(steps), strict=True):
+    for step in steps[:-1]:
+        sources.append(_read_step(step, sources[-1]))
+    for source, step in zip(reversed(sources), reversed(steps), strict=True):
+        if isinstance(step, IndexedStep):
+            new = step.put(source, new)
+            continue
+        op, attrs = step
         if op.put is None:
             raise TracejitError(f"a view made by {op.name} cannot be written; use copy()")
         new = op.put(ops, source, new, **attrs)

@@ -1,15 +1,31 @@
-"""``break``, ``continue`` and ``return`` inside loops as flags, so that a body ends where it ends.
+"""``break``, ``continue``, ``return`` and the ``else`` of loops as flags, so that a body ends where it ends.
 
-What follows a conditional that may leave goes into its other branch, or under a test of the flag.
+Each loop, and a function whose body is a part of loops, is a level with its `Exits`. A jump sets the flags
+of the level that it leaves; what follows a statement that may jump goes into its other branch, or under a
+test of the flag. Behind a loop stands what Python does there: a ``return`` that was met inside goes on
+outwards, and the ``else`` is under a test. These are statements like others, and are lowered with what
+follows.
+
+    for i in x:                     left = False
+        if i > 1:                   for i in x:                # until left
+            break                       skipped = False
+        s += i                          if i > 1:
+    else:                                   left = skipped = True
+        return s                        else:
+    t = s                                   s += i
+                                    if not left:
+                                        value, returned = s, True
+                                    else:
+                                        t = s
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
-from .syntax import SCOPES, children, placed, walk
+from .syntax import placed, walk
 
 NEVER, MAYBE, ALWAYS = "never", "maybe", "always"
 #: What the names of flags, and of values to return, begin with.
@@ -18,103 +34,133 @@ RETURNED: Final = "_tj_value"
 
 
 class Exits:
-    """The flags of one loop, or of a function whose returns become assignments."""
+    """The flags of a loop, or of a function whose returns become assignments.
 
-    def __init__(self, number: int, returned: tuple[str, str] | None, outer: Exits | None) -> None:
-        """`returned` are the names of the function's flag and value; in a loop, returns use them, too."""
-        self.returned = returned
-        self.outer = outer
+    Attributes:
+        function: the number of the value that the function returns.
+        value: the name of that value.
+        returned: the flag that says that it does.
+        left: the flag by which a step leaves the loop.
+        skipped: the flag by which the rest of a step does not run.
+        breaks, leaves, skips, returns: whether there is a ``break``, and whether the flags are set.
+    """
+
+    def __init__(self, number: int, function: int, *, is_function: bool = False) -> None:
+        """`number` is that of the level, `function` that of the value which is returned."""
+        self.function = function
+        self.value, self.returned = f"{RETURNED}_{function}", f"{FLAG}_returned_{function}"
         self.left = f"{FLAG}_left_{number}"
-        self.skipped = f"{FLAG}_skipped_{number}"
-        self.is_function = False
-        self.leaves = self.skips = self.returns = False
+        self.skipped = self.returned if is_function else f"{FLAG}_skipped_{number}"
+        self.is_function = is_function
+        self.breaks = self.leaves = self.skips = self.returns = False
+
+
+def lower_function(body: list[ast.stmt], number: Callable[[], int]) -> list[ast.stmt]:
+    """The body of a function with one ``return``, at its end. `number` gives new numbers."""
+    function = number()
+    level = Exits(function, function, is_function=True)
+    at = body[-1]
+    nothing = placed(ast.Return(placed(ast.Constant(None), at)), at)
+    lowered, _ = lower_block([*body, nothing], level, number)
+    return [set_flag(level.returned, body[0], value=False), *lowered, _return(level.value, at)]
+
+
+def lower_loop(
+    loop: ast.For | ast.While, function: int, number: Callable[[], int]
+) -> tuple[list[ast.stmt], list[ast.stmt]]:
+    """The statements for `loop`, whose body has no jumps then; and those that follow it, which may have some:
+    what it returns is in the value `function`."""
+    level = Exits(number(), function)
+    body, _ = lower_block(loop.body, level, number)
+    node = placed(type(loop)(**dict(ast.iter_fields(loop))), loop)
+    node.body, node.orelse = body, []
+    start: list[ast.stmt] = []
+    if level.skips:
+        node.body = [set_flag(level.skipped, loop, value=False), *body]
+    if level.leaves:
+        start.append(set_flag(level.left, loop, value=False))
+        node.left = level.left  # type: ignore[union-attr]
+    behind: list[ast.stmt] = []
+    if level.returns:
+        start.append(set_flag(level.returned, loop, value=False))
+        behind.append(placed(ast.If(_flag(level.returned, loop), [_return(level.value, loop)], []), loop))
+    if loop.orelse and level.breaks:
+        finished = placed(ast.UnaryOp(ast.Not(), _flag(level.left, loop)), loop)
+        behind.append(placed(ast.If(finished, loop.orelse, []), loop))
+    else:
+        behind += loop.orelse
+    return [*start, node], behind
 
 
 def lower_block(
-    statements: Sequence[ast.stmt], exits: Exits, lower_loop: Callable[[Any, Exits], list[ast.stmt]]
+    statements: Sequence[ast.stmt], level: Exits, number: Callable[[], int]
 ) -> tuple[list[ast.stmt], str]:
-    """`statements` of a loop's body without jumps, and whether they leave the step: "never", "maybe" or
-    "always". ``lower_loop(loop, exits)`` gives the statements for an inner loop."""
+    """`statements` without jumps, and whether they leave the step: "never", "maybe" or "always"."""
     result: list[ast.stmt] = []
     for position, statement in enumerate(statements):
         rest = statements[position + 1 :]
         if isinstance(statement, (ast.Break, ast.Continue, ast.Return)):
-            return [*result, *_jump(statement, exits)], ALWAYS
-        if isinstance(statement, ast.If):
-            body, leaves = lower_block(statement.body, exits, lower_loop)
-            orelse, leaves_else = lower_block(statement.orelse, exits, lower_loop)
-            node = placed(ast.If(statement.test, body, orelse), statement)
-            result.append(node)
-            if leaves == leaves_else == NEVER:
-                continue
-            if leaves == leaves_else == ALWAYS:
-                return result, ALWAYS
-            behind, leaves_rest = lower_block(rest, exits, lower_loop)
-            if leaves == ALWAYS:
-                node.orelse = [*orelse, *_guarded(behind, leaves_else, exits, statement)]
-            elif leaves_else == ALWAYS:
-                node.body = [*body, *_guarded(behind, leaves, exits, statement)]
-            else:
-                result += _guarded(behind, MAYBE, exits, statement)
-            node.body = node.body or [placed(ast.Pass(), statement)]
-            return result, ALWAYS if leaves_rest == ALWAYS else MAYBE
+            return [*result, *_jump(statement, level)], ALWAYS
         if isinstance(statement, (ast.For, ast.While)):
-            result += lower_loop(statement, exits)
-            if not _returns(statement):
-                continue
-            assert exits.returned is not None
-            exits.leaves = exits.skips = True
-            flag = placed(ast.Name(exits.returned[0], ast.Load()), statement)
-            behind, leaves_rest = lower_block(rest, exits, lower_loop)
-            taken = [] if exits.is_function else _set_flags(statement, exits.left, exits.skipped)
-            taken = taken or [placed(ast.Pass(), statement)]
-            result.append(placed(ast.If(flag, taken, behind), statement))
-            return result, ALWAYS if leaves_rest == ALWAYS else MAYBE
+            loop, behind = lower_loop(statement, level.function, number)
+            lowered, leaves = lower_block([*behind, *rest], level, number)
+            return [*result, *loop, *lowered], leaves
         result.append(statement)
+        if not isinstance(statement, ast.If):
+            continue
+        body, leaves = lower_block(statement.body, level, number)
+        orelse, leaves_else = lower_block(statement.orelse, level, number)
+        node = placed(ast.If(statement.test, body, orelse), statement)
+        result[-1] = node
+        if leaves == leaves_else == NEVER:
+            continue
+        if leaves == leaves_else == ALWAYS:
+            return result, ALWAYS
+        lowered, leaves_rest = lower_block(rest, level, number)
+        if leaves == ALWAYS:
+            node.orelse = [*orelse, *_guarded(lowered, leaves_else, level, statement)]
+        elif leaves_else == ALWAYS:
+            node.body = [*body, *_guarded(lowered, leaves, level, statement)]
+        else:
+            result += _guarded(lowered, MAYBE, level, statement)
+        node.body = node.body or [placed(ast.Pass(), statement)]
+        return result, ALWAYS if leaves_rest == ALWAYS else MAYBE
     return result, NEVER
 
 
-def _returns(node: ast.AST) -> bool:
-    """Whether a ``return`` of the same function stands in `node`."""
-    for child in children(node):
-        if isinstance(child, ast.Return) or (not isinstance(child, SCOPES) and _returns(child)):
-            return True
-    return False
-
-
-def _guarded(statements: list[ast.stmt], leaves: str, exits: Exits, at: ast.stmt) -> list[ast.stmt]:
+def _guarded(statements: list[ast.stmt], leaves: str, level: Exits, at: ast.stmt) -> list[ast.stmt]:
     """`statements`, to run where what stands before them has not left."""
     if leaves == NEVER or not statements:
         return statements
-    exits.skips = True
-    test = ast.UnaryOp(ast.Not(), ast.Name(exits.skipped, ast.Load()))
-    node = ast.If(test, statements, [])
-    placed(node, at)
-    placed(test, at)
-    placed(test.operand, at)
-    return [node]
+    level.skips = True
+    test = placed(ast.UnaryOp(ast.Not(), _flag(level.skipped, at)), at)
+    return [placed(ast.If(test, statements, []), at)]
 
 
-def _jump(statement: ast.stmt, exits: Exits) -> list[ast.stmt]:
-    exits.skips = True
+def _jump(statement: ast.Break | ast.Continue | ast.Return, level: Exits) -> list[ast.stmt]:
+    level.skips = True
     if isinstance(statement, ast.Continue):
-        return _set_flags(statement, exits.skipped)
-    if not exits.is_function:
-        exits.leaves = True
+        return _set_flags(statement, level.skipped)
+    if not level.is_function:
+        level.leaves = True
     if isinstance(statement, ast.Break):
-        return _set_flags(statement, exits.left, exits.skipped)
-    assert isinstance(statement, ast.Return)
-    assert exits.returned is not None
-    exits.returns = True
-    outer = exits.outer
-    while outer is not None:
-        outer.returns, outer = True, outer.outer
-    flag, name = exits.returned
+        level.breaks = True
+        return _set_flags(statement, level.left, level.skipped)
+    level.returns = True
+    flags = [level.returned] if level.is_function else [level.returned, level.left, level.skipped]
     value = statement.value or placed(ast.Constant(None), statement)
-    target = placed(ast.Name(name, ast.Store()), statement)
-    assign = placed(ast.Assign([target], value), statement)
-    flags = [flag] if exits.is_function else [flag, exits.left, exits.skipped]
-    return [assign, *_set_flags(statement, *flags)]
+    if isinstance(value, ast.Name) and value.id == level.value:  # what an inner loop has met
+        return _set_flags(statement, *flags)
+    target = placed(ast.Name(level.value, ast.Store()), statement)
+    return [placed(ast.Assign([target], value), statement), *_set_flags(statement, *flags)]
+
+
+def _return(name: str, at: ast.AST) -> ast.Return:
+    return placed(ast.Return(_flag(name, at)), at)
+
+
+def _flag(name: str, at: ast.AST) -> ast.Name:
+    return placed(ast.Name(name, ast.Load()), at)
 
 
 def _set_flags(at: ast.stmt, *flags: str) -> list[ast.stmt]:

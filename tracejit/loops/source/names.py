@@ -8,7 +8,7 @@ import ast
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .syntax import COMPREHENSIONS, children, has_jumps, walk
+from .syntax import COMPREHENSIONS, SCOPES, children, has_jumps, walk
 
 
 class NodeNames:
@@ -16,7 +16,8 @@ class NodeNames:
 
     Attributes:
         loaded: names that it reads, inner scopes included.
-        assigned: names that it binds or deletes in the scope that it is in.
+        assigned: names that it binds or deletes in the scope that it is in, or that functions which it may
+            call do.
         written: names whose objects it writes by subscript or augmented assignment, inner scopes included.
         appended: names whose method ``append`` it calls.
         used: names that it has for anything else.
@@ -49,8 +50,10 @@ class NameTable:
     """The `NodeNames` of the nodes of a tree, each looked at once: what contains statements is put together
     from theirs. A part of the tree must not change before all is asked that is wanted of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, rebound: frozenset[str] = frozenset()) -> None:
+        """`rebound` are the variables that functions inside rebind: any call may do so."""
         self._known: dict[ast.AST, NodeNames] = {}
+        self._rebound = rebound
 
     def of(self, *nodes: ast.AST) -> NodeNames:
         """The names in `nodes` together."""
@@ -65,6 +68,8 @@ class NameTable:
         names = self._known.get(node)
         if names is None:
             names = self._known[node] = self._of_parts(node) if isinstance(node, _COMPOUND) else _flat(node)
+            if self._rebound and any(isinstance(inner, ast.Call) for inner in walk(node)):
+                names.assigned = names.assigned | self._rebound
         return names
 
     def _of_parts(self, node: Any) -> NodeNames:
@@ -133,6 +138,18 @@ def written_in_place(nodes: Iterable[ast.AST]) -> frozenset[str]:
         if isinstance(node, (ast.Subscript, ast.AugAssign)):
             _add_written(node, names)
     return frozenset(names)
+
+
+def rebound_inside(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    """The names that functions among `nodes`, which stand in one function, declare nonlocal."""
+    return frozenset(
+        name
+        for node in nodes
+        if isinstance(node, SCOPES)
+        for inner in walk(node)
+        if isinstance(inner, ast.Nonlocal)
+        for name in inner.names
+    )
 
 
 def _list_of(node: Any) -> str:

@@ -17,9 +17,9 @@ from typing import Any
 
 from ...frontend.definitions import complete
 from .descriptions import Statement, described, mark
-from .exits import FLAG, RETURNED, Exits, lower_block, set_flag
+from .exits import lower_function, lower_loop
 from .expressions import Everywhere, InLoops, Iterations, call, operator_name, thunk
-from .names import Liveness, NameTable, NodeNames, written_in_place
+from .names import Liveness, NameTable, NodeNames, rebound_inside, written_in_place
 from .syntax import COMPREHENSIONS, SCOPES, comprehensions, has_jumps, placed, refusal, walk, written_by_calls
 
 
@@ -64,9 +64,12 @@ class FunctionRewriter:
             body = self._without_returns(body)
         else:
             body = self._lowered_outside(body)
-        self._names = NameTable()
-        self._liveness = Liveness(body, self._names)
         parameters = {node.arg for node in walk(function.args) if isinstance(node, ast.arg)}
+        rebound = rebound_inside(nodes)
+        if rebound:
+            rebound &= NameTable().of(*body).assigned - self._outside | parameters
+        self._names = NameTable(rebound)
+        self._liveness = Liveness(body, self._names)
         variables = sorted(self._names.of(*body).assigned - parameters - self._outside)
         self._variables = frozenset(variables)
         declared = [_never_assigned(variables, function)] if variables else []
@@ -82,14 +85,7 @@ class FunctionRewriter:
             has_jumps(body[:-1]) or _has_jumps_inside(body[-1]) or any(map(_has_loops, body))
         ):
             return body
-        flag, value = f"{FLAG}_returned", f"{RETURNED}"
-        exits = Exits(0, (flag, value), None)
-        exits.is_function, exits.skipped = True, flag
-        lowered, _ = lower_block(body, exits, self._lower_loop)
-        at = body[0]
-        nothing = placed(ast.Assign([_name(value, at, ast.Store())], _constant(None, at)), at)
-        end = placed(ast.Return(_name(value, at, ast.Load())), body[-1])
-        return [set_flag(flag, at, value=False), nothing, *lowered, end]
+        return lower_function(body, self._next)
 
     def _lowered_outside(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         """`body` with loops without jumps; other statements keep theirs."""
@@ -101,16 +97,8 @@ class FunctionRewriter:
                     statement.orelse = self._lowered_outside(statement.orelse)
                     result.append(statement)
                     continue
-                flag, value = f"{FLAG}_returned_{self._count}", f"{RETURNED}_{self._count}"
-                exits = Exits(self._next(), (flag, value), None)
-                exits.is_function = True
-                lowered = self._lower_loop(statement, exits)
-                if exits.returns:
-                    result.append(set_flag(flag, statement, value=False))
-                    end = placed(ast.Return(_name(value, statement, ast.Load())), statement)
-                    test = _name(flag, statement, ast.Load())
-                    lowered.append(placed(ast.If(test, [end], []), statement))
-                result += lowered
+                loop, behind = lower_loop(statement, self._next(), self._next)
+                result += [*loop, *self._lowered_outside(behind)]
                 continue
             for field in ("body", "orelse", "finalbody"):
                 if isinstance(getattr(statement, field, None), list) and not isinstance(statement, SCOPES):
@@ -118,26 +106,6 @@ class FunctionRewriter:
             for part in [*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())]:
                 part.body = self._lowered_outside(part.body)
             result.append(statement)
-        return result
-
-    def _lower_loop(self, loop: ast.For | ast.While, outer: Exits) -> list[ast.stmt]:
-        """The statements for `loop`, whose jumps are lowered. What its ``else`` has follows it."""
-        exits = Exits(self._next(), outer.returned, outer)
-        body, _ = lower_block(loop.body, exits, self._lower_loop)
-        orelse, _ = lower_block(loop.orelse, outer, self._lower_loop)
-        node = placed(type(loop)(**dict(ast.iter_fields(loop))), loop)
-        node.body, node.orelse = body, []
-        result: list[ast.stmt] = [node]
-        if exits.skips:
-            node.body = [set_flag(exits.skipped, loop, value=False), *body]
-        if exits.leaves:
-            result.insert(0, set_flag(exits.left, loop, value=False))
-            node.left = exits.left  # type: ignore[union-attr]
-        if orelse and exits.leaves:
-            test = placed(ast.UnaryOp(ast.Not(), _name(exits.left, loop, ast.Load())), loop)
-            result.append(placed(ast.If(test, orelse, []), loop))
-        else:
-            result += orelse
         return result
 
     def _next(self) -> int:

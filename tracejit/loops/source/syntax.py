@@ -207,8 +207,6 @@ def refusal(loop: ast.For | ast.While | ast.FunctionDef, outside: set[str]) -> s
             continue
         if isinstance(node, ast.For) and not _is_plain_target(node.target):
             return f"the target of a loop is not a name or a tuple of names (line {node.lineno})"
-        if isinstance(node, (ast.For, ast.While)) and _leaves(node.orelse, returns=node is not loop):
-            return f"the else of a loop leaves (line {node.lineno})"
         text = _REFUSED.get(node.__class__)
         if text is not None:
             return f"it contains {text} (line {getattr(node, 'lineno', loop.lineno)})"
@@ -233,9 +231,9 @@ def _may_refuse(node: Any, outside: set[str]) -> bool:
     if kind is ast.Call:
         return isinstance(node.func, ast.Name) and node.func.id in _FRAMES
     if kind is ast.For:
-        return bool(node.orelse) or not _is_plain_target(node.target)
+        return not _is_plain_target(node.target)
     if kind is ast.While:
-        return bool(node.orelse) or any(isinstance(inner, ast.NamedExpr) for inner in walk(node.test))
+        return any(isinstance(inner, ast.NamedExpr) for inner in walk(node.test))
     return True
 
 
@@ -248,11 +246,6 @@ def _same_scope(node: ast.AST) -> list[ast.AST]:
         if not isinstance(nodes[-1], SCOPES):
             pending += children(nodes[-1])[::-1]
     return nodes
-
-
-def _leaves(statements: list[ast.stmt], *, returns: bool) -> bool:
-    kinds = (ast.Break, ast.Continue, ast.Return) if returns else (ast.Break, ast.Continue)
-    return any(isinstance(node, kinds) for statement in statements for node in walk(statement))
 
 
 def _is_plain_target(target: ast.expr) -> bool:

@@ -1,0 +1,144 @@
+"""Runs a program jitted and as Python, with several inputs, and compares results and arguments."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import signal
+import tempfile
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tracejit as tj
+from tracejit.loops import running
+
+#: A call that takes more processor time does not end: programs have some hundred steps.
+SECONDS = 30
+#: Errors by which a function is refused: they name what is not supported.
+REFUSALS = (tj.TraceError, tj.ConcretizationError)
+#: An error that blames the program for what a trace has left behind.
+_OURS = "outlived its trace"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A program that does not do what Python does.
+
+    Attributes:
+        kind: "value", "argument", an error's name or "hang".
+        message: what differs.
+        call: the number of the call.
+    """
+
+    kind: str
+    message: str
+    call: int = 0
+
+
+class Refused(Exception):
+    """The function is refused with an error that names what is not supported."""
+
+
+def inputs(seed: int, call: int) -> tuple[Any, ...]:
+    """The arguments of a call: multiples of a quarter."""
+    rng = np.random.default_rng((seed, call))
+    x, a = rng.integers(-8, 9, 6) / 4, rng.integers(-8, 9, (4, 3)) / 4
+    return x, a, int(rng.integers(0, 7)), float(rng.integers(-6, 9) / 4)
+
+
+@contextlib.contextmanager
+def loaded(text: str) -> Iterator[Any]:
+    """The function f of a program, from a file: rewriting reads its source."""
+    with tempfile.TemporaryDirectory() as folder:
+        name = f"program_{abs(hash(text))}"
+        path = Path(folder) / f"{name}.py"
+        path.write_text(text)
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        yield module.f
+
+
+def _expired(*_: Any) -> None:
+    raise TimeoutError
+
+
+def check(text: str, seed: int, *, calls: int = 3) -> Finding | None:
+    """What the jitted program does otherwise than Python. Raises Refused where it is refused."""
+    short, running.SHORT = running.SHORT, running.SHORT if seed % 3 == 0 else -1  # type: ignore[misc]
+    previous = signal.signal(signal.SIGPROF, _expired)
+    try:
+        with loaded(text) as function, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            jitted = tj.jit(function)
+            for call in range(calls):
+                finding = _compare(function, jitted, seed, call)
+                if finding is not None:
+                    return finding
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, previous)
+        running.SHORT = short  # type: ignore[misc]
+    return None
+
+
+def _compare(function: Any, jitted: Any, seed: int, call: int) -> Finding | None:
+    expected_arguments, arguments = inputs(seed, call), inputs(seed, call)
+    error: Exception | None = None
+    expected: Any = None
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    with np.errstate(all="ignore"):
+        try:
+            expected = function(*expected_arguments)
+        except TimeoutError:  # what the reducer has made of a program
+            raise
+        except Exception as raised:
+            error = raised
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    try:
+        result = jitted(*arguments)
+    except TimeoutError:
+        return Finding("hang", f"no end after {SECONDS} s of processor time", call)
+    except REFUSALS as refusal:
+        if _OURS in str(refusal):
+            return Finding("leak", " ".join(str(refusal).split()), call)
+        raise Refused(" ".join(str(refusal).split())) from None
+    except Exception as raised:
+        if error is not None and isinstance(raised, type(error)):
+            return None
+        return Finding(type(raised).__name__, " ".join(str(raised).split())[:300], call)
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+    if error is not None:
+        return Finding("no error", f"Python raises {error!r}", call)
+    if _differs(result, expected):
+        return Finding("value", f"{_shown(result)} instead of {_shown(expected)}", call)
+    for name, written, plain in zip("xa", arguments, expected_arguments, strict=False):
+        if _differs(written, plain):
+            return Finding("argument", f"{name}: {_shown(written)} instead of {_shown(plain)}", call)
+    return None
+
+
+def _differs(result: Any, expected: Any) -> bool:
+    if isinstance(expected, tuple):
+        return (
+            not isinstance(result, tuple)
+            or len(result) != len(expected)
+            or any(map(_differs, result, expected))
+        )
+    if expected is None:
+        return result is not None
+    return not np.array_equal(np.asarray(result), np.asarray(expected), equal_nan=True)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "(" + ", ".join(map(_shown, value)) + ")"
+    return str(np.asarray(value).tolist()) if value is not None else "None"

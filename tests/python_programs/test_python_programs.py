@@ -1,0 +1,59 @@
+"""Random Python programs do jitted what they do as Python: ``python -m tests.python_programs`` runs many."""
+
+from __future__ import annotations
+
+import os
+import secrets
+
+import pytest
+
+from .checking import Refused, check
+from .generator import Generator
+from .reducer import reduce_text
+from .worker import number_of
+
+#: New programs in each run; a failure tells the seed.
+SEED = int(os.environ.get("TRACEJIT_PROGRAMS_SEED", secrets.randbelow(10**6)))
+PROGRAMS = 40
+
+
+@pytest.mark.parametrize("index", range(PROGRAMS))
+def test_a_new_program(index: int) -> None:
+    number = number_of(SEED, index)
+    text = Generator(number).program()
+    try:
+        finding = check(text, number)
+    except Refused:
+        return
+    assert finding is None, f"TRACEJIT_PROGRAMS_SEED={SEED}, program {index}: {finding}\n{text}"
+
+
+def test_a_seed_gives_one_program() -> None:
+    assert Generator(7).program() == Generator(7).program() != Generator(8).program()
+
+
+def test_what_differs_is_found_and_reduced() -> None:
+    """A function that counts its calls is not what is traced once."""
+    text = """
+CALLS = []
+
+
+def f(x, a, n, z):
+    s = x[0]
+    for i in range(3):
+        x[i] = s
+    CALLS.append(0)
+    x[5] = float(len(CALLS))
+    return s
+"""
+
+    def fails(smaller: str) -> bool:
+        try:
+            return check(smaller, 0) is not None
+        except Exception:  # no program any more, or refused
+            return False
+
+    assert fails(text)
+    smaller = reduce_text(text, fails, seconds=600)
+    assert "CALLS.append" in smaller
+    assert "for i" not in smaller

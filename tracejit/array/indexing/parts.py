@@ -1,0 +1,46 @@
+"""Parts of traced tensors that traced integers select: views, as what Python's integers select in NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...eager.tensor import Tensor
+from ...eager.views import IndexedStep, chain_of
+from ...ir.graph import Value
+from .keys import is_integer_symbol
+
+
+def selects_part(key: Any) -> bool:
+    """Whether `key` has traced integers, and nothing that copies."""
+    keys = key if type(key) is tuple else (key,)
+    bounds = [
+        bound
+        for part in keys
+        for bound in ((part.start, part.stop, part.step) if isinstance(part, slice) else (part,))
+    ]
+    plain = all(is_integer(bound) or bound is None or bound is Ellipsis for bound in bounds)
+    return plain and any(isinstance(bound, Tensor) for bound in bounds)
+
+
+def key_of_whole(x: Tensor, key: Any) -> tuple[Tensor, tuple[Any, ...], Value] | None:
+    """Where `x` is the part of a tensor that integers select: that tensor, the key there of ``x[key]``, and
+    the symbol that it had when the part was made. None where there is no such key."""
+    if type(x._aliases) is not tuple:
+        return None
+    chain = chain_of(x)
+    if chain is None or len(chain[1]) != 1 or not isinstance(step := chain[1][0], IndexedStep):
+        return None
+    keys = key if type(key) is tuple else (key,)
+    plain = all(
+        part is None or part is Ellipsis or isinstance(part, slice) or is_integer(part) for part in keys
+    )
+    if not plain or not all(map(is_integer, step.key)):
+        return None
+    return chain[0], (*step.key, *keys), step.source
+
+
+def is_integer(part: Any) -> bool:
+    """Whether `part` of a key is one index, known or traced."""
+    return is_integer_symbol(part) or (isinstance(part, (int, np.integer)) and not isinstance(part, bool))
