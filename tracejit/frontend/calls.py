@@ -256,7 +256,7 @@ class Reader(LibraryCalls):
             self.uses.structure(owner)
             return Iteration(self.iterate(owner)) if name == "keys" else UNKNOWN
         if isinstance(value, type) and name == "__subclasses__":
-            self.freeze(f"{value.__qualname__}.__subclasses__")
+            self.freeze(f"{value.__qualname__}.__subclasses__", value)
         if isinstance(value, contextvars.ContextVar) and name == "get":
             return self._context_value(owner, positional)
         if name in library.MUTATING:
