@@ -203,9 +203,7 @@ OTHERWISE = (
 ELEMENTWISE = [
     op.name
     for op in OPS
-    if op.kind is Kind.ELEMENTWISE
-    and op.name not in ELSEWHERE
-    and op.name not in OTHERWISE
+    if op.kind is Kind.ELEMENTWISE and op.name not in ELSEWHERE and op.name not in OTHERWISE
 ]
 
 

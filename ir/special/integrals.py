@@ -237,15 +237,18 @@ def _expn_slope(b: Any, orders: Index, n: Any, x: Any) -> Any:
 
 
 def _spence_slope(b: Any, orders: Index, z: Any) -> Any:
-    # log z / (1 - z), near 1 by the series of the logarithm
-    distance = b.sub(z, 1.0)
-    small = b.lt(b.abs(distance), 1e-3)
-    series = None
-    for k in range(6, 0, -1):
-        term = (-1.0) ** k / k
-        series = term if series is None else b.add(term, b.mul(distance, series))
-    safe = b.where(small, 2.0, z)
-    return b.where(small, series, b.div(b.log(safe), b.sub(1.0, safe)))
+    # log z / (1 - z) = -2 atanh(s) / (s (z + 1)) with s = (z - 1) / (z + 1), near 1 by the series of atanh:
+    # the derivative of the quotient is a difference of large numbers there
+    whole = b.add(z, 1.0)
+    s = b.div(b.sub(z, 1.0), whole)
+    near = b.lt(b.abs(s), 0.3)
+    inside = b.where(near, s, 0.0)
+    square, series = b.mul(inside, inside), None
+    for k in range(15, -1, -1):
+        term = 1.0 / (2 * k + 1)
+        series = term if series is None else b.add(b.mul(series, square), term)
+    outside = b.where(near, 3.0, z)
+    return b.where(near, b.div(b.mul(series, -2.0), whole), b.div(b.log(outside), b.sub(1.0, outside)))
 
 
 define("exp1", "x", lambda m, orders, x: _e1(m, x), lambda b, orders, x: b.neg(b.div(b.exp(b.neg(x)), x)))

@@ -1,6 +1,6 @@
 """Kernels as they are planned for arm64, run here: see tests/arm64_plans.py.
 
-Ops are drawn by a seed (``TRACEJIT_FUZZ_SEED``, else of the process's own); the slow test takes all of
+Ops are drawn by a seed (`rotation.SEED`); the slow test takes all of
 them, and the tests of products.
 """
 
@@ -22,11 +22,11 @@ from tracejit.codegen.module.writer import generate
 from tracejit.ir.graph import Function
 from tracejit.ir.passes import run_passes
 
+from ..rotation import SEED
 from ..support import function_of
 from ..test_registry import NAMES
 
 ROOT = Path(__file__).parents[2]
-SEED = int(os.environ.get("TRACEJIT_FUZZ_SEED", "0")) or os.getpid()
 #: One of each family of kernels.
 FAMILIES = ("matmul", "sort", "sum", "cumsum", "convolve", "gather", "scatter", "exp", "argmax", "transpose")
 DRAWN = 12

@@ -1,13 +1,11 @@
 """The table of derivatives: every elementwise function is in it, and its rows hold.
 
-Each run draws new points, from a seed that a failure names: ``TRACEJIT_DERIVATIVES_SEED`` repeats it. Longer
+Each commit draws new points, from a seed that a failure names: ``TRACEJIT_FUZZ_SEED`` repeats it. Longer
 runs: ``python -m tests.derivatives --minutes 10``.
 """
 
 from __future__ import annotations
 
-import os
-import time
 import zlib
 from typing import Any
 
@@ -19,13 +17,12 @@ from tracejit.array.elementwise import arithmetic, float_parts, floats, transcen
 from tracejit.ir.registry import NONDIFF, OPS, Kind
 from tracejit.nn import activations
 
+from ..rotation import SEED
 from .checking import Truths, derivatives, faults
 from .entries import Entry
 from .points import chosen, drawn, fixed
 from .table import ENTRIES, EXCUSED, EXCUSED_OPS, covered
 
-#: The seed of this run; any will do.
-SEED = int(os.environ.get("TRACEJIT_DERIVATIVES_SEED") or time.time_ns() % 2**32)
 #: How many points of a row a run looks at, and how many rows it compiles.
 POINTS, SHARE = 24, 10
 

@@ -97,8 +97,10 @@ class Subject:
             for x in self.expected
         ]
 
+        plain = self.arguments()
+
         def weighted(*floats: Any) -> Any:
-            arguments = [xp.asarray(x) for x in self.arguments()]
+            arguments = [xp.asarray(x.copy()) for x in plain]
             for position, x in zip(self.float_positions, floats, strict=True):
                 arguments[position] = x
             total: Any = 0.0

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-
 import pytest
 
+from ..rotation import SEED
 from .checking import Refused, check
 from .generator import Generator
 from .reducer import reduce_text
 from .worker import number_of
 
-#: New programs in each run; a failure tells the seed.
-SEED = int(os.environ.get("TRACEJIT_PROGRAMS_SEED", secrets.randbelow(10**6)))
 PROGRAMS = 40
 
 
@@ -25,7 +21,7 @@ def test_a_new_program(index: int) -> None:
         finding = check(text, number)
     except Refused:
         return
-    assert finding is None, f"TRACEJIT_PROGRAMS_SEED={SEED}, program {index}: {finding}\n{text}"
+    assert finding is None, f"TRACEJIT_FUZZ_SEED={SEED}, program {index}: {finding}\n{text}"
 
 
 def test_a_seed_gives_one_program() -> None:

@@ -2,7 +2,7 @@
 instructions by a decoder of the test's own.
 
 Programs are those of tests/golden, the parts of the runtime, and ops with samples drawn by a seed
-(``TRACEJIT_FUZZ_SEED``, else of the process's own), each with and without LLVM's optimization. They are not
+(`rotation.SEED`), each with and without LLVM's optimization. They are not
 run: tests/arm64.sh does that under emulation.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-import os
 import platform
 import struct
 import sys
@@ -42,12 +41,12 @@ from tracejit.runtime.native import loader
 from tracejit.runtime.native.relocations import ARCHITECTURES, Unlinkable
 
 from ..golden.programs import PROGRAMS
+from ..rotation import SEED
 from ..samples import samples_of
 from ..support import function_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="for ELF")
 
-SEED = int(os.environ.get("TRACEJIT_FUZZ_SEED", "0")) or os.getpid()
 #: Ops drawn in the default run.
 DRAWN = 60
 #: Imports lie here, farther away than any instruction reaches.

@@ -1,12 +1,12 @@
-"""The law of tasks, for each family of kernels: shapes, layouts, dtypes and machines are drawn anew each run.
+"""The law of tasks, for each family of kernels: shapes, layouts, dtypes and machines are drawn from
+`rotation.SEED`.
 
-``TRACEJIT_TASKS_SEED`` repeats a run, whose seed its tests print; ``python -m
-tests.codegen.kernels.test_tasks MINUTES`` walks on.
+``TRACEJIT_FUZZ_SEED`` repeats a run, whose seed its tests print; ``python -m
+tests.codegen.kernels.test_tasks MINUTES [SEED]`` walks on.
 """
 
 from __future__ import annotations
 
-import os
 import secrets
 import sys
 import time
@@ -20,10 +20,10 @@ import pytest
 import tracejit as tj
 from tracejit.codegen.kernels.gemm import direct
 
+from ...rotation import SEED
 from ...support import Array
 from ..task_accesses import Conflict, check_tasks
 
-SEED: Final = int(os.environ.get("TRACEJIT_TASKS_SEED") or secrets.randbelow(10**6))
 #: Bytes of arguments and results of a program at most, about.
 _MOST: Final = 1 << 18
 Program = tuple[Callable[..., Any], list[Array]]
@@ -254,7 +254,7 @@ def walk(family: Callable[[Draw], Program], seed: int, monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 def test_no_byte_has_two_writers(family: Callable[[Draw], Program], monkeypatch: pytest.MonkeyPatch) -> None:
-    print(f"TRACEJIT_TASKS_SEED={SEED}")
+    print(f"TRACEJIT_FUZZ_SEED={SEED}")
     walk(family, SEED, monkeypatch)
 
 
@@ -280,14 +280,21 @@ def test_sums_in_the_result_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
         check_tasks(monkeypatch, 0, tj.trace(lambda x, y: x @ y.T, x, y), [x, y])
 
 
-if __name__ == "__main__":
-    print(f"seed {SEED}", flush=True)
-    end, programs, groups = time.monotonic() + 60 * float(sys.argv[1]), 0, 0
+def main(minutes: float, first: int) -> int:
+    """Walk for some minutes, and print what is found; 1 where something is."""
+    print(f"seed {first}", flush=True)
+    end, programs, groups, findings = time.monotonic() + 60 * minutes, 0, 0, 0
     while time.monotonic() < end:
-        each, seed = FAMILIES[programs % len(FAMILIES)], SEED + programs
+        family, seed = FAMILIES[programs % len(FAMILIES)], first + programs
         try:
-            groups += walk(each, seed, pytest.MonkeyPatch())
+            groups += walk(family, seed, pytest.MonkeyPatch())
         except Exception as error:
-            print(f"{each.__name__}, seed {seed}: {error!r}"[:900], flush=True)
+            findings += 1
+            print(f"{family.__name__}, seed {seed}: {error!r}"[:900], flush=True)
         programs += 1
-    print(f"{programs} programs of {len(FAMILIES)} families, {groups} groups of tasks")
+    print(f"{programs} programs of {len(FAMILIES)} families, {groups} groups of tasks, {findings} findings")
+    return min(findings, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(float(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else secrets.randbelow(10**6)))

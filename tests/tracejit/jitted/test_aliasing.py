@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-import time
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +12,7 @@ import pytest
 
 import tracejit as tj
 
+from ...rotation import SEED
 from .aliased_programs import check
 
 
@@ -293,7 +292,7 @@ def test_random_programs(seed: int) -> None:
 
 @pytest.mark.slow
 def test_new_random_programs() -> None:
-    first = int(os.environ.get("TRACEJIT_ALIASES", time.time_ns() % 1_000_000_000))
+    first = 1000 * SEED
     print("random programs from seed", first)
     for seed in range(first, first + 1500):
         check(seed)
