@@ -19,6 +19,7 @@ from ...ir.process.forking import LLVM_LOCK as LOCK
 from ...ir.process.progress import with_progress
 from ..interface import Library, bundled, images_of
 from ..tiers import Effort
+from .fast_selection import with_frozen_choices
 from .loading import emitted_without_lock, llvm_binding
 from .pieces import PIECE, apart, cut
 from .target import Target, host, target_machine
@@ -122,7 +123,10 @@ def _emit_apart(text: str, effort: Effort, variables: bool, clock: _Clock) -> by
 def _prepared(text: str, effort: Effort, variables: bool, clock: _Clock, context: Any = None) -> Any:
     """The module of `text`, after the passes that it is worth."""
     clock.begin()
-    module = _parse(text, host(), context)
+    target = host()
+    if effort is Effort.PLAIN and target.triple.startswith("x86_64"):
+        text = with_frozen_choices(text)
+    module = _parse(text, target, context)
     clock.lap("parse")
     if effort is Effort.FULL:
         if variables:

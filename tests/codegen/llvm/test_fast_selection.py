@@ -1,0 +1,44 @@
+"""Choices between numbers in code that LLVM does not optimize read no more than the numbers."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tracejit.codegen.llvm.compiler import _Clock, _prepared
+from tracejit.codegen.llvm.fast_selection import with_frozen_choices
+from tracejit.codegen.llvm.target import host, target_machine
+from tracejit.codegen.tiers import Effort
+from tracejit.ir.machine import Machine, use_machine
+
+TEXT = """define void @choose(ptr %x, ptr %y, ptr %z, ptr %result) nounwind {
+entry:
+  %v1 = load TYPE, ptr %x, align ALIGN
+  %v2 = load TYPE, ptr %y, align ALIGN
+  %v3 = fcmp olt TYPE %v1, %v2
+  %v4 = load TYPE, ptr %z, align ALIGN
+  %v5 = select i1 %v3, TYPE %v4, TYPE %v1
+  store TYPE %v5, ptr %result, align ALIGN
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize(("dtype", "size"), [("float", 4), ("double", 8)])
+@pytest.mark.parametrize("features", ["", "-avx512f", "-avx"])
+def test_no_load_is_folded_into_a_blend(dtype: str, size: int, features: str) -> None:
+    if not host().triple.startswith("x86_64"):
+        pytest.skip("an instruction of x86")
+    with use_machine(Machine(features=features)):
+        text = TEXT.replace("TYPE", dtype).replace("ALIGN", str(size))
+        module = _prepared(text, Effort.PLAIN, False, _Clock())
+        assembly = target_machine(host(), opt=0).emit_assembly(module)
+    assert "cmplt" in assembly
+    assert not re.search(r"blendv.*\(", assembly), assembly
+
+
+def test_choices_of_other_types_stay_as_they_are() -> None:
+    text = "  %a = select i1 %c, i64 %x, i64 %y\n  %b = select <4 x i1> %c, <4 x float> %x, <4 x float> %y\n"
+    assert with_frozen_choices(text) == text
+    assert with_frozen_choices("  %a = select i1 %c, float 1.0, float %y\n").count("freeze") == 0
