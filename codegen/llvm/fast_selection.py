@@ -1,8 +1,8 @@
 """Text that LLVM's fast instruction selection compiles to what it says.
 
 Without optimization LLVM 20 to 22 select ``vblendvps`` and ``vblendvpd`` for a choice between two numbers on
-machines with AVX, and fold the load of the first into it. The instruction reads 16 bytes: of a number that ends
-a page, the page behind it too, which ended the process. What is frozen is not folded.
+machines with AVX, and fold the load of the first into it. The instruction reads 16 bytes: of a number that
+ends a page, the page behind it too, which ended the process. What is frozen is not folded.
 """
 
 from __future__ import annotations
