@@ -38,13 +38,13 @@ def cases(op: Op) -> Iterator[Case]:
     for a, b, c in of_today(list(itertools.product(SIZES, repeat=3)), 5):
         if special is not None:
             yield from special(a, b, c)
-        elif op.kind in (Kind.REDUCTION, Kind.COMPOSITE):
+        elif op.kind in (Kind.REDUCTION, Kind.COMPOSITE) and "axes" in op.attrs:
             for axes in ((), (0,), (1,), (2,), (0, 2), (0, 1), (1, 2), (0, 1, 2)):
                 yield [(a, b, c)], {"axes": axes}
         elif op.kind in (Kind.ARG_REDUCTION, Kind.CUMULATIVE):
             for axis in range(3):
                 yield [(a, b, c)], {"axis": axis, **({"reverse": True} if "reverse" in op.attrs else {})}
-        elif op.kind is Kind.ELEMENTWISE:
+        elif op.kind in (Kind.ELEMENTWISE, Kind.COMPOSITE):
             yield [(a, b, c)] * len(op.params), {}
         else:
             raise LookupError(

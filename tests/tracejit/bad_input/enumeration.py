@@ -210,7 +210,7 @@ def judged(call: Call, case: Case, error: Exception) -> str:
         words.append(r"\b[xy]\b")  # which is the function's, not the operator's
     if case.parameter in call.several:
         words.append("argument")
-    if case.parameter.startswith("axis"):
+    if case.parameter.startswith(("axis", "axes")):
         words.append("axis")
     kind = isinstance(error, TypeError) and not isinstance(error, tj.ConcretizationError)
     if kind and not any(re.search(word, text) for word in words):

@@ -27,11 +27,7 @@ def _check_case(case: tuple[str, dict[str, Any], Any, dict[str, Any]], dtype: An
     """A call gives the value and the gradients of its table row, in `dtype`."""
     call, inputs, value, gradients = case
     arrays = _arrays(inputs, dtype)
-    code = compile(call, "case", "eval")
-
-    def function(*args: Any) -> Any:
-        return eval(code, {"nn": tj.nn}, dict(zip(arrays, args, strict=True)))
-
+    function = eval(f"lambda {', '.join(arrays)}: {call}", {"nn": tj.nn})
     positions = [number for number, name in enumerate(arrays) if name in gradients]
     slopes = tj.grad(lambda *args: _weighted(function(*args)), argnums=positions)
     if mode == "jit":

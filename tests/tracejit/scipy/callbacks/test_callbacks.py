@@ -26,8 +26,8 @@ CASES: Final = {
 }
 #: Results differ by the rounding of sums, by which methods that stop at a tolerance stop elsewhere.
 RTOL, ATOL = 1e-5, 1e-6
-#: Methods without derivatives stop where the function changes by less than its rounding.
-FLAT: Final = {"constrained COBYLA": 2e-4, "fmin_cobyla": 2e-4}
+#: Methods without derivatives, which stop anywhere in the region where the function hardly changes.
+FLAT: Final = {"constrained COBYLA": 1e-3, "fmin_cobyla": 1e-3}
 #: Counts of steps and calls, and times, which rounding may change.
 _COUNTS: Final = frozenset(["nfev", "njev", "nhev", "nit", "execution_time", "cg_niter", "funcalls"])
 

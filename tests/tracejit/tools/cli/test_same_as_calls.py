@@ -7,7 +7,7 @@ import importlib
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -102,6 +102,13 @@ def cli(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
         return printed.out
 
     return run
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _isolated() -> Iterator[None]:
+    """Take back what examples register."""
+    with tj.extend.isolated():
+        yield
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
