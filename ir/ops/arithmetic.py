@@ -158,13 +158,14 @@ def _over_radius(b: Any, x: Any, r: Any) -> Any:
 
 
 def _cosine_x(b: Any, ct: Any, x: Any, y: Any, r: Any) -> Any:
-    # y^2 / r^3
-    return b.mul(ct, _over_radius(b, b.square(b.cosine(y, x, r)), r))
+    # y^2 / r^3, in factors that do not underflow before it does
+    cosine = b.cosine(y, x, r)
+    return b.mul(ct, b.mul(cosine, _over_radius(b, cosine, r)))
 
 
 def _cosine_y(b: Any, ct: Any, x: Any, y: Any, r: Any, out: Any) -> Any:
     # -x y / r^3
-    return b.neg(b.mul(ct, _over_radius(b, b.mul(out, b.cosine(y, x, r)), r)))
+    return b.neg(b.mul(ct, b.mul(out, _over_radius(b, b.cosine(y, x, r), r))))
 
 
 def _cosine_infer(types: Any, attrs: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import mpmath as mp
@@ -70,6 +71,8 @@ def _usual_power(x: float, y: float) -> bool:
         (not 0 < abs(x) < 1e-37 and (not 0 < abs(x) < 1e-30 or abs(y) > 1))
         and (y == 0 or abs(y) > 1e-6 or abs(x) > 1e-15)
         and (x >= 0 or abs(y) < 2.0**23)
+        # mixed derivatives are of the power times log x
+        and (x == 0 or abs(y * math.log(abs(x))) < math.log(sys.float_info.max))
     )
 
 
