@@ -184,9 +184,13 @@ class _Image:
             stub = self.architecture.stub(offset, self.table[symbol])
             ctypes.memmove(base + offset, stub, len(stub))
         for section, at, kind, symbol, addend in self.relocations:
-            begin = self.sections[section].offset + at
-            old = self.image[begin : begin + 4]
-            self._relocate(base, self.offsets[section] + at, old, kind, symbol, addend)
+            header = self.sections[section]
+            old = self.image[header.offset + at : header.offset + at + 4]
+            place = self.offsets[section] + at
+            filled = self._relocated(base, place, old, kind, symbol, addend)
+            if at + len(filled) > header.size:
+                raise Unlinkable("a relocation lies outside its section")
+            ctypes.memmove(base + place, filled, len(filled))
         self.memory.seal(self.sealed, self.architecture)
 
     def _relocations(self) -> list[tuple[int, int, int, int, int]]:
@@ -255,23 +259,22 @@ class _Image:
         except AttributeError:
             raise Unlinkable(f"the symbol {name} is nowhere") from None
 
-    def _relocate(self, base: int, at: int, old: bytes, kind: int, symbol: int, addend: int) -> None:
+    def _relocated(self, base: int, at: int, old: bytes, kind: int, symbol: int, addend: int) -> bytes:
+        """The bytes at offset `at` of the image, which are `old` before."""
         _, section, value, _ = self.symbols[symbol]
         architecture = self.architecture
         if kind == architecture.absolute:
-            filled = struct.pack("<Q", self._address(base, symbol) + addend)
+            return struct.pack("<Q", self._address(base, symbol) + addend)
+        if kind in architecture.by_table:
+            target = self.table[symbol]
+        elif section != _UNDEFINED:
+            target = self.offsets[section] + value
+        elif kind in architecture.branches:
+            target = self.stubs[symbol]
         else:
-            if kind in architecture.by_table:
-                target = self.table[symbol]
-            elif section != _UNDEFINED:
-                target = self.offsets[section] + value
-            elif kind in architecture.branches:
-                target = self.stubs[symbol]
-            else:
-                raise Unlinkable(f"relocation {kind} of an external symbol")
-            # distances and the low bits of addresses are those of offsets: a mapping begins at a page
-            filled = architecture.fill(kind, old, at, target + addend)
-        ctypes.memmove(base + at, filled, len(filled))
+            raise Unlinkable(f"relocation {kind} of an external symbol")
+        # distances and the low bits of addresses are those of offsets: a mapping begins at a page
+        return architecture.fill(kind, old, at, target + addend)
 
 
 def _rounded(offset: int, align: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import mpmath as mp
@@ -65,15 +66,21 @@ def _power(which: str) -> Any:
     return truth
 
 
-def _usual_power(x: float, y: float) -> bool:
-    """Whether no power of x over- or underflows on the way, and y - 1 is odd where y is even."""
-    return (
-        (not 0 < abs(x) < 1e-37 and (not 0 < abs(x) < 1e-30 or abs(y) > 1))
-        and (y == 0 or abs(y) > 1e-6 or abs(x) > 1e-15)
-        and (x >= 0 or abs(y) < 2.0**23)
-        # mixed derivatives are of the power times log x
-        and (x == 0 or abs(y * math.log(abs(x))) < math.log(sys.float_info.max))
-    )
+def _usual_power(largest: float) -> Callable[[float, float], bool]:
+    """Whether no power of x over- or underflows on the way, where the dtype's `largest` number is that, and
+    y - 1 is odd where y is even."""
+
+    def usual(x: float, y: float) -> bool:
+        if x == 0:
+            return True
+        log = abs(math.log(abs(x)))
+        return (
+            max(abs(y), abs(y - 1), abs(y - 2)) * log < 0.98 * math.log(largest)
+            and (y == 0 or abs(y) > 1e-6 or abs(x) > 1e-15)
+            and (x > 0 or abs(y) < 2.0**23)
+        )
+
+    return usual
 
 
 def _hypot(which: str) -> Any:
@@ -178,10 +185,10 @@ ENTRIES: list[Entry] = [
           lambda x: 0.75 / mp.sqrt(x) / x**2),
     unary("cbrt", tj.cbrt, lambda x: mp.sign(x) * mp.cbrt(abs(x)), lambda x: 1 / (3 * mp.cbrt(abs(x)) ** 2),
           lambda x: mp.sign(x) * -2 / (9 * mp.cbrt(abs(x)) ** 5)),
-    binary("power", tj.power, *map(_power, ("f", "x", "y", "xx", "xy", "yy")), inside=_usual_power,
+    binary("power", tj.power, *map(_power, ("f", "x", "y", "xx", "xy", "yy")), inside=_usual_power(3e38),
            least=(0.0, 1.0), reason="y - 1 is rounded"),
     binary("float_power", tj.float_power, *map(_power, ("f", "x", "y", "xx", "xy", "yy")), single=False,
-           inside=_usual_power, least=(0.0, 1.0), reason="y - 1 is rounded"),
+           inside=_usual_power(sys.float_info.max), least=(0.0, 1.0), reason="y - 1 is rounded"),
     binary("hypot", tj.hypot, *map(_hypot, ("f", "x", "y", "xx", "xy", "yy"))),
     steps("floor", tj.floor, mp.floor),
     steps("ceil", tj.ceil, mp.ceil),
@@ -242,7 +249,8 @@ ENTRIES: list[Entry] = [
     unary("arctan", tj.arctan, mp.atan, lambda x: 1 / (1 + x * x), lambda x: -2 * x / (1 + x * x) ** 2,
           inside=lambda x: abs(x) < 1e9, reason="beyond, 1 / (1 + x^2)^2 underflows on the way, in float32"),
     binary("arctan2", tj.arctan2, *map(_atan2, ("f", "y", "x", "yy", "xy", "xx")),
-           inside=lambda y, x: max(abs(x), abs(y)) > 1e-18, reason="1 / r^2 overflows, in float32"),
+           inside=lambda y, x: max(abs(x), abs(y)) > 1e-18 and (y != 0 or math.copysign(1.0, y) > 0),
+           reason="1 / r^2 overflows, in float32; mpmath has no zero below 0"),
     unary("sinh", tj.sinh, mp.sinh, mp.cosh, mp.sinh),
     unary("cosh", tj.cosh, mp.cosh, mp.sinh, mp.cosh),
     unary("tanh", tj.tanh, mp.tanh, lambda x: _cosh_inverse(x) ** 2,

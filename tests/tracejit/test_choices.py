@@ -82,3 +82,21 @@ def test_what_is_chosen_keeps_its_nan() -> None:
     assert x.grad is not None
     assert np.isnan(x.grad.numpy()[0])
     assert x.grad.numpy()[1] == 0.25
+
+
+@pytest.mark.parametrize("argument", [0.0, np.float64(0.0), np.float32(0.0), np.zeros(()), np.zeros(3)])
+@pytest.mark.parametrize("jitted", [False, True])
+def test_arguments_of_every_kind_have_strong_zeros(argument: Any, jitted: bool) -> None:
+    """A Python number stays one to promotion, too."""
+
+    def f(x: Any) -> Any:
+        return tj.where(x > 1, 1 / x, x * 2).sum()
+
+    gradient = tj.jit(tj.grad(f)) if jitted else tj.grad(f)
+    with np.errstate(divide="ignore"):
+        np.testing.assert_array_equal(np.asarray(gradient(argument)), np.full(np.shape(argument), 2.0))
+
+
+def test_a_python_number_that_is_chosen_keeps_the_dtype_of_the_others() -> None:
+    f = tj.jit(lambda x, y: tj.where(y > 0, x, y))
+    assert f(0.5, np.ones(2, "f4")).dtype == np.float32

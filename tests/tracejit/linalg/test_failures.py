@@ -146,3 +146,11 @@ def test_functions_that_do_not_fail_are_compiled_once() -> None:
                 solving(np.eye(2))
     assert repr(plain).endswith("1 signatures>")
     assert repr(solving).endswith("2 signatures>")
+
+
+def test_a_context_that_is_entered_twice_leaves_nothing_behind() -> None:
+    context = tj.errstate(linalg="nan")
+    with pytest.raises(TypeError, match="twice"), context:
+        context.__enter__()
+    with pytest.raises(tj.LinAlgError):
+        tj.linalg.inv(np.zeros((2, 2)))

@@ -98,8 +98,12 @@ def _candidate(x: Any) -> Any:
         return x
     if STATE.tracer is None:  # behind a leaf there is nothing
         return run("candidate", x) if x._requires_grad and x._node is not None and STATE.recording else x
-    differentiable = is_differentiable(x.dtype) and type(kind_of(x)) is not type
-    return run("candidate", x) if differentiable else x
+    if not is_differentiable(x.dtype):
+        return x
+    marked = run("candidate", x)
+    if type(kind_of(x)) is type:  # to promotion it stays a Python number
+        STATE.tracer.mark_weak(marked._data)
+    return marked
 
 
 @named("where")
@@ -125,7 +129,8 @@ def where(
         tensor([1., 0.])
 
     Semantics: ``numpy.where``. Gradients flow to the chosen elements alone: where ``tj.log(x)`` is not
-    chosen, its gradient is 0, and not 0 times infinity, at x = 0 too.
+    chosen, its gradient is 0, and not 0 times infinity, at x = 0 too; of real numbers, up to the next product
+    of matrices, convolution or factorization.
     """
     if x is None and y is None:
         return _of_condition(condition, size=size, fill_value=fill_value)

@@ -20,7 +20,7 @@ _entered = 0
 
 
 def _count(change: int) -> None:
-    """Note that a context in which failures give NaN was entered or left."""
+    """Add `change` to the number of contexts, of all threads, in which failures give NaN."""
     global _entered
     with _LOCK:
         _entered += change
@@ -56,8 +56,8 @@ class errstate(np.errstate):
         self._options = options
 
     def __enter__(self) -> Any:
+        entered = super().__enter__()  # raises where the object is entered twice
         self._outer = STATE.linalg
-        entered = super().__enter__()
         if self._linalg is not None:
             STATE.linalg = self._linalg
         if self._linalg is LINALG_NAN:
