@@ -18,7 +18,7 @@ import tracejit as tj
 from tracejit.loops import running
 
 #: A call that takes more processor time does not end: programs have some hundred steps.
-SECONDS = 30
+SECONDS = 120
 #: Errors by which a function is refused: they name what is not supported.
 REFUSALS = (tj.TraceError, tj.ConcretizationError)
 #: An error that blames the program for what a trace has left behind.
