@@ -78,5 +78,5 @@ def _multiply_add(total: Compute, product: Compute, other: Reg, *, negated: bool
         x, other = (minus, other) if negated else (x, minus)
     return [
         *before,
-        FunctionCall(f"@llvm.fma.{suffix(dtype, lanes)}", (x, y, other), total.text, dtype, lanes),
+        FunctionCall(f"@llvm.fmuladd.{suffix(dtype, lanes)}", (x, y, other), total.text, dtype, lanes),
     ]
