@@ -68,7 +68,7 @@ def _shared(emit: Callable[..., bytes]) -> Callable[..., bytes]:
 
 
 def _part(key: str, name: str, arguments: tuple[Any, ...], tier: Tier = OPTIMIZED) -> tuple[bytes, Any]:
-    """`objects._made`, with the runtime's parts kept on disk, too."""
+    """`objects._made`, with the runtime's parts kept on disk, too, by what they are planned for."""
     if not _shares():
         return _PART(key, name, arguments, tier)
     milliseconds: dict[str, float] = {}
@@ -78,7 +78,7 @@ def _part(key: str, name: str, arguments: tuple[Any, ...], tier: Tier = OPTIMIZE
         milliseconds.update(phases)
         return image
 
-    return _kept(repr((key, tier)), emit)[0], milliseconds
+    return _kept(repr((key, tier, host())), emit)[0], milliseconds
 
 
 compiler.emit_object = _emit_object

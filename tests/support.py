@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tracejit.ir.ops  # fills the registry
+from tracejit.codegen.llvm.target import Target
 from tracejit.ir.builder import Builder
 from tracejit.ir.graph import Function
 from tracejit.ir.interpreter import interpret
@@ -44,6 +45,13 @@ def function_of(name: str, operands: list[Array], build: Any) -> Function:
     params = [b.parameter(type_of(operand), f"x{i}") for i, operand in enumerate(operands)]
     results = build(b, *params)
     return b.finish(name, list(results) if isinstance(results, (tuple, list)) else [results])
+
+
+def library_functions(target: Target) -> set[str]:
+    """The C library's functions that exported code for `target` may call."""
+    arm64 = target.triple.startswith(("aarch64", "arm64"))
+    rounds_once = arm64 or "+fma" in target.features.split(",")
+    return {"memcpy", "memset", *(() if rounds_once else ("fma", "fmaf"))}
 
 
 def ulps(got: Array, want: Array) -> Array:

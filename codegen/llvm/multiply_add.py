@@ -3,7 +3,7 @@
 Float instructions are flagged ``contract``: LLVM may make one operation, with one rounding, of a product and
 a sum. Its optimising code generator does where the product has no other reader, its baseline one never does,
 and so their results differ in the last place. What is compiled by both is contracted here, by the same rule,
-and keeps no flags.
+and keeps no flags. Machines without multiply-adds make two operations of what is joined (``llvm.fmuladd``).
 """
 
 from __future__ import annotations
@@ -78,5 +78,5 @@ def _multiply_add(total: Compute, product: Compute, other: Reg, *, negated: bool
         x, other = (minus, other) if negated else (x, minus)
     return [
         *before,
-        FunctionCall(f"@llvm.fma.{suffix(dtype, lanes)}", (x, y, other), total.text, dtype, lanes),
+        FunctionCall(f"@llvm.fmuladd.{suffix(dtype, lanes)}", (x, y, other), total.text, dtype, lanes),
     ]

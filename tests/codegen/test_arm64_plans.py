@@ -53,9 +53,7 @@ def test_ops_as_they_are_planned_for_arm64() -> None:
 
 @pytest.mark.slow
 def test_all_ops_and_products_as_they_are_planned_for_arm64() -> None:
-    """But for one test that counts on tiles of more columns."""
-    wider = f"{PRODUCTS}test_few_columns_of_a_transposed_matrix_are_gathered"
-    run_planned(OP_TEST, "tests/codegen/kernels/test_gemm.py", f"--deselect={wider}")
+    run_planned(OP_TEST, "tests/codegen/kernels/test_gemm.py")
 
 
 def test_kernels_for_arm64_multiply_and_add_in_one_instruction() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import gc
+import mmap
 import platform
 import sys
 from pathlib import Path
@@ -19,6 +19,7 @@ from tracejit.runtime.native.loader import load
 from tracejit.runtime.native.relocations import ARCHITECTURES, Unlinkable
 
 from ..forked import forked
+from ..memory import is_given_back, mapped
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or platform.machine() not in ARCHITECTURES, reason="for ELF on x86-64 and arm64"
@@ -135,20 +136,15 @@ def test_pages_may_be_larger(size: int, monkeypatch: pytest.MonkeyPatch) -> None
     assert ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(library.addresses["main"])(0) != 0
 
 
-def mapped() -> int:
-    """Pages of this process."""
-    return int(Path("/proc/self/statm").read_text().split()[0])
-
-
 def test_memory_is_given_back() -> None:
     image, _ = emit_object(TEXT)
-    load(image, ["main"], IMPORTS)
-    gc.collect()
-    before = mapped()
-    for _ in range(2000):
-        load(image, ["main"], IMPORTS)
-    gc.collect()
-    assert mapped() - before < 200  # pages
+
+    def cycle(count: int) -> None:
+        for _ in range(count):
+            load(image, ["main"], IMPORTS)
+
+    cycle(1)
+    assert is_given_back(lambda: cycle(2000), 200 * mmap.PAGESIZE, measure=mapped)
 
 
 def test_what_is_not_understood_is_refused() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import mmap
 import subprocess
 import sys
 from pathlib import Path
@@ -17,13 +16,8 @@ from tracejit.codegen.native.allocator import CACHE_LIMIT
 from tracejit.runtime.executable import Executable
 from tracejit.runtime.native.allocator import cached_bytes
 
+from ..memory import is_given_back
 from ..support import function_of
-
-
-def resident() -> int:
-    """Bytes of physical memory in use."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
-
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads /proc")
 
@@ -38,12 +32,9 @@ def test_compiled_code_is_given_back(count: int) -> None:
             x = np.ones(64)
             function = function_of("f", [x], lambda b, x, i=i: b.exp(b.mul(x, float(i))))
             Executable(function)([x])
-        gc.collect()
 
     cycle(60)
-    before = resident()
-    cycle(count)
-    assert (resident() - before) / count < 20_000
+    assert is_given_back(lambda: cycle(count), count * 20_000)
 
 
 def test_jitted_functions_are_given_back() -> None:
@@ -52,12 +43,9 @@ def test_jitted_functions_are_given_back() -> None:
             f = tj.jit(lambda x, i=i: x * i)
             f(np.ones(8))
             del f
-        gc.collect()
 
     cycle(100)
-    before = resident()
-    cycle(200)
-    assert (resident() - before) / 200 < 60_000
+    assert is_given_back(lambda: cycle(200), 200 * 60_000)
 
 
 HELD = {"w": [tj.ones(8)]}
@@ -95,22 +83,9 @@ def test_calls_do_not_leak(kind: str) -> None:
         for _ in range(count):
             f(*args, **named)
 
-    def growth() -> int:
-        gc.collect()
-        counts = [sys.getrefcount(shared_object) for shared_object in shared]
-        before = resident()
-        cycle(100_000 if "slow path" not in kind else 10_000)
-        gc.collect()
-        grown = [
-            sys.getrefcount(shared_object) - count
-            for shared_object, count in zip(shared, counts, strict=True)
-        ]
-        assert max(map(abs, grown)) < 100, grown
-        return resident() - before
-
     cycle(2_000)
-    # the allocator of a process that has run many tests may grow once; a leak does so each time
-    assert any(growth() < 1_000_000 for _ in range(3))
+    count = 100_000 if "slow path" not in kind else 10_000
+    assert is_given_back(lambda: cycle(count), 1_000_000, shared)
 
 
 def test_failing_calls_do_not_leak() -> None:
@@ -124,14 +99,7 @@ def test_failing_calls_do_not_leak() -> None:
                 f(x, bad)
 
     cycle(200)
-    counts = [sys.getrefcount(value) for value in (x, bad, x.dtype)]
-    before = resident()
-    cycle(2_000)
-    gc.collect()
-    assert (
-        max(abs(sys.getrefcount(value) - c) for value, c in zip((x, bad, x.dtype), counts, strict=True)) < 20
-    )
-    assert resident() - before < 2_000_000
+    assert is_given_back(lambda: cycle(2_000), 2_000_000, [x, bad, x.dtype])
 
 
 def test_results_outlive_the_function() -> None:

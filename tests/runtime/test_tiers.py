@@ -24,6 +24,8 @@ from tracejit.runtime import tiers
 from tracejit.runtime.cache.code import Code
 from tracejit.runtime.executable import Executable
 
+from ..memory import is_given_back
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -317,19 +319,15 @@ def test_memory_stays_over_compile_and_drop() -> None:
         if number % 2:
             assert tiers.BACKGROUND.wait(60)
 
-    def resident() -> int:
-        gc.collect()
+    def cycles(count: int) -> None:
+        for number in range(count):
+            cycle(number)
         assert tiers.BACKGROUND.wait(60)
-        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
 
     if not Path("/proc/self/statm").exists():
         pytest.skip("needs /proc")
-    for number in range(60):
-        cycle(number)
-    before = resident()
-    for number in range(120):
-        cycle(number)
-    assert resident() - before < 6 << 20
+    cycles(60)
+    assert is_given_back(lambda: cycles(120), 6 << 20)
 
 
 LARGE = """

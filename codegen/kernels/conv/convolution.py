@@ -27,7 +27,7 @@ from ..kernel import PRODUCT_SLOWDOWN, Kernel, empty_kernel, signature
 from ..lowering import Lowering, LoweringContext, content_with_sources
 from ..parallel_for import context_of, run_tasks, task_function
 from .packing import BUFFERS, Index, KernelPacking
-from .result import ResultPart
+from .result import ResultPart, turns_in_memory
 from .tiling import windows_of
 
 #: Vectors of a row of the slab up to which copying it is written out.
@@ -59,7 +59,7 @@ def convolution_kernel(name: str, instruction: Instruction, context: LoweringCon
     if pooled:
         code += [task_function(part.symbol, BUFFERS) for part in parts]
     product = dtype if parts[0].by_library else ""
-    shortened = not context.parameters.register_transposes and cut.lanes > 1
+    shortened = turns_in_memory(context.parameters, cut.lanes)
     return Kernel(
         name, code, head, 1, cut.work / cut.lanes, product=product,
         grain=machine().product_task_cycles,

@@ -7,7 +7,13 @@ from collections.abc import Callable, Sequence
 
 from ...llvm.emitter import Reg, constant
 from ...llvm.transpose import turned
+from ...tiers import ScheduleParameters
 from .packing import Index, SlabPart
+
+
+def turns_in_memory(parameters: ScheduleParameters, lanes: int) -> bool:
+    """Whether tiles are turned in memory, which is shorter text where vectors have more than two lanes."""
+    return not parameters.register_transposes and lanes > 2
 
 
 class ResultPart(SlabPart):
@@ -46,7 +52,7 @@ class ResultPart(SlabPart):
         def store(total: Reg, at: str, mask: Reg | None) -> None:
             w.store(combine(total, at, mask), at, mask)
 
-        if not self.parameters.register_transposes and lanes > 1:
+        if turns_in_memory(self.parameters, lanes):
             self._stores_in_memory(sums, place, far, done, vectors, outputs, store)
             return
         for left in range(0, len(pixels), lanes):

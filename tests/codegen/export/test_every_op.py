@@ -25,10 +25,10 @@ from tracejit.runtime.executable import Executable
 
 from ...rotation import of_today
 from ...samples import samples_of
-from ...support import function_of
+from ...support import function_of, library_functions
 
-#: Functions of the C library that any compiled code may call, or that grow records of loops.
-ALLOWED = {"memcpy", "memset", "memmove", "memcmp", "realloc", "free"}
+#: Functions of the C library that compiled code for this machine may call, or that grow records of loops.
+ALLOWED = library_functions(host()) | {"memmove", "memcmp", "realloc", "free"}
 NAMES = of_today(sorted(op.name for op in OPS), 10)
 
 

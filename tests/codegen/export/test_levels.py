@@ -20,7 +20,7 @@ from tracejit.codegen.export.emission import (
     for_cpu,
     release_text,
 )
-from tracejit.codegen.llvm.target import host
+from tracejit.codegen.llvm.loading import llvm_binding
 from tracejit.runtime.cache.objects import link
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="levels are of x86-64")
@@ -36,9 +36,10 @@ define i32 @f.{cpu}(ptr %place, ptr %status) nounwind {{
 
 
 def _levels_of_this_machine():
-    features = host().features.split(",")
-    third = {"+avx", "+avx2", "+bmi", "+bmi2", "+f16c", "+fma", "+lzcnt", "+movbe"} <= set(features)
-    fourth = third and {"+avx512f", "+avx512bw", "+avx512cd", "+avx512dq", "+avx512vl"} <= set(features)
+    """The levels that the CPU has, also those that are switched off for code that is compiled here."""
+    features = {name for name, on in llvm_binding().get_host_cpu_features().items() if on}
+    third = {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"} <= features
+    fourth = third and {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"} <= features
     return LEVELS[: 1 + third + fourth]
 
 

@@ -41,6 +41,9 @@ def feed(monkeypatch: pytest.MonkeyPatch, change: Callable[[Nest], None]) -> Non
 def longer(by: int) -> Callable[[Nest], None]:
     def change(nest: Nest) -> None:
         nest.sizes = (*nest.sizes[:-1], nest.sizes[-1] + by)
+        # which have room for as many elements as a vector has more, or are too small before anything runs
+        more = by * nest.lanes * nest.unroll
+        nest.scratch_sizes = [(dtype, count + more) for dtype, count in nest.scratch_sizes]
 
     return change
 

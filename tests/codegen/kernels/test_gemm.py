@@ -173,8 +173,8 @@ class NumPyViews:
 
 
 def test_few_columns_of_a_transposed_matrix_are_gathered() -> None:
-    """Packing x would take longer than the product."""
-    x, y = np.ones((4000, 601), "f4"), np.ones((601, 8), "f4")
+    """Packing x would take longer than the product, where one vector holds a row of y."""
+    x, y = np.ones((4000, 601), "f4"), np.ones((601, host().lanes("f32")), "f4")
     assert product(x, y, (False, True))[0].module.products == []
     assert product(x, np.ones((601, 40), "f4"), (False, True))[0].module.products == ["f32"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -11,6 +12,7 @@ from tracejit.codegen.llvm.function import FunctionCode, text_of
 from tracejit.codegen.llvm.loops import FunctionWriter
 from tracejit.codegen.llvm.multiply_add import contracted
 from tracejit.codegen.llvm.registers import Reg, constant
+from tracejit.codegen.llvm.targets import named_target
 from tracejit.codegen.tiers import Effort
 
 Body = Callable[[FunctionWriter, Reg, Reg, Reg], Reg]
@@ -29,19 +31,19 @@ def function(body: Body, dtype: str = "f64", lanes: int = 1, name: str = "f") ->
     [
         (
             lambda w, a, b, c: w.add(w.mul(a, b), c),
-            ["%v2 = call double @llvm.fma.f64(double %a, double %b, double %c)"],
+            ["%v2 = call double @llvm.fmuladd.f64(double %a, double %b, double %c)"],
         ),
         (
             lambda w, a, b, c: w.add(1.0, w.mul(a, b)),
-            ["@llvm.fma.f64(double %a, double %b, double 0x3FF0000000000000)"],
+            ["@llvm.fmuladd.f64(double %a, double %b, double 0x3FF0000000000000)"],
         ),
         (
             lambda w, a, b, c: w.sub(w.mul(a, b), c),
-            ["%v2.minus = fneg double %c", "@llvm.fma.f64(double %a, double %b, double %v2.minus)"],
+            ["%v2.minus = fneg double %c", "@llvm.fmuladd.f64(double %a, double %b, double %v2.minus)"],
         ),
         (
             lambda w, a, b, c: w.sub(c, w.mul(a, b)),
-            ["%v2.minus = fneg double %a", "@llvm.fma.f64(double %v2.minus, double %b, double %c)"],
+            ["%v2.minus = fneg double %a", "@llvm.fmuladd.f64(double %v2.minus, double %b, double %c)"],
         ),
     ],
     ids=["sum", "constant", "minus a number", "minus the product"],
@@ -49,9 +51,9 @@ def function(body: Body, dtype: str = "f64", lanes: int = 1, name: str = "f") ->
 def test_a_product_that_one_sum_reads_is_joined(body: Body, expected: list[str]) -> None:
     text = contracted([function(body)])
     assert all(part in text for part in expected)
-    assert "fmul" not in text
+    assert "fmul " not in text
     assert "contract" not in text
-    assert text.startswith("declare double @llvm.fma.f64(double, double, double)\n")
+    assert text.startswith("declare double @llvm.fmuladd.f64(double, double, double)\n")
 
 
 def _read_twice(w: FunctionWriter, a: Reg, b: Reg, c: Reg) -> Reg:
@@ -90,11 +92,11 @@ def test_names_are_each_functions_own() -> None:
     second = function(lambda w, a, b, c: w.exact("fmul", w.exact("fadd", a, b), c), name="g")
     text = contracted([function(lambda w, a, b, c: w.add(w.mul(a, b), c)), second])
     assert text.endswith(str(second))
-    assert text.count("llvm.fma.f64(double %a") == 1
+    assert text.count("llvm.fmuladd.f64(double %a") == 1
 
 
 def test_a_declaration_that_is_there_is_not_repeated() -> None:
-    declared = "declare double @llvm.fma.f64(double, double, double)"
+    declared = "declare double @llvm.fmuladd.f64(double, double, double)"
     text = contracted([declared, function(lambda w, a, b, c: w.add(w.mul(a, b), c))])
     assert text.count(declared) == 1
 
@@ -102,8 +104,19 @@ def test_a_declaration_that_is_there_is_not_repeated() -> None:
 def test_vectors_with_constants() -> None:
     code = function(lambda w, a, b, c: w.sub(constant(1.0, "f32", 4), w.mul(a, 2.0)), "f32", 4)
     text = contracted([code])
-    assert "call <4 x float> @llvm.fma.v4f32(<4 x float> %v2.minus, <4 x float> splat" in text
-    assert "fma" in assembly(text) or "mla" in assembly(text) or "mls" in assembly(text)
+    assert "call <4 x float> @llvm.fmuladd.v4f32(<4 x float> %v2.minus, <4 x float> splat" in text
+    for name, instruction in (("x86-64-v3", r"\bvfn?m(add|sub)"), ("aarch64", r"\bfml[as]\b")):
+        assert re.search(instruction, assembly(text, named_target(name)))
+
+
+@pytest.mark.parametrize("lanes", [1, 2])
+def test_machines_without_multiply_adds_have_two_operations(lanes: int) -> None:
+    """No function of the C library is called, which rounds once where other kernels round twice."""
+    text = contracted([function(lambda w, a, b, c: w.add(w.mul(a, b), c), lanes=lanes)])
+    for name, operations in (("x86-64", {"mul", "add"}), ("x86-64-v3,-fma", {"mul", "add"})):
+        code = assembly(text, named_target(name))
+        assert "fma" not in code
+        assert {found[1] for found in re.finditer(r"\bv?(mul|add)[ps]d\b", code)} == operations
 
 
 def test_both_code_generators_take_it() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.codegen.llvm.target import host
 
 DTYPES = (np.float64, np.float32, np.int32)
 
@@ -50,4 +51,5 @@ def test_rows_that_lie_together_stay_rows() -> None:
 def test_sums_and_few_columns_stay_rows() -> None:
     m = np.random.default_rng(1).random((96, 64))
     assert _kinds(lambda m: (2 * m.T).sum(axis=1), m) == ["row"]
-    assert _kinds(lambda m: (2 * m.T).max(axis=1), m[:, :3].copy()) == ["row"]
+    few = host().lanes("f64") - 1
+    assert _kinds(lambda m: (2 * m.T).max(axis=1), m[:, :few].copy()) == ["row"]

@@ -40,7 +40,9 @@ def test_rows_around_vectors(length: int, dtype: str, rows: int) -> None:
 
 
 def test_few_short_rows_with_a_rest_are_in_registers_and_others_in_scratch() -> None:
-    for length, in_registers in ((6, True), (13, True), (16, False), (100, False)):
+    lanes = host().lanes("f64")
+    ends = ((lanes + lanes // 2, True), (2 * lanes - 1, True), (2 * lanes, False), (12 * lanes + 1, False))
+    for length, in_registers in ends:
         x: Array = np.ones((3, length))
         (fusion,) = run_passes(function_of("rows", [x], _build)).body
         nest = schedule(fusion.regions[0], fusion.attrs, "nest", host())

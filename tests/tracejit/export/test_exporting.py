@@ -15,10 +15,12 @@ import pytest
 
 import tracejit as tj
 from tracejit.codegen.export.emission import LEVELS
+from tracejit.codegen.llvm.target import host
 from tracejit.export import exporting
 from tracejit.ir.errors import ArgumentError, TraceError, TracejitError
 
 from ...rotation import of_today
+from ...support import library_functions
 from .programs import COMPILER, assert_same_bits, compiled_program, needs_compiler, run_program
 from .samples import SAMPLES
 
@@ -29,7 +31,7 @@ def test_programs_in_c_compute_the_same_bits(name, tmp_path):
     function, arguments, argnums = SAMPLES[name]
     exported = tj.jit(function).export(tmp_path / name, *arguments, grad=argnums)
     assert exported.code.stat().st_size < 50_000
-    assert set(exported.undefined) <= {"memcpy", "memset"}
+    assert set(exported.undefined) <= library_functions(host())
     expected = tj.jit(tj.value_and_grad(function, argnums))(*arguments)
     for number, values in enumerate((expected[0], expected)):
         program = compiled_program(exported, number, tmp_path)

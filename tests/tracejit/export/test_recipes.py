@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.codegen.llvm.target import host
 
-from ...support import processor_seconds, ratio
+from ...support import library_functions, processor_seconds, ratio
 from .programs import needs_compiler
 from .samples import eight_schools
 
@@ -229,7 +230,9 @@ def test_integrals_of_scipy_are_ten_times_as_fast():
         return processor_seconds(lambda: [quad(function, 0, 10) for _ in range(20)])
 
     assert abs(quad(pointer, 0, 10)[0] - quad(in_python, 0, 10)[0]) < 1e-12
-    assert ratio(lambda: seconds(pointer), lambda: seconds(in_python), 0.1, turns=300) < 0.1
+    # without multiply-adds the exponentials' are functions of the C library
+    bound = 0.25 if "fma" in library_functions(host()) else 0.1
+    assert ratio(lambda: seconds(pointer), lambda: seconds(in_python), bound, turns=300) < bound
 
 
 # -- other languages --------------------------------------------------------------------------------

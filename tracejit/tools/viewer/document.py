@@ -15,7 +15,7 @@ import numpy as np
 
 from ...codegen.instrument.debug_locations import Groups, assembly_lines, marked_lines, with_debug_lines
 from ...codegen.llvm.compiler import assembly
-from ...codegen.llvm.function import Marked
+from ...codegen.llvm.function import FunctionCode, Marked
 from ...codegen.llvm.target import host
 from ...codegen.module.writer import Module, generate
 from ...ir.errors import TracejitError
@@ -198,10 +198,10 @@ class _Collector:
         """LLVM text and assembly; where each kernel begins in them."""
         of_function: dict[str, tuple[int, ...]] = {}
         for row in rows:
-            if row.kernel is not None:  # equal kernels are one function, which is for the ops of all
-                before = of_function.get(row.kernel.name, ())
-                of_function[row.kernel.name] = tuple(dict.fromkeys([*before, *row.origins]))
-        of_function.update({f"{name}_task": origins for name, origins in list(of_function.items())})
+            for part in row.kernel.code if row.kernel is not None else ():
+                if isinstance(part, FunctionCode):  # equal kernels share theirs, which are for the ops of all
+                    before = of_function.get(part.name, ())
+                    of_function[part.name] = tuple(dict.fromkeys([*before, *row.origins]))
         lines = list(_for_all(marked_lines([*module.head, *module.functions], of_function), alike(rows)))
         self._stage("llvm", "LLVM", "as generated: vectors are written out", lines)
         groups = Groups()
