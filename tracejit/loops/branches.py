@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..array.elementwise.floats import where
+from ..array.elementwise import floats
 from ..array.indexing.writing import OutsideWriteError
 from ..array.operands import filled
 from ..control.branches import agree
@@ -218,7 +218,7 @@ def _appended(parent: Any, test: Tensor, regions: Sequence[Region]) -> list[Tens
     ]
     if all(map(_is_cheap, bodies)):
         otherwise, then = [replay(body, holders, located=True) for body in bodies]
-        results = [where(test, a, b) for a, b in zip(then, otherwise, strict=True)]
+        results = [floats.chosen(test, a, b) for a, b in zip(then, otherwise, strict=True)]
     else:
         results = apply_with_regions(OPS["switch"], [test, *holders], {}, tuple(bodies))
     for result, number in zip(results, weak, strict=True):

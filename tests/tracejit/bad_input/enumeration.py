@@ -212,6 +212,8 @@ def judged(call: Call, case: Case, error: Exception) -> str:
         words.append("argument")
     if case.parameter.startswith(("axis", "axes")):
         words.append("axis")
+    if case.parameter in ("size", "sizes"):
+        words.append("shape")
     kind = isinstance(error, TypeError) and not isinstance(error, tj.ConcretizationError)
     if kind and not any(re.search(word, text) for word in words):
         return f"does not name the argument: {shown}"

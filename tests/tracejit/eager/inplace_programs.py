@@ -315,6 +315,8 @@ class Maker:
     def write(self, i: int) -> Step:
         shape = self.shape(i)
         kind = self.pick(("method", "method", "operator", "set", "set"))
+        if kind == "operator" and not shape:  # in traces a number, which the operator does not write
+            kind = "method"
         if kind == "method" and self.rng.integers(3) == 0:
             return Step("method", i, self.pick(list(UNARY)))
         if kind != "set":

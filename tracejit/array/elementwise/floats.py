@@ -106,6 +106,11 @@ def _candidate(x: Any) -> Any:
     return marked
 
 
+def chosen(condition: Any, x: Any, y: Any) -> Tensor:
+    """`where` of values with finite derivatives, whose gradients need no strong zeros."""
+    return _WHERE.run(condition, x, y)
+
+
 @named("where")
 def _of_condition(condition: Any, *, size: int | None, fill_value: Any) -> tuple[Tensor, ...]:
     condition = tensor_argument("where", condition, "condition")
