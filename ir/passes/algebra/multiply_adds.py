@@ -29,6 +29,10 @@ def multiply_adds(function: Function) -> Function:
     """*Requires*: no composites. *Ensures*: no float sum of arrays reads a product that nothing else reads,
     unless that is of constants, as in ``linspace``, whose elements stay NumPy's, or the other operand is a
     product as well; the same results up to the rounding of those products."""
+    # maps over a batch are its arrays, a part at a time: their elements have the bits of single ones
+    body = tuple(map(_in_map, function.body)) if function.has_control else function.body
+    if body != function.body:
+        function = Function(function.name, function.params, body, function.results)
     names = {op.name for op in function.ops}
     if names.isdisjoint(_PRODUCTS) or names.isdisjoint(_SUMS):
         return function
@@ -72,3 +76,13 @@ def multiply_adds(function: Function) -> Function:
         instruction for instruction in joined.body if joined_products.isdisjoint(instruction.results)
     ]  # nothing else reads those products
     return Function(joined.name, joined.params, tuple(left), joined.results)
+
+
+def _in_map(instruction: Instruction) -> Instruction:
+    """`instruction`, with the regions done of a scan that carries nothing."""
+    if instruction.op.name != "scan" or instruction.attrs["carries"]:
+        return instruction
+    regions = tuple(map(multiply_adds, instruction.regions))
+    if all(new is old for new, old in zip(regions, instruction.regions, strict=True)):
+        return instruction
+    return instruction.replace(regions=regions)

@@ -128,8 +128,8 @@ def test_math_of_an_array_names_ours(program, theirs, ours):
         tj.jit(program)(X)
 
 
-def test_frozen_results_warn():
-    with pytest.warns(tj.FrozenResultWarning, match=r"np\.random\.rand"):
+def test_draws_are_refused():
+    with pytest.raises(tj.TraceError, match=r"np\.random\.rand"):
         tj.jit(lambda x: x * np.random.rand())(X)
 
 
