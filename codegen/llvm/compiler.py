@@ -6,6 +6,7 @@ A `Library` owns the code it was linked from; dropping it gives the memory back.
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import functools
 import itertools
 import threading
@@ -137,8 +138,9 @@ def _prepared(text: str, effort: Effort, variables: bool, clock: _Clock, context
 
 
 def interruptibly(work: Callable[[], T]) -> T:
-    """``work()``, while signals are let in where this is the main thread: another thread does it. After an
-    exception of theirs that thread ends what it is at, and nobody looks at it."""
+    """``work()``, while signals are let in where this is the main thread: another thread does it, in the same
+    context (`machine` and other variables of it). After an exception of theirs that thread ends what it is at,
+    and nobody looks at it."""
     if threading.current_thread() is not threading.main_thread():
         return work()
     outcome: list[Any] = []
@@ -154,7 +156,7 @@ def interruptibly(work: Callable[[], T]) -> T:
             done.release()
 
     try:
-        FORKS.threads.begin(run)
+        FORKS.threads.begin(functools.partial(contextvars.copy_context().run, run))
     except RuntimeError:  # too many threads, or Python is ending
         return work()
     done.acquire()

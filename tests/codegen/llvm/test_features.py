@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.codegen.llvm.compiler import assembly
+from tracejit.codegen.llvm.compiler import assembly, interruptibly
 from tracejit.codegen.llvm.target import host
 from tracejit.codegen.module.writer import generate
 from tracejit.ir.machine import Machine, use_machine
@@ -52,6 +52,12 @@ def test_what_needs_a_feature_goes_with_it(features: str, bits: int) -> None:
         if features == "-sse3":
             assert not named & {"+sse4.1", "+sse4.2", "+ssse3"}
     assert host() is plain
+
+
+def test_long_pieces_are_compiled_for_the_same_machine() -> None:
+    """In a thread of their own; pieces for different CPUs would pass vectors to one another differently."""
+    with use_machine(Machine(features="-avx")):
+        assert interruptibly(host) == host()
 
 
 def test_no_instruction_of_a_missing_feature_is_written() -> None:
