@@ -8,11 +8,11 @@ else of the package.
 
 from __future__ import annotations
 
-import importlib
 import itertools
 from typing import Any, Final
 
 from tracejit.codegen.llvm import compiler, target
+from tracejit.runtime.native import support
 
 #: A machine without SVE, and without features that are not in every arm64.
 ARM64: Final = target.Target("aarch64-unknown-linux-gnu", "generic", "", 128)
@@ -33,4 +33,4 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 target.host = _planned_for
 # the pool waits and reads its floating-point mode by instructions of the machine that it runs on
-importlib.import_module("tracejit.runtime.native.support").host = compiler.host
+support.host = compiler.host

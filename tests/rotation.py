@@ -26,13 +26,13 @@ def tree_number(root: Path = Path(__file__).parents[1]) -> int:
     return int.from_bytes(digest.digest(), "big")
 
 
-#: Variable that chooses the share: a number, whose last digit counts for `of_today`, or ``all``.
+#: Variable that chooses the share: a number, whose last digit counts for `share_of`, or ``all``.
 CHOICE = "TRACEJIT_TENTH"
 # set for the processes that this one starts, which would read all sources again
 KEY = os.environ.setdefault(CHOICE, str(tree_number()))
 #: The share of this run, 0 to 9, or ``all``.
 TENTH = KEY if KEY == "all" else KEY[-1]
-#: What random tests draw from. The long walks that `.ci/run` begins draw seeds that were never used.
+#: The seed of random tests. The long walks that `.ci/run` begins draw seeds that were never used.
 SEED = int(os.environ.get("TRACEJIT_FUZZ_SEED") or 1)
 #: Where this variable is 1, half of the tests below `TURNS` rest, other ones with other sources.
 RESTING = "TRACEJIT_TEST_TURNS"
@@ -45,7 +45,7 @@ TURNS = (
 )  # fmt: skip
 
 
-def of_today(items: Sequence[T], parts: int) -> Sequence[T]:
+def share_of(items: Sequence[T], parts: int) -> Sequence[T]:
     """This run's share of `items`, one of so many `parts`, or all of them with ``TRACEJIT_TENTH=all``."""
     assert 10 % parts == 0, "or some would come more often than others"
     return items if TENTH == "all" else items[int(TENTH) % parts :: parts]
@@ -58,12 +58,12 @@ def rests(path: str, name: str) -> bool:
     return zlib.crc32(f"{path}::{name} {KEY}".encode()) % 2 == 0
 
 
-def every(parts: int) -> Callable[[Any], Any]:
+def one_in(parts: int) -> Callable[[Any], Any]:
     """Decorator of a test that takes seconds: one in so many of such tests runs, by place and name."""
 
     def decorated(test: Any) -> Any:
         part = zlib.crc32(f"{test.__module__}.{test.__name__}".encode()) % parts
-        rests = part not in of_today(range(parts), parts)
+        rests = part not in share_of(range(parts), parts)
         return pytest.mark.skipif(rests, reason=f"one in {parts} of such tests runs ({CHOICE})")(test)
 
     return decorated

@@ -25,7 +25,7 @@ from tracejit.ir.text.parser import parse_function
 from tracejit.ir.transforms.batching import batch, inline_batched, rule_of
 from tracejit.ir.verifier import verify
 
-from .rotation import of_today
+from .rotation import share_of
 from .samples import ELSEWHERE, Sample
 from .support import Array, function_of, interpret, mismatch, native, type_of
 from .test_registry import tolerance, walk
@@ -38,7 +38,7 @@ MOST = 20
 def few(op: Op) -> list[Sample]:
     samples = walk(op)
     days = next((days for days in (1, 2, 5) if len(samples) <= days * MOST), 10)
-    return list(of_today(samples, days))
+    return list(share_of(samples, days))
 
 
 def example(op: Op, position: int, operand: Array, number: int) -> Array:

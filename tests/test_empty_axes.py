@@ -22,7 +22,7 @@ from tracejit.ir.transforms.batching import batch
 from tracejit.ir.transforms.differentiation import gradient
 from tracejit.runtime.executable import Executable
 
-from .rotation import of_today
+from .rotation import share_of
 from .samples import ELSEWHERE, random_values
 from .support import Array, interpret, mismatch, type_of
 
@@ -35,7 +35,7 @@ Case = tuple[list[tuple[int, ...]], dict[str, Any]]
 def cases(op: Op) -> Iterator[Case]:
     """Shapes of operands, and attributes."""
     special = CASES.get(op.name)
-    for a, b, c in of_today(list(itertools.product(SIZES, repeat=3)), 5):
+    for a, b, c in share_of(list(itertools.product(SIZES, repeat=3)), 5):
         if special is not None:
             yield from special(a, b, c)
         elif op.kind in (Kind.REDUCTION, Kind.COMPOSITE) and "axes" in op.attrs:
@@ -199,7 +199,7 @@ def test_empty_axes(name: str, dtype: Any) -> None:
     check(function, arrays, "forward")
     if not function.params or dtype is INT64:
         return
-    for size in of_today((0, 1), 2):
+    for size in share_of((0, 1), 2):
         rows = [
             np.stack([array] * size) if size else np.empty((0, *array.shape), array.dtype) for array in arrays
         ]

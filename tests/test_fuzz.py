@@ -27,7 +27,7 @@ from tracejit.ir.verifier import verify
 from tracejit.runtime.executable import Executable
 
 from .fuzz.graphs import GraphProgram, program, smooth_program
-from .rotation import of_today
+from .rotation import share_of
 from .support import Array, interpret, interpret_stage, mismatch
 
 FIRST = int(os.environ.get("TRACEJIT_FUZZ_SEED", "0"))
@@ -131,19 +131,19 @@ def check_gradient(seed: int) -> None:
                 )
 
 
-@pytest.mark.parametrize("first", of_today(QUICK, 5))
+@pytest.mark.parametrize("first", share_of(QUICK, 5))
 def test_programs(first: int) -> None:
     for seed in range(first, first + CHUNK):
         check_program(seed)
 
 
-@pytest.mark.parametrize("first", of_today(QUICK[:5], 5))
+@pytest.mark.parametrize("first", share_of(QUICK[:5], 5))
 def test_gradients_of_programs(first: int) -> None:
     for seed in range(first, first + CHUNK):
         check_gradient(seed)
 
 
-@pytest.mark.parametrize("first", of_today(QUICK[:5], 5))
+@pytest.mark.parametrize("first", share_of(QUICK[:5], 5))
 def test_programs_as_if_they_were_large(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Groups of small values are joined, cut into chunks and computed again as those of large ones are."""
     monkeypatch.setattr(horizontal_fusion, "large_bytes", lambda: 0)
@@ -155,7 +155,7 @@ def test_programs_as_if_they_were_large(first: int, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", of_today(SLOW, 2))
+@pytest.mark.parametrize("first", share_of(SLOW, 2))
 def test_many_programs(first: int) -> None:
     for seed in range(first, first + 5 * CHUNK):
         check_program(seed)
@@ -199,7 +199,7 @@ def check_batched(seed: int) -> None:
             compare(rows, want, generated, f"example {example} of the batched program, {way}", seed)
 
 
-@pytest.mark.parametrize("first", of_today(range(FIRST, FIRST + 120, CHUNK), 2))
+@pytest.mark.parametrize("first", share_of(range(FIRST, FIRST + 120, CHUNK), 2))
 def test_batched_programs(first: int) -> None:
     for seed in range(first, first + CHUNK):
         check_batched(seed)

@@ -16,7 +16,7 @@ import pytest
 import tracejit as tj
 
 from .patterns import Pattern, pattern, weighted
-from .rotation import of_today
+from .rotation import share_of
 
 FIRST = int(os.environ.get("TRACEJIT_PATTERNS_SEED", "0"))
 COUNT = int(os.environ.get("TRACEJIT_PATTERNS", "120"))
@@ -77,13 +77,13 @@ def check_pattern(pattern: Pattern, seed: int) -> None:
         check_function(pattern, "vmap", tj.vmap(pattern), rows)
 
 
-@pytest.mark.parametrize("first", of_today(range(FIRST, FIRST + COUNT, CHUNK), 2))
+@pytest.mark.parametrize("first", share_of(range(FIRST, FIRST + COUNT, CHUNK), 2))
 def test_patterns(first: int) -> None:
     for seed in range(first, first + CHUNK):
         check(seed)
 
 
-@pytest.mark.parametrize("first", of_today(range(FIRST, FIRST + COUNT, CHUNK), 2))
+@pytest.mark.parametrize("first", share_of(range(FIRST, FIRST + COUNT, CHUNK), 2))
 def test_patterns_of_next_to_nothing(first: int) -> None:
     """Axes of 0 and 1 elements."""
     for seed in range(first, first + CHUNK):

@@ -71,11 +71,11 @@ def test_threads() -> None:
     with tj.threads(4):
         several = f(LINE)
     with tj.threads(1):
-        one = f(LINE)
-    for x, y in zip(several, one, strict=True):
+        single = f(LINE)
+    for x, y in zip(several, single, strict=True):
         np.testing.assert_array_equal(x, y)
-    np.testing.assert_allclose(one[0], (np.sin(LINE) * LINE).sum())
-    np.testing.assert_array_equal(one[2], np.sort(LINE))
+    np.testing.assert_allclose(single[0], (np.sin(LINE) * LINE).sum())
+    np.testing.assert_array_equal(single[2], np.sort(LINE))
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "c8"])

@@ -241,7 +241,7 @@ def is_container(cls: type) -> bool:
 
 
 def children_of(tree: Any) -> list[Any] | None:
-    """What the container `tree` holds, None for a leaf."""
+    """Contents of the container `tree`, None for a leaf."""
     cls = type(tree)
     if cls in LEAVES or not is_container(cls):
         return None

@@ -138,9 +138,9 @@ def _prepared(text: str, effort: Effort, variables: bool, clock: _Clock, context
 
 
 def interruptibly(work: Callable[[], T]) -> T:
-    """``work()``, while signals are let in where this is the main thread: another thread does it, in the same
-    context (`machine` and other variables of it). After an exception of theirs that thread ends what it is at,
-    and nobody looks at it."""
+    """``work()``, while signals are let in where this is the main thread: another thread does it, with the
+    context variables of this one, such as `machine`. After an exception of theirs that thread ends what it is
+    at, and nobody looks at it."""
     if threading.current_thread() is not threading.main_thread():
         return work()
     outcome: list[Any] = []

@@ -15,13 +15,13 @@ from benchmarks.pairs import Pair
 from benchmarks.timing import Spread, mean
 from benchmarks.workloads import WORKLOADS
 
-from ..rotation import every
+from ..rotation import one_in
 
 ROOT = Path(__file__).resolve().parents[2]
 BY_NAME = {workload.name: workload for workload in WORKLOADS}
 
 
-@every(5)
+@one_in(5)
 def test_a_quick_run() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.busy", "--quick", "--only", "dispatch-arr", "--peers", "numpy"],

@@ -14,13 +14,13 @@ from benchmarks.pairs import Pair
 from benchmarks.timing import Spread
 from benchmarks.workloads import WORKLOADS
 
-from ..rotation import every
+from ..rotation import one_in
 
 ROOT = Path(__file__).resolve().parents[2]
 BY_NAME = {workload.name: workload for workload in WORKLOADS}
 
 
-@every(5)
+@one_in(5)
 def test_a_quick_run() -> None:
     command = "-m benchmarks.scaling --quick --only dispatch-arr --peers numpy --threads 2"
     done = subprocess.run(

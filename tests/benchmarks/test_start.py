@@ -5,14 +5,14 @@ from __future__ import annotations
 from benchmarks.start import WARMED, cold_and_warm
 from benchmarks.workloads import WORKLOADS
 
-from ..rotation import every
+from ..rotation import one_in
 
 
 def test_workloads_are_known() -> None:
     assert set(WARMED) <= {workload.name for workload in WORKLOADS}
 
 
-@every(5)
+@one_in(5)
 def test_a_warm_process_begins_sooner() -> None:
     """A tenth of the time where nothing else runs; tests run beside others, so the best of some counts."""
     ratios = []

@@ -19,7 +19,7 @@ from benchmarks.contest import Outcome, difference
 from benchmarks.timing import Spread, interleave
 from benchmarks.workloads import WORKLOADS
 
-from ..rotation import every
+from ..rotation import one_in
 
 ROOT = Path(__file__).resolve().parents[2]
 BY_NAME = {workload.name: workload for workload in WORKLOADS}
@@ -31,7 +31,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@every(5)
+@one_in(5)
 def test_quick_run_beside_numpy(tmp_path: Path) -> None:
     files = {kind: tmp_path / f"results.{kind}" for kind in ("json", "markdown", "svg")}
     options = [word for kind, path in files.items() for word in (f"--{kind}", str(path))]
@@ -94,7 +94,7 @@ def test_ops_of_the_users_are_measured_beside_a_built_in() -> None:
     ]  # fmt: skip
 
 
-@every(5)
+@one_in(5)
 def test_gradients_of_loops_are_measured() -> None:
     """Memory by `checkpoint_every`, loops of unknown length beside scans, and times to compile."""
     done = subprocess.run(

@@ -11,7 +11,7 @@ import tracejit as tj
 from benchmarks.libraries import OURS, leaves, load
 from benchmarks.workloads import WORKLOADS
 
-from ..rotation import of_today
+from ..rotation import share_of
 
 COMPILED = [workload for workload in WORKLOADS if workload.compiled and workload.entered(OURS)]
 
@@ -28,7 +28,7 @@ def _bits(f: Any, arguments: tuple[Any, ...]) -> list[bytes]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workload", of_today(COMPILED, 2), ids=lambda workload: workload.name)
+@pytest.mark.parametrize("workload", share_of(COMPILED, 2), ids=lambda workload: workload.name)
 def test_every_number_of_threads_gives_the_same(workload: Any) -> None:
     lib = load(OURS)
     assert lib is not None

@@ -12,7 +12,7 @@ import pytest
 from tracejit.codegen.llvm.target import host
 
 from ..forked import forked
-from ..rotation import of_today
+from ..rotation import share_of
 
 #: What is switched off, and the bits of the vectors that are left.
 WIDTHS = [("-avx512f", 256), ("-avx512f,-avx2,-avx,-fma", 128)]
@@ -25,7 +25,7 @@ def narrower(test: Test) -> Test:
     each day about two fifths of the tests have one of them."""
     days = [*WIDTHS, *[None] * (_DAYS - len(WIDTHS))]
     turned = zlib.crc32(f"{test.__module__}.{test.__name__}".encode()) % _DAYS
-    chosen = [width for width in of_today([*days[turned:], *days[:turned]], _DAYS) if width is not None]
+    chosen = [width for width in share_of([*days[turned:], *days[:turned]], _DAYS) if width is not None]
     return pytest.mark.parametrize(("features", "bits"), chosen)(test)
 
 

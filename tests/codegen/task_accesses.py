@@ -147,7 +147,7 @@ def _by_lanes(count: int) -> FunctionCode:
 
 
 class Region:
-    """What tasks of one parallel region did so far, by byte of the memory that they share."""
+    """Accesses by tasks of one parallel region so far, by byte of the memory that they share."""
 
     def __init__(self, size: int) -> None:
         self.written, self.read = np.zeros(size, bool), np.zeros(size, bool)
@@ -305,7 +305,7 @@ class Tasks:
 
 
 def _kind(text: str, buffer: str) -> int:
-    """What a place in the code does to memory that tasks share."""
+    """The access that a place in the code makes to memory that tasks share."""
     if buffer.startswith(("a stack slot", "a scratch slot", "a table")):
         return OWN
     if "atomicrmw" in text:

@@ -86,7 +86,7 @@ def derivatives(entry: Entry) -> Iterator[tuple[Orders, str, Callable[..., Any]]
 def results(
     entry: Entry, operands: Sequence[np.ndarray], jitted: bool
 ) -> Iterator[tuple[Orders, str, np.ndarray]]:
-    """What each mode gives at `operands`."""
+    """The derivatives that each mode gives at `operands`."""
     modes = [*derivatives(entry)]
     tensors = [tj.tensor(x) for x in operands]
     with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -154,7 +154,7 @@ class Truths:
 
 def faults(entry: Entry, operands: Sequence[np.ndarray], truths: Truths, jitted: bool) -> list[Fault]:
     """The results at `operands` that break the rule."""
-    found = []
+    broken = []
     info = np.finfo(operands[0].dtype)
     largest = mp.mpf(float(info.max))
     for orders, mode, values in results(entry, operands, jitted):
@@ -176,7 +176,7 @@ def faults(entry: Entry, operands: Sequence[np.ndarray], truths: Truths, jitted:
             if times > 1:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    found.append(
+                    broken.append(
                         Fault(entry.name, mode, str(values.dtype), orders, row, value, float(truth), times)
                     )
-    return found
+    return broken

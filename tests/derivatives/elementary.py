@@ -96,7 +96,7 @@ def _hypot(which: str) -> Any:
 
 
 def _atan2(which: str) -> Any:
-    """Of the first operand y and the second x."""
+    """Distances of the first operand, y, and of the second, x."""
 
     def truth(y: Any, x: Any) -> Any:
         r = x * x + y * y

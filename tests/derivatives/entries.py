@@ -1,4 +1,4 @@
-"""What a row of the table of derivatives is."""
+"""Rows of the table of derivatives."""
 
 from __future__ import annotations
 

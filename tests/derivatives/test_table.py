@@ -31,9 +31,9 @@ def check(entry: Entry, dtype: type, jitted: bool, count: int) -> None:
     rng = np.random.default_rng([SEED, zlib.crc32(entry.name.encode())])
     points = np.concatenate([fixed(dtype, entry.near), drawn(rng, dtype, entry, 40)])
     operands = [x[:count] for x in chosen(rng, rng.permutation(points), entry)]
-    found = faults(entry, operands, Truths(entry, operands), jitted)
-    worst = "\n".join(map(str, sorted(found, key=lambda fault: -fault.times)[:5]))
-    assert not found, f"seed {SEED}: {len(found)} faults\n{worst}"
+    broken = faults(entry, operands, Truths(entry, operands), jitted)
+    worst = "\n".join(map(str, sorted(broken, key=lambda fault: -fault.times)[:5]))
+    assert not broken, f"seed {SEED}: {len(broken)} faults\n{worst}"
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
@@ -42,7 +42,7 @@ def test_eager(entry: Entry) -> None:
 
 
 def test_float32_and_compiled() -> None:
-    """Of a share of the rows, which is another one in each run: compiling takes most of the time."""
+    """Checks a share of the rows, another one for each tree: compiling takes most of the time."""
     rng = np.random.default_rng(SEED)
     for number in rng.choice(len(ENTRIES), SHARE, replace=False):
         entry = ENTRIES[number]

@@ -15,7 +15,7 @@ from tracejit.array import deferred
 
 from .. import rotation
 from ..codegen.narrow import narrower, run_narrow
-from ..rotation import every, of_today
+from ..rotation import one_in, share_of
 from . import reference
 from .generator import Generator, write_program
 from .oracle import modes_of, run_program
@@ -40,7 +40,7 @@ LEFT_OUT = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("first", of_today(range(0, 90, CHUNK), 2))
+@pytest.mark.parametrize("first", share_of(range(0, 90, CHUNK), 2))
 def test_programs(first: int) -> None:
     for index in range(first, first + CHUNK):
         program = write_program(SEED, index)
@@ -75,7 +75,7 @@ print("fine")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", of_today(range(100, 500, 50), 2))
+@pytest.mark.parametrize("first", share_of(range(100, 500, 50), 2))
 def test_many_programs(first: int) -> None:
     for index in range(first, first + 50):
         failures = [f for f in run_program(write_program(SEED, index), modes_of(index)) if not f.known]
@@ -114,7 +114,7 @@ def test_every_step_is_taken() -> None:
     assert not missing
 
 
-@every(5)
+@one_in(5)
 def test_every_array_function_is_in_some_program() -> None:
     missing = set(ARRAY_FUNCTIONS) - set(LEFT_OUT)
     for index in range(2000):

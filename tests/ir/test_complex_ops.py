@@ -25,7 +25,7 @@ from tracejit.ir.verifier import verify
 from tracejit.runtime.executable import Executable
 
 from .. import samples
-from ..rotation import of_today
+from ..rotation import share_of
 from ..samples import ELSEWHERE, Sample, samples_of
 from ..support import Array, check_round_trip, interpret, run_native, type_of
 
@@ -139,7 +139,7 @@ def test_native_agrees_with_interpreter(name: str) -> None:
     samples = walk(op)
     if not samples:
         pytest.skip("no complex samples are accepted")
-    chosen = list(of_today(samples, 2 if len(samples) > 8 else 1))
+    chosen = list(share_of(samples, 2 if len(samples) > 8 else 1))
     function, arrays = function_of_samples(op, chosen)
     verify(function)
     verify(run_passes(function, OPTIMIZE))

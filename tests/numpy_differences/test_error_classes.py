@@ -106,7 +106,7 @@ def error_of(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> E
 
 
 def names() -> list[str]:
-    found = []
+    listed = []
     for name in tj.__all__:
         theirs, ours = getattr(np, name, None), getattr(tj, name)
         if (
@@ -115,8 +115,8 @@ def names() -> list[str]:
             and theirs is not ours
             and name not in NOT_CALLED
         ):
-            found.append(name)
-    return sorted(found)
+            listed.append(name)
+    return sorted(listed)
 
 
 def different(name: str) -> Iterator[str]:

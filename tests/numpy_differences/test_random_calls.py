@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from ..rotation import of_today
+from ..rotation import share_of
 from .arguments import Arguments
 from .calls import FUNCTIONS, UNTESTED, call_of, shared_names
 from .checking import check
@@ -63,20 +63,20 @@ def _seeds(name: str, count: int) -> range:
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_random_calls(name: str) -> None:
-    check(MAKERS[name], of_today(_seeds(name, FEW), 2), jitted=3)
+    check(MAKERS[name], share_of(_seeds(name, FEW), 2), jitted=3)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MAKERS)
 def test_many_random_calls(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRACEJIT_TIERS", "always")
-    check(MAKERS[name], of_today(_seeds(name, MANY), 2), jitted=4)
+    check(MAKERS[name], share_of(_seeds(name, MANY), 2), jitted=4)
 
 
 def test_both_tiers(monkeypatch: pytest.MonkeyPatch) -> None:
     """A few calls of a tenth of the functions, in baseline code and in the optimized code that follows."""
     monkeypatch.setenv("TRACEJIT_TIERS", "always")
-    for name in of_today(sorted(FUNCTIONS), 10):
+    for name in share_of(sorted(FUNCTIONS), 10):
         check(MAKERS[name], range(FIRST + 100, FIRST + 104), jitted=1)
 
 

@@ -50,7 +50,7 @@ def _smaller(text: str) -> Iterator[str]:
 
 
 def _parts(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """What may stand instead of `statement`."""
+    """Statements that may stand instead of `statement`."""
     if isinstance(statement, (ast.If, ast.For, ast.While)):
         yield statement.body
         if statement.orelse:

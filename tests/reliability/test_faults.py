@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ..rotation import of_today
+from ..rotation import share_of
 from .faults import FAULTS, INTERRUPTED
 from .running import ALL, run
 
@@ -12,6 +12,6 @@ from .running import ALL, run
 HANGS = 900
 
 
-@pytest.mark.parametrize("name", [*FAULTS, *of_today([f"interrupted {name}" for name in INTERRUPTED], 2)])
+@pytest.mark.parametrize("name", [*FAULTS, *share_of([f"interrupted {name}" for name in INTERRUPTED], 2)])
 def test_what_goes_wrong_leaves_the_rest_right(name: str) -> None:
     assert run(name, ALL[name].few, HANGS)

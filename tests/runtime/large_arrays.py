@@ -42,14 +42,14 @@ def mapped() -> None:
 
 
 def totals() -> None:
-    found = tj.jit(lambda x: (tj.sum(x), tj.max(x), tj.count_nonzero(x), tj.any(x == 7)))(line())
-    assert [int(r) for r in found] == [12, 7, 3, 1]
+    results = tj.jit(lambda x: (tj.sum(x), tj.max(x), tj.count_nonzero(x), tj.any(x == 7)))(line())
+    assert [int(r) for r in results] == [12, 7, 3, 1]
 
 
 def places() -> None:
-    found = tj.jit(lambda x: (tj.argmax(x), x[FAR], x[-1], x[FAR - 2 : FAR + 3]))(line())
-    assert int(found[0]) == FAR
-    assert [int(found[1]), int(found[2]), *found[3].tolist()] == [7, 2, 0, 0, 7, 0, 0]
+    results = tj.jit(lambda x: (tj.argmax(x), x[FAR], x[-1], x[FAR - 2 : FAR + 3]))(line())
+    assert int(results[0]) == FAR
+    assert [int(results[1]), int(results[2]), *results[3].tolist()] == [7, 2, 0, 0, 7, 0, 0]
 
 
 def gathered() -> None:
@@ -65,18 +65,18 @@ def scattered() -> None:
 
 
 def rows() -> None:
-    found = np.asarray(tj.jit(lambda x: tj.sum(x, axis=1))(plane()))
+    sums = np.asarray(tj.jit(lambda x: tj.sum(x, axis=1))(plane()))
     want = np.zeros(ROWS, np.int64)
     np.add.at(want, [0, FAR // COLUMNS, -1], [3, 7, 2])
-    np.testing.assert_array_equal(found, want)
+    np.testing.assert_array_equal(sums, want)
 
 
 def columns() -> None:
-    found = np.asarray(tj.jit(lambda x: tj.sum(x, axis=0))(plane()))
+    sums = np.asarray(tj.jit(lambda x: tj.sum(x, axis=0))(plane()))
     want = np.zeros(COLUMNS, np.int64)
     for column, value in ((5, 3), (FAR % COLUMNS, 7), (COLUMNS - 1, 2)):
         want[column] += value
-    np.testing.assert_array_equal(found, want)
+    np.testing.assert_array_equal(sums, want)
 
 
 def transposed() -> None:

@@ -21,7 +21,7 @@ from tracejit.runtime import tiers
 from tracejit.runtime.executable import Executable
 from tracejit.runtime.native.loader import load
 
-from ..rotation import of_today
+from ..rotation import share_of
 from ..support import interpret
 from .interrupts import run
 
@@ -39,7 +39,7 @@ def program(x: Any, w: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("size", "settings"), of_today(list(itertools.product([1, 3000, 20_000], ["0", "always"])), 2)
+    ("size", "settings"), share_of(list(itertools.product([1, 3000, 20_000], ["0", "always"])), 2)
 )
 def test_code_from_pieces_is_the_same(size: int, settings: str, monkeypatch: pytest.MonkeyPatch) -> None:
     x, w = np.linspace(-1, 1, 1600).reshape(40, 40), np.eye(40) * 0.5
@@ -252,7 +252,7 @@ np.testing.assert_allclose(np.asarray(f(x)), want, rtol=1e-6, atol=1e-6)
 """
 
 
-@pytest.mark.parametrize("settings", of_today(["0", "always"], 2))
+@pytest.mark.parametrize("settings", share_of(["0", "always"], 2))
 def test_ctrl_c_while_llvm_is_at_a_huge_function(settings: str) -> None:
     run(HUGE, TRACEJIT_TIERS=settings)
 
@@ -302,7 +302,7 @@ assert os.waitpid(child, 0)[1] == 0
 """
 
 
-@pytest.mark.parametrize("settings", of_today(["0", "1"], 2))
+@pytest.mark.parametrize("settings", share_of(["0", "1"], 2))
 def test_a_signal_anywhere_in_a_first_call(settings: str) -> None:
     """While it is traced, in passes, in LLVM, at linking: the next call is right, and nothing is stuck."""
     run(ANYWHERE.replace("ROUNDS", "80"), TRACEJIT_TIERS=settings)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ..rotation import of_today
+from ..rotation import share_of
 from .programs import python
 
 ROOT = Path(__file__).parents[2]
@@ -85,7 +85,7 @@ print("alive")
 )
 
 
-@pytest.mark.parametrize("delay", of_today([0.0, 0.002, 0.01, 0.03, 0.06, 0.1, 0.2], 2))
+@pytest.mark.parametrize("delay", share_of([0.0, 0.002, 0.01, 0.03, 0.06, 0.1, 0.2], 2))
 def test_forks_while_other_threads_import_and_compile_for_the_first_time(delay: float) -> None:
     assert python(FIRST_IMPORTS.replace("DELAY", str(delay)), 300).strip() == "alive"
 

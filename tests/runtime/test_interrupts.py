@@ -13,7 +13,7 @@ from tracejit.codegen.control import exits
 from tracejit.codegen.interface import POLL
 from tracejit.runtime.executable import Executable
 
-from ..rotation import of_today
+from ..rotation import share_of
 from .interrupts import run, tiers
 
 #: Code that would run for hours, and some that ends, with its result. `n` is how long it runs.
@@ -89,7 +89,7 @@ LOOPS = {
 
 @pytest.mark.parametrize(
     ("name", "settings"),
-    of_today([(name, settings) for settings in tiers() for name, case in LOOPS.items() if case[1]], 2),
+    share_of([(name, settings) for settings in tiers() for name, case in LOOPS.items() if case[1]], 2),
 )
 def test_ctrl_c_ends_a_loop(name: str, settings: dict[str, str]) -> None:
     """Where it is compiled just now, and where the native entry calls it. The next calls are right."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ..rotation import of_today
+from ..rotation import share_of
 
 ROOT = Path(__file__).parents[2]
 #: All of codegen that a process needs which compiles nothing: records, names and tables.
@@ -59,7 +59,7 @@ def test_importing_loads_no_code_generation(tmp_path: Path) -> None:
     assert set(loaded.split()) == LIGHT
 
 
-@pytest.mark.parametrize("tiers", of_today(["0", "always"], 2))
+@pytest.mark.parametrize("tiers", share_of(["0", "always"], 2))
 def test_a_process_that_finds_its_code_loads_no_code_generation(tmp_path: Path, tiers: str) -> None:
     *cold, compiling = run(WORK, tmp_path, tiers)
     assert {"llvmlite", "tracejit.codegen.module.writer"} < set(compiling.split())

@@ -183,7 +183,7 @@ def test_eager_ops_copy_nothing_that_numpy_does_not_copy() -> None:
 
 
 def test_products_of_what_is_repeated() -> None:
-    """Of rows, columns, sums and batches, in floats and integers."""
+    """Products of rows, columns, sums and batches, in floats and integers."""
     for dtype in ("f4", "f8", "i4", "c16", "f2"):
         row, column = (whole(*shape).astype(dtype) for shape in ((1, 6), (5, 1)))
         x = np.broadcast_to(row, (5, 6))

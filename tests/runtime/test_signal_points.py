@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from ..rotation import of_today
+from ..rotation import share_of
 from .programs import python
 
 PROGRAM = """
@@ -93,7 +93,7 @@ LOCKING = (
 )
 
 
-@pytest.mark.parametrize(("names", "rounds"), of_today([((), 25), (LOCKING, 25)], 2))
+@pytest.mark.parametrize(("names", "rounds"), share_of([((), 25), (LOCKING, 25)], 2))
 def test_an_exception_at_a_point(names: tuple[str, ...], rounds: int) -> None:
     """The next calls are right, other threads and the background compile, and nothing is freed twice."""
     program = PROGRAM.replace("SEED", "7").replace("ROUNDS", str(rounds)).replace("NAMES", repr(names))
@@ -102,7 +102,7 @@ def test_an_exception_at_a_point(names: tuple[str, ...], rounds: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("names", "seed"), of_today([(names, seed) for seed in range(3) for names in ((), LOCKING)], 2)
+    ("names", "seed"), share_of([(names, seed) for seed in range(3) for names in ((), LOCKING)], 2)
 )
 def test_exceptions_at_many_points(names: tuple[str, ...], seed: int) -> None:
     program = PROGRAM.replace("SEED", str(seed)).replace("ROUNDS", "120").replace("NAMES", repr(names))

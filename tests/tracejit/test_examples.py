@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ..forked import forked
-from ..rotation import of_today
+from ..rotation import share_of
 
 _ROOT = Path(__file__).parents[2]
 #: Programs, and folders of which ``run.py`` is the program.
@@ -44,7 +44,7 @@ assert told.getvalue() == "", told.getvalue()
 """
 
 
-@pytest.mark.parametrize("path", of_today(_EXAMPLES, 2), ids=_name)
+@pytest.mark.parametrize("path", share_of(_EXAMPLES, 2), ids=_name)
 def test_runs(path: Path, tmp_path: Path) -> None:
     assert forked(_RUN.format(path=str(path), folder=str(tmp_path)))
     left = [path.name for path in tmp_path.iterdir() if path.name != "lotka_volterra.png"]

@@ -58,7 +58,7 @@ _SOLUTIONS = ("solve", "triangular")
 
 
 def _qr(xp: Any, a: Any) -> Any:
-    """What does not depend on signs."""
+    """Results that do not depend on signs."""
     q, r = xp.linalg.qr(a)
     return [q @ r, xp.abs(xp.einsum("...ii->...i", r)), xp.conj(xp.swapaxes(q, -1, -2)) @ q]
 

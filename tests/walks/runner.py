@@ -16,7 +16,7 @@ TOGETHER = 400
 
 @dataclass
 class Walk:
-    """What a walk came to: trials by family, and findings."""
+    """The outcome of a walk: trials by family, and findings."""
 
     seed: int
     trials: Counter[str] = field(default_factory=Counter)

@@ -89,7 +89,7 @@ class ViewStep:
 
 
 class IndexedStep(ViewStep):
-    """What leads from a traced tensor to the part that traced integers select.
+    """Steps from a traced tensor to the part that traced integers select.
 
     Attributes:
         key: the index, of integers of Python's and traced ones, slices, None and Ellipsis.

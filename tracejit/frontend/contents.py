@@ -231,7 +231,7 @@ class Contents(Escapes):
         return UNKNOWN
 
     def following(self, iterator: Any) -> Any:
-        """What ``next(iterator)`` gives, where the iterator's class is the user's."""
+        """The value of ``next(iterator)``, where the iterator's class is the user's."""
         return self.call(self.attribute(iterator, "__next__"), [], {}, None, None)
 
     def values_of(self, owner: Place) -> Any:

@@ -61,7 +61,7 @@ _HOLDERS: Final[tuple[type, ...]] = (
 
 
 class Escapes(Attributes):
-    """What leaves the code that is followed."""
+    """Calls that leave the code that is followed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -162,7 +162,7 @@ class Escapes(Attributes):
             self._follow_class(place, type(value), is_special)
 
     def watch_decimal(self) -> None:
-        """What `decimal` computes depends on the thread's context."""
+        """Results of `decimal` depend on the thread's context."""
         context = decimal.getcontext()
         place = Place(Source("object", decimal, "decimal").call("getcontext"), context)
         for name in ("prec", "rounding"):
@@ -188,7 +188,7 @@ class Escapes(Attributes):
                 self.escape(Place(Source("cell", cell, name), content))
 
     def _escape_held(self, place: Place) -> None:
-        """What an object in C that has no attributes holds, as a view of a dict does."""
+        """Contents of an object in C that has no attributes, such as a view of a dict."""
         if is_library(type(place.value).__module__) and isinstance(place.value, _HOLDERS):
             for held in gc.get_referents(place.value):
                 if not isinstance(held, (type, ModuleType)):

@@ -95,7 +95,7 @@ def _item(container: Any, key: Any) -> Any:
 
 
 def _called(value: Any, method: str) -> Any:
-    """What a method of a value gives."""
+    """The result of a value's method."""
     return getattr(value, method)()
 
 

@@ -71,8 +71,8 @@ def outside(sources: Sequence[Source]) -> Outside:
 
 
 def read_outside(guards: Sequence[Guard], inputs: Sequence[Source], *, containers: bool) -> Outside:
-    """What a function reads that its arguments may be: arrays that `guards` compare, as `inputs` are looked
-    at by themselves, and `containers` where it changes some."""
+    """Objects that a function reads and that its arguments may be: arrays that `guards` compare, as `inputs`
+    are looked at by themselves, and `containers` where it changes some."""
     if not containers:
         return Outside(outside([guard.source for guard in guards]).arrays)
     everything = outside([*[guard.source for guard in guards], *inputs])
@@ -152,7 +152,7 @@ def _array(value: Any) -> Any:
 
 @record(eq=False)
 class NoAlias:
-    """What a function's arguments must not be for its compiled form to be right.
+    """Conditions on a function's arguments under which its compiled form is right.
 
     Attributes:
         label: what messages call the function.
@@ -195,7 +195,7 @@ class NoAlias:
 
 
 def no_alias(label: str, uses: Uses, arguments: Any, leaves: Sequence[Any]) -> NoAlias | None:
-    """What calls with arguments like these have to be looked at for; None for most functions."""
+    """Conditions that calls with arguments like these are checked for; None for most functions."""
     written = outside(list(uses.written.values()))
     written = Outside(
         written.arrays if any(isinstance(leaf, _ARRAYS) for leaf in leaves) else (),

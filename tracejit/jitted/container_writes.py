@@ -205,7 +205,7 @@ def write_containers(
 
 
 def container_at(arguments: Any, path: _Path) -> Any:
-    """What lies at `path` in ``arguments = (positional, named)``."""
+    """The object at `path` in ``arguments = (positional, named)``."""
     for how, key in path:
         arguments = getattr(arguments, key) if how == _ATTRIBUTE else arguments[key]
     return arguments

@@ -349,7 +349,7 @@ class JitFunction(Exportable, Carriable, Bindable):
         return Lowered(self.trace(*args, **kwargs))
 
     def view(self, *args: Any, **kwargs: Any) -> View:
-        """What becomes of a call with these arguments, as a page: source, every stage, passes, graph, times.
+        """Show a call with these arguments as a page: source, every stage, passes, graph, times.
 
         In a notebook the result shows itself; ``.open()`` shows it in the browser, ``.save(path)`` writes it.
         Arguments are as for a call, or ``TensorType``s, for which random values are timed. See docs/view.md.

@@ -96,7 +96,7 @@ class Signature:
 
 
 def settings() -> tuple[Any, str]:
-    """What traces depend on beside their arguments and what they read: the default dtype, and how linear
+    """Settings that traces depend on beside arguments and what they read: the default dtype, and how linear
     algebra fails."""
     return default_dtype(), STATE.linalg
 

@@ -24,7 +24,7 @@ def gives_nan() -> bool:
 
 
 def on_failure() -> str:
-    """What ops call it: "raise" or "nan"."""
+    """The name that ops have for it: "raise" or "nan"."""
     return "nan" if gives_nan() else "raise"
 
 

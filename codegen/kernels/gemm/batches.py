@@ -60,7 +60,7 @@ class MatrixRows:
     padded: bool = False
 
     def moved(self, w: FunctionWriter, dtype: str, columns: Reg) -> MatrixRows:
-        """The same from another column on."""
+        """These rows from another column on."""
         return MatrixRows(w.offset(self.start, dtype, w.mul(columns, self.column)), self.row, self.column)
 
     def place(self, w: FunctionWriter, dtype: str, row: Reg, column: int) -> str:

@@ -121,7 +121,7 @@ class _Group:
                 outside.update(step.results)
 
     def _take_leading(self) -> None:
-        """What nothing but members reads, each its own part."""
+        """Values that nothing but members reads, each its own part."""
         members = set(self.members)
         read = Counter(operand for step in self.members for operand in self._own(step))
         for step in reversed(self.function.body):

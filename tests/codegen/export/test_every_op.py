@@ -23,13 +23,13 @@ from tracejit.ir.registry import OPS
 from tracejit.runtime.cache.objects import link
 from tracejit.runtime.executable import Executable
 
-from ...rotation import of_today
+from ...rotation import share_of
 from ...samples import samples_of
 from ...support import function_of, library_functions
 
 #: Functions of the C library that compiled code for this machine may call, or that grow records of loops.
 ALLOWED = library_functions(host()) | {"memmove", "memcmp", "realloc", "free"}
-NAMES = of_today(sorted(op.name for op in OPS), 10)
+NAMES = share_of(sorted(op.name for op in OPS), 10)
 
 
 def bits(array):

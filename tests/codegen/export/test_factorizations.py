@@ -7,7 +7,7 @@ import pytest
 
 import tracejit as tj
 
-from ...rotation import of_today
+from ...rotation import share_of
 from ...tracejit.export.programs import call_pointer
 
 RNG = np.random.default_rng(3)
@@ -47,7 +47,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("dtype", "size"), of_today(CASES, 10))
+@pytest.mark.parametrize(("dtype", "size"), share_of(CASES, 10))
 def test_cholesky_factors_and_systems(dtype, size):
     a, b = definite(size, dtype), matrix(size, 3, dtype)
 
@@ -59,7 +59,7 @@ def test_cholesky_factors_and_systems(dtype, size):
     assert_close(by_pointer(f, a, b), (factor, np.linalg.solve(factor, b)))
 
 
-@pytest.mark.parametrize(("dtype", "size"), of_today(CASES, 10))
+@pytest.mark.parametrize(("dtype", "size"), share_of(CASES, 10))
 def test_systems_and_determinants(dtype, size):
     a, b = matrix(size, size, dtype) / np.sqrt(size), matrix(size, 2, dtype)
     sign, logarithm = by_pointer(tj.linalg.slogdet, a)
@@ -69,18 +69,18 @@ def test_systems_and_determinants(dtype, size):
     assert residual < 4 * np.finfo(dtype).eps
 
 
-@pytest.mark.parametrize("dtype", of_today(["float32", "complex64", "float64", "complex128"], 2))
-@pytest.mark.parametrize("shape", of_today([(40, 40), (50, 7), (7, 50), (1, 5), (5, 1)], 5))
-@pytest.mark.parametrize("mode", of_today(["reduced", "complete"], 2))
+@pytest.mark.parametrize("dtype", share_of(["float32", "complex64", "float64", "complex128"], 2))
+@pytest.mark.parametrize("shape", share_of([(40, 40), (50, 7), (7, 50), (1, 5), (5, 1)], 5))
+@pytest.mark.parametrize("mode", share_of(["reduced", "complete"], 2))
 def test_qr(dtype, shape, mode):
     a = matrix(*shape, dtype)
     assert_close(by_pointer(lambda a: tuple(tj.linalg.qr(a, mode)), a), np.linalg.qr(a, mode))
 
 
 @pytest.mark.parametrize("upper", [False, True])
-@pytest.mark.parametrize("transpose", of_today([0, 1, 2], 1))
-@pytest.mark.parametrize("columns", of_today([1, 2, 41], 1))
-@pytest.mark.parametrize("dtype", of_today(["float64", "complex128"], 1))
+@pytest.mark.parametrize("transpose", share_of([0, 1, 2], 1))
+@pytest.mark.parametrize("columns", share_of([1, 2, 41], 1))
+@pytest.mark.parametrize("dtype", share_of(["float64", "complex128"], 1))
 def test_triangular_systems_of_all_kinds(upper, transpose, columns, dtype):
     a = matrix(40, 40, dtype) / 10 + np.eye(40, dtype=dtype) * 3
     triangle = np.triu(a) if upper else np.tril(a)

@@ -23,7 +23,7 @@ from tracejit.ir.graph import Function
 from tracejit.ir.machine import Machine, machine, use_machine
 from tracejit.runtime.executable import Executable
 
-from ...rotation import of_today
+from ...rotation import share_of
 from ...support import Array, function_of, interpret
 from ..narrow import narrower, run_narrow
 
@@ -78,7 +78,7 @@ def check(chosen: list[tuple[str, Array, dict[str, Any]]], *instruments: Any) ->
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
-@pytest.mark.parametrize("n", of_today(range(1, 131), 5))
+@pytest.mark.parametrize("n", share_of(range(1, 131), 5))
 def test_every_short_size(n: int, dtype: str) -> None:
     """Each in the layout that its number chooses; in all some powers and primes, among them one whose
     predecessor has small factors alone (17), and one whose has not (47)."""
@@ -89,7 +89,7 @@ def test_every_short_size(n: int, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
-@pytest.mark.parametrize("n", of_today([243, 256, 1000, 1009, 1019, 1024, 1155, 2048, 2401, 3125, 4096], 5))
+@pytest.mark.parametrize("n", share_of([243, 256, 1000, 1009, 1019, 1024, 1155, 2048, 2401, 3125, 4096], 5))
 def test_longer_sizes(n: int, dtype: str) -> None:
     check([case for layout in LAYOUTS[1:4] for case in cases(n, layout, dtype)])
 
@@ -144,8 +144,8 @@ def test_written_over_the_operand(
     ("n", "layout"), [(64, ((70,), ())), (64, ((2,), (37,))), (45, ((2,), (37,))), (45, ((3,), (24,)))]
 )
 def test_lines_behind_are_asked_for(n: int, layout: Any, dtype: str) -> None:
-    """What does not fit into the second cache is asked for one line, or block of columns, ahead, where two
-    vectors fill a line of the cache: results are the same, and what fits is not asked for."""
+    """Signals that do not fit into the second cache are asked for one line, or block of columns, ahead, where
+    two vectors fill a line of the cache: results are the same, and what fits is not asked for."""
     chosen = cases(n, layout, dtype)
     function, arrays = together(chosen)
     near = Executable(function)(arrays)
@@ -186,7 +186,7 @@ def check_empty(layout: Any) -> list[Array]:
     return results
 
 
-@pytest.mark.parametrize("n", of_today([7, 8, 17, 30, 64, 100, 1000, 10_000], 2))
+@pytest.mark.parametrize("n", share_of([7, 8, 17, 30, 64, 100, 1000, 10_000], 2))
 def test_accesses_stay_in_their_buffers(n: int) -> None:
     layouts = LAYOUTS[:1] if n > 1000 else LAYOUTS
     checks = AccessChecks()
@@ -289,12 +289,12 @@ def test_convolution_sizes_are_long_enough() -> None:
 NARROW = """
 import sys
 sys.path.insert(0, '.')
-from tests.codegen.kernels.test_fft import LAYOUTS, cases, check, of_today
+from tests.codegen.kernels.test_fft import LAYOUTS, cases, check, share_of
 from tracejit.codegen.llvm.target import host
 
 assert host().vector_bits == {bits}, host()
 for dtype in ("f8", "f4"):
-    for n in of_today((5, 8, 12, 17, 64, 100, 1000), 2):
+    for n in share_of((5, 8, 12, 17, 64, 100, 1000), 2):
         for layout in LAYOUTS[:5]:
             check(cases(n, layout, dtype))
 check(cases(10_000, LAYOUTS[0], "f4"))

@@ -22,7 +22,7 @@ from tracejit.ir.text.parser import parse_function
 from tracejit.runtime.executable import Executable
 
 from ...forked import forked
-from ...rotation import of_today
+from ...rotation import share_of
 from ...support import Array, function_of, native
 from ..narrow import narrower, run_narrow
 
@@ -89,7 +89,7 @@ def compiled_without_numpy(function: Function) -> Executable:
     return executable
 
 
-@pytest.mark.parametrize("size", of_today(range(1, MAX_SIZE + 1), 2))
+@pytest.mark.parametrize("size", share_of(range(1, MAX_SIZE + 1), 2))
 def test_all_sizes(size: int) -> None:
     """In turn both dtypes, and all batches."""
     dtype, batch = ("f4", "f8")[size % 2], BATCHES[size % len(BATCHES)]
@@ -100,7 +100,7 @@ def test_all_sizes(size: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "batch"), of_today([(size, batch) for batch in BATCHES for size in (2, 5, 11)], 2), ids=str
+    ("size", "batch"), share_of([(size, batch) for batch in BATCHES for size in (2, 5, 11)], 2), ids=str
 )
 def test_all_batches(size: int, batch: tuple[int, ...]) -> None:
     """In registers and in scratch memory, against NumPy."""

@@ -125,9 +125,9 @@ def stacks(f: Any, arrays: Any) -> list[tuple[int, list[int]]]:
 @pytest.mark.parametrize("case", LARGE)
 def test_large_slots_are_not_on_the_stack(case: str) -> None:
     f, shapes = LARGE[case]
-    found = stacks(f, [np.ones(shape) for shape in shapes])
-    assert max(nbytes for nbytes, _ in found) <= STACK_BYTES
-    assert any(blocks for _, blocks in found)
+    slots = stacks(f, [np.ones(shape) for shape in shapes])
+    assert max(nbytes for nbytes, _ in slots) <= STACK_BYTES
+    assert any(blocks for _, blocks in slots)
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)

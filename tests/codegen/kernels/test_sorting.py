@@ -14,7 +14,7 @@ from tracejit.codegen.kernels.sort.rows import batcher
 from tracejit.codegen.kernels.sort.strategy import CHUNKED, NETWORK_LINES, NETWORKED, RANKED
 
 from ...forked import forked
-from ...rotation import every, of_today
+from ...rotation import one_in, share_of
 from ...support import Array, function_of, native
 from ..narrow import narrower, run_narrow
 
@@ -60,7 +60,7 @@ def check(shape: tuple[int, ...], dtype: str, seed: int = 0) -> None:
 
 
 @pytest.mark.parametrize(
-    ("plan", "dtype"), of_today([(plan, dtype) for plan in PLANS for dtype in DTYPES], 5)
+    ("plan", "dtype"), share_of([(plan, dtype) for plan in PLANS for dtype in DTYPES], 5)
 )
 def test_sorts(plan: str, dtype: str) -> None:
     for shape in PLANS[plan]:
@@ -86,13 +86,13 @@ def check_network(extent: int) -> None:
     "extents", [range(1, 20), [31, 32, 33, 47, 48, 49, 63, 64, 65], [127, 128, 129, 257, 512, 513]]
 )
 def test_networks_of_extents_around_powers(extents: Sequence[int]) -> None:
-    for extent in of_today(extents, 2):
+    for extent in share_of(extents, 2):
         check_network(extent)
 
 
 @pytest.mark.slow
 def test_networks_of_all_other_extents() -> None:
-    for extent in of_today([*range(20, 71), 255, 511, 1025], 2):
+    for extent in share_of([*range(20, 71), 255, 511, 1025], 2):
         check_network(extent)
 
 
@@ -226,7 +226,7 @@ print('fine')
 """
 
 
-@every(2)
+@one_in(2)
 def test_every_access_is_inside() -> None:
     assert forked(CHECKED, TRACEJIT_CHECK="1").strip() == "fine"
 
@@ -237,7 +237,7 @@ sys.path.insert(0, '.')
 from tests.codegen.kernels.test_sorting import *
 from tracejit.codegen.llvm.target import host
 assert host().vector_bits == {bits}, host()
-for dtype in of_today(('?', 'i2', 'f4', 'f8', 'u8'), 2):
+for dtype in share_of(('?', 'i2', 'f4', 'f8', 'u8'), 2):
     for plan in PLANS:
         test_sorts(plan, dtype)
     test_searches(dtype)

@@ -116,7 +116,7 @@ def test_machines_without_multiply_adds_have_two_operations(lanes: int) -> None:
     for name, operations in (("x86-64", {"mul", "add"}), ("x86-64-v3,-fma", {"mul", "add"})):
         code = assembly(text, named_target(name))
         assert "fma" not in code
-        assert {found[1] for found in re.finditer(r"\bv?(mul|add)[ps]d\b", code)} == operations
+        assert {match[1] for match in re.finditer(r"\bv?(mul|add)[ps]d\b", code)} == operations
 
 
 def test_both_code_generators_take_it() -> None:

@@ -12,7 +12,7 @@ from tracejit.codegen.instrument.access_checks import AccessChecks
 from tracejit.codegen.llvm import strided_reads
 from tracejit.runtime.executable import Executable
 
-from ...rotation import of_today
+from ...rotation import share_of
 from ..narrow import narrower, run_narrow
 
 DTYPES = ["float64", "float32", "int64", "int32", "int16", "uint8", "bool"]
@@ -41,7 +41,7 @@ def test_short_vectors_and_long_strides_are_gathered() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dtype", "stride"), of_today([(dtype, stride) for dtype in DTYPES for stride in STRIDES], 5)
+    ("dtype", "stride"), share_of([(dtype, stride) for dtype in DTYPES for stride in STRIDES], 5)
 )
 def test_every_dtype_and_stride(dtype: str, stride: int) -> None:
     """Beside NumPy, under checks of every access: the array ends with the last element that is read."""

@@ -10,7 +10,7 @@ import pytest
 
 from tracejit.codegen.maths import ULP_BOUND
 
-from ...rotation import of_today
+from ...rotation import share_of
 from .maths_exhaustive import IN_DOUBLE, SYMMETRIC, worst, worst_of_doubles
 
 
@@ -54,7 +54,7 @@ USUAL: dict[str, tuple[float, float]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("method", "wide_tables"), of_today([(method, wide) for method in USUAL for wide in (None, False)], 10)
+    ("method", "wide_tables"), share_of([(method, wide) for method in USUAL for wide in (None, False)], 10)
 )
 def test_every_float(method: str, wide_tables: bool | None) -> None:
     low, high = USUAL[method]
@@ -104,7 +104,7 @@ def test_many_doubles(method: str) -> None:
 
 @LONG_DOUBLES
 @pytest.mark.slow
-@pytest.mark.parametrize("method", of_today([*DOUBLES], 2))
+@pytest.mark.parametrize("method", share_of([*DOUBLES], 2))
 def test_more_doubles(method: str) -> None:
     for wide_tables in (None, False):
         error, where = worst_of_doubles(method, wide_tables, DOUBLES[method], 1 << 22)

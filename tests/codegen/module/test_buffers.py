@@ -17,7 +17,7 @@ from tracejit.ir.text.parser import parse_function
 from tracejit.ir.verifier import verify
 from tracejit.runtime.executable import Executable
 
-from ...rotation import of_today
+from ...rotation import share_of
 from ...support import Array, interpret
 from .test_donation import _program, check
 
@@ -270,7 +270,7 @@ def test_random_programs(first: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", of_today(range(1000, 3000, 100), 5))
+@pytest.mark.parametrize("start", share_of(range(1000, 3000, 100), 5))
 def test_more_random_programs(start: int) -> None:
     for first in range(start, start + 100, 10):
         test_random_programs(first)

@@ -12,7 +12,7 @@ import pytest
 import tracejit as tj
 from tracejit.runtime.executable import Executable
 
-from ...rotation import of_today
+from ...rotation import share_of
 from ...support import Array
 
 SHAPES = ((4,), (3, 5), (5, 3), (37,), (2, 2), (40, 300))
@@ -144,6 +144,6 @@ def test_random_programs() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", of_today(range(1000, 3000, 200), 5))
+@pytest.mark.parametrize("first", share_of(range(1000, 3000, 200), 5))
 def test_more_random_programs(first: int) -> None:
     assert run_programs(first, 200) > 100

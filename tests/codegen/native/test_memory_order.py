@@ -1,4 +1,4 @@
-"""What one thread writes for another has an order that machines other than x86 keep, too.
+"""Writes of one thread for another have an order that machines other than x86 keep, too.
 
 x86 keeps the order of loads and of stores, arm64 neither. So faults of this kind show on no x86, and on no
 arm64 that is emulated there: the text is what can be looked at. Which words there are: docs/platforms.md.

@@ -11,7 +11,7 @@ import pytest
 
 import tracejit as tj
 
-from ...rotation import of_today
+from ...rotation import share_of
 from .sum_errors import DATA, LIMIT, cases, ratio
 
 _ALL = {name: (function, shape) for name, function, shape in cases()}
@@ -34,7 +34,7 @@ def _check(name: str, dtype: str, sets: int) -> None:
     assert max(ratios.values()) <= LIMIT, ratios
 
 
-@pytest.mark.parametrize("name", of_today(_SMALL, 5))
+@pytest.mark.parametrize("name", share_of(_SMALL, 5))
 def test_no_further_off_than_numpy(name: str) -> None:
     _check(name, "f4", 6 if math.prod(_ALL[name][1]) > 100_000 else 12)
 
@@ -45,7 +45,7 @@ def test_the_same_of_f64(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", of_today(_OTHERS, 5))
+@pytest.mark.parametrize("name", share_of(_OTHERS, 5))
 def test_large_ones(name: str) -> None:
     _check(name, "f4", 3)
 

@@ -12,7 +12,7 @@ import tracejit as tj
 from tracejit.ir.passes import run_passes
 
 from ...forked import forked
-from ...rotation import of_today
+from ...rotation import share_of
 from ...support import Array, function_of, interpret, native
 from ..narrow import narrower, run_narrow
 
@@ -248,7 +248,7 @@ print("fine")
 """
 
 
-@pytest.mark.parametrize("flag", of_today(["0", "1"], 2))
+@pytest.mark.parametrize("flag", share_of(["0", "1"], 2))
 def test_lines_inside_the_windows_have_no_checks(flag: str) -> None:
     """Stencils of many widths, in up to three dimensions; with checks of accesses, too."""
     assert forked(STENCILS, TRACEJIT_CHECK=flag).strip() == "fine"

@@ -10,7 +10,7 @@ from tracejit.ir.passes import PIPELINE, run_passes
 from tracejit.ir.passes.loops.deferred_products import defer_products
 from tracejit.ir.verifier import verify
 
-from ...rotation import of_today
+from ...rotation import share_of
 from ...support import interpret, native
 
 BEFORE = PIPELINE[: [pass_.name for pass_ in PIPELINE].index("defer-products")]
@@ -120,7 +120,7 @@ def test_no_steps():
         )
 
 
-@pytest.mark.parametrize("seed", of_today(range(30), 2))
+@pytest.mark.parametrize("seed", share_of(range(30), 2))
 def test_gradients_of_random_cells(seed):
     rng = np.random.default_rng(seed)
     steps, batch, n = (int(rng.integers(1, top)) for top in (6, 5, 8))

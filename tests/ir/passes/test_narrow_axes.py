@@ -12,7 +12,7 @@ from tracejit.ir.passes.algebra.columns import LEAST_ROWS, MOST_COLUMNS
 from tracejit.ir.passes.algebra.narrow_axes import split_narrow_axes
 from tracejit.ir.verifier import verify
 
-from ...rotation import of_today
+from ...rotation import share_of
 from ...support import interpret, mismatch, native
 
 BEFORE = tuple(
@@ -197,7 +197,7 @@ def test_no_rows(few_rows):
 
 
 @pytest.mark.usefixtures("few_rows")
-@pytest.mark.parametrize("seed", of_today(range(90), 2))
+@pytest.mark.parametrize("seed", share_of(range(90), 2))
 def test_random_programs(seed):
     rng = np.random.default_rng(seed)
     n, count = int(rng.integers(1, 40)), int(rng.integers(2, 5))

@@ -11,7 +11,7 @@ import pytest
 
 import tracejit as tj
 from benchmarks.compiling import hidden_markov
-from tests.rotation import of_today
+from tests.rotation import share_of
 from tracejit.ir.graph import Function
 from tracejit.ir.interpreter import interpret
 from tracejit.ir.passes.loops import rerolling
@@ -273,7 +273,7 @@ def rerolled_program(seed: int) -> tuple[Function, Function]:
     return function, reroll_loops(function, 3, 6)
 
 
-@pytest.mark.parametrize("seed", of_today(range(300), 10))
+@pytest.mark.parametrize("seed", share_of(range(300), 10))
 def test_random_programs_keep_their_bits(seed: int) -> None:
     same_bits(*rerolled_program(seed), INPUTS)
 
@@ -283,7 +283,7 @@ def test_most_random_programs_have_loops() -> None:
     assert sum(changed) >= 15
 
 
-@pytest.mark.parametrize("seed", of_today(range(30), 10))
+@pytest.mark.parametrize("seed", share_of(range(30), 10))
 def test_native_code_of_random_programs(seed: int) -> None:
     function, rerolled = rerolled_program(seed)
     expected = interpret(function, INPUTS)
@@ -291,7 +291,7 @@ def test_native_code_of_random_programs(seed: int) -> None:
         np.testing.assert_allclose(result, reference, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("seed", of_today(range(40), 10))
+@pytest.mark.parametrize("seed", share_of(range(40), 10))
 def test_gradients_of_random_programs(seed: int) -> None:
     program = random_program(seed)
 

@@ -10,7 +10,7 @@ from tracejit.ir.passes import PIPELINE, run_passes
 from tracejit.ir.passes.layout.updates import place_updates
 from tracejit.ir.verifier import verify
 
-from ...rotation import of_today
+from ...rotation import share_of
 from ...support import interpret, native
 
 BEFORE = PIPELINE[: [pass_.name for pass_ in PIPELINE].index("place-updates")]
@@ -69,7 +69,7 @@ def test_writes_stand_behind_readers():
         np.testing.assert_array_equal(actual, other)
 
 
-@pytest.mark.parametrize("seed", of_today(range(40), 2))
+@pytest.mark.parametrize("seed", share_of(range(40), 2))
 def test_random_gradients_of_reads_and_writes(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 9))

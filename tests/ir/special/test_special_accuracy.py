@@ -12,7 +12,7 @@ import pytest
 from tracejit.ir.special.table import evaluate, names, special
 from tracejit.runtime.executable import Executable
 
-from ...rotation import of_today
+from ...rotation import share_of
 from ...support import function_of
 from .cases import SINGLE, Array, Case, all_cases, truth_of, ulp_error
 
@@ -49,7 +49,7 @@ def compiled(name: str, orders: tuple[int, ...], values: list[Array]) -> Array:
 
 def check(case: Case, orders: tuple[int, ...], bound: float, count: int) -> None:
     values = arguments(case, count, repr(orders))
-    places = of_today(range(count), 5)
+    places = share_of(range(count), 5)
     rows = [[float(value[place]) for value in values] for place in places]
     truths = [truth_of(case, orders, row) for row in rows]
     floors = [case.floor(*row) if callable(case.floor) else case.floor for row in rows]
@@ -149,7 +149,7 @@ def test_float32_at_the_ends(name: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("name", of_today([*CASES, *INVERSES], 2))
+@pytest.mark.parametrize("name", share_of([*CASES, *INVERSES], 2))
 def test_results_do_not_depend_on_neighbours(name: str) -> None:
     """The bits of each element are the same in a vector and alone."""
     case = CASES.get(name) or CASES[INVERSES[name]]

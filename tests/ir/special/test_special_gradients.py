@@ -13,7 +13,7 @@ import tracejit as tj
 from tracejit.array.operands import run
 from tracejit.ir.special.table import special
 
-from ...rotation import of_today
+from ...rotation import share_of
 from .cases import all_cases, truth_of
 
 CASES = all_cases()
@@ -59,7 +59,7 @@ def derivatives(f: Any, firsts: list[int], seconds: list[tuple[int, int]]) -> An
     return tj.jit(lambda *values: ([slope(*values) for slope in slopes], [bend(*values) for bend in bends]))
 
 
-@pytest.mark.parametrize("name", of_today([*CASES], 2))
+@pytest.mark.parametrize("name", share_of([*CASES], 2))
 def test_gradients(name: str) -> None:
     """``tj.grad`` of the function, and of its gradient, jitted and not."""
     case, at = CASES[name], points(name)

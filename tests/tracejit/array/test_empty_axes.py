@@ -15,7 +15,7 @@ import pytest
 
 import tracejit as tj
 
-from ...rotation import of_today
+from ...rotation import share_of
 
 SHAPES = [(), (0,), (1,), (3,), (0, 3), (3, 0), (1, 3), (3, 1), (0, 0), (2, 0, 3), (1, 1, 1)]
 #: Functions of several arrays, beside NumPy's ufuncs.
@@ -129,10 +129,10 @@ def test_empty_axes(name: str) -> None:
         if len(args) == 1 or args[0].dtype.kind == "fi"[pair % 2]:
             done.append((args, attrs))
             expected.append(got)
-    for args, attrs in of_today(failing, 5):
+    for args, attrs in share_of(failing, 5):
         with pytest.raises(tj.TracejitError):
             tj.trace(lambda *arrays, attrs=attrs: ours(*arrays, **attrs), *args)
-    jitted = of_today(done, 5)
+    jitted = share_of(done, 5)
     arrays = [array for args, _ in jitted for array in args]
 
     def every(*arrays: Any) -> Any:
@@ -140,7 +140,7 @@ def test_empty_axes(name: str) -> None:
         return [ours(*[next(rest) for _ in args], **attrs) for args, attrs in jitted]
 
     results = tj.jit(every, loops="unrolled")(*arrays)
-    for (args, attrs), result, got in zip(jitted, results, of_today(expected, 5), strict=True):
+    for (args, attrs), result, got in zip(jitted, results, share_of(expected, 5), strict=True):
         text = (
             f"jitted {name}({', '.join(f'{argument.dtype}{argument.shape}' for argument in args)}, {attrs})"
         )

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.rotation import of_today
+from tests.rotation import share_of
 from tests.tracejit.bad_input.valid_calls import Call, public_calls
 
 #: What has no result that could be compared: memory that is not written, transforms and control flow, whose
@@ -75,7 +75,7 @@ def _function(call: Call) -> tuple[Callable[..., Any], list[Any]]:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("call", of_today(_calls(), 2), ids=lambda call: call.name)
+@pytest.mark.parametrize("call", share_of(_calls(), 2), ids=lambda call: call.name)
 def test_jitted_and_gradients(call: Call) -> None:
     function, arrays = _function(call)
     tensors = [tj.tensor(array) for array in arrays]

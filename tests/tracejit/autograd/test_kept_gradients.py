@@ -14,7 +14,7 @@ import pytest
 
 import tracejit as tj
 
-from ...rotation import of_today
+from ...rotation import share_of
 
 A = np.array([0.4, 0.9, 0.7])
 B = np.array([1.3, 0.6, 0.2])
@@ -216,7 +216,7 @@ def slope(f: Callable[[Any], Any]) -> Any:
     return np.array([(float(f(A + step * u)) - float(f(A - step * u))) / (2 * step) for u in np.eye(3)])
 
 
-@pytest.mark.parametrize("call", of_today([*CALLS], 2))
+@pytest.mark.parametrize("call", share_of([*CALLS], 2))
 def test_gradients_are_kept(call: str) -> None:
     loss = loss_of(call)
     expected = slope(lambda x: loss(tj.tensor(x)))

@@ -12,7 +12,7 @@ import pytest
 
 import tracejit as tj
 
-from ...rotation import of_today
+from ...rotation import share_of
 from .enumeration import MODES, Case, cases, problems_of, sampled
 from .valid_calls import public_calls
 
@@ -39,13 +39,13 @@ def test_the_right_arguments_are_right() -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_sample(mode: str) -> None:
-    check_sample(of_today(sample_of(mode, SAMPLE), 2))
+    check_sample(share_of(sample_of(mode, SAMPLE), 2))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_a_larger_sample(mode: str) -> None:
-    check_sample(of_today(sample_of(mode, LARGER), 5))
+    check_sample(share_of(sample_of(mode, LARGER), 5))
 
 
 def sample_of(mode: str, count: int) -> list[Case]:

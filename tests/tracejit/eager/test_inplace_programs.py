@@ -14,7 +14,7 @@ import pytest
 
 import tracejit as tj
 
-from ...rotation import of_today
+from ...rotation import share_of
 from .inplace_programs import LEAVES, Maker, Meaning, Refused, Step, run_step
 
 Array = np.ndarray[Any, Any]
@@ -134,7 +134,7 @@ def check_traced(program: Program, differentiable: bool) -> None:
     close(program.along([leaf.grad for leaf in leaves]), derivative, "jit.backward\n" + text)
 
 
-@pytest.mark.parametrize("seed", of_today(range(10), 2))
+@pytest.mark.parametrize("seed", share_of(range(10), 2))
 def test_eager_programs(seed):
     differentiable = refused = 0
     for number in range(30):
@@ -144,7 +144,7 @@ def test_eager_programs(seed):
     assert differentiable >= 10  # most saved values are written sooner or later, but not all
 
 
-@pytest.mark.parametrize("seed", of_today(range(10), 2))
+@pytest.mark.parametrize("seed", share_of(range(10), 2))
 def test_traced_programs(seed):
     for number in range(2):
         program = Program(1_000_000 + seed * 1000 + number, detach=False, block=True)
@@ -158,7 +158,7 @@ def test_more_eager_programs(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", of_today(range(4), 2))
+@pytest.mark.parametrize("seed", share_of(range(4), 2))
 def test_many_programs(seed):
     for number in range(25):
         program = Program(2_000_000 + seed * 1000 + number, detach=False, block=True, steps=12)

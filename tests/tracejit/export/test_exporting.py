@@ -19,14 +19,14 @@ from tracejit.codegen.llvm.target import host
 from tracejit.export import exporting
 from tracejit.ir.errors import ArgumentError, TraceError, TracejitError
 
-from ...rotation import of_today
+from ...rotation import share_of
 from ...support import library_functions
 from .programs import COMPILER, assert_same_bits, compiled_program, needs_compiler, run_program
 from .samples import SAMPLES
 
 
 @needs_compiler
-@pytest.mark.parametrize("name", ["eight_schools", *of_today(["network", "lorenz", "kalman"], 5)])
+@pytest.mark.parametrize("name", ["eight_schools", *share_of(["network", "lorenz", "kalman"], 5)])
 def test_programs_in_c_compute_the_same_bits(name, tmp_path):
     function, arguments, argnums = SAMPLES[name]
     exported = tj.jit(function).export(tmp_path / name, *arguments, grad=argnums)
@@ -67,7 +67,7 @@ def test_derivatives_of_all_kinds_in_a_library(tmp_path):
 
 
 @needs_compiler
-@pytest.mark.parametrize("size", of_today([25], 5))
+@pytest.mark.parametrize("size", share_of([25], 5))
 def test_memory_is_used_as_the_header_says(size, tmp_path):
     if shutil.which("valgrind") is None:
         pytest.skip("there is no valgrind")
@@ -96,7 +96,7 @@ def factored(a, b):
 
 
 @needs_compiler
-@pytest.mark.parametrize("size", of_today([35, 99], 10))
+@pytest.mark.parametrize("size", share_of([35, 99], 10))
 def test_factorizations_stay_within_their_memory(size, tmp_path):
     if shutil.which("valgrind") is None:
         pytest.skip("there is no valgrind")
@@ -280,7 +280,7 @@ def test_what_the_linker_says_is_in_the_error(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("target", "magic", "undefined"),
-    of_today(
+    share_of(
         [
             ("x86-64-v3", b"\x7fELF", set()),
             ("x86-64-v2", b"\x7fELF", {"fma", "memset"}),

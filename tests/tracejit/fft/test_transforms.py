@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import tracejit as tj
 
-from ...rotation import of_today
+from ...rotation import share_of
 
 LINES = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
 SEVERAL = ("fft2", "ifft2", "fftn", "ifftn", "rfft2", "irfft2", "rfftn", "irfftn")
@@ -44,7 +44,7 @@ def agrees(result: Any, expected: NDArray[Any]) -> bool:
 def test_lines(name: str, dtype: str) -> None:
     norms = (None, "backward", "ortho", "forward")
     cases = [*itertools.product((6, 7), (0, 1, -1), (None, 4, 9), norms)]
-    jitted = of_today(cases, 5)
+    jitted = share_of(cases, 5)
     for case in cases:
         size, axis, n, norm = case
         x = operand(name, (4, size, 5), dtype)

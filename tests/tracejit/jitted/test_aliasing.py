@@ -276,7 +276,7 @@ def test_outside(name: str) -> None:
 
 
 def outcome(function: Any, make: Callable[[], Any]) -> tuple[Any, list[Any]]:
-    """What a call gives, and then what its arguments and the objects outside are."""
+    """The result of a call, and what its arguments and the objects outside are after it."""
     args = make()
     result = np.array(function(*args))
     return result, arrays((args, CAPTURED, ITEMS, TABLE))

@@ -459,7 +459,7 @@ HOME = os.getcwd()
 
 
 def outcomes(name: str, folder: Any) -> tuple[list[tuple[Any, Any]], list[str]]:
-    """What Python and the jitted function give after each change, and what warnings say."""
+    """Results of Python and of the jitted function after each change, and the texts of warnings."""
     setup, change, read = READS[name]
     names: dict[str, Any] = {"__name__": "made", "tj": tj, "np": np, "FILE": str(folder / "file.txt")}
     names |= {"v": 0.5, "v0": 0.5, "v1": 2.25}

@@ -11,7 +11,7 @@ import pytest
 
 import tracejit as tj
 
-from ...rotation import of_today
+from ...rotation import share_of
 
 NUMPY, SCIPY = tj.linalg, tj.scipy.linalg
 #: Functions without derivatives.
@@ -137,17 +137,17 @@ def loss_of(function: Function) -> Function:
     return loss
 
 
-def cases_of_today() -> list[Any]:
+def cases_of_share() -> list[Any]:
     """Every function, every second one of complex matrices; the others tomorrow."""
     cases = [
         pytest.param(function, dtype, id=f"{number}-{name}-{dtype.__name__}")
         for number, (name, function) in enumerate(CASES)
         for dtype in (np.float64, np.complex128)[:: (-1) ** number]
     ]
-    return list(of_today(cases, 2))
+    return list(share_of(cases, 2))
 
 
-@pytest.mark.parametrize(("function", "dtype"), cases_of_today())
+@pytest.mark.parametrize(("function", "dtype"), cases_of_share())
 def test_gradients(function: Function, dtype: Any) -> None:
     at, direction, step = random(dtype, 2, SIZE, SIZE, seed=3), random(dtype, 2, SIZE, SIZE, seed=5), 1e-6
     loss = loss_of(function)

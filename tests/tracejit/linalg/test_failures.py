@@ -137,7 +137,7 @@ def test_numpys_handling_stays() -> None:
 
 
 def test_functions_that_do_not_fail_are_compiled_once() -> None:
-    """What asks for nothing serves both; what asks is compiled for each, and kept."""
+    """Code that asks for nothing serves both; code that asks is compiled for each, and kept."""
     plain, solving = tj.jit(lambda x: x + 1), tj.jit(L.inv)
     for _ in range(3):
         for handling in ("raise", "nan"):

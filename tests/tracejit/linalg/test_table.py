@@ -105,7 +105,7 @@ def ways(row: Row, direction: Any) -> dict[str, Callable[[Any], Any]]:
 
 
 def check(row: Row, name: str, point: str, dtype: Any, compiled: bool) -> list[str]:
-    """What is wrong."""
+    """The faults of one row."""
     single = dtype == np.float32
     expected = exact(name, point, single)
     at = (SINGLE if single and point in SINGLE else POINTS)[point].astype(dtype)

@@ -12,7 +12,7 @@ import pytest
 
 import tracejit as tj
 
-from ...rotation import of_today
+from ...rotation import share_of
 
 LINALG = tj.scipy.linalg
 RNG = np.random.default_rng(17)
@@ -249,7 +249,7 @@ GRADIENTS: list[tuple[str, Callable[[Any], Any]]] = [
 
 
 @EITHER
-@pytest.mark.parametrize("function", [pytest.param(f, id=name) for name, f in of_today(GRADIENTS, 2)])
+@pytest.mark.parametrize("function", [pytest.param(f, id=name) for name, f in share_of(GRADIENTS, 2)])
 def test_gradients(wrap: Any, function: Any) -> None:
     weights = np.random.default_rng(1).standard_normal((5, 5))
 

@@ -11,13 +11,13 @@ import pytest
 import tracejit as tj
 from tracejit.ir.lapack.calls import has
 
-from ...rotation import of_today
+from ...rotation import share_of
 from .derivatives import check, random
 
 LINALG = tj.scipy.linalg
 EITHER = pytest.mark.parametrize("wrap", [lambda f: f, tj.jit], ids=["eager", "jit"])
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
-SIZES = pytest.mark.parametrize("size", of_today([1, 2, 5, 20, 9], 5))
+SIZES = pytest.mark.parametrize("size", share_of([1, 2, 5, 20, 9], 5))
 
 pytestmark = pytest.mark.skipif(
     not has(np.dtype(float), "gees", "syconv"), reason="there is no LAPACK to call"
@@ -198,7 +198,7 @@ def test_gradients_of_sylvester_use_its_schur_forms() -> None:
 
 @pytest.mark.parametrize(
     ("side", "shape"),
-    of_today([(side, shape) for side in ("right", "left") for shape in ((3, 3), (4, 3), (3, 5))], 2),
+    share_of([(side, shape) for side in ("right", "left") for shape in ((3, 3), (4, 3), (3, 5))], 2),
     ids=str,
 )
 @pytest.mark.parametrize("dtype", [np.float64, np.complex128])

@@ -18,7 +18,7 @@ from tracejit import carried as machine_code
 from tracejit.runtime.cache.keys import environment
 from tracejit.runtime.cache.store import CACHE
 
-from ...rotation import every
+from ...rotation import one_in
 from ...support import check_document
 from . import functions
 
@@ -79,7 +79,7 @@ def test_another_machine_compiles_nothing(tmp_path: Path) -> None:
     assert run(READER, tmp_path / "elsewhere", named).decode() == f"{RESULTS} True\n"
 
 
-@every(2)
+@one_in(2)
 def test_other_machines_compile(tmp_path: Path) -> None:
     sent = run(WRITER, tmp_path / "here")
     keys = {entry.name for entry in (tmp_path / "here").glob("*.tjc")}

@@ -16,7 +16,7 @@ import pytest
 
 import tracejit as tj
 
-from ...rotation import of_today
+from ...rotation import share_of
 from . import functions
 from .functions import NAMED, numbers
 
@@ -117,12 +117,12 @@ def run_script(way: str, directory: Path, *, module: bool = False) -> None:
     assert ran.stdout == "all equal\n", f"{ran.stdout}\n{ran.stderr}"
 
 
-@pytest.mark.parametrize("way", of_today(["futures", "fork", "spawn"], 2))
+@pytest.mark.parametrize("way", share_of(["futures", "fork", "spawn"], 2))
 def test_other_processes_take_what_a_script_defines(way: str, tmp_path: Path) -> None:
     run_script(way, tmp_path)
 
 
-@pytest.mark.parametrize("way", of_today(["spawn", "futures"], 2))
+@pytest.mark.parametrize("way", share_of(["spawn", "futures"], 2))
 def test_other_processes_take_what_a_module_defines(way: str, tmp_path: Path) -> None:
     run_script(way, tmp_path, module=True)
 

@@ -15,7 +15,7 @@ import tracejit as tj
 from tracejit.eager.tensor import Tensor
 from tracejit.tape import backward
 
-from ...rotation import of_today
+from ...rotation import share_of
 
 Function = Callable[[Any, Any], Any]
 
@@ -72,7 +72,7 @@ def test_results_are_outside_any_graph(pair: str) -> None:
         assert result.grad_fn is None
 
 
-@pytest.mark.parametrize("pair", of_today(PAIRS, 2))
+@pytest.mark.parametrize("pair", share_of(PAIRS, 2))
 def test_the_outer_tape_goes_on(pair: str) -> None:
     """A parameter of the user's that the function closes over has its gradient, and so has an argument."""
     direction = 1e-6

@@ -9,7 +9,7 @@ import pytest
 
 import tracejit as tj
 
-from ...rotation import of_today
+from ...rotation import share_of
 from .nestings import check_nesting, name_of, nestings
 
 
@@ -75,7 +75,7 @@ FUNCTIONS = {
 }
 
 
-@pytest.mark.parametrize("nesting", of_today(nestings(FUNCTIONS, 36, seed=7), 2), ids=name_of)
+@pytest.mark.parametrize("nesting", share_of(nestings(FUNCTIONS, 36, seed=7), 2), ids=name_of)
 def test_nesting(nesting):
     name, chain = nesting
     check_nesting(FUNCTIONS[name], chain)

@@ -11,7 +11,7 @@ import pytest
 
 import tracejit as tj
 
-from ...rotation import of_today
+from ...rotation import share_of
 from .nestings import check_nesting, name_of, nestings
 
 ROWS = np.array([[0.3, -0.2, 0.5], [1.0, 0.4, -0.6], [-0.5, 0.8, 0.1], [0.2, 0.2, 0.9]])
@@ -122,7 +122,7 @@ FUNCTIONS = {
 }
 
 
-@pytest.mark.parametrize("nesting", of_today(nestings(FUNCTIONS, 42, seed=11), 2), ids=name_of)
+@pytest.mark.parametrize("nesting", share_of(nestings(FUNCTIONS, 42, seed=11), 2), ids=name_of)
 def test_nesting(nesting):
     name, chain = nesting
     check_nesting(FUNCTIONS[name], chain)

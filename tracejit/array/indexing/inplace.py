@@ -100,8 +100,8 @@ def _is_scalar(tracer: Any, tensor: Tensor) -> bool:
             around.rank_0_arrays[id(tensor)] = tensor
             return False
         around = around.parent
-    made = next((step for step in reversed(tracer.body) if value in step.results), None)
-    if made is None or made.op.kind is Kind.CREATION:
+    maker = next((step for step in reversed(tracer.body) if value in step.results), None)
+    if maker is None or maker.op.kind is Kind.CREATION:
         tracer.rank_0_arrays[id(tensor)] = tensor
         return False
     return True

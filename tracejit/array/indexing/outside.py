@@ -68,7 +68,7 @@ def _placed(item: Any, extent: int, mode: str) -> Any:
 
 
 def default_fill(x: Tensor) -> Any:
-    """What reads give in the place of elements outside: NaN, the least or the largest integer, or True."""
+    """The value of elements outside in reads: NaN, the least or the largest integer, or True."""
     if is_inexact(x.dtype):
         return float("nan")
     if x.dtype is BOOL:

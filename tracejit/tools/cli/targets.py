@@ -157,7 +157,7 @@ class CommandSubject:
         return [*input_values(self.leaves()), *map(array_of, traced.captured)]
 
     def with_random_values(self) -> CommandSubject:
-        """The same with random arrays instead of types."""
+        """This target with random arrays instead of types."""
         rng = np.random.default_rng(0)
 
         def valued(leaf: Any) -> Any:

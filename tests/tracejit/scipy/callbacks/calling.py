@@ -15,7 +15,7 @@ import tracejit as tj
 
 
 class Callbacks:
-    """What a case calls SciPy with: functions as they are, or `jitted`."""
+    """Functions that a case calls SciPy with: as they are, or `jitted`."""
 
     def __init__(self, *, jitted: bool) -> None:
         self.jitted = jitted

@@ -98,10 +98,10 @@ def _solvers() -> Iterator[tuple[str, Case]]:
         def solve(o: Callbacks, name: str = name, tight: Any = tight) -> Any:
             scaling = np.diag(1 / np.diag(SYMMETRIC))
             names = ("M1",) if name == "qmr" else ("M",)
-            given = {key: o.operator(scaling) for key in names}
+            preconditioners = {key: o.operator(scaling) for key in names}
             if name == "qmr":
-                given["M2"] = o.operator(np.eye(20))
-            return o.call(f"sparse.linalg.{name}", o.operator(SYMMETRIC), RIGHT, **given, **tight)
+                preconditioners["M2"] = o.operator(np.eye(20))
+            return o.call(f"sparse.linalg.{name}", o.operator(SYMMETRIC), RIGHT, **preconditioners, **tight)
 
         yield name, solve
     for name in ("lsmr", "lsqr"):
@@ -118,26 +118,26 @@ def _spectra() -> Iterator[tuple[str, Case]]:
     for name in ("eigs", "eigsh"):
 
         def largest(o: Callbacks, name: str = name) -> Any:
-            given = {"M": o.operator(np.eye(20)), "Minv": o.operator(np.eye(20))} if name == "eigs" else {}
+            extra = {"M": o.operator(np.eye(20)), "Minv": o.operator(np.eye(20))} if name == "eigs" else {}
             if name == "eigsh":
-                given = {"Minv": o.operator(np.eye(20)), "M": np.eye(20)}
-            found = o.call(
+                extra = {"Minv": o.operator(np.eye(20)), "M": np.eye(20)}
+            eigenvalues = o.call(
                 f"sparse.linalg.{name}",
                 o.operator(SYMMETRIC),
                 3,
                 v0=begin,
                 return_eigenvectors=False,
-                **given,
+                **extra,
             )
-            return np.sort(np.real(found))
+            return np.sort(np.real(eigenvalues))
 
         def near(o: Callbacks, name: str = name) -> Any:
             inverse = np.linalg.inv(SYMMETRIC - 7.3 * np.eye(20))
-            found = o.call(
+            eigenvalues = o.call(
                 f"sparse.linalg.{name}", SYMMETRIC, 2, sigma=7.3, OPinv=o.operator(inverse), v0=begin,
                 return_eigenvectors=False,
             )  # fmt: skip
-            return np.sort(np.real(found))
+            return np.sort(np.real(eigenvalues))
 
         yield name, largest
         yield f"{name} near", near
@@ -275,8 +275,8 @@ class _Density:
 
 
 def _sampled(o: Callbacks, name: str) -> Any:
-    given = {"mode": 0.0, "pdf_area": 2.5} if name == "SimpleRatioUniforms" else {}
-    return o.call(f"stats.sampling.{name}", _Density(o), domain=(-3.0, 3.0), random_state=3, **given).rvs(5)
+    extra = {"mode": 0.0, "pdf_area": 2.5} if name == "SimpleRatioUniforms" else {}
+    return o.call(f"stats.sampling.{name}", _Density(o), domain=(-3.0, 3.0), random_state=3, **extra).rvs(5)
 
 
 def _sobol(o: Callbacks) -> Any:
@@ -345,8 +345,8 @@ def _signals() -> Iterator[tuple[str, Case]]:
             ),
         )
     for name in ("periodogram", "welch", "spectrogram", "stft"):
-        given = {} if name == "periodogram" else {"nperseg": 64}
-        yield name, lambda o, n=name, g=given: o.call(f"signal.{n}", SIGNAL, detrend=o(center), **g)
+        segments = {} if name == "periodogram" else {"nperseg": 64}
+        yield name, lambda o, n=name, g=segments: o.call(f"signal.{n}", SIGNAL, detrend=o(center), **g)
     yield (
         "resample",
         lambda o: o.call("signal.resample", SIGNAL, 100, window=o(lambda f: np.exp(-(f**2) * 4))),
@@ -372,8 +372,8 @@ def _regression(o: Callbacks) -> Any:
         fjacb=o(lambda b, x: np.stack([np.exp(b[1] * x), b[0] * x * np.exp(b[1] * x)])),
         fjacd=o(lambda b, x: b[0] * b[1] * np.exp(b[1] * x)),
     )
-    found = odr.ODR(odr.RealData(x, y), model, beta0=[1.0, -0.2]).run()
-    return found.beta, found.sd_beta
+    fit = odr.ODR(odr.RealData(x, y), model, beta0=[1.0, -0.2]).run()
+    return fit.beta, fit.sd_beta
 
 
 def cases() -> Iterator[tuple[str, Case]]:

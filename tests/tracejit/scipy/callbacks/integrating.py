@@ -130,10 +130,10 @@ def _solve_bvp(o: Callbacks) -> Any:
     x = np.linspace(0.0, 1.0, 6)
     slopes = o(lambda x, y: np.broadcast_to(np.array([[[0.0], [1.0]], [[-0.5], [0.0]]]), (2, 2, y.shape[1])))
     ends = o(lambda ya, yb: (np.array([[1.0, 0.0], [0.0, 0.0]]), np.array([[0.0, 0.0], [1.0, 0.0]])))
-    found = o.call(
+    solution = o.call(
         "integrate.solve_bvp", o(_reach), o(_ends), x, np.zeros((2, 6)), fun_jac=slopes, bc_jac=ends
     )
-    return found.x, found.y, found.yp, found.rms_residuals, found.sol(0.4)
+    return solution.x, solution.y, solution.yp, solution.rms_residuals, solution.sol(0.4)
 
 
 def _equations() -> Iterator[tuple[str, Case]]:

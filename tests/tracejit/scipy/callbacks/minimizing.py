@@ -93,11 +93,11 @@ def _minimizations() -> Iterator[tuple[str, Case]]:
 
 def _minimize(o: Callbacks, method: str, options: dict[str, Any], parts: tuple[str, ...]) -> Any:
     derivatives = {**smooth_parts(o), "hessp": product_of_smooth(o)}
-    given = {name: derivatives[name] for name in parts if name in derivatives}
+    arguments = {name: derivatives[name] for name in parts if name in derivatives}
     value = o(smooth)
     if "both" in parts:
-        value, given["jac"] = value_and_slope(o), True
-    return o.call("optimize.minimize", value, X0, method=method, options=options, **given)
+        value, arguments["jac"] = value_and_slope(o), True
+    return o.call("optimize.minimize", value, X0, method=method, options=options, **arguments)
 
 
 def _constrained(o: Callbacks, method: str) -> Any:

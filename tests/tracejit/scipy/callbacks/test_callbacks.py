@@ -96,11 +96,11 @@ def test_jitted_callbacks_give_what_numpys_give(name: str) -> None:
     result = leaves(CASES[name](Callbacks(jitted=True)))
     assert result.keys() == expected.keys()
     for place, value in result.items():
-        wanted = np.asarray(expected[place])
-        assert np.asarray(value).shape == wanted.shape, place
+        plain = np.asarray(expected[place])
+        assert np.asarray(value).shape == plain.shape, place
         if place.rpartition(".")[2] not in _COUNTS:
             np.testing.assert_allclose(
-                np.asarray(value), wanted, rtol=RTOL, atol=FLAT.get(name, ATOL), err_msg=place
+                np.asarray(value), plain, rtol=RTOL, atol=FLAT.get(name, ATOL), err_msg=place
             )
     tensors = [place for place, value in result.items() if isinstance(value, tj.Tensor)]
     assert bool(tensors) == (name in UNTOUCHED), tensors
@@ -112,11 +112,11 @@ def test_every_function_that_takes_a_callback_is_called_with_one() -> None:
         callbacks = Callbacks(jitted=False)
         case(callbacks)
         reached |= callbacks.reached
-    found = callback_parameters()
-    assert len(found) > 150  # a change of SciPy's docstrings would empty the walk
+    listed = callback_parameters()
+    assert len(listed) > 150  # a change of SciPy's docstrings would empty the walk
     missing = [
         f"{function}: {parameter}"
-        for function, parameters in found.items()
+        for function, parameters in listed.items()
         for parameter in sorted(parameters - NO_FUNCTION_OF_ARRAYS.keys())
         if (function, parameter) not in reached and not _is_excused(function)
     ]

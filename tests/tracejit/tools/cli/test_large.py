@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from ....rotation import of_today
+from ....rotation import share_of
 from ....support import processor_seconds, ratio
 
 COUNT = 10_000
@@ -42,7 +42,7 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize("command", of_today(COMMANDS, 2), ids=lambda command: " ".join(command[:2]))
+@pytest.mark.parametrize("command", share_of(COMMANDS, 2), ids=lambda command: " ".join(command[:2]))
 def test_a_large_program_takes_linear_time(large, command):
     def seconds(name):
         def run():

@@ -81,7 +81,7 @@ def _text(text: str) -> str:
 
 
 def _of_user(function: Any, options: list[str]) -> JitFunction:
-    """What a user would call for the options of a command."""
+    """The calls that a user would make for the options of a command."""
     if "--grad" in options:
         argnums = options[options.index("--grad") + 1 :]
         function = tj.grad(function, tuple(map(int, argnums[0].split(","))) if argnums else 0)
@@ -92,7 +92,7 @@ def _of_user(function: Any, options: list[str]) -> JitFunction:
 
 @pytest.fixture
 def cli(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """What a command that must succeed prints."""
+    """The output of a command that must succeed."""
 
     def run(*arguments: str) -> str:
         capsys.readouterr()

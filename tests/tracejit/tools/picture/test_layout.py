@@ -10,7 +10,7 @@ import pytest
 from tracejit.tools.picture import Picture, PictureEdge, PictureNode, lay_out
 from tracejit.tools.picture.layers import add_waypoints, assign_layers, count_crossings, order_layers
 
-from ....rotation import of_today
+from ....rotation import share_of
 from ....support import processor_seconds, ratio
 
 
@@ -181,7 +181,7 @@ LARGE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", of_today(list(LARGE), 2))
+@pytest.mark.parametrize("name", share_of(list(LARGE), 2))
 def test_layouts_of_large_graphs_take_linear_time(name):
     def seconds(count):
         picture = graph(count, LARGE[name](count))

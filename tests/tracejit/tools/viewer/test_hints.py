@@ -20,14 +20,14 @@ def titled(made: dict[str, Any], title: str) -> list[dict[str, Any]]:
 
 
 def copies(function: Any, *args: Any, count: int = 1) -> list[dict[str, Any]]:
-    """What is said of copies, which follows from shares of measured time: in one of some turns of `count`
+    """Hints about copies, which follows from shares of measured time: in one of some turns of `count`
     hints, if there is one, since what else runs on the machine makes single kernels slow."""
-    found: list[dict[str, Any]] = []
+    hints: list[dict[str, Any]] = []
     for _ in range(8):
-        found = titled(view(function, *args).document, "Copies")
-        if len(found) == count:
+        hints = titled(view(function, *args).document, "Copies")
+        if len(hints) == count:
             break
-    return found
+    return hints
 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="x86 tells of denormal numbers")
