@@ -51,11 +51,12 @@ def plain(**attrs: Any) -> dict[str, Any]:
 
 
 #: x, w, and what is not plain: whole tiles; odd sizes; sums in parts by channels, rows and columns, with
-#: tiles that overlap; one output; a row of many blocks; padding that leaves nothing of some windows.
+#: tiles that overlap, on any machine for one image of prime sizes; one output; a row of many blocks; padding that leaves nothing of some windows.
 CASES = [
     ((3, 16, 28, 28), (32, 16, 3, 3), {"padding": (1, 1, 1, 1)}),
     ((2, 5, 13, 17), (19, 5, 3, 4), {"padding": (1, 0, 2, 3)}),
     ((3, 150, 5, 31), (33, 150, 3, 3), {"padding": (1, 1, 1, 1)}),
+    ((1, 120, 37, 31), (10, 120, 3, 3), {"padding": (1, 1, 1, 1)}),
     ((5, 2, 60, 40), (17, 2, 45, 38), {"padding": (2, 2, 1, 1)}),
     ((3, 1, 2, 2100), (18, 1, 2, 2050), {"padding": (0, 1, 0, 3)}),
     ((2, 7, 9, 9), (1, 7, 3, 3), {"stride": (2, 2)}),
