@@ -122,9 +122,9 @@ def remove_axes(shape: Shape, axes: Iterable[int], *, keepdims: bool = False) ->
     return tuple(size for axis, size in enumerate(shape) if axis not in gone)
 
 
-def as_shape(op: str, shape: Any) -> Shape:
-    """`shape` (an int or a sequence) as a tuple of non-negative ints."""
-    result = _sizes(op, shape)
+def as_shape(op: str, shape: Any, parameter: str = "a shape") -> Shape:
+    """`shape` (an int or a sequence), the `parameter` of that name, as a tuple of non-negative ints."""
+    result = _sizes(op, shape, parameter)
     if result and min(result) < 0:
         raise ShapeError(f"{op}: negative dimensions are not allowed, got {result}")
     if result and (max(result) > _MOST_ELEMENTS or math.prod(result) > _MOST_ELEMENTS):
@@ -151,7 +151,7 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 200 else f"{text[:197]}..."
 
 
-def _sizes(op: str, shape: Any) -> Shape:
+def _sizes(op: str, shape: Any, parameter: str = "a shape") -> Shape:
     """`shape` (an int, or a tuple, list, range or vector of integers) as a tuple of ints."""
     if isinstance(shape, (tuple, list)):
         sizes: Iterable[Any] = shape
@@ -160,7 +160,7 @@ def _sizes(op: str, shape: Any) -> Shape:
     try:
         return tuple(map(operator.index, sizes))
     except TypeError as error:
-        raise _no_integer(op, "a shape must be integers", shape, SizeKindError, error) from error
+        raise _no_integer(op, f"{parameter} must be integers", shape, SizeKindError, error) from error
 
 
 def resolve_reshape(op: str, shape: Shape, requested: Any) -> Shape:

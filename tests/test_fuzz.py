@@ -32,7 +32,7 @@ from .support import Array, interpret, interpret_stage, mismatch
 
 FIRST = int(os.environ.get("TRACEJIT_FUZZ_SEED", "0"))
 CHUNK = 20
-#: Twelve chunks of seeds, of which a day has two or three.
+#: Twelve chunks of seeds, of which a run has two or three.
 QUICK = range(FIRST, FIRST + 240, CHUNK)
 SLOW = range(FIRST + 10_000, FIRST + 10_400, 5 * CHUNK)
 

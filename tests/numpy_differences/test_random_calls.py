@@ -29,7 +29,7 @@ from .methods import (
 from .oracle import Call, difference
 
 FIRST = int(os.environ.get("TRACEJIT_FUZZ_SEED", "0"))
-#: Calls of each function in a normal run and in a longer one, of which a day has half.
+#: Calls of each function from which a normal run and a longer one take a share.
 FEW, MANY = 10, 40
 
 

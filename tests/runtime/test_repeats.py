@@ -51,6 +51,11 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
     "product": lambda xp, x: x[..., :500] @ xp.swapaxes(x[..., :3, :500], -1, -2),
     "argument": lambda xp, x: x,
     "places": lambda xp, x: (xp.argmax(x, axis=0), xp.cumsum(x, axis=-1), x[1:, ::2]),
+    "gathered": lambda xp, x: (x[[0, 1, -1]], x[..., [1, 1, 0]], xp.take(x, [1, -2], axis=1)),
+    "elements": lambda xp, x: x[[1, 0], [0, 1]],
+    "diagonal": lambda xp, x: (xp.diagonal(x), xp.diagonal(x, 1, -1, -2), x.reshape(-1)[3::7]),
+    "spectrum": lambda xp, x: xp.round(xp.abs(xp.fft.rfft(x[..., :4])) ** 2),
+    "inner": lambda xp, x: (xp.einsum("...ij,...ij->...j", x, x), xp.einsum("...ij,...ij->...i", x, x)),
 }
 
 
@@ -153,6 +158,8 @@ print("fine")
 LINES = {
     "product": "(x @ row)", "argument": "tj.argmax(x, axis=1)", "sorted": "tj.sort(x)[-1]",
     "running": "tj.cumsum(x, axis=1)[-1]", "median": "tj.median(x, axis=1)", "variance": "tj.var(x, axis=0)",
+    "rows": "x[np.array([5, 7, -1])]", "columns": "x[:, np.array([5, 7, -1])]", "diagonal": "tj.diagonal(x)",
+    "spectrum": "tj.sum(abs(tj.fft.rfft(x, axis=1)), axis=0)", "inner": "tj.einsum('ij,ij->j', x, x)",
 }  # fmt: skip
 
 
@@ -162,6 +169,15 @@ def test_repeated_lines_are_computed_once() -> None:
         program += f"grown = growth(tj.jit(lambda x: {text}), dense, large)\n"
         program += f"assert grown < {_MOST}, ({name!r}, grown)\n"
     assert forked(program + "print('fine')").strip() == "fine"
+
+
+def test_indices_of_what_is_repeated_are_checked() -> None:
+    f = tj.jit(lambda x, i: x[i])
+    x = np.broadcast_to(whole(COLUMNS), (ROWS, COLUMNS))
+    np.testing.assert_array_equal(np.asarray(f(x, np.array([0, -ROWS]))), x[:2])
+    for index in (ROWS, -ROWS - 1):
+        with pytest.raises(IndexError, match=f"axis 0 with size {ROWS}"):
+            f(x, np.array([0, index]))
 
 
 EAGER = {

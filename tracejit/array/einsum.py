@@ -198,6 +198,9 @@ def _pair(first: Term, second: Term, needed: set[str]) -> Term:
     summed = [x for x in xs if x in ys and x not in needed]
     rows = [x for x in xs if x not in ys]
     columns = [y for y in ys if y not in xs]
+    if summed and not rows and not columns and not set(xs[-len(summed) :]) <= set(summed):
+        # dot products across lines: they are added up as they lie
+        return _summed(run("mul", x, permuted(y, [ys.index(text) for text in xs])), xs, needed)
     result = "".join((*batch, *rows, *columns))
 
     def arranged(tensor: Tensor, labels: str, order: list[str], shape: Sequence[int]) -> Tensor:

@@ -249,7 +249,7 @@ def tile(x: Any, reps: Any) -> Tensor:
     Raises ShapeError. Semantics: ``numpy.tile``.
     """
     x = as_tensor(x)
-    counts = as_shape("tile", reps)
+    counts = as_shape("tile", reps, "reps")
     rank = max(len(counts), x.ndim)
     counts = (1,) * (rank - len(counts)) + counts
     sizes = (1,) * (rank - x.ndim) + x.shape

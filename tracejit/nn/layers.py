@@ -36,7 +36,7 @@ def layer_norm(
 
     Raises ShapeError. Semantics: ``torch.nn.functional.layer_norm``.
     """
-    shape = as_shape("layer_norm", normalized_shape)
+    shape = as_shape("layer_norm", normalized_shape, "normalized_shape")
     operands = [floating(x), *(parameter for parameter in (weight, bias) if parameter is not None)]
     x, *rest = promoted(*operands)
     if not shape or x.shape[-len(shape) :] != shape:

@@ -239,7 +239,7 @@ def ball(key: Any, d: int, p: Any = 2.0, shape: Any = (), dtype: Any = None) -> 
     ``jax.random.ball``, with other values.
     """
     sizes, floating = request("random.ball", key, shape, dtype)
-    axis = as_shape("random.ball", d)
+    axis = as_shape("random.ball", d, "d")
     if len(axis) != 1 or axis[0] < 1:
         raise ShapeError(f"random.ball: d must be a positive integer, got {d!r}")
     power = parameter("random.ball", "p", p, (), floating)

@@ -49,7 +49,7 @@ def split(key: Any, num: Any = 2) -> Tensor:
     Raises DTypeError for what is not a key, ShapeError for a bad `num`. Semantics: ``jax.random.split``,
     with its values.
     """
-    return run("threefry", as_key("random.split", key), counters(as_shape("random.split", num)))
+    return run("threefry", as_key("random.split", key), counters(as_shape("random.split", num, "num")))
 
 
 def fold_in(key: Any, data: Any) -> Tensor:

@@ -19,7 +19,12 @@ from ...types import remove_axes
 from ..rewriting import Definitions, Rule, constant_of, defined_by, rewrite
 from .gathers import gather_of_rows, gather_of_transpose, shifted_sums
 from .matrices import solve_triangular
-from .repeated_lines import once_for_repeated_lines, product_of_repeated_lines
+from .repeated_lines import (
+    elements_of_repeated_lines,
+    gather_of_repeated_lines,
+    once_for_repeated_lines,
+    product_of_repeated_lines,
+)
 
 
 def simplify(function: Function) -> Function:
@@ -340,17 +345,18 @@ RULES: Mapping[str, Sequence[Rule]] = {
     "reshape": (_same_type, _reshape),
     "broadcast": (_same_type, _broadcast),
     "transpose": (_transpose,),
-    "slice": (_slice,),
+    "slice": (_slice, elements_of_repeated_lines),
     "concat": (_concat,),
     "update": (_update,),
     "matmul": (_matmul, product_of_repeated_lines),
     "lu_solve": (solve_triangular,),
     "convolve": (shifted_sums,),
-    "gather": (gather_of_transpose, gather_of_rows),
+    "gather": (gather_of_transpose, gather_of_rows, gather_of_repeated_lines),
     **dict.fromkeys(
         ("argmax", "argmin", "sort", "argsort", "cumsum", "cumprod", "cummax", "cummin"),
         (once_for_repeated_lines,),
     ),
+    **dict.fromkeys(("fft", "rfft", "irfft"), (once_for_repeated_lines,)),
     **dict.fromkeys(
         ("sum", "prod", "max", "nanmax", "min", "all", "any"), (_reduction, _reduction_of_transpose)
     ),

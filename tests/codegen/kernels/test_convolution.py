@@ -51,7 +51,8 @@ def plain(**attrs: Any) -> dict[str, Any]:
 
 
 #: x, w, and what is not plain: whole tiles; odd sizes; sums in parts by channels, rows and columns, with
-#: tiles that overlap, on any machine for one image of prime sizes; one output; a row of many blocks; padding that leaves nothing of some windows.
+#: tiles that overlap, on any machine for one image of prime sizes; one output; a row of many blocks; padding
+#: that leaves nothing of some windows.
 CASES = [
     ((3, 16, 28, 28), (32, 16, 3, 3), {"padding": (1, 1, 1, 1)}),
     ((2, 5, 13, 17), (19, 5, 3, 4), {"padding": (1, 0, 2, 3)}),

@@ -16,7 +16,7 @@ from ...rotation import share_of
 from .enumeration import MODES, Case, cases, problems_of, sampled
 from .valid_calls import public_calls
 
-#: Cases of each mode in a normal run and in a slow one, of which a day has half.
+#: Cases of each mode from which a normal run and a slow one take a share.
 SAMPLE, LARGER = 600, 2500
 SEED = int(os.environ.get("TRACEJIT_FUZZ_SEED", "0"))
 

@@ -40,7 +40,7 @@ def dynamic_slice(x: Any, start_indices: Any, slice_sizes: Sequence[int]) -> Ten
     Raises ShapeError and DTypeError. Semantics: ``jax.lax.dynamic_slice``.
     """
     x = as_tensor(x)
-    sizes = as_shape("dynamic_slice", slice_sizes)
+    sizes = as_shape("dynamic_slice", slice_sizes, "slice_sizes")
     return getitem(x, _key("dynamic_slice", x, start_indices, sizes))
 
 
