@@ -12,7 +12,6 @@ import itertools
 from typing import Any, Final
 
 from tracejit.codegen.llvm import compiler, target
-from tracejit.runtime.native import support
 
 #: A machine without SVE, and without features that are not in every arm64.
 ARM64: Final = target.Target("aarch64-unknown-linux-gnu", "generic", "", 128)
@@ -32,5 +31,8 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 target.host = _planned_for
+
+from tracejit.runtime.native import support  # noqa: E402, it and what it imports take `target.host` by name
+
 # the pool waits and reads its floating-point mode by instructions of the machine that it runs on
 support.host = compiler.host
