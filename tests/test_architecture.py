@@ -37,6 +37,7 @@ LAZY = {
     ("runtime/compilation.py", "compiling"): "the same",
     ("runtime/compilation.py", "ir.passes"): "the same",
     ("tracejit/transforms/vmap.py", "cleanup"): "passes load where they run",
+    ("tracejit/jitted/call_traces.py", "multiply_adds"): "the same",
     ("runtime/native/gemm.py", "codegen.module.single_gemm"): "the same",
     ("runtime/native/gemm.py", "codegen.llvm.target"): "the same",
     ("runtime/cache/keys.py", "codegen.llvm.target"): "the same",

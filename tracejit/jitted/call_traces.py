@@ -88,6 +88,10 @@ def trace_call(
         traced_loops = loops_traced(mode, name, rewritten, jitted._checkpoint_every)
         with collector_paused(), traced_loops as reports:
             traced = refuse_draws(name, uses.frozen, trace_flat, run, symbols, branches, numbers)
+        if jitted._fastmath:
+            from ..ir.passes.algebra.multiply_adds import multiply_adds
+
+            traced.function = multiply_adds(traced.function, everywhere=True)
         traced.loops = reports(len(traced.function.body))
         return CallTrace(uses, numbers, traced, apart)
 

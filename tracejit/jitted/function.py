@@ -92,11 +92,12 @@ class JitFunction(Exportable, Carriable, Bindable):
         loops: str = "auto",
         flush_denormals: bool = False,
         checkpoint_every: int | None = None,
+        fastmath: bool = False,
     ) -> None:
         functools.update_wrapper(self, fn)
         self._max_paths = max_paths
         self._loops, self._flush_denormals = loops, flush_denormals
-        self._checkpoint_every = checkpoint_every
+        self._checkpoint_every, self._fastmath = checkpoint_every, fastmath
         self._fn = fn
         self._owner, self._is_method = None, is_method(fn)
         static = selected_arguments(fn, "static", static_argnums, static_argnames)

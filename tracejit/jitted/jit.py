@@ -55,6 +55,7 @@ def jit(
     loops: str = ...,
     flush_denormals: bool = ...,
     checkpoint_every: int | None = ...,
+    fastmath: bool = ...,
 ) -> Jitted[P, R]: ...
 @overload
 def jit(
@@ -69,6 +70,7 @@ def jit(
     loops: str = ...,
     flush_denormals: bool = ...,
     checkpoint_every: int | None = ...,
+    fastmath: bool = ...,
 ) -> _Decorator: ...
 def jit(
     fn: Callable[..., Any] | None = None,
@@ -82,6 +84,7 @@ def jit(
     loops: str = "auto",
     flush_denormals: bool = False,
     checkpoint_every: int | None = None,
+    fastmath: bool = False,
 ) -> Any:
     """Compile `fn` to native code for the types it is called with; a decorator or a function.
 
@@ -103,6 +106,10 @@ def jit(
 
     With ``flush_denormals=True`` calls and their gradients take numbers smaller than the smallest normal one
     (1.2e-38 in float32) for zero, see `tj.flush_denormals`; of nested jitted functions the outermost decides.
+
+    With ``fastmath=True`` sums of products are rounded once on numbers and in the steps of loops, too, as in
+    code on arrays: where the machine has multiply-adds, loops of them are faster, and no longer give Python's
+    bits (docs/maths.md). Nothing else is relaxed; of nested jitted functions the outermost decides.
 
     The memory of arguments that `donate_argnums` or `donate_argnames` name may be reused: where a result has
     an array's shape and dtype, and nothing reads the array after that result is written, the array is updated
@@ -134,6 +141,8 @@ def jit(
         raise TracejitError(f'jit: loops must be "auto", "compiled" or "unrolled", got {loops!r}')
     if not isinstance(flush_denormals, bool):
         raise TracejitError(f"jit: flush_denormals must be True or False, got {flush_denormals!r}")
+    if not isinstance(fastmath, bool):
+        raise TracejitError(f"jit: fastmath must be True or False, got {fastmath!r}")
     if flush_denormals:
         check_can_flush("jit")
     if checkpoint_every is not None and (type(checkpoint_every) is not int or checkpoint_every < 1):
@@ -147,7 +156,7 @@ def jit(
     def make(function: Callable[..., Any]) -> JitFunction:
         return JitFunction(
             function, static_argnums, static_argnames, limit, donate_argnums, donate_argnames, loops,
-            flush_denormals, checkpoint_every,
+            flush_denormals, checkpoint_every, fastmath,
         )  # fmt: skip
 
     return make if fn is None else make(fn)

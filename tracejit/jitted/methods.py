@@ -65,6 +65,7 @@ class Bindable(Sendable):
     _loops: str
     _flush_denormals: bool
     _checkpoint_every: int | None
+    _fastmath: bool
     #: The instance of a method, whose attributes may not change while the method is traced.
     _owner: Any
 
@@ -126,6 +127,7 @@ class Bindable(Sendable):
             "loops": self._loops,
             "flush_denormals": self._flush_denormals,
             "checkpoint_every": self._checkpoint_every,
+            "fastmath": self._fastmath,
         }
         return (self._fn,), options
 

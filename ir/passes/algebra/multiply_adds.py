@@ -8,7 +8,8 @@ the last place between them, and no element would equal the minimum of all.
 
 Sums of two products are rounded as NumPy rounds them: ``x * y - y * x`` is 0, as users expect of a
 determinant or a cross product, and of a joint product would stay its rounding. So are all operations on
-numbers, of rank 0 or in the steps of loops, which compute what Python does.
+numbers, of rank 0 or in the steps of loops, which compute what Python does; ``jit(fastmath=True)`` asks for
+their joining, on traces.
 """
 
 from __future__ import annotations
@@ -25,12 +26,14 @@ _PRODUCTS: Final = {"mul": (0, 1), "square": (0, 0)}
 _SUMS: Final = ("add", "sub")
 
 
-def multiply_adds(function: Function) -> Function:
-    """*Requires*: no composites. *Ensures*: no float sum of arrays reads a product that nothing else reads,
-    unless that is of constants, as in ``linspace``, whose elements stay NumPy's, or the other operand is a
-    product as well; the same results up to the rounding of those products."""
+def multiply_adds(function: Function, *, everywhere: bool = False) -> Function:
+    """*Requires*: no composites, unless it is `everywhere`: on numbers and in all regions, too. *Ensures*: no
+    float sum of arrays reads a product that nothing else reads, unless that is of constants, as in
+    ``linspace``, whose elements stay NumPy's, or the other operand is a product as well; the same results up
+    to the rounding of those products."""
     # maps over a batch are its arrays, a part at a time: their elements have the bits of single ones
-    body = tuple(map(_in_map, function.body)) if function.has_control else function.body
+    inside = _in_regions if everywhere else _in_map
+    body = tuple(map(inside, function.body)) if function.has_control else function.body
     if body != function.body:
         function = Function(function.name, function.params, body, function.results)
     names = {op.name for op in function.ops}
@@ -46,7 +49,7 @@ def multiply_adds(function: Function) -> Function:
 
     def rule(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
         total = instruction.results[0].type
-        if total.dtype.kind != "f" or not total.shape:
+        if total.dtype.kind != "f" or not (total.shape or everywhere):
             return None
         terms = [defs.get(value) for value in instruction.operands]
         if all(term is not None and term.op.name in _PRODUCTS for term in terms):
@@ -82,7 +85,16 @@ def _in_map(instruction: Instruction) -> Instruction:
     """`instruction`, with the regions done of a scan that carries nothing."""
     if instruction.op.name != "scan" or instruction.attrs["carries"]:
         return instruction
-    regions = tuple(map(multiply_adds, instruction.regions))
+    return _with_regions(instruction, tuple(map(multiply_adds, instruction.regions)))
+
+
+def _in_regions(instruction: Instruction) -> Instruction:
+    """`instruction` with all its regions done."""
+    regions = tuple([multiply_adds(region, everywhere=True) for region in instruction.regions])
+    return _with_regions(instruction, regions)
+
+
+def _with_regions(instruction: Instruction, regions: tuple[Function, ...]) -> Instruction:
     if all(new is old for new, old in zip(regions, instruction.regions, strict=True)):
         return instruction
     return instruction.replace(regions=regions)

@@ -57,3 +57,29 @@ def test_what_several_products_are_taken_from_is_negated_once() -> None:
     x, y = np.array([0.1, 0.2, 0.3]), np.array([0.25, 4.0, -1.0])
     for before, after in zip(interpret(function, [x, y]), interpret(joined, [x, y]), strict=True):
         np.testing.assert_allclose(before, after, rtol=1e-15)
+
+
+def _decay(x: Any, steps: Any) -> Any:
+    total = 0.5
+    for k in range(steps):
+        if k < 1000:
+            total = total * x + 0.25
+    return total
+
+
+def test_numbers_and_steps_of_loops_are_joined_where_it_is_asked_for() -> None:
+    for fastmath in (False, True):
+        f = tj.jit(_decay, loops="compiled", fastmath=fastmath)
+        assert ("fma(" in str(f.lower(0.75, 40).function)) is fastmath
+        np.testing.assert_allclose(f(0.75, 40), _decay(0.75, 40), rtol=1e-14)
+        slope = tj.jit(tj.grad(_decay), loops="compiled", fastmath=fastmath)(0.75, 40)
+        near = [_decay(0.75 + step, 40) for step in (1e-6, -1e-6)]
+        np.testing.assert_allclose(slope, (near[0] - near[1]) / 2e-6, rtol=1e-8)
+        line = tj.jit(lambda x, y, z: (x * y + z, x * y - y * x), fastmath=fastmath)
+        assert str(line.lower(0.1, 0.2, 0.3).function).count("fma(") == fastmath
+        assert line(0.1, 0.2, 0.3)[1] == 0.0
+
+
+def test_fastmath_is_a_bool() -> None:
+    with pytest.raises(tj.TracejitError, match="jit: fastmath must be True or False, got 'contract'"):
+        tj.jit(_decay, fastmath="contract")  # type: ignore[call-overload]

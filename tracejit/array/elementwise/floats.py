@@ -108,7 +108,8 @@ def _candidate(x: Any) -> Any:
 
 def chosen(condition: Any, x: Any, y: Any) -> Tensor:
     """`where` of values with finite derivatives, whose gradients need no strong zeros."""
-    return _WHERE.run(condition, x, y)
+    choice: Tensor = _WHERE.run(condition, x, y)
+    return choice
 
 
 @named("where")
