@@ -29,6 +29,8 @@ from .operands import (
     broadcast,
     cast,
     converted,
+    given_as,
+    given_as_array,
     new_axis,
     tensor_argument,
     warn_of_lost_parts,
@@ -65,7 +67,8 @@ __all__ = [
 
 @named("astype")
 def _cast(x: Any, dtype: Any) -> Tensor:
-    return converted(as_tensor(x), dtype, copy=True)
+    x = as_tensor(x)
+    return given_as(x, converted(x, dtype, copy=True))
 
 
 _CAST: Final = NativeCall(OPS["cast"], _cast)
@@ -73,7 +76,7 @@ _CAST: Final = NativeCall(OPS["cast"], _cast)
 
 @named("copy")
 def _copy(x: Any) -> Tensor:
-    return cast(as_tensor(x), as_tensor(x).dtype, copy=True)
+    return given_as_array(cast(as_tensor(x), as_tensor(x).dtype, copy=True))
 
 
 COPY: Final = NativeCall(OPS["copy"], _copy)
@@ -319,7 +322,9 @@ def astype(x: Any, dtype: Any, *, copy: bool = True) -> Tensor:
             warn_of_lost_parts(own, dtype)
         if copy and own is not dtype:
             return _CAST.run(x, dtype)  # type: ignore[no-any-return]
-    return converted(as_tensor(x), dtype, copy=copy)
+    x = as_tensor(x)
+    result = converted(x, dtype, copy=copy)
+    return result if result is x else given_as(x, result)
 
 
 _AS_IT_LIES: Final = "K"

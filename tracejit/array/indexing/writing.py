@@ -156,6 +156,8 @@ def adopt(x: Tensor, new: Tensor) -> None:
     """`x`, whose memory holds the value of `new` already, and all that shares it, take over its gradient."""
     chain = chain_of(x)
     if chain is None:
+        if isinstance(x._data, Value) and not x.shape:
+            STATE.tracer.note_array(x)  # which its value does not tell any more
         _move(x, new)
         refresh_views(x)
         return
