@@ -268,7 +268,7 @@ def expand_dims(x: Any, axis: Any = None, dim: Any = None) -> Tensor:
     axes = normalize_axes("expand_dims", axis, x.ndim + count)
     sizes = iter(x.shape)
     shape = tuple([1 if place in axes else next(sizes) for place in range(x.ndim + count)])
-    return RESHAPE.run(x, shape)  # type: ignore[no-any-return]
+    return given_as_array(RESHAPE.run(x, shape))
 
 
 def broadcast_to(x: Any, shape: Any) -> Tensor:
@@ -301,7 +301,7 @@ def broadcast_arrays(*arrays: Any) -> tuple[Tensor, ...]:
     if not tensors:
         return ()
     shape = broadcast_shapes("broadcast_arrays", *(tensor.shape for tensor in tensors))
-    return tuple(broadcast(tensor, shape) for tensor in tensors)
+    return tuple(given_as_array(broadcast(tensor, shape)) for tensor in tensors)
 
 
 def astype(x: Any, dtype: Any, *, copy: bool = True) -> Tensor:

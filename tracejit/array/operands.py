@@ -77,7 +77,8 @@ def given_as_array(x: Tensor) -> Tensor:
 
 def given_as_scalar(x: Tensor) -> Tensor:
     """`x`, the result of a function that gives scalars where it has rank 0: then it shares no memory."""
-    if STATE.tracer is None or x.shape or x._aliases is None or not isinstance(x._data, Value):
+    tracer = STATE.tracer
+    if tracer is None or x.shape or not isinstance(x._data, Value) or tracer.is_scalar(x):
         return x
     return _another(x)
 

@@ -172,8 +172,8 @@ UNRECORDED = ViewStep.__new__(ViewStep)
 
 
 def share(source: Tensor, view: Tensor, step: ViewStep | NativeStep) -> None:
-    """`view` is `step` of `source` and shares its memory, unless `source` is a scalar of a trace: as in NumPy,
-    nothing shares memory with a scalar."""
+    """`view` is `step` of `source` and shares its memory, unless `source` is a scalar of a trace: nothing
+    shares memory with one, as in NumPy."""
     tracer = STATE.tracer
     if (
         tracer is not None

@@ -274,7 +274,7 @@ class _Attempt:
                     if leaf is not held:
                         raise LoopError(f"{carry.name}{path} is both written in place and assigned")
                     continue
-                symbol = symbols[len(leaves)]
+                symbol, param = symbols[len(leaves)], params[len(leaves)]
                 becomes_array = is_rank_0_array(leaf)
                 is_written = any(symbol is other for other in written)
                 if is_written and isinstance(first, (Tensor, np.ndarray)):
@@ -286,7 +286,7 @@ class _Attempt:
                         )
                     if not carry.owns(first):
                         raise LoopError(f"{carry.name}{path} is both written in place and assigned")
-                if becomes_array and not array and carry.is_defined and self.statement.written:
+                if becomes_array and not array and carry.is_defined and param in tracer.treated_as_scalars:
                     raise UnsteadyError(f"{carry.name}{path} is a scalar first and an array of rank 0 later")
                 self.arrays.append(becomes_array)
                 identities.check(carry.name + path, leaf)

@@ -91,6 +91,8 @@ class Tracer(Builder):
         self._rank_0_arrays: dict[int, weakref.ref[Tensor]] = {}
         #: Parameters of rank 0 that are immutable scalars.
         self._scalars: set[Value] = set()
+        #: Those of them that had to be scalars.
+        self.treated_as_scalars: set[Value] = set()
         #: The elements of captured arrays when they were captured, by identity.
         self.contents: dict[int, Array] = {}
         #: Tensors from outside whose elements Python code looked at, by identity.
@@ -152,6 +154,17 @@ class Tracer(Builder):
                 if is_input and value not in tracer._scalars:
                     tracer.note_array(tensor)
                     return False
+            tracer = tracer.parent
+        return True
+
+    def treats_as_scalar(self, tensor: Tensor) -> bool:
+        """Whether `tensor` is a scalar, where what is traced depends on that: it is noted of parameters."""
+        if not self.is_scalar(tensor):
+            return False
+        tracer: Tracer | None = self
+        while tracer is not None:
+            if tensor._data in tracer._scalars:
+                tracer.treated_as_scalars.add(tensor._data)
             tracer = tracer.parent
         return True
 

@@ -66,7 +66,12 @@ def in_place_operator(
     def call(x: Tensor, y: Any) -> Any:
         tracer = STATE.tracer
         try:
-            if tracer is not None and isinstance(x._data, Value) and not x.shape and tracer.is_scalar(x):
+            if (
+                tracer is not None
+                and isinstance(x._data, Value)
+                and not x.shape
+                and tracer.treats_as_scalar(x)
+            ):
                 return function(x, y)  # the name gets a new one
             return write(x, name, (y,), function, scalars=True)
         except RecursionError as error:  # what else there is to say `function` says

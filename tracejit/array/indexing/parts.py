@@ -21,7 +21,7 @@ def selects_part(key: Any) -> bool:
     plain = all(is_integer(bound) or bound is None or bound is Ellipsis for bound in bounds)
     if not plain or not any(isinstance(bound, Tensor) for bound in bounds):
         return False
-    return all(STATE.tracer.is_scalar(part) for part in keys if isinstance(part, Tensor))
+    return all(STATE.tracer.treats_as_scalar(part) for part in keys if isinstance(part, Tensor))
 
 
 def frozen(key: Any) -> tuple[Any, ...]:
