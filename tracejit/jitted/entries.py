@@ -39,8 +39,9 @@ from ..frontend.guards import (
 from ..generator import Draws
 from ..ir import dtypes
 from ..pytree import _key_order
-from ..runtime.native.entry import array_spec, can_enter, make_entry
+from ..runtime.native.entry import array_spec, can_enter, make_entry, scalar_spec
 from ..state import LINALG_NAN, LINALG_RAISE, STATE
+from .numpy_scalars import is_numpy_scalar
 
 if TYPE_CHECKING:
     from ..frontend.values import Source
@@ -157,6 +158,8 @@ def _leaf_spec(
 ) -> ArraySpec | ScalarSpec:
     if isinstance(leaf_type, str):
         return ScalarSpec(leaf_type, limits)
+    if is_numpy_scalar(leaf_type):
+        return scalar_spec(leaf_type[0])
     return array_spec(leaf_type[0], leaf_type[1], donated=donated, requires_grad=requires_grad)
 
 
