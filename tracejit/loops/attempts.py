@@ -101,6 +101,8 @@ class _Attempt:
         self.weak: list[bool] = []
         #: Whether each result is an array of rank 0, as the last run of the body found.
         self.arrays: list[bool] = []
+        #: Whether each carry is the same array at the end of each step, which no step writes.
+        self.unchanged: list[bool] = []
         #: Whether items are read from the arrays in each step, since steps write to those, or to items.
         self.indexes = loop.steps is not None and any(map(memory.holds, loop.steps.arrays))
 
@@ -243,7 +245,7 @@ class _Attempt:
             self.memory,
             written,
         )
-        self.arrays = []
+        self.arrays, self.unchanged = [], []
         for carry in self.carries:
             value = self.variables.get(carry.name)
             if is_returned(carry.name):
@@ -260,6 +262,7 @@ class _Attempt:
             if value is UNDEFINED:
                 leaves += [symbols[len(leaves) + i] for i in range(len(before.leaves))]
                 self.arrays += carry.arrays
+                self.unchanged += [False] * len(before.leaves)
                 continue
             if after.structure != before.structure:
                 raise UnsteadyError(
@@ -289,6 +292,7 @@ class _Attempt:
                 if becomes_array and not array and carry.is_defined and param in tracer.treated_as_scalars:
                     raise UnsteadyError(f"{carry.name}{path} is a scalar first and an array of rank 0 later")
                 self.arrays.append(becomes_array)
+                self.unchanged.append(leaf is symbol and not is_written and carry.is_defined)
                 identities.check(carry.name + path, leaf)
                 leaf = as_leaf("loop", carry.name, path, leaf)
                 before_number = is_weak(tracer, symbol) and symbol.dtype.kind == "i"
@@ -416,8 +420,11 @@ class _Attempt:
                 values[carry.name] = carry.content.value
                 continue
             leaves: list[Any] = []
-            for held in carry.held:
-                leaves.append(results[position] if held is None else held)
-                position += held is None
+            for held, first in zip(carry.held, carry.content.leaves, strict=True):
+                if held is None:
+                    leaves.append(first if self.unchanged[position] else results[position])
+                    position += 1
+                else:
+                    leaves.append(held)
             values[carry.name] = structure.unflatten(leaves)
         self.variables.update(values)

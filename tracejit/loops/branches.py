@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..array.elementwise import floats
-from ..array.indexing.writing import OutsideWriteError
+from ..array.indexing.writing import OutsideWriteError, is_seen
 from ..array.operands import filled
 from ..control.branches import agree
 from ..control.carry import Region, as_leaf, shared_captures, traced
@@ -200,11 +200,8 @@ def _check_identity(name: str, pair: Sequence[Content], statement: Statement | N
         return
     for content in pair:
         for leaf in content.leaves:
-            if (
-                isinstance(leaf, Tensor)
-                and is_array(leaf)
-                and (STATE.tracer.owns(leaf._data) or chain_of(leaf))
-            ):
+            is_tensor = isinstance(leaf, Tensor) and is_array(leaf)
+            if is_tensor and (not is_traced(leaf) or is_seen(leaf._data) or chain_of(leaf)):
                 raise LoopError(f"{name} is one of two arrays, and an array is written in place by that name")
 
 

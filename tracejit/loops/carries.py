@@ -194,7 +194,8 @@ class Identities:
             raise LoopError(f"{name} and {other} are the same array, and an array is written in place")
         chain = chain_of(leaf)
         is_fixed = chain is not None and not any(isinstance(step, IndexedStep) for step in chain[1])
-        if self._memory.holds(leaf) or (is_fixed and writes):
+        is_written_part = chain is not None and (writes if is_fixed else self._is_written(name))
+        if self._memory.holds(leaf) or is_written_part:
             raise LoopError(f"{name} is a part of an array, and an array is written in place")
         start = self._by_symbol.get(id(leaf))
         if start is None:
