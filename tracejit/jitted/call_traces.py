@@ -21,8 +21,8 @@ from ..tracing.traces import Traced, trace_flat
 from .aliasing import NoAlias, no_alias
 from .argument_writes import ArgumentRecorder, ArgumentWrites
 from .branches import Branches
+from .entries import is_numpy_scalar
 from .methods import UnchangedAttributes
-from .numpy_scalars import is_numpy_scalar
 from .recompilation import argument_names
 from .signatures import as_input, checked_results, leaf_type, parameter_names, symbol_type
 from .static_arguments import with_static

@@ -41,7 +41,6 @@ from ..ir import dtypes
 from ..pytree import _key_order
 from ..runtime.native.entry import array_spec, can_enter, make_entry, scalar_spec
 from ..state import LINALG_NAN, LINALG_RAISE, STATE
-from .numpy_scalars import is_numpy_scalar
 
 if TYPE_CHECKING:
     from ..frontend.values import Source
@@ -49,6 +48,9 @@ if TYPE_CHECKING:
     from .calls import CallPlan
     from .signatures import Signature
 
+#: The mark of a NumPy scalar's leaf type, behind its dtype and shape. Unlike arrays of rank 0, scalars select
+#: views where they index, and an augmented assignment gives their name a new value.
+NUMPY_SCALAR: Final = "NumPy scalar"
 #: The name of the global that holds the default dtype, which every compiled signature depends on.
 _DEFAULT: Final = "_default_float"
 #: The name of the global that is the default dtype while other settings are the usual ones.
@@ -151,6 +153,11 @@ def make_entries(
         spec.recorded, spec.residuals,
     )  # fmt: skip
     return by_leaves, make_entry(spec, layout, executable, otherwise(), keep, recorder)
+
+
+def is_numpy_scalar(leaf_type: Any) -> bool:
+    """Whether a leaf of this type is one of NumPy's scalars."""
+    return not isinstance(leaf_type, str) and NUMPY_SCALAR in leaf_type
 
 
 def _leaf_spec(

@@ -27,8 +27,7 @@ from .argument_writes import ArgumentWrites
 from .branches import Decision
 from .calls import CompiledFunction, call, requiring_grad
 from .captures import Bindings
-from .entries import make_entries
-from .numpy_scalars import NUMPY_SCALAR, is_numpy_scalar
+from .entries import NUMPY_SCALAR, is_numpy_scalar, make_entries
 
 #: What an entry of another signature gives back.
 MISS: Final = object()

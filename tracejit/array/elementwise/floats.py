@@ -114,7 +114,8 @@ def _candidate(x: Any) -> Any:
 
 def chosen(condition: Any, x: Any, y: Any) -> Tensor:
     """`where` of values with finite derivatives, whose gradients need no strong zeros."""
-    return _CHOSEN.run(condition, x, y)
+    result: Tensor = _CHOSEN.run(condition, x, y)
+    return result
 
 
 @named("where")
