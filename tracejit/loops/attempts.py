@@ -281,8 +281,8 @@ class _Attempt:
                 becomes_array = is_rank_0_array(leaf)
                 is_written = any(symbol is other for other in written)
                 if is_written and isinstance(first, (Tensor, np.ndarray)):
-                    is_own = isinstance(first, Tensor) and is_traced(first)
-                    if leaf is symbol and is_own and tracer.parent.owns(first._data):
+                    stays = leaf is symbol and is_traced(first)
+                    if stays and isinstance(first, Tensor) and tracer.parent.owns(first._data):
                         raise IsWritten(first)
                     if array and not becomes_array:
                         raise UnsteadyError(
