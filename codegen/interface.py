@@ -209,9 +209,8 @@ ARRAY_DESCR, ARRAY_FLAGS = 56, 64
 FLOAT_VALUE: Final = 16
 #: Of the two doubles in a PyComplexObject.
 COMPLEX_VALUE: Final = 16
-#: Of the value in a scalar of NumPy's, and of a dtype's type of scalars.
+#: Of the value in a scalar of NumPy's.
 SCALAR_VALUE: Final = 16
-DESCR_SCALAR: Final = 16
 #: NPY_ARRAY_WRITEABLE; NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED, and both.
 WRITEABLE: Final = 0x400
 ARRAY_PLAIN: Final = 0x1 | 0x100

@@ -22,7 +22,6 @@ from ..interface import (
     BYTES_DATA,
     CELL_REF,
     COMPLEX_VALUE,
-    DESCR_SCALAR,
     FLOAT_VALUE,
     FUNCTION_CODE,
     LIST_ITEMS,
@@ -112,9 +111,8 @@ LIST: Final = OBJECT.extended("list", {"size": (SIZE, "i64"), "items": (LIST_ITE
 WEAK_REFERENCE: Final = OBJECT.extended("weakref", {"referent": (WEAK_REFERENT, OBJECT)})
 FLOAT: Final = OBJECT.extended("float", {"value": (FLOAT_VALUE, "f64"), "bits": (FLOAT_VALUE, "i64")})
 COMPLEX: Final = OBJECT.extended("complex", {"value": (COMPLEX_VALUE, Inline(BYTES))})
-#: A scalar of NumPy's, as `np.float64(1)` is, and a dtype.
+#: A scalar of NumPy's, as `np.float64(1)` is.
 SCALAR: Final = OBJECT.extended("NumPy scalar", {"value": (SCALAR_VALUE, Inline(BYTES))})
-DESCR: Final = OBJECT.extended("dtype", {"scalar": (DESCR_SCALAR, OBJECT)})
 CELL: Final = OBJECT.extended("cell", {"content": (CELL_REF, OBJECT)})
 FUNCTION: Final = OBJECT.extended("function", {"code": (FUNCTION_CODE, OBJECT)})
 SLICE: Final = OBJECT.extended(

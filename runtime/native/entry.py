@@ -126,6 +126,11 @@ def array_spec(
     return ArraySpec(id(dtype), shape, dtype.itemsize, donated, content, requires_grad)
 
 
+def scalar_spec(dtype: Any) -> ArraySpec:
+    """What the entry checks of a scalar of NumPy's."""
+    return ArraySpec(0, (), dtype.itemsize, scalar=id(dtype.type))
+
+
 def function_of(definition: MethodDef, bound: Any) -> Any:
     """The builtin function that calls what `definition` describes with `bound` as its ``self``."""
     new = ctypes.pythonapi.PyCFunction_NewEx

@@ -22,7 +22,18 @@ from ..ir.registry import OPS, Attrs, Builtin
 from ..ir.types import Shape, broadcast_shapes, normalize_axis
 from ..tape.plans import Composite, Written
 from .manipulation import moveaxis, ravel
-from .operands import broadcast, conjugated, permuted, promoted, promoted_arrays, reshaped, run, write_out
+from .operands import (
+    broadcast,
+    conjugated,
+    given_as_array,
+    given_as_scalar,
+    permuted,
+    promoted,
+    promoted_arrays,
+    reshaped,
+    run,
+    write_out,
+)
 
 __all__ = ["dot", "inner", "kron", "matmul", "outer", "tensordot", "vdot", "vecdot"]
 
@@ -58,7 +69,7 @@ def _by_matrices(x: Tensor, y: Tensor) -> Tensor:
     shape = batch
     shape += () if x.ndim == 1 else (rows.shape[-2],)
     shape += () if y.ndim == 1 else (columns.shape[-1],)
-    return reshaped(result, shape)
+    return given_as_scalar(reshaped(result, shape))
 
 
 def _as_matrices(x: Shape, y: Shape) -> tuple[Shape, Shape]:
@@ -208,7 +219,7 @@ def inner(x: Any, y: Any) -> Tensor:
         return run("mul", x, y)
     if x.shape[-1] != y.shape[-1]:
         raise ShapeError(f"inner: the last axes of {x.shape} and {y.shape} differ")
-    return tensordot(x, y, ((x.ndim - 1,), (y.ndim - 1,)))
+    return given_as_scalar(tensordot(x, y, ((x.ndim - 1,), (y.ndim - 1,))))
 
 
 def outer(x: Any, y: Any, out: Any = None) -> Tensor:
@@ -250,7 +261,7 @@ def tensordot(x: Any, y: Any, axes: Any = 2) -> Tensor:
     summed = math.prod(x.shape[axis] for axis in mine)
     rows = reshaped(permuted(x, left + mine), (math.prod(kept_left), summed))
     columns = reshaped(permuted(y, theirs + right), (summed, math.prod(kept_right)))
-    return reshaped(run("matmul", rows, columns), kept_left + kept_right)
+    return given_as_array(reshaped(run("matmul", rows, columns), kept_left + kept_right))
 
 
 def _paired(axes: Any, rank_x: int, rank_y: int) -> tuple[list[int], list[int]]:

@@ -19,13 +19,13 @@ from ..ir.registry import OPS, Builtin
 from ..state import STATE
 from . import manipulation
 from .manipulation import ROWS
-from .operands import run
+from .operands import given_as, run
 
 
 @named("copy")
 def _copy(x: Tensor) -> Tensor:
     """A copy in C order."""
-    return run("copy" if lies_in_order(x) else "contiguous", x)
+    return given_as(x, run("copy" if lies_in_order(x) else "contiguous", x))
 
 
 _COPY: Final = NativeCall(OPS["copy"], _copy, Builtin(np.ndarray.copy))
@@ -49,7 +49,7 @@ def _is_operation() -> bool:
 def copied(x: Tensor) -> Tensor:
     """``copy.copy(x)``: of a leaf, a leaf that shares memory, where it is no operation."""
     if _is_operation() or x._node is not None:
-        return manipulation.copy(x)
+        return copy(x)
     function, arguments = x.__reduce__()
     result: Tensor = function(*arguments)
     return result
@@ -58,7 +58,7 @@ def copied(x: Tensor) -> Tensor:
 def deep_copied(x: Tensor, memo: dict[int, Any]) -> Tensor:
     """``copy.deepcopy(x)``. Raises GradientError for what is no leaf, where it is no operation."""
     if _is_operation():
-        return manipulation.copy(x)
+        return copy(x)
     if x._node is not None:
         raise GradientError("only leaf tensors can be deep-copied; use x.detach().copy()")
     result = rebuilt(np.array(x._concrete("copying", "x.copy()")), x._requires_grad)

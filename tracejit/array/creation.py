@@ -25,6 +25,7 @@ from .operands import (
     cast,
     converted,
     filled,
+    given_as_array,
     holds_tensors,
     is_tracing,
     reshaped,
@@ -66,19 +67,19 @@ def tensor(data: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tens
     with NumPy's dtypes and with the gradient of ``jax.numpy.array``.
     """
     if isinstance(data, Tensor):
-        copied = converted(data, data.dtype if dtype is None else as_dtype(dtype), copy=True)
+        copied = given_as_array(converted(data, data.dtype if dtype is None else as_dtype(dtype), copy=True))
         return _leaf(copied) if requires_grad else copied
     if isinstance(data, (list, tuple)) and holds_tensors(data):
         stacked = array_of_traced(data, dtype)
         return _leaf(stacked) if requires_grad else stacked
     if isinstance(data, np.ndarray) and is_tracing():  # read afresh at each call
         captured = as_tensor(data)
-        result = captured.astype(captured.dtype if dtype is None else dtype)
+        result = given_as_array(captured.astype(captured.dtype if dtype is None else dtype))
         return _leaf(result) if requires_grad else result
     array = _copied(as_array(data), None if dtype is None else as_dtype(dtype))
     result = wrap(array)
     if is_tracing():
-        result = constant_of(array)
+        result = given_as_array(constant_of(array))
     return result.requires_grad_() if requires_grad else result
 
 
@@ -179,7 +180,8 @@ def asarray(data: Any, dtype: Any = None, order: str | None = None, *, copy: boo
     elif copy:
         result = cast(result, result.dtype, copy=True)
     elif order == "A":  # any order is right where nothing is copied
-        return result
+        order = None
+    result = given_as_array(result)
     return result if order is None else _ordered("asarray", result, order, copy)
 
 
@@ -195,7 +197,8 @@ def _ordered(name: str, result: Tensor, order: str, copy: bool | None) -> Tensor
 
 
 def tracked(result: Tensor, requires_grad: bool) -> Tensor:
-    """`result`, requiring gradients where asked."""
+    """`result`, a new array, requiring gradients where asked."""
+    result = given_as_array(result)
     return result.requires_grad_() if requires_grad else result
 
 

@@ -14,7 +14,7 @@ from ..eager.tensor import Tensor
 from ..ir.dtypes import as_dtype
 from ..ir.errors import ShapeError
 from .diagonals import diagonal
-from .operands import broadcast, cast_by, permuted, promoted_arrays, reshaped, run, write_out
+from .operands import broadcast, cast_by, given_as_scalar, permuted, promoted_arrays, reshaped, run, write_out
 
 __all__ = ["einsum"]
 
@@ -62,7 +62,7 @@ def einsum(
     result = permuted(result, [labels.index(text) for text in output if text in labels])
     shape = tuple(sizes[text] for text in output)
     present = tuple(sizes[text] if text in labels else 1 for text in output)
-    result = broadcast(reshaped(result, present), shape)
+    result = given_as_scalar(broadcast(reshaped(result, present), shape))
     return result if out is None else write_out("einsum", out, result)
 
 

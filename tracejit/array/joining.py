@@ -18,7 +18,18 @@ from ..ir.types import normalize_axis
 from ..tape.plans import Composite, Written
 from .indexing.access import getitem
 from .manipulation import expand_dims, ravel
-from .operands import as_tensor, cast, cast_by, new_axis, promoted_arrays, reshaped, run, sliced, write_out
+from .operands import (
+    as_tensor,
+    cast,
+    cast_by,
+    given_as_scalar,
+    new_axis,
+    promoted_arrays,
+    reshaped,
+    run,
+    sliced,
+    write_out,
+)
 
 __all__ = [
     "array_split",
@@ -334,7 +345,8 @@ def unstack(x: Any, axis: int = 0) -> tuple[Tensor, ...]:
     x = as_tensor(x)
     place = normalize_axis("unstack", axis, x.ndim)
     shape = x.shape[:place] + x.shape[place + 1 :]
-    return tuple(run("reshape", sliced(x, place, row, 1), shape=shape) for row in range(x.shape[place]))
+    rows = (sliced(x, place, row, 1) for row in range(x.shape[place]))
+    return tuple(given_as_scalar(run("reshape", row, shape=shape)) for row in rows)
 
 
 # The Array API's name.

@@ -29,6 +29,8 @@ from .operands import (
     broadcast,
     cast,
     converted,
+    given_as,
+    given_as_array,
     new_axis,
     tensor_argument,
     warn_of_lost_parts,
@@ -65,7 +67,8 @@ __all__ = [
 
 @named("astype")
 def _cast(x: Any, dtype: Any) -> Tensor:
-    return converted(as_tensor(x), dtype, copy=True)
+    x = as_tensor(x)
+    return given_as(x, converted(x, dtype, copy=True))
 
 
 _CAST: Final = NativeCall(OPS["cast"], _cast)
@@ -73,7 +76,7 @@ _CAST: Final = NativeCall(OPS["cast"], _cast)
 
 @named("copy")
 def _copy(x: Any) -> Tensor:
-    return cast(as_tensor(x), as_tensor(x).dtype, copy=True)
+    return given_as_array(cast(as_tensor(x), as_tensor(x).dtype, copy=True))
 
 
 COPY: Final = NativeCall(OPS["copy"], _copy)
@@ -265,7 +268,7 @@ def expand_dims(x: Any, axis: Any = None, dim: Any = None) -> Tensor:
     axes = normalize_axes("expand_dims", axis, x.ndim + count)
     sizes = iter(x.shape)
     shape = tuple([1 if place in axes else next(sizes) for place in range(x.ndim + count)])
-    return RESHAPE.run(x, shape)  # type: ignore[no-any-return]
+    return given_as_array(RESHAPE.run(x, shape))
 
 
 def broadcast_to(x: Any, shape: Any) -> Tensor:
@@ -298,7 +301,7 @@ def broadcast_arrays(*arrays: Any) -> tuple[Tensor, ...]:
     if not tensors:
         return ()
     shape = broadcast_shapes("broadcast_arrays", *(tensor.shape for tensor in tensors))
-    return tuple(broadcast(tensor, shape) for tensor in tensors)
+    return tuple(given_as_array(broadcast(tensor, shape)) for tensor in tensors)
 
 
 def astype(x: Any, dtype: Any, *, copy: bool = True) -> Tensor:
@@ -319,7 +322,9 @@ def astype(x: Any, dtype: Any, *, copy: bool = True) -> Tensor:
             warn_of_lost_parts(own, dtype)
         if copy and own is not dtype:
             return _CAST.run(x, dtype)  # type: ignore[no-any-return]
-    return converted(as_tensor(x), dtype, copy=copy)
+    x = as_tensor(x)
+    result = converted(x, dtype, copy=copy)
+    return result if result is x else given_as(x, result)
 
 
 _AS_IT_LIES: Final = "K"

@@ -66,6 +66,38 @@ def is_tracing() -> bool:
     return STATE.tracer is not None
 
 
+def given_as_array(x: Tensor) -> Tensor:
+    """`x`, the result of a function that gives arrays of rank 0, too: itself, or a copy of a scalar."""
+    tracer = STATE.tracer
+    if tracer is not None and not x.shape and isinstance(x._data, Value) and tracer.is_scalar(x):
+        x = _another(x)
+        tracer.note_array(x)
+    return x
+
+
+def given_as_scalar(x: Tensor) -> Tensor:
+    """`x`, the result of a function that gives scalars where it has rank 0: then it shares no memory."""
+    tracer = STATE.tracer
+    if tracer is None or x.shape or not isinstance(x._data, Value) or tracer.is_scalar(x):
+        return x
+    return _another(x)
+
+
+def given_as(source: Tensor, x: Tensor) -> Tensor:
+    """`x`, which a method of `source` gives: an array of rank 0 where `source` is one, not a scalar."""
+    tracer = STATE.tracer
+    if tracer is None or x.shape or not source.is_traced:
+        return x
+    return given_as_scalar(x) if tracer.is_scalar(source) else given_as_array(x)
+
+
+def _another(x: Tensor) -> Tensor:
+    """Another tensor with the value of the traced `x`, in its place in the graph."""
+    other = wrap(x._data)
+    other._node, other._requires_grad = x._node, x._requires_grad
+    return other
+
+
 def is_everywhere(where: Any) -> bool:
     """Whether the option ``where=`` selects all elements: None is the same as not given."""
     return where is True or where is None

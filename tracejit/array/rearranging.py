@@ -29,6 +29,7 @@ from .operands import (
     cast,
     constant_of,
     copied_from,
+    given_as_array,
     reshaped,
     run,
     with_an_axis,
@@ -254,7 +255,7 @@ def tile(x: Any, reps: Any) -> Tensor:
     counts = (1,) * (rank - len(counts)) + counts
     sizes = (1,) * (rank - x.ndim) + x.shape
     if all(count == 1 for count in counts):
-        return cast(reshaped(x, sizes), x.dtype, copy=True)
+        return given_as_array(cast(reshaped(x, sizes), x.dtype, copy=True))
     pairs = [extent for count, size in zip(counts, sizes, strict=True) for extent in (count, size)]
     singles = [extent for size in sizes for extent in (1, size)]
     wide = broadcast(reshaped(x, tuple(singles)), tuple(pairs))

@@ -19,7 +19,7 @@ from ..ir.types import normalize_axis
 from .copying import in_order
 from .indexing.searching import take_along_axis
 from .manipulation import moveaxis, ravel
-from .operands import as_tensor, promoted_arrays, run, with_an_axis
+from .operands import as_tensor, given_as_scalar, promoted_arrays, run, with_an_axis
 from .rearranging import flip
 
 __all__ = [
@@ -138,7 +138,8 @@ def lexsort(keys: Any, axis: int = -1) -> Tensor:
     if not parts or any(part.shape != parts[0].shape for part in parts):
         raise ShapeError(f"lexsort: expected keys of one shape, got {[part.shape for part in parts]}")
     if parts[0].ndim == 0:
-        return argsort(parts[0], axis=normalize_axis("lexsort", axis, 1)).reshape(())
+        order = argsort(parts[0], axis=normalize_axis("lexsort", axis, 1))
+        return given_as_scalar(order.reshape(()))
     place = normalize_axis("lexsort", axis, parts[0].ndim)
     order = argsort(parts[0], place)
     for key in parts[1:]:  # stable sorts, from the least significant key on

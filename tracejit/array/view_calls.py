@@ -31,7 +31,7 @@ from ..ir.types import (
     resolve_reshape,
 )
 from ..tape.plans import Composite, Written
-from .operands import as_tensor, run, tensor_argument
+from .operands import as_tensor, given_as_array, run, tensor_argument
 
 
 @named("reshape")
@@ -116,7 +116,7 @@ def _broadcast_to(x: Any, shape: Any) -> Tensor:
     target = as_shape("broadcast_to", shape)
     if not broadcastable(x.shape, target):
         raise ShapeError(f"broadcast_to: {x.shape} does not broadcast to {target}")
-    return run("broadcast", x, shape=target)
+    return given_as_array(run("broadcast", x, shape=target))
 
 
 def _ravel(x: Any, order: str) -> Tensor:

@@ -172,7 +172,16 @@ UNRECORDED = ViewStep.__new__(ViewStep)
 
 
 def share(source: Tensor, view: Tensor, step: ViewStep | NativeStep) -> None:
-    """`view` is `step` of `source` and shares its memory."""
+    """`view` is `step` of `source` and shares its memory, unless `source` is a scalar of a trace: nothing
+    shares memory with one, as in NumPy."""
+    tracer = STATE.tracer
+    if (
+        tracer is not None
+        and isinstance(source._data, Value)
+        and not source.shape
+        and tracer.is_scalar(source)
+    ):
+        return
     if source._memory is None:
         source._memory = [0]
     view._memory = source._memory

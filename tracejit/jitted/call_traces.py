@@ -21,6 +21,7 @@ from ..tracing.traces import Traced, trace_flat
 from .aliasing import NoAlias, no_alias
 from .argument_writes import ArgumentRecorder, ArgumentWrites
 from .branches import Branches
+from .entries import is_numpy_scalar
 from .methods import UnchangedAttributes
 from .recompilation import argument_names
 from .signatures import as_input, checked_results, leaf_type, parameter_names, symbol_type
@@ -67,6 +68,9 @@ def trace_call(
         apart.check(dynamic, leaves)
 
     def run(*symbols: Tensor) -> tuple[list[Any], tuple[TreeDef, ArgumentWrites | None]]:
+        for symbol, type_ in zip(symbols, types, strict=True):
+            if is_numpy_scalar(type_):
+                STATE.tracer.note_scalar(symbol)
         watched = ArgumentRecorder(name, structure, symbols, donated, argument_name)
         positional, named = watched.arguments
         with UnchangedAttributes(jitted._owner, name, uses.stores):

@@ -39,7 +39,7 @@ from ..frontend.guards import (
 from ..generator import Draws
 from ..ir import dtypes
 from ..pytree import _key_order
-from ..runtime.native.entry import array_spec, can_enter, make_entry
+from ..runtime.native.entry import array_spec, can_enter, make_entry, scalar_spec
 from ..state import LINALG_NAN, LINALG_RAISE, STATE
 
 if TYPE_CHECKING:
@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     from .calls import CallPlan
     from .signatures import Signature
 
+#: The mark of a NumPy scalar's leaf type, behind its dtype and shape. Unlike arrays of rank 0, scalars select
+#: views where they index, and an augmented assignment gives their name a new value.
+NUMPY_SCALAR: Final = "NumPy scalar"
 #: The name of the global that holds the default dtype, which every compiled signature depends on.
 _DEFAULT: Final = "_default_float"
 #: The name of the global that is the default dtype while other settings are the usual ones.
@@ -152,11 +155,18 @@ def make_entries(
     return by_leaves, make_entry(spec, layout, executable, otherwise(), keep, recorder)
 
 
+def is_numpy_scalar(leaf_type: Any) -> bool:
+    """Whether a leaf of this type is one of NumPy's scalars."""
+    return not isinstance(leaf_type, str) and NUMPY_SCALAR in leaf_type
+
+
 def _leaf_spec(
     leaf_type: Any, limits: tuple[int, int] | None, donated: bool, requires_grad: bool
 ) -> ArraySpec | ScalarSpec:
     if isinstance(leaf_type, str):
         return ScalarSpec(leaf_type, limits)
+    if is_numpy_scalar(leaf_type):
+        return scalar_spec(leaf_type[0])
     return array_spec(leaf_type[0], leaf_type[1], donated=donated, requires_grad=requires_grad)
 
 

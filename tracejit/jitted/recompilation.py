@@ -88,6 +88,8 @@ def _changes(fn: Callable[..., Any], static: frozenset[int], old: Any, new: Any)
 def _kind(before: Any, after: Any) -> str:
     if isinstance(before, str) or isinstance(after, str):
         return "type"
+    if before[:2] == after[:2]:
+        return "type"
     return "dtype" if before[1] == after[1] else "shape"
 
 

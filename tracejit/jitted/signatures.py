@@ -27,7 +27,7 @@ from .argument_writes import ArgumentWrites
 from .branches import Decision
 from .calls import CompiledFunction, call, requiring_grad
 from .captures import Bindings
-from .entries import make_entries
+from .entries import NUMPY_SCALAR, is_numpy_scalar, make_entries
 
 #: What an entry of another signature gives back.
 MISS: Final = object()
@@ -39,7 +39,7 @@ SCALARS: Final[dict[type, str]] = {
 }
 _PLAIN: Final = frozenset({Tensor, np.ndarray, *SCALARS})
 
-#: The type of one leaf: (dtype, shape), or the name of a Python scalar type.
+#: The type of one leaf: (dtype, shape); (dtype, shape, `NUMPY_SCALAR`); or the name of a Python scalar type.
 LeafType = Any
 
 
@@ -225,7 +225,8 @@ def leaf_type(name: str, leaf: Any, position: int, dynamic: Any) -> LeafType:
                 f"{data.type} that outlived its trace; return it from the function instead of storing it"
             )
         try:
-            return (as_dtype(data.dtype), data.shape)
+            type_ = (as_dtype(data.dtype), data.shape)
+            return (*type_, NUMPY_SCALAR) if isinstance(leaf, np.generic) else type_
         except DTypeError as error:
             raise DTypeError(f"{name}: argument {argument_path(position, dynamic)}: {error}") from error
     scalar = SCALARS.get(type(leaf))
@@ -273,7 +274,8 @@ def type_text(leaf_type: LeafType) -> str:
     """A leaf's type for messages."""
     if isinstance(leaf_type, str):
         return f"Python {leaf_type}"
-    return f"{SHORT_NAME[leaf_type[0]]}[{','.join(map(str, leaf_type[1]))}]"
+    text = f"{SHORT_NAME[leaf_type[0]]}[{','.join(map(str, leaf_type[1]))}]"
+    return f"{NUMPY_SCALAR} {text}" if is_numpy_scalar(leaf_type) else text
 
 
 def as_input(leaf: Any) -> Tensor:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..array.indexing.writing import OutsideWriteError
 from ..control.carry import as_leaf, as_tensor, is_weak, traced
 from ..control.loops import append_while
@@ -47,6 +49,7 @@ from .variables import (
     WrittenTensors,
     called,
     content_of,
+    is_rank_0_array,
     is_returned,
     is_traced,
 )
@@ -96,6 +99,10 @@ class _Attempt:
         self.paths: list[str] = []
         #: Whether each result is a Python number, as the last run of the body found.
         self.weak: list[bool] = []
+        #: Whether each result is an array of rank 0, as the last run of the body found.
+        self.arrays: list[bool] = []
+        #: Whether each carry is the same array at the end of each step, which no step writes.
+        self.unchanged: list[bool] = []
         #: Whether items are read from the arrays in each step, since steps write to those, or to items.
         self.indexes = loop.steps is not None and any(map(memory.holds, loop.steps.arrays))
 
@@ -179,7 +186,7 @@ class _Attempt:
             carry = Carry(
                 name, Content(content.structure.unflatten(zeros), zeros, content.structure), exclusive=True
             )
-            carry.held = [None] * len(zeros)
+            carry.held, carry.is_defined = [None] * len(zeros), False
             position = len(self.inits)
             self.inits[position:position] = zeros
             self.paths += [name + path for path in content.structure.paths()]
@@ -208,7 +215,9 @@ class _Attempt:
             if structure is None:
                 continue
             leaves = []
-            for held in carry.held:
+            for held, array in zip(carry.held, carry.arrays, strict=True):
+                if held is None and not symbols[position].shape and not array:
+                    STATE.tracer.note_scalar(symbols[position])
                 leaves.append(symbols[position] if held is None else held)
                 position += held is None
             self.variables.set(carry.name, structure.unflatten(leaves))
@@ -220,21 +229,23 @@ class _Attempt:
         steps = self.loop.steps
         if steps is not None and isinstance(steps.count, int):
             STATE.tracer.integers.counts[counter._data] = steps.count
+        for element in elements or ():
+            if not element.shape:
+                STATE.tracer.note_scalar(element)
         self.loop.step(counter, None if self.indexes else elements)
 
     def _leave(self, symbols: list[Tensor], params: list[Any]) -> list[Any]:
         """The leaves at the end of a step. Raises where the variables are not what they were."""
         tracer = STATE.tracer
-        written = {
-            id(symbol) for symbol, param in zip(symbols, params, strict=True) if symbol._data is not param
-        }
+        written = [symbol for symbol, param in zip(symbols, params, strict=True) if symbol._data is not param]
         leaves: list[Any] = []
         identities = Identities(
             self._starts(symbols),
             self.statement.written_anywhere,
             self.memory,
-            writes=bool(written or self.memory.bases),
+            written,
         )
+        self.arrays, self.unchanged = [], []
         for carry in self.carries:
             value = self.variables.get(carry.name)
             if is_returned(carry.name):
@@ -250,6 +261,8 @@ class _Attempt:
                 continue
             if value is UNDEFINED:
                 leaves += [symbols[len(leaves) + i] for i in range(len(before.leaves))]
+                self.arrays += carry.arrays
+                self.unchanged += [False] * len(before.leaves)
                 continue
             if after.structure != before.structure:
                 raise UnsteadyError(
@@ -257,17 +270,30 @@ class _Attempt:
                     f"{after.structure} later"
                 )
             paths = before.structure.paths()
-            for held, leaf, path, first in zip(carry.held, after.leaves, paths, before.leaves, strict=True):
+            for held, leaf, path, first, array in zip(
+                carry.held, after.leaves, paths, before.leaves, carry.arrays, strict=True
+            ):
                 if held is not None:
                     if leaf is not held:
                         raise LoopError(f"{carry.name}{path} is both written in place and assigned")
                     continue
-                symbol = symbols[len(leaves)]
-                if id(symbol) in written and isinstance(first, Tensor) and is_traced(first):
-                    if leaf is symbol and tracer.parent.owns(first._data):
+                symbol, param = symbols[len(leaves)], params[len(leaves)]
+                becomes_array = is_rank_0_array(leaf)
+                is_written = any(symbol is other for other in written)
+                if is_written and isinstance(first, (Tensor, np.ndarray)):
+                    stays = leaf is symbol and is_traced(first)
+                    if stays and isinstance(first, Tensor) and tracer.parent.owns(first._data):
                         raise IsWritten(first)
+                    if array and not becomes_array:
+                        raise UnsteadyError(
+                            f"{carry.name}{path} is an array of rank 0 first and a scalar later"
+                        )
                     if not carry.owns(first):
                         raise LoopError(f"{carry.name}{path} is both written in place and assigned")
+                if becomes_array and not array and carry.is_defined and param in tracer.treated_as_scalars:
+                    raise UnsteadyError(f"{carry.name}{path} is a scalar first and an array of rank 0 later")
+                self.arrays.append(becomes_array)
+                self.unchanged.append(leaf is symbol and not is_written and carry.is_defined)
                 identities.check(carry.name + path, leaf)
                 leaf = as_leaf("loop", carry.name, path, leaf)
                 before_number = is_weak(tracer, symbol) and symbol.dtype.kind == "i"
@@ -381,9 +407,11 @@ class _Attempt:
 
     def _finish(self, tracer: Any, results: list[Tensor]) -> None:
         count = len(self.inits)
-        for result, weak in zip(results[:count], self.weak, strict=True):
+        for result, weak, array in zip(results[:count], self.weak, self.arrays, strict=True):
             if weak:
                 tracer.mark_weak(result._data)
+            if array:
+                tracer.note_array(result)
         self.memory.write(results[count:])
         position = 0
         values = dict.fromkeys(self.statement.assigned, UNDEFINED) | self.returned
@@ -393,8 +421,11 @@ class _Attempt:
                 values[carry.name] = carry.content.value
                 continue
             leaves: list[Any] = []
-            for held in carry.held:
-                leaves.append(results[position] if held is None else held)
-                position += held is None
+            for held, first in zip(carry.held, carry.content.leaves, strict=True):
+                if held is None:
+                    leaves.append(first if self.unchanged[position] else results[position])
+                    position += 1
+                else:
+                    leaves.append(held)
             values[carry.name] = structure.unflatten(leaves)
         self.variables.update(values)

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..array.elementwise import floats
-from ..array.indexing.writing import OutsideWriteError
+from ..array.indexing.writing import OutsideWriteError, is_seen
 from ..array.operands import filled
 from ..control.branches import agree
 from ..control.carry import Region, as_leaf, shared_captures, traced
@@ -28,6 +28,7 @@ from .variables import (
     WrittenTensors,
     called,
     content_of,
+    is_array,
     is_returned,
     is_traced,
 )
@@ -77,7 +78,10 @@ def _trace_conditional(
             try:
                 memory.enter([STATE.tracer.lift(base) for base in memory.bases])
                 function()
-                values = [memory.snapshot(name, variables.get(name)) for name in statement.results]
+                values = [
+                    value if value is before.get(name) else memory.snapshot(name, value)
+                    for name, value in variables.values(statement.results).items()
+                ]
                 return [*values, *[wrap(base._data) for base in memory.bases]]
             finally:
                 memory.restore(saved)
@@ -196,7 +200,8 @@ def _check_identity(name: str, pair: Sequence[Content], statement: Statement | N
         return
     for content in pair:
         for leaf in content.leaves:
-            if isinstance(leaf, Tensor) and leaf.shape and (STATE.tracer.owns(leaf._data) or chain_of(leaf)):
+            is_tensor = isinstance(leaf, Tensor) and is_array(leaf)
+            if is_tensor and (not is_traced(leaf) or is_seen(leaf._data) or chain_of(leaf)):
                 raise LoopError(f"{name} is one of two arrays, and an array is written in place by that name")
 
 

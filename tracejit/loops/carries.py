@@ -6,7 +6,7 @@ one of several names: what a loop may not do is to give an array another name th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,8 @@ from .variables import (
     Content,
     Variables,
     WrittenTensors,
-    is_parameter,
+    is_array,
+    is_rank_0_array,
     is_returned,
     is_traced,
 )
@@ -94,12 +95,6 @@ def written_by(loop: LoopStatement) -> WrittenTensors:
             continue
         if STATE.tracer.owns(value._data):
             memory.add(value)
-    for name in loop.statement.carried:
-        value = loop.variables.get(name)
-        if name not in loop.statement.written or not is_traced(value) or memory.holds(value):
-            continue
-        if not value.shape and is_parameter(value):
-            memory.add(value)
     return memory
 
 
@@ -127,6 +122,10 @@ class Carry:
         self.name, self.content, self.exclusive = name, content, exclusive
         #: Of each leaf, the tensor of the caller's that stays the variable's, None for one that is handed on.
         self.held: list[Tensor | None] = []
+        #: Whether it has a value before the loop.
+        self.is_defined = True
+        #: Whether each leaf is an array of rank 0, and not a scalar.
+        self.arrays = [is_rank_0_array(leaf) for leaf in content.leaves]
 
     def owns(self, leaf: Any) -> bool:
         """Whether nothing but the variable refers to `leaf`, its value before the loop."""
@@ -168,27 +167,35 @@ class Identities:
     """The arrays that variables name where one step ends."""
 
     def __init__(
-        self, starts: Iterable[Start], in_place: frozenset[str], memory: WrittenTensors, *, writes: bool
+        self,
+        starts: Iterable[Start],
+        in_place: frozenset[str],
+        memory: WrittenTensors,
+        written: Sequence[Tensor],
     ) -> None:
-        """`in_place` are the names by which the function writes arrays in place; `writes` tells whether this
-        step has written one."""
+        """`in_place` are the names by which the function writes arrays in place; `written` are the symbols of
+        variables that this step has written."""
         starts = list(starts)
+        self._writes_rank_0 = any(not symbol.shape for symbol in written)
         self._by_symbol = {id(start.symbol): start for start in starts}
         self._exclusive = {start.name: start.exclusive for start in starts}
-        self._in_place, self._memory, self._writes = in_place, memory, writes
+        self._in_place, self._memory = in_place, memory
+        self._writes = bool(written or memory.bases)
         self._owners: dict[int, str] = {}
 
     def check(self, name: str, leaf: Any) -> None:
         """Let `name` have the array `leaf`. Raises LoopError where that may be written by another name."""
-        if not isinstance(leaf, Tensor) or not leaf.shape:
+        if not isinstance(leaf, Tensor) or not is_array(leaf):
             return
         other = self._owners.setdefault(id(leaf), name)
-        writes = self._writes or self._is_written(name)
+        is_anything_written = self._writes if leaf.shape else self._writes_rank_0
+        writes = is_anything_written or self._is_written(name)
         if other != name and (writes or self._is_written(other)):
             raise LoopError(f"{name} and {other} are the same array, and an array is written in place")
         chain = chain_of(leaf)
         is_fixed = chain is not None and not any(isinstance(step, IndexedStep) for step in chain[1])
-        if self._memory.holds(leaf) or (is_fixed and writes):
+        is_written_part = chain is not None and (writes if is_fixed else self._is_written(name))
+        if self._memory.holds(leaf) or is_written_part:
             raise LoopError(f"{name} is a part of an array, and an array is written in place")
         start = self._by_symbol.get(id(leaf))
         if start is None:

@@ -54,8 +54,6 @@ class Session:
         self.attempts = 0
         #: What those loops write in place.
         self.memories: list[Any] = []
-        #: Arguments of rank 0 that are written in place.
-        self.scalars: list[Any] = []
         #: Variables without a value before a loop, while a step is run for their types alone: there a branch
         #: or a loop that may give them one does.
         self.untyped: frozenset[str] = frozenset()

@@ -20,13 +20,13 @@ from . import iterations
 from .branches import chosen, conditional
 from .calls import Subarray, checked_callee, checked_target, is_integer
 from .lists import StackedList
-from .reports import CURRENT, Comprehensions, LoopError, Session, watched, where
+from .reports import CURRENT, Comprehensions, LoopError, watched, where
 from .running import note, run_for, run_while
 from .scalars import contains, truth
 from .source.descriptions import Statement
 from .source.functions import set_runtime
 from .stand_ins import everywhere
-from .variables import Variables, is_parameter, is_traced
+from .variables import Variables, is_rank_0_array, is_traced
 
 _COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt, "GtE": operator.ge, "Eq": operator.eq,
@@ -250,7 +250,12 @@ class Runtime(Comprehensions):
         session = CURRENT.session
         if session is not None and session.attempts:
             value = value if isinstance(value, Subarray) else self.indexed(value)
-            if isinstance(value, (Subarray, Tensor)) and value.ndim > 1 and is_integer(index):
+            if (
+                isinstance(value, (Subarray, Tensor))
+                and value.ndim > 1
+                and is_integer(index)
+                and not is_rank_0_array(index)
+            ):
                 return Subarray.of(value, index)
         item = self.indexed(value)[index]
         return self.target(item) if to_write else self.indexed(item)
@@ -260,8 +265,6 @@ class Runtime(Comprehensions):
         session = CURRENT.session
         if session is not None and session.attempts:
             value = checked_target(value)
-        if session is not None and is_traced(value) and not value.shape and not _is_argument(value, session):
-            return getattr(operator, name)(value, operand)  # NumPy's scalars are immutable
         return getattr(operator, f"i{name.rstrip('_')}")(value, operand)
 
     def attribute_target(self, value: Any) -> Any:
@@ -284,14 +287,6 @@ class _Numbers(tuple[Any, ...]):
         if not number.shape:
             STATE.tracer.mark_weak(number._data)
         return number
-
-
-def _is_argument(value: Tensor, session: Session) -> bool:
-    """Whether a write to `value` is one to an argument of the traced function."""
-    if is_parameter(value):
-        session.scalars.append(value)
-    held = any(value is argument for argument in session.scalars)
-    return held or any(memory.holds(value) for memory in session.memories)
 
 
 def _is_structured(test: Any) -> bool:

@@ -118,6 +118,8 @@ class WrittenTensors:
         if any(base is other for other in self.bases):
             raise LoopError("a tensor that is written in place is used in a way that is not understood")
         self.bases.append(base)
+        if not base.shape:
+            STATE.tracer.note_array(base)
 
     def holds(self, value: Any) -> bool:
         """Whether `value` is a tensor in this memory."""
@@ -171,14 +173,18 @@ def base_of(tensor: Tensor) -> Tensor:
     return tensor if chain is None else chain[0]
 
 
-def is_parameter(tensor: Tensor) -> bool:
-    """Whether a traced tensor is a parameter of the outermost trace, and no Python number."""
-    tracer = STATE.tracer
-    while tracer.parent is not None:
-        tracer = tracer.parent
-    return any(tensor._data is param for param in tracer.params) and not tracer.is_weak(tensor._data)
-
-
 def is_traced(value: Any) -> bool:
     """Whether `value` is a tensor that is a symbol of a running trace."""
     return isinstance(value, Tensor) and isinstance(value._data, Value)
+
+
+def is_rank_0_array(value: Any) -> bool:
+    """Whether `value` is an array of rank 0, which can be written in place, and not a scalar."""
+    if is_traced(value):
+        return not value.shape and not STATE.tracer.is_scalar(value)
+    return isinstance(value, (Tensor, np.ndarray)) and not value.shape
+
+
+def is_array(value: Any) -> bool:
+    """Whether `value` can be written in place."""
+    return isinstance(value, (Tensor, np.ndarray)) and (bool(value.shape) or is_rank_0_array(value))

@@ -8,6 +8,7 @@ jitted function are symbols too, of weak type: they adopt the dtype of what they
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -86,8 +87,12 @@ class Tracer(Builder):
         self.integers = Integers()
         #: Narrower dtypes that weak integers were combined with.
         self.narrowed: dict[Value, tuple[int, int]] = {}
-        #: Tensors of rank 0 that are arrays to Python code, by identity; others are immutable scalars.
-        self.rank_0_arrays: dict[int, Tensor] = {}
+        #: Tensors of rank 0 that are arrays to Python code, by identity; see `is_scalar`.
+        self._rank_0_arrays: dict[int, weakref.ref[Tensor]] = {}
+        #: Parameters of rank 0 that are immutable scalars.
+        self._scalars: set[Value] = set()
+        #: Those of them that had to be scalars.
+        self.treated_as_scalars: set[Value] = set()
         #: The elements of captured arrays when they were captured, by identity.
         self.contents: dict[int, Array] = {}
         #: Tensors from outside whose elements Python code looked at, by identity.
@@ -117,6 +122,51 @@ class Tracer(Builder):
     def mark_weak(self, value: Value) -> None:
         """Let `value` be a Python number to promotion."""
         self._weak.add(value)
+
+    def note_array(self, tensor: Tensor) -> None:
+        """Let `tensor`, of rank 0, be an array to Python code."""
+        self._rank_0_arrays[id(tensor)] = weakref.ref(tensor)
+
+    def note_scalar(self, tensor: Tensor) -> None:
+        """Let `tensor`, a parameter of rank 0, be an immutable scalar to Python code."""
+        self._scalars.add(tensor._data)
+
+    def is_scalar(self, tensor: Tensor) -> bool:
+        """Whether a traced tensor of rank 0 is an immutable scalar to Python code, as NumPy's are: a Python
+        number, an element of an array, and what is computed.
+
+        Arguments, new arrays (``zeros(())``, ``x.copy()``), what was written in place and views are arrays.
+        """
+        value = tensor._data
+        if self.is_weak(value):
+            return True
+        if tensor._aliases is not None:
+            return False
+        tracer: Tracer | None = self
+        while tracer is not None:
+            noted = tracer._rank_0_arrays.get(id(tensor))
+            if noted is not None and noted() is tensor:
+                return False
+            if value in tracer._owned:
+                is_input = any(value is param for param in tracer.params) or any(
+                    value is symbol for _, symbol in tracer.captures.values()
+                )
+                if is_input and value not in tracer._scalars:
+                    tracer.note_array(tensor)
+                    return False
+            tracer = tracer.parent
+        return True
+
+    def treats_as_scalar(self, tensor: Tensor) -> bool:
+        """Whether `tensor` is a scalar, where what is traced depends on that: it is noted of parameters."""
+        if not self.is_scalar(tensor):
+            return False
+        tracer: Tracer | None = self
+        while tracer is not None:
+            if tensor._data in tracer._scalars:
+                tracer.treated_as_scalars.add(tensor._data)
+            tracer = tracer.parent
+        return True
 
     def operand_kind(self, value: Any) -> Operand:
         if type(value) is not Value:

@@ -25,7 +25,6 @@ from ..structs import (
     ARRAY,
     BYTES,
     COMPLEX,
-    DESCR,
     FLOAT,
     LIST,
     OBJECT,
@@ -51,8 +50,21 @@ _BEGIN: Final = {"kind": "i64", "length": "i64"}
 NODE: Final = words("node", _BEGIN)
 ARRAY_NODE: Final = words(
     "array node",
-    ("kind", "length", "descr", "rank", "flags", "donated", "content", "nbytes", "gradient", "sizes"),
+    (
+        "kind",
+        "length",
+        "descr",
+        "rank",
+        "flags",
+        "donated",
+        "content",
+        "nbytes",
+        "gradient",
+        "scalar",
+        "sizes",
+    ),
     descr=OBJECT,
+    scalar=OBJECT,
     content=BYTES,
     sizes=Inline(WORDS),
 )
@@ -342,11 +354,10 @@ def same_strings(f: NativeWriter, key: Object, name: Object) -> None:
 
 @native("bool", inline=True)
 def match_array(f: NativeWriter, node: Annotated[Pointer, ARRAY_NODE], value: Object, state: State) -> None:
-    """Whether `value` is the array, the Tensor with it, or the scalar of NumPy's, that the node wants; it is
+    """Whether `value` is the array, the Tensor with it, or the scalar of NumPy's that the node wants; it is
     then an input, or a contiguous copy is."""
     no, donated, gradient = f.returning(False), f.ne(node["donated"], 0), node["gradient"]
-    is_scalar = f.eq(value["type"], node["descr"].as_(DESCR)["scalar"])
-    with f.if_(f.and_(is_scalar, f.and_(f.eq(node["rank"], 0), f.is_null(node["content"])))):
+    with f.if_(f.eq(value["type"], node["scalar"])):
         no.when(f.or_(donated, f.eq(gradient, GRADIENTS[True])))
         # it is read where it lies, and others may let go of it meanwhile
         push(f, state, value.as_(SCALAR)["value"], None, f.incref(value))

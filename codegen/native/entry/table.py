@@ -25,7 +25,8 @@ class ArraySpec:
     """An array argument, capture or result: the address of its NumPy descriptor, and its shape. A `donated`
     one is held back while its memory may become a result's. Where `content` is not 0, the elements must be
     those at that address, bit by bit. An input is an array or a Tensor that requires no gradient; where it
-    `requires_grad`, a Tensor that does; where that is None, any of these."""
+    `requires_grad`, a Tensor that does; where that is None, any of these. Where `scalar` is the address of a
+    type and not 0, it is a scalar of that type of NumPy's instead, and `descr` is 0."""
 
     descr: int
     shape: tuple[int, ...]
@@ -33,6 +34,7 @@ class ArraySpec:
     donated: bool = False
     content: int = 0
     requires_grad: bool | None = False
+    scalar: int = 0
 
     @property
     def nbytes(self) -> int:
@@ -246,8 +248,9 @@ def _node(words: list[int], spec: Spec) -> None:
             words += (KINDS["equal_int"], 24, spec.value)
     elif isinstance(spec, ArraySpec):
         flags = ARRAY_WRITABLE if spec.donated else ARRAY_PLAIN
-        words += [KINDS["array"], 8 * (9 + len(spec.shape)), spec.descr, len(spec.shape), flags]
-        words += [int(spec.donated), spec.content, spec.nbytes, GRADIENTS[spec.requires_grad], *spec.shape]
+        words += [KINDS["array"], 8 * (10 + len(spec.shape)), spec.descr, len(spec.shape), flags]
+        words += [int(spec.donated), spec.content, spec.nbytes, GRADIENTS[spec.requires_grad], spec.scalar]
+        words += spec.shape
     elif isinstance(spec, ScalarSpec):
         low, high = spec.limits or _INT64
         words += [KINDS[spec.kind], 32, max(low, _INT64[0]), min(high, _INT64[1])]

@@ -32,12 +32,21 @@ def test_shape_dtype_and_structure_recompile_each_once():
     assert f"{len(calls)} signatures compiled" in text
 
 
-def test_tensors_and_arrays_and_numpy_scalars_of_one_type_share_a_signature():
+def test_tensors_and_arrays_of_one_type_share_a_signature():
     counted = Counted(lambda x: x + 1)
     f = tj.jit(counted)
-    for scalar in (tj.tensor(1.0), np.array(1.0), np.float64(1.0)):
-        same(f(scalar), 2.0)
+    for array in (tj.tensor(1.0), np.array(1.0)):
+        same(f(array), 2.0)
     assert counted.runs == 1
+
+
+def test_scalars_of_numpy_have_a_signature_that_arrays_of_rank_0_do_not_have():
+    counted = Counted(lambda x: x + 1)
+    f = tj.jit(counted)
+    for value in (np.float64(1.0), np.array(1.0), np.float64(2.0), tj.tensor(2.0)):
+        same(f(value), float(value) + 1.0)
+    assert counted.runs == 2
+    assert "argument x changed from NumPy scalar f64[] to f64[]" in f.explain()
 
 
 def test_the_default_dtype_recompiles():

@@ -10,7 +10,7 @@ from ...ir.errors import AxisError, ShapeError
 from ...ir.types import normalize_axis
 from ..joining import atleast_1d, atleast_3d, concatenate, split, vstack
 from ..manipulation import expand_dims, moveaxis, ravel, reshape
-from ..operands import as_tensor, sliced
+from ..operands import as_tensor, given_as_array, sliced
 
 __all__ = [
     "append",
@@ -85,7 +85,7 @@ def block(arrays: Any) -> Tensor:
     """
     depth = _depth(arrays)
     rank = max(depth, *(as_tensor(leaf).ndim for leaf in _leaves(arrays)), 0)
-    return _joined(arrays, depth, rank)
+    return given_as_array(_joined(arrays, depth, rank))
 
 
 def _leaves(arrays: Any) -> list[Any]:

@@ -19,7 +19,7 @@ from ...ir.errors import ArgumentError, DomainError, ShapeError
 from ...ir.types import normalize_axis
 from .. import reductions
 from ..memory_order import as_in_memory
-from ..operands import as_tensor, broadcast, cast, reshaped, run, sliced
+from ..operands import as_tensor, broadcast, cast, given_as_array, reshaped, run, sliced
 from ..ranges import linspace
 from ..rearranging import flip
 
@@ -87,7 +87,7 @@ def pad(
     }
     options = {name: value for name, value in options.items() if value is not None} | kwargs
     result = _padded(x, _widths(x.ndim, pad_width), mode, options)
-    return as_in_memory("pad", result, "A", x)
+    return given_as_array(as_in_memory("pad", result, "A", x))
 
 
 def _padded(x: Tensor, widths: list[Pair], mode: Any, options: dict[str, Any]) -> Tensor:

@@ -35,6 +35,7 @@ from ..operands import (
     cast,
     filled,
     floating,
+    given_as_array,
     is_tracing,
     kind_of,
     require_real,
@@ -89,7 +90,12 @@ def _adopting(value: Any, dtype: Operand) -> Any:
     return cast(value, dtype) if isinstance(value, Tensor) else as_array(value).astype(dtype).item()
 
 
-_WHERE: Final = NativeCall(OPS["where"], _choice)
+def _array_of_choices(condition: Any, x: Any, y: Any) -> Tensor:
+    return given_as_array(_choice(condition, x, y))
+
+
+_WHERE: Final = NativeCall(OPS["where"], _array_of_choices)
+_CHOSEN: Final = NativeCall(OPS["where"], _choice)
 
 
 def _candidate(x: Any) -> Any:
@@ -108,8 +114,8 @@ def _candidate(x: Any) -> Any:
 
 def chosen(condition: Any, x: Any, y: Any) -> Tensor:
     """`where` of values with finite derivatives, whose gradients need no strong zeros."""
-    choice: Tensor = _WHERE.run(condition, x, y)
-    return choice
+    result: Tensor = _CHOSEN.run(condition, x, y)
+    return result
 
 
 @named("where")

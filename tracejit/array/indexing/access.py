@@ -25,9 +25,20 @@ from ...ir.registry import OPS, Attrs, Builtin
 from ...ir.types import Shape, broadcastable
 from ...state import STATE
 from ...tape.plans import Composite, Written
-from ..operands import SCALARS, as_tensor, assigned, broadcast, cast, filled, permuted, reshaped, run
+from ..operands import (
+    SCALARS,
+    as_tensor,
+    assigned,
+    broadcast,
+    cast,
+    filled,
+    given_as_array,
+    permuted,
+    reshaped,
+    run,
+)
 from .keys import KeyPlan, known_plan, name_of_key, numbers_first, plan_key, window_first
-from .parts import key_of_whole, selects_part
+from .parts import frozen, key_of_whole, selects_part
 from .writing import adopt, before, check_writeable, count_write, recorded, replace, writes_memory
 
 __all__ = ["getitem", "index_add", "index_update", "setitem"]
@@ -71,10 +82,16 @@ def _traced_view(x: Tensor, key: Any) -> Tensor:
     if whole is not None and whole[0]._data is not whole[2]:  # which was written through the view
         return _traced_view(whole[0], whole[1])
     part = _by_plan(x, key)
-    if part.ndim and selects_part(key):
-        keys = key if type(key) is tuple else (key,)
-        share(x, part, IndexedStep(keys, x._data, part.shape, _by_plan, _put))
+    if part.shape or _has_ellipsis(key):  # without, one element is a scalar
+        if selects_part(key):
+            share(x, part, IndexedStep(frozen(key), x._data, part.shape, _by_plan, _put))
+        else:
+            part = given_as_array(part)
     return part
+
+
+def _has_ellipsis(key: Any) -> bool:
+    return any(item is Ellipsis for item in key) if type(key) is tuple else key is Ellipsis
 
 
 def _put(x: Tensor, key: Any, value: Any) -> Tensor:

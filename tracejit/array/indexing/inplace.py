@@ -17,7 +17,6 @@ from ...arguments.giving_way import gives_way
 from ...eager.tensor import Tensor
 from ...ir.errors import DTypeError, ShapeError, TracejitError
 from ...ir.graph import Value
-from ...ir.registry import Kind
 from ...state import STATE
 from ..elementwise import arithmetic, floats, transcendental
 from ..operands import SCALARS, as_tensor, cast
@@ -70,11 +69,10 @@ def in_place_operator(
             if (
                 tracer is not None
                 and isinstance(x._data, Value)
-                and (
-                    isinstance(tracer.operand_kind(x._data), type) or (not x.shape and _is_scalar(tracer, x))
-                )
+                and not x.shape
+                and tracer.treats_as_scalar(x)
             ):
-                return function(x, y)  # a number in a jitted function: the name gets a new one
+                return function(x, y)  # the name gets a new one
             return write(x, name, (y,), function, scalars=True)
         except RecursionError as error:  # what else there is to say `function` says
             explain(name, call, (x, y), {}, error)
@@ -85,26 +83,6 @@ def in_place_operator(
             raise
 
     return call
-
-
-def _is_scalar(tracer: Any, tensor: Tensor) -> bool:
-    """Whether a traced tensor of rank 0 is to Python code a number, which cannot change: an element of an
-    array, and what is computed. Arguments, new arrays (``zeros(())``) and views are arrays."""
-    if tensor._aliases is not None:
-        return False
-    value, around = tensor._data, tracer
-    while around is not None:
-        if id(tensor) in around.rank_0_arrays:
-            return False
-        if any(value is param for param in around.params):
-            around.rank_0_arrays[id(tensor)] = tensor
-            return False
-        around = around.parent
-    maker = next((step for step in reversed(tracer.body) if value in step.results), None)
-    if maker is None or maker.op.kind is Kind.CREATION:
-        tracer.rank_0_arrays[id(tensor)] = tensor
-        return False
-    return True
 
 
 def _unary(name: str, function: Callable[[Any], Tensor]) -> Callable[[Tensor], Tensor]:

@@ -1,4 +1,5 @@
-"""Parts of traced tensors that traced integers select: views, as what Python's integers select in NumPy."""
+"""Parts of traced tensors that traced integers select: views, as what Python's integers and NumPy's scalars
+select in NumPy. An array of rank 0 as an index gives a copy."""
 
 from __future__ import annotations
 
@@ -6,22 +7,39 @@ from typing import Any
 
 import numpy as np
 
-from ...eager.tensor import Tensor
+from ...eager.tensor import Tensor, wrap
 from ...eager.views import IndexedStep, chain_of
 from ...ir.graph import Value
+from ...state import STATE
 from .keys import is_integer_symbol
 
 
 def selects_part(key: Any) -> bool:
     """Whether `key` has traced integers, and nothing that copies."""
     keys = key if type(key) is tuple else (key,)
-    bounds = [
-        bound
-        for part in keys
-        for bound in ((part.start, part.stop, part.step) if isinstance(part, slice) else (part,))
-    ]
+    bounds = [bound for part in keys for bound in (_bounds(part) if isinstance(part, slice) else (part,))]
     plain = all(is_integer(bound) or bound is None or bound is Ellipsis for bound in bounds)
-    return plain and any(isinstance(bound, Tensor) for bound in bounds)
+    if not plain or not any(isinstance(bound, Tensor) for bound in bounds):
+        return False
+    return all(STATE.tracer.treats_as_scalar(part) for part in keys if isinstance(part, Tensor))
+
+
+def frozen(key: Any) -> tuple[Any, ...]:
+    """`key` as a tuple with the symbols that its traced integers have now, which writes to those change."""
+    return tuple(
+        [
+            slice(*map(_frozen, _bounds(part))) if isinstance(part, slice) else _frozen(part)
+            for part in (key if type(key) is tuple else (key,))
+        ]
+    )
+
+
+def _frozen(part: Any) -> Any:
+    return wrap(part._data) if isinstance(part, Tensor) else part
+
+
+def _bounds(part: slice) -> tuple[Any, Any, Any]:
+    return part.start, part.stop, part.step
 
 
 def key_of_whole(x: Tensor, key: Any) -> tuple[Tensor, tuple[Any, ...], Value] | None:

@@ -156,6 +156,8 @@ def adopt(x: Tensor, new: Tensor) -> None:
     """`x`, whose memory holds the value of `new` already, and all that shares it, take over its gradient."""
     chain = chain_of(x)
     if chain is None:
+        if isinstance(x._data, Value) and not x.shape:
+            STATE.tracer.note_array(x)  # which its value does not tell any more
         _move(x, new)
         refresh_views(x)
         return
@@ -236,10 +238,10 @@ def _read_step(step: _OpStep, source: Tensor) -> Tensor:
 def _is_readable(steps: tuple[ViewStep | NativeStep, ...]) -> bool:
     """Whether the running trace has the indices of `steps`: a view that a region made may outlive it."""
     indices = [index for step in steps if isinstance(step, IndexedStep) for index in step.indices]
-    return all(_is_seen(index) for index in indices)
+    return all(is_seen(index) for index in indices)
 
 
-def _is_seen(value: Value) -> bool:
+def is_seen(value: Value) -> bool:
     """Whether `value` belongs to the running trace, or to one around it."""
     tracer = STATE.tracer
     while tracer is not None and not tracer.owns(value):

@@ -11,7 +11,7 @@ from ...ir.dtypes import as_dtype
 from ..creation import asarray
 from ..joining import atleast_1d
 from ..manipulation import copy, ravel, reshape
-from ..operands import as_tensor, cast
+from ..operands import as_tensor, cast, given_as_array
 
 __all__ = [
     "asanyarray",
@@ -100,7 +100,7 @@ def require(data: Any, dtype: Any = None, requirements: Any = None) -> Tensor:
     Semantics: ``numpy.require``.
     """
     x = as_tensor(data)
-    x = x if dtype is None else cast(x, as_dtype(dtype))
+    x = given_as_array(x if dtype is None else cast(x, as_dtype(dtype)))
     names = {name[:1].upper() for name in requirements or ()}
     if "F" in names:
         return asfortranarray(x)

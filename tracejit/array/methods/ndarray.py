@@ -22,7 +22,7 @@ from ..indexing import inplace
 from ..indexing.access import getitem
 from ..indexing.searching import nonzero
 from ..manipulation import ravel
-from ..operands import run
+from ..operands import given_as, run
 from ..view_calls import RESHAPE
 
 __all__ = ["METHODS", "PROPERTIES", "FlatElements"]
@@ -177,7 +177,9 @@ def _set_imag(x: Tensor, value: Any) -> None:
 
 
 def _imag(x: Tensor) -> Tensor:
-    return run("imag", x) if is_complex(x.dtype) else run("full", value=0, shape=x.shape, dtype=x.dtype)
+    if is_complex(x.dtype):
+        return run("imag", x)
+    return given_as(x, run("full", value=0, shape=x.shape, dtype=x.dtype))
 
 
 def _strides(x: Tensor) -> tuple[int, ...]:

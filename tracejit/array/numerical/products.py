@@ -12,7 +12,7 @@ from ..contraction import matmul
 from ..indexing.access import getitem
 from ..joining import stack
 from ..manipulation import expand_dims, moveaxis, squeeze
-from ..operands import cast, conjugated, promoted_arrays, reshaped, run
+from ..operands import cast, conjugated, given_as_array, promoted_arrays, reshaped, run
 from ..rearranging import flip
 
 __all__ = ["convolve", "correlate", "cross", "matvec", "vecmat"]
@@ -123,7 +123,7 @@ def cross(
         return left if right is None else run("sub", left, right)
 
     if sizes == (2, 2):
-        return minor(0, 1)
+        return given_as_array(minor(0, 1))
     parts = [minor(1, 2), minor(2, 0), minor(0, 1)]
     product = stack(parts, -1)
     return moveaxis(product, -1, normalize_axis("cross", axisc, product.ndim))

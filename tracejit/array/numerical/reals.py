@@ -21,7 +21,7 @@ from ...ir.errors import ShapeError
 from ..creation import ones_like, zeros_like
 from ..elementwise.logic import array_equal
 from ..manipulation import broadcast_arrays
-from ..operands import as_tensor, cast, filled, run
+from ..operands import as_tensor, cast, filled, given_as, given_as_array, given_as_scalar, run
 from ..sorting import sort
 
 __all__ = [
@@ -63,7 +63,7 @@ def imag(val: Any) -> Tensor:
     Semantics: ``numpy.imag``.
     """
     x = as_tensor(val)
-    return run("imag", x) if is_complex(x.dtype) else zeros_like(x, order="A")
+    return given_as(x, run("imag", x) if is_complex(x.dtype) else zeros_like(x, order="A"))
 
 
 def conjugate(x: Any) -> Tensor:
@@ -96,10 +96,10 @@ def real_if_close(x: Any, tol: float = 100) -> Tensor:
     """
     tensor = as_tensor(x)
     if not is_complex(tensor.dtype):
-        return tensor
+        return given_as_array(tensor)
     limit = tol * float(np.finfo(tensor.dtype).eps) if tol > 1 else tol
     parts = tensor.detach()._concrete("real_if_close", "tj.real").imag
-    return real(tensor) if bool(np.all(np.abs(parts) < limit)) else tensor
+    return given_as_array(real(tensor) if bool(np.all(np.abs(parts) < limit)) else tensor)
 
 
 def isreal(x: Any) -> Tensor:
@@ -113,7 +113,9 @@ def isreal(x: Any) -> Tensor:
     Semantics: ``numpy.isreal``.
     """
     x = as_tensor(x)
-    return run("eq", run("imag", x), 0.0) if is_complex(x.dtype) else ones_like(x, BOOL, "A")
+    if is_complex(x.dtype):
+        return run("eq", run("imag", x), 0.0)
+    return given_as_scalar(ones_like(x, BOOL, "A"))
 
 
 def iscomplex(x: Any) -> Tensor:

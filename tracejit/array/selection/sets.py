@@ -14,7 +14,7 @@ from ...ir.dtypes import BOOL
 from ..indexing.access import getitem
 from ..indexing.searching import take
 from ..manipulation import ravel
-from ..operands import as_tensor, filled, promoted_arrays, reshaped, run
+from ..operands import as_tensor, filled, given_as_array, promoted_arrays, reshaped, run
 from ..sorting import check_options
 from . import sized
 
@@ -53,10 +53,11 @@ def isin(
     values, others = promoted_arrays(element, test_elements)
     line = ravel(others)
     if line.size == 0:
-        return filled(bool(invert), values.shape, BOOL)
+        return given_as_array(filled(bool(invert), values.shape, BOOL))
     ordered = run("sort", line)
     place = run("clip", run("searchsorted", ordered, values, side="left"), 0, line.size - 1)
-    return run("ne" if invert else "eq", reshaped(getitem(ordered, place), values.shape), values)
+    nearest = reshaped(getitem(ordered, place), values.shape)
+    return given_as_array(run("ne" if invert else "eq", nearest, values))
 
 
 def _arrays(name: str, *operands: Tensor) -> tuple[Array, ...]:
