@@ -6,7 +6,8 @@ jitted function no two share memory, nor does one with anything else, but that a
 container as well. It is called several times, each time with another pattern: one object twice, views of one
 array with and without overlap, containers that share leaves, and objects that the function finds outside, in
 globals, in a closure and in an attribute. Python on NumPy arrays tells what is right, in a world of its own
-that is built alike. ``python -m tests.tracejit.jitted.aliased_programs --seconds 60`` goes on.
+that is built alike; the arrays of every other program are tensors.
+``python -m tests.tracejit.jitted.aliased_programs --seconds 60`` goes on.
 """
 
 from __future__ import annotations
@@ -105,24 +106,25 @@ class Program:
 
 
 class World:
-    """Objects that calls pass and that functions find outside, built alike each time."""
+    """Objects that calls pass and that functions find outside, built alike each time, of what `make` makes of
+    arrays."""
 
-    def __init__(self) -> None:
-        self.base = np.arange(1.0, 8.0)
-        self.outer = np.linspace(-1.0, 1.0, 5)
+    def __init__(self, make: Callable[[Any], Any] = np.array) -> None:
+        self.base = make(np.arange(1.0, 8.0))
+        self.outer = make(np.linspace(-1.0, 1.0, 5))
         near = self.outer[:3]
         self.near = near
-        captured = np.array([0.5, 0.25, 2.0])
-        self.held = types.SimpleNamespace(array=self.base[3:6], items=[np.array([3.0, 2.0, 1.0])])
+        captured = make([0.5, 0.25, 2.0])
+        self.held = types.SimpleNamespace(array=self.base[3:6], items=[make([3.0, 2.0, 1.0])])
         self.names: dict[str, Any] = {
-            "G": captured, "V": self.outer[1:4], "GL": [captured, np.array([1.0, 1.5, 2.0])],
+            "G": captured, "V": self.outer[1:4], "GL": [captured, make([1.0, 1.5, 2.0])],
             "GD": {"a": self.base[:3]}, "held": self.held,
         }  # fmt: skip
         self.arrays = [
             self.base[:3], self.base[1:4], self.base[4:7], self.base[:6:2], captured, self.outer[2:5], near,
             self.base[2::-1],
         ]  # fmt: skip
-        shared = [self.arrays[0], np.array([4.0, 5.0, 6.0])]
+        shared = [self.arrays[0], make([4.0, 5.0, 6.0])]
         self.lists = [
             shared, [self.arrays[0], shared[1]], self.names["GL"], [self.arrays[1], captured], self.held.items
         ]  # fmt: skip
@@ -167,7 +169,7 @@ def _leaves(tree: Any) -> list[Any]:
 def check(seed: int) -> int:
     """Assert that the program `seed` does what Python does; how many of its calls ran as Python."""
     program = Program(seed)
-    plain, compiled = World(), World()
+    plain, compiled = World(), World(tj.tensor if seed % 2 else np.array)
     function, jitted = plain.function(program.text), tj.jit(compiled.function(program.text))
     uncompiled = 0
     for number, pattern in enumerate(program.patterns):
