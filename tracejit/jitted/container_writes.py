@@ -181,9 +181,8 @@ def _source(leaf: Any, symbols: Sequence[Tensor], results: list[Any]) -> tuple[s
 def _is_number(leaf: Any) -> bool:
     """Whether `leaf` is what Python's arithmetic made of Python numbers among the arguments."""
     tracer = STATE.tracer
-    if tracer is None or not isinstance(leaf, Tensor) or not isinstance(leaf._data, Value):
-        return False
-    return tracer.is_weak(leaf._data)
+    symbolic = isinstance(leaf, Tensor) and isinstance(leaf._data, Value)
+    return symbolic and tracer is not None and bool(tracer.is_weak(leaf._data))
 
 
 def write_containers(
