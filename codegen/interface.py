@@ -83,6 +83,10 @@ PRODUCT_TABLE: Final = "product_kernels"
 LONE_NUMBERS: Final = "single_gemm_numbers"
 
 
+#: A function of code that keeps scratch blocks: it frees what else is kept, while calls may be in the code.
+EARLY_RELEASE: Final = "release_early"
+
+
 def out_of_memory(nbytes: int) -> str:
     """The message of code that finds no memory for intermediate values."""
     return f"out of memory: {nbytes} bytes for intermediate values"

@@ -47,6 +47,7 @@ SHORT_NAME: Final[dict[DType, str]] = {dtype: name for name, dtype in BY_NAME.it
 
 BOOL: Final = BY_NAME["bool"]
 INT64: Final = BY_NAME["i64"]
+UINT64: Final = BY_NAME["u64"]
 FLOAT16: Final = BY_NAME["f16"]
 FLOAT32: Final = BY_NAME["f32"]
 FLOAT64: Final = BY_NAME["f64"]

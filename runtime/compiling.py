@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 
 from ..codegen.instrument.variants import Instrument
-from ..codegen.interface import POLL, REPORT
+from ..codegen.interface import EARLY_RELEASE, POLL, REPORT
 from ..codegen.llvm import compiler, target
 from ..codegen.llvm.function import Code as LLVMCode
 from ..codegen.llvm.multiply_add import contracted
@@ -83,7 +83,8 @@ def machine_code(
                 errors=module.other_errors,
             )  # fmt: skip
     assert module.recovery is not None
-    exports = ["main"] + ["release"] * ("@release()" in text) + [REPORT] * (f"@{REPORT} =" in text)
+    functions = [name for name in ("release", EARLY_RELEASE) if f"@{name}()" in text]
+    exports = ["main", *functions] + [REPORT] * (f"@{REPORT} =" in text)
     code = Code(
         image, list(module.errors), module.parallel, f"@{POLL}(" in text or bool(module.host_calls),
         list(module.products),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..codegen.interface import FAILED, LINALG_ERROR, REPORT, HostCall, Library
+from ..codegen.interface import EARLY_RELEASE, FAILED, LINALG_ERROR, REPORT, HostCall, Library
 from ..ir.errors import CompileError, DomainError, LinAlgError, OutOfBoundsError
 from ..ir.graph import Function, Instruction
 from ..ir.interpreter import interpret
@@ -99,7 +99,7 @@ class Executable:
         self.tier, self.problem = "optimized", ""
         #: The baseline tier's code, which calls may still be in; and who holds `address`.
         self._earlier: Library | None = None
-        #: How many of the `errors` are those of the baseline tier alone.
+        #: How many of the `errors` a call in the baseline tier may end with, once there is an optimized one.
         self._earlier_errors = 0
         self._followers: list[tuple[Any, int]] = []
         self._lock = ForkLock()
@@ -141,8 +141,8 @@ class Executable:
         """Let calls run the optimized tier from now on, whose `errors` begin with the baseline one's. Those
         that run the baseline one end there, so it stays."""
         with self._lock:
-            if len(errors) > len(self.errors):
-                self._earlier_errors, self.errors = len(self.errors), errors
+            self._earlier_errors = len(self.errors)
+            self.errors = max(self.errors, errors, key=len)
             self._earlier = self.library
             self._use(library)
             self.tier = "optimized"
@@ -150,8 +150,9 @@ class Executable:
                 # one store: a call reads the one or the other
                 ctypes.c_int64.from_address(place).value = self.address
             self._followers.clear()
-        if "release" in self._earlier.addresses:
-            _release(self._earlier)  # the arena that it keeps
+        early = [name for name in (EARLY_RELEASE, "release") if name in self._earlier.addresses]
+        if early:
+            _release(self._earlier, early[0])  # the arena that it keeps
 
     def copies_at_steps(self) -> list[StepCopy]:
         """The copies that lines make at each step of loops, each once. Without loops the module is not asked
@@ -279,14 +280,25 @@ class Executable:
         if message.startswith("out of memory"):
             raise MemoryError(message)
         if message.startswith(FAILED):
-            library = self._earlier if self._earlier and status <= self._earlier_errors else self.library
-            _, place, start = (ctypes.c_int64 * 3).from_address(library.addresses[REPORT])
-            raise CompileError(
-                f"{message}: it begins at byte {place - start}. A bug in tracejit: please report it"
-            )
+            byte = self._failing_byte(status)
+            raise CompileError(f"{message}: it begins at byte {byte}. A bug in tracejit: please report it")
         if message.startswith(LINALG_ERROR):
             raise LinAlgError(message.removeprefix(LINALG_ERROR))
         raise OutOfBoundsError(message)
+
+    def _failing_byte(self, status: int) -> int:
+        """The first byte of the access that failed, by the report of the code that ended with `status`. Where
+        that may be either tier's, it is the one that has a report, which is cleared when it is read."""
+        libraries = [self.library]
+        if self._earlier is not None and status <= self._earlier_errors:
+            libraries.insert(0, self._earlier)
+        for library in libraries:
+            report = (ctypes.c_int64 * 3).from_address(library.addresses[REPORT])
+            _, place, start = report
+            if place or start:
+                report[1] = report[2] = 0
+                break
+        return place - start
 
 
 def _upgrade(waiting: weakref.ref[Executable], upgrade: Upgrade) -> None:
@@ -310,9 +322,10 @@ def _upgrade(waiting: weakref.ref[Executable], upgrade: Upgrade) -> None:
         raise
 
 
-def _release(library: Library) -> None:
-    """Give the arena back, which the code owns, while the code is still there."""
-    ctypes.CFUNCTYPE(None)(library.addresses["release"])()
+def _release(library: Library, function: str = "release") -> None:
+    """Give memory back that the code owns, while the code is still there: all of it, unless another
+    `function` of the library says otherwise."""
+    ctypes.CFUNCTYPE(None)(library.addresses[function])()
 
 
 def callback_of(call: HostCall, raised: threading.local) -> Callable[[int], int]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from ...ir.graph import Value
+from ..interface import EARLY_RELEASE
 from ..llvm.emitter import Reg, constant, pointer
 from ..llvm.function import Code, Declarations, FunctionCode
 from ..llvm.loops import FunctionWriter
@@ -144,9 +145,23 @@ def _stack_give_back() -> FunctionCode:
 def release_function(declarations: Declarations, name: str = "release") -> Code:
     """``void @name()``, which frees what the module keeps between calls; no function where that is
     nothing."""
-    slots, w = [f"@{slot}" for slot in (ARENA, _KEPT) if slot in declarations], FunctionWriter()
-    slots += places_of_blocks(declarations)
+    slots = [*_large_slots(declarations), *places_of_blocks(declarations)]
+    return _freeing(name, slots) if slots else []
+
+
+def early_release_function(declarations: Declarations) -> Code:
+    """A function that frees what the module keeps while calls may be in its code: not scratch blocks, for
+    which they may wait. No function where there are none, and `release_function` does."""
+    return _freeing(EARLY_RELEASE, _large_slots(declarations)) if places_of_blocks(declarations) else []
+
+
+def _large_slots(declarations: Declarations) -> list[str]:
+    return [f"@{slot}" for slot in (ARENA, _KEPT) if slot in declarations]
+
+
+def _freeing(name: str, slots: Sequence[str]) -> Code:
+    w = FunctionWriter()
     for slot in slots:
         w.run("free", w.exchange(slot, _NULL))
     w.ret()
-    return [w.function(f"void @{name}()", "nounwind")] if slots else []
+    return [w.function(f"void @{name}()", "nounwind")]

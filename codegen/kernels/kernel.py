@@ -9,6 +9,7 @@ from ...ir.machine import machine
 from ...ir.records import field, record
 from ..llvm.function import Code, FunctionCode
 from ..llvm.loops import FunctionWriter
+from ..llvm.stack import most_along_calls
 from ..nest.loop_nest import Nest
 from .parallel_for import tasks_at_a_time
 
@@ -76,13 +77,19 @@ class Kernel:
 
     @property
     def stack_bytes(self) -> int:
-        """Bytes of stack for the slots of its functions, if each calls another."""
-        return sum([part.stack_bytes for part in self.code if isinstance(part, FunctionCode)])
+        """Bytes of stack for the slots of its functions, of those that call one another and have most."""
+        sizes = [
+            part.stack_bytes for part in self.code if isinstance(part, FunctionCode) and part.stack_bytes
+        ]
+        return sum(sizes) if len(sizes) < 2 else most_along_calls(self.code, lambda part: part.stack_bytes)
 
     @property
     def scratch_blocks(self) -> list[int]:
         """Bytes of the scratch blocks that its functions take."""
         sizes = {part.scratch_bytes for part in self.code if isinstance(part, FunctionCode)}
+        if sizes - {0}:
+            nested = most_along_calls(self.code, lambda part: int(part.scratch_bytes > 0))
+            assert nested == 1, f"kernel {self.name}: a function that has a scratch block waits for another"
         return sorted(sizes - {0})
 
     @property

@@ -2,7 +2,9 @@
 
 A function takes a block when it begins, and gives it back wherever it is left. A module keeps some blocks of
 each size between calls, so that each thread mostly has one that is in its caches. Where there is no memory
-for another one, a function waits until one is given back: `reserve` made sure of the first.
+for another one, a function waits until one is given back: `reserve` made sure of the first. That one stays
+as long as calls may be in the module's code, and whoever has it gives it back without waiting for another: of
+the functions of a kernel that take blocks none calls another (`Kernel.scratch_blocks`).
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from typing import Final
 from .function import Declarations, FunctionCode
 from .loops import FunctionWriter
 from .registers import Reg, constant, pointer
-from .stack import GIVE_BACK, KEPT_BLOCKS, TAKE, kept_blocks
+from .stack import BLOCK_ALIGNMENT, GIVE_BACK, KEPT_BLOCKS, TAKE, kept_blocks
 
 #: Blocks of a size that are kept.
 KEPT: Final = 64
@@ -65,7 +67,7 @@ def _look() -> FunctionCode:
         return ()
 
     w.loop(0, KEPT, 1, place)
-    w.ret(w.result_of("aligned_alloc", "ptr", 1, constant(64, "i64"), _BYTES))
+    w.ret(w.result_of("aligned_alloc", "ptr", 1, constant(BLOCK_ALIGNMENT, "i64"), _BYTES))
     return w.function("internal ptr @scratch_look(ptr %slots, i64 %bytes)", "noinline nounwind")
 
 

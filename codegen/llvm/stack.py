@@ -1,25 +1,27 @@
 """The stack that functions take for their slots: a limit, and the slots that are counted against it.
 
 Threads of users may have small stacks: 128 KiB is what musl gives by default, and 256 KiB what programs with
-many threads ask for. So the slots of a kernel take at most 64 KiB in all of its functions together. Slots for
-which a function has no room on the stack are in a scratch block, see `llvm.scratch`.
+many threads ask for. So the slots of a kernel take at most 64 KiB in those of its functions that call one
+another. Slots for which a function has no room on the stack are in a scratch block, see `llvm.scratch`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from ...ir.errors import CompileError
 from .control_operations import Return
-from .function import FunctionCode
+from .function import Code, FunctionCode
 from .operations import FunctionCall, Offset, Operation, Slot
 from .registers import MEMORY_BYTES, constant, pointer
 
-#: Bytes of stack that the slots of a kernel take at most, in all of its functions together.
+#: Bytes of stack that the slots of a kernel take at most, in functions of which each calls the next.
 STACK_BYTES: Final = 1 << 16
 #: Bytes of them in one function from which slots are in its scratch block.
 FRAME_BYTES: Final = STACK_BYTES // 2
+#: The alignment of scratch blocks, of which their sizes are multiples: C11 has `aligned_alloc` of no others.
+BLOCK_ALIGNMENT: Final = 64
 #: The pointer to a function's scratch block.
 SCRATCH: Final = "%scratch"
 #: The functions that take a block and give it back, and what the names of the arrays of blocks begin with.
@@ -56,9 +58,10 @@ class Slots(list[Operation]):
 
     def take_any(self, slot: Slot) -> str:
         """Add a slot, in the scratch block where the stack has no room; returns its pointer."""
-        nbytes = _whole_lines(slot)
-        if self.stack_bytes + nbytes <= FRAME_BYTES:
+        if self.stack_bytes + _whole_lines(slot) <= FRAME_BYTES:
             return self.take(slot)
+        assert slot.align == BLOCK_ALIGNMENT, "slots follow one another, and the allocator takes whole lines"
+        nbytes = _whole_lines(slot)
         self.append(ScratchSlot(slot.text, self.scratch_bytes, nbytes))
         self.scratch_bytes += nbytes
         return slot.text
@@ -82,7 +85,7 @@ def scratch_on_stack(function: FunctionCode) -> FunctionCode:
     for operation in function.operations:
         if isinstance(operation, FunctionCall) and operation.callee in (TAKE, GIVE_BACK):
             if operation.callee == TAKE:
-                operations.append(Slot(SCRATCH, "i8", function.scratch_bytes, 64))
+                operations.append(Slot(SCRATCH, "i8", function.scratch_bytes, BLOCK_ALIGNMENT))
         else:
             operations.append(operation)
     return function.rewritten(operations)
@@ -96,6 +99,26 @@ def kept_blocks(nbytes: int) -> str:
 def _whole_lines(slot: Slot) -> int:
     align = max(slot.align, 8)
     return -(-slot.count * MEMORY_BYTES[slot.element] // align) * align
+
+
+def most_along_calls(code: Code, amount: Callable[[FunctionCode], int]) -> int:
+    """The largest sum of the `amount` of functions in `code` of which each calls the next, or hands its
+    address on."""
+    functions = {f"@{part.name}": part for part in code if isinstance(part, FunctionCode)}
+    sums: dict[str, int] = {}
+
+    def most(name: str) -> int:
+        if name not in sums:
+            sums[name] = 0  # where a function calls itself
+            calls = [
+                operation for operation in functions[name].operations if isinstance(operation, FunctionCall)
+            ]
+            used = {text for call in calls for text in (call.callee, *[x.text for x in call.arguments])}
+            inner = max(map(most, sorted(used & functions.keys())), default=0)
+            sums[name] = amount(functions[name]) + inner
+        return sums[name]
+
+    return max(map(most, functions), default=0)
 
 
 def check_stack(nbytes: int, where: str) -> None:

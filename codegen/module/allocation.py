@@ -16,7 +16,8 @@ def allocated(w: FunctionWriter, size: int) -> Reg:
     """The pointer to `size` bytes; null where there is no memory."""
     page = machine().huge_page_bytes
     large = size >= 2 * page
-    align, whole = (page, -(-size // page) * page) if large else (64, size)
+    align = page if large else 64
+    whole = -(-size // align) * align  # C11 has no others
     fresh = w.result_of("aligned_alloc", "ptr", 1, constant(align, "i64"), constant(whole, "i64"))
     if large:  # in huge pages where the system has them: panels of products are read from end to end
         # not one of which less than half is wanted: touched at one place, it is all there

@@ -17,7 +17,7 @@ from ...ir.graph import Function, Instruction, Value
 from ...ir.process.progress import with_progress
 from ...ir.registry import Kind
 from ..control.exits import LONG_CYCLES, ExitWriter, polled_loop
-from ..control.loop_records import ARENA, release_function
+from ..control.loop_records import ARENA, early_release_function, release_function
 from ..control.regions import RegionCode, write_control
 from ..instrument.variants import PLAIN, Instrument
 from ..interface import CALL_BACK, PARALLEL_FOR, POLL, c_functions, out_of_memory
@@ -115,7 +115,7 @@ class ModuleWriter(ExitWriter):
         w.ret(constant(0, "i32"))
         self.exits()
         self.instrument.finish(self)
-        self.functions += release_function(self.declarations)
+        self.functions += release_function(self.declarations) + early_release_function(self.declarations)
         arguments = ", ".join(f"ptr {text}" for text in ("%inputs", "%outputs", *self.extra))
         main = w.function(f"i32 @main({arguments})", self._attributes())
         head: Code = [*self.globals, *self.declarations.values()]

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ..eager.tensor import Tensor, wrap
+from ..array.copying import copy
+from ..eager.tensor import Tensor, as_array, wrap
 from ..eager.views import overlapping
 from ..frontend.guards import Guard
 from ..frontend.usage import Uses
@@ -210,8 +211,11 @@ def no_alias(label: str, uses: Uses, arguments: Any, leaves: Sequence[Any]) -> N
 # -- calls that are not compiled -----------------------------------------------------------------------
 
 
-def warn_uncompiled(problem: str) -> None:
-    """Say that a call runs as Python, for the reason `problem`."""
+def warn_uncompiled(problem: str, said: set[str]) -> None:
+    """Say that a call runs as Python, for the reason `problem`, unless that is among what was `said`."""
+    if problem in said:
+        return
+    said.add(problem)
     warnings.warn(
         f"{problem}. Such calls run as Python, and are not compiled; pass a copy of either",
         UncompiledCallWarning,
@@ -219,6 +223,48 @@ def warn_uncompiled(problem: str) -> None:
     )
 
 
-def own_tensor(leaf: Any) -> Any:
-    """A result of a call that ran as Python, as one of a compiled call: a tensor with memory of its own."""
-    return leaf if isinstance(leaf, Tensor) else wrap(np.array(leaf))
+def arrays_in(tree: Any) -> list[Any]:
+    """The tensors and arrays in `tree`, each once. Containers may contain themselves."""
+    arrays: list[Any] = []
+    seen: dict[int, Any] = {}
+    waiting = [tree]
+    while waiting:
+        value = waiting.pop()
+        if id(value) in seen:
+            continue
+        seen[id(value)] = value
+        if isinstance(value, _ARRAYS):
+            arrays.append(value)
+        else:
+            waiting += children_of(value) or ()
+    return arrays
+
+
+def own_results(results: Sequence[Any], before: Sequence[Any], arguments: Any) -> list[Tensor]:
+    """The `results` of a call that ran as Python, as a compiled call gives them: tensors with memory of their
+    own, apart from arguments, from one another and from what the function reads outside.
+
+    A new tensor that the call has put into a container among its `arguments`, whose tensors and arrays were
+    `before`, is itself the result. Gradients flow through all of them.
+    """
+    known = {id(value) for value in before}
+    put = {id(value) for value in arrays_in(arguments) if isinstance(value, Tensor)} - known
+    first: dict[int, int] = {}
+    for number, result in enumerate(results):
+        if id(result) in put:
+            first.setdefault(id(result), number)
+    stay = list(first.values())
+    memory = [*map(_array, before), *[_array(results[number]) for number in stay]]
+    while (pair := overlapping(memory, range(len(before), len(memory)))) is not None:
+        later = max(pair)
+        del memory[later], stay[later - len(before)]
+    kept = set(stay)
+    return [
+        result if number in kept else copy(result if isinstance(result, Tensor) else _tensor(result))
+        for number, result in enumerate(results)
+    ]
+
+
+def _tensor(value: Any) -> Tensor:
+    """An array or number as a tensor. Python's numbers have the dtypes that NumPy gives them."""
+    return wrap(as_array(np.asarray(value)))

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..eager.tensor import Tensor
 from ..ir.errors import TracejitError
+from ..ir.graph import Value
 from ..ir.records import record
 from ..pytree import TreeDef, count_leaves, flatten
 from ..state import STATE
@@ -180,7 +181,8 @@ def _source(leaf: Any, symbols: Sequence[Tensor], results: list[Any]) -> tuple[s
 def _is_number(leaf: Any) -> bool:
     """Whether `leaf` is what Python's arithmetic made of Python numbers among the arguments."""
     tracer = STATE.tracer
-    return isinstance(leaf, Tensor) and tracer is not None and tracer.is_weak(leaf._data)
+    symbolic = isinstance(leaf, Tensor) and isinstance(leaf._data, Value)
+    return symbolic and tracer is not None and bool(tracer.is_weak(leaf._data))
 
 
 def write_containers(

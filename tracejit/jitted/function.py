@@ -25,7 +25,7 @@ from ..ir.process.locks import ForkLock
 from ..pytree import TreeDef, flatten
 from ..state import STATE
 from ..tracing.traces import Traced
-from .aliasing import AliasedError, check_aliases, own_tensor, read_outside, warn_uncompiled
+from .aliasing import AliasedError, arrays_in, check_aliases, own_results, read_outside, warn_uncompiled
 from .call_traces import trace_call
 from .calls import CompiledFunction, requiring_grad
 from .captures import bind, renewed_at_each_call, warn_of_frozen
@@ -140,11 +140,14 @@ class JitFunction(Exportable, Carriable, Bindable):
                 raise
             problem = str(error)
         DEFAULT.state = random  # the draws belong to the call as Python
-        if problem not in self._uncompiled:
-            self._uncompiled.add(problem)
-            warn_uncompiled(problem)
+        warn_uncompiled(problem, self._uncompiled)
+        return self._as_python(args, kwargs)
+
+    def _as_python(self, args: Any, kwargs: Any) -> Any:
+        """The result of a call that is not compiled."""
+        before = arrays_in((args, kwargs))
         results, structure = checked_results(self._name, self._fn(*args, **kwargs))
-        return structure.unflatten(map(own_tensor, results))
+        return structure.unflatten(own_results(results, before, (args, kwargs)))
 
     def _called(self, args: Any, kwargs: Any, static: tuple[Any, ...], dynamic: Any) -> Any:
         """The result of a call with arguments of which `static` and `dynamic` are the parts."""
@@ -174,7 +177,7 @@ class JitFunction(Exportable, Carriable, Bindable):
                 dynamic,
                 leaves,
                 lambda prefix, reason: self._compile(args, kwargs, key, leaves, reason, prefix),
-                lambda: self._fn(*args, **kwargs),
+                lambda: self._as_python(args, kwargs),
             )
         if signature is not likely:
             results = native(signature, leaves)

@@ -244,3 +244,66 @@ def test_modes_of_numbers_and_of_several_axes() -> None:
     assert x.at[1:9, [8]].get(mode="wrap").tolist() == [[4], [8]]
     with pytest.raises(tj.TracejitError, match="mode must be one of"):
         x.at[0].set(1, mode="raise")
+
+
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+
+
+def place_of(index: int, extent: int, mode: str) -> int | None:
+    """Where `index` lies in `extent` elements, by Python's integers; None outside."""
+    if mode == "wrap":
+        return index % extent
+    counted = index + extent if index < 0 else index
+    if mode == "clip":
+        return min(max(counted, 0), extent - 1)
+    return counted if 0 <= counted < extent else None
+
+
+def extremes(dtype: str, extent: int) -> list[int]:
+    """The least and the largest integers of `dtype`, and those around the ends of `extent` and of narrower
+    dtypes."""
+    limits = np.iinfo(dtype)
+    ends = [0, extent, -extent, *[2**bits for bits in (7, 8, 15, 16, 31, 32, 63, 64)]]
+    near = {sign * end + step for end in ends for sign in (1, -1) for step in (-1, 0, 1, 5)}
+    return sorted(index for index in near if limits.min <= index <= limits.max)
+
+
+@pytest.mark.parametrize("mode", PLACES)
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_extreme_indices_of_all_dtypes(dtype: str, mode: str) -> None:
+    def run(x: Any, i: Any, v: Any) -> Any:
+        return x.at[i].get(mode=mode), x.at[i].add(v, mode=mode), x.at[i].max(v, mode=mode)
+
+    for extent, functions in ((1, (run,)), (5, (run,)), (200, (run, tj.jit(run)))):
+        x, indices = np.arange(float(extent)), extremes(dtype, extent)
+        value = np.arange(1.0, len(indices) + 1.0)
+        places = [place_of(index, extent, mode) for index in indices]
+        read = np.array([np.nan if place is None else x[place] for place in places])
+        added, largest = x.copy(), x.copy()
+        for place, number in zip(places, value, strict=True):
+            if place is not None:
+                added[place] += number
+                largest[place] = max(largest[place], number)
+        for function in functions:
+            results = function(tj.asarray(x), np.array(indices, dtype), value)
+            for got, want in zip(results, (read, added, largest), strict=True):
+                np.testing.assert_array_equal(got, want)
+        for index, want, number in zip(indices, read, value, strict=True):
+            for key in (index, np.dtype(dtype).type(index), np.array(index, dtype), [index]):
+                got = tj.asarray(x).at[key].set(number, mode=mode).numpy()
+                expected = x.copy()
+                if not np.isnan(want):
+                    expected[int(want)] = number
+                np.testing.assert_array_equal(got, expected)
+
+
+def test_extreme_starts_and_segments() -> None:
+    for dtype in INTEGERS:
+        for start in extremes(dtype, 5):
+            counted = start + 5 if start < 0 else start
+            begin = min(max(counted, 0), 3)
+            got = tj.dynamic_slice(tj.arange(5), (np.dtype(dtype).type(start),), (2,))
+            assert got.tolist() == [begin, begin + 1]
+        numbers = extremes(dtype, 5)
+        got = tj.segment_sum(np.ones(len(numbers)), np.array(numbers, dtype), num_segments=5)
+        assert got.tolist() == [float(segment in numbers) for segment in range(5)]

@@ -1,10 +1,13 @@
 """Random functions that write one of their objects and read others, called with objects of several names.
 
 A program is the text of a function of two or three parameters, each an array, a list or dict of arrays, or a
-tuple with such a list. It is called several times, each time with another pattern: one object twice, views
-of one array with and without overlap, containers that share leaves, and objects that the function finds
-outside, in globals, in a closure and in an attribute. Python on NumPy arrays tells what is right, in a world
-of its own that is built alike. ``python -m tests.tracejit.jitted.aliased_programs --seconds 60`` goes on.
+tuple with such a list. It returns a number and arrays that it reaches, or views of them: of the results of a
+jitted function no two share memory, nor does one with anything else, but that a new tensor may be in a
+container as well. It is called several times, each time with another pattern: one object twice, views of one
+array with and without overlap, containers that share leaves, and objects that the function finds outside, in
+globals, in a closure and in an attribute. Python on NumPy arrays tells what is right, in a world of its own
+that is built alike; the arrays of every other program are tensors.
+``python -m tests.tracejit.jitted.aliased_programs --seconds 60`` goes on.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ def make(near):
     def f({parameters}):
         acc = 0.0
 {body}
-        return acc
+        return [acc, {results}]
     return f
 """
 
@@ -42,7 +45,8 @@ class Program:
         self.kinds = [self._random.choice(KINDS) for _ in range(self._random.choice((2, 2, 3)))]
         names = [f"p{i}" for i in range(len(self.kinds))]
         lines = [self._line(names) for _ in range(self._random.randint(2, 4))]
-        self.text = _HEADER.format(parameters=", ".join(names), body="\n".join(f"        {x}" for x in lines))
+        body, results = "\n".join(f"        {x}" for x in lines), ", ".join(self._results(names))
+        self.text = _HEADER.format(parameters=", ".join(names), body=body, results=results)
         first = [[self._choice(kind) for kind in self.kinds] for _ in range(2)]
         self.patterns = [self._random.choice(first) for _ in range(calls - 2)]
         self.patterns = [first[0], *self.patterns, [self._choice(kind) for kind in self.kinds]]
@@ -69,6 +73,11 @@ class Program:
             return f"{name}['a']"
         container = f"{name}[0]" if kind == "nested" else name
         return f"{container}[{self._random.choice((0, -1))}]"
+
+    def _results(self, names: list[str]) -> list[str]:
+        pick = self._random.choice
+        leaves = [self._leaf(name, kind) for name, kind in zip(names, self.kinds, strict=True)]
+        return [pick((*leaves, pick(OUTSIDE))) + pick(("", "", "[1:]", "[::-1]", " * 1.5")) for _ in range(2)]
 
     def _value(self, names: list[str]) -> str:
         position = self._random.randrange(len(names))
@@ -97,24 +106,25 @@ class Program:
 
 
 class World:
-    """Objects that calls pass and that functions find outside, built alike each time."""
+    """Objects that calls pass and that functions find outside, built alike each time, of what `make` makes of
+    arrays."""
 
-    def __init__(self) -> None:
-        self.base = np.arange(1.0, 8.0)
-        self.outer = np.linspace(-1.0, 1.0, 5)
+    def __init__(self, make: Callable[[Any], Any] = np.array) -> None:
+        self.base = make(np.arange(1.0, 8.0))
+        self.outer = make(np.linspace(-1.0, 1.0, 5))
         near = self.outer[:3]
         self.near = near
-        captured = np.array([0.5, 0.25, 2.0])
-        self.held = types.SimpleNamespace(array=self.base[3:6], items=[np.array([3.0, 2.0, 1.0])])
+        captured = make([0.5, 0.25, 2.0])
+        self.held = types.SimpleNamespace(array=self.base[3:6], items=[make([3.0, 2.0, 1.0])])
         self.names: dict[str, Any] = {
-            "G": captured, "V": self.outer[1:4], "GL": [captured, np.array([1.0, 1.5, 2.0])],
+            "G": captured, "V": self.outer[1:4], "GL": [captured, make([1.0, 1.5, 2.0])],
             "GD": {"a": self.base[:3]}, "held": self.held,
         }  # fmt: skip
         self.arrays = [
             self.base[:3], self.base[1:4], self.base[4:7], self.base[:6:2], captured, self.outer[2:5], near,
             self.base[2::-1],
         ]  # fmt: skip
-        shared = [self.arrays[0], np.array([4.0, 5.0, 6.0])]
+        shared = [self.arrays[0], make([4.0, 5.0, 6.0])]
         self.lists = [
             shared, [self.arrays[0], shared[1]], self.names["GL"], [self.arrays[1], captured], self.held.items
         ]  # fmt: skip
@@ -140,8 +150,14 @@ class World:
 
     def values(self) -> list[Any]:
         """The elements of all objects that there are."""
-        trees = [self.base, self.outer, self.names["G"], *self.lists, *self.dicts]
-        return [[np.array(leaf) for leaf in _leaves(tree)] for tree in trees]
+        return [[np.array(leaf) for leaf in _leaves(tree)] for tree in self._trees()]
+
+    def objects(self) -> dict[int, Any]:
+        """All tensors and arrays that there are, by their identities."""
+        return {id(leaf): leaf for tree in self._trees() for leaf in _leaves(tree)}
+
+    def _trees(self) -> list[Any]:
+        return [self.base, self.outer, self.names["G"], *self.lists, *self.dicts]
 
 
 def _leaves(tree: Any) -> list[Any]:
@@ -153,15 +169,16 @@ def _leaves(tree: Any) -> list[Any]:
 def check(seed: int) -> int:
     """Assert that the program `seed` does what Python does; how many of its calls ran as Python."""
     program = Program(seed)
-    plain, compiled = World(), World()
+    plain, compiled = World(), World(tj.tensor if seed % 2 else np.array)
     function, jitted = plain.function(program.text), tj.jit(compiled.function(program.text))
     uncompiled = 0
     for number, pattern in enumerate(program.patterns):
         about = f"seed {seed}, call {number} with {pattern}\n{program.text}"
         try:
-            expected: Any = function(*map(plain.argument, pattern))
+            expected: Any = [np.array(result) for result in function(*map(plain.argument, pattern))]
         except Exception as error:  # an object has lost what the function looks for
             expected = type(error)
+        known = compiled.objects()
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
             try:
@@ -172,7 +189,14 @@ def check(seed: int) -> int:
                 return uncompiled
         uncompiled += any(warning.category is tj.UncompiledCallWarning for warning in told)
         assert not isinstance(expected, type), about
-        np.testing.assert_allclose(np.asarray(result), expected, rtol=1e-12, err_msg=about)
+        for got, want in zip(result, expected, strict=True):
+            np.testing.assert_allclose(np.asarray(got), want, rtol=1e-12, err_msg=about)
+        objects = compiled.objects()
+        for index, written in enumerate(result):
+            assert id(written) not in known, about
+            if id(written) not in objects:
+                written[...] = np.nan
+            assert not any(np.isnan(np.asarray(other)).any() for other in result[index + 1 :]), about
         for before, after in zip(plain.values(), compiled.values(), strict=True):
             assert len(before) == len(after), about
             for want, got in zip(before, after, strict=True):

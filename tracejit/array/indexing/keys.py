@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...eager.tensor import Array, Tensor, as_array
-from ...ir.dtypes import BOOL, INT64
+from ...ir.dtypes import BOOL, INT64, UINT64
 from ...ir.errors import DTypeError, OutOfBoundsError, ShapeError
 from ...ir.graph import Value
 from ...ir.records import record
@@ -263,7 +263,7 @@ def _as_index(name: str, item: Any) -> Any:
 
 
 def _as_places(array: Array) -> Array:
-    return array.astype(np.int64) if array.dtype.kind in "iu" else array
+    return array.astype(np.int64) if array.dtype.kind in "iu" and array.dtype != UINT64 else array
 
 
 def bounded(name: str, shape: Shape, axis: int, index: int) -> int:
@@ -280,9 +280,15 @@ def _checked(name: str, shape: Shape, axis: int, item: Tensor) -> Tensor:
     if isinstance(data, np.ndarray) and not is_tracing() and data.size:
         for extreme in (data.min(), data.max()):
             bounded(name, shape, axis, int(extreme))
-    if item.dtype.kind == "u" and item.dtype.itemsize == 8:
-        item = run("minimum", item, 2**63 - 1)  # still out of range, where a wrapped index might not be
-    return cast(item, INT64)
+    return as_int64(item)
+
+
+def as_int64(index: Tensor) -> Tensor:
+    """The integers `index` in int64. Larger ones become its largest, which is out of range as well, where a
+    wrapped index might not be."""
+    if index.dtype is UINT64:
+        index = run("minimum", index, 2**63 - 1)
+    return cast(index, INT64)
 
 
 def _mask(name: str, shape: Shape, axis: int, mask: Tensor) -> Iterator[tuple[str, int, Any]]:

@@ -12,10 +12,10 @@ from typing import Any, Final
 import numpy as np
 
 from ...eager.tensor import Tensor
-from ...ir.dtypes import BOOL, INT64, is_inexact
+from ...ir.dtypes import BOOL, INT64, UINT64, is_inexact
 from ...ir.errors import ArgumentError
 from ..operands import as_tensor, cast, run
-from .keys import index_entries
+from .keys import as_int64, index_entries
 
 #: The modes; None and ``promise_in_bounds`` are those in which an index outside is an error.
 MODES: Final = ("clip", "drop", "fill", "promise_in_bounds", "wrap")
@@ -57,9 +57,11 @@ def _placed(item: Any, extent: int, mode: str) -> Any:
         if mode == "clip":
             return min(max(counted, 0), extent - 1) if extent else item
         return counted if 0 <= counted < extent else extent
-    index = cast(as_tensor(item), INT64)
+    index = as_tensor(item)
     if mode == "wrap":
-        return run("remainder", index, extent)
+        index = index if index.dtype is UINT64 else cast(index, INT64)  # of which int64 holds the remainder
+        return cast(run("remainder", index, extent), INT64)
+    index = as_int64(index)
     index = run("where", run("lt", index, 0), run("add", index, extent), index)
     if mode == "clip":
         return run("clip", index, 0, extent - 1)

@@ -13,8 +13,9 @@ from ...ir.errors import ArgumentError, DTypeError, ShapeError
 from ...ir.graph import Value
 from ...ir.ops.reductions import highest, lowest
 from ...ir.types import as_shape
-from ..operands import as_tensor, cast, filled, reshaped, run, sliced
+from ..operands import as_tensor, filled, reshaped, run, sliced
 from .access import getitem, written_at
+from .keys import as_int64
 
 __all__ = [
     "dynamic_slice",
@@ -89,7 +90,7 @@ def _key(name: str, x: Tensor, start_indices: Any, sizes: Sequence[int]) -> tupl
         if size == extent:
             key.append(slice(None))
             continue
-        begin = cast(begin, INT64)
+        begin = as_int64(begin)
         begin = run("where", run("lt", begin, 0), run("add", begin, extent), begin)
         begin = run("clip", begin, 0, extent - size)
         key.append(run("add", run("iota", shape=(size,), axis=0, dtype=INT64), begin))
@@ -185,7 +186,7 @@ def _segments(name: str, data: Any, segment_ids: Any, num_segments: int | None, 
             f"{name}: segment_ids must be a number for each row of data, which has shape {data.shape}; "
             f"got shape {numbers.shape}"
         )
-    numbers = cast(numbers, INT64)
+    numbers = as_int64(numbers)
     if num_segments is None:
         if isinstance(numbers._data, Value):
             raise ArgumentError(f"{name}: num_segments must be given where segment_ids is traced")
