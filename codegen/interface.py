@@ -1,6 +1,7 @@
-"""What machine code and those who link and call it agree on: names, sizes and records.
+"""Interface between machine code and the code that links and calls it: names, sizes and records.
 
-It imports no code generation: a process that finds its machine code on disk needs nothing else of it.
+This module imports no code generation: a process that finds its machine code on disk needs nothing else of
+`codegen`.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from ..ir.records import record
 
 
 class Effort(enum.Enum):
-    """How much LLVM does for the speed of code."""
+    """Effort that LLVM makes for the speed of code."""
 
     #: All that pays.
     FULL = "full"
@@ -50,7 +50,7 @@ class ScheduleParameters:
 
 @record
 class Tier:
-    """How well a function is compiled."""
+    """Compilation tier: how well a function is compiled."""
 
     name: str
     effort: Effort

@@ -1,8 +1,8 @@
-"""How native code is left before its end, with an error's status or where a signal asks for it, and loops
-that let signals in.
+"""Early exits of native code: with the status of an error, or where a loop polls for a signal.
 
-A loop of known length asks after each strip of steps, so its steps stay as they are; one of unknown length
-counts. What is over in less than a millisecond does not ask: whoever runs it often does.
+A loop of known length polls after each strip of steps, so that its steps stay as they are; one of unknown
+length counts its steps. Code that is over in less than a millisecond does not poll: its caller does, if it
+runs often.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def polled_loop(
 
 
 class ExitWriter(abc.ABC):
-    """Of a writer of functions over an arena, what leaves them."""
+    """Base of writers of functions over an arena: writes the ways out of the function."""
 
     w: FunctionWriter
     #: The module's messages, by status - 1.

@@ -45,7 +45,8 @@ def lane_map_workspace(instruction: Instruction, context: LoweringContext) -> in
 
 
 def _plan(name: str, instruction: Instruction, target: Target, functions: Code) -> GroupKernel | None:
-    """What is done, where functions that its code calls are added to `functions`."""
+    """Plan the kernel of a scan without carries, None where a step has no such code; functions that its code
+    calls are added to `functions`."""
     cycles = lane_cycles(instruction)
     if cycles is None:
         return None

@@ -84,8 +84,8 @@ def in_groups(function: Function) -> list[list[Instruction]]:
 
 
 def _needs(function: Function) -> dict[Instruction, list[Value]]:
-    """What has to be there before each instruction: its operands; and of what writes the next version of an
-    array, the results of those that read this one."""
+    """Values that must be computed before each instruction: its operands and, if it writes the next version
+    of an array, the results of the earlier readers of the current version."""
     readers: dict[Value, list[Instruction]] = {}
     needs: dict[Instruction, list[Value]] = {}
     for instruction in function.body:

@@ -233,7 +233,7 @@ class LinkGroup:
 
 @record(eq=False)
 class Emission:
-    """What became of a module.
+    """Result of compiling a module.
 
     Attributes:
         image: the object file.

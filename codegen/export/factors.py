@@ -219,7 +219,7 @@ class _Triangle:
         return [x[0], *[self.r.w.neg(self.r.w.mul(part, self.sign)) for part in x[1:]]]
 
     def diagonal(self, k: Reg) -> Parts:
-        """What is divided by in row k."""
+        """Divisor of row k: the element on the diagonal, or 1 for a unit triangle."""
         r, w = self.r, self.r.w
         value = self.conjugated(r.load(r.element("%a", k, k, self.leading), 0))
         return [w.select(self.unit, one, part) for one, part in zip(r.number(1.0), value, strict=True)]
@@ -258,7 +258,7 @@ def _solve_column(r: Routine, triangle: _Triangle, x: str, size: Reg) -> None:
         w.loop(0, size, 1, step)
 
     def by_multiples() -> list[Reg]:
-        """Row k is solved, and taken out of the rows to come: below the diagonal, or above."""
+        """Solve row k, and subtract its multiples from the remaining rows: below the diagonal, or above."""
 
         def row(k: Reg) -> None:
             value = r.quotient(r.load(x, k), triangle.diagonal(k))
@@ -271,7 +271,8 @@ def _solve_column(r: Routine, triangle: _Triangle, x: str, size: Reg) -> None:
         return []
 
     def by_sums() -> list[Reg]:
-        """Of row k, which is a column of `a`, what is solved is taken out."""
+        """Solve row k, which is a column of `a`, after subtracting its dot product with the rows already
+        solved."""
 
         def row(k: Reg) -> None:
             first = w.select(triangle.upper, constant(0, INTEGER), w.add(k, 1))

@@ -170,7 +170,7 @@ class _FunctionWriter(ModuleWriter):
 
     @property
     def workspace_bytes(self) -> int:
-        """What the caller has to provide."""
+        """Bytes that the caller has to provide."""
         size = self.plan.arena_bytes
         return 0 if size <= STACK_ARENA else size + _ALIGNMENT - 1
 
@@ -234,7 +234,7 @@ class _FunctionWriter(ModuleWriter):
         self.w.free_held()
 
     def _provide_scratch(self, kernel: Kernel) -> None:
-        """Nothing is kept between calls: what the functions of `kernel` work in is on the stack."""
+        """Put the scratch blocks of the functions of `kernel` on the stack: nothing is kept between calls."""
         kernel.code = [
             scratch_on_stack(part) if isinstance(part, FunctionCode) else part for part in kernel.code
         ]
@@ -246,6 +246,6 @@ class _FunctionWriter(ModuleWriter):
 
 
 def _reason(instruction: Instruction) -> str:
-    """What an instruction needs that is not native code."""
+    """Reason why an instruction is not native code."""
     linear_algebra = complex_instruction(instruction).op.kind is Kind.LINALG
     return "calls LAPACK" if linear_algebra else "runs in Python"

@@ -30,8 +30,8 @@ class Columns(Elements):
         self.lanes = max(target.lanes(dtype), parts)
 
     def spans(self, count: Number) -> list[tuple[Reg, Reg, int, int]]:
-        """How the numbers of `count` elements are gone through: the first one and the stop of a loop, and the
-        vectors and their lanes in a step. Several vectors, then one, then single elements."""
+        """Loops over the numbers of `count` elements, each as start, stop, vectors in a step, and lanes of a
+        vector. Several vectors come first, then one, then single elements."""
         w = self.w
         if isinstance(count, int):
             count = constant(count, "i64")

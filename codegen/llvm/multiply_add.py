@@ -43,7 +43,7 @@ def _contracted(function: FunctionCode, types: dict[str, str]) -> str:
 
 
 def multiply_adds(instructions: list[Operation]) -> dict[int, list[Operation]]:
-    """What becomes of the products and sums in `instructions` that are joined, by their places."""
+    """Replacements of the products and sums in `instructions` that become multiply-adds, by their places."""
     products: dict[str, tuple[int, Compute]] = {}
     sums: list[tuple[int, Compute]] = []
     for place, operation in enumerate(instructions):

@@ -86,7 +86,7 @@ def pack(blocks: Sequence[ArenaBlock]) -> tuple[list[int], int]:
 
 
 def _most_at_once(blocks: Sequence[ArenaBlock]) -> int:
-    """No arena is smaller than this."""
+    """Lower bound of the arena's size: the most bytes that are wanted at one time."""
     changes = [(block.start, block.nbytes) for block in blocks] + [
         (block.end + 1, -block.nbytes) for block in blocks
     ]

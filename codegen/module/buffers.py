@@ -33,7 +33,7 @@ def large_bytes() -> int:
 
 
 class Kernels(Protocol):
-    """What a plan asks about instructions' kernels."""
+    """Interface through which a plan asks about instructions' kernels."""
 
     def workspace(self, instruction: Instruction, defs: Mapping[Value, Instruction]) -> int:
         """How many bytes the kernel needs to work in, given the definitions around it."""
@@ -118,7 +118,7 @@ def plans_of(instruction: Instruction, kernels: Kernels) -> tuple[BufferPlan, ..
 
 
 def on_stack(rewind: Instruction) -> list[bool]:
-    """Which carries of a ``rewind`` its backward step reads, so that each step's are kept."""
+    """Flags of the carries of a ``rewind`` that its backward step reads, so that each step's are kept."""
     backward = rewind.regions[2]
     read = {operand for instruction in backward.body for operand in instruction.operands} | set(
         backward.results

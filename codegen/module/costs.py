@@ -1,4 +1,4 @@
-"""What an instruction has to do at least: arithmetic operations, and bytes to and from memory.
+"""Lower bounds on the work of an instruction: arithmetic operations, and bytes to and from memory.
 
 Counted from types alone, so the numbers do not depend on the machine. Flops are operations with
 floating results: one for each element of an elementwise op (casts and selections too, comparisons not), one

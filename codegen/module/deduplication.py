@@ -32,7 +32,7 @@ _MOST_CACHES: Final = 4
 
 
 class TaskFunctions:
-    """What kernels of a function run as tasks."""
+    """Functions of the tasks of a function's kernels."""
 
     def __init__(self, function: Function) -> None:
         self._backward = backward(function)

@@ -1,4 +1,4 @@
-"""What code generation yields: a module's text, with what linking and calling it need."""
+"""Modules, which code generation yields: LLVM text, with what linking and calling it need."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Module:
         return text_of([*self.head, *self.functions])
 
     def contracted_text(self) -> str:
-        """The same with products and sums joined, for all of LLVM's code generators."""
+        """LLVM text with products and sums joined, for all of LLVM's code generators."""
         return contracted([*self.head, *self.functions])
 
     @property

@@ -53,7 +53,8 @@ class SingleGemm:
 
 
 def single_gemm_product(function: Function, target: Target) -> SingleGemm | None:
-    """What `function` multiplies, None where it does something else, or adds in another order."""
+    """Matrix product that is all of `function`; None where it does something else, or adds in another
+    order."""
     work = [instruction for instruction in function.body if instruction.op.kind is not Kind.VIEW]
     if len(work) != 1 or work[0].op.kind is not Kind.CONTRACTION:
         return None

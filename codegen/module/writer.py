@@ -139,7 +139,7 @@ class ModuleWriter(ExitWriter):
         return f"nounwind {UNOPTIMIZED}" if len(self.function.body) > MANY_CALLS else "nounwind"
 
     def _instructions(self) -> None:
-        """Everything that the function does, in order."""
+        """Write all instructions of the function in order, then the copies of results."""
         for number, instruction in enumerate(with_progress(self.function.body, "kernels")):
             if instruction.op.kind is Kind.CREATION:
                 self._constant(instruction)

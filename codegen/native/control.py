@@ -98,7 +98,8 @@ class ControlWriter(FunctionWriter):
 
     @contextmanager
     def if_(self, condition: Reg) -> Iterator[None]:
-        """What happens where `condition` holds; after ``else_()``, what happens where it does not."""
+        """Write a branch that runs where `condition` holds; after ``else_()``, one that runs where it does
+        not."""
         then, branch = self.label("then"), _Branch(self.label("else"), self.label("joined"))
         self.branch_if(condition, then, branch.otherwise)
         self.start(then)
@@ -110,7 +111,7 @@ class ControlWriter(FunctionWriter):
         self.start(branch.joined if branch.has_else else branch.otherwise)
 
     def else_(self) -> None:
-        """In an ``if_``: from here on, what happens where its condition does not hold."""
+        """Begin the branch of an ``if_`` that runs where its condition does not hold."""
         branch = self._branches[-1]
         self._end_scope()
         branch.has_else = True
@@ -207,7 +208,7 @@ class ControlWriter(FunctionWriter):
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """What is owned in it is given back at its end."""
+        """Scope at whose end what is owned in it is given back."""
         self._scopes.append({})
         yield
         self._end_scope()

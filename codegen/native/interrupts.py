@@ -42,7 +42,7 @@ _check_signals = ImportedFunction("PyErr_CheckSignals", "i32")
 
 
 def _word(f: NativeWriter, name: str) -> Pointer:
-    """One of `interface.INTERRUPT_STATE`."""
+    """Variable of `interface.INTERRUPT_STATE` by name."""
     return f.global_(name, "i64")
 
 

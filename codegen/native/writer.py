@@ -56,15 +56,15 @@ class Pointer(Reg):
         return "ptr"
 
     def as_(self, target: Struct | Items) -> Pointer:
-        """The same address, of something else."""
+        """Pointer to the same address with another target type."""
         return Pointer(self.text, target, self.writer)
 
     def bounded(self, count: Number) -> Pointer:
-        """The same pointer, to `count` items."""
+        """Pointer to the same address, to `count` items."""
         return Pointer(self.text, self.target, self.writer, count)
 
     def behind(self, nbytes: Number) -> Pointer:
-        """What lies `nbytes` behind, of the same type."""
+        """Pointer of the same type to what lies `nbytes` behind."""
         return Pointer(self.writer.offset(self.text, "i8", nbytes), self.target, self.writer)
 
     def at(self, place: str | Number) -> Pointer:
@@ -248,11 +248,11 @@ class NativeWriter(ControlWriter):
         return value
 
     def store_unaligned(self, value: Reg, pointer: Pointer) -> None:
-        """The same of a store."""
+        """Store a scalar at any address."""
         self.operations.append(Store(value, pointer.text, 1))
 
     def object_named(self, name: str) -> Pointer:
-        """One of `interface.ENTRY_OBJECTS`."""
+        """Pointer to one of `interface.ENTRY_OBJECTS`."""
         self.module.external_global(f"object_{name}", "i8")
         return Pointer(f"@object_{name}", OBJECT, self)
 

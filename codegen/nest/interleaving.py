@@ -107,7 +107,7 @@ def live_vectors(operations: Sequence[Operation]) -> int:
 
 
 def in_turn(copies: Sequence[Sequence[Operation]]) -> list[Operation]:
-    """One operation of each copy after the other; longer copies are ahead where theirs are more."""
+    """Interleave the operations of the copies, each in proportion to its length."""
     if len(copies) == 1:
         return list(copies[0])
     origins: tuple[int, ...] | None = None

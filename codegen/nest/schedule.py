@@ -185,8 +185,8 @@ class _Scheduler:
         return members
 
     def _source(self, operand: Value, shape: Shape, *, row: bool) -> Leaf | Value:
-        """What an op over `shape`, for each element or each `row`, reads for `operand`: a member's value or a
-        leaf."""
+        """Source that an op over `shape`, for each element or each `row`, reads for `operand`: a member's
+        value or a leaf."""
         source, access = resolve(operand, self.defs)
         if source in self.computed:
             return source
@@ -328,8 +328,9 @@ class _Scheduler:
     # -- decisions --------------------------------------------------------------------------------
 
     def _choose_lanes(self, nest: Nest) -> None:
-        """As many lanes as a vector holds of the widest element; unrolled where the body is short, or a chain
-        of some length, of which several together take less time."""
+        """Choose the lanes, as many as a vector holds of the widest element, and the unroll factor. Nests are
+        unrolled where the body is short, or a chain of some length, of which several together take less
+        time."""
         if nest.vector_dim is None:
             return
         extent = nest.sizes[nest.vector_dim]

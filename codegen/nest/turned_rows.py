@@ -1,10 +1,11 @@
-"""Short rows that are folded: as many rows at a time as a vector has lanes, a lane for each row.
+"""Transposed row blocks for short rows that are folded: a lane for each row, as many rows as a vector has
+lanes.
 
 Lanes along a row of a few numbers are mostly empty, or fold two vectors of which one has a rest, and each
 fold ends with the lanes folded together: softmax over rows of 5 f32 took 9 ns an element, 100 operations a
-row of which 60 wait for one another. So a block of rows is turned in registers into scratch memory, where the
-elements of each column lie side by side; the nest runs over columns there; and what it computes of each
-element is turned back. Ops of the row level are vectors, too.
+row of which 60 wait for one another. So a block of rows is transposed in registers into scratch memory, where
+the elements of each column lie side by side. The nest runs over columns there, and its results for each
+element are transposed back. Ops of the row level are vectors, too.
 """
 
 from __future__ import annotations

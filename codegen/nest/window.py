@@ -24,8 +24,8 @@ Check: TypeAlias = tuple[Memory, int]
 
 
 class Interior:
-    """Where the outcome of all checks of a nest's windows is known: for each loop dimension, those along it
-    alone with their outcome, and the first index and the one behind the last where that holds.
+    """Index-set splitting of a nest's windows: for each loop dimension, the checks along it alone with their
+    known outcome, and the first index and the one behind the last where that holds.
 
     A check that holds along a small part at one end is known to fail inside: the seam of a roll is there.
     """
@@ -62,7 +62,7 @@ class Interior:
 
 
 class LineWriter(NestContext, Protocol):
-    """What is needed of the nest's writer for a line: the loop that carries the lanes."""
+    """Interface of the nest's writer for a line, which is the loop that carries the lanes."""
 
     interior: Interior
     at: dict[int, Reg]

@@ -1,4 +1,4 @@
-"""What the code of a convolution shares: tasks, strided operands, packed kernels, and slabs of images."""
+"""Parts that all convolution kernels share: tasks, strided operands, packed kernels, and slabs of images."""
 
 from __future__ import annotations
 

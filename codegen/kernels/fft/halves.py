@@ -26,7 +26,7 @@ from .stockham import Source, Target
 
 
 class Halves:
-    """What goes before or after complex transforms of half of `size`.
+    """Step before or after a complex transform of half of `size` that makes a real transform of it.
 
     ``roots(k, lanes)`` gives w^k in all lanes, or of as many k where lanes are rows. What `split` gives is
     multiplied by `scale`, and what stands for two in the spectrum by `interior`.
@@ -53,7 +53,8 @@ class Halves:
         self.pairs(source, target, 1, self.count, join=False)
 
     def join(self, source: Source, target: Target) -> None:
-        """What the halves are transforms of, going back, of the transform of real numbers."""
+        """Combine the spectrum of real numbers into that of a complex transform of half the size, for the
+        inverse."""
         self.join_ends(source, target)
         self.pairs(source, target, 1, self.count, join=True)
 

@@ -113,7 +113,7 @@ class TwoStepWriter:
         return ArrayAccess(w, plan.dtype, place, inner)
 
     def _panel(self, block: Reg) -> RowPlanes:
-        """What the first step makes of a block of columns: rows of real parts, then imaginary ones."""
+        """Panel of a block of columns, written by the first step: rows of real parts, then imaginary ones."""
         w, plan, columns = self.w, self.plan, self.steps.columns
         first = w.offset("%b2", "u8", _HEAD)
         real = w.offset(first, plan.dtype, w.mul(block, panel_elements(self.steps)))

@@ -313,8 +313,8 @@ class _Nest:
     def _tile(
         self, x: str, y: MatrixRows, source: MatrixRows, result: str, vectors: int, mask: Reg | None
     ) -> None:
-        """One tile of the result, each of whose elements is stored once. Sums are added up in parts where
-        they are long, in registers: another task may compute rows of this tile as well."""
+        """Write one tile of the result, each of whose elements is stored once. Long sums are accumulated in
+        parts, in registers: another task may compute rows of this tile as well."""
         w, shape = self.w, self.shape
         places = [
             w.offset(result, self.dtype, row * shape.n + v * shape.lanes)

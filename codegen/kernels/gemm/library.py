@@ -97,7 +97,7 @@ def _forwarding(signature: str, types: Sequence[str], number: int) -> FunctionCo
 
 
 class _Writer:
-    """What the functions share: fields of the descriptor and of the context."""
+    """Base of the functions' writers: access to the fields of the descriptor and of the context."""
 
     def __init__(self, tile: Tile, declarations: Declarations) -> None:
         self.tile, self.dtype = tile, tile.dtype

@@ -65,7 +65,7 @@ def tile_for(target: Target, dtype: str) -> Tile:
 
 @record
 class Blocking:
-    """How a product is cut: sizes of blocks, in elements, and of tasks, in panels."""
+    """Blocking of a product: sizes of blocks in elements, and of tasks in panels."""
 
     tile: Tile
     m: int

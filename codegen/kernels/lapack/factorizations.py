@@ -68,7 +68,8 @@ def ldl(p: Problem) -> Reg | None:
     w.loop(0, size - 1, 1, block) if is_lower else w.loop(1, size, 1, block)
 
     def exchange(step: Reg, second: list[Reg]) -> Sequence[Reg]:
-        """Of a block, which has the same negative pivot twice, the second row is exchanged."""
+        """Exchange the row of a pivot; of a 2x2 block, which has the same negative pivot twice, only the
+        second row."""
         index = step if is_lower else w.sub(constant(size - 1, "i64"), step)
         pivot = w.load(w.offset(pivots, p.caller.integer, index), p.caller.integer)
         pivot = pivot if p.caller.integer == "i64" else w.cast(pivot, "i64")
@@ -103,7 +104,7 @@ def ldl_workspace(instruction: Instruction, nbytes: int) -> int:
 
 
 def cholesky(p: Problem) -> Reg | None:
-    """The lower triangle by rows is the upper one by columns."""
+    """Cholesky factor: the lower triangle by rows is LAPACK's upper one by columns."""
     w, (size, _), result = p.w, size_of(p.instruction), p.results[0]
     w.copy(result, p.operands[0], size * size * p.bytes)
     p.call("potrf", ["'U", size, result, size])
@@ -227,7 +228,8 @@ def lu_solve_workspace(instruction: Instruction, nbytes: int) -> int:
 
 
 def qr(p: Problem) -> Reg | None:
-    """Called as NumPy calls it; `gelqf` of the matrix as it lies takes half as long again."""
+    """QR factors from `geqrf`, as NumPy calls it; `gelqf` of the matrix as it lies takes half as long
+    again."""
     w, (rows, columns) = p.w, size_of(p.instruction)
     least, r = min(rows, columns), p.results[-1]
     height = p.instruction.results[-1].shape[-2]

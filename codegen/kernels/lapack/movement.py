@@ -1,4 +1,4 @@
-"""What moves whole rows and columns of matrices: transposition, and the order in which pivots leave rows."""
+"""Moves of whole rows and columns of matrices: transposition, and the order in which pivots leave rows."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What a kernel by LAPACK is written from: one matrix of each buffer, what an op does with it, and calls of
-LAPACK's functions.
+"""Building blocks of LAPACK kernels: one matrix of each buffer, an op's work on it, and calls of LAPACK's
+functions.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class Problem:
 
     @property
     def bytes(self) -> int:
-        """Of an element."""
+        """Size of one element in bytes."""
         return BITS[self.dtype] // 8 * self.parts
 
     def at(self, pointer: str, elements: Number) -> str:
@@ -220,7 +220,7 @@ Sizes = tuple[int, ...]
 
 
 class WorkspaceParts:
-    """Where the parts of a workspace begin, in bytes, and how many elements they have; by name."""
+    """Layout of a workspace: where each named part begins, in bytes, and how many elements it has."""
 
     def __init__(self) -> None:
         self.start: dict[str, int] = {}
@@ -268,5 +268,5 @@ def dtype_of(value: Value) -> tuple[str, int]:
 
 
 def element_bytes(value: Value) -> int:
-    """Of the array `value`."""
+    """Size in bytes of one element of the array `value`."""
     return int(value.dtype.itemsize)

@@ -31,8 +31,8 @@ class _Recursion(Elements):
         return self.load(self.line, self.w.add(number, self.size - 1))
 
     def sums(self, count: Reg, terms: list[tuple[int, str, int, Number]]) -> list[Parts]:
-        """For each (sign, pointer, step, start) of `terms` the sum over i below `count` of the diagonal
-        ``count - i``, or for another sign ``-1 - i``, times element ``start + step i``."""
+        """Sums over i below `count`, one for each (sign, pointer, step, start) of `terms`: of the diagonal
+        ``count - i``, or for sign -1 of ``-1 - i``, times element ``start + step i``."""
         w, parts = self.w, self.parts
         zero = self.number(0.0)
 
@@ -72,7 +72,8 @@ class _Recursion(Elements):
         self.store(self.number(0.0), self.first, m)
 
         def element(i: Reg, before: list[Reg]) -> Sequence[Reg]:
-            """`last` is moved by one on the way; its element before is carried."""
+            """Update element i of both solutions. `last` moves by one place, so its element before is
+            carried."""
             first, last, moved = self.load(self.first, i), self.load(self.last, i), list(before)
             self.store(self.mul(self.sub(first, self.mul(error, moved)), inverse), self.first, i)
             self.store(self.mul(self.sub(moved, self.mul(other, first)), inverse), self.last, i)

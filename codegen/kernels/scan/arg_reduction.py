@@ -122,7 +122,7 @@ class _Writer:
         return flags
 
     def _first_nan(self, start: Reg, stop: Reg, copies: int) -> Reg:
-        """Where the first NaN is, which is before `stop`."""
+        """Position of the first NaN, counted from `start`; it is before `stop`."""
         w, lanes = self.w, self.lanes
 
         def hits(position: Reg) -> tuple[Reg, Reg]:

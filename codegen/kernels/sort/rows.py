@@ -85,7 +85,7 @@ def batcher(count: int) -> list[tuple[int, int]]:
 
 
 class RowFormat:
-    """How keys, and places, are rows."""
+    """Format of keys, and of places, as rows."""
 
     def __init__(self, element: str, *, places: bool) -> None:
         self.element, self.places = element, places
@@ -194,7 +194,7 @@ class ColumnSorter:
         return self.rows.halved(w, block)
 
     def _between_columns(self, a: Row, b: Row, distance: int) -> tuple[Row, Row]:
-        """Two rows, in which columns `distance` apart are exchanged."""
+        """Compare and exchange columns `distance` apart in two rows."""
         lanes = self.lanes
         left = [lane if not lane & distance else lanes + lane - distance for lane in range(lanes)]
         right = [lane + distance if not lane & distance else lanes + lane for lane in range(lanes)]

@@ -164,7 +164,7 @@ class AcrossWriter(NestWriter):
         return [*super()._accesses(), *self.errors.values()]
 
     def _parts(self, write: Write) -> list[Memory]:
-        """What one chunk folds into: for a long sum its total and its error."""
+        """Accumulators of one chunk: for a long sum its total and its error."""
         error = self.errors.get(write.memory)
         return [write.memory] if error is None else [write.memory, error]
 
@@ -181,7 +181,7 @@ class AcrossWriter(NestWriter):
             store(part, place)
 
     def _of_chunk(self, write: Write, memory: Memory, places: Places, chunk: Reg) -> str:
-        """Where `memory` of `write` is for one chunk."""
+        """Pointer to `memory` of `write` for one chunk."""
         place = places[memory]
         assert isinstance(place, str)
         if self.chunks == 1:
@@ -190,7 +190,7 @@ class AcrossWriter(NestWriter):
         return self.w.offset(place, memory.dtype, self.w.mul(chunk, apart))
 
     def _begin(self, write: Write, place: str) -> None:
-        """Nothing is folded yet."""
+        """Initialize an accumulator to the identity of its fold."""
         w, dtype = self.w, write.memory.dtype
         assert write.fold is not None
         record = write.fold.op.reduction

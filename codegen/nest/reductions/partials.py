@@ -1,4 +1,4 @@
-"""Where the chunks of a split nest keep what they fold to, in its workspace."""
+"""Layout of the partial results of a split nest's chunks in its workspace."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .totals import LONG, LONG_COLUMN, is_float_sum
 
 
 class Partials:
-    """Where in the workspace, buffer number `buffer`, partial and total results are."""
+    """Locations of partial and total results in the workspace, buffer number `buffer`."""
 
     def __init__(self, nest: Nest, buffer: int) -> None:
         split = nest.split

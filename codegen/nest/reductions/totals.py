@@ -92,7 +92,7 @@ class Totals:
         return out
 
     def finish(self, totals: Sequence[Reg]) -> list[Reg]:
-        """What all blocks folded to."""
+        """Results of the folds over all blocks, with the rounding errors added to the sums."""
         out = list(totals[: len(self.identities)])
         for number, error in zip(self.sums, totals[len(out) :], strict=True):
             out[number] = compensated(self.w, out[number], error)
@@ -100,7 +100,7 @@ class Totals:
 
 
 class FoldStep:
-    """What is done inside the loops that `fold_loops` writes.
+    """Innermost step of the loops that `fold_loops` writes.
 
     `run` folds `terms` into each accumulator, one after the other; where they are more than `LONG`,
     `run_long` adds them to totals. Up to `short` terms are one block.
@@ -111,7 +111,7 @@ class FoldStep:
 
 
 def column_step(nest: Nest, run: Run) -> FoldStep:
-    """What is done at each element of a column."""
+    """Step that folds one element of a column."""
     return FoldStep(run, short=LONG if nest.reads_across or nest.turned else LONG_COLUMN)
 
 

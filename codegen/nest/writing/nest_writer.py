@@ -244,7 +244,7 @@ class NestWriter:
     # -- stages -----------------------------------------------------------------------------------
 
     def _stage(self, stage: int, rows: list[RowValues], places: Places, mask: Reg | None) -> None:
-        """One pass over the reduced dimensions: fold this stage's reductions, write its results."""
+        """Write one pass over the reduced dimensions: fold this stage's reductions, write its results."""
         nest, plan = self.nest, self.planned(stage)
         if plan is None:
             return
@@ -273,7 +273,7 @@ class NestWriter:
                 row.values[member.value] = total
 
     def planned(self, stage: int) -> ElementPass | None:
-        """What `stage` does at each element; None where it does nothing."""
+        """Pass of `stage` over elements; None where it does nothing."""
         nest = self.nest
         folds = [member for member in nest.members if member.is_reduction and member.stage == stage]
         writes = [write for write in nest.writes if not write.row_level and write.stage == stage]
@@ -298,7 +298,7 @@ class NestWriter:
         return 0, self.nest.sizes[dim], self.nest.sizes[dim]
 
     def let_signals_in(self, dim: int) -> None:
-        """At the end of a step of the loop over `dim`: poll for signals, if it is the loop that does."""
+        """Poll for signals at the end of a step of the loop over `dim`, if it is the loop that does."""
         if dim == self.polls_in:
             poll_or_return(self.w)
 

@@ -27,7 +27,7 @@ READ_AHEAD: Final = 1 << 11
 
 
 def large_bytes() -> int:
-    """Where less is read, it is in the second cache already."""
+    """Bytes of a nest from which its reads are prefetched: smaller ones are in the second cache already."""
     return machine().l2_bytes
 
 

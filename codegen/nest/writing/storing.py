@@ -1,5 +1,5 @@
-"""Storing what a nest computes: vectors along the lanes, single elements, past the cache, into scratch; and
-folding into what is there."""
+"""Stores of what a nest computes: vectors along the lanes, single elements, past the cache, into scratch, or
+folded into what is there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .prefetch import ask_for
 
 
 class FoldingContext(NestContext, Protocol):
-    """What is needed of the nest's writer to fold into what is there."""
+    """Interface of the nest's writer for folding into what is there."""
 
     def fold_into(
         self, write: Write, value: Reg, load: Callable[[Memory], Reg], store: Callable[[Reg, Memory], None]
@@ -23,7 +23,7 @@ class FoldingContext(NestContext, Protocol):
 
 
 def folded(w: FunctionWriter, reduction: Instruction, there: Reg, value: Reg) -> Reg:
-    """What `reduction` makes of what is there and one element more."""
+    """Value in memory with one element more folded in by `reduction`."""
     record = reduction.op.reduction
     assert record is not None
     result: Reg = record.combine(w, there, w.splat(value, there.lanes))

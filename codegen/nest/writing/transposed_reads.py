@@ -34,7 +34,7 @@ UNROLLED_COST: Final = 4.0
 
 @record
 class Tiles:
-    """How a nest is walked in squares."""
+    """Traversal of a nest in square tiles."""
 
     #: The dimension along which the transposed leaves lie; the other edge is along the last one.
     dim: int
@@ -54,7 +54,7 @@ class Tiles:
 
 
 def tiles_of(nest: Nest) -> Tiles | None:
-    """How to walk `nest` in squares, None where nothing is read transposed."""
+    """Choose the square tiles in which to walk `nest`, None where nothing is read transposed."""
     last = nest.vector_dim
     edge = min(nest.lanes, LONGEST_EDGE)
     plain = nest.stages == 1 and not nest.scratch_sizes and len(nest.sizes) == nest.parallel
