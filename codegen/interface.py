@@ -13,7 +13,7 @@ from typing import Any, Final
 from ..ir.graph import Instruction
 from ..ir.records import field, record
 
-#: What several images that belong together begin with.
+#: Prefix of several images that belong together.
 _BUNDLE: Final = b"tracejit objects"
 
 
@@ -93,14 +93,14 @@ def out_of_memory(nbytes: int) -> str:
 
 #: Where the first failed check is noted: its number in the kernel plus 1, its address and its buffer's.
 REPORT: Final = "check_report"
-#: What messages of failed checks begin with.
+#: Prefix of the messages of failed checks.
 FAILED: Final = "checked code"
-#: What messages begin with for which LinAlgError is raised.
+#: Prefix of the messages for which LinAlgError is raised.
 LINALG_ERROR: Final = "LinAlgError: "
 
 # -- C functions of the user's ---------------------------------------------------------------------------
 
-#: What the symbols of C functions begin with that are known by their addresses in this process.
+#: Prefix of the symbols of C functions that are known by their addresses in this process.
 _C_FUNCTION: Final = "c_function_"
 
 
@@ -208,9 +208,9 @@ FUNCTION_CODE: Final = 48
 ARRAY_DATA, ARRAY_NDIM, ARRAY_DIMS, ARRAY_STRIDES, ARRAY_BASE = 16, 24, 32, 40, 48
 ARRAY_DESCR, ARRAY_FLAGS = 56, 64
 FLOAT_VALUE: Final = 16
-#: Of the two doubles in a PyComplexObject.
+#: Offset of the two doubles in a PyComplexObject.
 COMPLEX_VALUE: Final = 16
-#: Of the value in a scalar of NumPy's, and of a dtype's type of scalars.
+#: Offsets of the value in a scalar of NumPy's, and of the type of scalars in a dtype.
 SCALAR_VALUE: Final = 16
 DESCR_SCALAR: Final = 16
 #: NPY_ARRAY_WRITEABLE; NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED, and both.

@@ -21,7 +21,7 @@ class Effort(enum.Enum):
     #: The code generator alone optimizes, the functions that are worth it (`Kernel.worth_compiling`); the
     #: others are as in `PLAIN`. Half of the time, and code that is about as fast.
     LIGHT = "light"
-    #: As it stands: a quarter of the time, and code that takes twice as long or more.
+    #: No optimization: a quarter of the time, and code that takes twice as long or more.
     PLAIN = "plain"
 
 

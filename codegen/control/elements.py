@@ -62,7 +62,7 @@ class ElementWriter(PackingWriter, abc.ABC):
         self.checked: dict[tuple[Value, int, int], Reg] = {}
         #: Indices that lie inside, counted from the front, in the loop that is being written.
         self.proven: set[Value] = set()
-        #: What can go wrong, and the label to branch to where it does.
+        #: Messages of errors that can occur, and the labels to branch to where they do.
         self.errors: list[str] = []
         self.failed: list[str] = []
 

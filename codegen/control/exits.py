@@ -17,7 +17,7 @@ from ..llvm.loops import Bound, FunctionWriter
 
 #: About how many estimated cycles lie between two polls, of some ten nanoseconds each.
 BETWEEN_POLLS: Final = 100_000.0
-#: What takes fewer does not poll.
+#: Estimated cycles up to which code does not poll.
 LONG_CYCLES: Final = 1_000_000.0
 
 

@@ -27,7 +27,7 @@ INLINED_USES: Final = 6
 #: How many elements the ops of a group have, as soon as they have so many.
 GROUP_ELEMENTS: Final = 16
 
-#: What an op's code depends on: its name, its attributes, the types of its operands.
+#: Key of an op's code: its name, its attributes, the types of its operands.
 _Shape: TypeAlias = tuple[str, ...]
 
 

@@ -25,7 +25,7 @@ from .loop_records import Stack, no_memory
 
 #: How many steps a loop of unknown length is taken to have, in estimates.
 UNKNOWN_TRIPS: Final = 100.0
-#: What a call of a region takes at least, in cycles.
+#: Least cost of a call of a region, in cycles.
 CALL_CYCLES: Final = 20.0
 
 

@@ -99,7 +99,7 @@ class _StepWriter(ElementWriter):
         #: Whether an index may be out of range; then it says whether it was left, and where it is.
         self.fallible = any(self._may_fail(inner) for inner in instruction.regions[0].instructions())
         self.polls, self.stop = False, self.w.label("stop")
-        #: Of vectors of consecutive integers, the first one, by their text.
+        #: First elements of vectors of consecutive integers, by the vectors' text.
         self.firsts: dict[str, Reg] = {}
         self.defs = context.defs
 

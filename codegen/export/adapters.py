@@ -130,7 +130,7 @@ def _table(name: str, matrices: Sequence[CasadiMatrix], constant: Callable[[str,
     return "\n".join([*constants, *lines, "none:", "  ret ptr null", "}"])
 
 
-#: What a function returns whose program fails.
+#: Result of a function whose program fails.
 _NAN: Final = {"f32": "0x7FF8000000000000", "f64": "0x7FF8000000000000"}
 
 

@@ -155,8 +155,8 @@ def _find_level(levels: Sequence[Level]) -> str:
 
 #: Architectures whose addresses have 32 bits, and a CPU of each.
 _SMALL: Final = {"wasm32": "generic", "thumbv7em": "cortex-m7", "thumbv8m.main": "cortex-m33"}
-#: What the name of an architecture stands for where that is no machine with Linux, or more than the least one
-#: of its kind.
+#: Triples and features of architectures whose name alone stands for no machine with Linux, or for more than
+#: the least one of its kind.
 _WHOLE: Final = {
     "riscv64": "riscv64,+m,+a,+f,+d,+c",
     "wasm32": "wasm32-unknown-unknown",

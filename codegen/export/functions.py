@@ -84,10 +84,10 @@ def queries_text(name: str, workspaces: Mapping[str, int], messages: Sequence[st
     return "\n".join(parts)
 
 
-#: What a workspace is aligned to, wherever the caller's begins.
+#: Alignment of a workspace, wherever the caller's begins.
 _ALIGNMENT: Final = 64
 _NO_WORKSPACE: Final = "the workspace is NULL"
-#: What the functions of a module share while they are written.
+#: Attributes that the writers of a module's functions share.
 _SHARED: Final = (
     "declarations", "functions", "globals", "kernels", "known", "tasks", "host_calls", "errors",
     "descriptions", "captures",
@@ -116,7 +116,7 @@ class ExportedModule:
     products: list[str]
     #: The symbols of LAPACK's functions that are called.
     lapack: list[str]
-    #: What cannot leave the process, with the reason.
+    #: Instructions that cannot leave the process, with the reason.
     refused: list[tuple[Instruction, str]]
     #: The function that gives memory back which is kept between calls; empty where none is.
     release: str

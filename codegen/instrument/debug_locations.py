@@ -125,5 +125,5 @@ def _assembly(text: str, groups: Groups) -> Iterator[Marked]:
             yield line, origins
 
 
-#: What assembly says to debuggers, unwinders and linkers.
+#: Directives of assembly for debuggers, unwinders and linkers.
 _NOISE: Final = (".cfi_", ".file", ".size", ".Ltmp", ".Lfunc_", ".Lsec_end", ".p2align")

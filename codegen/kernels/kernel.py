@@ -30,7 +30,7 @@ class Kernel:
 
     name: str
     code: Code
-    #: What it is: a text, or what has one; see `description`.
+    #: Description of the kernel: a text, or an object that prints as one; see `description`.
     described: object
     tasks: int = 1
     cycles: float = 0.0
@@ -47,7 +47,7 @@ class Kernel:
     serial: str = ""
     #: Whether it hands tasks to the pool itself.
     pooled: bool = False
-    #: What it computes, and of a fusion the loops that do.
+    #: The instruction that it computes, and the loops of a fusion.
     instruction: Instruction | None = None
     nest: Nest | None = None
     #: How often one call of the whole function runs it, as far as that is known.

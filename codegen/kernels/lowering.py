@@ -37,7 +37,7 @@ class LoweringContext:
     #: The instruction that makes each value of the Function.
     defs: Definitions
     fusions: Fusions
-    #: What the module declares and defines once: kernels add what they call.
+    #: Functions that the module declares and defines once: kernels add those that they call.
     declarations: Declarations
 
     @property

@@ -22,7 +22,7 @@ ENTRY: Final = "entry"
 _SHORT: Final = 256
 #: So many operations on longer ones take no time to speak of as twice as many on those.
 _FEW: Final = 16
-#: What makes LLVM compile a function as it stands.
+#: Attributes that make LLVM compile a function without optimization.
 UNOPTIMIZED: Final = "noinline optnone"
 #: Says that longer ones are not needed; LLVM avoids them then on CPUs that are slower with them.
 _SHORT_REGISTERS: Final = '"min-legal-vector-width"="0"'

@@ -57,9 +57,9 @@ class BufferPlan:
     places: dict[Value, BufferPlace] = field(default_factory=dict)
     arena_bytes: int = 0
     copies: list[tuple[int, Value]] = field(default_factory=list)
-    #: Of control flow instructions, the layout and where in the arena it begins.
+    #: Layouts of control flow instructions, and where in the arena each begins.
     layouts: dict[Instruction, tuple[BufferLayout, int]] = field(default_factory=dict)
-    #: Of instructions whose kernels need one, where in the arena the workspace begins.
+    #: Offsets in the arena of the workspaces of instructions whose kernels need one.
     workspaces: dict[Instruction, int] = field(default_factory=dict)
     #: Carries whose memory the result at the same position may be.
     replaceable: frozenset[int] = frozenset()
@@ -190,7 +190,7 @@ class _Planner:
             i for i, result in enumerate(function.results) if donated is not None and result.type not in taken
         ]
         self.regions: dict[Instruction, tuple[BufferPlan, ...]] = {}
-        #: Of loops, the carries that have their first value's memory as their second buffer.
+        #: Carries of loops that have their first value's memory as their second buffer.
         self.first_values: dict[Instruction, list[int]] = {}
 
     def root(self, value: Value) -> Value:

@@ -27,7 +27,7 @@ from .recovery import attributed
 #: For each part of a code, the kinds of its operations.
 _Shape: TypeAlias = tuple[tuple[type[Operation], ...], ...]
 
-#: Of arrays of more second caches than this, what is near is a small part.
+#: Largest size of an array, in second caches, of which the part in the cache counts.
 _MOST_CACHES: Final = 4
 
 

@@ -74,7 +74,7 @@ def generate(
 class ModuleWriter(ExitWriter):
     """Writes a Function as one native function: ``@main`` over arrays of pointers."""
 
-    #: What the names of the kernels and constants of this function begin with.
+    #: Prefix of the names of the kernels and constants of this function.
     prefix = ""
     #: How often a call runs this function's instructions, for estimates.
     trips = 1.0

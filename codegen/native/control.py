@@ -66,7 +66,7 @@ class ControlWriter(FunctionWriter):
         #: Whether what is written next cannot be reached: the block has ended.
         self.ended = False
         self._reached: set[str] = set()
-        #: What undoes the open scopes, by a name that `cancel` takes.
+        #: Functions that write the undoing of the open scopes, by a name that `cancel` takes.
         self._scopes: list[dict[str, Callable[[], None]]] = [{}]
         self._branches: list[_Branch] = []
         self._loops: list[tuple[Exit, Exit]] = []

@@ -29,7 +29,7 @@ from .control import ControlWriter, Exit
 from .module import NativeModule, type_text
 from .structs import BYTES, OBJECT, CFunctionType, Inline, Items, Struct, Type
 
-#: What is stored, passed and returned: None is the null pointer.
+#: Values that are stored, passed and returned: None is the null pointer.
 Operand = Reg | int | float | bool | None
 
 

@@ -182,7 +182,7 @@ class Nest:
     scratch_sizes: list[tuple[str, int]] = field(default_factory=list)
     #: Whether the values of a short row stay in registers from one stage to the next.
     in_registers: bool = False
-    #: What of each block of rows is turned, so that each lane has a row.
+    #: Accesses that are transposed for each block of rows, so that each lane has a row.
     turned: Turned = Turned()
     #: Estimated cycles of the whole nest on one thread.
     cycles: float = 0.0

@@ -71,7 +71,7 @@ class _Scheduler:
         self.levels: dict[Instruction, str] = dict(zip(region.body, attrs["levels"], strict=True))
         self.defs = {result: instruction for instruction in region.body for result in instruction.results}
         self.buffers = {param: i for i, param in enumerate(region.params)}
-        #: What is read from elsewhere, by value and shape, for each row or not.
+        #: Sources that are read from outside the region, by value and shape, for each row or not.
         self.sources: dict[tuple[Value, Shape, bool], Leaf | Value] = {}
         self.computed = {
             instruction.result: instruction

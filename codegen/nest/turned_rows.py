@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 LEAST_LANES: Final = 4
 #: Rows up to this length are a block of a few kilobytes, which stays in the first cache.
 LONGEST_ROW: Final = 64
-#: What a row waits until the lanes of a vector are folded, while the next rows are begun.
+#: Cycles that a row waits until the lanes of a vector are folded, while the next rows are begun.
 FOLD_CYCLES: Final = 10.0
-#: What turning a vector takes: to load its parts, to join and to interleave them, to store it.
+#: Cycles to transpose a vector: to load its parts, to join and to interleave them, to store it.
 TURN_CYCLES: Final = 6.0
 
 

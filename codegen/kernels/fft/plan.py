@@ -66,7 +66,7 @@ class TransformPlan:
         self.to_real = "n" in attrs
         self.real = self.from_real or self.to_real
         self.inverse, self.scale = attrs.get("inverse", self.to_real), attrs["scale"]
-        #: What multiplies the elements that stand for two, of the spectrum of real numbers.
+        #: Factor of the elements that stand for two, of the spectrum of real numbers.
         self.interior: float = attrs.get("interior", 1.0)
         self.dtype = SHORT_NAME[x.dtype]
         #: Whether operand and result are not in the second cache together.

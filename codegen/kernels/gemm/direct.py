@@ -34,7 +34,7 @@ from .tiles import SUM_PART, tile_for
 INNER: Final = SUM_PART
 #: Rows of tiles from which copying a strip of y costs less than it saves.
 COPIED_TILES: Final = 3
-#: What a vector of y from the second cache takes, over one from the first.
+#: Cost of a vector of y from the second cache, over one from the first.
 SECOND_CACHE: Final = 4.5
 #: Multiply-adds of vectors up to which the loop over the inner dimension is written out.
 UNROLLED: Final = OPTIMIZED.parameters.product_copies

@@ -28,7 +28,7 @@ FIELDS: Final = (
     "rows", "columns", "inner", "row_panels", "column_panels", "packing", "y_offset",
     "adds",
 )  # fmt: skip
-#: What tasks know of the block they work on, in order.
+#: Fields of a task's context, which describe the block it works on, in order.
 _CONTEXT: Final = ("descriptor", "x", "y", "result", "px", "py", "rows", "columns", "inner", "first")
 
 

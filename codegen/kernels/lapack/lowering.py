@@ -196,7 +196,7 @@ def lapack_kernel(name: str, instruction: Instruction, context: LoweringContext)
     )  # fmt: skip
 
 
-#: What factors large matrices by blocks, by op.
+#: Writers of blocked factorizations of large matrices, by op.
 _BLOCKED: Final[Mapping[Op, type[BlockedFactorization]]] = {
     CHOLESKY: BlockedCholesky,
     LU: BlockedLU,

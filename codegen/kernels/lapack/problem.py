@@ -112,7 +112,7 @@ class Problem:
     w: FunctionWriter
     caller: Caller
     instruction: Instruction
-    #: That of the numbers of which elements are made, and how many: two of complex matrices.
+    #: The dtype of the numbers of which elements are made, and how many: two of complex matrices.
     dtype: str
     parts: int
     lanes: int

@@ -207,7 +207,7 @@ class BatchPart:
         return self.size * BITS[self.dtype] // 8
 
 
-#: Of functions in which vectors leave registers: their places on the stack are aligned as they are.
+#: Attributes of functions in which vectors are spilled: their stack slots are aligned as the vectors are.
 _ATTRIBUTES: Final = 'nounwind "stackrealign"'
 
 #: From the matrices of the operands to those of the results, and in which lanes it failed: a mask for each

@@ -37,7 +37,7 @@ class MatrixOperation:
     compute: Callable[[Storage, Attrs, list[Matrix]], Outcome]
     #: The attribute that says whether it raises, with the values for which it does.
     raises: tuple[str, str] | None = None
-    #: What it raises.
+    #: The message of the error that it raises.
     error: str = ""
     #: Operands that are not read.
     ignored: tuple[int, ...] = ()

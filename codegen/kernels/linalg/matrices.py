@@ -123,7 +123,7 @@ class RegisterMatrix(Matrix):
         lanes = max(element.lanes for row in elements for element in row)
         super().__init__(w, len(elements), len(elements[0]), first.dtype, lanes)
         self._columns = [list(column) for column in zip(*elements, strict=True)]
-        #: What is yet to be done to each column.
+        #: Steps that are yet to be done to each column.
         self._waiting: list[list[Callable[[list[Reg]], None]]] = [[] for _ in self._columns]
 
     @property

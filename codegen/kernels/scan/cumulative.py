@@ -30,8 +30,8 @@ from ..lowering import Lowering, LoweringContext
 from ..parallel_for import context_of, run_tasks, task_function
 from .axis import Lines, chunk_bytes, round_chunks
 
-#: Of vectors that are folded in themselves. Of 64 bytes LLVM 20 cannot shuffle two without AVX-512 VBMI: it
-#: ends the process.
+#: Lanes of vectors that are folded in themselves, at most. LLVM 20 cannot shuffle two vectors of 64 bytes
+#: without AVX-512 VBMI: it ends the process.
 _MOST_LANES: Final = 32
 #: Bytes of the workspace before the places of chunks.
 _HEAD: Final = 64

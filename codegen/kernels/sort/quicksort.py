@@ -34,7 +34,7 @@ LEVELS: Final = 3
 #: Segments that wait: the shorter one is sorted first, so each is at most half of the one below it.
 _WAITING: Final = 64
 _ZERO: Final = constant(0, "i64")
-#: What parts take first: the result and the workspace, the task and the line.
+#: First parameters of parts: the result and the workspace, the task and the line.
 _BUFFERS: Final = (pointer("%b1"), pointer("%b2"))
 _LINE: Final = (Reg("%task", "i64"), Reg("%line", "i64"))
 

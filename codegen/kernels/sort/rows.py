@@ -57,7 +57,7 @@ def value_of(b: Emitter, key: Reg, dtype: str) -> Reg:
     return b.bitcast(bits, dtype)
 
 
-#: What is compared, first by the first of them.
+#: Vectors that are compared lane by lane, by the first of them first.
 Row: TypeAlias = list[Reg]
 
 #: Rows that registers hold, by whether there are 32 vectors of them as in AVX-512.

@@ -80,7 +80,7 @@ SOURCE: Final = words(
     key=OBJECT,
     steps=Inline(Items(STEP, rows=True)),
 )
-#: What matching collects, for at most `room` inputs: the data of each, its array (or null), the object that
+#: Results of matching, for at most `room` inputs: the data of each, its array (or null), the object that
 #: is kept because it is donated, recorded or a complex number (or null), and room for a number; then objects
 #: that attributes gave, by count; and how many inputs are recorded.
 STATE: Final = words(

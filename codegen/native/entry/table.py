@@ -127,8 +127,8 @@ class EntrySpec:
     #: Keyword arguments: the address of the name, and what is wanted.
     keywords: tuple[tuple[int, Spec], ...]
     captures: tuple[Capture, ...]
-    #: What must be as it was when the function was traced. Arrays among it are inputs behind those that
-    #: ``@main`` reads.
+    #: Objects that must be as they were when the function was traced. Arrays among them are inputs behind
+    #: those that ``@main`` reads.
     guards: tuple[Capture, ...]
     results: tuple[ResultSpec, ...]
     #: How the results are put together: None for one as it is, else (kind, keys, children).

@@ -21,8 +21,8 @@ class Partials:
         self.total: dict[Member, Memory] = {}
         #: Elements from one chunk's partial results to the next one's.
         self.apart: dict[Memory, int] = {}
-        #: Of sums whose chunks are many blocks of rows: by their partial results, which are those of some
-        #: blocks, the totals of all and their errors.
+        #: Totals of all blocks and their errors, for sums whose chunks are many blocks of rows. Keys are the
+        #: partial results, which are those of some blocks.
         self.sums: dict[Memory, tuple[Memory, Memory]] = {}
         self.nbytes = 0
         chunks = split.chunks + split.has_rest(nest)

@@ -68,9 +68,9 @@ class Totals:
         sums: Sequence[bool],
     ) -> None:
         self.w, self.combine = w, combine
-        #: What nothing folds to.
+        #: Identities of the folds.
         self.identities = list(identities)
-        #: Which accumulators are sums of floats.
+        #: Numbers of the accumulators that are sums of floats.
         self.sums = [number for number, is_sum in enumerate(sums) if is_sum]
 
     @property

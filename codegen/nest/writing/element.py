@@ -52,9 +52,9 @@ class RowValues:
         self.leaves: dict[tuple[Leaf, int], Reg] = {}
         #: Numbers near the mean, by the sum that distances from them are folded to.
         self.near: dict[Value, Reg] = {}
-        #: Of what elements are divided by.
+        #: Inverted divisors of elements, by what they invert.
         self.divisors: dict[Leaf | Value, Divisor] = {}
-        #: What is known of each vector of a row in registers, in the order in which they are written.
+        #: Values known of each vector of a row in registers, in the order in which they are written.
         self.vectors: list[dict[Value, Reg]] = []
 
 

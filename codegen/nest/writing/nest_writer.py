@@ -42,7 +42,7 @@ class NestWriter:
     ) -> None:
         self.nest = nest
         self.w = FunctionWriter(declarations)
-        #: Of writers of one function: calls of what is written often.
+        #: The writer of ops that the writers of one function share: it calls what is written often.
         self.ops: OpWriter | None = None
         #: Writes past the cache, and those among them that the code being written makes.
         self.streamed, self.streaming = streamed, frozenset[Memory]()
@@ -50,7 +50,7 @@ class NestWriter:
         #: being written.
         self.interior, self.at = Interior(nest), dict[int, Reg]()
         self.known: Mapping[tuple[Memory, int], bool] = {}
-        #: What the elements of a map's line are divided by.
+        #: Inverted divisors of the elements of a map's line.
         self.divisors: dict[Leaf | Value, Divisor] = {}
         self.scratch = [self.w.slot(dtype, count) for dtype, count in nest.scratch_sizes]
         self.members = {member.value: member for member in nest.members}

@@ -41,7 +41,7 @@ class Tiles:
     edge: int
     #: How many of them are together one strip.
     group: int
-    #: What is read transposed, and the scratch square that takes its place.
+    #: Leaves that are read transposed, each with the scratch square that takes its place.
     leaves: tuple[tuple[Memory, Memory], ...]
 
     def tasks(self, nest: Nest) -> int:
