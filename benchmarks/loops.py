@@ -1,4 +1,4 @@
-"""What gradients of loops cost, in one run: ``python -m benchmarks.loops``.
+"""Cost of gradients of loops, in one run: ``python -m benchmarks.loops``.
 
 Three tables: memory and time of a scan's gradient by `checkpoint_every`; the gradient of a loop whose number
 of steps is not known beside that of a scan of the same steps; and the time to compile a body of 10, 100 and
