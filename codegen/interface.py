@@ -127,7 +127,7 @@ def lapack_symbol(name: str, bits: int) -> str:
 
 
 def lapack_name(symbol: str) -> tuple[str, int]:
-    """The function's name, and the bits of its integers."""
+    """Name of the function that `lapack_symbol` names, and the bits of its integers."""
     bits, _, name = symbol.removeprefix("lapack").partition("_")
     return name, int(bits)
 

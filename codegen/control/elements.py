@@ -184,7 +184,7 @@ class ElementWriter(PackingWriter, abc.ABC):
         self.w.exit_if(failed, self.failed[self.errors.index(message)])
 
     def _elementwise(self, group: Sequence[Instruction], values: dict[Value, Elements]) -> None:
-        """Instructions with one op, of all of whose elements none depends on another."""
+        """Write elementwise instructions with one op, none of whose elements depends on another."""
         rows = [
             [self.element(values[x], i) for x in instruction.operands]
             for instruction in group
@@ -197,7 +197,7 @@ class ElementWriter(PackingWriter, abc.ABC):
             start += instruction.result.type.size
 
     def move(self, instruction: Instruction, operands: list[Elements]) -> Elements:
-        """Elements in other places: the op's meaning, on numbers that stand for the elements."""
+        """Move elements: the op's NumPy function is called on numbers that stand for the elements."""
         if isinstance(operands[0], Stored):
             return (
                 self._write_slice(instruction, operands)
@@ -227,7 +227,7 @@ class ElementWriter(PackingWriter, abc.ABC):
         ]
 
     def _write_slice(self, instruction: Instruction, operands: list[Elements]) -> Elements:
-        """An array, a slice of few elements of which is written where it lies."""
+        """Write a slice of few elements of an array in place."""
         (x, value), (source, written) = operands, instruction.operands
         assert isinstance(x, Stored)
         strides, attrs = contiguous_strides(source.shape), instruction.attrs
@@ -277,7 +277,7 @@ class ElementWriter(PackingWriter, abc.ABC):
         return totals
 
     def gather(self, instruction: Instruction, operands: list[Elements]) -> Elements:
-        """Elements at traced indices: from memory, where registers are put first."""
+        """Read elements at traced indices from memory, to which registers are stored first."""
         w, (x, *indices) = self.w, operands
         source = instruction.operands[0]
         x = self._in_memory(x, source)
@@ -289,7 +289,7 @@ class ElementWriter(PackingWriter, abc.ABC):
         return elements
 
     def scatter(self, instruction: Instruction, operands: list[Elements]) -> Elements:
-        """An array, some elements of which are written where it lies; registers are put into memory first."""
+        """Write some elements of an array in place; registers are stored to memory first."""
         w, (x, value, *indices) = self.w, operands
         source, small = instruction.operands[0], isinstance(x, list)
         x = self._in_memory(x, source)

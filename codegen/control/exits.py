@@ -27,13 +27,13 @@ def steps_between_polls(cycles: float) -> int:
 
 
 def poll(w: FunctionWriter, stop: str) -> None:
-    """Go to the label `stop` where the function is to be left."""
+    """Poll for signals, and branch to the label `stop` where a handler raised."""
     w.declare(POLL, f"i32 @{POLL}() cold")
     w.exit_if(w.ne(w.result_of(POLL, "i32", 1), 0), stop)
 
 
 def poll_or_return(w: FunctionWriter) -> None:
-    """Leave a function without result where it is to be left."""
+    """Poll for signals, and return without a result where a handler raised."""
     w.declare(POLL, f"i32 @{POLL}() cold")
     w.when(w.ne(w.result_of(POLL, "i32", 1), 0), w.ret)
 
@@ -107,7 +107,7 @@ class ExitWriter(abc.ABC):
         poll(self.w, self.stop)
 
     def leave_if(self, interrupted: Reg) -> None:
-        """Leave where what was called was left so."""
+        """Leave where a called function was `interrupted`."""
         self.stop = self.stop or self.w.label("interrupted")
         self.w.exit_if(interrupted, self.stop)
 

@@ -25,7 +25,7 @@ from .elements import Elements, ElementWriter
 
 
 def lane_map_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel | None:
-    """A scan without carries; None of another one, or where a step has no such code."""
+    """Kernel of a scan without carries; None for other scans, or where a step has no such code."""
     functions: Code = []
     plan = _plan(name, instruction, context.target, functions)
     if plan is None:

@@ -32,8 +32,8 @@ _Shape: TypeAlias = tuple[str, ...]
 
 
 def in_groups(function: Function) -> list[list[Instruction]]:
-    """The instructions of `function` in an order that it may have, where expensive elementwise ops that are
-    alike and independent stand in groups, and everything else alone.
+    """Order the instructions of `function` so that expensive elementwise ops that are alike and independent
+    stand in groups, and everything else alone.
 
     A group has about as many elements as fit vectors, those that are needed next, and stands where the first
     of them is needed: results of a larger one would fill all registers until they are.

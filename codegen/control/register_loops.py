@@ -44,8 +44,8 @@ _TOGETHER: Final = 48.0
 
 
 def register_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel | None:
-    """A control flow instruction as straight-line code; None where its values are too large or too many, or
-    where an op has no scalar code."""
+    """Kernel of a control flow instruction as straight-line code; None where its values are too large or too
+    many, or where an op has no scalar code."""
     work = operations(instruction)
     if work is None:
         return None
@@ -62,7 +62,7 @@ def register_kernel(name: str, instruction: Instruction, context: LoweringContex
 
 
 def _cycles(instruction: Instruction, work: Work) -> float:
-    """About the cycles of all steps, in which `work` is done, and of those of the loops in them."""
+    """Estimated cycles of all steps, in which `work` is done, and of the loops in them."""
     cycles = work.cycles
     for region in instruction.regions:
         for inner in region.body:

@@ -33,7 +33,8 @@ _TWO_VECTORS: Final = 60.0
 
 
 def scalar_map_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel | None:
-    """A scan without carries as vectors of its steps; None of another one, or where steps have no lanes."""
+    """Kernel of a scan without carries, on vectors of its steps; None for other scans, or where steps have no
+    lanes."""
     if not is_scalar_map(instruction):
         return None
     length = instruction.attrs["length"]
@@ -55,7 +56,7 @@ def scalar_map_kernel(name: str, instruction: Instruction, context: LoweringCont
 
 
 class _NoLanes(Exception):
-    """An array of a lane's own is indexed."""
+    """Raised where a step indexes an array that each lane has for itself."""
 
 
 def _lanes(instruction: Instruction, target: Target) -> int:

@@ -230,7 +230,7 @@ class _FunctionWriter(ModuleWriter):
         w.operations.append(Convert("%arena", "ptr", 1, "bitcast", pointer(arena)))
 
     def close_arena(self, label: str) -> None:
-        """The workspace is the caller's."""
+        """Give back only what steps allocated: the workspace is the caller's."""
         self.w.free_held()
 
     def _provide_scratch(self, kernel: Kernel) -> None:

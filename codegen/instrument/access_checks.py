@@ -91,14 +91,14 @@ def _safe(w: FunctionWriter, place: Reg, size: Reg) -> Reg:
 
 
 def _check() -> FunctionCode:
-    """The pointer, or `TRASH`."""
+    """``@check``: the pointer where the access is good, else `TRASH`."""
     w = FunctionWriter()
     w.ret(pointer(w.choose(_safe(w, _PLACE, _SIZE), _PLACE.text, f"@{TRASH}")))
     return w.function(f"internal ptr @check(ptr %p, {_BUFFER})", "nounwind noinline")
 
 
 def _copy() -> FunctionCode:
-    """The count of bytes, or 0."""
+    """``@check_copy``: the count of bytes where the access is good, else 0."""
     w, count = FunctionWriter(), Reg("%count", "i64")
     arguments = _PLACE, _BASE, _EXTENT, count, Reg("1", "i64"), _SITE
     w.ret(w.select(w.result_of("check_good", "bool", 1, *arguments), count, 0))

@@ -304,7 +304,7 @@ class _Clock:
         self._last = time.perf_counter()
 
     def begin(self) -> None:
-        """Leave out what was until now."""
+        """Restart the clock: the time until now is left out."""
         self._last = time.perf_counter()
 
     def lap(self, name: str) -> None:

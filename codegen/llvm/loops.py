@@ -79,7 +79,8 @@ class FunctionWriter(MathsEmitter):
     # -- memory -----------------------------------------------------------------------------------
 
     def holder(self) -> str:
-        """A slot for a pointer to a block of a stack (`growing`), and an i64 beside it; both 0."""
+        """A slot for a pointer to a block of a stack (`control.loop_records`), and an i64 beside it; both
+        0."""
         name = self.fresh("held")
         self.slots.take(Slot(name, "i64", 2, 8))
         self.slots.append(Store(Reg("zeroinitializer", "[2 x i64]"), name, 8))

@@ -165,7 +165,7 @@ def plan_buffers(
     first: int = 0,
     donated: Collection[int] | None = None,
 ) -> BufferPlan:
-    """BufferPlace every value of `function`, whose instructions run in order.
+    """Place every value of `function`, whose instructions run in order.
 
     Of a region, a loop's body with so many carries, which come in as the parameters from `first` on. Of a
     whole function `donated` is given: results that might be written over those parameters lend their memory
@@ -326,7 +326,7 @@ class _Planner:
     # -- the arena --------------------------------------------------------------------------------
 
     def _fill_arena(self) -> None:
-        """BufferPlace what has no memory yet."""
+        """Place the values that have no memory yet in the arena."""
         blocks: list[ArenaBlock] = []
         #: Values by block; else what takes an offset.
         values: dict[int, Value] = {}

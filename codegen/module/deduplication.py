@@ -137,7 +137,7 @@ def _nameless(code: Code) -> str:
 
 
 def _content_of(lowering: Lowering, instruction: Instruction, context: LoweringContext) -> str | None:
-    """Equal for instructions with equal kernels; None where that is not known."""
+    """Text that is equal for instructions with equal kernels; None where that is not known."""
     if lowering.content is None:
         return None
     try:

@@ -31,7 +31,7 @@ class KernelFailure(Exception):
 
 @contextlib.contextmanager
 def attributed(instruction: Instruction) -> Iterator[None]:
-    """Make failures within ones on `instruction`, the innermost of several."""
+    """Turn failures within into failures on `instruction`, the innermost of several."""
     try:
         yield
     except not_ours(KernelFailure):

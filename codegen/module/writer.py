@@ -135,7 +135,8 @@ class ModuleWriter(ExitWriter):
         )  # fmt: skip
 
     def _attributes(self) -> str:
-        """Calls in a row need no optimising, and for many of them LLVM takes more than linear time."""
+        """Attributes of the function. A long row of calls is not optimized: it needs no optimizing, and LLVM
+        takes more than linear time for it."""
         return f"nounwind {UNOPTIMIZED}" if len(self.function.body) > MANY_CALLS else "nounwind"
 
     def _instructions(self) -> None:
@@ -395,5 +396,5 @@ class _RegionWriter(ModuleWriter):
         return f"%{place.kind}{place.index}"
 
     def close_arena(self, label: str) -> None:
-        """The arena is the caller's; what a step allocates is not."""
+        """Give back only what steps allocated: the arena is the caller's."""
         self.w.free_held()

@@ -106,7 +106,7 @@ class Member:
 
 
 def body_cost(members: Iterable[Member]) -> float:
-    """The cost of those that do something at each element before it is folded."""
+    """Cost of the members that compute something at each element before it is folded."""
     return sum(member.instruction.cost for member in members if not (member.row_level or member.is_reduction))
 
 

@@ -35,7 +35,8 @@ TURN_CYCLES: Final = 6.0
 
 
 def turn_rows(nest: Nest) -> None:
-    """Make a row nest whose rows are short one of columns, where all that it reads and writes allows that."""
+    """Make a row nest with short rows a nest of columns, by transposed row blocks, where its accesses allow
+    that."""
     if not nest.row_lanes or not nest.parallel or len(nest.sizes) != nest.parallel + 1:
         return
     if nest.lanes < LEAST_LANES or nest.sizes[-2] < nest.lanes or not 2 <= nest.sizes[-1] <= LONGEST_ROW:
@@ -95,14 +96,14 @@ def _moved(source: Leaf | Value, moved: dict[Memory, Memory]) -> Leaf | Value:
 
 
 def turn_in(w: FunctionWriter, nest: Nest, places: Places, *, whole: bool) -> None:
-    """Put what a block of rows reads into scratch memory: `whole`, or the rest of the rows."""
+    """Transpose a block of rows into scratch memory: a `whole` one, or the rest of the rows."""
     for scratch, memory in nest.turned.reads:
         rows, columns = (str(places[memory]), memory.strides[-2]), (str(places[scratch]), nest.lanes)
         put_columns(w, rows, columns, _size(nest, whole=whole), memory.dtype, nest.lanes)
 
 
 def turn_out(w: FunctionWriter, nest: Nest, places: Places, *, whole: bool) -> None:
-    """Write the results of a block of rows that are in scratch memory."""
+    """Transpose the results of a block of rows from scratch memory to the results' arrays."""
     for scratch, memory in nest.turned.writes:
         rows, columns = (str(places[memory]), memory.strides[-2]), (str(places[scratch]), nest.lanes)
         put_rows(w, columns, rows, _size(nest, whole=whole), memory.dtype, nest.lanes)

@@ -174,7 +174,7 @@ class Stockham:
         nest(w, [(rest, 1), (done, 1), (self.columns, self.lanes)], group)
 
     def _along_rows_within(self, done: int, rest: int, radix: int, source: Source, target: Target) -> None:
-        """Lanes are neighbouring q; the last of them may be some of those before, again."""
+        """Write a pass whose lanes are neighbouring q; the last vector may overlap the one before."""
         w, roots = self.w, self._shared_roots(done, rest, radix)
         lanes = min(self.lanes, _power(done))
 
@@ -190,7 +190,7 @@ class Stockham:
         nest(w, [(rest, 1), (done, lanes)], group)
 
     def _along_rows(self, done: int, rest: int, radix: int, source: Source, target: Target) -> None:
-        """Lanes are neighbouring q and p: their places are t = q + S p."""
+        """Write a pass whose lanes are neighbouring q and p: their places are t = q + S p."""
         w, count = self.w, done * rest
         lanes = min(self.lanes, _power(count))
         roots = self._places.get((done, radix))

@@ -17,7 +17,7 @@ from .triangular import fits_tiles, solve_in_tiles
 
 
 def ldl(p: Problem) -> Reg | None:
-    """LAPACK's factors, in which `syconv` exchanges rows of L as the pivots did, and sets D's sides apart."""
+    """L D L^H factors by LAPACK; `syconv` exchanges rows of L as the pivots did, and sets D's sides apart."""
     w, (size, _), attrs = p.w, size_of(p.instruction), p.instruction.attrs
     is_lower, hermitian = attrs["lower"], attrs["hermitian"] and p.parts == 2
     parts = _parts(p.instruction, p.bytes)
@@ -160,7 +160,7 @@ def _solve(p: Problem, factor: str, right: str, columns: int, *, lower: bool, un
 
 
 def triangular_solve(p: Problem) -> Reg | None:
-    """A triangular system, solved in the memory of the result."""
+    """Solve a triangular system in the memory of the result."""
     attrs, right = p.instruction.attrs, p.instruction.operands[1]
     rows, columns = right.shape[-2:]
     p.w.copy(p.results[0], p.operands[1], rows * columns * p.bytes)
@@ -174,7 +174,7 @@ def triangular_solve(p: Problem) -> Reg | None:
 
 
 def lu(p: Problem) -> Reg | None:
-    """The factors, transposed to LAPACK's columns and back; its pivots count from 1."""
+    """LU factors by LAPACK, transposed to its columns and back; its pivots count from 1."""
     w, (rows, columns) = p.w, size_of(p.instruction)
     least = min(rows, columns)
     factors, pivots, permutation = p.results
@@ -196,7 +196,7 @@ def lu_workspace(instruction: Instruction, nbytes: int) -> int:
 
 
 def lu_solve(p: Problem) -> Reg | None:
-    """Rows in the order of the permutation, and two triangular systems."""
+    """Solve by LU factors: rows in the order of the permutation, and two triangular systems."""
     w, attrs = p.w, p.instruction.attrs
     size, columns = p.instruction.operands[3].shape[-2:]
     _, lu, permutation, right = p.operands

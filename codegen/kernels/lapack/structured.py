@@ -64,7 +64,7 @@ class _Recursion(Elements):
         return self.is_zero(pivot)
 
     def extend(self, m: Reg, seen: list[Reg]) -> Sequence[Reg]:
-        """The solutions of m + 1 rows by those of m."""
+        """Extend the solutions of m rows to m + 1 rows."""
         w = self.w
         error, other = self.sums(m, [(1, self.first, 1, 0), (-1, self.last, 1, 0)])
         rest = self.sub(self.number(1.0), self.mul(error, other))
@@ -125,7 +125,7 @@ def toeplitz_workspace(instruction: Instruction, nbytes: int) -> int:
 
 
 def banded_lu(p: Problem) -> Reg | None:
-    """The diagonals as columns, with room for those that pivoting fills."""
+    """LU factors of a banded matrix: the diagonals as columns, with room for those that pivoting fills."""
     w, attrs = p.w, p.instruction.attrs
     below, above = attrs["below"], attrs["above"]
     rows, size = p.instruction.operands[0].shape[-2:]
@@ -163,7 +163,7 @@ def banded_lu_workspace(instruction: Instruction, nbytes: int) -> int:
 
 
 def banded_solve(p: Problem) -> Reg | None:
-    """Right sides by columns, and the solutions back."""
+    """Solve a banded system by LU factors: right sides by columns, and the solutions back."""
     w, attrs = p.w, p.instruction.attrs
     below, above, turned = attrs["below"], attrs["above"], attrs["transpose"]
     _, factors, pivots, right = p.operands
@@ -209,7 +209,7 @@ def banded_solve_workspace(instruction: Instruction, nbytes: int) -> int:
 
 
 def banded_cholesky(p: Problem) -> Reg | None:
-    """The diagonals as columns, factored in place."""
+    """Cholesky factors of a banded matrix: the diagonals as columns, factored in place."""
     rows, size = p.instruction.operands[0].shape[-2:]
     uplo = "'L" if p.instruction.attrs["lower"] else "'U"
     p.transpose((rows, size), p.operands[0], p.results[0])
@@ -218,7 +218,7 @@ def banded_cholesky(p: Problem) -> Reg | None:
 
 
 def banded_cholesky_solve(p: Problem) -> Reg | None:
-    """Right sides by columns, and the solutions back."""
+    """Solve a banded system by Cholesky factors: right sides by columns, and the solutions back."""
     size, columns = p.instruction.operands[2].shape[-2:]
     width = p.instruction.operands[1].shape[-1]
     uplo = "'L" if p.instruction.attrs["lower"] else "'U"

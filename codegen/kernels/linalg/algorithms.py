@@ -24,8 +24,8 @@ EPSILON: Final = {"f32": 2.0**-23, "f64": 2.0**-52}
 
 
 class Quotients:
-    """Divides many numbers by `divisor` with one division; by its size with another `sign`, where that is
-    known later."""
+    """Divides many numbers by `divisor` with one division. With `sign`, the divisor has the size of `divisor`
+    and that sign, which may be known later."""
 
     def __init__(self, w: FunctionWriter, divisor: Reg, sign: Reg | None = None) -> None:
         self.w = w

@@ -245,7 +245,7 @@ class GroupKernel:
         return -(-self.batch // self.lanes(target))
 
     def total_cycles(self, target: Target) -> float:
-        """About the cycles of them all."""
+        """Estimated cycles of all groups."""
         return self.cycles * self.groups(target)
 
     def pooled(self, target: Target) -> bool:
@@ -299,7 +299,8 @@ class GroupWriter:
         return [*code, w.function(signature(name, buffers + 1, result="i32"), _ATTRIBUTES)]
 
     def _all(self, begin: Reg, end: Reg) -> Reg | None:
-        """The groups from `begin` to `end`; the errors that there were as bits, None of what cannot fail."""
+        """Work on the groups from `begin` to `end`; returns their errors as bits, None for what cannot
+        fail."""
         w = self.w
         places = [self._place(part) for part in self.parts]
         start = [constant(0, "i32")] if self.plan.errors else []
@@ -318,7 +319,7 @@ class GroupWriter:
         return self.w.slot(part.dtype, part.size * self.lanes)
 
     def _group(self, number: Reg, places: list[str]) -> Reg:
-        """Work on one group; the errors that there were as bits."""
+        """Work on one group; returns its errors as bits."""
         w, plan, lanes = self.w, self.plan, self.lanes
         first = w.mul(number, lanes)
         direct = [

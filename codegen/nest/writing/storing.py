@@ -58,7 +58,7 @@ def write_out(
 
 
 def _where(w: FunctionWriter, reduction: Instruction, value: Reg, lanes: int, mask: Reg | None) -> Reg:
-    """`value` in the lanes of `mask`, and what changes no fold in the others."""
+    """`value` in the lanes of `mask`, and the identity of the reduction in the others."""
     value, record = w.splat(value, lanes), reduction.op.reduction
     assert record is not None
     return (
