@@ -310,7 +310,7 @@ def print_phases() -> None:
 
 
 def print_jax() -> None:
-    """Print what JAX takes for the same."""
+    """Print JAX's times of the same programs."""
     print("| program | trace, s | compile, s |\n|---|---|---|")
     for name in UNROLLED:
         traced, compiled = jax_seconds(name)

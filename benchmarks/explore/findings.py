@@ -111,7 +111,7 @@ def read(path: Path) -> list[Finding]:
 
 
 def append(path: Path, finding: Finding) -> None:
-    """Keep one more."""
+    """Append a finding."""
     with path.open("a", encoding="utf-8") as file:
         file.write(json.dumps(asdict(finding)) + "\n")
 
