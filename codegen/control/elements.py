@@ -1,4 +1,4 @@
-"""Values element by element: each is a list of registers, or lies in memory and is read where it is used."""
+"""Values as elements: each value is a list of registers, or lies in memory and is read where it is used."""
 
 from __future__ import annotations
 
@@ -83,7 +83,8 @@ class ElementWriter(PackingWriter, abc.ABC):
         return self.w.load(self.w.offset(elements.pointer, elements.dtype, index), elements.dtype)
 
     def store(self, elements: Elements, target: Stored, first: int) -> None:
-        """Write registers to `target`, from element `first` on; arrays are there."""
+        """Write registers to `target`, from element `first` on; an array in memory must be at `target`
+        already."""
         if isinstance(elements, Stored):
             assert elements.pointer == target.pointer
             return

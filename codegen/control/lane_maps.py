@@ -1,4 +1,4 @@
-"""Scans without carries: their steps do not wait for each other, and so are lanes and tasks.
+"""Scans without carries: steps do not depend on each other, so that they become lanes and tasks.
 
 Each value of a step is a list of vectors, an element of as many steps as a vector has lanes.
 """

@@ -130,7 +130,8 @@ class _RegisterWriter(ElementWriter):
     # -- control flow -----------------------------------------------------------------------------
 
     def control(self, instruction: Instruction, operands: list[Elements]) -> Sequence[Elements]:
-        """A control flow instruction inside another one: what it stacks goes through the stack's memory."""
+        """Write a control flow instruction inside another one: its stacked results go through memory of the
+        stack."""
         carries = _results_in_registers(instruction)
         slices = instruction.attrs["slices"] if instruction.op.kind is Kind.SCAN else 0
         for i in range(len(operands) - slices, len(operands)):

@@ -68,8 +68,8 @@ def orgqr(r: Routine) -> None:
 
 
 def _reflection(r: Routine, own: str, below: Reg) -> Parts:
-    """The tau of the reflection that makes all `below` the first element of a column zero; its vector in
-    their memory, and the element that remains in that of the first."""
+    """Make all `below` the first element of a column zero by a reflection, and return its tau. Its vector
+    takes their memory, and the element that remains that of the first."""
     w = r.w
     alpha, rest = r.load(own, 0), r.at(own, 1)
     largest_below = r.largest(rest, below)
@@ -158,7 +158,7 @@ def _solve_above(r: Routine, own: str, above: Reg, leading: Reg) -> None:
 
 
 def _subtract_columns(r: Routine, own: str, above: Reg, count: Reg, leading: Reg) -> None:
-    """Take the first `above` columns, times what was solved for, from the `count` elements below."""
+    """Subtract the first `above` columns, times the elements solved for, from the `count` elements below."""
     w, rest = r.w, r.at(own, above)
 
     def some(first: Reg, _: list[Reg], many: int) -> Sequence[Reg]:

@@ -1,4 +1,4 @@
-"""Exported functions: fused Functions as functions of C, in one module, and what they call.
+"""Exported functions: fused Functions as functions of C, in one module with all that they call.
 
 ``int name(const T *argument, ..., T *result, ..., void *workspace)`` returns 0, or the number of a message of
 the module. Intermediate values are on the stack where they are few, else in the caller's workspace. What the
@@ -188,7 +188,7 @@ class _FunctionWriter(ModuleWriter):
         self.functions.append(self.w.function(f"i32 @{self.exported.name}({listed})", self._attributes()))
 
     def refused(self) -> list[tuple[Instruction, str]]:
-        """The instructions of the module that need this process, each with what they need."""
+        """Instructions of the module that need this process, each with the reason."""
         refused = [(call.instruction, _reason(call.instruction)) for call in self.host_calls]
         for kernel in self.kernels:
             if kernel.instruction is None:
@@ -209,7 +209,8 @@ class _FunctionWriter(ModuleWriter):
     # -- memory -----------------------------------------------------------------------------------
 
     def _captures(self) -> None:
-        """Constants for what the Function captures, each written once for all functions of the module."""
+        """Add constants for the arrays that the Function captures, each once for all functions of the
+        module."""
         for array in self.exported.captured:
             data = np.ascontiguousarray(array).tobytes()
             if data not in self.captures:

@@ -1,6 +1,4 @@
-"""Functions with the names and the arguments of LAPACK's, as LLVM text, and what they do with columns of
-matrices.
-"""
+"""LAPACK routines as LLVM text, under LAPACK's names and arguments, with arithmetic on columns."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ class _Buffer:
 
 
 class AccessChecks(Instrument):
-    """Checks accesses of kernels. `unchecked` lists those whose pointer comes from nowhere that is known."""
+    """Checks accesses of kernels. `unchecked` lists those whose pointers have no known buffer."""
 
     def __init__(self, *, tiered: bool = False) -> None:
         self.tiered = tiered

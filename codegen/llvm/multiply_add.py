@@ -1,4 +1,4 @@
-"""Multiply-adds made before LLVM sees the code, so that every code generator makes the same of it.
+"""Multiply-adds formed before LLVM sees the code, so that every code generator makes the same of it.
 
 Float instructions are flagged ``contract``: LLVM may make one operation, with one rounding, of a product and
 a sum. Its optimising code generator does where the product has no other reader, its baseline one never does,

@@ -1,4 +1,4 @@
-"""Rows and columns of registers exchanged: squares, as many vectors as a vector has lanes, and records of few
+"""Transposes in registers: of squares, as many vectors as a vector has lanes, and of records of few
 numbers."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Placing blocks of memory, each wanted for a time, in one arena that is as small as we find.
+"""Arena packing: blocks of memory, each wanted for a time, in one arena that is as small as we find.
 
 A value may lie in the array of a result before the result is written to it, where that array may be the
 memory of a donated parameter. Whatever is written to the array ends that: the parameter cannot be read any

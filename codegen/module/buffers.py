@@ -1,4 +1,4 @@
-"""Buffer planning: where each value of a fused Function lives in memory.
+"""Buffer planning: the memory of each value of a fused Function.
 
 Parameters live in the caller's arrays, results in the arrays the caller allocates, constants in the module,
 everything else in one arena whose space is reused once a value is dead, or in the array of a result that is
@@ -232,8 +232,8 @@ class _Planner:
         return plan
 
     def _replaceable(self, carries: int, first: int) -> frozenset[int]:
-        """The results that are written over their parameters, which die there, by what is written to their
-        places first."""
+        """Results that overwrite their parameters: the first write to a result's place is by the instruction
+        in which the parameter dies."""
         indices = set()
         seen: set[BufferPlace] = set()
         for number, instruction in enumerate(self.function.body):

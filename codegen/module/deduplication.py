@@ -1,4 +1,4 @@
-"""Functions that a module has already: kernels of equal layers, and the functions of its tasks.
+"""Deduplication of a module's functions: kernels of equal layers, and the functions of tasks.
 
 Where an array is about as large as the second cache, its end is there when its last elements have been
 written, and its beginning is not. Read from the beginning on, each part is gone before it is wanted; from the

@@ -1,4 +1,4 @@
-"""Donated parameters: which results may be written over them.
+"""Donated parameters: the results that may be written over them.
 
 A result may take over a donated parameter's memory where everything that reads the parameter has run before
 anything writes the result; or where what writes the result is what reads the parameter last, and reads each

@@ -1,4 +1,4 @@
-"""The whole Function as one native function.
+"""Writer of a whole Function as one native function.
 
 ``i32 @main(ptr inputs, ptr outputs)`` runs the kernels in order over planned buffers. It returns 0, or the
 number of the message that says what went wrong. What has no lowering is a *host call*: its NumPy kernel, run
@@ -261,7 +261,7 @@ class ModuleWriter(ExitWriter):
             self.poll()  # it may have been left: then what comes next must not read what it has written
 
     def _provide_scratch(self, kernel: Kernel) -> None:
-        """See that there are scratch blocks for `kernel`; leave where there is no memory."""
+        """Reserve the scratch blocks that `kernel` needs; leave where there is no memory."""
         w = self.w
         for nbytes in kernel.scratch_blocks:
             self.check_status(w.cast(w.not_(reserve(w, nbytes)), "i32").text, len(self.errors))

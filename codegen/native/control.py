@@ -1,4 +1,4 @@
-"""Structured control flow of native code: branches, loops, exits, and what is undone where a scope is left.
+"""Structured control flow of native code: branches, loops, exits, and the cleanup of scopes.
 
 ``if_``, ``for_``, ``repeat`` and ``attempt`` are context managers; an `Exit` leads out of an attempt or a
 loop. What `defer` notes is written at every way out of its scope::
@@ -121,7 +121,7 @@ class ControlWriter(FunctionWriter):
         self._scopes.append({})
 
     def switch(self, value: Reg, cases: dict[int, Callable[[], None]]) -> None:
-        """Do what stands for the number that `value` is; nothing where it is none of them."""
+        """Run the case of the number that `value` is; nothing where it is none of them."""
         labels = {number: self.label("case") for number in cases}
         done = self.label("done")
         self._reached.update([done, *labels.values()])
@@ -186,7 +186,7 @@ class ControlWriter(FunctionWriter):
 
     @contextmanager
     def attempt(self) -> Iterator[Exit]:
-        """Statements that an exit leads out of, to what stands behind them."""
+        """Statements that an exit may leave, to continue behind them."""
         exit = Exit(self, self.label("behind"), len(self._scopes))
         with self.scope():
             yield exit
@@ -220,7 +220,7 @@ class ControlWriter(FunctionWriter):
         return name
 
     def cancel(self, name: str) -> None:
-        """Leave out from here on what `defer` has noted in this scope."""
+        """Cancel from here on the cleanup that `defer` has noted in this scope."""
         del self._scopes[-1][name]
 
     def owns_above(self, depth: int) -> bool:

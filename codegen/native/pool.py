@@ -358,6 +358,6 @@ def step_aside(f: NativeWriter) -> None:
 
 
 def pool_text(triple: str) -> str:
-    """The pool's module for a target: the pause instruction differs, and what there is to choose cores."""
+    """Module of the pool for a target, whose pause instruction and choice of cores depend on that."""
     numbers = {**float_mode_numbers(triple), "linux": int("linux" in triple)}
     return NativeModule(numbers=numbers).text(init_pool, threads, parallel_for, worker)

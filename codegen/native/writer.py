@@ -207,7 +207,7 @@ class NativeWriter(ControlWriter):
         return Pointer(self.offset(pointer.text, unit, by), target, self)
 
     def read(self, pointer: Pointer, place: str | Number) -> Any:
-        """A field or an item; the address of what lies there itself."""
+        """Value of a field or an item, or the address of a struct that lies there itself."""
         where = self.address(pointer, place)
         target = where.target
         assert isinstance(target, Items)
@@ -347,7 +347,7 @@ class NativeWriter(ControlWriter):
         self.invoke(f"@{function}", signature, reference)
 
     def give(self, reference: Pointer) -> Pointer:
-        """`reference`, which somebody else takes over: on this path, and in the scope that owns it."""
+        """Hand `reference` over to a new owner: the scope that owns it does not give it back on this path."""
         self.cancel(reference.text)
         return reference
 
@@ -367,7 +367,7 @@ def atomic_store(f: NativeWriter, word: Pointer, value: Number) -> None:
 
 
 def atomic_add(f: NativeWriter, word: Pointer, value: int) -> Reg:
-    """Add to a word; what it was before."""
+    """Add to a word; returns its value before."""
     return f.update("add", word.text, f.coerced(value, _dtype(word)))
 
 

@@ -1,4 +1,4 @@
-"""Independent copies of a loop's body, instruction by instruction in turn.
+"""Interleaving of independent copies of a loop's body, instruction by instruction.
 
 The copies that an unrolled body has, for vectors side by side, do not depend on each other, but each is one
 long chain of instructions that do. Behind one another they fill the processor's schedulers with instructions

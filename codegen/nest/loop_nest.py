@@ -112,8 +112,8 @@ def body_cost(members: Iterable[Member]) -> float:
 
 @record
 class Write:
-    """A result of the nest: what is stored where, at which level and stage; or, where `fold` is a reduction
-    across rows, what is folded into what is there."""
+    """Write of a result: what is stored where, at which level and stage; or, where `fold` is a reduction
+    across rows, what is folded into the memory."""
 
     source: Leaf | Value
     memory: Memory
@@ -151,8 +151,8 @@ class Across:
 
 @record
 class Turned:
-    """Accesses of blocks of rows by way of scratch memory (`turned_rows`): pairs of what the nest's members
-    and writes name, and where that lies in a buffer."""
+    """Accesses of blocks of rows by way of scratch memory (`turned_rows`): pairs of the access that the
+    nest's members and writes name, and the one of a buffer that it stands for."""
 
     reads: tuple[tuple[Memory, Memory], ...] = ()
     writes: tuple[tuple[Memory, Memory], ...] = ()

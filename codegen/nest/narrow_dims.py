@@ -1,4 +1,4 @@
-"""Dimensions of a map that are not looped over: those along which it computes the same, and a few columns.
+"""Unrolled dimensions of a map: those along which it computes the same, and a few columns.
 
     for i: for c < 2:  y[2 i + c] = f(x[i])        is    for i:  y[2 i] = y[2 i + 1] = f(x[i])
     for i: for c < 2:  y[2 i + c] = f(x[n c + i])  is    for i:  y[2 i] = f(x[i]);  y[2 i + 1] = f(x[n + i])

@@ -167,7 +167,7 @@ class _Block:
         self.writer.w.scatter(self.writer.w.splat(value, self.block), place, memory.strides[self.dim])
 
     def _fold(self, write: Write, value: Reg, places: Places) -> None:
-        """Fold the rows' values into what is there: all into one element, or each into its own."""
+        """Fold the rows' values into memory: all into one element, or each into its own."""
         w, reduction = self.writer.w, write.fold
         assert reduction is not None
         if write.memory.strides[self.dim]:

@@ -1,4 +1,4 @@
-"""Scheduling: from a fusion region to a loop nest, as plain data that prints.
+"""Scheduling of a fusion region to a loop nest, as plain data that prints.
 
 Dimensions of size 1 are dropped, and neighbours that every access walks alike are merged, so that a map over
 contiguous arrays is one loop.
@@ -262,7 +262,7 @@ class _Scheduler:
     def _write_columns(
         self, concat: Instruction, buffer: int, by_value: dict[Value, Member]
     ) -> Iterator[Write]:
-        """The writes of parts into their places in what `concat` makes of them."""
+        """Writes of the parts of `concat` into their places in its result."""
         result, axis = concat.result, concat.attrs["axis"]
         strides, dtype = contiguous_strides(result.shape), SHORT_NAME[result.dtype]
         computed = [by_value.get(resolve(operand, self.defs)[0]) for operand in concat.operands]
@@ -276,7 +276,7 @@ class _Scheduler:
                 yield Write(member.value, memory, row, member.stage)
 
     def _write_across(self, result: Value, buffer: int, by_value: dict[Value, Member]) -> Write:
-        """The write that folds rows into `result`: it does not move along what is folded."""
+        """Write that folds rows into `result`. Its memory does not move along the folded dimensions."""
         reduction, folded = self.computed[result], self.across[result]
         (operand,) = reduction.operands
         row = operand.shape != self.domain

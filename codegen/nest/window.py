@@ -1,4 +1,4 @@
-"""Reading through windows: a value among zeros, of which only what is inside lies in memory.
+"""Windows: reads of padded values, of which only the inside lies in memory.
 
 Most places of a stencil's loops are inside all windows, or outside for certain: there nothing is checked
 (`Interior`).
@@ -162,7 +162,7 @@ def read_window(
 
 
 def _where_any(w: FunctionWriter, inside: Reg, place: str, memory: Memory) -> str:
-    """`place` where any lane is inside, else the buffer's first element, which is there and not used."""
+    """`place` where any lane is inside, else the buffer's first element, which exists and is not used."""
     some = inside
     if inside.lanes > 1:
         some = any_lane(w, inside)

@@ -1,4 +1,4 @@
-"""Kernels of discrete Fourier transforms: which one an instruction has."""
+"""Kernels of discrete Fourier transforms, and the choice of an instruction's kernel."""
 
 from __future__ import annotations
 

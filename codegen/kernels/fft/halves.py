@@ -48,7 +48,7 @@ class Halves:
         self.count = self.half // 2
 
     def split(self, source: Source, target: Target) -> None:
-        """The transform of real numbers, from that of their halves."""
+        """Make the transform of real numbers from the complex transform of half the size."""
         self.split_ends(source, target)
         self.pairs(source, target, 1, self.count, join=False)
 
@@ -134,8 +134,8 @@ def copy_rows(rows: Rows, first: int, stop: int, source: Source, target: Target)
 def complete(
     w: FunctionWriter, rows: Rows, size: int, interior: float, source: Source, target: Target
 ) -> None:
-    """All `size` rows, an odd number, of the transform of real numbers of which `source` gives the first;
-    those behind that are multiplied by `interior`."""
+    """Complete the transform of real numbers to all `size` rows, an odd number, of which `source` gives the
+    first half. All rows but the first are multiplied by `interior`."""
 
     def first(row: Number, column: Number, lanes: int) -> None:
         real, _ = source(row, column, lanes)

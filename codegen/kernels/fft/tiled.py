@@ -58,7 +58,7 @@ class TiledPlan:
         self.tasks = self.lines if self.on_stack else min(self.lines, machine().chunks)
 
     def _place_scratch(self) -> None:
-        """Offsets for what exists for one line, and for the buffers of transforms."""
+        """Choose offsets for values that exist for one line, and for the buffers of transforms."""
         last = {value: number for number, inner in enumerate(self.region.body) for value in inner.operands}
         blocks: list[ArenaBlock] = []
         owners: list[Value | Instruction] = []

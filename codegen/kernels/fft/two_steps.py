@@ -192,7 +192,7 @@ class TwoStepWriter:
         w.loop(0, steps.blocks, 1, square)
 
     def _halves(self, block: Reg, *, join: bool) -> None:
-        """A part of what goes before or after the transform of half of the real numbers."""
+        """Write a part of the step before or after the complex transform of half the size (`halves`)."""
         w, plan = self.w, self.plan
         rows = Rows(w, 1, plan.lanes)
         halves = Halves(w, plan.size, rows, self._following_roots, plan.scale, plan.interior)

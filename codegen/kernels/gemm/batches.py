@@ -147,7 +147,8 @@ def over_batch(
 
 
 def _merged(shape: tuple[int, ...], strides: list[tuple[int, ...]]) -> tuple[list[int], list[list[int]]]:
-    """Batch dimensions without those of size 1, where neighbours that all operands walk alike are one."""
+    """Collapse batch dimensions: those of size 1 are dropped, and neighbours with contiguous strides in all
+    operands are merged."""
     sizes: list[int] = []
     by: list[list[int]] = [[] for _ in strides]
     for axis, size in enumerate(shape):

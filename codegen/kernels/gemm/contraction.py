@@ -89,7 +89,8 @@ def _row_by_row(types: Types, operands: tuple[Strided, Strided]) -> tuple[Types,
 
 
 def _turned(types: Types, operands: tuple[Strided, Strided]) -> tuple[Types, tuple[Strided, Strided]]:
-    """The transposed product y^T x^T, whose result is the same memory as one side of it is 1."""
+    """Types and operands of the transposed product y^T x^T. Its result has the same memory, as one side of it
+    is 1."""
     x, y, result = (TensorType(type_.dtype, (*type_.shape[:-2], *type_.shape[:-3:-1])) for type_ in types)
     left, right = (
         Strided((*operand.strides[:-2], *operand.strides[:-3:-1]), operand.offset, operand.buffer)
@@ -118,8 +119,8 @@ def _strided(instruction: Instruction, position: int, defs: Definitions) -> Stri
 
 
 def _product(instruction: Instruction, defs: Definitions) -> tuple[Types, tuple[Strided, Strided]]:
-    """The types of x, y and the result, and where x and y lie. Matrices of a batch that are multiplied by the
-    same y, and whose rows go on from one to the next, are one matrix."""
+    """Types and operands of a product, as few batch dimensions as possible: matrices that are multiplied by
+    the same y, and whose rows go on from one to the next, are one matrix."""
     x, y = instruction.operands
     types = (x.type, y.type, instruction.result.type)
     operands = _strided(instruction, 0, defs), _strided(instruction, 1, defs)

@@ -1,4 +1,4 @@
-"""The product function of a dtype: blocks of the operands are packed, then tiles of the result computed.
+"""Product function of a dtype: packs blocks of the operands, then computes tiles of the result.
 
 Both are tasks for the pool. A product is described by numbers (`descriptor`), so that one piece of machine
 code serves all shapes; it is compiled once per machine and process.

@@ -1,4 +1,4 @@
-"""Factorizations of large matrices by blocks of columns: what they share.
+"""Blocked factorizations of large matrices by columns: the base of their writers.
 
 Products are the product function's, and squares and panels are factored by LAPACK; the pool's threads share
 products and what else is independent. How work is cut follows from sizes alone.
@@ -39,7 +39,7 @@ def columns_for(size: int, blocks: Mapping[int, int]) -> int:
 
 class BlockedFactorization(abc.ABC):
     """Writes a kernel and its tasks. Their buffers are the matrices, the results and the workspace, which
-    begins with what tasks are told."""
+    begins with the state that tasks are told."""
 
     #: Floating operations for each of rows times columns times the smaller of both.
     flops: float

@@ -236,8 +236,8 @@ class WorkspaceParts:
 
 @record(eq=False)
 class Factorization:
-    """An op by LAPACK: what it writes, what it asks of the workspace in bytes, LAPACK's names, the floating
-    operations, and what its failure is called."""
+    """Op by LAPACK: the writer of its code, its workspace in bytes, LAPACK's names, its floating operations,
+    and the message of its failure."""
 
     write: Callable[[Problem], Reg | None]
     workspace: Callable[[Instruction, int], int]
@@ -258,7 +258,7 @@ def aligned(nbytes: int) -> int:
 
 
 def no_workspace(instruction: Instruction, nbytes: int) -> int:
-    """The workspace of what works in its result."""
+    """Workspace of an op that works in its result: none."""
     return 0
 
 

@@ -1,4 +1,4 @@
-"""The index along one axis of the element that beats all others, the first of equals.
+"""Index reductions along one axis: the place of the extremum, the first of equals.
 
 Each lane keeps its best element and where that was. Along the last axis several vectors are walked side by
 side and what they found is compared at the end; of equals the smaller index stays. There all are taken for

@@ -1,5 +1,4 @@
-"""Rows: vectors of keys as they are compared, the exchanges of which networks are made, and blocks sorted by
-them.
+"""Rows: vectors of keys as they are compared, with their compare-exchanges and the sorting of blocks.
 
 A row holds keys as signed numbers (vectors of AVX2 are compared so). Where places are asked for, it holds
 each key's place, too: in the lower half of the number where the two fit, else in a second vector, which

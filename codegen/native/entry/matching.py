@@ -1,4 +1,4 @@
-"""The native entry's checks: whether objects are what a table's nodes want."""
+"""Checks of the native entry: whether objects match a table's nodes."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def number_place(f: NativeWriter, state: Pointer) -> Pointer:
 
 @native()
 def release_inputs(f: NativeWriter, state: State) -> None:
-    """Give back what matching took."""
+    """Release the references that matching took."""
     decref_all(f, state["arrays"], 0, state["count"])
     decref_all(f, state["holders"], 0, state["count"])
     decref_all(f, state["extra"], 0, state["extra_count"])

@@ -1,4 +1,4 @@
-"""Folding groups of vectors along the last dimension: accumulators side by side, which are folded by halves;
+"""Folds of groups of vectors along the last dimension: accumulators side by side, which are folded by halves;
 of long lines, block by block (`totals.py`).
 
 That order does not depend on how many copies of the code there are (`ScheduleParameters.copies`): with fewer

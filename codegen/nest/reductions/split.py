@@ -1,4 +1,5 @@
-"""Reductions with little or nothing parallel outside them: column sums of a tall array, sums of everything.
+"""Split reductions (rfactor), which have little or nothing parallel outside them: column sums of a tall
+array, sums of everything.
 
 The outermost reduced dimension is cut into chunks, which are the tasks. Each chunk folds into partial results
 of its own; these are then folded in the chunks' order, so that results do not depend on the number of
@@ -203,7 +204,7 @@ class SplitWriter(NestWriter):
             self.clear(identity, self.layout.partial[member], places, copies, mask)
 
     def clear(self, identity: Reg, memory: Memory, places: Places, copies: int, mask: Reg | None) -> None:
-        """Partial results at `memory` that nothing is folded to."""
+        """Set the partial results at `memory` to the identity."""
         for place in (memory, *self.layout.sums.get(memory, ())):
             for copy in range(copies):
                 self.save(identity, place, places, copy, mask)
@@ -229,7 +230,7 @@ class SplitWriter(NestWriter):
         self.put(value, memory, places, copy, mask, row_level=True)
 
     def known_rows(self, stage: int, copies: int, places: Places, mask: Reg | None) -> list[RowValues]:
-        """Rows with what earlier stages folded and the row-level ops that follow from it."""
+        """Row values: the results that earlier stages folded, and the row-level ops that follow from them."""
         rows = [RowValues() for _ in range(copies)]
         for member, memory in self.layout.total.items():
             if member.stage < stage:

@@ -42,7 +42,8 @@ def is_float_sum(reduction: Instruction) -> bool:
 
 
 def add_compensated(w: FunctionWriter, total: Reg, error: Reg, term: Reg) -> tuple[Reg, Reg]:
-    """`total` and `error` with one term more: the sum as it rounds, and what was rounded off in all.
+    """Add one term to `total` with the rounding `error`: returns the rounded sum, and all that was rounded
+    off.
 
     A term that is larger than the total may be rounded once more, as each of its own terms was.
     """
@@ -51,7 +52,8 @@ def add_compensated(w: FunctionWriter, total: Reg, error: Reg, term: Reg) -> tup
 
 
 def compensated(w: FunctionWriter, total: Reg, error: Reg) -> Reg:
-    """The sum of both; `total` alone where that is infinite, or nothing was lost, which keeps its sign."""
+    """Sum of total and error; `total` alone where that is infinite, or nothing was lost, which keeps its
+    sign."""
     lost = w.compute("fcmp one", "bool", error.lanes, error, w.const(0.0, error))
     return w.select(lost, w.exact("fadd", total, error), total)
 
@@ -80,7 +82,7 @@ class Totals:
         return [*self.identities, *zeros]
 
     def add(self, totals: Sequence[Reg], block: Sequence[Reg]) -> list[Reg]:
-        """`totals` with what one block folded to."""
+        """Add the values that one block folded to `totals`."""
         count = len(self.identities)
         out = list(totals)
         for number, term in enumerate(block):
@@ -119,8 +121,8 @@ def fold_loops(
     writer: NestWriter, totals: Totals, step: FoldStep, dim: int, stop: int, places: Places,
     before: list[Reg] | None = None,
 ) -> list[Reg]:  # fmt: skip
-    """Run `step` in loops over the dimensions from `dim` up to `stop`; what the accumulators fold to, after
-    what they folded `before`."""
+    """Run `step` in loops over the dimensions from `dim` up to `stop`; returns the accumulators, which begin
+    with the values folded `before`."""
     if not totals.sums or _terms(writer, step, dim, stop) <= step.short:
         return _plain(writer, step.run, dim, stop, places, before or totals.identities)
     state = totals.start if before is None else totals.add(totals.start, before)

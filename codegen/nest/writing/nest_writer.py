@@ -1,4 +1,4 @@
-"""Writes a scheduled nest as an LLVM function.
+"""Writer of a scheduled nest as an LLVM function.
 
 The function takes the buffers' pointers and a range of tasks: iterations of the outermost parallel loop,
 or blocks of vectors where that loop carries the lanes. Loops run over the outer parallel dimensions, then,
@@ -191,7 +191,7 @@ class NestWriter:
     # -- one row (or one group of columns) --------------------------------------------------------
 
     def point(self, places: Places, copies: int, mask: Reg | None) -> None:
-        """All stages at one place of the parallel loops. `copies` vectors side by side share it."""
+        """Write all stages at one place of the parallel loops. `copies` vectors side by side share it."""
         nest = self.nest
         rows = [RowValues() for _ in range(copies if not nest.row_lanes else 1)]
         for row in rows:
@@ -378,13 +378,13 @@ class NestWriter:
         return w.gather(w.offset(place, leaf.dtype, copy * lanes * stride), leaf.dtype, stride, lanes, mask)
 
     def write_out(self, write: Write, value: Reg, places: Places, copy: int, mask: Reg | None) -> None:
-        """Store what a write is for, folded into what is there if it says so."""
+        """Store the value of a write, or fold it into memory."""
         write_out(self, write, value, places, copy, mask)
 
     def fold_into(
         self, write: Write, value: Reg, load: Callable[[Memory], Reg], store: Callable[[Reg, Memory], None]
     ) -> None:
-        """Fold `value` into what is where `write` says."""
+        """Fold `value` into the memory of `write`."""
         assert write.fold is not None
         store(folded(self.w, write.fold, load(write.memory), value), write.memory)
 

@@ -33,8 +33,8 @@ def folded(w: FunctionWriter, reduction: Instruction, there: Reg, value: Reg) ->
 def write_out(
     writer: FoldingContext, write: Write, value: Reg, places: Places, copy: int, mask: Reg | None
 ) -> None:
-    """Store what a write is for, folded into what is there if it says so: by all lanes, where there is one
-    element for them."""
+    """Store the value of a write, or fold it into memory: by all lanes, where there is one element for
+    them."""
     w, nest, dim = writer.w, writer.nest, writer.nest.vector_dim
 
     def load(memory: Memory) -> Reg:

@@ -1,4 +1,4 @@
-"""Maps that read something transposed: against the grain of what they write.
+"""Transposed reads of maps, in square tiles.
 
 A vector along the last dimension would gather each lane from a cache line of its own. Instead, squares of as
 many elements as a vector has lanes are read the way they lie, turned in registers, and put in a small
@@ -139,7 +139,7 @@ class TileWriter(NestWriter):
             super()._outer(dim, places, begin, end)
 
     def _strips(self, dim: int, places: Places, begin: Reg, end: Reg) -> None:
-        """The dimension along which transposed leaves lie, in whole strips, then what is left."""
+        """Walk the dimension along which transposed leaves lie, in whole strips, then the rest."""
         w, tall = self.w, self.tiles.edge * self.tiles.group
         whole, rest = divmod(self.nest.sizes[dim], tall)
 
