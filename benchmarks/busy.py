@@ -34,7 +34,7 @@ class Rival:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Inside the ``with`` block it runs."""
+        """Context in which the process runs."""
         self.process.send_signal(signal.SIGCONT)
         try:
             time.sleep(0.01)  # until a core has it

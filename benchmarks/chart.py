@@ -58,7 +58,7 @@ def svg(outcomes: list[Outcome], title: str) -> str:
 
 
 def _x(ratio: float) -> float:
-    """Where a ratio lies."""
+    """Horizontal position of a ratio."""
     share = math.log(min(max(ratio, LEAST), MOST) / LEAST) / math.log(MOST / LEAST)
     return LEFT + share * (WIDTH - LEFT - 25)
 

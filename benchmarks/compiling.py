@@ -1,4 +1,4 @@
-"""Whether compiling takes time in proportion to a function's operations: ``python -m benchmarks.compiling``.
+"""Scaling of compile time with a function's operations: ``python -m benchmarks.compiling``.
 
 CPU time of first calls, tracing and all, and of what is compiled in the background, for functions of 10 to
 10,000 operations. With ``--phases``, microseconds an operation of unrolled programs by phase: tracing with
@@ -254,7 +254,7 @@ def pass_seconds(function: Any) -> dict[str, float]:
 
 
 def phases(name: str) -> tuple[int, dict[str, float], dict[str, float]]:
-    """How many operations are traced of an unrolled program; and the CPU time of its first call and of the
+    """Number of operations traced of an unrolled program, and the CPU time of its first call and of the
     background, by phase and by pass."""
     import tracejit as tj
     from tracejit.runtime.executable import Executable
@@ -310,7 +310,7 @@ def print_phases() -> None:
 
 
 def print_jax() -> None:
-    """Print what JAX takes for the same."""
+    """Print JAX's times of the same programs."""
     print("| program | trace, s | compile, s |\n|---|---|---|")
     for name in UNROLLED:
         traced, compiled = jax_seconds(name)

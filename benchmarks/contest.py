@@ -110,12 +110,12 @@ def answer(worker: Worker, command: str, argument: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a workload gave."""
+    """Results of a workload."""
 
     workload: Workload
     #: Seconds by library, at its best number of threads.
     seconds: dict[str, Spread]
-    #: That number.
+    #: The best number of threads by library.
     threads: dict[str, int]
     #: The peer's time over ours in the same round, by peer: above 1 ours is faster.
     ratios: dict[str, Spread]
@@ -135,7 +135,7 @@ class Outcome:
 
     @property
     def ratio(self) -> Spread | None:
-        """That peer's time over ours."""
+        """Time of the best peer over ours."""
         return None if self.best_peer is None else self.ratios[self.best_peer]
 
     @property
@@ -246,7 +246,7 @@ def _best_threads(samples: dict[str, list[float]]) -> tuple[dict[str, list[float
 
 
 def difference(workload: Workload, name: str, values: dict[str, list[Any]]) -> str:
-    """How `name`'s results differ from ours, empty where they agree."""
+    """Description of how `name`'s results differ from ours, empty where they agree."""
     ours, theirs = values[OURS], values[name]
     if [our.shape for our in ours] != [their.shape for their in theirs]:
         return f"{name}: shapes {[leaf.shape for leaf in theirs]}, ours {[leaf.shape for leaf in ours]}"

@@ -41,7 +41,7 @@ def chosen_peers(parser: argparse.ArgumentParser, names: str) -> tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """What programs use of a library. What it does not have is None, and no workload asks for it."""
+    """Functions of a library that programs use. A missing one is None, and no workload asks for it."""
 
     name: str
     version: str

@@ -1,5 +1,5 @@
-"""What the machine can do: copy bandwidth by size, and multiply-adds per second. The larger of the two times
-that follow for a workload is its limit."""
+"""Limits of the machine: copy bandwidth by size, and multiply-adds per second. A workload's limit is the
+larger of the two times that follow for it."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from .workloads import WORKLOADS, chosen, only_option
 
 #: Ours may take so many times the best peer's peak.
 LIMIT: Final = 1.2
-#: What is less than this is noise: Python objects, stacks, batches in which the kernel counts pages.
+#: Peaks below this are noise: Python objects, stacks, batches in which the kernel counts pages.
 LEAST_BYTES: Final = 2**20
 PEERS: Final = ("jax", COMPILED_TORCH)
 _STATUS: Final = Path("/proc/self/status")
@@ -76,7 +76,7 @@ def _bytes_of(field: str) -> int:
 
 
 def measure(workload: Workload, library: str) -> int | None:
-    """The same in a process of its own. RuntimeError where it fails."""
+    """Bytes of `peak_of_call` in a process of its own. RuntimeError where it fails."""
     with tempfile.TemporaryDirectory(prefix="tracejit-benchmarks-") as caches:
         done = subprocess.run(
             [sys.executable, "-m", "benchmarks.peaks", "--child", workload.name, library],

@@ -142,7 +142,7 @@ def duration(seconds: float) -> str:
 
 
 def machine() -> dict[str, Any]:
-    """Where and when this runs, and how busy it is."""
+    """Description of the machine, the date, and how busy the machine is."""
     model = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():

@@ -1,4 +1,4 @@
-"""What it takes to begin, in fresh processes: ``python -m benchmarks.start``.
+"""Cost of starting, in fresh processes: ``python -m benchmarks.start``.
 
 Imports, less numpy's own, and first calls in a process that has compiled nothing: loading LLVM or XLA is in
 it. With ``--warm`` what a first call takes beyond running, with an empty disk cache and with one that an
@@ -24,9 +24,9 @@ from .report import duration, line
 from .timing import FULL, QUICK, Spread, interleave
 from .workloads import WORKLOADS, chosen, only_option
 
-#: Of these the first calls are measured.
+#: Workloads whose first calls are measured.
 FIRST: Final = ("expression", "mlp-large")
-#: And of these with ``--warm``, where a warm process is to take at most `WARM` of a cold one's time.
+#: Workloads of ``--warm``, where a warm process is to take at most `WARM` of a cold one's time.
 WARMED: Final = (
     "expression", "rosenbrock-16", "softmax-grad", "layernorm-grad", "mlp-small", "mlp-large",
     "attention-grad", "gravity-grad", "heat-grad", "lorenz-grad", "scan-60-grad", "kalman-grad", "lstm-grad",
@@ -88,7 +88,7 @@ def cold_and_warm(workload: str) -> tuple[float, float]:
 
 
 def import_seconds(module: str) -> float:
-    """How long a fresh process takes to import `module`, less how long another takes for numpy."""
+    """Seconds that a fresh process takes to import `module`, less those that another takes for numpy."""
     return _import_seconds(module) - _import_seconds("numpy")
 
 

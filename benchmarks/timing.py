@@ -22,7 +22,7 @@ SLOW_SECONDS: Final = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How long to measure."""
+    """Extent of a measurement."""
 
     rounds: int
     #: Each turn repeats the call for about as long.

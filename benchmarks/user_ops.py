@@ -1,7 +1,7 @@
-"""What a user's elementwise op costs beside a built-in, in one run: ``python -m benchmarks.user_ops``.
+"""Cost of a user's elementwise op beside a built-in, in one run: ``python -m benchmarks.user_ops``.
 
-The same formula three times in a compiled reduction: as a built-in op, as a registered op whose kernel emits
-the same code, and as a registered op whose kernel is the C library's function, called once per element.
+One formula is computed three times in a compiled reduction: as a built-in op, as a registered op whose kernel
+emits the same code, and as a registered op whose kernel is the C library's function, called once per element.
 """
 
 from __future__ import annotations

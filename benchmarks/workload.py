@@ -1,4 +1,4 @@
-"""What a workload is: a program, its inputs, and what it must at least read, write or compute."""
+"""Workloads: a program, its inputs, and the least that it must read, write or compute."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Workload:
     compiled: bool = True
     #: Whether each call waits for its result, where a library computes in the background.
     waits: bool = True
-    #: What the best peer's time over ours is to be; against one library alone if `against` names it.
+    #: Goal for the best peer's time over ours; against one library alone if `against` names it.
     goal: float = 1.0
     against: str | None = None
     #: Goals beside single peers in addition: their names with what their time over ours is to be.
@@ -64,7 +64,7 @@ class Workload:
         return not (self.gradient is not None and library == "numpy")
 
     def function(self, lib: Library) -> Function:
-        """What is measured: the program, its gradient where asked for, compiled where asked for."""
+        """Function to measure: the program, its gradient where asked for, compiled where asked for."""
         if lib.name == "numba":
             assert self.numba is not None
             compiled: Function = self.numba(lib.np, *self.sizes)

@@ -1,1 +1,2 @@
-"""How Functions become machine code. The only package that knows LLVM; ARCHITECTURE.md lists its rooms."""
+"""Code generation: compiles Functions to machine code. The only package that knows LLVM; ARCHITECTURE.md
+lists its subpackages."""

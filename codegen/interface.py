@@ -1,6 +1,7 @@
-"""What machine code and those who link and call it agree on: names, sizes and records.
+"""Interface between machine code and the code that links and calls it: names, sizes and records.
 
-It imports no code generation: a process that finds its machine code on disk needs nothing else of it.
+This module imports no code generation: a process that finds its machine code on disk needs nothing else of
+`codegen`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any, Final
 from ..ir.graph import Instruction
 from ..ir.records import field, record
 
-#: What several images that belong together begin with.
+#: Prefix of several images that belong together.
 _BUNDLE: Final = b"tracejit objects"
 
 
@@ -96,14 +97,14 @@ def out_of_memory(nbytes: int) -> str:
 
 #: Where the first failed check is noted: its number in the kernel plus 1, its address and its buffer's.
 REPORT: Final = "check_report"
-#: What messages of failed checks begin with.
+#: Prefix of the messages of failed checks.
 FAILED: Final = "checked code"
-#: What messages begin with for which LinAlgError is raised.
+#: Prefix of the messages for which LinAlgError is raised.
 LINALG_ERROR: Final = "LinAlgError: "
 
 # -- C functions of the user's ---------------------------------------------------------------------------
 
-#: What the symbols of C functions begin with that are known by their addresses in this process.
+#: Prefix of the symbols of C functions that are known by their addresses in this process.
 _C_FUNCTION: Final = "c_function_"
 
 
@@ -130,7 +131,7 @@ def lapack_symbol(name: str, bits: int) -> str:
 
 
 def lapack_name(symbol: str) -> tuple[str, int]:
-    """The function's name, and the bits of its integers."""
+    """Name of the function that `lapack_symbol` names, and the bits of its integers."""
     bits, _, name = symbol.removeprefix("lapack").partition("_")
     return name, int(bits)
 
@@ -211,9 +212,9 @@ FUNCTION_CODE: Final = 48
 ARRAY_DATA, ARRAY_NDIM, ARRAY_DIMS, ARRAY_STRIDES, ARRAY_BASE = 16, 24, 32, 40, 48
 ARRAY_DESCR, ARRAY_FLAGS = 56, 64
 FLOAT_VALUE: Final = 16
-#: Of the two doubles in a PyComplexObject.
+#: Offset of the two doubles in a PyComplexObject.
 COMPLEX_VALUE: Final = 16
-#: Of the value in a scalar of NumPy's.
+#: Offset of the value in a scalar of NumPy's.
 SCALAR_VALUE: Final = 16
 #: NPY_ARRAY_WRITEABLE; NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED, and both.
 WRITEABLE: Final = 0x400

@@ -14,14 +14,14 @@ from ..ir.records import record
 
 
 class Effort(enum.Enum):
-    """How much LLVM does for the speed of code."""
+    """Effort that LLVM makes for the speed of code."""
 
     #: All that pays.
     FULL = "full"
     #: The code generator alone optimizes, the functions that are worth it (`Kernel.worth_compiling`); the
     #: others are as in `PLAIN`. Half of the time, and code that is about as fast.
     LIGHT = "light"
-    #: As it stands: a quarter of the time, and code that takes twice as long or more.
+    #: No optimization: a quarter of the time, and code that takes twice as long or more.
     PLAIN = "plain"
 
 
@@ -50,7 +50,7 @@ class ScheduleParameters:
 
 @record
 class Tier:
-    """How well a function is compiled."""
+    """Compilation tier: how well a function is compiled."""
 
     name: str
     effort: Effort

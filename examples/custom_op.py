@@ -20,7 +20,7 @@ log_gamma = tj.register_op("log_gamma", inputs="x", elementwise=True, cycles=60.
 
 @tj.register_kernel("log_gamma", "numpy")
 def log_gamma_of_arrays(x):
-    """By the C library, one element after the other."""
+    """Logarithm of gamma by the C library, one element after the other."""
     return np.vectorize(math.lgamma, otypes=[x.dtype])(x)
 
 
@@ -51,7 +51,8 @@ tj.register_gradient("log_gamma", lambda ct, x: ct * digamma(x), inputs_to_save=
 
 
 def negative_log_likelihood(parameters, counts):
-    """Of a negative binomial with mean m and size r, per count; `parameters` are their logarithms."""
+    """Negative log-likelihood, per count, of a negative binomial with mean m and size r; `parameters` are
+    their logarithms."""
     mean, size = tj.exp(parameters[0]), tj.exp(parameters[1])
     terms = log_gamma(counts + size) - log_gamma(size) - log_gamma(counts + 1.0)
     return -tj.mean(terms + size * tj.log(size / (size + mean)) + counts * tj.log(mean / (size + mean)))

@@ -28,7 +28,7 @@ def blur_of(width):
 
 
 def convolved(image, blur):
-    """Their circular convolution."""
+    """Circular convolution of `image` and `blur`."""
     return tj.fft.irfft2(tj.fft.rfft2(image) * tj.fft.rfft2(blur))
 
 

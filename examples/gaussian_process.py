@@ -20,7 +20,7 @@ _TIMES = (TABLE[:, :1] + (np.arange(12) + 0.5) / 12).reshape(-1)
 _LEVELS = TABLE[:, 1:].reshape(-1)
 #: Years, and parts per million, of the months that have a value.
 YEARS, LEVELS = _TIMES[~np.isnan(_LEVELS)], _LEVELS[~np.isnan(_LEVELS)]
-#: What is fitted is before this year.
+#: Year before which levels are fitted.
 SPLIT = 1997.0
 MEAN = LEVELS[YEARS < SPLIT].mean()
 

@@ -62,7 +62,7 @@ def leapfrog(x, v, dt):
 
 
 def newton(x):
-    """The same acceleration by Newton's formula in NumPy, to compare with."""
+    """Acceleration by Newton's formula in NumPy, to compare with."""
     apart = x[None, :, :] - x[:, None, :]
     distance = np.sqrt((apart**2).sum(axis=2)) + np.eye(len(x))
     return (MASS[None, :, None] * apart / distance[:, :, None] ** 3).sum(axis=1)

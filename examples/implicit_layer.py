@@ -26,7 +26,7 @@ def objective(line, killed):
 
 
 def slope_of_objective(line, killed):
-    """What is zero at the fit."""
+    """Gradient of the objective by the line, which is zero at the fit."""
     return jacobian(lambda at: objective(at, killed), line, create_graph=True)
 
 

@@ -14,9 +14,9 @@ import numpy as np
 import tracejit as tj
 
 STEP, STEPS = 0.5, 300
-#: Of the jerk (change of acceleration a second) and of measurements: standard deviations.
+#: Standard deviations of the jerk (change of acceleration a second) and of measurements.
 JERK, NOISE = 1.0, 6.0
-#: What is left of a velocity and of an acceleration after a step.
+#: Shares of a velocity and of an acceleration that are left after a step.
 DRAG, FADING = 0.97, 0.85
 AXIS = np.array([[1, STEP, STEP**2 / 2], [0, DRAG, STEP], [0, 0, FADING]])
 #: How the state moves in a step, how much the jerk spreads it, and what of it is measured.
@@ -40,8 +40,8 @@ def simulate(seed=5):
 
 
 def run_filter(logarithms, positions):
-    """By the logarithms of jerk and noise: the likelihood's logarithm, and for each step the mean and
-    covariance of the state before and after the measurement."""
+    """Run the Kalman filter with the `logarithms` of jerk and noise. Returns the log-likelihood, and for each
+    step the mean and covariance of the state before and after the measurement."""
     process, noise = tj.exp(2 * logarithms[0]) * SPREAD, tj.exp(2 * logarithms[1]) * np.eye(2)
 
     def step(carry, measured):

@@ -25,7 +25,8 @@ STEPS_A_YEAR, YEARS = 10, 20
 
 
 def slope(y, rates):
-    """Of the logarithms: d log hare / dt = alpha - beta lynx, d log lynx / dt = -gamma + delta hare."""
+    """Derivatives of the logarithms: d log hare / dt = alpha - beta lynx, d log lynx / dt = -gamma + delta
+    hare."""
     hare, lynx = tj.exp(y)
     return tj.stack([rates[0] - rates[1] * lynx, rates[3] * hare - rates[2]])
 
@@ -45,7 +46,8 @@ def solve(rates, start):
 
 
 def negative_log_posterior(logs):
-    """Of the logarithms of the eight unknowns, up to a constant. The noise is lognormal."""
+    """Negative log-posterior of the logarithms of the eight unknowns, up to a constant. The noise is
+    lognormal."""
     rates, start, noise = tj.exp(logs[:4]), logs[4:6], logs[6:]
     z = (LOG_PELTS - solve(rates, start)) / tj.exp(noise)
     likelihood = 0.5 * tj.sum(z * z) + len(LOG_PELTS) * tj.sum(noise)

@@ -16,7 +16,7 @@ CUTOFF, SKIN, MOST = 2.5, 0.4, 150
 
 @tj.jit
 def find_neighbours(positions, box, reach):
-    """For each atom the numbers of later atoms within `reach`, and how many they are."""
+    """Numbers of the later atoms within `reach` of each atom, and how many they are."""
     n = len(positions)
     neighbours = np.zeros((n, MOST), np.int64)
     counts = np.zeros(n, np.int64)

@@ -24,7 +24,7 @@ def distance(x, y):
 
 
 def by_enumeration(x, y):
-    """The same, by trying all ways."""
+    """Distance of `x` and `y` found by trying all ways."""
     if len(x) == 1 and len(y) == 1:
         return (x[0] - y[0]) ** 2
     ways = []
@@ -38,7 +38,7 @@ def by_enumeration(x, y):
 
 
 def spread(mean, series):
-    """How far `series`, a tuple of arrays, are from `mean` together."""
+    """Mean distance of `series`, a tuple of arrays, from `mean`."""
     total = 0.0
     for warped in series:
         total += distance(mean, warped)

@@ -24,7 +24,7 @@ class Candidate:
 
     family: str
     lines: tuple[str, ...]
-    #: Of each argument: its shape, and "normal", "positive" or "index N" for integers below N.
+    #: Shape of each argument, with "normal", "positive" or "index N" for integers below N.
     arguments: tuple[tuple[tuple[int, ...], str], ...]
     dtype: str
     gradient: bool = False
@@ -35,11 +35,11 @@ class Candidate:
         return "\n".join([f"def program({names}):", *(f"    {line}" for line in self.lines)])
 
     def as_dict(self) -> dict[str, Any]:
-        """What a report keeps of it."""
+        """Record of the program that a report keeps."""
         return {**asdict(self), "source": self.source(), "key": self.key()}
 
     def key(self) -> str:
-        """What the program is called where its numbers may change: in the file of reasons."""
+        """Name of the program in the file of reasons, which does not change with its number."""
         text = json.dumps(asdict(self), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:10]
 
@@ -59,7 +59,7 @@ class Candidate:
         return tuple([_array(rng, shape, what, self.dtype) for shape, what in self.arguments])
 
     def workload(self, name: str) -> Workload:
-        """What the contest runs."""
+        """Workload of the program for the contest."""
         real = tuple([i for i, (_, what) in enumerate(self.arguments) if not what.startswith("index")])
         return Workload(
             name,

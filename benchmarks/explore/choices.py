@@ -11,7 +11,7 @@ Choice = TypeVar("Choice")
 
 
 class Choices:
-    """What a family draws from; the same for the same numbers."""
+    """Random choices of a family; the same for the same numbers."""
 
     def __init__(self, *numbers: int) -> None:
         self.rng = np.random.default_rng(numbers)

@@ -319,7 +319,7 @@ def candidate_of(seed: int, number: int, only: Sequence[str] = ()) -> Candidate:
 
 
 def name_of(seed: int, number: int, only: Sequence[str]) -> str:
-    """What the workload of a program is called."""
+    """Name of a program's workload."""
     return "-".join(["explore", str(seed), str(number), *only])
 
 

@@ -1,4 +1,4 @@
-"""What was measured, a line of JSON for each program, and what follows from it."""
+"""Findings, one line of JSON for each program that was measured, and their summary."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Finding:
     #: Values that are not ours, and libraries that failed.
     wrong: list[str]
     failed: list[str]
-    #: Of which families programs were drawn, where not of all; and why the program is slow, if known.
+    #: Families of which programs were drawn, where not of all, and why the program is slow, if known.
     families: list[str] = field(default_factory=list)
     reason: str = ""
 
@@ -98,7 +98,7 @@ class Finding:
 
 
 def read(path: Path) -> list[Finding]:
-    """What earlier runs kept; nothing where there is no file. A line that was cut off is left out."""
+    """Read the findings of earlier runs; none where there is no file. A line that was cut off is left out."""
     if not path.exists():
         return []
     findings = []
@@ -111,7 +111,7 @@ def read(path: Path) -> list[Finding]:
 
 
 def append(path: Path, finding: Finding) -> None:
-    """Keep one more."""
+    """Append a finding."""
     with path.open("a", encoding="utf-8") as file:
         file.write(json.dumps(asdict(finding)) + "\n")
 

@@ -41,7 +41,7 @@ WORKLOADS: Final[tuple[Workload, ...]] = (
     *rearrangements.WORKLOADS,
 )
 
-#: What ``--group`` chooses between. Numbers of the whole suite leave out those with a group of their own.
+#: Groups that ``--group`` chooses from. Numbers of the whole suite leave out those with a group of their own.
 GROUPS: Final = {
     "suite": WORKLOADS,
     "maths": maths.WORKLOADS,

@@ -20,7 +20,7 @@ _OPERATORS: Final[dict[str, Callable[[Any, Any], Any]]] = {
 }
 
 
-#: What eager programs do beside arithmetic, to an array of 4x4.
+#: Calls that eager programs make beside arithmetic, on an array of 4x4.
 _SMALL: Final[dict[str, Callable[[Library], Function]]] = {
     "sum": lambda lib: lambda x: x.sum(),
     "sum-axis": lambda lib: lambda x: lib.np.sum(x, 0),

@@ -25,7 +25,7 @@ BINARY: Final = (
     "add", "subtract", "multiply", "divide", "power", "equal", "not_equal", "less", "greater_equal",
     "maximum", "minimum", "fmax", "fmin", "logical_and",
 )  # fmt: skip
-#: What PyTorch does not have for complex numbers, under this name.
+#: Functions that PyTorch does not have for complex numbers, under this name.
 NOT_IN_TORCH: Final = (
     "sign", "rint", "less", "greater_equal", "maximum", "minimum", "fmax", "fmin",
 )  # fmt: skip
@@ -93,7 +93,7 @@ def _matmul(dtype: str, *shape: int) -> Workload:
 
 
 def _fit(lib: Library, count: int, size: int) -> Function:
-    """How far damped waves of complex amplitudes are from a signal."""
+    """Sum of squared distances of damped waves with complex amplitudes from a signal."""
 
     def loss(amplitudes: Any, rates: Any, times: Any, signal: Any) -> Any:
         model = lib.np.matmul(amplitudes, lib.np.exp(rates[:, None] * times[None]))

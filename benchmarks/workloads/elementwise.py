@@ -134,7 +134,7 @@ def _one(lib: Library, name: str, dtype: str, size: int) -> Function:
 
 
 def _functions() -> list[Workload]:
-    """One maths function each, on numbers in (0.1, 5)."""
+    """Workloads of one maths function each, on numbers in (0.1, 5)."""
     workloads = []
     for name, arity in (("exp", 1), ("log", 1), ("tanh", 1), ("power", 2)):
         for dtype in ("f32", "f64"):

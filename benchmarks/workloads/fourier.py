@@ -72,7 +72,8 @@ def _all_transforms() -> Iterator[Workload]:
 
 
 def _wiener(lib: Library, size: int) -> Function:
-    """How far an image, filtered by the inverse of a blur where that is not noise, is from another one."""
+    """Sum of squared errors of an image restored by Wiener's filter: the inverse of a blur where that is not
+    noise."""
     fft = lib.np.fft
 
     def loss(blur: Any, image: Any, truth: Any) -> Any:

@@ -11,7 +11,7 @@ BYTES: Final = {"f32": 4, "f64": 8}
 
 
 def generator() -> np.random.Generator:
-    """The same numbers in every process."""
+    """Random generator with the same numbers in every process."""
     return np.random.default_rng(0)
 
 

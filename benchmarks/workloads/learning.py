@@ -30,7 +30,7 @@ def _labelled(rows: int, columns: int) -> tuple[Any, ...]:
 
 
 def _mlp_update(lib: Library, batch: int, *sizes: int) -> Function:
-    """One step of SGD on a multilayer perceptron with relu and softmax cross entropy."""
+    """Step of SGD on a multilayer perceptron with relu and softmax cross entropy."""
     value_and_grad, tail = lib.value_and_grad, lib.np.logsumexp
     assert value_and_grad is not None
 

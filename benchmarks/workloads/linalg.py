@@ -20,7 +20,7 @@ from .inputs import generator
 _SIZES: Final = {10_000: (2, 3, 4, 6, 8), 1_000: (12, 16, 32), 1: (100, 500, 1000, 2000)}
 #: How many times as fast as the best peer, by the number of matrices.
 _GOALS: Final = {10_000: 3.0, 1_000: 2.0, 1: 0.95}
-#: The same beside JAX alone.
+#: Goals beside JAX alone, by the number of matrices.
 _JAX_GOALS: Final = {10_000: (("jax", 10.0),)}
 
 Computation = Callable[[Any, Any, Any], Any]

@@ -63,7 +63,8 @@ def _trajectory_numba(nb: Any, steps: int, dt: float) -> Function:
 
 
 def _batch(lib: Library, steps: int, dt: float, count: int) -> Function:
-    """The same method on a state in one array, for many initial conditions at once."""
+    """Steps of the same method as `_trajectory`, on a state in one array, for many initial conditions at
+    once."""
 
     def slope(s: Any) -> Any:
         return lib.np.stack(_lorenz((s[0], s[1], s[2])))

@@ -53,7 +53,7 @@ BINARY: Final[dict[str, tuple[float, float]]] = {
     "logaddexp": (-5.0, 5.0),
     "remainder": (0.1, 5.0),
 }
-#: What a library does not have as one function of arrays.
+#: Libraries that do not have an op as one function of arrays.
 SKIP: Final[dict[str, tuple[str, ...]]] = {"cbrt": ("torch", "torch.compile")}
 #: Where Python's `math` names it otherwise, for Numba; None where it does not name it.
 IN_MATH: Final[dict[str, str | None]] = {"power": "pow"} | dict.fromkeys(

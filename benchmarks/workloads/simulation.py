@@ -59,7 +59,7 @@ def _bodies(count: int) -> tuple[Any, ...]:
 
 
 def _nearest(lib: Library, points: int, centres: int) -> Function:
-    """What k-means makes small."""
+    """Objective of k-means: the sum of squared distances to the nearest centres."""
 
     def distance(x: Any, c: Any) -> Any:
         apart = x[:, None, :] - c[None, :, :]

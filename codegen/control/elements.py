@@ -1,4 +1,4 @@
-"""Values element by element: each is a list of registers, or lies in memory and is read where it is used."""
+"""Values as elements: each value is a list of registers, or lies in memory and is read where it is used."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class ElementWriter(PackingWriter, abc.ABC):
         self.checked: dict[tuple[Value, int, int], Reg] = {}
         #: Indices that lie inside, counted from the front, in the loop that is being written.
         self.proven: set[Value] = set()
-        #: What can go wrong, and the label to branch to where it does.
+        #: Messages of errors that can occur, and the labels to branch to where they do.
         self.errors: list[str] = []
         self.failed: list[str] = []
 
@@ -83,7 +83,8 @@ class ElementWriter(PackingWriter, abc.ABC):
         return self.w.load(self.w.offset(elements.pointer, elements.dtype, index), elements.dtype)
 
     def store(self, elements: Elements, target: Stored, first: int) -> None:
-        """Write registers to `target`, from element `first` on; arrays are there."""
+        """Write registers to `target`, from element `first` on; an array in memory must be at `target`
+        already."""
         if isinstance(elements, Stored):
             assert elements.pointer == target.pointer
             return
@@ -184,7 +185,7 @@ class ElementWriter(PackingWriter, abc.ABC):
         self.w.exit_if(failed, self.failed[self.errors.index(message)])
 
     def _elementwise(self, group: Sequence[Instruction], values: dict[Value, Elements]) -> None:
-        """Instructions with one op, of all of whose elements none depends on another."""
+        """Write elementwise instructions with one op, none of whose elements depends on another."""
         rows = [
             [self.element(values[x], i) for x in instruction.operands]
             for instruction in group
@@ -197,7 +198,7 @@ class ElementWriter(PackingWriter, abc.ABC):
             start += instruction.result.type.size
 
     def move(self, instruction: Instruction, operands: list[Elements]) -> Elements:
-        """Elements in other places: the op's meaning, on numbers that stand for the elements."""
+        """Move elements: the op's NumPy function is called on numbers that stand for the elements."""
         if isinstance(operands[0], Stored):
             return (
                 self._write_slice(instruction, operands)
@@ -227,7 +228,7 @@ class ElementWriter(PackingWriter, abc.ABC):
         ]
 
     def _write_slice(self, instruction: Instruction, operands: list[Elements]) -> Elements:
-        """An array, a slice of few elements of which is written where it lies."""
+        """Write a slice of few elements of an array in place."""
         (x, value), (source, written) = operands, instruction.operands
         assert isinstance(x, Stored)
         strides, attrs = contiguous_strides(source.shape), instruction.attrs
@@ -277,7 +278,7 @@ class ElementWriter(PackingWriter, abc.ABC):
         return totals
 
     def gather(self, instruction: Instruction, operands: list[Elements]) -> Elements:
-        """Elements at traced indices: from memory, where registers are put first."""
+        """Read elements at traced indices from memory, to which registers are stored first."""
         w, (x, *indices) = self.w, operands
         source = instruction.operands[0]
         x = self._in_memory(x, source)
@@ -289,7 +290,7 @@ class ElementWriter(PackingWriter, abc.ABC):
         return elements
 
     def scatter(self, instruction: Instruction, operands: list[Elements]) -> Elements:
-        """An array, some elements of which are written where it lies; registers are put into memory first."""
+        """Write some elements of an array in place; registers are stored to memory first."""
         w, (x, value, *indices) = self.w, operands
         source, small = instruction.operands[0], isinstance(x, list)
         x = self._in_memory(x, source)

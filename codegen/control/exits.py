@@ -1,8 +1,8 @@
-"""How native code is left before its end, with an error's status or where a signal asks for it, and loops
-that let signals in.
+"""Early exits of native code: with the status of an error, or where a loop polls for a signal.
 
-A loop of known length asks after each strip of steps, so its steps stay as they are; one of unknown length
-counts. What is over in less than a millisecond does not ask: whoever runs it often does.
+A loop of known length polls after each strip of steps, so that its steps stay as they are; one of unknown
+length counts its steps. Code that is over in less than a millisecond does not poll: its caller does, if it
+runs often.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..llvm.loops import Bound, FunctionWriter
 
 #: About how many estimated cycles lie between two polls, of some ten nanoseconds each.
 BETWEEN_POLLS: Final = 100_000.0
-#: What takes fewer does not poll.
+#: Estimated cycles up to which code does not poll.
 LONG_CYCLES: Final = 1_000_000.0
 
 
@@ -27,13 +27,13 @@ def steps_between_polls(cycles: float) -> int:
 
 
 def poll(w: FunctionWriter, stop: str) -> None:
-    """Go to the label `stop` where the function is to be left."""
+    """Poll for signals, and branch to the label `stop` where a handler raised."""
     w.declare(POLL, f"i32 @{POLL}() cold")
     w.exit_if(w.ne(w.result_of(POLL, "i32", 1), 0), stop)
 
 
 def poll_or_return(w: FunctionWriter) -> None:
-    """Leave a function without result where it is to be left."""
+    """Poll for signals, and return without a result where a handler raised."""
     w.declare(POLL, f"i32 @{POLL}() cold")
     w.when(w.ne(w.result_of(POLL, "i32", 1), 0), w.ret)
 
@@ -69,7 +69,7 @@ def polled_loop(
 
 
 class ExitWriter(abc.ABC):
-    """Of a writer of functions over an arena, what leaves them."""
+    """Base of writers of functions over an arena: writes the ways out of the function."""
 
     w: FunctionWriter
     #: The module's messages, by status - 1.
@@ -107,7 +107,7 @@ class ExitWriter(abc.ABC):
         poll(self.w, self.stop)
 
     def leave_if(self, interrupted: Reg) -> None:
-        """Leave where what was called was left so."""
+        """Leave where a called function was `interrupted`."""
         self.stop = self.stop or self.w.label("interrupted")
         self.w.exit_if(interrupted, self.stop)
 

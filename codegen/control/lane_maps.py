@@ -1,4 +1,4 @@
-"""Scans without carries: their steps do not wait for each other, and so are lanes and tasks.
+"""Scans without carries: steps do not depend on each other, so that they become lanes and tasks.
 
 Each value of a step is a list of vectors, an element of as many steps as a vector has lanes.
 """
@@ -25,7 +25,7 @@ from .elements import Elements, ElementWriter
 
 
 def lane_map_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel | None:
-    """A scan without carries; None of another one, or where a step has no such code."""
+    """Kernel of a scan without carries; None for other scans, or where a step has no such code."""
     functions: Code = []
     plan = _plan(name, instruction, context.target, functions)
     if plan is None:
@@ -45,7 +45,8 @@ def lane_map_workspace(instruction: Instruction, context: LoweringContext) -> in
 
 
 def _plan(name: str, instruction: Instruction, target: Target, functions: Code) -> GroupKernel | None:
-    """What is done, where functions that its code calls are added to `functions`."""
+    """Plan the kernel of a scan without carries, None where a step has no such code; functions that its code
+    calls are added to `functions`."""
     cycles = lane_cycles(instruction)
     if cycles is None:
         return None

@@ -14,12 +14,12 @@ from .register_loops import register_kernel
 
 
 def _loaded(module: str) -> Any:
-    """A module of kernels that few loops have; those of matrices come with it."""
+    """Load a module of kernels that few loops need, with the modules that it imports."""
     return import_module(module, __package__)
 
 
 def scan_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel | None:
-    """A scan in registers; None where it is written over memory (`regions`)."""
+    """Kernel of a scan in registers; None where the scan is written over memory (`regions`)."""
     kernel: Kernel | None = None
     if is_scalar_map(instruction):
         kernel = _loaded(".scalar_maps").scalar_map_kernel(name, instruction, context)

@@ -27,13 +27,13 @@ INLINED_USES: Final = 6
 #: How many elements the ops of a group have, as soon as they have so many.
 GROUP_ELEMENTS: Final = 16
 
-#: What an op's code depends on: its name, its attributes, the types of its operands.
+#: Key of an op's code: its name, its attributes, the types of its operands.
 _Shape: TypeAlias = tuple[str, ...]
 
 
 def in_groups(function: Function) -> list[list[Instruction]]:
-    """The instructions of `function` in an order that it may have, where expensive elementwise ops that are
-    alike and independent stand in groups, and everything else alone.
+    """Order the instructions of `function` so that expensive elementwise ops that are alike and independent
+    stand in groups, and everything else alone.
 
     A group has about as many elements as fit vectors, those that are needed next, and stands where the first
     of them is needed: results of a larger one would fill all registers until they are.
@@ -84,8 +84,8 @@ def in_groups(function: Function) -> list[list[Instruction]]:
 
 
 def _needs(function: Function) -> dict[Instruction, list[Value]]:
-    """What has to be there before each instruction: its operands; and of what writes the next version of an
-    array, the results of those that read this one."""
+    """Values that must be computed before each instruction: its operands and, if it writes the next version
+    of an array, the results of the earlier readers of the current version."""
     readers: dict[Value, list[Instruction]] = {}
     needs: dict[Instruction, list[Value]] = {}
     for instruction in function.body:

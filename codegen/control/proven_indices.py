@@ -1,4 +1,4 @@
-"""Code in front of a loop that finds out whether indices lie inside in all of its steps.
+"""Checks before a loop that its indices are in bounds in all steps.
 
 An index that grows evenly is computed for the first step and for the second one; it lies inside in all if it
 does in the first and in the last, and nothing wraps around on the way.

@@ -25,7 +25,7 @@ from .loop_records import Stack, no_memory
 
 #: How many steps a loop of unknown length is taken to have, in estimates.
 UNKNOWN_TRIPS: Final = 100.0
-#: What a call of a region takes at least, in cycles.
+#: Least cost of a call of a region, in cycles.
 CALL_CYCLES: Final = 20.0
 
 
@@ -40,7 +40,7 @@ class RegionCode:
 
 
 class RegionWriter(Protocol):
-    """What is needed of the function in which a control flow op stands."""
+    """Interface of the writer of the function in which a control flow op stands."""
 
     w: FunctionWriter
     descriptions: list[object]
@@ -148,7 +148,8 @@ class _ControlWriter:
     def _buffers(
         self, inits: Sequence[str], spares: list[str], to_result: Reg, first: Reg
     ) -> tuple[list[str], list[str]]:
-        """Where a step reads the carries, and where it writes them: results where `to_result`."""
+        """Pointers from which a step reads the carries, and to which it writes them: those of the results
+        where `to_result`."""
         read, written = [], []
         for position, spare in enumerate(spares):
             result = self.results[position]
@@ -284,7 +285,7 @@ class _ControlWriter:
         return steps, block
 
     def _carries(self, stack: Stack | None, block: Reg, step: Reg) -> list[str]:
-        """Where the carries that a step is given lie."""
+        """Pointers to the carries that a step is given."""
         w = self.w
         first, even = w.eq(step, 0), w.eq(w.and_(step, 1), 0)
         records = iter(stack.record(block, w.sub(step, 1)) if stack else ())

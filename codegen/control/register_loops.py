@@ -44,8 +44,8 @@ _TOGETHER: Final = 48.0
 
 
 def register_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel | None:
-    """A control flow instruction as straight-line code; None where its values are too large or too many, or
-    where an op has no scalar code."""
+    """Kernel of a control flow instruction as straight-line code; None where its values are too large or too
+    many, or where an op has no scalar code."""
     work = operations(instruction)
     if work is None:
         return None
@@ -62,7 +62,7 @@ def register_kernel(name: str, instruction: Instruction, context: LoweringContex
 
 
 def _cycles(instruction: Instruction, work: Work) -> float:
-    """About the cycles of all steps, in which `work` is done, and of those of the loops in them."""
+    """Estimated cycles of all steps, in which `work` is done, and of the loops in them."""
     cycles = work.cycles
     for region in instruction.regions:
         for inner in region.body:
@@ -130,7 +130,8 @@ class _RegisterWriter(ElementWriter):
     # -- control flow -----------------------------------------------------------------------------
 
     def control(self, instruction: Instruction, operands: list[Elements]) -> Sequence[Elements]:
-        """A control flow instruction inside another one: what it stacks goes through the stack's memory."""
+        """Write a control flow instruction inside another one: its stacked results go through memory of the
+        stack."""
         carries = _results_in_registers(instruction)
         slices = instruction.attrs["slices"] if instruction.op.kind is Kind.SCAN else 0
         for i in range(len(operands) - slices, len(operands)):

@@ -33,7 +33,8 @@ _TWO_VECTORS: Final = 60.0
 
 
 def scalar_map_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel | None:
-    """A scan without carries as vectors of its steps; None of another one, or where steps have no lanes."""
+    """Kernel of a scan without carries, on vectors of its steps; None for other scans, or where steps have no
+    lanes."""
     if not is_scalar_map(instruction):
         return None
     length = instruction.attrs["length"]
@@ -55,7 +56,7 @@ def scalar_map_kernel(name: str, instruction: Instruction, context: LoweringCont
 
 
 class _NoLanes(Exception):
-    """An array of a lane's own is indexed."""
+    """Raised where a step indexes an array that each lane has for itself."""
 
 
 def _lanes(instruction: Instruction, target: Target) -> int:
@@ -99,7 +100,7 @@ class _StepWriter(ElementWriter):
         #: Whether an index may be out of range; then it says whether it was left, and where it is.
         self.fallible = any(self._may_fail(inner) for inner in instruction.regions[0].instructions())
         self.polls, self.stop = False, self.w.label("stop")
-        #: Of vectors of consecutive integers, the first one, by their text.
+        #: First elements of vectors of consecutive integers, by the vectors' text.
         self.firsts: dict[str, Reg] = {}
         self.defs = context.defs
 

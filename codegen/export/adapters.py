@@ -1,4 +1,4 @@
-"""Functions around exported functions, with the signatures that callers ask for, and as CasADi calls them.
+"""Wrappers of exported functions, with the signatures that callers or CasADi ask for.
 
 ``int f(const double **arg, double **res, long long *iw, double *w, int mem)`` and beside it ``f_n_in``,
 ``f_name_in``, ``f_sparsity_in`` and so on. An argument that is NULL is zero, a result that is NULL is not
@@ -52,7 +52,7 @@ class CasadiFunction:
 
 
 def casadi_text(function: CasadiFunction) -> str:
-    """The LLVM text of a function and of what is asked about it."""
+    """LLVM text of a function and of the functions by which CasADi asks about it."""
     parts = [_call(function)]
     for end, matrices in (("in", function.inputs), ("out", function.outputs)):
         name = f"{function.name}_n_{end}"
@@ -120,7 +120,8 @@ def _sparsity(place: str, matrix: CasadiMatrix) -> str:
 
 
 def _table(name: str, matrices: Sequence[CasadiMatrix], constant: Callable[[str, CasadiMatrix], str]) -> str:
-    """``const void *name(long long number)``: what `constant` writes for a matrix, NULL beyond the last."""
+    """``const void *name(long long number)``: the `constant` of a matrix by its number, NULL beyond the
+    last."""
     places = [f"{name}.{number}" for number in range(len(matrices))]
     constants = [constant(place, matrix) for place, matrix in zip(places, matrices, strict=True)]
     cases = " ".join([f"i64 {number}, label %case{number}" for number in range(len(matrices))])
@@ -130,7 +131,7 @@ def _table(name: str, matrices: Sequence[CasadiMatrix], constant: Callable[[str,
     return "\n".join([*constants, *lines, "none:", "  ret ptr null", "}"])
 
 
-#: What a function returns whose program fails.
+#: Result of a function whose program fails.
 _NAN: Final = {"f32": "0x7FF8000000000000", "f64": "0x7FF8000000000000"}
 
 

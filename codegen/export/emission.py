@@ -41,7 +41,7 @@ _XGETBV: Final = 'asm sideeffect "xgetbv", "={ax},={dx},{cx},~{dirflag},~{fpsr},
 
 @record
 class Level:
-    """The code of a level: what is added to the names of its functions, and to their statuses."""
+    """Code for a CPU level: the suffix of its functions' names, and the offset of their statuses."""
 
     cpu: str
     suffix: str
@@ -56,7 +56,8 @@ def for_cpu(text: str, target: Target) -> str:
 
 
 def dispatch_text(functions: Mapping[str, int], levels: Sequence[Level]) -> str:
-    """LLVM text of `functions`, by name with how many pointers each takes, which call those of a level."""
+    """LLVM text of `functions`, by name with how many pointers each takes: each calls the function of the
+    best level."""
     parts = ["@level = internal global i32 0", _find_level(levels)]
     for name, pointers in functions.items():
         parameters = ", ".join([f"ptr %p{number}" for number in range(pointers)])
@@ -155,8 +156,8 @@ def _find_level(levels: Sequence[Level]) -> str:
 
 #: Architectures whose addresses have 32 bits, and a CPU of each.
 _SMALL: Final = {"wasm32": "generic", "thumbv7em": "cortex-m7", "thumbv8m.main": "cortex-m33"}
-#: What the name of an architecture stands for where that is no machine with Linux, or more than the least one
-#: of its kind.
+#: Triples and features of architectures whose name alone stands for no machine with Linux, or for more than
+#: the least one of its kind.
 _WHOLE: Final = {
     "riscv64": "riscv64,+m,+a,+f,+d,+c",
     "wasm32": "wasm32-unknown-unknown",
@@ -191,7 +192,7 @@ _LAYOUTS: Final = {
 
 
 def undefined_symbols(image: bytes) -> list[str] | None:
-    """The names that an ELF object `image` needs from elsewhere; None for other formats.
+    """Undefined symbols of an ELF object `image`; None for other formats.
 
     Reference: System V ABI, chapter 4.
     """
@@ -224,8 +225,8 @@ def size_type(target: Target) -> str:
 
 @record
 class LinkGroup:
-    """Modules, as texts and as groups, that are linked with each other first: what they do not export are
-    names of their own."""
+    """Modules, as texts and as groups, that are linked with each other first: names that they do not export
+    are internal."""
 
     parts: Sequence[str | LinkGroup]
     exports: Sequence[str]
@@ -233,7 +234,7 @@ class LinkGroup:
 
 @record(eq=False)
 class Emission:
-    """What became of a module.
+    """Result of compiling a module.
 
     Attributes:
         image: the object file.
@@ -248,8 +249,8 @@ class Emission:
 
 
 def emit(groups: Sequence[LinkGroup], exports: Sequence[str], target: Target, form: str = "") -> Emission:
-    """The modules of `groups` as one, of which `exports` are seen from outside, as an object file and, where
-    `form` is "llvm" or "asm", as text.
+    """Emit the modules of `groups` as one object file and, where `form` is "llvm" or "asm", as text. Only
+    `exports` are visible from outside.
 
     Raises CompileError for text that LLVM does not take.
     """
@@ -322,7 +323,7 @@ class _Linking:
 
 
 def _hide(module: Any, exports: Sequence[str]) -> None:
-    """Make internal what is not exported."""
+    """Make definitions internal that are not exported."""
     for value in (*module.functions, *module.global_variables):
         if not value.is_declaration and value.name not in exports:
             value.linkage = "internal"

@@ -19,7 +19,7 @@ from .routine import Routine, elements_of
 
 @record(eq=False)
 class _Definition:
-    """How a function is written, and its arguments."""
+    """Definition of a routine: the function that writes it, and its parameters."""
 
     write: Callable[[Routine], None]
     parameters: str
@@ -38,7 +38,7 @@ _COMMON: Final = {other: name for name, other in COMPLEX_NAMES.items()}
 
 
 def _find(name: str) -> int:
-    """Not 0 where the function is here; it has no address yet."""
+    """A nonzero number if the routine is defined here, else 0. It has no address before it is linked."""
     common = elements_of(name)[0]
     return int(_COMMON.get(common, common) in _DEFINITIONS)
 

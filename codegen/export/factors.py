@@ -68,8 +68,8 @@ def orgqr(r: Routine) -> None:
 
 
 def _reflection(r: Routine, own: str, below: Reg) -> Parts:
-    """The tau of the reflection that makes all `below` the first element of a column zero; its vector in
-    their memory, and the element that remains in that of the first."""
+    """Make all `below` the first element of a column zero by a reflection, and return its tau. Its vector
+    takes their memory, and the element that remains that of the first."""
     w = r.w
     alpha, rest = r.load(own, 0), r.at(own, 1)
     largest_below = r.largest(rest, below)
@@ -158,7 +158,7 @@ def _solve_above(r: Routine, own: str, above: Reg, leading: Reg) -> None:
 
 
 def _subtract_columns(r: Routine, own: str, above: Reg, count: Reg, leading: Reg) -> None:
-    """Take the first `above` columns, times what was solved for, from the `count` elements below."""
+    """Subtract the first `above` columns, times the elements solved for, from the `count` elements below."""
     w, rest = r.w, r.at(own, above)
 
     def some(first: Reg, _: list[Reg], many: int) -> Sequence[Reg]:
@@ -219,7 +219,7 @@ class _Triangle:
         return [x[0], *[self.r.w.neg(self.r.w.mul(part, self.sign)) for part in x[1:]]]
 
     def diagonal(self, k: Reg) -> Parts:
-        """What is divided by in row k."""
+        """Divisor of row k: the element on the diagonal, or 1 for a unit triangle."""
         r, w = self.r, self.r.w
         value = self.conjugated(r.load(r.element("%a", k, k, self.leading), 0))
         return [w.select(self.unit, one, part) for one, part in zip(r.number(1.0), value, strict=True)]
@@ -258,7 +258,7 @@ def _solve_column(r: Routine, triangle: _Triangle, x: str, size: Reg) -> None:
         w.loop(0, size, 1, step)
 
     def by_multiples() -> list[Reg]:
-        """Row k is solved, and taken out of the rows to come: below the diagonal, or above."""
+        """Solve row k, and subtract its multiples from the remaining rows: below the diagonal, or above."""
 
         def row(k: Reg) -> None:
             value = r.quotient(r.load(x, k), triangle.diagonal(k))
@@ -271,7 +271,8 @@ def _solve_column(r: Routine, triangle: _Triangle, x: str, size: Reg) -> None:
         return []
 
     def by_sums() -> list[Reg]:
-        """Of row k, which is a column of `a`, what is solved is taken out."""
+        """Solve row k, which is a column of `a`, after subtracting its dot product with the rows already
+        solved."""
 
         def row(k: Reg) -> None:
             first = w.select(triangle.upper, constant(0, INTEGER), w.add(k, 1))

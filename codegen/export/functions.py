@@ -1,4 +1,4 @@
-"""Exported functions: fused Functions as functions of C, in one module, and what they call.
+"""Exported functions: fused Functions as functions of C, in one module with all that they call.
 
 ``int name(const T *argument, ..., T *result, ..., void *workspace)`` returns 0, or the number of a message of
 the module. Intermediate values are on the stack where they are few, else in the caller's workspace. What the
@@ -84,10 +84,10 @@ def queries_text(name: str, workspaces: Mapping[str, int], messages: Sequence[st
     return "\n".join(parts)
 
 
-#: What a workspace is aligned to, wherever the caller's begins.
+#: Alignment of a workspace, wherever the caller's begins.
 _ALIGNMENT: Final = 64
 _NO_WORKSPACE: Final = "the workspace is NULL"
-#: What the functions of a module share while they are written.
+#: Attributes that the writers of a module's functions share.
 _SHARED: Final = (
     "declarations", "functions", "globals", "kernels", "known", "tasks", "host_calls", "errors",
     "descriptions", "captures",
@@ -116,7 +116,7 @@ class ExportedModule:
     products: list[str]
     #: The symbols of LAPACK's functions that are called.
     lapack: list[str]
-    #: What cannot leave the process, with the reason.
+    #: Instructions that cannot leave the process, with the reason.
     refused: list[tuple[Instruction, str]]
     #: The function that gives memory back which is kept between calls; empty where none is.
     release: str
@@ -170,7 +170,7 @@ class _FunctionWriter(ModuleWriter):
 
     @property
     def workspace_bytes(self) -> int:
-        """What the caller has to provide."""
+        """Bytes that the caller has to provide."""
         size = self.plan.arena_bytes
         return 0 if size <= STACK_ARENA else size + _ALIGNMENT - 1
 
@@ -188,7 +188,7 @@ class _FunctionWriter(ModuleWriter):
         self.functions.append(self.w.function(f"i32 @{self.exported.name}({listed})", self._attributes()))
 
     def refused(self) -> list[tuple[Instruction, str]]:
-        """The instructions of the module that need this process, each with what they need."""
+        """Instructions of the module that need this process, each with the reason."""
         refused = [(call.instruction, _reason(call.instruction)) for call in self.host_calls]
         for kernel in self.kernels:
             if kernel.instruction is None:
@@ -209,7 +209,8 @@ class _FunctionWriter(ModuleWriter):
     # -- memory -----------------------------------------------------------------------------------
 
     def _captures(self) -> None:
-        """Constants for what the Function captures, each written once for all functions of the module."""
+        """Add constants for the arrays that the Function captures, each once for all functions of the
+        module."""
         for array in self.exported.captured:
             data = np.ascontiguousarray(array).tobytes()
             if data not in self.captures:
@@ -230,11 +231,11 @@ class _FunctionWriter(ModuleWriter):
         w.operations.append(Convert("%arena", "ptr", 1, "bitcast", pointer(arena)))
 
     def close_arena(self, label: str) -> None:
-        """The workspace is the caller's."""
+        """Give back only what steps allocated: the workspace is the caller's."""
         self.w.free_held()
 
     def _provide_scratch(self, kernel: Kernel) -> None:
-        """Nothing is kept between calls: what the functions of `kernel` work in is on the stack."""
+        """Put the scratch blocks of the functions of `kernel` on the stack: nothing is kept between calls."""
         kernel.code = [
             scratch_on_stack(part) if isinstance(part, FunctionCode) else part for part in kernel.code
         ]
@@ -246,6 +247,6 @@ class _FunctionWriter(ModuleWriter):
 
 
 def _reason(instruction: Instruction) -> str:
-    """What an instruction needs that is not native code."""
+    """Reason why an instruction is not native code."""
     linear_algebra = complex_instruction(instruction).op.kind is Kind.LINALG
     return "calls LAPACK" if linear_algebra else "runs in Python"

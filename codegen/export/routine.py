@@ -1,6 +1,4 @@
-"""Functions with the names and the arguments of LAPACK's, as LLVM text, and what they do with columns of
-matrices.
-"""
+"""LAPACK routines as LLVM text, under LAPACK's names and arguments, with arithmetic on columns."""
 
 from __future__ import annotations
 
@@ -30,8 +28,8 @@ class Columns(Elements):
         self.lanes = max(target.lanes(dtype), parts)
 
     def spans(self, count: Number) -> list[tuple[Reg, Reg, int, int]]:
-        """How the numbers of `count` elements are gone through: the first one and the stop of a loop, and the
-        vectors and their lanes in a step. Several vectors, then one, then single elements."""
+        """Loops over the numbers of `count` elements, each as start, stop, vectors in a step, and lanes of a
+        vector. Several vectors come first, then one, then single elements."""
         w = self.w
         if isinstance(count, int):
             count = constant(count, "i64")

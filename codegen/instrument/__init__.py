@@ -1,4 +1,4 @@
-"""Variants of a module that do more than run.
+"""Instruments: variants of a module that do more than run, such as checks and clocks.
 
 `variants` says what is added around instructions; `probes` adds clocks, for profiles; `access_checks` checks
 bounds and alignment of every load and store under ``TRACEJIT_CHECK=1``; `debug_locations` tells which ops a

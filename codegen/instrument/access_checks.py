@@ -6,9 +6,8 @@ module then returns with a message that names the kernel and the instruction. It
 so that the kernel's blocks stay what they are. The code of both tiers is checked: the baseline tier's answers
 the first calls, and those of the optimized tier that which takes its place, as in code that is not checked.
 
-Buffers are a kernel's parameters, which its tasks take from their context, with sizes that follow from its
-instruction's types; tables; and stack slots. What it calls (a product, a user's C function) is not looked
-into.
+Buffers are tables, stack slots, and a kernel's parameters. Its tasks take those from their context; their
+sizes follow from its instruction's types. What it calls (a product, a user's C function) is not looked into.
 """
 
 from __future__ import annotations
@@ -92,14 +91,14 @@ def _safe(w: FunctionWriter, place: Reg, size: Reg) -> Reg:
 
 
 def _check() -> FunctionCode:
-    """The pointer, or `TRASH`."""
+    """``@check``: the pointer where the access is good, else `TRASH`."""
     w = FunctionWriter()
     w.ret(pointer(w.choose(_safe(w, _PLACE, _SIZE), _PLACE.text, f"@{TRASH}")))
     return w.function(f"internal ptr @check(ptr %p, {_BUFFER})", "nounwind noinline")
 
 
 def _copy() -> FunctionCode:
-    """The count of bytes, or 0."""
+    """``@check_copy``: the count of bytes where the access is good, else 0."""
     w, count = FunctionWriter(), Reg("%count", "i64")
     arguments = _PLACE, _BASE, _EXTENT, count, Reg("1", "i64"), _SITE
     w.ret(w.select(w.result_of("check_good", "bool", 1, *arguments), count, 0))
@@ -108,7 +107,8 @@ def _copy() -> FunctionCode:
 
 
 def _masked(declarations: Declarations) -> FunctionCode:
-    """The same of a pointer to lanes, of which those from the first to the last bit of the mask count."""
+    """``@check_masked``: the pointer, or `TRASH`, where only the lanes from the first to the last set bit of
+    the mask count."""
     w, mask = FunctionWriter(declarations), Reg("%mask", "i128")
     w.when(w.eq(mask, 0), lambda: w.ret(_PLACE))
     below, above = [
@@ -141,7 +141,7 @@ def _by_lanes(count: int) -> FunctionCode:
 
 @record
 class _Buffer:
-    """What a pointer points into: its start, its size in bytes, and what messages call it."""
+    """Buffer that a pointer points into: its start, its size in bytes, and its name in messages."""
 
     start: Reg
     nbytes: Reg
@@ -149,7 +149,7 @@ class _Buffer:
 
 
 class AccessChecks(Instrument):
-    """Checks accesses of kernels. `unchecked` lists those whose pointer comes from nowhere that is known."""
+    """Checks accesses of kernels. `unchecked` lists those whose pointers have no known buffer."""
 
     def __init__(self, *, tiered: bool = False) -> None:
         self.tiered = tiered
@@ -347,7 +347,7 @@ class _FunctionChecks:
         return [safe, access.through(safe)]
 
     def _bytes(self, access: Copy | Clear) -> list[Operation]:
-        """The same with a count of 0 where it leaves a buffer."""
+        """A copy or clear of bytes behind its checks, which make its count 0 where it leaves a buffer."""
         target, source, count, volatile = access.arguments
         operations: list[Operation] = []
         for place in (target, source) if isinstance(access, Copy) else (target,):

@@ -1,10 +1,12 @@
-"""Which addresses a function accesses, and functions for people: as loops, conditionals and accesses.
+"""Address analysis of a function's accesses, which also prints functions as loops, conditionals and accesses.
 
-An address is a buffer, and a sum of registers times bytes. The registers of a sum are loop indices and what
-else is not a sum itself; of a loop with known bounds the smallest and largest index are known.
+An address is a buffer, and a sum of registers times bytes. The registers of a sum are loop indices and other
+registers that are not sums themselves. An index of a loop with known bounds has a known smallest and largest
+value.
 
-Loops and conditionals are indented. What is loaded or stored is written as elements of a buffer, such as
-``%b0[64*%i1 + 8]``, and the arithmetic of those addresses is left out. All else is an LLVM instruction.
+Loops and conditionals are indented. A load or store is printed as elements of a buffer, such as
+``%b0[64*%i1 + 8]``, and the arithmetic of its address is left out. All other operations are printed as LLVM
+instructions.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ class Sum:
     terms: tuple[tuple[str, int], ...] = ()
 
     def plus(self, other: Sum, factor: int = 1) -> Sum:
-        """This and `factor` times the other one."""
+        """This sum plus `factor` times the other one."""
         terms = dict(self.terms)
         for name, times in other.terms:
             terms[name] = terms.get(name, 0) + factor * times
@@ -48,11 +50,11 @@ class Sum:
         return Sum(self.constant + factor * other.constant, kept)
 
     def times(self, factor: int) -> Sum:
-        """This times a number."""
+        """This sum times a number."""
         return Sum(0).plus(self, factor)
 
     def range(self, ranges: Mapping[str, Range]) -> Range | None:
-        """Its smallest and largest value; None where a register may have any."""
+        """Smallest and largest value of the sum; None where a register may have any."""
         low = high = self.constant
         for name, times in self.terms:
             if name not in ranges:
@@ -62,7 +64,8 @@ class Sum:
         return low, high
 
     def text(self, unit: int = 1) -> str:
-        """Such as ``8*%i + %j - 3``, in units of so many bytes where all of it is."""
+        """Text such as ``8*%i + %j - 3``, in units of `unit` bytes if every term is a multiple of that, else
+        in bytes."""
         if any(number % unit for number in (self.constant, *(times for _, times in self.terms))):
             return f"{self.text()} bytes"
         parts = []
@@ -96,7 +99,7 @@ class ElementAccess:
 
 
 class Addresses:
-    """What registers are as sums, and pointers as addresses, as far as a function was read."""
+    """Registers as affine sums and pointers as addresses, for the part of a function that has been read."""
 
     def __init__(self) -> None:
         self._sums: dict[str, Sum] = {}
@@ -113,7 +116,7 @@ class Addresses:
         return Sum(0, ((x.text, 1),)) if x.text[0] == "%" else Sum(int(x.text))
 
     def address(self, pointer: str) -> Address:
-        """Where `pointer` points to: a buffer of its own, unless it was moved from one."""
+        """Address that `pointer` holds: in a buffer of its own, unless it was moved from another pointer."""
         return self._pointers.get(pointer, Address(pointer, Sum(0)))
 
     def read(self, operation: Operation) -> bool:
@@ -163,7 +166,7 @@ class Addresses:
         return True
 
     def accessed(self, operation: Operation) -> ElementAccess | None:
-        """What an operation accesses that accesses contiguous elements; None for other operations."""
+        """Access of an operation on contiguous elements; None for other operations."""
         lanes = 0, 1
         if isinstance(operation, Load):
             width, pointer = MEMORY_BYTES[llvm_type(operation.dtype)], operation.pointer

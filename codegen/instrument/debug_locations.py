@@ -1,8 +1,8 @@
-"""Which traced ops a line of code is for, where those ops are numbered.
+"""Debug locations: the numbers of the traced ops that each line of code is for.
 
-In generated functions `Origins` say so. To follow ops into optimised code and assembly, `with_debug_lines`
-makes debug locations of them, whose line numbers LLVM carries along; `optimized_lines` and `assembly_lines`
-read those back.
+`Origins` give these numbers in generated functions. To follow ops into optimised code and assembly,
+`with_debug_lines` makes debug locations of them, whose line numbers LLVM carries along; `optimized_lines` and
+`assembly_lines` read those back.
 """
 
 from __future__ import annotations
@@ -125,5 +125,5 @@ def _assembly(text: str, groups: Groups) -> Iterator[Marked]:
             yield line, origins
 
 
-#: What assembly says to debuggers, unwinders and linkers.
+#: Directives of assembly for debuggers, unwinders and linkers.
 _NOISE: Final = (".cfi_", ".file", ".size", ".Ltmp", ".Lfunc_", ".Lsec_end", ".p2align")

@@ -1,7 +1,7 @@
-"""What a variant of a module does around its instructions, beside running them.
+"""Instruments, which add code around the instructions of a module.
 
-The module writer asks its `Instrument` at each instruction. The plain one, which every program is compiled
-with unless somebody looks at it, does nothing and costs nothing.
+The module writer asks its `Instrument` at each instruction. The plain instrument, with which every program is
+compiled unless somebody looks at it, does nothing and costs nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..llvm.loops import FunctionWriter
 
 
 class ModuleContext(Protocol):
-    """What an instrument may use of the module under construction, and of the function in it."""
+    """Interface of the module under construction, and of the function in it, that an instrument may use."""
 
     w: FunctionWriter
     functions: Code

@@ -1,4 +1,4 @@
-"""What a function has to be before it is printed as LLVM text.
+"""Verifier of the invariants that a function has before it is printed as LLVM text.
 
 1. Regions nest: a `RegionEnd` ends the innermost region that is open.
 2. A block ends with a branch, a switch or a return, and nothing but the next label follows.

@@ -1,4 +1,4 @@
-"""What every lowering yields: one LLVM function for one instruction of the optimised Function."""
+"""Kernels, which lowerings yield: one LLVM function for one instruction of the optimised Function."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Kernel:
 
     name: str
     code: Code
-    #: What it is: a text, or what has one; see `description`.
+    #: Description of the kernel: a text, or an object that prints as one; see `description`.
     described: object
     tasks: int = 1
     cycles: float = 0.0
@@ -48,7 +48,7 @@ class Kernel:
     serial: str = ""
     #: Whether it hands tasks to the pool itself.
     pooled: bool = False
-    #: What it computes, and of a fusion the loops that do.
+    #: The instruction that it computes, and the loops of a fusion.
     instruction: Instruction | None = None
     nest: Nest | None = None
     #: How often one call of the whole function runs it, as far as that is known.
@@ -62,12 +62,12 @@ class Kernel:
     slowdown: float = SLOWDOWN
 
     def copy(self) -> Kernel:
-        """The same code for another instruction."""
+        """Copy of the kernel for another instruction, with the same code."""
         return Kernel(**{name: getattr(self, name) for name in Kernel.__annotations__})
 
     @property
     def description(self) -> str:
-        """What it is, for ``--stage loops``: those who compile do not read it."""
+        """Description for ``--stage loops``, made when it is asked for: compilations do not read it."""
         return str(self.described)
 
     @property
@@ -97,7 +97,8 @@ class Kernel:
         return bool(self.errors) or self.interruptible
 
     def why_serial(self) -> str:
-        """Why it runs on one thread, in the user's words; empty where its tasks are shared among threads."""
+        """Reason why the kernel runs on one thread, in the user's words; empty where threads share its
+        tasks."""
         if self.pooled:
             return ""
         if self.tasks <= 1:

@@ -1,5 +1,4 @@
-"""What codegen knows of a family of kernels: one `Lowering` record, declared beside the kernels; and a table
-of them.
+"""Lowerings: one `Lowering` record for each family of kernels, declared beside the kernels.
 
 A module asks the record for an instruction's kernel, the planner of buffers for its workspace, costs for its
 work, the viewer for its words. `LOWERINGS` has the records by the kinds that they serve.
@@ -38,7 +37,7 @@ class LoweringContext:
     #: The instruction that makes each value of the Function.
     defs: Definitions
     fusions: Fusions
-    #: What the module declares and defines once: kernels add what they call.
+    #: Functions that the module declares and defines once: kernels add those that they call.
     declarations: Declarations
 
     @property
@@ -59,7 +58,7 @@ class LoweringContext:
 
 @record
 class Advice:
-    """What the viewer says of a kernel that takes long: a title, then what the kernel does, then (behind how
+    """Advice of the viewer on a kernel that takes long: a title, then what the kernel does, then (behind how
     far it is from the machine's limits) what to write instead."""
 
     title: str
@@ -71,7 +70,7 @@ class Advice:
 
 @record(eq=False)
 class Lowering:
-    """How the ops of `kinds` become machine code. Only `kinds` and `kernel` have to be there."""
+    """Lowering of the ops of `kinds` to machine code. Only `kinds` and `kernel` have to be there."""
 
     kinds: tuple[Kind, ...]
     #: ``kernel(name, instruction, context)``: the native function; None where this instruction has none, and

@@ -1,15 +1,15 @@
-"""Work that threads share: how it is cut into tasks, run, and how partial results are folded.
+"""Parallel loops: the division of work into tasks, their execution, and the folding of partial results.
 
 A *task* is a function ``void @name_task(ptr context, i64 begin, i64 end)`` over a range of numbers. The pool
 claims some numbers at a time; a context holds the buffers of the kernel that asked. How work is cut follows
 from shapes alone, and partial results are folded in the order of their numbers: so no result depends on the
 number of threads.
 
-The law of tasks: no task writes a byte that another task of its region reads or writes. The exceptions are
-a byte that several tasks each store once, as its final value, and never read, as where the last tile of a
-result overlaps the one before; and bytes that all tasks access by atomic steps alone. So tasks may run in any
-order, and interleaved in any way. `tests/codegen/kernels/test_tasks.py` compares what the tasks of each
-family of kernels read and write.
+The law of tasks: no task writes a byte that another task of its region reads or writes. There are two
+exceptions. One is a byte that several tasks each store once, as its final value, and never read, as where the
+last tile of a result overlaps the one before. The other is a byte that all tasks access by atomic steps
+alone. So tasks may run in any order, and interleaved in any way. `tests/codegen/kernels/test_tasks.py`
+compares what the tasks of each family of kernels read and write.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def tasks_at_a_time(tasks: int, cycles: float, grain: float) -> int:
 
 
 def part_of(w: FunctionWriter, number: Reg, size: Number, extent: Number) -> tuple[Reg, Reg]:
-    """Where part `number` begins and ends, of `extent` elements in parts of `size`, the last one shorter."""
+    """Begin and end of part `number`, of `extent` elements in parts of `size`, the last one shorter."""
     first = w.mul(number, size)
     return first, w.min(w.add(first, size), extent)
 
@@ -55,8 +55,8 @@ def fold_parts(
     part: Callable[[Reg], Iterable[Reg]],
     combine: Callable[[int, Reg, Reg], Reg],
 ) -> list[Reg]:
-    """What `count` parts fold to, in their order: ``combine(i, total, value)`` for each value i of
-    ``part(number)``, from those of part 0, which are `first`."""
+    """Fold `count` parts in their order: ``combine(i, total, value)`` for each value i of ``part(number)``,
+    from those of part 0, which are `first`."""
 
     def step(number: Reg, totals: list[Reg]) -> Sequence[Reg]:
         values = zip(totals, part(number), strict=True)

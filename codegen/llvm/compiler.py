@@ -1,4 +1,4 @@
-"""From LLVM IR text to callable addresses: parse, optimise, emit an object, link it with ORC.
+"""Compilation of LLVM IR text to callable addresses: parse, optimise, emit an object, link it with ORC.
 
 A `Library` owns the code it was linked from; dropping it gives the memory back.
 """
@@ -108,7 +108,7 @@ def _emit(text: str, effort: Effort, reduce_loops: bool, variables: bool, clock:
 
 
 def _emit_apart(text: str, effort: Effort, variables: bool, clock: _Clock) -> bytes:
-    """The same for what takes LLVM long: with a context and a machine of its own, so that nobody waits."""
+    """Emit a module that takes LLVM long, with a context and a machine of its own, so that nobody waits."""
     with contextlib.ExitStack() as stack:
         with LOCK:
             module = _prepared(text, effort, variables, clock, llvm_binding().create_context())
@@ -293,8 +293,8 @@ def _jit() -> Any:
 
 
 def new_jit(*, use_jit_link: bool) -> Any:
-    """One of LLVM's linkers. It owns its TargetMachine, and lives as long as the process: code may run until
-    the very end."""
+    """Create one of LLVM's linkers. It owns its TargetMachine, and lives as long as the process: code may run
+    until the very end."""
     return llvm_binding().create_lljit_compiler(target_machine(host()), use_jit_link=use_jit_link)
 
 
@@ -304,7 +304,7 @@ class _Clock:
         self._last = time.perf_counter()
 
     def begin(self) -> None:
-        """Leave out what was until now."""
+        """Restart the clock: the time until now is left out."""
         self._last = time.perf_counter()
 
     def lap(self, name: str) -> None:

@@ -92,12 +92,12 @@ class Return(Operation):
 
 
 class Structure(Operation):
-    """What is no instruction of LLVM's, and becomes some, or none."""
+    """Operation that is no instruction of LLVM's, and lowers to some, or none."""
 
     __slots__ = ()
 
     def lowered(self) -> Sequence[Operation]:
-        """The instructions that it becomes."""
+        """Instructions that it lowers to."""
         raise NotImplementedError
 
     def line(self) -> str:
@@ -219,8 +219,8 @@ class While(RegionBegin):
 
 
 class Conditional(RegionBegin):
-    """One of several parts: the first where the bool `selector` holds, else the second, if there are two; or
-    the part of this number, the last one for other numbers.
+    """Conditional between parts. A bool `selector` chooses the first part where it holds, else the second, if
+    there are two; an integer chooses the part of its number, the last one for other numbers.
 
     A `RegionPart` stands before each part but the first. `merged` are the values behind them. `ways_out`
     bring those, by the number of the part, or -1 for no part; a part without one leaves the function. The

@@ -137,7 +137,7 @@ class Emitter(ControlFlowWriter):
         return self._unary_intrinsic("trunc", x) if x.is_float else x
 
     def rint(self, x: Reg) -> Reg:
-        """To the nearest integer, ties to even."""
+        """Round to the nearest integer, ties to even."""
         return self._unary_intrinsic("nearbyint", x) if x.is_float else x
 
     def copysign(self, x: Number, y: Number) -> Reg:
@@ -247,7 +247,7 @@ class Emitter(ControlFlowWriter):
         return self.integer("lshr", x, y)
 
     def bitcast(self, x: Reg, dtype: str) -> Reg:
-        """The same bits as another dtype of the same width."""
+        """Reinterpret the bits of `x` as another dtype of the same width."""
         if LLVM_SCALAR[dtype] == LLVM_SCALAR[x.dtype]:
             return Reg(x.text, dtype, x.lanes)
         return self.convert("bitcast", x, dtype)
@@ -347,7 +347,7 @@ class Emitter(ControlFlowWriter):
         return self.arrange("shufflevector", x.dtype, len(lanes), x, other, picks)
 
     def extract(self, x: Reg, lane: int) -> Reg:
-        """One lane as a scalar."""
+        """Extract one lane as a scalar."""
         if x.lanes == 1:
             return x
         return self.arrange("extractelement", x.dtype, 1, x, Reg(str(lane), "i64"))

@@ -1,4 +1,4 @@
-"""Text that LLVM's fast instruction selection compiles to what it says.
+"""Workaround for LLVM's fast instruction selection: text that it compiles correctly.
 
 Without optimization LLVM 20 to 22 select ``vblendvps`` and ``vblendvpd`` for a choice between two numbers on
 machines with AVX, and fold the load of the first into it. The instruction reads 16 bytes: of a number that

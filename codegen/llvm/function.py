@@ -1,6 +1,4 @@
-"""A finished function of an LLVM module: its signature and its operations; and what functions of a module
-share.
-"""
+"""Finished functions of an LLVM module, with the tables and declarations that they share."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ ENTRY: Final = "entry"
 _SHORT: Final = 256
 #: So many operations on longer ones take no time to speak of as twice as many on those.
 _FEW: Final = 16
-#: What makes LLVM compile a function as it stands.
+#: Attributes that make LLVM compile a function without optimization.
 UNOPTIMIZED: Final = "noinline optnone"
 #: Says that longer ones are not needed; LLVM avoids them then on CPUs that are slower with them.
 _SHORT_REGISTERS: Final = '"min-legal-vector-width"="0"'
@@ -59,7 +57,7 @@ class FunctionCode:
 
     @property
     def head(self) -> str:
-        """Its first lines, up to the label of its first block."""
+        """First lines of the text, up to the label of the first block."""
         if not self._head:
             attributes = self.attributes
             if "<" not in self.signature and _is_mostly_scalar(self.operations):
@@ -94,12 +92,12 @@ class FunctionCode:
         return self.text_of(self.lines)
 
     def rewritten(self, operations: Sequence[Operation]) -> FunctionCode:
-        """The same with other operations."""
+        """Copy of the function with other operations."""
         return FunctionCode(self.signature, self.attributes, operations, self.stack_bytes, self.scratch_bytes)
 
     def marked_lines(self, default: tuple[int, ...]) -> list[Marked]:
-        """Its lines, each with the traced ops that it is for; `default` where that is not said, as of loops
-        and addresses."""
+        """Lines of the text, each with the traced ops that it is for; `default` for those that name none,
+        such as loops and addresses."""
         lines = [(line, default) for line in self.head.split("\n")]
         origins = default
         for operation in self.operations:
@@ -157,7 +155,7 @@ class Table:
 
     @property
     def nbytes(self) -> int:
-        """Its size."""
+        """Size in bytes."""
         return len(self.values) * int(self.dtype[1:]) // 8
 
     def __str__(self) -> str:

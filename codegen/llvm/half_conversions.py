@@ -22,7 +22,7 @@ _DROPPED_OF_64: Final = 29
 _SIGN: Final = 0x8000
 _INFINITY: Final = 0x7C00
 _QUIET_NAN: Final = 0x7E00
-#: As float32: the smallest normal float16; what overflows to infinity begins below 2^16.
+#: Bits of float32: the smallest normal float16, and 2^16. Overflow to infinity begins below that.
 _SMALLEST_NORMAL: Final = 0x38800000
 _OVERFLOW: Final = 0x47800000
 _INFINITY_OF_32: Final = 0x7F800000

@@ -1,4 +1,4 @@
-"""Loads llvmlite when the first function is compiled, so that importing tracejit does not."""
+"""Lazy loading of llvmlite: with the first function that is compiled, not with tracejit."""
 
 from __future__ import annotations
 

@@ -79,7 +79,8 @@ class FunctionWriter(MathsEmitter):
     # -- memory -----------------------------------------------------------------------------------
 
     def holder(self) -> str:
-        """A slot for a pointer to a block of a stack (`growing`), and an i64 beside it; both 0."""
+        """A slot for a pointer to a block of a stack (`control.loop_records`), and an i64 beside it; both
+        0."""
         name = self.fresh("held")
         self.slots.take(Slot(name, "i64", 2, 8))
         self.slots.append(Store(Reg("zeroinitializer", "[2 x i64]"), name, 8))
@@ -132,7 +133,8 @@ class FunctionWriter(MathsEmitter):
         return result
 
     def update(self, code: str, pointer: str, value: Reg, order: str = "seq_cst") -> Reg:
-        """The same with what ``code`` (add, or) makes of the two."""
+        """Store what ``code`` (add, or) makes of `value` and what is at `pointer`, and return what was there,
+        as one step to other threads."""
         result = AtomicUpdate(self.fresh(), code, pointer, value, order)
         self.operations.append(result)
         return result
@@ -339,7 +341,7 @@ class FunctionWriter(MathsEmitter):
         return self.loop(1, total.lanes, 1, fold, [self.load(kept, total.dtype)])[0]
 
     def mask_bits(self, mask: Reg) -> Reg:
-        """Up to 64 lanes of bools as the bits of an i64, the first one lowest."""
+        """Pack up to 64 lanes of bools into the bits of an i64, the first one lowest."""
         packed = mask
         if mask.lanes > 1:
             packed = self.packed(mask)

@@ -1,4 +1,4 @@
-"""Multiply-adds made before LLVM sees the code, so that every code generator makes the same of it.
+"""Multiply-adds formed before LLVM sees the code, so that every code generator makes the same of it.
 
 Float instructions are flagged ``contract``: LLVM may make one operation, with one rounding, of a product and
 a sum. Its optimising code generator does where the product has no other reader, its baseline one never does,
@@ -43,7 +43,7 @@ def _contracted(function: FunctionCode, types: dict[str, str]) -> str:
 
 
 def multiply_adds(instructions: list[Operation]) -> dict[int, list[Operation]]:
-    """What becomes of the products and sums in `instructions` that are joined, by their places."""
+    """Replacements of the products and sums in `instructions` that become multiply-adds, by their places."""
     products: dict[str, tuple[int, Compute]] = {}
     sums: list[tuple[int, Compute]] = []
     for place, operation in enumerate(instructions):

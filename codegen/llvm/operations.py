@@ -28,7 +28,7 @@ class Operation:
 
     @property
     def result(self) -> Reg | None:
-        """What it defines."""
+        """Register that the operation defines, if it does."""
         return None
 
     def line(self) -> str:
@@ -243,7 +243,8 @@ class Store(Operation):
 
 
 class AtomicUpdate(RegisterDefinition):
-    """What was at `pointer` before `code` put something of `value` there, as one step to other threads."""
+    """``%r = atomicrmw code``: combines what is at `pointer` with `value` by `code`, as one step to other
+    threads. The register is what was there before."""
 
     __slots__ = ("code", "order", "pointer", "value")
 
@@ -259,7 +260,8 @@ class AtomicUpdate(RegisterDefinition):
 
 
 class CompareExchange(RegisterDefinition):
-    """What was at `pointer`, and whether that was `expected`: then `value` is there now."""
+    """``%r = cmpxchg``: stores `value` at `pointer` if `expected` is there. The register is what was there
+    before, and whether that was `expected`."""
 
     __slots__ = ("expected", "pointer", "value")
 
@@ -300,7 +302,7 @@ class MaskedAccess(FunctionCall):
         self.pointer, self.align, self.mask, self.element_bytes = pointer, align, mask, element_bytes
 
     def through(self, pointer: Reg) -> MaskedAccess:
-        """The same access by another pointer."""
+        """Copy of the access, by another pointer."""
         arguments = [pointer if argument is self.pointer else argument for argument in self.arguments]
         return MaskedAccess(
             self.callee, arguments, self.text, self.dtype, self.lanes, pointer, self.align, self.mask,

@@ -1,4 +1,4 @@
-"""A large module as several, which LLVM compiles one after the other.
+"""Splitting of a large module into several, which LLVM compiles one after the other.
 
 LLVM compiles one module at a time and cannot be stopped. So the text of a large one is cut into pieces of a
 tenth of a second or so each: between two of them a signal is let in, somebody else may compile, and what

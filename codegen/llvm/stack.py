@@ -1,4 +1,4 @@
-"""The stack that functions take for their slots: a limit, and the slots that are counted against it.
+"""Stack slots of functions, and the limit that they are counted against.
 
 Threads of users may have small stacks: 128 KiB is what musl gives by default, and 256 KiB what programs with
 many threads ask for. So the slots of a kernel take at most 64 KiB in those of its functions that call one

@@ -1,7 +1,7 @@
-"""Other machines than this one, by name, for looking at their code: ``x86-64-v3``, ``aarch64``.
+"""Targets other than this machine, by name, for looking at their code: ``x86-64-v3``, ``aarch64``.
 
-What LLVM knows of a CPU is asked of LLVM: a probe is compiled, and the registers it uses say how wide vectors
-are. LLVM only warns of a name it does not know, on standard error, so that is read meanwhile.
+LLVM itself is asked for the properties of a CPU: a probe is compiled, and the registers it uses say how wide
+vectors are. LLVM only warns of a name it does not know, on standard error, so that is read meanwhile.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _probe(target: Target, count: int, type: str, add: str) -> str:
 
 
 def _heard(run: Callable[[], Any]) -> tuple[Any, str]:
-    """What `run` returns, and what native code writes to standard error meanwhile."""
+    """Call `run`; its result, and what native code wrote to standard error meanwhile."""
     with tempfile.TemporaryFile() as file:
         kept = os.dup(2)
         os.dup2(file.fileno(), 2)

@@ -1,4 +1,4 @@
-"""Rows and columns of registers exchanged: squares, as many vectors as a vector has lanes, and records of few
+"""Transposes in registers: of squares, as many vectors as a vector has lanes, and of records of few
 numbers."""
 
 from __future__ import annotations
@@ -134,9 +134,9 @@ def _ceiling(size: int, step: int) -> int:
 
 
 def separated(w: FunctionWriter, vectors: Sequence[Reg], size: int = 1) -> list[Reg]:
-    """Of records that lie one after the other in `vectors`, the vectors of their first fields, second fields
-    and so on. A record has as many fields as there are vectors, of `size` lanes each: a product of twos and
-    threes, for each of which there is a round that parts the fields by the remainder."""
+    """Deinterleave records that lie one after the other in `vectors` into the vectors of their first fields,
+    second fields and so on. A record has as many fields as there are vectors, of `size` lanes each: a product
+    of twos and threes, for each of which there is a round that parts the fields by the remainder."""
     lanes, block = vectors[0].lanes, list(vectors)
     for radix in _radices(len(block)):
         groups = [block[start : start + radix] for start in range(0, len(block), radix)]

@@ -25,7 +25,7 @@ EXP_RANGE: Final = {"f32": (-104.0, 89.0), "f64": (-746.0, 710.0)}
 EXP2_RANGE: Final = {"f32": (-151.0, 129.0), "f64": (-1076.0, 1025.0)}
 #: More than ln(2)/32.
 LARGEST_REST: Final = 0.03
-#: What is added to round to sixteenths.
+#: Numbers that are added to round to sixteenths.
 WIDE_MAGIC: Final = {"f32": MAGIC["f32"] / 16, "f64": MAGIC["f64"] / 16}
 #: Below the first expm1 is -1; where x^2 is below the second it is x, and half of x might not be a float.
 EXPM1_LOW: Final = {"f32": -20.0, "f64": -40.0}

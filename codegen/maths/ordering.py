@@ -34,7 +34,7 @@ def minimum(b: Emitter, x: Reg, y: Reg) -> Reg:
 
 
 def fold_maximum(b: Emitter, total: Reg, x: Reg) -> Reg:
-    """As `maximum`, for folds: quicker, but of zeros that differ in sign either may be the result.
+    """`maximum` for folds: faster, but of zeros that differ in sign either may be the result.
 
     Where one is NaN, `Emitter.max` gives its second operand: the two orders give both. So the bits of either
     are those of the larger number, and together those of a NaN. (A comparison of NaNs takes several cycles,
@@ -46,7 +46,7 @@ def fold_maximum(b: Emitter, total: Reg, x: Reg) -> Reg:
 
 
 def fold_minimum(b: Emitter, total: Reg, x: Reg) -> Reg:
-    """As `minimum`, for folds; see `fold_maximum`."""
+    """`minimum` for folds; see `fold_maximum`."""
     if not x.is_float:
         return minimum(b, total, x)
     return _either(b, b.min(total, x), b.min(x, total))

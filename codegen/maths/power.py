@@ -124,7 +124,7 @@ def _reciprocal_cbrt_guess(b: Emitter, x: Reg) -> Reg:
 
 
 def _cbrt_wide(b: Emitter, x: Reg) -> Reg:
-    """With |x| = 2^(3k) m and c near 1/m: 2^k c^(-1/3) (1 + f)^(1/3), f = m c - 1; 1/2 <= m < 4."""
+    """Cube root 2^k c^(-1/3) (1 + f)^(1/3), f = m c - 1, of |x| = 2^(3k) m; 1/2 <= m < 4 and c near 1/m."""
     dtype = x.dtype
     exponent = lookup.exponent(b, x)
     k = b.exact("fsub", muladd(b, exponent, 1 / 3, MAGIC[dtype]), MAGIC[dtype])

@@ -236,7 +236,7 @@ class LaneEvaluator(Evaluator):
         needed: Reg | None,
         previous: list[Reg] | None,
     ) -> list[Reg]:
-        """What `function` returns where `needed` holds, in all lanes without it; `previous` elsewhere."""
+        """Results of `function` where `needed` holds, or in all lanes without it; `previous` elsewhere."""
         b, outer = self.b, self.active
         if needed is None:
             return [self.reg(x) for x in function(*operands)]

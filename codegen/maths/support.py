@@ -1,4 +1,4 @@
-"""What the maths functions share: polynomials, double-word arithmetic, and code that runs rarely.
+"""Building blocks of the maths functions: polynomials, double-word arithmetic, and code that runs rarely.
 
 A double word is an unevaluated sum ``high + low`` with ``|low| <= ulp(high) / 2`` (Dekker 1971; Knuth, TAOCP
 2, 4.2.2; Muller et al., Handbook of Floating-Point Arithmetic, chapters 4 and 14).

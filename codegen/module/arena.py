@@ -1,4 +1,4 @@
-"""Placing blocks of memory, each wanted for a time, in one arena that is as small as we find.
+"""Arena packing: blocks of memory, each wanted for a time, in one arena that is as small as we find.
 
 A value may lie in the array of a result before the result is written to it, where that array may be the
 memory of a donated parameter. Whatever is written to the array ends that: the parameter cannot be read any
@@ -86,7 +86,7 @@ def pack(blocks: Sequence[ArenaBlock]) -> tuple[list[int], int]:
 
 
 def _most_at_once(blocks: Sequence[ArenaBlock]) -> int:
-    """No arena is smaller than this."""
+    """Lower bound of the arena's size: the most bytes that are wanted at one time."""
     changes = [(block.start, block.nbytes) for block in blocks] + [
         (block.end + 1, -block.nbytes) for block in blocks
     ]

@@ -1,4 +1,4 @@
-"""Buffer planning: where each value of a fused Function lives in memory.
+"""Buffer planning: the memory of each value of a fused Function.
 
 Parameters live in the caller's arrays, results in the arrays the caller allocates, constants in the module,
 everything else in one arena whose space is reused once a value is dead, or in the array of a result that is
@@ -33,7 +33,7 @@ def large_bytes() -> int:
 
 
 class Kernels(Protocol):
-    """What a plan asks about instructions' kernels."""
+    """Interface through which a plan asks about instructions' kernels."""
 
     def workspace(self, instruction: Instruction, defs: Mapping[Value, Instruction]) -> int:
         """How many bytes the kernel needs to work in, given the definitions around it."""
@@ -57,9 +57,9 @@ class BufferPlan:
     places: dict[Value, BufferPlace] = field(default_factory=dict)
     arena_bytes: int = 0
     copies: list[tuple[int, Value]] = field(default_factory=list)
-    #: Of control flow instructions, the layout and where in the arena it begins.
+    #: Layouts of control flow instructions, and where in the arena each begins.
     layouts: dict[Instruction, tuple[BufferLayout, int]] = field(default_factory=dict)
-    #: Of instructions whose kernels need one, where in the arena the workspace begins.
+    #: Offsets in the arena of the workspaces of instructions whose kernels need one.
     workspaces: dict[Instruction, int] = field(default_factory=dict)
     #: Carries whose memory the result at the same position may be.
     replaceable: frozenset[int] = frozenset()
@@ -118,7 +118,7 @@ def plans_of(instruction: Instruction, kernels: Kernels) -> tuple[BufferPlan, ..
 
 
 def on_stack(rewind: Instruction) -> list[bool]:
-    """Which carries of a ``rewind`` its backward step reads, so that each step's are kept."""
+    """Flags of the carries of a ``rewind`` that its backward step reads, so that each step's are kept."""
     backward = rewind.regions[2]
     read = {operand for instruction in backward.body for operand in instruction.operands} | set(
         backward.results
@@ -165,7 +165,7 @@ def plan_buffers(
     first: int = 0,
     donated: Collection[int] | None = None,
 ) -> BufferPlan:
-    """BufferPlace every value of `function`, whose instructions run in order.
+    """Place every value of `function`, whose instructions run in order.
 
     Of a region, a loop's body with so many carries, which come in as the parameters from `first` on. Of a
     whole function `donated` is given: results that might be written over those parameters lend their memory
@@ -190,7 +190,7 @@ class _Planner:
             i for i, result in enumerate(function.results) if donated is not None and result.type not in taken
         ]
         self.regions: dict[Instruction, tuple[BufferPlan, ...]] = {}
-        #: Of loops, the carries that have their first value's memory as their second buffer.
+        #: Carries of loops that have their first value's memory as their second buffer.
         self.first_values: dict[Instruction, list[int]] = {}
 
     def root(self, value: Value) -> Value:
@@ -232,8 +232,8 @@ class _Planner:
         return plan
 
     def _replaceable(self, carries: int, first: int) -> frozenset[int]:
-        """The results that are written over their parameters, which die there, by what is written to their
-        places first."""
+        """Results that overwrite their parameters: the first write to a result's place is by the instruction
+        in which the parameter dies."""
         indices = set()
         seen: set[BufferPlace] = set()
         for number, instruction in enumerate(self.function.body):
@@ -326,7 +326,7 @@ class _Planner:
     # -- the arena --------------------------------------------------------------------------------
 
     def _fill_arena(self) -> None:
-        """BufferPlace what has no memory yet."""
+        """Place the values that have no memory yet in the arena."""
         blocks: list[ArenaBlock] = []
         #: Values by block; else what takes an offset.
         values: dict[int, Value] = {}

@@ -1,4 +1,4 @@
-"""What an instruction has to do at least: arithmetic operations, and bytes to and from memory.
+"""Lower bounds on the work of an instruction: arithmetic operations, and bytes to and from memory.
 
 Counted from types alone, so the numbers do not depend on the machine. Flops are operations with
 floating results: one for each element of an elementwise op (casts and selections too, comparisons not), one
@@ -102,7 +102,8 @@ def cost_of_function(function: Function) -> Cost:
 
 
 def _control(instruction: Instruction) -> Cost:
-    """A scan runs its body as often as it says; of branches the dearest counts."""
+    """Cost of a control flow instruction: of a scan, its body's times its length; of branches, the dearest
+    one's."""
     costs = [cost_of_function(region) for region in instruction.regions]
     if instruction.op.kind is Kind.SWITCH:
         return max(costs, key=lambda cost: (cost.flops, cost.bytes))
@@ -112,7 +113,7 @@ def _control(instruction: Instruction) -> Cost:
 
 
 def _work_of(region: Function) -> Cost:
-    """Flops of a region, and of those in it."""
+    """Flops of a region, and of the regions in it."""
     nested = (inside for instruction in region.body for inside in instruction.regions)
     work = sum((_work(instruction) for instruction in region.body), Cost())
     return sum((_work_of(inside) for inside in nested), work)

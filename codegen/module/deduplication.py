@@ -1,4 +1,4 @@
-"""Functions that a module has already: kernels of equal layers, and the functions of its tasks.
+"""Deduplication of a module's functions: kernels of equal layers, and the functions of tasks.
 
 Where an array is about as large as the second cache, its end is there when its last elements have been
 written, and its beginning is not. Read from the beginning on, each part is gone before it is wanted; from the
@@ -27,12 +27,12 @@ from .recovery import attributed
 #: For each part of a code, the kinds of its operations.
 _Shape: TypeAlias = tuple[tuple[type[Operation], ...], ...]
 
-#: Of arrays of more second caches than this, what is near is a small part.
+#: Largest size of an array, in second caches, of which the part in the cache counts.
 _MOST_CACHES: Final = 4
 
 
 class TaskFunctions:
-    """What kernels of a function run as tasks."""
+    """Functions of the tasks of a function's kernels."""
 
     def __init__(self, function: Function) -> None:
         self._backward = backward(function)
@@ -137,7 +137,7 @@ def _nameless(code: Code) -> str:
 
 
 def _content_of(lowering: Lowering, instruction: Instruction, context: LoweringContext) -> str | None:
-    """Equal for instructions with equal kernels; None where that is not known."""
+    """Text that is equal for instructions with equal kernels; None where that is not known."""
     if lowering.content is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Donated parameters: which results may be written over them.
+"""Donated parameters: the results that may be written over them.
 
 A result may take over a donated parameter's memory where everything that reads the parameter has run before
 anything writes the result; or where what writes the result is what reads the parameter last, and reads each
@@ -18,7 +18,7 @@ from .buffers import IN_PLACE, BufferPlace, BufferPlan, reads
 
 
 def reuses(function: Function, plan: BufferPlan, donated: Collection[int]) -> dict[int, int]:
-    """For results of the fused `function`, the `donated` parameter whose memory each may be given; each
+    """Results of the fused `function`, each with the `donated` parameter whose memory it may be given; each
     parameter at most once, and only where result and parameter have one type.
 
     *Requires*: nothing else uses a donated parameter's memory while the function runs.
@@ -39,8 +39,8 @@ def reuses(function: Function, plan: BufferPlan, donated: Collection[int]) -> di
 
 
 class _Analysis:
-    """When parameters are read and results are written, by the position of instructions; the copies at the
-    end come after them, in order."""
+    """Positions of the instructions that read parameters and write results; the copies at the end come after
+    them, in order."""
 
     def __init__(self, function: Function, plan: BufferPlan) -> None:
         self.function, self.plan = function, plan

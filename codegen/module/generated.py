@@ -1,4 +1,4 @@
-"""What code generation yields: a module's text, with what linking and calling it need."""
+"""Modules, which code generation yields: LLVM text, with what linking and calling it need."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Module:
     cycles: float = 0.0
     #: How many cycles more a call takes as the baseline tier compiles it.
     slower: float = 0.0
-    #: What its kernels are: texts, or what has one.
+    #: Descriptions of its kernels: texts, or objects that print as one.
     descriptions: list[object] = field(default_factory=list)
     plan: BufferPlan = field(default_factory=BufferPlan)
     #: Whether LLVM is to look for better addresses in loops; see `llvm.emit_object`.
@@ -42,7 +42,7 @@ class Module:
     parameters: ScheduleParameters = OPTIMIZED.parameters
     #: The messages of other code that stand before its own.
     other_errors: list[str] = field(default_factory=list)
-    #: Of what `generate` made, the Function, with what was simplified in it.
+    #: The Function of a module that `generate` made, with what was simplified in it.
     recovery: Recovery | None = None
     #: The symbols of LAPACK's functions that it calls.
     lapack: list[str] = field(default_factory=list)
@@ -55,7 +55,7 @@ class Module:
         return text_of([*self.head, *self.functions])
 
     def contracted_text(self) -> str:
-        """The same with products and sums joined, for all of LLVM's code generators."""
+        """LLVM text with products and sums joined, for all of LLVM's code generators."""
         return contracted([*self.head, *self.functions])
 
     @property

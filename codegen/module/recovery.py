@@ -1,4 +1,4 @@
-"""What happens where the compiler fails on a valid program: a part of it is compiled in a simpler way.
+"""Recovery from failures of the compiler on a valid program: a part of it is compiled in a simpler way.
 
 A fusion on which it fails is taken apart, each of its ops a kernel of its own; what fails alone is a host
 call of its op's NumPy kernel. Where nobody can say which part it is, all fusions are taken apart, then the
@@ -31,7 +31,7 @@ class KernelFailure(Exception):
 
 @contextlib.contextmanager
 def attributed(instruction: Instruction) -> Iterator[None]:
-    """Make failures within ones on `instruction`, the innermost of several."""
+    """Turn failures within into failures on `instruction`, the innermost of several."""
     try:
         yield
     except not_ours(KernelFailure):
@@ -52,7 +52,7 @@ class Recovery:
         self.function, self.notes = function, [] if notes is None else notes
 
     def attempt(self, make: Callable[[Function], Module]) -> Module:
-        """What `make` gives for the function, or for simpler forms of it as long as it fails."""
+        """Result of `make` for the function, or for simpler forms of it as long as it fails."""
         while True:
             try:
                 return make(self.function)
@@ -102,7 +102,7 @@ _BY_NUMPY = "NumPy computes it"
 
 
 def _instead(before: Function, after: Function) -> str:
-    """What is in place of an instruction."""
+    """Description of the code in place of an instruction."""
     fewer = sum(instruction.op.kind is Kind.HOST for instruction in after.instructions()) == sum(
         instruction.op.kind is Kind.HOST for instruction in before.instructions()
     )
@@ -110,7 +110,7 @@ def _instead(before: Function, after: Function) -> str:
 
 
 def _name(instruction: Instruction) -> str:
-    """What an instruction computes, in the names of its ops."""
+    """Description of what an instruction computes, in the names of its ops."""
     if not instruction.op.kind.traits.grouped:
         return instruction.op.name
     ops = dict.fromkeys(inner.op.name for inner in instruction.regions[0].body)

@@ -1,9 +1,9 @@
-"""Functions that do nothing but one matrix product: their code is there already.
+"""Single-GEMM functions, whose whole work is one matrix product: their code exists already.
 
-The product function (`products`) takes any sizes and strides, so ``@main`` of such a function differs from
-another's by numbers alone (`NUMBERS`). They stand outside of its text, which is compiled once per machine:
-the baseline tier of a product is linked, and not compiled. That is for products whose own kernel adds in the
-same order as the product function does.
+The product function (`kernels.gemm.library`) takes any sizes and strides, so ``@main`` of such a function
+differs from another's by numbers alone (`NUMBERS`). They stand outside of its text, which is compiled once
+per machine: the baseline tier of a product is linked, and not compiled. That is for products whose own kernel
+adds in the same order as the product function does.
 """
 
 from __future__ import annotations
@@ -48,12 +48,13 @@ class SingleGemm:
 
     @property
     def workspace(self) -> int:
-        """Bytes that a call needs for a time."""
+        """Bytes that a call needs while it runs."""
         return self.numbers[-1]
 
 
 def single_gemm_product(function: Function, target: Target) -> SingleGemm | None:
-    """What `function` multiplies, None where it does something else, or adds in another order."""
+    """Matrix product that is all of `function`; None where it does something else, or adds in another
+    order."""
     work = [instruction for instruction in function.body if instruction.op.kind is not Kind.VIEW]
     if len(work) != 1 or work[0].op.kind is not Kind.CONTRACTION:
         return None

@@ -1,4 +1,5 @@
-"""What each step of a loop copies, and why: read from the plan of buffers, for those who ask what is slow."""
+"""Copies that each step of a loop makes, and their reasons: read from the plan of buffers, for those who ask
+what is slow."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ class StepCopy:
 
     @property
     def title(self) -> str:
-        """How much is copied how often."""
+        """Size of the copy, and how often it is made."""
         return f"Copies {bytes_text(self.type.nbytes)} at {self._often}"
 
     @property
@@ -52,8 +53,8 @@ def bytes_text(count: int) -> str:
 
 
 def copy_of(instruction: Instruction, steps: int, *, in_place: bool) -> StepCopy | None:
-    """What an instruction of a loop's body copies, where an update is made `in_place` or not; None where that
-    is little, or it is more than a copy."""
+    """Copy that an instruction of a loop's body makes, where an update is made `in_place` or not; None where
+    that is little, or it is more than a copy."""
     kind, result = instruction.op.kind, instruction.results[0]
     if result.type.nbytes < LEAST_COPIED:
         return None

@@ -1,4 +1,4 @@
-"""The whole Function as one native function.
+"""Writer of a whole Function as one native function.
 
 ``i32 @main(ptr inputs, ptr outputs)`` runs the kernels in order over planned buffers. It returns 0, or the
 number of the message that says what went wrong. What has no lowering is a *host call*: its NumPy kernel, run
@@ -74,7 +74,7 @@ def generate(
 class ModuleWriter(ExitWriter):
     """Writes a Function as one native function: ``@main`` over arrays of pointers."""
 
-    #: What the names of the kernels and constants of this function begin with.
+    #: Prefix of the names of the kernels and constants of this function.
     prefix = ""
     #: How often a call runs this function's instructions, for estimates.
     trips = 1.0
@@ -135,11 +135,12 @@ class ModuleWriter(ExitWriter):
         )  # fmt: skip
 
     def _attributes(self) -> str:
-        """Calls in a row need no optimising, and for many of them LLVM takes more than linear time."""
+        """Attributes of the function. A long row of calls is not optimized: it needs no optimizing, and LLVM
+        takes more than linear time for it."""
         return f"nounwind {UNOPTIMIZED}" if len(self.function.body) > MANY_CALLS else "nounwind"
 
     def _instructions(self) -> None:
-        """Everything that the function does, in order."""
+        """Write all instructions of the function in order, then the copies of results."""
         for number, instruction in enumerate(with_progress(self.function.body, "kernels")):
             if instruction.op.kind is Kind.CREATION:
                 self._constant(instruction)
@@ -260,7 +261,7 @@ class ModuleWriter(ExitWriter):
             self.poll()  # it may have been left: then what comes next must not read what it has written
 
     def _provide_scratch(self, kernel: Kernel) -> None:
-        """See that there are scratch blocks for `kernel`; leave where there is no memory."""
+        """Reserve the scratch blocks that `kernel` needs; leave where there is no memory."""
         w = self.w
         for nbytes in kernel.scratch_blocks:
             self.check_status(w.cast(w.not_(reserve(w, nbytes)), "i32").text, len(self.errors))
@@ -395,5 +396,5 @@ class _RegionWriter(ModuleWriter):
         return f"%{place.kind}{place.index}"
 
     def close_arena(self, label: str) -> None:
-        """The arena is the caller's; what a step allocates is not."""
+        """Give back only what steps allocated: the arena is the caller's."""
         self.w.free_held()

@@ -1,4 +1,4 @@
-"""The allocator of large results: ndarrays whose memory comes back to be used again.
+"""Allocator of large results: ndarrays whose memory is kept and reused.
 
 Fresh pages cost more than computing what goes into them: the kernel clears each one at its first touch. So
 large results get blocks from a small cache, and a capsule as the array's base gives the block back when the
@@ -79,7 +79,7 @@ def take_block(f: NativeWriter, size: Int) -> None:
 
 @native()
 def give_back(f: NativeWriter, block: Bytes) -> None:
-    """Keep a block. Those that nobody asked for again longest go where there is no place."""
+    """Keep a block for reuse. Where there is no room, the blocks that have been unused longest are freed."""
     size = block.as_(WORDS).value
     with f.if_(f.gt(size, CACHE_LIMIT)):
         _free(f, block)

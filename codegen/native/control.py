@@ -1,4 +1,4 @@
-"""Structured control flow of native code: branches, loops, exits, and what is undone where a scope is left.
+"""Structured control flow of native code: branches, loops, exits, and the cleanup of scopes.
 
 ``if_``, ``for_``, ``repeat`` and ``attempt`` are context managers; an `Exit` leads out of an attempt or a
 loop. What `defer` notes is written at every way out of its scope::
@@ -66,7 +66,7 @@ class ControlWriter(FunctionWriter):
         #: Whether what is written next cannot be reached: the block has ended.
         self.ended = False
         self._reached: set[str] = set()
-        #: What undoes the open scopes, by a name that `cancel` takes.
+        #: Functions that write the undoing of the open scopes, by a name that `cancel` takes.
         self._scopes: list[dict[str, Callable[[], None]]] = [{}]
         self._branches: list[_Branch] = []
         self._loops: list[tuple[Exit, Exit]] = []
@@ -98,7 +98,8 @@ class ControlWriter(FunctionWriter):
 
     @contextmanager
     def if_(self, condition: Reg) -> Iterator[None]:
-        """What happens where `condition` holds; after ``else_()``, what happens where it does not."""
+        """Write a branch that runs where `condition` holds; after ``else_()``, one that runs where it does
+        not."""
         then, branch = self.label("then"), _Branch(self.label("else"), self.label("joined"))
         self.branch_if(condition, then, branch.otherwise)
         self.start(then)
@@ -110,7 +111,7 @@ class ControlWriter(FunctionWriter):
         self.start(branch.joined if branch.has_else else branch.otherwise)
 
     def else_(self) -> None:
-        """In an ``if_``: from here on, what happens where its condition does not hold."""
+        """Begin the branch of an ``if_`` that runs where its condition does not hold."""
         branch = self._branches[-1]
         self._end_scope()
         branch.has_else = True
@@ -120,7 +121,7 @@ class ControlWriter(FunctionWriter):
         self._scopes.append({})
 
     def switch(self, value: Reg, cases: dict[int, Callable[[], None]]) -> None:
-        """Do what stands for the number that `value` is; nothing where it is none of them."""
+        """Run the case of the number that `value` is; nothing where it is none of them."""
         labels = {number: self.label("case") for number in cases}
         done = self.label("done")
         self._reached.update([done, *labels.values()])
@@ -185,7 +186,7 @@ class ControlWriter(FunctionWriter):
 
     @contextmanager
     def attempt(self) -> Iterator[Exit]:
-        """Statements that an exit leads out of, to what stands behind them."""
+        """Statements that an exit may leave, to continue behind them."""
         exit = Exit(self, self.label("behind"), len(self._scopes))
         with self.scope():
             yield exit
@@ -207,7 +208,7 @@ class ControlWriter(FunctionWriter):
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """What is owned in it is given back at its end."""
+        """Scope at whose end what is owned in it is given back."""
         self._scopes.append({})
         yield
         self._end_scope()
@@ -219,7 +220,7 @@ class ControlWriter(FunctionWriter):
         return name
 
     def cancel(self, name: str) -> None:
-        """Leave out from here on what `defer` has noted in this scope."""
+        """Cancel from here on the cleanup that `defer` has noted in this scope."""
         del self._scopes[-1][name]
 
     def owns_above(self, depth: int) -> bool:

@@ -1,4 +1,5 @@
-"""``tracejit_poll``, by which native loops let signals in, ``tracejit_run``, and ``tracejit_call_back``.
+"""Signals in native code: ``tracejit_poll``, which native loops call, ``tracejit_run``, and
+``tracejit_call_back``.
 
 CPython only notes a signal when it comes; what the user has set for it runs where the main thread asks.
 So loops that may run long call ``i32 tracejit_poll()`` every hundred thousand cycles or so. It reads a clock,
@@ -42,7 +43,7 @@ _check_signals = ImportedFunction("PyErr_CheckSignals", "i32")
 
 
 def _word(f: NativeWriter, name: str) -> Pointer:
-    """One of `interface.INTERRUPT_STATE`."""
+    """Variable of `interface.INTERRUPT_STATE` by name."""
     return f.global_(name, "i64")
 
 
@@ -62,7 +63,7 @@ def take_turns(f: NativeWriter) -> None:
 
 @native("i32", export=POLL)
 def poll(f: NativeWriter) -> None:
-    """0 where what runs may go on, -1 where it is to leave its loops."""
+    """Poll for signals: returns 0 where the code may go on, -1 where it is to leave its loops."""
     go_on, stop, clock = f.returning(0), f.returning(-1), f.module.numbers["coarse clock"]
     with f.if_(f.eq(_this_thread(f), _word(f, "tracejit_main_thread").value)):
         stop.when(f.ne(_word(f, RAISED).value, 0))
@@ -81,7 +82,7 @@ def poll(f: NativeWriter) -> None:
 
 @native("i32", attributes="cold noinline")
 def run_handlers(f: NativeWriter) -> None:
-    """Run what the user has set for signals that have come; -1 where it raises."""
+    """Run the user's handlers of the signals that have come; returns -1 where one raises."""
     clock = f.module.numbers["precise clock"]
     begin, holding = now(f, clock), f.ne(_holds_gil(f), 0)
     state = _take_gil(f)

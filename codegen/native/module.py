@@ -17,7 +17,7 @@ class FunctionDefinition(Protocol):
     name: str
 
     def definition(self, module: NativeModule) -> str:
-        """Its text."""
+        """LLVM text of the function."""
 
 
 def type_text(type: Type | None) -> str:

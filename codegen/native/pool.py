@@ -51,13 +51,13 @@ _main = ImportedFunction(FLUSHED_MAIN, "i32", BYTES, BYTES, BYTES)
 
 
 def float_mode_numbers(triple: str) -> dict[str, int]:
-    """What the functions of this module ask of `NativeModule.numbers`."""
+    """Values of `NativeModule.numbers` that the functions of this module ask for."""
     x86, arm = triple.startswith(("x86_64", "i686")), triple.startswith(("aarch64", "arm64"))
     return {"x86": int(x86), "arm": int(arm), "flushing": _X86_BITS if x86 else _ARM_BITS if arm else 0}
 
 
 def read_mode(f: NativeWriter) -> Reg:
-    """This thread's mode, 0 on machines whose mode is not known."""
+    """Floating-point mode of this thread, 0 on machines whose mode is not known."""
     if f.module.numbers["x86"]:
         place = f.array("i64", 1)
         place[0] = 0
@@ -358,6 +358,6 @@ def step_aside(f: NativeWriter) -> None:
 
 
 def pool_text(triple: str) -> str:
-    """The pool's module for a target: the pause instruction differs, and what there is to choose cores."""
+    """Module of the pool for a target, whose pause instruction and choice of cores depend on that."""
     numbers = {**float_mode_numbers(triple), "linux": int("linux" in triple)}
     return NativeModule(numbers=numbers).text(init_pool, threads, parallel_for, worker)

@@ -1,4 +1,4 @@
-"""CPython's and NumPy's C functions, and what native code does with objects everywhere."""
+"""C functions of CPython and NumPy, with common operations on objects."""
 
 from __future__ import annotations
 

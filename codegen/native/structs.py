@@ -104,7 +104,7 @@ WORDS: Final = Items("i64")
 BYTES: Final = Items("i8")
 BOOLS: Final = Items("bool")
 
-#: What has a size in its head, as tuples, lists and deques do.
+#: Objects with a size in their head, as tuples, lists and deques are.
 SIZED: Final = OBJECT.extended("sized", {"size": (SIZE, "i64")})
 TUPLE: Final = OBJECT.extended("tuple", {"size": (SIZE, "i64"), "items": (TUPLE_ITEMS, Inline(OBJECTS))})
 LIST: Final = OBJECT.extended("list", {"size": (SIZE, "i64"), "items": (LIST_ITEMS, OBJECTS)})

@@ -29,7 +29,7 @@ from .control import ControlWriter, Exit
 from .module import NativeModule, type_text
 from .structs import BYTES, OBJECT, CFunctionType, Inline, Items, Struct, Type
 
-#: What is stored, passed and returned: None is the null pointer.
+#: Values that are stored, passed and returned: None is the null pointer.
 Operand = Reg | int | float | bool | None
 
 
@@ -56,15 +56,15 @@ class Pointer(Reg):
         return "ptr"
 
     def as_(self, target: Struct | Items) -> Pointer:
-        """The same address, of something else."""
+        """Pointer to the same address with another target type."""
         return Pointer(self.text, target, self.writer)
 
     def bounded(self, count: Number) -> Pointer:
-        """The same pointer, to `count` items."""
+        """Pointer to the same address, to `count` items."""
         return Pointer(self.text, self.target, self.writer, count)
 
     def behind(self, nbytes: Number) -> Pointer:
-        """What lies `nbytes` behind, of the same type."""
+        """Pointer of the same type to what lies `nbytes` behind."""
         return Pointer(self.writer.offset(self.text, "i8", nbytes), self.target, self.writer)
 
     def at(self, place: str | Number) -> Pointer:
@@ -207,7 +207,7 @@ class NativeWriter(ControlWriter):
         return Pointer(self.offset(pointer.text, unit, by), target, self)
 
     def read(self, pointer: Pointer, place: str | Number) -> Any:
-        """A field or an item; the address of what lies there itself."""
+        """Value of a field or an item, or the address of a struct that lies there itself."""
         where = self.address(pointer, place)
         target = where.target
         assert isinstance(target, Items)
@@ -248,11 +248,11 @@ class NativeWriter(ControlWriter):
         return value
 
     def store_unaligned(self, value: Reg, pointer: Pointer) -> None:
-        """The same of a store."""
+        """Store a scalar at any address."""
         self.operations.append(Store(value, pointer.text, 1))
 
     def object_named(self, name: str) -> Pointer:
-        """One of `interface.ENTRY_OBJECTS`."""
+        """Pointer to one of `interface.ENTRY_OBJECTS`."""
         self.module.external_global(f"object_{name}", "i8")
         return Pointer(f"@object_{name}", OBJECT, self)
 
@@ -347,7 +347,7 @@ class NativeWriter(ControlWriter):
         self.invoke(f"@{function}", signature, reference)
 
     def give(self, reference: Pointer) -> Pointer:
-        """`reference`, which somebody else takes over: on this path, and in the scope that owns it."""
+        """Hand `reference` over to a new owner: the scope that owns it does not give it back on this path."""
         self.cancel(reference.text)
         return reference
 
@@ -367,7 +367,7 @@ def atomic_store(f: NativeWriter, word: Pointer, value: Number) -> None:
 
 
 def atomic_add(f: NativeWriter, word: Pointer, value: int) -> Reg:
-    """Add to a word; what it was before."""
+    """Add to a word; returns its value before."""
     return f.update("add", word.text, f.coerced(value, _dtype(word)))
 
 

@@ -53,7 +53,7 @@ def pays(nest: Nest, w: FunctionWriter) -> bool:
 
 
 def shared_in_map(nest: Nest, w: FunctionWriter) -> list[Memory]:
-    """What elements of a map are divided by that does not vary along the lanes, where that pays."""
+    """Divisors of a map's elements that do not vary along the lanes, where inverting them pays."""
     dim = nest.vector_dim
     if dim is None or len(nest.sizes) > nest.parallel or not w.wide_tables:
         return []
@@ -78,7 +78,7 @@ def divisors(members: Sequence[Member]) -> set[Value]:
 
 
 def divisor_of(w: FunctionWriter, y: Reg, lanes: int) -> Divisor:
-    """What division by `y` of vectors of `lanes` needs."""
+    """Divisor for dividing vectors of `lanes` by `y`."""
     near = w.div(w.const(1.0, y), y)
     beyond = w.lt(w.fma(w.neg(near), y, w.const(1.0, y)), 0.0)  # |near| > |1 / y|
     towards_zero = w.bitcast(w.sub(w.bits(near), w.const(1, w.bits(near))), y.dtype)

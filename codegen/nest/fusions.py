@@ -1,4 +1,4 @@
-"""Fusions as kernels: the nest that each becomes, made once, and the writer for its kind."""
+"""Kernels of fusions: the nest of each, made once, and the writer for its kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Independent copies of a loop's body, instruction by instruction in turn.
+"""Interleaving of independent copies of a loop's body, instruction by instruction.
 
 The copies that an unrolled body has, for vectors side by side, do not depend on each other, but each is one
 long chain of instructions that do. Behind one another they fill the processor's schedulers with instructions
@@ -107,7 +107,7 @@ def live_vectors(operations: Sequence[Operation]) -> int:
 
 
 def in_turn(copies: Sequence[Sequence[Operation]]) -> list[Operation]:
-    """One operation of each copy after the other; longer copies are ahead where theirs are more."""
+    """Interleave the operations of the copies, each in proportion to its length."""
     if len(copies) == 1:
         return list(copies[0])
     origins: tuple[int, ...] | None = None

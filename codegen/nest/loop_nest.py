@@ -1,7 +1,7 @@
-"""Loop nests as plain data that prints: what scheduling decides and what writing code reads.
+"""Loop nests as plain data that prints: scheduling makes them, and code is written from them.
 
-A `Nest` has loop dimensions (parallel ones, then reduced ones), one of which carries the vector lanes;
-members with their level and stage; the leaves they read; and outputs. *Stages* are passes over one row: a
+A `Nest` has loop dimensions (parallel ones, then reduced ones), one of which carries the vector lanes. It has
+members with their level and stage, the leaves they read, and outputs. *Stages* are passes over one row: a
 reduction folded in stage s is known from stage s + 1 on.
 """
 
@@ -22,7 +22,7 @@ SHORT_BODY: Final = 8.0
 
 @record(eq=False)
 class NestConstant:
-    """The same number everywhere. 0.0 and -0.0 are two."""
+    """Constant leaf. 0.0 and -0.0 are different constants."""
 
     value: Any
     dtype: str
@@ -55,7 +55,7 @@ class Memory:
 
 @record
 class Window:
-    """What is inside, where every check holds, and zero elsewhere.
+    """Padded read: the value `inside` where every check holds, and zero elsewhere.
 
     A check is an index, as an iota, and how many values it may have: from 0 on.
     """
@@ -66,7 +66,7 @@ class Window:
 
     @property
     def memories(self) -> tuple[Memory, ...]:
-        """All that moves with the loops."""
+        """Accesses that move with the loops."""
         own = (self.inside,) if isinstance(self.inside, Memory) else ()
         return (*own, *(index for index, _ in self.checks))
 
@@ -106,14 +106,14 @@ class Member:
 
 
 def body_cost(members: Iterable[Member]) -> float:
-    """The cost of those that do something at each element before it is folded."""
+    """Cost of the members that compute something at each element before it is folded."""
     return sum(member.instruction.cost for member in members if not (member.row_level or member.is_reduction))
 
 
 @record
 class Write:
-    """A result of the nest: what is stored where, at which level and stage; or, where `fold` is a reduction
-    across rows, what is folded into what is there."""
+    """Write of a result: what is stored where, at which level and stage; or, where `fold` is a reduction
+    across rows, what is folded into the memory."""
 
     source: Leaf | Value
     memory: Memory
@@ -151,8 +151,8 @@ class Across:
 
 @record
 class Turned:
-    """Accesses of blocks of rows by way of scratch memory (`turned_rows`): pairs of what the nest's members
-    and writes name, and where that lies in a buffer."""
+    """Accesses of blocks of rows by way of scratch memory (`turned_rows`): pairs of the access that the
+    nest's members and writes name, and the one of a buffer that it stands for."""
 
     reads: tuple[tuple[Memory, Memory], ...] = ()
     writes: tuple[tuple[Memory, Memory], ...] = ()
@@ -161,7 +161,7 @@ class Turned:
         return bool(self.reads or self.writes)
 
     def lies_at(self, memory: Memory) -> Memory:
-        """Where what `memory` names lies in a buffer."""
+        """Access of a buffer that `memory` stands for: another one where it names scratch memory."""
         return dict((*self.reads, *self.writes)).get(memory, memory)
 
 
@@ -182,7 +182,7 @@ class Nest:
     scratch_sizes: list[tuple[str, int]] = field(default_factory=list)
     #: Whether the values of a short row stay in registers from one stage to the next.
     in_registers: bool = False
-    #: What of each block of rows is turned, so that each lane has a row.
+    #: Accesses that are transposed for each block of rows, so that each lane has a row.
     turned: Turned = Turned()
     #: Estimated cycles of the whole nest on one thread.
     cycles: float = 0.0

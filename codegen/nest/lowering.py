@@ -1,4 +1,4 @@
-"""Fusions as kernels of a module."""
+"""Lowering of fusions to kernels of a module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dimensions of a map that are not looped over: those along which it computes the same, and a few columns.
+"""Unrolled dimensions of a map: those along which it computes the same, and a few columns.
 
     for i: for c < 2:  y[2 i + c] = f(x[i])        is    for i:  y[2 i] = y[2 i + 1] = f(x[i])
     for i: for c < 2:  y[2 i + c] = f(x[n c + i])  is    for i:  y[2 i] = f(x[i]);  y[2 i + 1] = f(x[n + i])
@@ -43,7 +43,7 @@ def _leaves(members: Iterable[Member], writes: Iterable[Write]) -> list[Memory]:
 
 
 def _without_repeats(sizes: tuple[int, ...], members: list[Member], writes: list[Write]) -> Unrolled:
-    """Without dimensions along which only writes move, as far as there are few writes of each result."""
+    """Unroll dimensions along which only writes move, as far as there are few writes of each result."""
     dims: list[int] = []
     leaves, count = _leaves(members, writes), 1
     for dim, size in enumerate(sizes) if leaves else ():
@@ -106,7 +106,7 @@ def _is_narrow(sizes: tuple[int, ...], members: list[Member], writes: list[Write
 
 
 def _without_columns(sizes: tuple[int, ...], members: list[Member], writes: list[Write]) -> Unrolled:
-    """Everything once for each index of the last dimension."""
+    """Unroll the last dimension: copy everything for each of its indices."""
     last, all_members, all_writes = len(sizes) - 1, list[Member](), list[Write]()
     for column in range(sizes[-1]):
         copies: dict[Value, Value] = {}

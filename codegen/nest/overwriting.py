@@ -1,4 +1,4 @@
-"""Which results of a nest may be written over which of its operands.
+"""Results of a nest that may be written over its operands.
 
 A nest reads what a stage needs at an element, with every member that computes there, before it writes there.
 So where an operand is read at just the places where a result is written, and nothing reads it in a later

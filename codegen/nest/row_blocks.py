@@ -1,9 +1,9 @@
-"""Rows worked on several at a time, so that what there is one of for each row is computed in vectors.
+"""Row blocking: several rows at a time, so that values of the row level are computed in vectors.
 
 A row nest folds each row to scalars, and what follows from those (the logarithm of a sum of exponentials, the
 residual of a regression) would be scalar code: for short rows, most of the time. Here a stage runs over a
-block of rows, one after the other; what each was folded to lies side by side in memory of the stack; the ops
-of the row level are then vector code, a lane for each row; and the next stage's rows read their numbers
+block of rows, one after the other, and what each was folded to lies side by side in memory of the stack. The
+ops of the row level are then vector code, a lane for each row, and the next stage's rows read their numbers
 there. A block is small enough to stay in the first cache from one stage to the next. Rows that fill no block
 are done one by one.
 """
@@ -57,7 +57,7 @@ def _bits(memory: Memory) -> int:
 
 
 class BlockWriter(NestContext, Protocol):
-    """What is needed of the nest's writer."""
+    """Interface of the nest's writer for blocks of rows."""
 
     def advance(self, places: Places, dim: int, index: Reg) -> Places: ...
     def point(self, places: Places, copies: int, mask: Reg | None) -> None: ...
@@ -124,7 +124,7 @@ class _Block:
         return self.slots[value]
 
     def _stage(self, plan: ElementPass, places: Places) -> None:
-        """One stage of each row."""
+        """Write one stage of each row."""
         writer, w = self.writer, self.writer.w
         for value in plan.row_values:
             w.store(self.values[value], self._slot(value))
@@ -167,7 +167,7 @@ class _Block:
         self.writer.w.scatter(self.writer.w.splat(value, self.block), place, memory.strides[self.dim])
 
     def _fold(self, write: Write, value: Reg, places: Places) -> None:
-        """Fold the rows' values into what is there: all into one element, or each into its own."""
+        """Fold the rows' values into memory: all into one element, or each into its own."""
         w, reduction = self.writer.w, write.fold
         assert reduction is not None
         if write.memory.strides[self.dim]:

@@ -1,4 +1,4 @@
-"""Scheduling: from a fusion region to a loop nest, as plain data that prints.
+"""Scheduling of a fusion region to a loop nest, as plain data that prints.
 
 Dimensions of size 1 are dropped, and neighbours that every access walks alike are merged, so that a map over
 contiguous arrays is one loop.
@@ -71,7 +71,7 @@ class _Scheduler:
         self.levels: dict[Instruction, str] = dict(zip(region.body, attrs["levels"], strict=True))
         self.defs = {result: instruction for instruction in region.body for result in instruction.results}
         self.buffers = {param: i for i, param in enumerate(region.params)}
-        #: What is read from elsewhere, by value and shape, for each row or not.
+        #: Sources that are read from outside the region, by value and shape, for each row or not.
         self.sources: dict[tuple[Value, Shape, bool], Leaf | Value] = {}
         self.computed = {
             instruction.result: instruction
@@ -185,8 +185,8 @@ class _Scheduler:
         return members
 
     def _source(self, operand: Value, shape: Shape, *, row: bool) -> Leaf | Value:
-        """What an op over `shape`, for each element or each `row`, reads for `operand`: a member's value or a
-        leaf."""
+        """Source that an op over `shape`, for each element or each `row`, reads for `operand`: a member's
+        value or a leaf."""
         source, access = resolve(operand, self.defs)
         if source in self.computed:
             return source
@@ -262,7 +262,7 @@ class _Scheduler:
     def _write_columns(
         self, concat: Instruction, buffer: int, by_value: dict[Value, Member]
     ) -> Iterator[Write]:
-        """The writes of parts into their places in what `concat` makes of them."""
+        """Writes of the parts of `concat` into their places in its result."""
         result, axis = concat.result, concat.attrs["axis"]
         strides, dtype = contiguous_strides(result.shape), SHORT_NAME[result.dtype]
         computed = [by_value.get(resolve(operand, self.defs)[0]) for operand in concat.operands]
@@ -276,7 +276,7 @@ class _Scheduler:
                 yield Write(member.value, memory, row, member.stage)
 
     def _write_across(self, result: Value, buffer: int, by_value: dict[Value, Member]) -> Write:
-        """The write that folds rows into `result`: it does not move along what is folded."""
+        """Write that folds rows into `result`. Its memory does not move along the folded dimensions."""
         reduction, folded = self.computed[result], self.across[result]
         (operand,) = reduction.operands
         row = operand.shape != self.domain
@@ -328,8 +328,9 @@ class _Scheduler:
     # -- decisions --------------------------------------------------------------------------------
 
     def _choose_lanes(self, nest: Nest) -> None:
-        """As many lanes as a vector holds of the widest element; unrolled where the body is short, or a chain
-        of some length, of which several together take less time."""
+        """Choose the lanes, as many as a vector holds of the widest element, and the unroll factor. Nests are
+        unrolled where the body is short, or a chain of some length, of which several together take less
+        time."""
         if nest.vector_dim is None:
             return
         extent = nest.sizes[nest.vector_dim]

@@ -1,4 +1,4 @@
-"""How nests store results that caches do not hold: past the cache, or into lines that were asked for before.
+"""Stores of results that caches do not hold: non-temporal ones, or ones into lines that were prefetched.
 
 An ordinary store first fetches the line that it writes to, and pushes out what is of use. Times as fast past
 the cache, Zen 4 with 32 MB of last-level cache that other machines use, too, one thread, both in turns:
@@ -17,8 +17,8 @@ the cache, Zen 4 with 32 MB of last-level cache that other machines use, too, on
 
 So all of a nest's arrays must be five eighths of that cache, and a result an eighth, where moving them takes
 most of the time; where arithmetic does, all must be that cache, and a result half. What is written over an
-operand stays ordinary: its lines are there. Such stores want whole aligned vectors. Both is tested as the
-kernel begins.
+operand stays ordinary: its lines are there. Such stores want whole aligned vectors. Both conditions
+are checked on entry to the kernel.
 
 On Intel's servers, whose cores and caches are a mesh (`Target.asks_for_lines`), a store past the cache waits
 in the core as long as a fetch does, and one thread gains nothing by it. What it waits for there is the line
@@ -96,8 +96,8 @@ def asked(nest: Nest, fusion: Instruction) -> frozenset[Memory]:
 
 
 def _first_to_read(memories: list[Memory], nbytes: int) -> set[Memory]:
-    """Of accesses to the same array those that come to a place first; others find it near if they are less
-    than `nbytes` behind."""
+    """Accesses that come to a place of their array first; others find it near if they are less than `nbytes`
+    behind."""
     first: dict[tuple[int | None, tuple[int, ...]], list[Memory]] = {}
     for memory in sorted(memories, key=lambda memory: memory.offset, reverse=True):
         earlier = first.setdefault((memory.buffer, memory.strides), [])

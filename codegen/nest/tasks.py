@@ -1,4 +1,4 @@
-"""How a nest's iterations are cut into tasks, which threads share, and where these let signals in."""
+"""Tasks of a nest: the division of its iterations among threads, and the loops that let signals in."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
-"""Short rows that are folded: as many rows at a time as a vector has lanes, a lane for each row.
+"""Transposed row blocks for short rows that are folded: a lane for each row, as many rows as a vector has
+lanes.
 
 Lanes along a row of a few numbers are mostly empty, or fold two vectors of which one has a rest, and each
 fold ends with the lanes folded together: softmax over rows of 5 f32 took 9 ns an element, 100 operations a
-row of which 60 wait for one another. So a block of rows is turned in registers into scratch memory, where the
-elements of each column lie side by side; the nest runs over columns there; and what it computes of each
-element is turned back. Ops of the row level are vectors, too.
+row of which 60 wait for one another. So a block of rows is transposed in registers into scratch memory, where
+the elements of each column lie side by side. The nest runs over columns there, and its results for each
+element are transposed back. Ops of the row level are vectors, too.
 """
 
 from __future__ import annotations
@@ -27,14 +28,15 @@ if TYPE_CHECKING:
 LEAST_LANES: Final = 4
 #: Rows up to this length are a block of a few kilobytes, which stays in the first cache.
 LONGEST_ROW: Final = 64
-#: What a row waits until the lanes of a vector are folded, while the next rows are begun.
+#: Cycles that a row waits until the lanes of a vector are folded, while the next rows are begun.
 FOLD_CYCLES: Final = 10.0
-#: What turning a vector takes: to load its parts, to join and to interleave them, to store it.
+#: Cycles to transpose a vector: to load its parts, to join and to interleave them, to store it.
 TURN_CYCLES: Final = 6.0
 
 
 def turn_rows(nest: Nest) -> None:
-    """Make a row nest whose rows are short one of columns, where all that it reads and writes allows that."""
+    """Make a row nest with short rows a nest of columns, by transposed row blocks, where its accesses allow
+    that."""
     if not nest.row_lanes or not nest.parallel or len(nest.sizes) != nest.parallel + 1:
         return
     if nest.lanes < LEAST_LANES or nest.sizes[-2] < nest.lanes or not 2 <= nest.sizes[-1] <= LONGEST_ROW:
@@ -94,14 +96,14 @@ def _moved(source: Leaf | Value, moved: dict[Memory, Memory]) -> Leaf | Value:
 
 
 def turn_in(w: FunctionWriter, nest: Nest, places: Places, *, whole: bool) -> None:
-    """Put what a block of rows reads into scratch memory: `whole`, or the rest of the rows."""
+    """Transpose a block of rows into scratch memory: a `whole` one, or the rest of the rows."""
     for scratch, memory in nest.turned.reads:
         rows, columns = (str(places[memory]), memory.strides[-2]), (str(places[scratch]), nest.lanes)
         put_columns(w, rows, columns, _size(nest, whole=whole), memory.dtype, nest.lanes)
 
 
 def turn_out(w: FunctionWriter, nest: Nest, places: Places, *, whole: bool) -> None:
-    """Write the results of a block of rows that are in scratch memory."""
+    """Transpose the results of a block of rows from scratch memory to the results' arrays."""
     for scratch, memory in nest.turned.writes:
         rows, columns = (str(places[memory]), memory.strides[-2]), (str(places[scratch]), nest.lanes)
         put_rows(w, columns, rows, _size(nest, whole=whole), memory.dtype, nest.lanes)

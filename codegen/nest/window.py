@@ -1,4 +1,4 @@
-"""Reading through windows: a value among zeros, of which only what is inside lies in memory.
+"""Windows: reads of padded values, of which only the inside lies in memory.
 
 Most places of a stencil's loops are inside all windows, or outside for certain: there nothing is checked
 (`Interior`).
@@ -24,8 +24,8 @@ Check: TypeAlias = tuple[Memory, int]
 
 
 class Interior:
-    """Where the outcome of all checks of a nest's windows is known: for each loop dimension, those along it
-    alone with their outcome, and the first index and the one behind the last where that holds.
+    """Index-set splitting of a nest's windows: for each loop dimension, the checks along it alone with their
+    known outcome, and the first index and the one behind the last where that holds.
 
     A check that holds along a small part at one end is known to fail inside: the seam of a roll is there.
     """
@@ -62,7 +62,7 @@ class Interior:
 
 
 class LineWriter(NestContext, Protocol):
-    """What is needed of the nest's writer for a line: the loop that carries the lanes."""
+    """Interface of the nest's writer for a line, which is the loop that carries the lanes."""
 
     interior: Interior
     at: dict[int, Reg]
@@ -162,7 +162,7 @@ def read_window(
 
 
 def _where_any(w: FunctionWriter, inside: Reg, place: str, memory: Memory) -> str:
-    """`place` where any lane is inside, else the buffer's first element, which is there and not used."""
+    """`place` where any lane is inside, else the buffer's first element, which exists and is not used."""
     some = inside
     if inside.lanes > 1:
         some = any_lane(w, inside)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from . import gallery, links, reference, sources, spelling
 
-#: What is imported to build, and the name that pip knows it by.
+#: Modules that are imported to build, and the name by which pip knows each.
 NEEDED = {
     "sphinx": "sphinx",
     "myst_nb": "myst-nb",

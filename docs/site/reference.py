@@ -203,7 +203,7 @@ CLASSES = {
 
 
 def public_names(namespace: str) -> list[str]:
-    """What a namespace offers."""
+    """Names that a namespace exports."""
     module = importlib.import_module(f"tracejit.{namespace}")
     return sorted(set(module.__all__))
 

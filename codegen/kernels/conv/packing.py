@@ -1,4 +1,4 @@
-"""What the code of a convolution shares: tasks, strided operands, packed kernels, and slabs of images."""
+"""Parts that all convolution kernels share: tasks, strided operands, packed kernels, and slabs of images."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Index = Reg | int
 
 
 class Part(ABC):
-    """A function over tasks, and what both have in common."""
+    """Base of the functions over tasks that a convolution's kernel consists of."""
 
     suffix = ""
 
@@ -154,7 +154,7 @@ class SlabPart(Part):
         self.slab = self.w.slot(self.dtype, self.cut.slab_elements + self.target.lanes(self.dtype))
 
     def fill(self, group: Index, starts: list[Index]) -> None:
-        """Copy what a block reads that begins at an image, a row and a column of the result."""
+        """Copy the images that a block reads, which begins at an image, a row and a column of the result."""
         w, cut = self.w, self.cut
         by_image, by_group, by_channel, by_row, by_column = self.strides[0]
         rows, columns = cut.slab
@@ -194,7 +194,7 @@ class SlabPart(Part):
         w.loop(0, cut.cuts[0].unit, 1, image)
 
     def _row(self, here: str, there: str, inside: Reg, left: Index) -> None:
-        """A row of the slab; what is written beyond it the next one overwrites, or nobody reads."""
+        """Copy a row of the slab; elements written beyond it are overwritten by the next one, or not read."""
         w, cut = self.w, self.cut
         lanes, (_, columns) = self.target.lanes(self.dtype), cut.slab
         by_column = self.strides[0][4]

@@ -75,7 +75,8 @@ class ResultPart(SlabPart):
         self, sums: list[Reg], place: str, far: list[int], done: list[Index], vectors: int, outputs: int,
         store: Callable[[Reg, str, Reg | None], None],
     ) -> None:  # fmt: skip
-        """The same in short text: sums are written to the stack, turned there, and read output by output."""
+        """Store a tile in compact code: write its sums to the stack, and read them back transposed, output by
+        output."""
         w, cut, dtype = self.w, self.cut, self.dtype
         lanes, pixels = cut.lanes, cut.pixels
         size = cut.cuts[1].size * cut.cuts[2].size
@@ -123,7 +124,7 @@ class ResultPart(SlabPart):
         return mask if fresh is None else self.w.and_(fresh, mask)
 
     def _fresh(self, group: list[tuple[int, int, int]], done: list[Index]) -> Reg | None:
-        """Which pixels of a group are not done already; None where that does not matter."""
+        """Mask of the pixels of a group that are not done already; None where that does not matter."""
         w, cut = self.w, self.cut
         if not cut.masked:
             return None

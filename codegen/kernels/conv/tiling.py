@@ -1,4 +1,4 @@
-"""How a convolution is cut: the tile of the result in registers, and blocks of images, rows and columns.
+"""Tiling of convolutions: the tile of the result in registers, and blocks of images, rows and columns.
 
 The sum over channels and the kernel's rows and columns is cut too, first by channels, then by rows, then by
 columns; a part of it is a stretch of the kernels as they are packed. All follows from types and machine.
@@ -159,7 +159,7 @@ class Windows:
         return list(itertools.product(images, rows, columns))
 
     def offsets(self) -> list[int]:
-        """Where the terms of one kernel row are in the slab, in the order of the packed kernels."""
+        """Offsets in the slab of the terms of one kernel row, in the order of the packed kernels."""
         channels, _, columns = self.part
         return [c * self.plane + j * self.dilation[1] for c in range(channels) for j in range(columns)]
 
@@ -223,7 +223,8 @@ def _tiles(sizes: tuple[int, ...], most: int) -> Iterator[tuple[int, int, int]]:
 
 
 def _part(channels: int, rows: int, columns: int) -> tuple[int, int, int]:
-    """As many channels as make `TERMS`; of one channel as many rows, of one row as many columns."""
+    """Channels, rows and columns of a part of the sum: as many channels as make `TERMS`; within one channel,
+    as many rows; within one row, as many columns."""
     if rows * columns <= TERMS:
         return _even(channels, TERMS // (rows * columns)), rows, columns
     if columns <= TERMS:

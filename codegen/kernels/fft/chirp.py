@@ -40,7 +40,8 @@ class Convolution(abc.ABC):
         """Transform what `source` gives; as `Stockham.run`."""
 
     def filtered(self, row: Number, value: Complex) -> Complex:
-        """What the second transform takes, parts exchanged, since it goes back."""
+        """Input of the second transform: `value` times the spectrum. Its parts are exchanged, since that
+        transform is an inverse one."""
         factors = self.factors(self.spectrum, self.inner.size, row, value[0].lanes)
         return times(self.w, value, factors)[::-1]
 
@@ -58,7 +59,8 @@ class Convolution(abc.ABC):
 
 
 class Chirp(Convolution):
-    """That with a chirp, by transforms of at least twice as many elements."""
+    """Bluestein's algorithm: the transform as a convolution with a chirp, by transforms of at least twice as
+    many elements."""
 
     def __init__(self, w: FunctionWriter, size: int, inner: Stockham, roots: RootTable) -> None:
         super().__init__(w, size, inner, roots)

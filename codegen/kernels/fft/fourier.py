@@ -1,4 +1,4 @@
-"""Kernels of discrete Fourier transforms: which one an instruction has."""
+"""Kernels of discrete Fourier transforms, and the choice of an instruction's kernel."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _flops(instruction: Instruction) -> int:
 
 
 def _content(instruction: Instruction, context: LoweringContext) -> str:
-    """What the kernel follows from."""
+    """Text that is equal for instructions with equal kernels."""
     types = f"{instruction.operands[0].type} {instruction.result.type}"
     return f"{instruction.op.name} {attributes(instruction.attrs)} {types}"
 

@@ -26,7 +26,7 @@ from .stockham import Source, Target
 
 
 class Halves:
-    """What goes before or after complex transforms of half of `size`.
+    """Step before or after a complex transform of half of `size` that makes a real transform of it.
 
     ``roots(k, lanes)`` gives w^k in all lanes, or of as many k where lanes are rows. What `split` gives is
     multiplied by `scale`, and what stands for two in the spectrum by `interior`.
@@ -48,12 +48,13 @@ class Halves:
         self.count = self.half // 2
 
     def split(self, source: Source, target: Target) -> None:
-        """The transform of real numbers, from that of their halves."""
+        """Make the transform of real numbers from the complex transform of half the size."""
         self.split_ends(source, target)
         self.pairs(source, target, 1, self.count, join=False)
 
     def join(self, source: Source, target: Target) -> None:
-        """What the halves are transforms of, going back, of the transform of real numbers."""
+        """Combine the spectrum of real numbers into that of a complex transform of half the size, for the
+        inverse."""
         self.join_ends(source, target)
         self.pairs(source, target, 1, self.count, join=True)
 
@@ -133,8 +134,8 @@ def copy_rows(rows: Rows, first: int, stop: int, source: Source, target: Target)
 def complete(
     w: FunctionWriter, rows: Rows, size: int, interior: float, source: Source, target: Target
 ) -> None:
-    """All `size` rows, an odd number, of the transform of real numbers of which `source` gives the first;
-    those behind that are multiplied by `interior`."""
+    """Complete the transform of real numbers to all `size` rows, an odd number, of which `source` gives the
+    first half. All rows but the first are multiplied by `interior`."""
 
     def first(row: Number, column: Number, lanes: int) -> None:
         real, _ = source(row, column, lanes)

@@ -1,4 +1,4 @@
-"""How transforms read and write arrays: as sources and targets of passes (`stockham`).
+"""Array access of transforms: the sources and targets of passes (`stockham`).
 
 Where transforms lie side by side (`inner` of them), lanes are columns; else they are rows of one transform,
 or transforms whose elements are turned into columns by transposes in registers (`TurnedRows`).
@@ -52,7 +52,7 @@ class ArrayAccess:
         )
 
     def store_pairs(self, row: Number, column: Number, value: Complex) -> None:
-        """The same written."""
+        """Store complex numbers as pairs."""
         w, place, lanes = self.w, self._place(row, column, 2), value[0].lanes
         (first, second), (low, high) = value, self._masks(lanes)
         if lanes > 1:
@@ -63,7 +63,7 @@ class ArrayAccess:
         w.store(second, w.offset(place, self.dtype, lanes), high)
 
     def _masks(self, lanes: int) -> tuple[Reg | None, Reg | None]:
-        """Which numbers of the two halves of `lanes` pairs are there; None for all."""
+        """Masks of the numbers that are there in each half of `lanes` pairs; None for all."""
         if self.present is None:
             return None, None
         counts = min(2 * self.present, lanes), max(2 * self.present - lanes, 0)
@@ -91,7 +91,7 @@ class ArrayAccess:
         return w.load(even, self.dtype, lanes), w.load(odd, self.dtype, lanes)
 
     def store_halves(self, row: Number, column: Number, value: Complex) -> None:
-        """The same written."""
+        """Store real and imaginary part as neighbouring real numbers of a transform."""
         if self.inner == 1:
             self.store_pairs(row, column, value)
             return
@@ -137,7 +137,8 @@ def scaled_target(w: FunctionWriter, target: Target, scale: float) -> Target:
 
 @record(eq=False)
 class TurnedRows:
-    """As many transforms of `count` numbers as planes have columns, one behind the other from `pointer` on.
+    """Transforms of `count` numbers that lie one behind the other from `pointer` on, as many as planes have
+    columns.
 
     Numbers are pairs with `parts` = 2, else real.
     """
@@ -179,7 +180,7 @@ class TurnedRows:
         return self.w.offset(self.pointer, self.dtype, self.w.add(first, row * self.count))
 
     def _plane(self, planes: RowPlanes, first: Reg, number: int) -> str:
-        """Where number ``first + number`` of each transform lies; blocks begin with a real part."""
+        """Pointer to number ``first + number`` of each transform; blocks begin with a real part."""
         w = self.w
         plane = planes.imaginary if self.parts == 2 and number % 2 else planes.real
         row = w.add(w.integer("lshr", first, self.parts - 1), number // self.parts)

@@ -1,4 +1,4 @@
-"""How a transform is computed: decided from the instruction and the width of vectors alone."""
+"""Plans of transforms: the algorithm, chosen from the instruction and the width of vectors alone."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class TwoSteps:
 
 
 class TransformPlan:
-    """How the transforms of an instruction are computed."""
+    """Algorithm for the transforms of an instruction."""
 
     def __init__(self, instruction: Instruction, target: Target, *, line_by_line: bool = False) -> None:
         """The plan for an `instruction`, with lanes along the line where it is computed `line_by_line`."""
@@ -66,7 +66,7 @@ class TransformPlan:
         self.to_real = "n" in attrs
         self.real = self.from_real or self.to_real
         self.inverse, self.scale = attrs.get("inverse", self.to_real), attrs["scale"]
-        #: What multiplies the elements that stand for two, of the spectrum of real numbers.
+        #: Factor of the elements that stand for two, of the spectrum of real numbers.
         self.interior: float = attrs.get("interior", 1.0)
         self.dtype = SHORT_NAME[x.dtype]
         #: Whether operand and result are not in the second cache together.
@@ -139,7 +139,7 @@ class TransformPlan:
 
     @property
     def cycles(self) -> float:
-        """What all transforms cost, roughly."""
+        """Rough estimate of the cycles of all transforms."""
         size = math.prod(self.radices)
         work = 5.0 * size * max(1.0, math.log2(size)) * (2.3 if self.chirped or self.prime else 1.0)
         return self.outer * self.inner * (work / (self.lanes * 1.5) + 20)

@@ -33,7 +33,8 @@ def generator(prime: int) -> int | None:
 
 
 class PrimeTransform(Convolution):
-    """That by powers of a generator; `inner` are transforms of one element less."""
+    """Rader's algorithm: a prime-size transform as a cyclic convolution; `inner` are those of one element
+    less."""
 
     def __init__(self, w: FunctionWriter, size: int, inner: Stockham, roots: RootTable) -> None:
         super().__init__(w, size, inner, roots)

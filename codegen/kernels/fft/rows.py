@@ -59,7 +59,7 @@ class Rows:
         return load
 
     def mirrored_target(self, target: Target, size: int) -> Target:
-        """The same for a target."""
+        """Target that stores the elements for row at ``size - row``."""
         w = self.w
         if self.columns > 1:
             return lambda row, column, value: target(w.sub(size, row), column, value)

@@ -54,7 +54,7 @@ class RowPlanes:
         return self.w.load(real, self.dtype, lanes), self.w.load(imaginary, self.dtype, lanes)
 
     def load_real(self, row: Number, column: Number, lanes: int) -> Complex:
-        """The same where imaginary parts are zero, and not there."""
+        """Elements whose imaginary parts are zero and not stored, as a `Source`."""
         real = self.w.load(self._place(self.real, row, column), self.dtype, lanes)
         return real, self.w.const(0.0, real)
 
@@ -79,8 +79,8 @@ def plus(w: FunctionWriter, x: Number, y: Number) -> Number:
 
 
 class Buffers:
-    """Two planes for each of two generations of elements, in one block of memory: passes read one and write
-    the other, in turns."""
+    """Double buffer of real and imaginary planes in one block of memory: each pass reads one generation and
+    writes the other."""
 
     def __init__(self, w: FunctionWriter, dtype: str, rows: int, columns: int, memory: str) -> None:
         plane = plane_elements(dtype, rows, columns)
@@ -92,11 +92,11 @@ class Buffers:
 
     @property
     def latest(self) -> RowPlanes:
-        """What was written last."""
+        """Planes that were written last."""
         return self._planes[self._turn]
 
     def following(self) -> RowPlanes:
-        """What is written next; it is the latest from now on."""
+        """Planes to write next, which are the latest from now on."""
         self._turn = 1 - self._turn
         return self.latest
 
@@ -174,7 +174,7 @@ class Stockham:
         nest(w, [(rest, 1), (done, 1), (self.columns, self.lanes)], group)
 
     def _along_rows_within(self, done: int, rest: int, radix: int, source: Source, target: Target) -> None:
-        """Lanes are neighbouring q; the last of them may be some of those before, again."""
+        """Write a pass whose lanes are neighbouring q; the last vector may overlap the one before."""
         w, roots = self.w, self._shared_roots(done, rest, radix)
         lanes = min(self.lanes, _power(done))
 
@@ -190,7 +190,7 @@ class Stockham:
         nest(w, [(rest, 1), (done, lanes)], group)
 
     def _along_rows(self, done: int, rest: int, radix: int, source: Source, target: Target) -> None:
-        """Lanes are neighbouring q and p: their places are t = q + S p."""
+        """Write a pass whose lanes are neighbouring q and p: their places are t = q + S p."""
         w, count = self.w, done * rest
         lanes = min(self.lanes, _power(count))
         roots = self._places.get((done, radix))
@@ -240,7 +240,8 @@ class Stockham:
     # -- roots of unity ---------------------------------------------------------------------------
 
     def _shared_roots(self, done: int, rest: int, radix: int) -> int | None:
-        """Where the factors are that lanes share: for each p those of j = 1 ... r - 1."""
+        """Place of the twiddle factors that lanes share: for each p those of j = 1 ... r - 1. None in the
+        last pass, which has none."""
         if rest == 1:
             return None
         place = self._places.get((done, radix))

@@ -38,7 +38,7 @@ _ALIGNMENT: Final = 64
 
 
 class TiledPlan:
-    """Where the values of a ``tiled`` instruction are, and how its lines are shared among tasks."""
+    """Memory layout of the values of a ``tiled`` instruction, and the division of its lines into tasks."""
 
     def __init__(self, instruction: Instruction, target: Target) -> None:
         (region,) = instruction.regions
@@ -58,7 +58,7 @@ class TiledPlan:
         self.tasks = self.lines if self.on_stack else min(self.lines, machine().chunks)
 
     def _place_scratch(self) -> None:
-        """Offsets for what exists for one line, and for the buffers of transforms."""
+        """Choose offsets for values that exist for one line, and for the buffers of transforms."""
         last = {value: number for number, inner in enumerate(self.region.body) for value in inner.operands}
         blocks: list[ArenaBlock] = []
         owners: list[Value | Instruction] = []
@@ -83,7 +83,7 @@ class TiledPlan:
 
     @property
     def fetched_ahead(self) -> list[Value]:
-        """What is asked for while the line before is transformed: all that does not fit into a cache."""
+        """Values to prefetch while the line before is transformed: all that do not fit into a cache."""
         return [
             value for value in self.buffers if self.of_lines(value) and value.type.nbytes > machine().l2_bytes
         ]
@@ -139,7 +139,7 @@ class TiledWriter:
         self.w.for_ops(())
 
     def _indices(self, index: Reg) -> list[Number]:
-        """Where the line of number `index` is along the dimensions of the batch."""
+        """Indices of line number `index` along the dimensions of the batch."""
         w, indices = self.w, list[Number]()
         for size in reversed(self.plan.batch[1:]):
             above = w.integer("udiv", index, size)
@@ -148,7 +148,7 @@ class TiledWriter:
         return [index, *indices[::-1]]
 
     def _own_part(self, value: Value) -> str:
-        """Where the line's part of `value`, which has one for each, begins."""
+        """Pointer to the line's part of `value`, which has one for each line."""
         w, plan = self.w, self.plan
         if value in plan.scratch:
             return w.offset(self.memory, "u8", plan.scratch[value])
@@ -192,7 +192,7 @@ class TiledWriter:
         self.descriptions.append(str(nest))
 
     def _base(self, value: Value, strides: Sequence[int]) -> str:
-        """Where an access of `value` that moves by `strides` along the batch begins."""
+        """Pointer to the start of an access of `value` that moves by `strides` along the batch."""
         w, plan = self.w, self.plan
         whole = contiguous_strides(value.shape)[: len(plan.batch)]
         if plan.of_lines(value) and all(
@@ -237,7 +237,7 @@ def tiled_workspace(instruction: Instruction, context: LoweringContext) -> int:
 
 
 def _content(instruction: Instruction, context: LoweringContext) -> str:
-    """What the kernel follows from."""
+    """Text that is equal for instructions with equal kernels."""
     (region,) = instruction.regions
     return f"{attributes(instruction.attrs)}\n{content(region)}"
 

@@ -113,7 +113,7 @@ class TwoStepWriter:
         return ArrayAccess(w, plan.dtype, place, inner)
 
     def _panel(self, block: Reg) -> RowPlanes:
-        """What the first step makes of a block of columns: rows of real parts, then imaginary ones."""
+        """Panel of a block of columns, written by the first step: rows of real parts, then imaginary ones."""
         w, plan, columns = self.w, self.plan, self.steps.columns
         first = w.offset("%b2", "u8", _HEAD)
         real = w.offset(first, plan.dtype, w.mul(block, panel_elements(self.steps)))
@@ -192,7 +192,7 @@ class TwoStepWriter:
         w.loop(0, steps.blocks, 1, square)
 
     def _halves(self, block: Reg, *, join: bool) -> None:
-        """A part of what goes before or after the transform of half of the real numbers."""
+        """Write a part of the step before or after the complex transform of half the size (`halves`)."""
         w, plan = self.w, self.plan
         rows = Rows(w, 1, plan.lanes)
         halves = Halves(w, plan.size, rows, self._following_roots, plan.scale, plan.interior)

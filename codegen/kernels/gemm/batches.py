@@ -1,4 +1,5 @@
-"""What kernels of products share: strided operands, steps of sums, and loops over rows and batches.
+"""Parts that all matrix product kernels share: strided operands, steps of sums, and loops over rows and
+batches.
 
 A small y whose columns lie in memory is turned, into rows in scratch memory. Products whose lanes run along
 the rows of y would gather each of its rows, element by element, and again for each row of tiles: 102 products
@@ -31,7 +32,7 @@ def turning_pays(strides: tuple[int, ...], k: int, n: int, dtype: str, lanes: in
 
 
 def turned_pitch(n: int, lanes: int) -> int:
-    """From one row in scratch memory to the next: at least a vector."""
+    """Elements from one row to the next in scratch memory: at least a vector."""
     return max(n, lanes)
 
 
@@ -60,7 +61,7 @@ class MatrixRows:
     padded: bool = False
 
     def moved(self, w: FunctionWriter, dtype: str, columns: Reg) -> MatrixRows:
-        """These rows from another column on."""
+        """Rows from another column on."""
         return MatrixRows(w.offset(self.start, dtype, w.mul(columns, self.column)), self.row, self.column)
 
     def place(self, w: FunctionWriter, dtype: str, row: Reg, column: int) -> str:
@@ -146,7 +147,8 @@ def over_batch(
 
 
 def _merged(shape: tuple[int, ...], strides: list[tuple[int, ...]]) -> tuple[list[int], list[list[int]]]:
-    """Batch dimensions without those of size 1, where neighbours that all operands walk alike are one."""
+    """Collapse batch dimensions: those of size 1 are dropped, and neighbours with contiguous strides in all
+    operands are merged."""
     sizes: list[int] = []
     by: list[list[int]] = [[] for _ in strides]
     for axis, size in enumerate(shape):

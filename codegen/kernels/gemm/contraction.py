@@ -79,7 +79,8 @@ def as_dots(types: Types, operands: tuple[Strided, Strided], lanes: int) -> bool
 
 
 def _row_by_row(types: Types, operands: tuple[Strided, Strided]) -> tuple[Types, tuple[Strided, Strided]]:
-    """The same as a batch of y^T times each row of x, whose results are the rows of the result."""
+    """Types and operands of the product as a batch of y^T times each row of x, whose results are the rows of
+    the result."""
     (m, k), n, dtype = types[0].shape, types[2].shape[-1], types[2].dtype
     x, y = operands
     batch = (TensorType(dtype, (m, n, k)), TensorType(dtype, (m, k, 1)), TensorType(dtype, (m, n, 1)))
@@ -88,7 +89,8 @@ def _row_by_row(types: Types, operands: tuple[Strided, Strided]) -> tuple[Types,
 
 
 def _turned(types: Types, operands: tuple[Strided, Strided]) -> tuple[Types, tuple[Strided, Strided]]:
-    """The transposed product y^T x^T, whose result is the same memory as one side of it is 1."""
+    """Types and operands of the transposed product y^T x^T. Its result has the same memory, as one side of it
+    is 1."""
     x, y, result = (TensorType(type_.dtype, (*type_.shape[:-2], *type_.shape[:-3:-1])) for type_ in types)
     left, right = (
         Strided((*operand.strides[:-2], *operand.strides[:-3:-1]), operand.offset, operand.buffer)
@@ -117,8 +119,8 @@ def _strided(instruction: Instruction, position: int, defs: Definitions) -> Stri
 
 
 def _product(instruction: Instruction, defs: Definitions) -> tuple[Types, tuple[Strided, Strided]]:
-    """The types of x, y and the result, and where x and y lie. Matrices of a batch that are multiplied by the
-    same y, and whose rows go on from one to the next, are one matrix."""
+    """Types and operands of a product, as few batch dimensions as possible: matrices that are multiplied by
+    the same y, and whose rows go on from one to the next, are one matrix."""
     x, y = instruction.operands
     types = (x.type, y.type, instruction.result.type)
     operands = _strided(instruction, 0, defs), _strided(instruction, 1, defs)
@@ -145,7 +147,7 @@ def _without_batch_axis(types: Types, batch: int) -> Types:
 
 
 def _blocking(instruction: Instruction, defs: Definitions, target: Target) -> Blocking | None:
-    """How a product is cut for packing; None for those that are done directly."""
+    """Blocking of a product that is packed; None for those that are done directly."""
     types, operands = _product(instruction, defs)
     (m, k), n = types[0].shape[-2:], types[2].shape[-1]
     dtype = SHORT_NAME[types[2].dtype]
@@ -174,8 +176,8 @@ def _blocking(instruction: Instruction, defs: Definitions, target: Target) -> Bl
 def as_packed(
     instruction: Instruction, defs: Definitions, target: Target
 ) -> tuple[Blocking, bool, Strided, Strided] | None:
-    """How a product of two matrices would be cut for packing, whether its kernel does pack, and where x and y
-    lie. None where the kernel adds in another order than packed products, whose bits differ."""
+    """Blocking with which a product of two matrices would be packed, whether its kernel does pack, and where
+    x and y lie. None where the kernel adds in another order than packed products, whose bits differ."""
     x, y, result = (*instruction.operands, instruction.result)
     m, k, n = x.shape[-2], x.shape[-1], result.shape[-1]
     dtype = SHORT_NAME[result.dtype]

@@ -34,7 +34,7 @@ from .tiles import SUM_PART, tile_for
 INNER: Final = SUM_PART
 #: Rows of tiles from which copying a strip of y costs less than it saves.
 COPIED_TILES: Final = 3
-#: What a vector of y from the second cache takes, over one from the first.
+#: Cost of a vector of y from the second cache, over one from the first.
 SECOND_CACHE: Final = 4.5
 #: Multiply-adds of vectors up to which the loop over the inner dimension is written out.
 UNROLLED: Final = OPTIMIZED.parameters.product_copies
@@ -313,8 +313,8 @@ class _Nest:
     def _tile(
         self, x: str, y: MatrixRows, source: MatrixRows, result: str, vectors: int, mask: Reg | None
     ) -> None:
-        """One tile of the result, each of whose elements is stored once. Sums are added up in parts where
-        they are long, in registers: another task may compute rows of this tile as well."""
+        """Write one tile of the result, each of whose elements is stored once. Long sums are accumulated in
+        parts, in registers: another task may compute rows of this tile as well."""
         w, shape = self.w, self.shape
         places = [
             w.offset(result, self.dtype, row * shape.n + v * shape.lanes)

@@ -1,4 +1,4 @@
-"""The product function of a dtype: blocks of the operands are packed, then tiles of the result computed.
+"""Product function of a dtype: packs blocks of the operands, then computes tiles of the result.
 
 Both are tasks for the pool. A product is described by numbers (`descriptor`), so that one piece of machine
 code serves all shapes; it is compiled once per machine and process.
@@ -28,7 +28,7 @@ FIELDS: Final = (
     "rows", "columns", "inner", "row_panels", "column_panels", "packing", "y_offset",
     "adds",
 )  # fmt: skip
-#: What tasks know of the block they work on, in order.
+#: Fields of a task's context, which describe the block it works on, in order.
 _CONTEXT: Final = ("descriptor", "x", "y", "result", "px", "py", "rows", "columns", "inner", "first")
 
 
@@ -97,7 +97,7 @@ def _forwarding(signature: str, types: Sequence[str], number: int) -> FunctionCo
 
 
 class _Writer:
-    """What the functions share: fields of the descriptor and of the context."""
+    """Base of the functions' writers: access to the fields of the descriptor and of the context."""
 
     def __init__(self, tile: Tile, declarations: Declarations) -> None:
         self.tile, self.dtype = tile, tile.dtype

@@ -54,7 +54,7 @@ class _Micro:
         )
 
     def _by_size(self) -> None:
-        """Whole tiles, parts, and those of few rows."""
+        """Choose the code by size: whole tiles, partial ones, and those of few rows."""
         w, tile = self.w, self.tile
         self._fetch()
         rows, half = Reg("%rows", "i64"), -(-tile.rows // 2)
@@ -155,7 +155,8 @@ class _Micro:
         w.one_of(Reg("%first", "bool"), [store, add])
 
     def _part(self, sums: list[Reg]) -> None:
-        """Through the stack, from where the part that is there is copied."""
+        """Store a partial tile by way of the stack, from which the part inside the result is read row by
+        row."""
         w, tile = self.w, self.tile
         rows = len(sums) // tile.vectors
         kept = w.slot(tile.dtype, rows * tile.columns)

@@ -1,4 +1,4 @@
-"""Sizes: the register tile of a machine, and how a product of a given shape is cut into blocks.
+"""Tile and block sizes: the register tile of a machine, and the blocking of a product of a given shape.
 
 All of it follows from dtype, shape and machine, never from the number of threads: so do the results.
 """
@@ -65,7 +65,7 @@ def tile_for(target: Target, dtype: str) -> Tile:
 
 @record
 class Blocking:
-    """How a product is cut: sizes of blocks, in elements, and of tasks, in panels."""
+    """Blocking of a product: sizes of blocks in elements, and of tasks in panels."""
 
     tile: Tile
     m: int

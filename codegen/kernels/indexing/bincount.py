@@ -59,7 +59,7 @@ class BincountPlan:
 
 
 def bincount_plan(instruction: Instruction) -> BincountPlan:
-    """How the kernel of `instruction` goes about it."""
+    """Plan the kernel of `instruction`: on one thread, or in chunks."""
     count, sums = instruction.operands[0].type.size, instruction.result.type
     chunks = min(machine().chunks, count // (_DENSE * max(sums.size, 1)))
     stays = sums.nbytes <= machine().l2_bytes // 4  # more does not stay in a second-level cache

@@ -1,10 +1,10 @@
-"""Kernels that move elements: concatenation and slice update; and what gathers and scatters share.
+"""Kernels that move elements: concatenation, slice update, and the slices of gathers and scatters.
 
 Updates write into a copy of their operand, unless buffer planning gave the result the operand's own memory.
 Indices are checked before anything is read or written at them.
 
 Tuples of indices are checked in blocks, by vectors, before slices are moved. A block that holds an index out
-of range is left alone, and the axis noted: where threads share blocks, in the kernel's workspace.
+of range is left alone, and the axis is noted: where threads share blocks, in the kernel's workspace.
 
 Blocks of short slices are long, and their indices are wrapped one by one as they are used: between blocks, or
 where numbers are made by vectors first, no misses are under way. A million additions to a million places took
@@ -133,7 +133,7 @@ def _contiguous_tail(shape: tuple[int, ...], by: list[int]) -> int:
 
 @record
 class Slices:
-    """Where the slices that tuples of indices lead to lie in an operand.
+    """Locations in an operand of the slices that tuples of indices select.
 
     A *place* is the sum of the indices times `steps`, in units of `unit` elements: the number of the slice
     where the first axes are indexed, and else the offset of its first element.
@@ -156,11 +156,11 @@ class Slices:
 
     @property
     def elements(self) -> int:
-        """How many a slice has."""
+        """Number of elements of a slice."""
         return math.prod([size for size, _ in self.outer]) * self.stretch
 
     def offsets(self) -> list[int]:
-        """Of the elements of a slice, in their order."""
+        """Offsets of the elements of a slice, in order."""
         outer = [range(0, size * stride, stride) for size, stride in self.outer]
         return [sum(at) for at in itertools.product(*outer, range(self.stretch))]
 
@@ -253,7 +253,7 @@ def _all_inside(w: FunctionWriter, indices: str, extent: int, count: int, lanes:
 
 
 def index_messages(instruction: Instruction, slices: Slices) -> tuple[str, ...]:
-    """What to say where each of the indices is out of range."""
+    """Error message of each indexed axis for an index out of range."""
     where = f" ({instruction.location.file}:{instruction.location.line})" if instruction.location else ""
     return tuple(
         f"{instruction.op.name}: an index is out of bounds for axis {axis} with size {size}{where}"
@@ -378,7 +378,7 @@ class IndexBlocks:
 
 
 def status_of(w: FunctionWriter, bad: Reg) -> Reg:
-    """What a kernel returns: 0, or 1 plus the first axis that has a bad index."""
+    """Status that a kernel returns: 0, or 1 plus the first axis that has a bad index."""
     return w.select(w.eq(bad, 0), 0, w.add(w.trailing_zeros(bad), 1))
 
 

@@ -56,7 +56,7 @@ _FOLD: Final = 1 << 14
 
 
 class How(enum.Enum):
-    """How threads share a scatter."""
+    """Strategies by which threads share a scatter."""
 
     ALONE = "on one thread"
     RANGES = "by ranges of the result"
@@ -65,7 +65,7 @@ class How(enum.Enum):
 
 @record
 class ScatterPlan:
-    """What a scatter does: `count` slices go to `rows` places, in `parts`."""
+    """Plan of a scatter: `count` slices go to `rows` places, in `parts`."""
 
     slices: Slices
     count: int
@@ -85,7 +85,8 @@ class ScatterPlan:
 
 
 def scatter_plan(instruction: Instruction) -> ScatterPlan:
-    """How the kernel of `instruction` goes about it."""
+    """Plan the kernel of `instruction`: on one thread, by ranges of the result, or by chunks of the
+    indices."""
     x, _, *indices = instruction.operands
     slices, count = slices_of(x.shape, len(indices), instruction.attrs["axes"]), indices[0].type.size
     rows, stretch = math.prod(slices.sizes), slices.elements

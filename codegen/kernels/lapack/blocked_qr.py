@@ -55,7 +55,7 @@ class TileProducts:
         self, x: Operand, y: Operand, result: Operand, terms: Bound, rows: Bound, width: Bound,
         *, subtract: bool,
     ) -> None:  # fmt: skip
-        """All tiles: those of some columns after the other, for which a part of y is read again and again."""
+        """Write all tiles, column strip by column strip, so that a part of y is read again and again."""
         w, step = self.w, self.vectors * self.lanes
 
         def across(vectors: int) -> Callable[[Reg, list[Reg]], Sequence[Reg]]:
@@ -79,7 +79,7 @@ class TileProducts:
         w.loop(whole, width, self.lanes, across(1))
 
     def _whole(self, size: Bound, by: int) -> Bound:
-        """`size` without what is over a multiple of `by`."""
+        """Largest multiple of `by` up to `size`."""
         if isinstance(size, int):
             return size - size % by
         return self.w.sub(size, self.w.integer("urem", size, by))

@@ -1,4 +1,4 @@
-"""Factorizations of large matrices by blocks of columns: what they share.
+"""Blocked factorizations of large matrices by columns: the base of their writers.
 
 Products are the product function's, and squares and panels are factored by LAPACK; the pool's threads share
 products and what else is independent. How work is cut follows from sizes alone.
@@ -39,7 +39,7 @@ def columns_for(size: int, blocks: Mapping[int, int]) -> int:
 
 class BlockedFactorization(abc.ABC):
     """Writes a kernel and its tasks. Their buffers are the matrices, the results and the workspace, which
-    begins with what tasks are told."""
+    begins with the state that tasks are told."""
 
     #: Floating operations for each of rows times columns times the smaller of both.
     flops: float
@@ -165,9 +165,9 @@ class BlockedFactorization(abc.ABC):
 
 
 class ByProducts(BlockedFactorization):
-    """That which takes products of what is finished from the rest. `cuts` are their sizes, by the number of
-    finished blocks, less one; at `panels` in the workspace is room for the product function's, and their
-    results' rows are `pitch` elements apart."""
+    """Blocked factorization that subtracts products of finished blocks from the rest. `cuts` are the
+    blockings of the products, by the number of finished blocks, less one. The product function's room is at
+    `panels` in the workspace, and the rows of its results are `pitch` elements apart."""
 
     cuts: list[Blocking]
     panels: int
@@ -181,7 +181,7 @@ class ByProducts(BlockedFactorization):
 
     @abc.abstractmethod
     def product_strides(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """The strides of its operands."""
+        """Strides of the product's operands."""
 
     def tables(self, w: FunctionWriter) -> Code:
         x, y = self.product_strides()
@@ -197,9 +197,9 @@ class ByProducts(BlockedFactorization):
 
 
 class FactorizationByProducts(ByProducts):
-    """That of square matrices, by products of what is finished. In the workspace is room for the elements of
-    a block (`room`), for as many integers as it has columns (`integers`), and for the product function's
-    panels."""
+    """Blocked factorization of square matrices by products of finished blocks. The workspace has room for the
+    elements of a block (`room`), for as many integers as it has columns (`integers`), and for the product
+    function's panels."""
 
     def __init__(
         self, name: str, instruction: Instruction, context: LoweringContext, library: LapackLibrary

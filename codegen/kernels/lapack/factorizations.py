@@ -17,7 +17,7 @@ from .triangular import fits_tiles, solve_in_tiles
 
 
 def ldl(p: Problem) -> Reg | None:
-    """LAPACK's factors, in which `syconv` exchanges rows of L as the pivots did, and sets D's sides apart."""
+    """L D L^H factors by LAPACK; `syconv` exchanges rows of L as the pivots did, and sets D's sides apart."""
     w, (size, _), attrs = p.w, size_of(p.instruction), p.instruction.attrs
     is_lower, hermitian = attrs["lower"], attrs["hermitian"] and p.parts == 2
     parts = _parts(p.instruction, p.bytes)
@@ -68,7 +68,8 @@ def ldl(p: Problem) -> Reg | None:
     w.loop(0, size - 1, 1, block) if is_lower else w.loop(1, size, 1, block)
 
     def exchange(step: Reg, second: list[Reg]) -> Sequence[Reg]:
-        """Of a block, which has the same negative pivot twice, the second row is exchanged."""
+        """Exchange the row of a pivot; of a 2x2 block, which has the same negative pivot twice, only the
+        second row."""
         index = step if is_lower else w.sub(constant(size - 1, "i64"), step)
         pivot = w.load(w.offset(pivots, p.caller.integer, index), p.caller.integer)
         pivot = pivot if p.caller.integer == "i64" else w.cast(pivot, "i64")
@@ -103,7 +104,7 @@ def ldl_workspace(instruction: Instruction, nbytes: int) -> int:
 
 
 def cholesky(p: Problem) -> Reg | None:
-    """The lower triangle by rows is the upper one by columns."""
+    """Cholesky factor: the lower triangle by rows is LAPACK's upper one by columns."""
     w, (size, _), result = p.w, size_of(p.instruction), p.results[0]
     w.copy(result, p.operands[0], size * size * p.bytes)
     p.call("potrf", ["'U", size, result, size])
@@ -159,7 +160,7 @@ def _solve(p: Problem, factor: str, right: str, columns: int, *, lower: bool, un
 
 
 def triangular_solve(p: Problem) -> Reg | None:
-    """A triangular system, solved in the memory of the result."""
+    """Solve a triangular system in the memory of the result."""
     attrs, right = p.instruction.attrs, p.instruction.operands[1]
     rows, columns = right.shape[-2:]
     p.w.copy(p.results[0], p.operands[1], rows * columns * p.bytes)
@@ -173,7 +174,7 @@ def triangular_solve(p: Problem) -> Reg | None:
 
 
 def lu(p: Problem) -> Reg | None:
-    """The factors, transposed to LAPACK's columns and back; its pivots count from 1."""
+    """LU factors by LAPACK, transposed to its columns and back; its pivots count from 1."""
     w, (rows, columns) = p.w, size_of(p.instruction)
     least = min(rows, columns)
     factors, pivots, permutation = p.results
@@ -195,7 +196,7 @@ def lu_workspace(instruction: Instruction, nbytes: int) -> int:
 
 
 def lu_solve(p: Problem) -> Reg | None:
-    """Rows in the order of the permutation, and two triangular systems."""
+    """Solve by LU factors: rows in the order of the permutation, and two triangular systems."""
     w, attrs = p.w, p.instruction.attrs
     size, columns = p.instruction.operands[3].shape[-2:]
     _, lu, permutation, right = p.operands
@@ -227,7 +228,8 @@ def lu_solve_workspace(instruction: Instruction, nbytes: int) -> int:
 
 
 def qr(p: Problem) -> Reg | None:
-    """Called as NumPy calls it; `gelqf` of the matrix as it lies takes half as long again."""
+    """QR factors from `geqrf`, as NumPy calls it; `gelqf` of the matrix as it lies takes half as long
+    again."""
     w, (rows, columns) = p.w, size_of(p.instruction)
     least, r = min(rows, columns), p.results[-1]
     height = p.instruction.results[-1].shape[-2]

@@ -1,6 +1,4 @@
-"""Kernels of linear algebra by LAPACK, where the process has one; else ops are host calls; and the table of
-such ops.
-"""
+"""Lowering of linear algebra ops to LAPACK, with a table of them. Without LAPACK they are host calls."""
 
 from __future__ import annotations
 
@@ -144,7 +142,8 @@ _FLOPS: Final = 8.0
 
 
 def lapack_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel | None:
-    """One matrix of the batch after the other; None where the op or LAPACK is not there."""
+    """Kernel that calls LAPACK for one matrix of the batch after the other; None where the op or LAPACK is
+    not there."""
     instruction = complex_instruction(instruction)
     chosen = _factorization(instruction, context)
     if chosen is None:
@@ -197,7 +196,7 @@ def lapack_kernel(name: str, instruction: Instruction, context: LoweringContext)
     )  # fmt: skip
 
 
-#: What factors large matrices by blocks, by op.
+#: Writers of blocked factorizations of large matrices, by op.
 _BLOCKED: Final[Mapping[Op, type[BlockedFactorization]]] = {
     CHOLESKY: BlockedCholesky,
     LU: BlockedLU,
@@ -252,7 +251,8 @@ def _factorization(
 def _blocked(
     name: str, instruction: Instruction, context: LoweringContext, lapack: LapackLibrary
 ) -> BlockedFactorization | None:
-    """How large matrices are factored by blocks; None of others, and of what LAPACK does alone."""
+    """Writer of a blocked factorization of large matrices; None for others, and for those that LAPACK does
+    alone."""
     writer = _BLOCKED.get(instruction.op)
     if writer is None or not writer.fits(instruction, lapack.blocks_from):
         return None
@@ -260,7 +260,7 @@ def _blocked(
 
 
 def _message(instruction: Instruction, factorization: Factorization) -> str:
-    """What the instruction raises; empty where it cannot fail."""
+    """Error message of the instruction; empty where it cannot fail."""
     attrs = instruction.attrs
     asked = attrs.get("on_error", attrs.get("on_singular", "raise"))
     if not factorization.error or asked != "raise" or attrs.get("unit_diagonal"):

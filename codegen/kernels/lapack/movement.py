@@ -1,4 +1,4 @@
-"""What moves whole rows and columns of matrices: transposition, and the order in which pivots leave rows."""
+"""Moves of whole rows and columns of matrices: transposition, and the order in which pivots leave rows."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def transpose(
 
 
 def number_rows(w: FunctionWriter, order: str, count: int) -> None:
-    """Let the `order` of `count` rows be that in which they are."""
+    """Set the `order` of `count` rows to the identity permutation."""
 
     def number(row: Reg, _: list[Reg]) -> Sequence[Reg]:
         w.store(row, w.offset(order, "i64", row))

@@ -1,5 +1,5 @@
-"""What a kernel by LAPACK is written from: one matrix of each buffer, what an op does with it, and calls of
-LAPACK's functions.
+"""Building blocks of LAPACK kernels: one matrix of each buffer, an op's work on it, and calls of LAPACK's
+functions.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class Problem:
     w: FunctionWriter
     caller: Caller
     instruction: Instruction
-    #: That of the numbers of which elements are made, and how many: two of complex matrices.
+    #: The dtype of the numbers of which elements are made, and how many: two of complex matrices.
     dtype: str
     parts: int
     lanes: int
@@ -139,7 +139,7 @@ class Problem:
 
     @property
     def bytes(self) -> int:
-        """Of an element."""
+        """Size of one element in bytes."""
         return BITS[self.dtype] // 8 * self.parts
 
     def at(self, pointer: str, elements: Number) -> str:
@@ -220,7 +220,7 @@ Sizes = tuple[int, ...]
 
 
 class WorkspaceParts:
-    """Where the parts of a workspace begin, in bytes, and how many elements they have; by name."""
+    """Layout of a workspace: where each named part begins, in bytes, and how many elements it has."""
 
     def __init__(self) -> None:
         self.start: dict[str, int] = {}
@@ -236,8 +236,8 @@ class WorkspaceParts:
 
 @record(eq=False)
 class Factorization:
-    """An op by LAPACK: what it writes, what it asks of the workspace in bytes, LAPACK's names, the floating
-    operations, and what its failure is called."""
+    """Op by LAPACK: the writer of its code, its workspace in bytes, LAPACK's names, its floating operations,
+    and the message of its failure."""
 
     write: Callable[[Problem], Reg | None]
     workspace: Callable[[Instruction, int], int]
@@ -258,7 +258,7 @@ def aligned(nbytes: int) -> int:
 
 
 def no_workspace(instruction: Instruction, nbytes: int) -> int:
-    """The workspace of what works in its result."""
+    """Workspace of an op that works in its result: none."""
     return 0
 
 
@@ -268,5 +268,5 @@ def dtype_of(value: Value) -> tuple[str, int]:
 
 
 def element_bytes(value: Value) -> int:
-    """Of the array `value`."""
+    """Size in bytes of one element of the array `value`."""
     return int(value.dtype.itemsize)

@@ -17,7 +17,8 @@ from .problem import BLOCK, Problem, WorkspaceParts, size_of
 
 
 def schur(p: Problem) -> Reg | None:
-    """t and z, transposed to LAPACK's columns and back; eigenvalues are sorted behind it."""
+    """Schur form t and vectors z, transposed to LAPACK's columns and back; eigenvalues are sorted behind
+    it."""
     w, (size, _), sort = p.w, size_of(p.instruction), p.instruction.attrs["sort"]
     parts = _schur_parts(p.instruction, p.bytes)
     t, z, values, work, reals, count, numbers, chosen = (p.place(start) for start in parts.start.values())

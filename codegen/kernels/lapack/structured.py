@@ -31,8 +31,8 @@ class _Recursion(Elements):
         return self.load(self.line, self.w.add(number, self.size - 1))
 
     def sums(self, count: Reg, terms: list[tuple[int, str, int, Number]]) -> list[Parts]:
-        """For each (sign, pointer, step, start) of `terms` the sum over i below `count` of the diagonal
-        ``count - i``, or for another sign ``-1 - i``, times element ``start + step i``."""
+        """Sums over i below `count`, one for each (sign, pointer, step, start) of `terms`: of the diagonal
+        ``count - i``, or for sign -1 of ``-1 - i``, times element ``start + step i``."""
         w, parts = self.w, self.parts
         zero = self.number(0.0)
 
@@ -64,7 +64,7 @@ class _Recursion(Elements):
         return self.is_zero(pivot)
 
     def extend(self, m: Reg, seen: list[Reg]) -> Sequence[Reg]:
-        """The solutions of m + 1 rows by those of m."""
+        """Extend the solutions of m rows to m + 1 rows."""
         w = self.w
         error, other = self.sums(m, [(1, self.first, 1, 0), (-1, self.last, 1, 0)])
         rest = self.sub(self.number(1.0), self.mul(error, other))
@@ -72,7 +72,8 @@ class _Recursion(Elements):
         self.store(self.number(0.0), self.first, m)
 
         def element(i: Reg, before: list[Reg]) -> Sequence[Reg]:
-            """`last` is moved by one on the way; its element before is carried."""
+            """Update element i of both solutions. `last` moves by one place, so its element before is
+            carried."""
             first, last, moved = self.load(self.first, i), self.load(self.last, i), list(before)
             self.store(self.mul(self.sub(first, self.mul(error, moved)), inverse), self.first, i)
             self.store(self.mul(self.sub(moved, self.mul(other, first)), inverse), self.last, i)
@@ -124,7 +125,7 @@ def toeplitz_workspace(instruction: Instruction, nbytes: int) -> int:
 
 
 def banded_lu(p: Problem) -> Reg | None:
-    """The diagonals as columns, with room for those that pivoting fills."""
+    """LU factors of a banded matrix: the diagonals as columns, with room for those that pivoting fills."""
     w, attrs = p.w, p.instruction.attrs
     below, above = attrs["below"], attrs["above"]
     rows, size = p.instruction.operands[0].shape[-2:]
@@ -162,7 +163,7 @@ def banded_lu_workspace(instruction: Instruction, nbytes: int) -> int:
 
 
 def banded_solve(p: Problem) -> Reg | None:
-    """Right sides by columns, and the solutions back."""
+    """Solve a banded system by LU factors: right sides by columns, and the solutions back."""
     w, attrs = p.w, p.instruction.attrs
     below, above, turned = attrs["below"], attrs["above"], attrs["transpose"]
     _, factors, pivots, right = p.operands
@@ -208,7 +209,7 @@ def banded_solve_workspace(instruction: Instruction, nbytes: int) -> int:
 
 
 def banded_cholesky(p: Problem) -> Reg | None:
-    """The diagonals as columns, factored in place."""
+    """Cholesky factors of a banded matrix: the diagonals as columns, factored in place."""
     rows, size = p.instruction.operands[0].shape[-2:]
     uplo = "'L" if p.instruction.attrs["lower"] else "'U"
     p.transpose((rows, size), p.operands[0], p.results[0])
@@ -217,7 +218,7 @@ def banded_cholesky(p: Problem) -> Reg | None:
 
 
 def banded_cholesky_solve(p: Problem) -> Reg | None:
-    """Right sides by columns, and the solutions back."""
+    """Solve a banded system by Cholesky factors: right sides by columns, and the solutions back."""
     size, columns = p.instruction.operands[2].shape[-2:]
     width = p.instruction.operands[1].shape[-1]
     uplo = "'L" if p.instruction.attrs["lower"] else "'U"

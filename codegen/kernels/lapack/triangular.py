@@ -51,7 +51,7 @@ def solve_in_tiles(
 
 
 class TriangularSystem:
-    """One system: rows are solved downward, or from the last one on.
+    """Triangular system whose rows are solved downward, or from the last one on.
 
     `pitches` are the elements from a row of `factor` to the next, and from a row of `right`.
     """

@@ -24,8 +24,8 @@ EPSILON: Final = {"f32": 2.0**-23, "f64": 2.0**-52}
 
 
 class Quotients:
-    """Divides many numbers by `divisor` with one division; by its size with another `sign`, where that is
-    known later."""
+    """Divides many numbers by `divisor` with one division. With `sign`, the divisor has the size of `divisor`
+    and that sign, which may be known later."""
 
     def __init__(self, w: FunctionWriter, divisor: Reg, sign: Reg | None = None) -> None:
         self.w = w
@@ -40,7 +40,7 @@ class Quotients:
 
     @classmethod
     def of_parts(cls, w: FunctionWriter, scale: Reg, reciprocal: Reg) -> Quotients:
-        """That of the same `scale` and `reciprocal` as another one."""
+        """Quotients by the divisor whose `scale` and `reciprocal` another one computed."""
         quotients = cls.__new__(cls)
         quotients.w, quotients.scale, quotients.reciprocal = w, scale, reciprocal
         return quotients
@@ -51,8 +51,8 @@ class Quotients:
 
 
 def cholesky(a: Matrix) -> Reg:
-    """The lower factor in place of `a`, of which the lower triangle is read, and zeros above it; in which
-    lanes it is not positive definite."""
+    """Lower Cholesky factor in place of `a`, of which the lower triangle is read, and zeros above it. Returns
+    the mask of the lanes in which it is not positive definite."""
     w, size = a.w, a.rows
 
     def column(k: Index, carried: list[Reg]) -> list[Reg]:
@@ -79,9 +79,9 @@ def cholesky(a: Matrix) -> Reg:
 
 
 def lu(a: Matrix, pivots: Matrix, order: Matrix) -> None:
-    """Both factors in place of `a`, the lower one without its diagonal of ones. `pivots` (a column of
-    integers) becomes the row that each row was swapped with, `order` (a column) the rows of `a` as they stand
-    in the product of the factors."""
+    """LU factors with partial pivoting in place of `a`, the lower one without its diagonal of ones. `pivots`
+    (a column of integers) becomes the row that each row was swapped with, `order` (a column) the rows of `a`
+    as they stand in the product of the factors."""
     w, size = a.w, min(a.rows, a.columns)
 
     def step(k: Index, rest: list[Index]) -> None:
@@ -177,7 +177,7 @@ def adjugate_of_regular(factors: Matrix, order: Matrix, x: Matrix) -> Reg:
 
 
 def _is_odd(order: Matrix) -> Reg:
-    """In which lanes a permutation is odd: it has an odd number of pairs in the wrong order."""
+    """Mask of the lanes whose permutation is odd, which means an odd number of pairs in the wrong order."""
     w, size = order.w, order.rows
 
     def row(i: Index, carried: list[Reg]) -> list[Reg]:
@@ -230,8 +230,9 @@ def adjugate(a: Matrix, rows: Matrix, columns: Matrix, x: Matrix) -> Matrix:
 
 
 def _factor_completely(a: Matrix, rows: Matrix, columns: Matrix) -> Reg:
-    """Both factors in place of `a`, whose row ``rows[i]`` and column ``columns[i]`` is the i-th one there;
-    the product of all pivots but the last, with the sign of the permutations. A pivot of zero becomes 1."""
+    """LU factors with complete pivoting in place of `a`, whose row ``rows[i]`` and column ``columns[i]`` is
+    the i-th one there. Returns the product of all pivots but the last, with the sign of the permutations. A
+    pivot of zero becomes 1."""
     w, size = a.w, a.rows
 
     def step(k: Index, carried: list[Reg]) -> list[Reg]:
@@ -321,7 +322,7 @@ def _from_the_end(w: FunctionWriter, size: int, number: Index) -> Index:
 
 
 def zero_on_diagonal(a: Matrix) -> Reg:
-    """In which lanes an element on the diagonal is zero."""
+    """Mask of the lanes in which an element on the diagonal is zero."""
 
     def step(k: Index, state: list[Reg]) -> list[Reg]:
         return [a.w.or_(state[0], a.w.eq(a[k, k], 0.0))]

@@ -64,7 +64,8 @@ def store_group(w: FunctionWriter, matrix: ScratchMatrix, pointer: str) -> None:
 def registers_of_group(
     w: FunctionWriter, pointer: str, rows: int, columns: int, dtype: str, lanes: int
 ) -> RegisterMatrix:
-    """The same as `load_group`, in registers."""
+    """Elements of as many matrices at `pointer` as there are `lanes`, as `load_group` reads them, in
+    registers."""
     size = rows * columns
     elements: dict[int, Reg] = {}
     for at, count in _chunks(size, lanes):
@@ -75,14 +76,14 @@ def registers_of_group(
 
 
 def store_registers(w: FunctionWriter, matrix: RegisterMatrix, pointer: str) -> None:
-    """The same as `store_group`, from registers."""
+    """Store a matrix in registers as `store_group` does."""
     flat = [w.splat(element, matrix.lanes) for row in matrix.elements for element in row]
     for at, count in _chunks(len(flat), matrix.lanes):
         _store_square(w, flat[at : at + count], pointer, at, len(flat))
 
 
 def _chunks(size: int, lanes: int) -> list[tuple[int, int]]:
-    """Where squares of a matrix of `size` elements begin, and how many elements they have."""
+    """Start and number of elements of each square of a matrix of `size` elements."""
     if size < lanes:
         return [(0, size)]
     starts = [*range(0, size - lanes + 1, lanes)]
@@ -160,7 +161,7 @@ def _store_square(w: FunctionWriter, elements: list[Reg], pointer: str, at: Reg 
 
 
 def _places(w: FunctionWriter, first: str, dtype: str, count: int, size: int, lanes: int) -> list[str]:
-    """Where the rows of a square of `count` elements begin, or the vectors that matrices fill."""
+    """Pointers to the rows of a square of `count` elements, or to the vectors that matrices fill."""
     if _fill_vectors(count, size, lanes):
         return [w.offset(first, dtype, vector * lanes) for vector in range(count)]
     return [w.offset(first, dtype, lane * size) for lane in range(lanes)]
@@ -184,7 +185,8 @@ def _begins_line(at: Reg | int, size: int, dtype: str, lanes: int) -> bool:
 
 @record
 class BatchPart:
-    """What an operand or a result has of each matrix of the batch: `rows` x `columns` elements."""
+    """Part of an operand or a result that belongs to each matrix of the batch: `rows` x `columns`
+    elements."""
 
     rows: int
     columns: int
@@ -205,7 +207,7 @@ class BatchPart:
         return self.size * BITS[self.dtype] // 8
 
 
-#: Of functions in which vectors leave registers: their places on the stack are aligned as they are.
+#: Attributes of functions in which vectors are spilled: their stack slots are aligned as the vectors are.
 _ATTRIBUTES: Final = 'nounwind "stackrealign"'
 
 #: From the matrices of the operands to those of the results, and in which lanes it failed: a mask for each
@@ -243,7 +245,7 @@ class GroupKernel:
         return -(-self.batch // self.lanes(target))
 
     def total_cycles(self, target: Target) -> float:
-        """About the cycles of them all."""
+        """Estimated cycles of all groups."""
         return self.cycles * self.groups(target)
 
     def pooled(self, target: Target) -> bool:
@@ -297,7 +299,8 @@ class GroupWriter:
         return [*code, w.function(signature(name, buffers + 1, result="i32"), _ATTRIBUTES)]
 
     def _all(self, begin: Reg, end: Reg) -> Reg | None:
-        """The groups from `begin` to `end`; the errors that there were as bits, None of what cannot fail."""
+        """Work on the groups from `begin` to `end`; returns their errors as bits, None for what cannot
+        fail."""
         w = self.w
         places = [self._place(part) for part in self.parts]
         start = [constant(0, "i32")] if self.plan.errors else []
@@ -310,13 +313,13 @@ class GroupWriter:
         return bad[0] if bad else None
 
     def _place(self, part: BatchPart) -> str:
-        """Where a group that is not whole is put; empty where all are."""
+        """Pointer to the stack slot of a group that is not full; empty where all are."""
         if self.plan.batch % self.lanes == 0 or part.shared or not part.read:
             return ""
         return self.w.slot(part.dtype, part.size * self.lanes)
 
     def _group(self, number: Reg, places: list[str]) -> Reg:
-        """Work on one group; the errors that there were as bits."""
+        """Work on one group; returns its errors as bits."""
         w, plan, lanes = self.w, self.plan, self.lanes
         first = w.mul(number, lanes)
         direct = [

@@ -1,4 +1,4 @@
-"""How ops of linear algebra become kernels: small matrices a lane for each, others by LAPACK."""
+"""Lowering of linear algebra ops to kernels: small matrices take a lane each, others use LAPACK."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ Outcome: TypeAlias = tuple[Sequence[Matrix], list[Reg]]
 
 @record(eq=False)
 class MatrixOperation:
-    """What an op computes: ``compute(storage, attributes, matrices that are read)``."""
+    """Computation of an op: ``compute(storage, attributes, matrices that are read)``."""
 
     compute: Callable[[Storage, Attrs, list[Matrix]], Outcome]
     #: The attribute that says whether it raises, with the values for which it does.
     raises: tuple[str, str] | None = None
-    #: What it raises.
+    #: The message of the error that it raises.
     error: str = ""
     #: Operands that are not read.
     ignored: tuple[int, ...] = ()
@@ -74,7 +74,7 @@ def elementwise_results(
 
 
 def message(instruction: Instruction) -> str:
-    """What `instruction` raises; empty where it cannot fail."""
+    """Error message of `instruction`; empty where it cannot fail."""
     operation = OPERATIONS[instruction.op]
     if operation.raises is None or instruction.attrs[operation.raises[0]] != operation.raises[1]:
         return ""
@@ -112,8 +112,9 @@ def _lu_solve(storage: Storage, attrs: Attrs, matrices: list[Matrix]) -> Outcome
 
 
 def _adjugate(storage: Storage, attrs: Attrs, matrices: list[Matrix]) -> Outcome:
-    """By the inverse, but for matrices that are singular or nearly so: those take complete pivoting, in
-    memory, since that is rare. What lanes have does not depend on others."""
+    """Adjugate by cofactors, or by the inverse for larger matrices. Singular and nearly singular matrices
+    take complete pivoting instead, in memory, since that is rare. The result in a lane does not depend on
+    other lanes."""
     (a, factors, order), w = matrices, storage.w
     x = storage.matrix(a.rows, a.rows, a.dtype)
     if a.rows <= MAX_COFACTORS:
@@ -181,8 +182,8 @@ _CYCLES = 8.0
 
 
 def permutation_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel:
-    """One vector of pivots of the batch after the other. A pivot out of range exchanges nothing, and is
-    reported in the end."""
+    """Kernel that makes a permutation of each vector of pivots of the batch. A pivot out of range exchanges
+    nothing, and is reported at the end."""
     shape = instruction.result.shape
     batch, rows = math.prod(shape[:-1]), shape[-1]
     description = f"permutation {name}: {batch} of {rows} rows"
@@ -242,8 +243,8 @@ def linalg_workspace(instruction: Instruction, context: LoweringContext) -> int:
 
 
 def plan_of(name: str, instruction: Instruction) -> GroupKernel | None:
-    """What is computed for each matrix of the batch; None where the op has no such kernel, or matrices are
-    too large."""
+    """Computation for each matrix of the batch; None where the op has no such kernel, or matrices are too
+    large."""
     if not is_small(instruction):
         return None
     operation, a = OPERATIONS[instruction.op], instruction.operands[0]
@@ -266,7 +267,7 @@ def plan_of(name: str, instruction: Instruction) -> GroupKernel | None:
 
 
 def part_of(value: Value, rank: int, *, read: bool = True) -> BatchPart:
-    """What `value` has of a matrix of a batch of `rank` - 2 axes: a matrix, or a column."""
+    """Part of `value` that belongs to one matrix of a batch of `rank` - 2 axes: a matrix, or a column."""
     shape = value.shape[rank - 2 :]
     rows, columns = (shape[0], 1) if len(shape) == 1 else shape
     return BatchPart(rows, columns, SHORT_NAME[value.dtype], read)

@@ -80,7 +80,7 @@ class Matrix(abc.ABC):
 
     @abc.abstractmethod
     def swap_columns(self, column: Index, other: Reg) -> None:
-        """The same with columns."""
+        """Swap `column` with the column `other` (an integer for each lane), which is not left of it."""
 
     @abc.abstractmethod
     def each_block(self, body: Callable[[list[Index]], None]) -> None:
@@ -123,12 +123,12 @@ class RegisterMatrix(Matrix):
         lanes = max(element.lanes for row in elements for element in row)
         super().__init__(w, len(elements), len(elements[0]), first.dtype, lanes)
         self._columns = [list(column) for column in zip(*elements, strict=True)]
-        #: What is yet to be done to each column.
+        #: Steps that are yet to be done to each column.
         self._waiting: list[list[Callable[[list[Reg]], None]]] = [[] for _ in self._columns]
 
     @property
     def elements(self) -> list[list[Reg]]:
-        """Its rows."""
+        """Elements, row by row."""
         columns = [self._column(number) for number in range(self.columns)]
         return [list(row) for row in zip(*columns, strict=True)]
 
@@ -215,7 +215,7 @@ class RegisterMatrix(Matrix):
         self.subtract_products(first + 1, lambda i: self[i, first], lambda j: self[first, j])
 
     def swap_rows(self, row: Index, other: Reg) -> None:
-        """By selects: each row below takes the old row where it is the `other`."""
+        """Swap rows by selects: each row below takes the old row where it is the `other`."""
         assert isinstance(row, int)
         w, start = self.w, row
         here = {below: w.eq(other, below) for below in range(start + 1, self.rows)}

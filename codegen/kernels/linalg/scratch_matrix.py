@@ -202,7 +202,7 @@ def _register(index: Index) -> Reg:
 
 
 class Storage:
-    """Where the matrices of a computation are: in registers, or in memory on the stack."""
+    """Storage of a computation's matrices: in registers, or in memory on the stack."""
 
     def __init__(self, w: FunctionWriter, lanes: int, *, in_registers: bool) -> None:
         self.w, self.lanes, self.in_registers = w, lanes, in_registers

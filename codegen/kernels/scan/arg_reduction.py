@@ -1,4 +1,4 @@
-"""The index along one axis of the element that beats all others, the first of equals.
+"""Index reductions along one axis: the place of the extremum, the first of equals.
 
 Each lane keeps its best element and where that was. Along the last axis several vectors are walked side by
 side and what they found is compared at the end; of equals the smaller index stays. There all are taken for
@@ -122,7 +122,7 @@ class _Writer:
         return flags
 
     def _first_nan(self, start: Reg, stop: Reg, copies: int) -> Reg:
-        """Where the first NaN is, which is before `stop`."""
+        """Position of the first NaN, counted from `start`; it is before `stop`."""
         w, lanes = self.w, self.lanes
 
         def hits(position: Reg) -> tuple[Reg, Reg]:

@@ -3,9 +3,8 @@
 Along the last axis a vector is folded in itself, in steps that double (Sklansky 1960), and then with what
 came before it: sums are grouped in that fixed way. Where there are few lines, each is cut into chunks, and
 these are taken in rounds that fit the cache: a first task per chunk finds what it folds to, a second one
-writes its running folds behind what the chunks before it fold to. A thread that is alone does both in one
-pass, chunk by chunk, to the same bits; and so does one of few. Large results go past the cache
-(`streaming.py`).
+writes its running folds behind what the chunks before it fold to. A thread that is alone, or one of few,
+does both in one pass, chunk by chunk, to the same bits. Large results go past the cache (`streaming.py`).
 
 Along other axes a vector of totals is folded with some rows of memory in turn, which are written as it goes.
 """
@@ -31,8 +30,8 @@ from ..lowering import Lowering, LoweringContext
 from ..parallel_for import context_of, run_tasks, task_function
 from .axis import Lines, chunk_bytes, round_chunks
 
-#: Of vectors that are folded in themselves. Of 64 bytes LLVM 20 cannot shuffle two without AVX-512 VBMI: it
-#: ends the process.
+#: Lanes of vectors that are folded in themselves, at most. LLVM 20 cannot shuffle two vectors of 64 bytes
+#: without AVX-512 VBMI: it ends the process.
 _MOST_LANES: Final = 32
 #: Bytes of the workspace before the places of chunks.
 _HEAD: Final = 64
@@ -192,7 +191,7 @@ class _Writer:
         return self.combine(before, total)
 
     def _shifted(self, value: Reg, step: int) -> Reg:
-        """In each second group of `step` lanes the last lane of the group before; elsewhere nothing.
+        """Last lane of the group before, in each second group of `step` lanes; elsewhere the identity.
 
         (Lanes moved by `step` would do as well, but expand instructions, which LLVM makes of that, are slow.)
         """
@@ -308,7 +307,7 @@ class _ChunkWriter(_Writer):
         run_tasks(self.w, part, count)
 
     def _done(self) -> str:
-        """Where it says whether the first pass has done all."""
+        """Pointer to the flag by which the first pass says that it has done all."""
         return self.w.offset("%b2", "i64", 1)
 
     def _place(self, index: Reg) -> str:

@@ -179,7 +179,7 @@ class _LoopWriter(NestWriter):
                 self.put(value, write.memory, places, copy, mask, row_level=False)
 
     def _step(self, state: list[Reg], leaves: dict[Leaf, Reg]) -> list[Reg]:
-        """One step of one vector."""
+        """State of one vector after one step."""
         values: dict[Value, Reg] = {}
 
         def read(source: Leaf | Value) -> Reg:

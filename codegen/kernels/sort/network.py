@@ -129,7 +129,7 @@ class NetworkWriter:
 
     @property
     def cycles(self) -> float:
-        """What all lines cost, roughly."""
+        """Rough estimate of the cycles of all lines."""
         stages = self.padded.bit_length() - 1
         return self.groups * self.padded * (stages * (stages + 1) / 4 * _CYCLES[len(self.dtypes)] + 4)
 

@@ -34,7 +34,7 @@ LEVELS: Final = 3
 #: Segments that wait: the shorter one is sorted first, so each is at most half of the one below it.
 _WAITING: Final = 64
 _ZERO: Final = constant(0, "i64")
-#: What parts take first: the result and the workspace, the task and the line.
+#: First parameters of parts: the result and the workspace, the task and the line.
 _BUFFERS: Final = (pointer("%b1"), pointer("%b2"))
 _LINE: Final = (Reg("%task", "i64"), Reg("%line", "i64"))
 
@@ -146,7 +146,7 @@ class QuicksortWriter:
     # -- segments ---------------------------------------------------------------------------------
 
     def _segment_list(self) -> str:
-        """Where the bounds of segments are listed."""
+        """Pointer to the list of the segments' bounds."""
         return self.w.offset("%b2", "u8", self.plan.segments)
 
     def _sort(self) -> None:
@@ -223,7 +223,7 @@ class QuicksortWriter:
         self.w.run(f"{self.name}_{part}", *_BUFFERS, *_LINE, low, high)
 
     def _bounds(self) -> tuple[Reg, Reg]:
-        """Where the segment of a part begins and ends."""
+        """Begin and end of a part's segment."""
         return Reg("%begin", "i64"), Reg("%end", "i64")
 
     def _below(self, low: Reg, high: Reg, pivot: Reg) -> Reg:

@@ -76,7 +76,7 @@ class DigitWriter:
     # -- memory -----------------------------------------------------------------------------------
 
     def _memory(self, task: Reg, offset: int) -> str:
-        """Where a part of a task's memory begins."""
+        """Pointer to a part of a task's memory."""
         return self.w.offset("%b2", "u8", self.w.add(self.w.mul(task, self.plan.region), offset))
 
     def _get(self, task: Reg, slot: int) -> Reg:

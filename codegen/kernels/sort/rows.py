@@ -1,5 +1,4 @@
-"""Rows: vectors of keys as they are compared, the exchanges of which networks are made, and blocks sorted by
-them.
+"""Rows: vectors of keys as they are compared, with their compare-exchanges and the sorting of blocks.
 
 A row holds keys as signed numbers (vectors of AVX2 are compared so). Where places are asked for, it holds
 each key's place, too: in the lower half of the number where the two fit, else in a second vector, which
@@ -57,7 +56,7 @@ def value_of(b: Emitter, key: Reg, dtype: str) -> Reg:
     return b.bitcast(bits, dtype)
 
 
-#: What is compared, first by the first of them.
+#: Vectors that are compared lane by lane, by the first of them first.
 Row: TypeAlias = list[Reg]
 
 #: Rows that registers hold, by whether there are 32 vectors of them as in AVX-512.
@@ -85,7 +84,7 @@ def batcher(count: int) -> list[tuple[int, int]]:
 
 
 class RowFormat:
-    """How keys, and places, are rows."""
+    """Format of keys, and of places, as rows."""
 
     def __init__(self, element: str, *, places: bool) -> None:
         self.element, self.places = element, places
@@ -194,7 +193,7 @@ class ColumnSorter:
         return self.rows.halved(w, block)
 
     def _between_columns(self, a: Row, b: Row, distance: int) -> tuple[Row, Row]:
-        """Two rows, in which columns `distance` apart are exchanged."""
+        """Compare and exchange columns `distance` apart in two rows."""
         lanes = self.lanes
         left = [lane if not lane & distance else lanes + lane - distance for lane in range(lanes)]
         right = [lane + distance if not lane & distance else lanes + lane for lane in range(lanes)]

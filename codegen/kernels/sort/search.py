@@ -1,4 +1,4 @@
-"""Where values go in a sorted line: a binary search for each, without branches.
+"""Binary search in a sorted line, one for each value, without branches.
 
 The line's length is known, so the steps are: each halves what is left, whatever the comparison says. Searches
 run in the lanes of some vectors, for each waits for one element after the other; scalar ones LLVM gives

@@ -1,4 +1,4 @@
-"""Sorting along contiguous lines, without a comparison that decides where code goes.
+"""Sorting along contiguous lines, without branches that depend on comparisons.
 
 An element becomes an unsigned *key* of its width, in whose order elements are sorted
 (`codegen/kernels/sort/rows.py`). Many short lines are sorted by a network, a few ranked, long

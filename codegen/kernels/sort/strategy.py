@@ -1,4 +1,4 @@
-"""How lines are sorted, and in what memory: decided from the instruction alone."""
+"""Plans of sorts: the algorithm and its memory, chosen from the instruction and the target alone."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _BEHIND: Final = 64
 
 
 class SortPlan:
-    """How lines are sorted, and where in memory."""
+    """Algorithm that sorts lines, and its layout of memory."""
 
     def __init__(self, instruction: Instruction, target: Target) -> None:
         (x,) = instruction.operands

@@ -194,7 +194,7 @@ SHORT_LOGS: Final[Table] = {
     ),
 }
 
-#: What is missing from those.
+#: Low words of `SHORT_LOGS`.
 SHORT_LOGS_LOW: Final[Table] = {
     "f32": (
         0.0, -3.195152430635062e-06, 2.7353209475222684e-07, 5.455067821458215e-06, 2.8660283533099573e-06,

@@ -156,7 +156,7 @@ ERF_CELLS: Final = (
     ),
 )
 
-#: The same in f32, by multiples of 1/8, the first one of the difference to x;
+#: erf x in f32, by multiples of 1/8, the first one of the difference to x;
 #: a row for each power; relative. Error: 2^-24.1.
 ERF_EIGHTHS: Final = (
     (

@@ -20,7 +20,7 @@ POWERS: Final[Table] = {
     ),
 }
 
-#: What is missing from those, over them.
+#: Low words of `POWERS`, relative to those.
 POWERS_LOW: Final[Table] = {
     "f64": (
         0.0, 8.189317638195515e-17, -2.7939114859515733e-17, 7.826573258636076e-17, 3.3484623336251524e-17,
@@ -96,7 +96,7 @@ CUBE_INVERSES: Final[Table] = {
     ),
 }
 
-#: That root.
+#: Cube root of 1/c for each c of `CUBE_INVERSES`.
 CUBE_ROOTS: Final[Table] = {
     "f32": (
         1.2854779958724976, 1.3342082500457764, 1.3795278072357178, 1.421869158744812, 1.4619139432907104,

@@ -172,8 +172,8 @@ def are_matrices(f: NativeWriter, a: Object, b: Object) -> None:
 
 @native(OBJECT)
 def argument_of_step(f: NativeWriter, args: Objects, nargs: Int) -> None:
-    """What the step of a view is called with: the argument behind the operand, None where there is no such,
-    a tuple of several. Null with an exception where there is no memory."""
+    """Argument with which the step of a view is called: the one behind the operand, None where there is no
+    such, a tuple of several. Null with an exception where there is no memory."""
     with f.if_(f.lt(nargs, 2)):
         f.ret(f.incref(f.object_named("None")))
     with f.if_(f.eq(nargs, 2)):
@@ -301,7 +301,7 @@ def _take_operands(
 
 
 def _result_of_kernel(f: NativeWriter, table: Pointer, values: Pointer, nargs: Reg, slow: Exit) -> Pointer:
-    """What the kernel gives for `values`, as a new array."""
+    """Call the kernel on `values`; its result as a new array."""
     # the kernel may run Python code, which may give the Tensors other arrays
     incref_all(f, values, nargs)
     outcome = vectorcall(f, table["kernel"], values, nargs, None)

@@ -129,7 +129,7 @@ def joinable(f: NativeWriter, item: Object, descr: Object, rank: Int, sizes: Wor
 
 @record
 class _Join:
-    """What is joined: a list or tuple of `count` Tensors alike, and the axis whose sizes may differ."""
+    """Inputs of a join: a list or tuple of `count` Tensors alike, and the axis whose sizes may differ."""
 
     arrays: Pointer
     count: Reg

@@ -1,4 +1,5 @@
-"""What eager ops take: Tensors with contiguous arrays, such arrays, and Python numbers. See `inner_loops`."""
+"""Operands of eager ops: Tensors with contiguous arrays, such arrays, and Python numbers. See
+`inner_loops`."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def follow(
 
 
 def _take_step(f: NativeWriter, step: Pointer, value: Pointer, state: Pointer, missing: Exit) -> None:
-    """Go on from an object to what it holds."""
+    """Follow one step from an object: to its attribute, its item or the value of a key."""
     holder = value.value
 
     def attribute() -> None:

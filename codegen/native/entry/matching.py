@@ -1,4 +1,4 @@
-"""The native entry's checks: whether objects are what a table's nodes want."""
+"""Checks of the native entry: whether objects match a table's nodes."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ SOURCE: Final = words(
     key=OBJECT,
     steps=Inline(Items(STEP, rows=True)),
 )
-#: What matching collects, for at most `room` inputs: the data of each, its array (or null), the object that
+#: Results of matching, for at most `room` inputs: the data of each, its array (or null), the object that
 #: is kept because it is donated, recorded or a complex number (or null), and room for a number; then objects
 #: that attributes gave, by count; and how many inputs are recorded.
 STATE: Final = words(
@@ -171,7 +171,7 @@ def number_place(f: NativeWriter, state: Pointer) -> Pointer:
 
 @native()
 def release_inputs(f: NativeWriter, state: State) -> None:
-    """Give back what matching took."""
+    """Release the references that matching took."""
     decref_all(f, state["arrays"], 0, state["count"])
     decref_all(f, state["holders"], 0, state["count"])
     decref_all(f, state["extra"], 0, state["extra_count"])

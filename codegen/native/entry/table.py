@@ -1,4 +1,4 @@
-"""What a native call entry checks and makes, as a table of 64-bit words.
+"""Table of a native call entry: 64-bit words that say what it checks and makes.
 
 There is one entry for all signatures, machine code made once per process (`entry_code`). It reads a table:
 which objects are wanted as arguments, down through tuples, lists and dicts; where captures are found; what
@@ -38,7 +38,7 @@ class ArraySpec:
 
     @property
     def nbytes(self) -> int:
-        """At most 2**62: of what no memory can hold, allocating fails all the same."""
+        """Size in bytes, at most 2**62: of what no memory can hold, allocating fails all the same."""
         return min(math.prod(self.shape) * self.itemsize, 1 << 62)
 
 
@@ -74,7 +74,7 @@ class SizedSpec:
 
 @record
 class Absent:
-    """Nothing: a name that is not bound, a key or an attribute that is not there."""
+    """Absence of a value: a name that is not bound, a key or an attribute that is not there."""
 
 
 @record
@@ -99,10 +99,10 @@ Spec = ArraySpec | ScalarSpec | Same | EqualSpec | SizedSpec | Absent | Anything
 
 @record
 class Capture:
-    """Where a closed-over object is found at each call, and what it must be: ``object`` at a fixed address,
-    the contents of a ``cell``, or the value of a key (at `key`) in the dict at `address`, for ``global``.
-    `steps` lead on: (``attr``, address of a name), (``key``, address), (``tuple`` or ``list``, position), and
-    to the ``class`` of an object and the ``code`` of a function."""
+    """Location of a closed-over object at each call, and what it must be: ``object`` at a fixed address, the
+    contents of a ``cell``, or the value of a key (at `key`) in the dict at `address`, for ``global``. `steps`
+    lead on: (``attr``, address of a name), (``key``, address), (``tuple`` or ``list``, position), and to the
+    ``class`` of an object and the ``code`` of a function."""
 
     kind: str
     address: int
@@ -123,14 +123,14 @@ class ResultSpec:
 
 @record
 class EntrySpec:
-    """What an entry checks and makes."""
+    """Specification of an entry: what it checks and makes."""
 
     arguments: tuple[Spec, ...]
     #: Keyword arguments: the address of the name, and what is wanted.
     keywords: tuple[tuple[int, Spec], ...]
     captures: tuple[Capture, ...]
-    #: What must be as it was when the function was traced. Arrays among it are inputs behind those that
-    #: ``@main`` reads.
+    #: Objects that must be as they were when the function was traced. Arrays among them are inputs behind
+    #: those that ``@main`` reads.
     guards: tuple[Capture, ...]
     results: tuple[ResultSpec, ...]
     #: How the results are put together: None for one as it is, else (kind, keys, children).

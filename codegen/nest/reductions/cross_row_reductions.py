@@ -1,4 +1,5 @@
-"""Row nests whose rows are folded together, too: gradients of a scale, a shift or a bias, sums of losses.
+"""Cross-row reductions: row nests whose rows are folded together, too, as for gradients of a scale, a shift
+or a bias, and sums of losses.
 
 Rows are cut into chunks, which are the tasks. Each chunk folds its rows into memory of its own, which stays
 in the first cache; that is folded in the chunks' order, so that results do not depend on the number of
@@ -85,7 +86,7 @@ def _is_long(write: Write, nest: Nest, rows: int) -> bool:
 
 
 def _pitch(write: Write) -> int:
-    """Bytes from what one chunk folds into to the next one's."""
+    """Bytes from one chunk's accumulators to the next one's."""
     return -(-_result(write).type.nbytes // machine().line_bytes) * machine().line_bytes
 
 
@@ -164,7 +165,7 @@ class AcrossWriter(NestWriter):
         return [*super()._accesses(), *self.errors.values()]
 
     def _parts(self, write: Write) -> list[Memory]:
-        """What one chunk folds into: for a long sum its total and its error."""
+        """Accumulators of one chunk: for a long sum its total and its error."""
         error = self.errors.get(write.memory)
         return [write.memory] if error is None else [write.memory, error]
 
@@ -181,7 +182,7 @@ class AcrossWriter(NestWriter):
             store(part, place)
 
     def _of_chunk(self, write: Write, memory: Memory, places: Places, chunk: Reg) -> str:
-        """Where `memory` of `write` is for one chunk."""
+        """Pointer to `memory` of `write` for one chunk."""
         place = places[memory]
         assert isinstance(place, str)
         if self.chunks == 1:
@@ -190,7 +191,7 @@ class AcrossWriter(NestWriter):
         return self.w.offset(place, memory.dtype, self.w.mul(chunk, apart))
 
     def _begin(self, write: Write, place: str) -> None:
-        """Nothing is folded yet."""
+        """Initialize an accumulator to the identity of its fold."""
         w, dtype = self.w, write.memory.dtype
         assert write.fold is not None
         record = write.fold.op.reduction
@@ -214,14 +215,15 @@ class AcrossWriter(NestWriter):
             self.w.loop(first, stop, step, one)
 
     def _combine(self, name: str, buffers: int) -> FunctionCode:
-        """The function that folds what the chunks folded, in their order, into the results."""
+        """Function that folds the chunks' accumulators, in their order, into the results."""
         self.w = FunctionWriter(self.w.declarations)
         self._totals(self._bases())
         self.w.ret()
         return self.w.function(signature(name, buffers + 1), "nounwind")
 
     def _totals(self, places: Places) -> None:
-        """The results, of what the chunks folded; of one chunk, those that it did not fold into."""
+        """Fold the chunks' accumulators into the results; of one chunk, only those that it did not fold into
+        directly."""
         for result, write in self.folds.items():
             if self.chunks > 1 or write.memory in self.errors:
                 body = functools.partial(self._total, write, places, f"%b{result}")

@@ -1,4 +1,4 @@
-"""Folding groups of vectors along the last dimension: accumulators side by side, which are folded by halves;
+"""Folds of groups of vectors along the last dimension: accumulators side by side, which are folded by halves;
 of long lines, block by block (`totals.py`).
 
 That order does not depend on how many copies of the code there are (`ScheduleParameters.copies`): with fewer
@@ -30,7 +30,7 @@ def fold_groups(
     first: Bound,
     stop: Bound,
 ) -> list[Reg]:
-    """What `plan` folds from `first` to `stop`, which are whole groups, into `state`."""
+    """Fold by `plan` from `first` to `stop`, which are whole groups, into `state`."""
     nest, folds = writer.nest, plan.folds
     copies = nest.unroll
     if copies > nest.copies and not nest.in_registers:
@@ -65,7 +65,7 @@ def line_of(
     *,
     rest: bool,
 ) -> FoldStep:
-    """What folds a line: the elements of `groups`, bounds and how many lie between them at most, and the
+    """Step that folds a line: the elements of `groups`, bounds and how many lie between them at most, and the
     `rest` of the last dimension, which fills no group."""
     nest, (first, stop, most) = writer.nest, groups
     last = len(nest.sizes) - 1
@@ -97,7 +97,8 @@ def _in_memory(
     first: Bound,
     stop: Bound,
 ) -> list[Reg]:
-    """The same: vector after vector is folded into that of the accumulators in memory whose turn it is."""
+    """`fold_groups` with accumulators in memory: vector after vector is folded into the one whose turn it
+    is."""
     nest, folds, w = writer.nest, plan.folds, writer.w
     last, group = len(nest.sizes) - 1, nest.lanes * nest.unroll
     kept = [w.slot(reg.dtype, group) for reg in state]
@@ -132,7 +133,7 @@ def _identities(writer: NestWriter, folds: Sequence[Member]) -> list[Reg]:
 
 
 def _by_halves(writer: NestWriter, folds: Sequence[Member], accumulators: Sequence[Reg]) -> list[Reg]:
-    """What several copies folded, which stand behind one another, folded to one."""
+    """Fold the accumulators of several copies, which stand behind one another, pairwise to those of one."""
     size = len(folds)
     parts = [accumulators[i : i + size] for i in range(0, len(accumulators), size or 1)] or [[]]
     while len(parts) > 1:

@@ -125,7 +125,7 @@ class MomentWriter(SplitWriter):
         return w.add(partial, w.mul(apart, muladd(w, number, apart, w.add(away, away))))
 
     def finished(self, member: Member, total: Reg) -> Reg:
-        """Rounding must not make a sum of squares negative."""
+        """Clamp a sum of squares to zero: rounding must not make it negative."""
         if member.value not in self.nest.moments:
             return total
         return self.w.select(self.w.lt(total, 0.0), 0.0, total)

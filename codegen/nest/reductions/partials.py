@@ -1,4 +1,4 @@
-"""Where the chunks of a split nest keep what they fold to, in its workspace."""
+"""Layout of the partial results of a split nest's chunks in its workspace."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .totals import LONG, LONG_COLUMN, is_float_sum
 
 
 class Partials:
-    """Where in the workspace, buffer number `buffer`, partial and total results are."""
+    """Locations of partial and total results in the workspace, buffer number `buffer`."""
 
     def __init__(self, nest: Nest, buffer: int) -> None:
         split = nest.split
@@ -21,8 +21,8 @@ class Partials:
         self.total: dict[Member, Memory] = {}
         #: Elements from one chunk's partial results to the next one's.
         self.apart: dict[Memory, int] = {}
-        #: Of sums whose chunks are many blocks of rows: by their partial results, which are those of some
-        #: blocks, the totals of all and their errors.
+        #: Totals of all blocks and their errors, for sums whose chunks are many blocks of rows. Keys are the
+        #: partial results, which are those of some blocks.
         self.sums: dict[Memory, tuple[Memory, Memory]] = {}
         self.nbytes = 0
         chunks = split.chunks + split.has_rest(nest)

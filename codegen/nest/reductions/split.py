@@ -1,4 +1,5 @@
-"""Reductions with little or nothing parallel outside them: column sums of a tall array, sums of everything.
+"""Split reductions (rfactor), which have little or nothing parallel outside them: column sums of a tall
+array, sums of everything.
 
 The outermost reduced dimension is cut into chunks, which are the tasks. Each chunk folds into partial results
 of its own; these are then folded in the chunks' order, so that results do not depend on the number of
@@ -39,7 +40,8 @@ BLOCK_ROWS: Final = 8
 
 
 def split_of(nest: Nest) -> Split | None:
-    """How to cut `nest`; None for nests that are no reductions, little work or parallel as they are."""
+    """Choose how to split the reductions of `nest` into chunks (rfactor); None for nests that are no
+    reductions, little work or parallel as they are."""
     folds = [member for member in nest.members if member.is_reduction]
     least = machine().parallel_cycles
     if not folds or 0 in nest.sizes or len(nest.sizes) == nest.parallel or nest.cycles <= least:
@@ -195,13 +197,14 @@ class SplitWriter(NestWriter):
     def begin(
         self, stage: int, bounds: tuple[Reg, Reg], places: Places, copies: int, mask: Reg | None
     ) -> None:
-        """Nothing is folded yet, of a group of columns, in the rows of a chunk between `bounds`."""
+        """Set the partial results of a group of columns to the identity, for the rows of a chunk between
+        `bounds`."""
         for member in self._work(stage)[0]:
             identity = self.identity(member, self.nest.lanes)
             self.clear(identity, self.layout.partial[member], places, copies, mask)
 
     def clear(self, identity: Reg, memory: Memory, places: Places, copies: int, mask: Reg | None) -> None:
-        """Partial results at `memory` that nothing is folded to."""
+        """Set the partial results at `memory` to the identity."""
         for place in (memory, *self.layout.sums.get(memory, ())):
             for copy in range(copies):
                 self.save(identity, place, places, copy, mask)
@@ -218,7 +221,7 @@ class SplitWriter(NestWriter):
                     self.save(value, place, places, copy, mask)
 
     def sum_of_chunk(self, memory: Memory, places: Places, copy: int, mask: Reg | None) -> Reg:
-        """What a chunk folded to the partial result at `memory`."""
+        """Value that a chunk folded, for the partial result at `memory`."""
         sums = self.layout.sums.get(memory, (memory,))
         parts = [self.read(sum_, places, copy, mask, row_level=True) for sum_ in sums]
         return compensated(self.w, *parts) if len(parts) > 1 else parts[0]
@@ -227,7 +230,7 @@ class SplitWriter(NestWriter):
         self.put(value, memory, places, copy, mask, row_level=True)
 
     def known_rows(self, stage: int, copies: int, places: Places, mask: Reg | None) -> list[RowValues]:
-        """Rows with what earlier stages folded and the row-level ops that follow from it."""
+        """Row values: the results that earlier stages folded, and the row-level ops that follow from them."""
         rows = [RowValues() for _ in range(copies)]
         for member, memory in self.layout.total.items():
             if member.stage < stage:
@@ -238,12 +241,12 @@ class SplitWriter(NestWriter):
         return rows
 
     def planned_in(self, stage: int) -> ElementPass:
-        """What a pass over a chunk does at each element in `stage`."""
+        """Pass over a chunk in `stage`: what it does at each element."""
         folds, writes = self._work(stage)
         return ElementPass(self, stage, folds, writes, [])
 
     def _rows(self, stage: int, places: Places, copies: int, mask: Reg | None) -> None:
-        """One group of columns over the rows of `bounds`."""
+        """Fold one group of columns over some rows of a chunk into its partial results."""
         nest = self.nest
         rows = self.known_rows(stage, copies, places, mask)
         plan = self.planned_in(stage)
@@ -335,7 +338,7 @@ class SplitWriter(NestWriter):
     def folded_by_chunk(
         self, member: Member, chunk: Reg, rows: list[RowValues], places: Places, copy: int, mask: Reg | None
     ) -> Reg:
-        """What one chunk folded to `member`'s result; `rows` are what earlier stages folded."""
+        """Value that one chunk folded for `member`'s result; `rows` are what earlier stages folded."""
         return self.sum_of_chunk(self.layout.partial[member], places, copy, mask)
 
     def finished(self, member: Member, total: Reg) -> Reg:
@@ -372,7 +375,7 @@ class SplitWriter(NestWriter):
         self._each_column(places, column)
 
     def _combine_rows(self, folds: list[Member], places: Places, *, finish: bool) -> None:
-        """The same, where each chunk folds to scalars."""
+        """Fold the chunks' partial results where each chunk folds to scalars."""
         w, totals = self.w, totals_of(self, folds, 1)
 
         def chunk(index: Reg, state: list[Reg]) -> Sequence[Reg]:

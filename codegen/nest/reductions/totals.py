@@ -42,7 +42,8 @@ def is_float_sum(reduction: Instruction) -> bool:
 
 
 def add_compensated(w: FunctionWriter, total: Reg, error: Reg, term: Reg) -> tuple[Reg, Reg]:
-    """`total` and `error` with one term more: the sum as it rounds, and what was rounded off in all.
+    """Add one term to `total` with the rounding `error`: returns the rounded sum, and all that was rounded
+    off.
 
     A term that is larger than the total may be rounded once more, as each of its own terms was.
     """
@@ -51,7 +52,8 @@ def add_compensated(w: FunctionWriter, total: Reg, error: Reg, term: Reg) -> tup
 
 
 def compensated(w: FunctionWriter, total: Reg, error: Reg) -> Reg:
-    """The sum of both; `total` alone where that is infinite, or nothing was lost, which keeps its sign."""
+    """Sum of total and error; `total` alone where that is infinite, or nothing was lost, which keeps its
+    sign."""
     lost = w.compute("fcmp one", "bool", error.lanes, error, w.const(0.0, error))
     return w.select(lost, w.exact("fadd", total, error), total)
 
@@ -68,9 +70,9 @@ class Totals:
         sums: Sequence[bool],
     ) -> None:
         self.w, self.combine = w, combine
-        #: What nothing folds to.
+        #: Identities of the folds.
         self.identities = list(identities)
-        #: Which accumulators are sums of floats.
+        #: Numbers of the accumulators that are sums of floats.
         self.sums = [number for number, is_sum in enumerate(sums) if is_sum]
 
     @property
@@ -80,7 +82,7 @@ class Totals:
         return [*self.identities, *zeros]
 
     def add(self, totals: Sequence[Reg], block: Sequence[Reg]) -> list[Reg]:
-        """`totals` with what one block folded to."""
+        """Add the values that one block folded to `totals`."""
         count = len(self.identities)
         out = list(totals)
         for number, term in enumerate(block):
@@ -92,7 +94,7 @@ class Totals:
         return out
 
     def finish(self, totals: Sequence[Reg]) -> list[Reg]:
-        """What all blocks folded to."""
+        """Results of the folds over all blocks, with the rounding errors added to the sums."""
         out = list(totals[: len(self.identities)])
         for number, error in zip(self.sums, totals[len(out) :], strict=True):
             out[number] = compensated(self.w, out[number], error)
@@ -100,7 +102,7 @@ class Totals:
 
 
 class FoldStep:
-    """What is done inside the loops that `fold_loops` writes.
+    """Innermost step of the loops that `fold_loops` writes.
 
     `run` folds `terms` into each accumulator, one after the other; where they are more than `LONG`,
     `run_long` adds them to totals. Up to `short` terms are one block.
@@ -111,7 +113,7 @@ class FoldStep:
 
 
 def column_step(nest: Nest, run: Run) -> FoldStep:
-    """What is done at each element of a column."""
+    """Step that folds one element of a column."""
     return FoldStep(run, short=LONG if nest.reads_across or nest.turned else LONG_COLUMN)
 
 
@@ -119,8 +121,8 @@ def fold_loops(
     writer: NestWriter, totals: Totals, step: FoldStep, dim: int, stop: int, places: Places,
     before: list[Reg] | None = None,
 ) -> list[Reg]:  # fmt: skip
-    """Run `step` in loops over the dimensions from `dim` up to `stop`; what the accumulators fold to, after
-    what they folded `before`."""
+    """Run `step` in loops over the dimensions from `dim` up to `stop`; returns the accumulators, which begin
+    with the values folded `before`."""
     if not totals.sums or _terms(writer, step, dim, stop) <= step.short:
         return _plain(writer, step.run, dim, stop, places, before or totals.identities)
     state = totals.start if before is None else totals.add(totals.start, before)

@@ -1,5 +1,5 @@
-"""What one stage of a nest does at each element (or vector of elements): which members it computes, in order,
-and where they go."""
+"""Passes over elements: the members that one stage of a nest computes at each element (or vector of
+elements), in order, and where they go."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Places = dict[Memory, "str | Reg"]
 
 
 class NestContext(Protocol):
-    """What a pass needs of the nest's writer."""
+    """Interface of the nest's writer for a pass."""
 
     nest: Nest
     w: FunctionWriter
@@ -44,7 +44,7 @@ class NestContext(Protocol):
 
 
 class RowValues:
-    """What is known at the row level: values, their splats, and leaves read there."""
+    """Values known at the row level, their splats, and leaves read there."""
 
     def __init__(self) -> None:
         self.values: dict[Value, Reg] = {}
@@ -52,14 +52,14 @@ class RowValues:
         self.leaves: dict[tuple[Leaf, int], Reg] = {}
         #: Numbers near the mean, by the sum that distances from them are folded to.
         self.near: dict[Value, Reg] = {}
-        #: Of what elements are divided by.
+        #: Inverted divisors of elements, by what they invert.
         self.divisors: dict[Leaf | Value, Divisor] = {}
-        #: What is known of each vector of a row in registers, in the order in which they are written.
+        #: Values known of each vector of a row in registers, in the order in which they are written.
         self.vectors: list[dict[Value, Reg]] = []
 
 
 class ElementPass:
-    """What one stage does at each element: which members it computes, in order, and where they go."""
+    """Pass of one stage over elements: the members it computes at each, in order, and where they go."""
 
     def __init__(
         self, writer: NestContext, stage: int, folds: list[Member], writes: list[Write], keeps: list[Value]
@@ -204,7 +204,7 @@ class ElementPass:
         return out
 
     def _vector(self, row: RowValues) -> dict[Value, Reg]:
-        """What earlier stages computed of the next vector, if that stays in registers."""
+        """Values that earlier stages computed of the next vector, if they stay in registers."""
         if not self.writer.nest.in_registers:
             return {}
         if self.vectors == len(row.vectors):

@@ -1,4 +1,4 @@
-"""Nests that are part of another kernel's function: written where that is, over parts of its buffers."""
+"""Nests inside another kernel's function, over parts of its buffers."""
 
 from __future__ import annotations
 

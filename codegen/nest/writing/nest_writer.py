@@ -1,4 +1,4 @@
-"""Writes a scheduled nest as an LLVM function.
+"""Writer of a scheduled nest as an LLVM function.
 
 The function takes the buffers' pointers and a range of tasks: iterations of the outermost parallel loop,
 or blocks of vectors where that loop carries the lanes. Loops run over the outer parallel dimensions, then,
@@ -42,7 +42,7 @@ class NestWriter:
     ) -> None:
         self.nest = nest
         self.w = FunctionWriter(declarations)
-        #: Of writers of one function: calls of what is written often.
+        #: The writer of ops that the writers of one function share: it calls what is written often.
         self.ops: OpWriter | None = None
         #: Writes past the cache, and those among them that the code being written makes.
         self.streamed, self.streaming = streamed, frozenset[Memory]()
@@ -50,7 +50,7 @@ class NestWriter:
         #: being written.
         self.interior, self.at = Interior(nest), dict[int, Reg]()
         self.known: Mapping[tuple[Memory, int], bool] = {}
-        #: What the elements of a map's line are divided by.
+        #: Inverted divisors of the elements of a map's line.
         self.divisors: dict[Leaf | Value, Divisor] = {}
         self.scratch = [self.w.slot(dtype, count) for dtype, count in nest.scratch_sizes]
         self.members = {member.value: member for member in nest.members}
@@ -191,7 +191,7 @@ class NestWriter:
     # -- one row (or one group of columns) --------------------------------------------------------
 
     def point(self, places: Places, copies: int, mask: Reg | None) -> None:
-        """All stages at one place of the parallel loops. `copies` vectors side by side share it."""
+        """Write all stages at one place of the parallel loops. `copies` vectors side by side share it."""
         nest = self.nest
         rows = [RowValues() for _ in range(copies if not nest.row_lanes else 1)]
         for row in rows:
@@ -244,7 +244,7 @@ class NestWriter:
     # -- stages -----------------------------------------------------------------------------------
 
     def _stage(self, stage: int, rows: list[RowValues], places: Places, mask: Reg | None) -> None:
-        """One pass over the reduced dimensions: fold this stage's reductions, write its results."""
+        """Write one pass over the reduced dimensions: fold this stage's reductions, write its results."""
         nest, plan = self.nest, self.planned(stage)
         if plan is None:
             return
@@ -273,7 +273,7 @@ class NestWriter:
                 row.values[member.value] = total
 
     def planned(self, stage: int) -> ElementPass | None:
-        """What `stage` does at each element; None where it does nothing."""
+        """Pass of `stage` over elements; None where it does nothing."""
         nest = self.nest
         folds = [member for member in nest.members if member.is_reduction and member.stage == stage]
         writes = [write for write in nest.writes if not write.row_level and write.stage == stage]
@@ -298,7 +298,7 @@ class NestWriter:
         return 0, self.nest.sizes[dim], self.nest.sizes[dim]
 
     def let_signals_in(self, dim: int) -> None:
-        """At the end of a step of the loop over `dim`: poll for signals, if it is the loop that does."""
+        """Poll for signals at the end of a step of the loop over `dim`, if it is the loop that does."""
         if dim == self.polls_in:
             poll_or_return(self.w)
 
@@ -378,13 +378,13 @@ class NestWriter:
         return w.gather(w.offset(place, leaf.dtype, copy * lanes * stride), leaf.dtype, stride, lanes, mask)
 
     def write_out(self, write: Write, value: Reg, places: Places, copy: int, mask: Reg | None) -> None:
-        """Store what a write is for, folded into what is there if it says so."""
+        """Store the value of a write, or fold it into memory."""
         write_out(self, write, value, places, copy, mask)
 
     def fold_into(
         self, write: Write, value: Reg, load: Callable[[Memory], Reg], store: Callable[[Reg, Memory], None]
     ) -> None:
-        """Fold `value` into what is where `write` says."""
+        """Fold `value` into the memory of `write`."""
         assert write.fold is not None
         store(folded(self.w, write.fold, load(write.memory), value), write.memory)
 

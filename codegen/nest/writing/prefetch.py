@@ -1,4 +1,4 @@
-"""Asking for memory before it is wanted: the next row while this one is worked on, and lines to write to.
+"""Prefetches: of the next row while this one is worked on, and of lines to write to.
 
 A nest of several stages reads a row from memory in the first one and from the cache in the others, so that
 memory is idle most of the time, and then waited for: the machine's own prefetching ends where a page does,
@@ -27,7 +27,7 @@ READ_AHEAD: Final = 1 << 11
 
 
 def large_bytes() -> int:
-    """Where less is read, it is in the second cache already."""
+    """Bytes of a nest from which its reads are prefetched: smaller ones are in the second cache already."""
     return machine().l2_bytes
 
 

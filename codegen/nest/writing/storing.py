@@ -1,5 +1,5 @@
-"""Storing what a nest computes: vectors along the lanes, single elements, past the cache, into scratch; and
-folding into what is there."""
+"""Stores of what a nest computes: vectors along the lanes, single elements, past the cache, into scratch, or
+folded into what is there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .prefetch import ask_for
 
 
 class FoldingContext(NestContext, Protocol):
-    """What is needed of the nest's writer to fold into what is there."""
+    """Interface of the nest's writer for folding into what is there."""
 
     def fold_into(
         self, write: Write, value: Reg, load: Callable[[Memory], Reg], store: Callable[[Reg, Memory], None]
@@ -23,7 +23,7 @@ class FoldingContext(NestContext, Protocol):
 
 
 def folded(w: FunctionWriter, reduction: Instruction, there: Reg, value: Reg) -> Reg:
-    """What `reduction` makes of what is there and one element more."""
+    """Value in memory with one element more folded in by `reduction`."""
     record = reduction.op.reduction
     assert record is not None
     result: Reg = record.combine(w, there, w.splat(value, there.lanes))
@@ -33,8 +33,8 @@ def folded(w: FunctionWriter, reduction: Instruction, there: Reg, value: Reg) ->
 def write_out(
     writer: FoldingContext, write: Write, value: Reg, places: Places, copy: int, mask: Reg | None
 ) -> None:
-    """Store what a write is for, folded into what is there if it says so: by all lanes, where there is one
-    element for them."""
+    """Store the value of a write, or fold it into memory: by all lanes, where there is one element for
+    them."""
     w, nest, dim = writer.w, writer.nest, writer.nest.vector_dim
 
     def load(memory: Memory) -> Reg:
@@ -58,7 +58,7 @@ def write_out(
 
 
 def _where(w: FunctionWriter, reduction: Instruction, value: Reg, lanes: int, mask: Reg | None) -> Reg:
-    """`value` in the lanes of `mask`, and what changes no fold in the others."""
+    """`value` in the lanes of `mask`, and the identity of the reduction in the others."""
     value, record = w.splat(value, lanes), reduction.op.reduction
     assert record is not None
     return (

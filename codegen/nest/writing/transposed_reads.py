@@ -1,4 +1,4 @@
-"""Maps that read something transposed: against the grain of what they write.
+"""Transposed reads of maps, in square tiles.
 
 A vector along the last dimension would gather each lane from a cache line of its own. Instead, squares of as
 many elements as a vector has lanes are read the way they lie, turned in registers, and put in a small
@@ -34,14 +34,14 @@ UNROLLED_COST: Final = 4.0
 
 @record
 class Tiles:
-    """How a nest is walked in squares."""
+    """Traversal of a nest in square tiles."""
 
     #: The dimension along which the transposed leaves lie; the other edge is along the last one.
     dim: int
     edge: int
     #: How many of them are together one strip.
     group: int
-    #: What is read transposed, and the scratch square that takes its place.
+    #: Leaves that are read transposed, each with the scratch square that takes its place.
     leaves: tuple[tuple[Memory, Memory], ...]
 
     def tasks(self, nest: Nest) -> int:
@@ -54,7 +54,7 @@ class Tiles:
 
 
 def tiles_of(nest: Nest) -> Tiles | None:
-    """How to walk `nest` in squares, None where nothing is read transposed."""
+    """Choose the square tiles in which to walk `nest`, None where nothing is read transposed."""
     last = nest.vector_dim
     edge = min(nest.lanes, LONGEST_EDGE)
     plain = nest.stages == 1 and not nest.scratch_sizes and len(nest.sizes) == nest.parallel
@@ -139,7 +139,7 @@ class TileWriter(NestWriter):
             super()._outer(dim, places, begin, end)
 
     def _strips(self, dim: int, places: Places, begin: Reg, end: Reg) -> None:
-        """The dimension along which transposed leaves lie, in whole strips, then what is left."""
+        """Walk the dimension along which transposed leaves lie, in whole strips, then the rest."""
         w, tall = self.w, self.tiles.edge * self.tiles.group
         whole, rest = divmod(self.nest.sizes[dim], tall)
 

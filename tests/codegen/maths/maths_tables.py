@@ -170,7 +170,7 @@ def wide_log2(degrees: dict[str, int]) -> None:
         "SHORT_INVERSES", inverses, "c of each cell for `pow`: a multiple of 1/32, so that m c - 1 is exact."
     )
     show("SHORT_LOGS", highs, "-log2 c of each cell, a multiple of 2^-16 (f32) or 2^-42 (f64).")
-    show("SHORT_LOGS_LOW", lows, "What is missing from those.")
+    show("SHORT_LOGS_LOW", lows, "Low words of `SHORT_LOGS`.")
     show("SHORT_SERIES", series, f"ln(1 + f) = f - f^2/2 + f^3 P(f); relative. Errors: {'; '.join(notes)}.")
 
 
@@ -204,7 +204,7 @@ def exponentials() -> None:
     upper = [float(power) for power in powers]
     low = [float(power / h - 1) for power, h in zip(powers, upper, strict=True)]
     show("POWERS", {"f64": tuple(upper)}, "2^(j/16).")
-    show("POWERS_LOW", {"f64": tuple(low)}, "What is missing from those, over them.")
+    show("POWERS_LOW", {"f64": tuple(low)}, "Low words of `POWERS`, relative to those.")
     show(
         "NEAR_POWERS",
         {dtype: tuple(rounded(c * power, dtype) for power in powers) for dtype, c in NEAR_ONE.items()},
@@ -371,7 +371,7 @@ def error_functions() -> None:
     print(f"ERF_STEP: Final = {float(ERF_STEP['f64'])!r}")
     print("#: erf x = sum of row[k] (x - c)^k, c the nearest multiple of that step, the one of the column;")
     show_rows("ERF_CELLS", error_function("f64", 8, 16))
-    print("#: The same in f32, by multiples of 1/8, the first one of the difference to x;")
+    print("#: erf x in f32, by multiples of 1/8, the first one of the difference to x;")
     show_rows("ERF_EIGHTHS", error_function("f32", 32, 4))
 
 
@@ -460,7 +460,7 @@ def cube_roots(degrees: dict[str, int]) -> None:
             f"{dtype} 2^{float(mp.log(worst, 2)):.1f} for {float(low_f):.4f} <= f <= {float(high_f):.4f}"
         )
     show("CUBE_INVERSES", inverses, "c near 1/m, such that the cube root of 1/c is nearly a float.")
-    show("CUBE_ROOTS", roots, "That root.")
+    show("CUBE_ROOTS", roots, "Cube root of 1/c for each c of `CUBE_INVERSES`.")
     show("CUBE_SERIES", series, f"(1 + f)^(1/3) = 1 + f P(f). Errors: {'; '.join(notes)}.")
 
 
