@@ -17,99 +17,19 @@ Linux may wake a worker on its caller's core and leave it waiting there, call af
 is idle. A worker that finds itself there moves away (`step_aside`).
 
 A task runs in its caller's floating-point mode, so that results do not depend on who runs it.
-
-A *denormal* number is smaller than the smallest normal one of its dtype (1.2e-38 in float32). Most CPUs take
-some hundred cycles for an instruction that meets one. A thread that *flushes* them reads them as zero and
-gives zero where a result would be one. The mode is a word of the thread's: MXCSR on x86, FPCR on Arm.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Final
 
-from ..interface import CANCELLED, FLUSHED_MAIN, PARALLEL_FOR, POLL, SET_FLUSHING, THREADS
+from ..interface import CANCELLED, PARALLEL_FOR, POLL, THREADS
 from ..llvm.emitter import Reg
+from .float_mode import float_mode_numbers, read_mode, write_mode
 from .functions import Bool, Bytes, ImportedFunction, Int, ModuleVariable, native
 from .module import NativeModule
 from .structs import BYTES, WORDS, CFunctionType, words
 from .writer import NativeWriter, Pointer, atomic_add, atomic_load, atomic_store, compare_and_swap
-
-#: The bits that flush: of results and of operands (FTZ and DAZ) on x86, of both (FZ) on Arm.
-_X86_BITS: Final = 0x8040
-_ARM_BITS: Final = 1 << 24
-
-_store_mxcsr = ImportedFunction("llvm.x86.sse.stmxcsr", None, BYTES)
-_load_mxcsr = ImportedFunction("llvm.x86.sse.ldmxcsr", None, BYTES)
-_get_fpcr = ImportedFunction("llvm.aarch64.get.fpcr", "i64")
-_set_fpcr = ImportedFunction("llvm.aarch64.set.fpcr", None, "i64")
-_x86_pause = ImportedFunction("llvm.x86.sse2.pause", None)
-_synchronize_instructions = ImportedFunction("llvm.aarch64.isb", None, "i32")
-#: The operand of ``isb sy``.
-_WHOLE_SYSTEM: Final = 15
-#: The function whose calls flush. What a variant with an instrument takes besides comes last.
-_main = ImportedFunction(FLUSHED_MAIN, "i32", BYTES, BYTES, BYTES)
-
-
-def float_mode_numbers(triple: str) -> dict[str, int]:
-    """Values of `NativeModule.numbers` that the functions of this module ask for."""
-    x86, arm = triple.startswith(("x86_64", "i686")), triple.startswith(("aarch64", "arm64"))
-    return {"x86": int(x86), "arm": int(arm), "flushing": _X86_BITS if x86 else _ARM_BITS if arm else 0}
-
-
-def read_mode(f: NativeWriter) -> Reg:
-    """Floating-point mode of this thread, 0 on machines whose mode is not known."""
-    if f.module.numbers["x86"]:
-        place = f.array("i64", 1)
-        place[0] = 0
-        _store_mxcsr(f, place)
-        word: Reg = place[0]
-        return word
-    if f.module.numbers["arm"]:
-        register: Reg = _get_fpcr(f)
-        return register
-    return f.coerced(0, "i64")
-
-
-def write_mode(f: NativeWriter, mode: Reg) -> None:
-    """Give this thread a mode that `read_mode` gave."""
-    if f.module.numbers["x86"]:
-        place = f.array("i64", 1)
-        place[0] = mode
-        _load_mxcsr(f, place)
-    elif f.module.numbers["arm"]:
-        _set_fpcr(f, mode)
-
-
-@native("i64", export=SET_FLUSHING)
-def set_flushing(f: NativeWriter, flushes: Int) -> None:
-    """Have this thread flush denormals (1), not flush them (0), or as it does (-1); whether it did."""
-    bits, before = f.module.numbers["flushing"], read_mode(f)
-    did = f.ne(f.and_(before, bits), 0)
-    with f.if_(f.ge(flushes, 0)):
-        without = f.and_(before, ~bits)
-        write_mode(f, f.select(f.ne(flushes, 0), f.or_(before, bits), without))
-    f.ret(f.select(did, f.coerced(1, "i64"), f.coerced(0, "i64")))
-
-
-@native("i32", export="main")
-def flushing_main(f: NativeWriter, inputs: Bytes, outputs: Bytes, more: Bytes) -> None:
-    """Run a compiled function while this thread flushes denormals."""
-    before = read_mode(f)
-    write_mode(f, f.or_(before, f.module.numbers["flushing"]))
-    status = _main(f, inputs, outputs, more)
-    write_mode(f, before)
-    f.ret(status)
-
-
-def float_mode_text(triple: str) -> str:
-    """The module with `set_flushing`."""
-    return NativeModule(numbers=float_mode_numbers(triple)).text(set_flushing)
-
-
-def flushing_main_text(triple: str) -> str:
-    """The module with `flushing_main`, linked anew with each function."""
-    return NativeModule(numbers=float_mode_numbers(triple)).text(flushing_main)
-
 
 #: Iterations of a pause loop before anyone blocks: some microseconds (15 where a pause takes 65 cycles). A
 #: core that spins longer is missing elsewhere on a busy machine.
@@ -143,6 +63,10 @@ _work_ready = ModuleVariable("work_ready", "i8", 128)
 _work_done = ModuleVariable("work_done", "i8", 128)
 
 _poll = ImportedFunction(POLL, "i32")
+_x86_pause = ImportedFunction("llvm.x86.sse2.pause", None)
+_synchronize_instructions = ImportedFunction("llvm.aarch64.isb", None, "i32")
+#: The operand of ``isb sy``.
+_WHOLE_SYSTEM: Final = 15
 _init_mutex = ImportedFunction("pthread_mutex_init", "i32", BYTES, BYTES)
 _lock_mutex = ImportedFunction("pthread_mutex_lock", "i32", BYTES)
 _unlock_mutex = ImportedFunction("pthread_mutex_unlock", "i32", BYTES)

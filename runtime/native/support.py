@@ -35,8 +35,8 @@ _kernels_text: Final = _text("kernels.gemm.library", "kernels_text", host)
 TEXTS: Final[dict[str, Callable[..., str]]] = {
     "eager": _text("native.eager", "eager_code"),
     "entry": _text("native.entry.code", "entry_code"),
-    "float mode": _text("native.pool", "float_mode_text", _triple),
-    "flushing main": _text("native.pool", "flushing_main_text", _triple),
+    "float mode": _text("native.float_mode", "float_mode_text", _triple),
+    "flushing main": _text("native.float_mode", "flushing_main_text", _triple),
     "interrupts": _text("native.interrupts", "interrupts_text", _triple),
     "single gemm": _text("module.single_gemm", "single_gemm_text"),
     "pool": _text("native.pool", "pool_text", _triple),

@@ -31,8 +31,9 @@ from tracejit.codegen.native.eager import eager_code
 from tracejit.codegen.native.eager.special_loops import special_loop
 from tracejit.codegen.native.entry.code import entry_code
 from tracejit.codegen.native.entry.table import EntryLayout
+from tracejit.codegen.native.float_mode import float_mode_text, flushing_main_text
 from tracejit.codegen.native.interrupts import interrupts_text
-from tracejit.codegen.native.pool import float_mode_text, flushing_main_text, pool_text
+from tracejit.codegen.native.pool import pool_text
 from tracejit.codegen.native.structs import TENSOR
 from tracejit.codegen.tiers import BASELINE, OPTIMIZED
 from tracejit.ir.passes import run_passes
