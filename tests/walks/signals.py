@@ -39,7 +39,7 @@ def convolution(draw: Draw) -> Case:
     stride = (draw.choose((1, 1, 1, 2, 3)), draw.choose((1, 1, 1, 2, 3)))
     padding = (draw.choose((0, 0, 1, 2)), draw.choose((0, 0, 1, 3)))
     dilation = (1, 1)
-    if draw.chance(0.25) and min(height, width) > 9:
+    if draw.chance(0.25) and height > 9 and width > 13:
         dilation = (2, draw.choose((1, 2)))
     draw.operand((batch, channels * groups, height, width), dtype)
     draw.operand((outputs * groups, channels, *kernel), dtype)
