@@ -234,7 +234,7 @@ class Emitter(ControlFlowWriter):
         return self.integer("xor", x, constant(True if x.dtype == "bool" else -1, x.dtype, x.lanes))
 
     def shl(self, x: Number, y: Number) -> Reg:
-        """Shift left; undefined for counts of the width or more, see `maths.division`."""
+        """Shift left; undefined for counts of the width or more, see `maths.integers`."""
         return self.integer("shl", x, y)
 
     def shr(self, x: Number, y: Number) -> Reg:

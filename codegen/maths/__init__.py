@@ -14,6 +14,7 @@ from . import (
     error_function,
     exponential,
     hyperbolic,
+    integers,
     inverse_trigonometric,
     logarithm,
     ordering,
@@ -98,10 +99,10 @@ class MathsEmitter(BlockEmitter):
     fmod = division.fmod
     remainder = division.remainder
     floor_divide = division.floor_divide
-    bitwise_count = division.bitwise_count
-    shift_left = division.shift_left
-    shift_right = division.shift_right
-    int_pow = division.int_pow
+    bitwise_count = integers.bitwise_count
+    shift_left = integers.shift_left
+    shift_right = integers.shift_right
+    int_pow = integers.int_pow
     sign = ordering.sign
     maximum = ordering.maximum
     minimum = ordering.minimum
