@@ -9,7 +9,8 @@ from __future__ import annotations
 import builtins
 import importlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from string import Formatter
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,16 @@ class _Quiet(threading.local):
 
 
 QUIET = _Quiet()
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Let callbacks pass by: what runs inside is computed again."""
+    before, QUIET.on = QUIET.on, True
+    try:
+        yield
+    finally:
+        QUIET.on = before
 
 
 def callback(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
