@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .arguments.errors import check_public
+from .callback_results import without_kept_results
 from .callbacks import append, own_array
 from .eager.tensor import Tensor
 from .ir.callbacks import named
@@ -90,7 +91,8 @@ def callback(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
         for position, array in zip(positions, arrays, strict=True):
             full[position] = array
         positional, keyword = structure.unflatten(full)
-        fn(*positional, **keyword)
+        with without_kept_results():
+            fn(*positional, **keyword)
 
     if STATE.tracer is None:
         run(*[own_array(tensor) for tensor in tensors])

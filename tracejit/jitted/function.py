@@ -269,6 +269,7 @@ class JitFunction(Exportable, Carriable, Bindable):
             )
         signature.writes, signature.loops, signature.no_alias = writes, traced.loops, trace.no_alias
         signature.reason, signature.decisions, signature.donated = reason, traced.decisions, donated
+        signature.callback_results = traced.callback_results
         signature.linalg = STATE.linalg if STATE.linalg_asked > asked else None
         signature.milliseconds = {"trace": seconds * 1e3}
         return signature
