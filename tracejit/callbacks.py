@@ -19,7 +19,7 @@ from .location import user_location
 from .pytree import TreeDef, flatten, leaf_paths
 from .state import STATE
 from .tape.nodes import refuse_gradients
-from .tracing.tracer import Tracer, as_value
+from .tracing.tracer import Tracer, as_value, not_tracing
 
 
 def pure_callback(fn: Callable[..., Any], result_spec: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -143,6 +143,9 @@ class _Checked:
         return kept.call((self.number, self.name), self._call, arrays)
 
     def _call(self, arrays: Sequence[Array]) -> tuple[Array, ...]:
+        if STATE.tracer is not None:  # a decision of the trace needs the results
+            with not_tracing():
+                return self._call(arrays)
         positional, keyword = self.structure.unflatten(arrays)
         outcome = self.fn(*positional, **keyword)
         leaves, structure = flatten(outcome)

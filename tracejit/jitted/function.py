@@ -251,7 +251,7 @@ class JitFunction(Exportable, Carriable, Bindable):
     ) -> Signature:
         """Trace and compile for these arguments; with `prefix`, the path that begins with such decisions."""
         start, asked = time.perf_counter(), STATE.linalg_asked
-        trace = trace_call(self, args, kwargs, prefix)
+        trace = trace_call(self, args, kwargs, prefix, acts=True)
         seconds = time.perf_counter() - start
         uses, traced = trace.uses, trace.traced
         structure, leaf_types, static, _ = key

@@ -58,9 +58,11 @@ def trace_flat(
             arguments = [tracer.argument(type, name, weak=weak) for type, weak, name in types]
             leaves, rest = fn(*arguments)
             results = [as_value(tracer, leaf) for leaf in leaves]
-    except BaseException:  # a signal's handler may have raised on the way into `__exit__`
+    except BaseException as error:  # a signal's handler may have raised on the way into `__exit__`
         STATE.tracer = outer
         bypass_while_tracing(outer is not None)
+        if branches is not None and isinstance(error, Exception):
+            branches.unfinished = tracer
         raise
     holders = [holder for holder, _ in tracer.captures.values()]
     tracer.params += [value for _, value in tracer.captures.values()]
