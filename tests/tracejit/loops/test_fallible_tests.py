@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from pathlib import Path
 from typing import Any
@@ -75,7 +74,7 @@ def in_a_nest(x, t):
 
 def _steps_to(x, i):
     n = 0.0
-    while n * (5.5 - i) < x[i]:
+    while n * (5.5 - i) < x[min(i, 5)]:
         n += 1.0
     return n
 
@@ -83,7 +82,7 @@ def _steps_to(x, i):
 @case(X, 100.0)
 def a_helper_that_would_not_end(x, t):
     i = 0
-    while _steps_to(x, min(i, 5) + max(i - 5, 0) * 0) + 0.0 * math.sqrt(6.0 - i) < t:
+    while _steps_to(x, i) < t:
         i += 1
         if i > 5:
             break
