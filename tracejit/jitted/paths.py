@@ -65,14 +65,22 @@ class Paths:
             result = self.shared.call(leaves)
             if result is not MISS:
                 return result
-        first = self.known[0]
-        kept, first.callback_results = first.callback_results or KeptResults(), None
+        kept = self._callback_results()
         outer, STATE.callback_results = STATE.callback_results, kept
         try:
             return self._taken(arguments, leaves, compile_path, fall_back, kept)
         finally:
             STATE.callback_results = outer
             kept.clear()
+
+    def _callback_results(self) -> KeptResults:
+        """What callbacks gave while the path was traced, in the call that it was traced for."""
+        path = self.known[0]
+        if path.callback_results is None:
+            return KeptResults()
+        with self._lock:  # another thread may ask, too
+            kept, path.callback_results = path.callback_results, None
+        return kept or KeptResults()
 
     def _taken(
         self,
