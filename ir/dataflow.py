@@ -66,6 +66,17 @@ def increment(body: Function, carry: int) -> int | None:
     return -value if step.op.name == "sub" else value
 
 
+def can_fail(function: Function) -> bool:
+    """Whether an instruction of `function`, or of a region in it, can be an error for some values."""
+    for instruction in function.instructions():
+        traits = instruction.op.kind.traits
+        if traits.can_fail and not traits.control:
+            return True
+        if instruction.op.name == "pow" and instruction.result.dtype.kind == "i":
+            return True
+    return False
+
+
 def effects_of(instruction: Instruction) -> frozenset[tuple[str, str]]:
     """What an instruction does beside computing, regions included: ops by name, with what they call."""
     own = {(instruction.op.name, str(instruction.attrs.get("callback")))} if instruction.op.effect else set()
@@ -81,6 +92,13 @@ def has_effect(instruction: Instruction) -> bool:
     return any(has_effect(inner) for region in instruction.regions for inner in region.body)
 
 
+def silent(instruction: Instruction) -> Instruction:
+    """`instruction`, which itself has no effect, without those of the instructions in its regions."""
+    if not any(has_effect(inner) for region in instruction.regions for inner in region.body):
+        return instruction
+    return instruction.replace(regions=tuple(map(without_effects, instruction.regions)))
+
+
 def without_effects(function: Function) -> Function:
     """`function` for those who compute its values again: nothing happens a second time.
 
@@ -89,9 +107,5 @@ def without_effects(function: Function) -> Function:
     """
     if not any(has_effect(instruction) for instruction in function.body):
         return function
-    body = [
-        instruction.replace(regions=tuple([without_effects(region) for region in instruction.regions]))
-        for instruction in function.body
-        if not instruction.op.effect
-    ]
+    body = [silent(instruction) for instruction in function.body if not instruction.op.effect]
     return Function(function.name, function.params, tuple(body), function.results)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .callback_results import KeptResults
 from .eager.tensor import Array, Tensor, as_array, wrap
 from .ir.callbacks import named
 from .ir.dtypes import NUMBERS, as_dtype
@@ -18,7 +19,7 @@ from .location import user_location
 from .pytree import TreeDef, flatten, leaf_paths
 from .state import STATE
 from .tape.nodes import refuse_gradients
-from .tracing.tracer import Tracer, as_value
+from .tracing.tracer import Tracer, as_value, not_tracing
 
 
 def pure_callback(fn: Callable[..., Any], result_spec: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -56,8 +57,9 @@ def pure_callback(fn: Callable[..., Any], result_spec: Any, /, *args: Any, **kwa
                 f"pure_callback of {name}: expected tensors, arrays and numbers, got {type(leaf).__name__} "
                 f"at argument {path}; give other values to the function with functools.partial"
             )
-    run = _Checked(fn, name, structure, types, results_structure)
     tracer = STATE.tracer
+    number = None if tracer is None else _number(tracer)
+    run = _Checked(fn, name, structure, types, results_structure, number)
     if tracer is None:
         results = [wrap(array) for array in run(*[own_array(leaf) for leaf in leaves])]
     else:
@@ -86,6 +88,16 @@ def append(tracer: Tracer, op: str, leaves: Sequence[Any], attrs: dict[str, Any]
     return [wrap(value) for value in tracer.append(OPS[op], values, attrs)]
 
 
+def _number(tracer: Tracer) -> int | None:
+    """The number of a callback of the running trace, None where no other trace repeats that one."""
+    while tracer.parent is not None:
+        tracer = tracer.parent
+    if tracer.branches is None:
+        return None
+    tracer.branches.callbacks += 1
+    return tracer.branches.callbacks
+
+
 def _result_types(result_spec: Any) -> tuple[list[TensorType], TreeDef]:
     leaves, structure = flatten(result_spec)
     types = []
@@ -107,14 +119,33 @@ def _result_types(result_spec: Any) -> tuple[list[TensorType], TreeDef]:
 
 
 class _Checked:
-    """A user's function on flat arrays, whose results are what was promised."""
+    """A user's function on flat arrays, whose results are what was promised.
+
+    `number` says which callback of its trace it is, None where no other trace repeats that one.
+    """
 
     def __init__(
-        self, fn: Callable[..., Any], name: str, structure: TreeDef, types: list[TensorType], results: TreeDef
+        self,
+        fn: Callable[..., Any],
+        name: str,
+        structure: TreeDef,
+        types: list[TensorType],
+        results: TreeDef,
+        number: int | None,
     ) -> None:
         self.fn, self.name, self.structure, self.types, self.results = fn, name, structure, types, results
+        self.number = number
 
     def __call__(self, *arrays: Array) -> tuple[Array, ...]:
+        kept: KeptResults | None = STATE.callback_results
+        if kept is None or self.number is None:
+            return self._call(arrays)
+        return kept.call((self.number, self.name), self._call, arrays)
+
+    def _call(self, arrays: Sequence[Array]) -> tuple[Array, ...]:
+        if STATE.tracer is not None:  # a decision of the trace needs the results
+            with not_tracing():
+                return self._call(arrays)
         positional, keyword = self.structure.unflatten(arrays)
         outcome = self.fn(*positional, **keyword)
         leaves, structure = flatten(outcome)

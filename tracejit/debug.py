@@ -9,13 +9,15 @@ from __future__ import annotations
 import builtins
 import importlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .arguments.errors import check_public
+from .callback_results import without_kept_results
 from .callbacks import append, own_array
 from .eager.tensor import Tensor
 from .ir.callbacks import named
@@ -42,6 +44,16 @@ class _Quiet(threading.local):
 
 
 QUIET = _Quiet()
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Let callbacks pass by: what runs inside is computed again."""
+    before, QUIET.on = QUIET.on, True
+    try:
+        yield
+    finally:
+        QUIET.on = before
 
 
 def callback(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
@@ -79,7 +91,8 @@ def callback(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
         for position, array in zip(positions, arrays, strict=True):
             full[position] = array
         positional, keyword = structure.unflatten(full)
-        fn(*positional, **keyword)
+        with without_kept_results():
+            fn(*positional, **keyword)
 
     if STATE.tracer is None:
         run(*[own_array(tensor) for tensor in tensors])

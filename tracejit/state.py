@@ -39,6 +39,8 @@ class _State(threading.local):
     linalg: str = LINALG_RAISE
     #: How often it was asked for: what was traced meanwhile depends on it.
     linalg_asked: int = 0
+    #: The `callback_results.KeptResults` of the innermost call that tries paths, None where there is no call.
+    callback_results: Any = None
 
 
 STATE = _State()

@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from ..callback_results import KeptResults
 from ..eager.tensor import Array, Tensor
+from ..ir.dataflow import has_effect, silent
 from ..ir.dtypes import is_differentiable
 from ..ir.errors import ConcretizationError
 from ..ir.graph import Instruction, Location, Value
 from ..ir.interpreter import run_instruction
 from ..ir.records import record
 from ..location import user_location
+from ..state import STATE
 
 if TYPE_CHECKING:
     from ..tracing.tracer import Tracer
@@ -59,6 +62,13 @@ class Branches:
         #: Values for the inputs of this call, and those that are the same in all calls of this path.
         self._known: dict[Value, Any] = {}
         self._told: dict[Value, Any] = {}
+        #: What callbacks gave while the values were computed: the call runs them no second time.
+        self.callback_results = STATE.callback_results or KeptResults()
+        self.callback_results.begin()
+        #: The trace in which the function raised, if it did.
+        self.unfinished: Tracer | None = None
+        #: How many callbacks there were in the trace.
+        self.callbacks = 0
         #: What computes each value of the trace, and of how many instructions that is noted.
         self._producers: dict[Value, Instruction] = {}
         self._noted = 0
@@ -115,6 +125,21 @@ class Branches:
                 reached.update(result for result in instruction.results if is_differentiable(result.dtype))
         return value in reached
 
+    def act(self) -> None:
+        """Let the effects happen that were traced before the function raised, for the inputs of this call.
+        Raises what they raise."""
+        tracer = self.unfinished
+        if tracer is None:
+            return
+        self._read(tracer)
+        for instruction in filter(has_effect, tracer.body):
+            try:
+                for operand in instruction.operands:
+                    self._evaluate(tracer, operand)
+                self._run([instruction])
+            except Exception as error:
+                raise error from None  # the function would not have come to what it raised
+
     def _evaluate(self, tracer: Tracer, value: Value) -> Array:
         """`value` for the inputs of this call, by the interpreter."""
         values = self._known
@@ -123,11 +148,18 @@ class Branches:
         for holder, param in tracer.captures.values():
             if param not in values:
                 values[param] = array_of(holder)
-        with np.errstate(all="ignore"):
-            for instruction in needed_for(value, self._producers, values):
-                run_instruction(instruction, values)
+        self._run(needed_for(value, self._producers, values))
         result: Array = values[value]
         return result
+
+    def _run(self, instructions: Sequence[Instruction]) -> None:
+        outer, STATE.callback_results = STATE.callback_results, self.callback_results
+        try:
+            with np.errstate(all="ignore"):
+                for instruction in instructions:
+                    run_instruction(instruction, self._known)
+        finally:
+            STATE.callback_results = outer
 
 
 def array_of(holder: Any) -> Any:
@@ -140,7 +172,7 @@ def array_of(holder: Any) -> Any:
 def needed_for(
     value: Value, producers: dict[Value, Instruction], values: dict[Value, Any]
 ) -> list[Instruction]:
-    """What must run for `value`, in order."""
+    """What must run for `value`, in order, without effects."""
     needed: dict[Instruction, None] = {}
     stack = [value]
     while stack:
@@ -153,4 +185,4 @@ def needed_for(
         stack += missing
         if not missing:
             needed[producer] = None
-    return list(needed)
+    return list(map(silent, needed))

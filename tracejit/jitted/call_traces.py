@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..eager.tensor import Tensor
@@ -49,10 +50,16 @@ class CallTrace:
 
 
 def trace_call(
-    jitted: JitFunction, args: tuple[Any, ...], kwargs: dict[str, Any], prefix: Sequence[Any] = ()
+    jitted: JitFunction,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    prefix: Sequence[Any] = (),
+    *,
+    acts: bool = False,
 ) -> CallTrace:
     """Trace ``jitted(*args, **kwargs)``. Where the arguments have values, Python code may ask for them;
-    `prefix` are the first answers.
+    `prefix` are the first answers. Where the function raises and the trace `acts`, the effects before that
+    happen.
 
     Raises AliasedError, before any code of the user's has run, where the call cannot be compiled.
     """
@@ -99,14 +106,26 @@ def trace_call(
         traced.loops = reports(len(traced.function.body))
         return CallTrace(uses, numbers, traced, apart)
 
+    try:
+        with _recording():
+            try:
+                return trace(jitted._loops)
+            except ConcretizationError:
+                if branches is not None or jitted._loops != "auto":
+                    raise
+            return trace(ROLLED)  # a branch in a short loop can be traced where its test has no value
+    except Exception:
+        if acts and branches is not None:
+            branches.act()
+        raise
+
+
+@contextmanager
+def _recording() -> Iterator[None]:
+    """Record as code does that is not under ``no_grad``."""
     outer = STATE.recording, STATE.blocked
     STATE.recording, STATE.blocked = True, False
     try:
-        try:
-            return trace(jitted._loops)
-        except ConcretizationError:
-            if branches is not None or jitted._loops != "auto":
-                raise
-        return trace(ROLLED)  # a branch in a short loop can be traced where its test has no value
+        yield
     finally:
         STATE.recording, STATE.blocked = outer

@@ -255,7 +255,7 @@ class JitFunction(Exportable, Carriable, Bindable):
     ) -> Signature:
         """Trace and compile for these arguments; with `prefix`, the path that begins with such decisions."""
         start, asked = time.perf_counter(), STATE.linalg_asked
-        trace = trace_call(self, args, kwargs, prefix)
+        trace = trace_call(self, args, kwargs, prefix, acts=True)
         seconds = time.perf_counter() - start
         uses, traced = trace.uses, trace.traced
         structure, leaf_types, static, _ = key
@@ -273,6 +273,7 @@ class JitFunction(Exportable, Carriable, Bindable):
             )
         signature.writes, signature.loops, signature.no_alias = writes, traced.loops, trace.no_alias
         signature.reason, signature.decisions, signature.donated = reason, traced.decisions, donated
+        signature.callback_results = traced.callback_results
         signature.linalg = STATE.linalg if STATE.linalg_asked > asked else None
         signature.milliseconds = {"trace": seconds * 1e3}
         return signature

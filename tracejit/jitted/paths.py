@@ -14,13 +14,16 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..callback_results import KeptResults
 from ..eager.tensor import Tensor
 from ..generator import DEFAULT
-from ..ir.dataflow import needed
+from ..ir.dataflow import has_effect, needed, silent, without_effects
 from ..ir.errors import ConcretizationError, TraceError
 from ..ir.graph import Function, Value
 from ..ir.interpreter import run_instruction
 from ..ir.process.locks import ForkLock
+from ..ir.records import field, record
+from ..state import STATE
 from .argument_writes import PendingWrites
 from .branches import Decision, needed_for
 from .calls import CompiledFunction, call
@@ -62,6 +65,32 @@ class Paths:
             result = self.shared.call(leaves)
             if result is not MISS:
                 return result
+        kept = self._callback_results()
+        outer, STATE.callback_results = STATE.callback_results, kept
+        try:
+            return self._taken(arguments, leaves, compile_path, fall_back, kept)
+        finally:
+            STATE.callback_results = outer
+            kept.clear()
+
+    def _callback_results(self) -> KeptResults:
+        """What callbacks gave while the path was traced, in the call that it was traced for."""
+        path = self.known[0]
+        if path.callback_results is None:
+            return KeptResults()
+        with self._lock:  # another thread may ask, too
+            kept, path.callback_results = path.callback_results, None
+        return kept or KeptResults()
+
+    def _taken(
+        self,
+        arguments: Any,
+        leaves: Sequence[Any],
+        compile_path: Callable[[Sequence[Any], str], Signature],
+        fall_back: Callable[[], Any],
+        kept: KeptResults,
+    ) -> Any:
+        """The result by the path that the call takes."""
         inputs = [as_input(leaf) for leaf in leaves]
         tried: set[int] = set()
         path = self.known[0]
@@ -69,7 +98,8 @@ class Paths:
             random = DEFAULT.state
             path, captured = self._captured(path, compile_path)
             tried.add(id(path))
-            results, outcome, pending = _run(path, arguments, leaves, [*inputs, *captured])
+            run = _Run(path, [*inputs, *captured], kept)
+            results, outcome, pending = run.results(arguments, leaves)
             if outcome is None:
                 with self._lock:
                     path.hits += 1
@@ -133,85 +163,144 @@ class Paths:
         self.shared, self._calls = None, 0
 
 
-def _run(
-    path: Signature, arguments: Any, leaves: Sequence[Any], inputs: list[Tensor]
-) -> tuple[list[Tensor], list[Any] | None, PendingWrites | None]:
-    """The results, then None where the call is on this path, else its decisions as far as they tell so; and
-    what remains to be written to the arguments where it is."""
-    count = len(path.function.results) - len(path.decisions)
-    pending = None
-    try:
-        if path.writes is not None:
-            pending = path.writes.begin(arguments, leaves, inputs, path.bindings.sources)
-            inputs = pending.inputs
-        for check in _checks(path):
-            outcome = _outcome(path, call(check, inputs))
-            if outcome is not None:
-                return [], outcome, None
-        values = call(path.compiled, inputs)
-    except Exception:
-        # an error on the wrong path is none
+class _Run:
+    """One attempt to run a call on `path`."""
+
+    def __init__(self, path: Signature, inputs: list[Tensor], kept: KeptResults) -> None:
+        self.path, self.inputs, self.kept = path, inputs, kept
+
+    def results(
+        self, arguments: Any, leaves: Sequence[Any]
+    ) -> tuple[list[Tensor], list[Any] | None, PendingWrites | None]:
+        """The results, then None where the call is on this path, else its decisions as far as they tell so;
+        and what remains to be written to the arguments where it is."""
+        path, pending, on_path = self.path, None, False
+        count = len(path.function.results) - len(path.decisions)
         try:
-            outcome = _outcome(path, call(_decisions_alone(path, len(path.decisions)), inputs))
-        except Exception:  # of a decision that another comes before
-            outcome = _outcome_in_order(path, inputs)
-        if outcome is None:
-            raise
-        return [], outcome, None
-    return values[:count], _outcome(path, values[count:]), pending
+            if path.writes is not None:
+                pending = path.writes.begin(arguments, leaves, self.inputs, path.bindings.sources)
+                self.inputs = pending.inputs
+            checks = checks_of(path)
+            for check in checks.functions:
+                outcome = self._outcome(check)
+                if outcome is not None:
+                    return [], outcome, None
+            on_path = checks.acts
+            self.kept.begin()
+            values = call(path.compiled, self.inputs)
+        except Exception:
+            if on_path:
+                raise
+            outcome = self._outcome_of_failing()  # an error on the wrong path is none
+            if outcome is None:
+                raise
+            return [], outcome, None
+        if on_path:  # what it did stays done, also where rounding makes a decision come out otherwise here
+            return values[:count], None, pending
+        return values[:count], _outcome(path, [value._data for value in values[count:]]), pending
+
+    def _outcome(self, check: CompiledFunction) -> list[Any] | None:
+        """`_outcome` of the decisions that `check` computes. Nothing of it is recorded."""
+        self.kept.begin()
+        return _outcome(self.path, check.executable([input_._data for input_ in self.inputs]))
+
+    def _outcome_of_failing(self) -> list[Any] | None:
+        """`_outcome` of all decisions where the path, or a check, raised. None where the error is that of
+        this path, after its effects until then."""
+        path, checks = self.path, checks_of(self.path)
+        if not checks.functions:
+            try:
+                return self._outcome(_decisions_alone(path, len(path.decisions)))
+            except Exception:  # of a decision that another comes before
+                return self._outcome_in_order()[0]
+        outcome, reached = self._outcome_in_order()
+        if outcome is None and checks.acts and reached < len(path.decisions):
+            self._outcome(checks.beginning(path, reached))
+        return outcome
+
+    def _outcome_in_order(self) -> tuple[list[Any] | None, int]:
+        """`_outcome` of all decisions by the interpreter, which computes for each what it needs; and how many
+        came out before one failed."""
+        path, function, outcome = self.path, self.path.function, list[Any]()
+        arrays = [input_._data for input_ in self.inputs]
+        values: dict[Value, Any] = dict(zip(function.params, arrays, strict=True))
+        producers = {result: instruction for instruction in function.body for result in instruction.results}
+        decided = function.results[len(function.results) - len(path.decisions) :]
+        self.kept.begin()
+        try:
+            with np.errstate(all="ignore"):
+                for decision, value in zip(path.decisions, decided, strict=True):
+                    for instruction in needed_for(value, producers, values):
+                        run_instruction(instruction, values)
+                    outcome.append(values[value].item())
+                    if not _same(outcome[-1], decision.seen):
+                        return outcome, len(outcome)
+        except Exception:
+            return None, len(outcome)  # the error is that of this path
+        return None, len(outcome)
 
 
-def _checks(path: Signature) -> list[CompiledFunction]:
-    """The decisions that must hold before `path` may run: those before what need not end on another path, or
-    does more than to compute. Each list of them begins with the one before."""
+@record(eq=False)
+class Checks:
+    """What must hold before a path may run.
+
+    Attributes:
+        functions: decisions, without effects; each list of them begins with the one before.
+        acts: whether the path has effects, so that `functions` are about all decisions.
+        beginnings: by number, the path until that decision, effects included.
+    """
+
+    functions: list[CompiledFunction]
+    acts: bool
+    beginnings: dict[int, CompiledFunction] = field(default_factory=dict)
+
+    def beginning(self, path: Signature, number: int) -> CompiledFunction:
+        """`path` until its decision `number`, which is the result."""
+        if number not in self.beginnings:
+            function, decision = path.function, path.decisions[number]
+            body = function.body[: decision.position]
+            function = Function(function.name, function.params, body, (decision.value,))
+            self.beginnings[number] = CompiledFunction(
+                function, flush_denormals=path.compiled.flush_denormals
+            )
+        return self.beginnings[number]
+
+
+def checks_of(path: Signature) -> Checks:
+    """The decisions that must hold before `path` may run: those before a loop that need not end on another
+    path and before a callback, and all of them where the path has effects, which happen once."""
     if path.checks is None:
         counts: dict[int, None] = {}
+        acts = any(map(has_effect, path.function.body))
         for position, instruction in enumerate(path.function.body):
-            if binds_path(instruction):
+            if not instruction.op.effect and binds_path(silent(instruction)):
                 before = sum(decision.position <= position for decision in path.decisions)
                 counts[before] = None
-        path.checks = [_decisions_alone(path, count) for count in counts if count]
-    return path.checks
+        if acts:
+            counts[len(path.decisions)] = None
+        path.checks = Checks([_decisions_alone(path, count) for count in counts if count], acts)
+    checks: Checks = path.checks
+    return checks
 
 
 def _decisions_alone(path: Signature, count: int) -> CompiledFunction:
-    """The first `count` decisions, and what they need."""
+    """The first `count` decisions, and what they need, without effects."""
     function = path.function
     first = len(function.results) - len(path.decisions)
     results = function.results[first : first + count]
     live = needed(function, results)
     body = tuple([step for step in function.body if not live.isdisjoint(step.results)])
-    decisions = Function(function.name, function.params, body, results)
+    decisions = without_effects(Function(function.name, function.params, body, results))
     return CompiledFunction(decisions, flush_denormals=path.compiled.flush_denormals)
 
 
-def _outcome(path: Signature, values: Sequence[Tensor]) -> list[Any] | None:
+def _outcome(path: Signature, values: Sequence[Any]) -> list[Any] | None:
     """The decisions up to the first that is not as the trace saw it, None where all of `values` are."""
     outcome: list[Any] = []
     for decision, value in zip(path.decisions, values, strict=False):
-        outcome.append(value._data.item())
+        outcome.append(value.item())
         if not _same(outcome[-1], decision.seen):
             return outcome
-    return None
-
-
-def _outcome_in_order(path: Signature, inputs: Sequence[Tensor]) -> list[Any] | None:
-    """`_outcome` of `inputs`, by the interpreter, which computes for each decision what it needs. None where
-    that fails, too."""
-    function, outcome = path.function, list[Any]()
-    values: dict[Value, Any] = dict(zip(function.params, [input_._data for input_ in inputs], strict=True))
-    producers = {result: instruction for instruction in function.body for result in instruction.results}
-    decided = function.results[len(function.results) - len(path.decisions) :]
-    try:
-        with np.errstate(all="ignore"):
-            for decision, value in zip(path.decisions, decided, strict=True):
-                for instruction in needed_for(value, producers, values):
-                    run_instruction(instruction, values)
-                outcome.append(values[value].item())
-                if not _same(outcome[-1], decision.seen):
-                    return outcome
-    except Exception:
-        return None  # the error is that of this path
     return None
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..callback_results import KeptResults
 from ..eager.foreign_arrays import is_foreign
 from ..eager.tensor import Tensor, as_array, wrap
 from ..generator import Draws
@@ -71,8 +72,10 @@ class Signature:
     variants: list[Signature] = field(default_factory=list)
     #: What Python code saw of traced values, in order; the Function's last results. See `paths`.
     decisions: list[Decision] = field(default_factory=list)
-    #: The Functions of decisions that a call looks at before it runs the path, None where nobody has asked.
-    checks: list[CompiledFunction] | None = None
+    #: What a call looks at before it runs the path, a `paths.Checks`; None where nobody has asked.
+    checks: Any = None
+    #: What callbacks gave while the path was traced, for the call that it was traced for.
+    callback_results: KeptResults | None = None
     #: The leaves whose memory results may take over.
     donated: frozenset[int] = frozenset()
     #: The calls that took a path.

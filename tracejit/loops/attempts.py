@@ -24,6 +24,7 @@ from ..ir.types import TensorType
 from ..state import STATE
 from ..tracing.regions import decisions_of
 from .arrays import apply_loop
+from .branches import guarded
 from .carries import (
     BecomesFloat,
     Carry,
@@ -388,20 +389,19 @@ class _Attempt:
         saved = self._save()
         try:
             self._enter(values)
-            steps, flag = self.loop.steps, self.statement.flag
-            left = self.variables.get(flag) if flag else False
-            going_on: Any = True
-            if steps is not None:
-                going_on = counter < steps.count
-            elif self.loop.test is not None:
-                tested = self.loop.test()
-                going_on = truth(tested) if is_traced(tested) else bool(tested)
+            left = self.variables.get(self.statement.flag) if self.statement.flag else False
+            if (steps := self.loop.steps) is not None:
+                more: Any = counter < steps.count
+                return more if left is False else ~truth(left) & more
+            return self._test() if left is False else guarded(~truth(left), self._test)
         finally:
             self._restore(saved)
-        if left is False:
-            return going_on
-        stays = ~truth(left)
-        return stays if going_on is True else stays & going_on
+
+    def _test(self) -> Any:
+        """The truth of the test of a ``while``."""
+        assert self.loop.test is not None
+        tested = self.loop.test()
+        return truth(tested) if is_traced(tested) else bool(tested)
 
     # -- after --------------------------------------------------------------------------------------
 

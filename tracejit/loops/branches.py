@@ -14,6 +14,7 @@ from ..control.branches import agree
 from ..control.carry import Region, as_leaf, shared_captures, traced
 from ..eager.tensor import Tensor, wrap
 from ..eager.views import chain_of
+from ..ir.dataflow import can_fail
 from ..ir.graph import Function, Instruction, Value
 from ..ir.registry import OPS, Kind
 from ..state import STATE
@@ -101,6 +102,26 @@ def chosen(test: Tensor, then: Callable[[], Any], orelse: Callable[[], Any]) -> 
     """The value of one of two expressions, by a traced test."""
     sides = [lambda: [orelse()], lambda: [then()]]
     return merged(test, sides, ["the value"], None)[0]
+
+
+def guarded(test: Tensor, value: Callable[[], Any]) -> Any:
+    """``test and value()``, where `value` gives a truth value. A `value` that may fail, act or not end runs
+    only where `test` is true; another is computed anyway."""
+    parent = STATE.tracer
+    results: list[Any] = []
+
+    def flat() -> list[Any]:
+        results.append(value())
+        return [results[-1]]
+
+    region = traced(parent, flat, (), (), (), repeats=False)
+    if type(results[-1]) is bool and all(step.op.kind is Kind.CREATION for step in region.tracer.body):
+        return test if results[-1] else False
+    holders, params = shared_captures([region.tracer])
+    body = region.function("then", params[0])
+    if can_fail(body) or any(inner.op.kind is Kind.WHILE for inner in body.instructions()):
+        return chosen(test, value, lambda: False)
+    return test & replay(body, holders, located=True)[0]
 
 
 def merged(

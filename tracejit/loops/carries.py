@@ -13,6 +13,7 @@ import numpy as np
 
 from ..array.operands import filled
 from ..control.carry import as_tensor
+from ..debug import quiet
 from ..eager.tensor import Tensor
 from ..eager.views import IndexedStep, chain_of
 from ..ir.records import record
@@ -112,7 +113,10 @@ def has_steps(loop: LoopStatement) -> bool:
         raise LoopError(f"{unknown[0]} has no value before the loop, which may have no steps")
     if steps is not None:
         return bool(steps.count > 0)
-    return loop.test is None or bool(loop.test())
+    if loop.test is None:
+        return True
+    with quiet():  # what the test does was traced before the loop
+        return bool(loop.test())
 
 
 class Carry:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from ..autograd.modes import untaped
 from ..ir.errors import DTypeError, ShapeError, TracejitError
 from ..state import STATE
-from ..tracing.regions import RegionTracer, decisions_of, trace_region
+from ..tracing.regions import RegionTracer, decisions_of, forget_effects, trace_region
 from . import iterations
 from .carries import LoopStatement, UnsteadyError
 from .reports import CURRENT, SHORT, Session, watched, where
@@ -79,12 +79,14 @@ def _trace_for(
 def run_while(test: Callable[[], Any], body: Callable[[], Any], statement: Statement) -> None:
     """``while test()``"""
     session = CURRENT.session
-    value = test()
     variables = Variables(body)
-    if STATE.tracer is None or session is None or session.mode == "unrolled":
-        _while(value, test, body, statement, variables)
+    tracer = STATE.tracer
+    if tracer is None or session is None or session.mode == "unrolled":
+        _while(test(), test, body, statement, variables)
         return
     reason = ""
+    start = len(tracer.body)
+    value = test()
     loop = LoopStatement(statement, variables, body, None, test)
     depends, computes = (is_traced(value), False) if is_traced(value) or not value else _depends(loop)
     if computes and not depends:  # of few steps, the test may be a number because results are shapes
@@ -92,13 +94,16 @@ def run_while(test: Callable[[], Any], body: Callable[[], Any], statement: State
             body()
             if statement.flag and variables.get(statement.flag):
                 return
+            start = len(tracer.body)
             value = test()
             if not value:
                 return
         depends = True
     if depends:
+        end = len(tracer.body)
         error = _attempt(loop, session)
         if error is None:
+            forget_effects(tracer, start, end)
             return
         if isinstance(error, _UNSTEADY) and not (is_traced(value) and _in_region()):
             if not value:
@@ -106,10 +111,13 @@ def run_while(test: Callable[[], Any], body: Callable[[], Any], statement: State
             body()
             if statement.flag and variables.get(statement.flag):
                 return
+            start = len(tracer.body)
             value = test()
+            end = len(tracer.body)
             if is_traced(value) or value:
                 error = _attempt(loop, session, " after the first")
                 if error is None:
+                    forget_effects(tracer, start, end)
                     return
         reason = note(statement, session, _reason(error))
     for _ in watched(_while_steps(value, test, body, statement, variables), statement, session, reason):
@@ -161,9 +169,12 @@ def _depends(loop: LoopStatement) -> tuple[bool, bool]:
             for _ in range(_PROBED):
                 loop.body()
                 flag = loop.variables.get(loop.statement.flag) if loop.statement.flag else False
-                again = flag if is_traced(flag) else loop.test()
-                seen.append(is_traced(again))
-                if seen[-1] or flag or not again:
+                seen.append(is_traced(flag))
+                if seen[-1] or flag:
+                    break
+                again = loop.test()
+                seen[-1] = is_traced(again)
+                if seen[-1] or not again:
                     break
         finally:
             loop.variables.update(saved)

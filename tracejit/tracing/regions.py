@@ -11,7 +11,8 @@ from ..eager.dispatch import apply
 from ..eager.tensor import Array, Tensor, as_array, wrap
 from ..generator import Generator
 from ..ir.builder import Builder
-from ..ir.dtypes import is_differentiable
+from ..ir.dataflow import silent
+from ..ir.dtypes import BOOL, is_differentiable
 from ..ir.errors import GradientError, TraceError
 from ..ir.graph import Function, Instruction, Value
 from ..ir.interpreter import interpret, run_instruction
@@ -136,6 +137,17 @@ def decisions_of(tracer: Tracer | None) -> int:
         count += len(tracer.branches.made) if tracer.branches is not None else 0
         tracer = tracer.parent
     return count
+
+
+def forget_effects(tracer: Tracer, start: int, end: int) -> None:
+    """Take the effects out of the instructions of `tracer` from `start` to `end`, which another part of the
+    trace has, too. Each instruction keeps its place, by which decisions are found."""
+    for position in range(start, end):
+        instruction = tracer.body[position]
+        if instruction.op.effect:
+            attrs = {"value": True, "shape": (), "dtype": BOOL}
+            instruction = Instruction(OPS["full"], (), attrs, instruction.results, instruction.location)
+        tracer.body[position] = silent(instruction)
 
 
 def trace_region(

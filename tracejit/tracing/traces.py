@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..callback_results import KeptResults
 from ..eager.tensor import Array
 from ..ir.graph import Function
 from ..ir.records import field, record
@@ -33,6 +34,8 @@ class Traced:
     inspected: list[Any] = field(default_factory=list)
     #: The elements of captured arrays when they were captured, by identity.
     contents: dict[int, Array] = field(default_factory=dict)
+    #: What callbacks gave while the values of decisions were computed.
+    callback_results: KeptResults | None = None
     #: What became of each loop in the functions that ran.
     loops: tuple[Any, ...] = ()
 
@@ -55,9 +58,11 @@ def trace_flat(
             arguments = [tracer.argument(type, name, weak=weak) for type, weak, name in types]
             leaves, rest = fn(*arguments)
             results = [as_value(tracer, leaf) for leaf in leaves]
-    except BaseException:  # a signal's handler may have raised on the way into `__exit__`
+    except BaseException as error:  # a signal's handler may have raised on the way into `__exit__`
         STATE.tracer = outer
         bypass_while_tracing(outer is not None)
+        if branches is not None and isinstance(error, Exception):
+            branches.unfinished = tracer
         raise
     holders = [holder for holder, _ in tracer.captures.values()]
     tracer.params += [value for _, value in tracer.captures.values()]
@@ -67,4 +72,5 @@ def trace_flat(
     results += [decision.value for decision in decisions]
     function = tracer.finish(getattr(fn, "__name__", "f"), results)
     inspected = list(tracer.inspected.values())
-    return Traced(function, holders, ranges, rest, decisions, inspected, tracer.contents)
+    kept = branches.callback_results if decisions and branches is not None else None
+    return Traced(function, holders, ranges, rest, decisions, inspected, tracer.contents, kept)

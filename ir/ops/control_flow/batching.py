@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...builder import Builder
+from ...dataflow import can_fail
 from ...dtypes import BOOL, is_differentiable
 from ...graph import Function, Instruction, Value
 from ...registry import Kind
@@ -30,7 +31,7 @@ def batch_switch(
     results: list[Value] = []
     for number, region in enumerate(instruction.regions):
         mine = _wants(b, index, number, len(instruction.regions) - 1)
-        if _can_fail(region):
+        if can_fail(region):
             regions = _guarded(region, mine, arguments, mapped[1:], size)
             outputs = list(b.append(instruction.op, (_any(b, mine), mine, *arguments), {}, regions=regions))
         else:
@@ -87,16 +88,6 @@ def _any(b: Any, flags: Value) -> Value:
     return result
 
 
-def _can_fail(region: Function) -> bool:
-    """Whether an op of `region` can be an error for some values of its operands."""
-    kinds = (Kind.GATHER, Kind.SCATTER, Kind.LINALG, Kind.HOST)
-    return any(
-        instruction.op.kind in kinds
-        or (instruction.op.name == "pow" and instruction.result.dtype.kind == "i")
-        for instruction in region.instructions()
-    )
-
-
 def _lent(b: Any, runs: Value, values: Sequence[Value], mapped: Sequence[bool], size: int) -> list[Value]:
     """`values`, where an example that does not run has those of the first one that does."""
     first = b.argmax(runs, axis=0)
@@ -144,7 +135,7 @@ def batch_while(
 ) -> Sequence[Value]:
     """One loop, as long as any example goes on; those that are done keep their carries."""
     count = instruction.attrs["carries"]
-    regions, flags = _batched_loop(instruction, mapped, size, lends=_can_fail(instruction.regions[1]))
+    regions, flags = _batched_loop(instruction, mapped, size, lends=can_fail(instruction.regions[1]))
     batched = _with(b, operands, mapped, flags, size)
     results = b.append(instruction.op, tuple(batched), instruction.attrs, regions=regions)
     return all_mapped(b, results, flags[:count], size)
