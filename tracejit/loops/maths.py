@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any, Final
 
+from ..array.operands import given_as_scalar
 from .scalars import as_bool, as_complex, as_float, as_int
 from .variables import is_traced
 
@@ -93,7 +94,7 @@ def _ldexp(x: Any, exponent: Any) -> Any:
 def _isclose(a: Any, b: Any, *, rel_tol: float = _RELATIVE, abs_tol: float = 0.0) -> Any:
     largest = array.maximum(array.absolute(a), array.absolute(b))
     close = array.absolute(a - b) <= array.maximum(rel_tol * largest, abs_tol)
-    return array.where(array.isinf(a) | array.isinf(b), a == b, close)
+    return given_as_scalar(array.where(array.isinf(a) | array.isinf(b), a == b, close))
 
 
 def _remainder(x: Any, y: Any) -> Any:
@@ -132,7 +133,7 @@ def _prod(values: list[Any], *, start: Any = 1) -> Any:
 def _isqrt(n: Any) -> Any:
     root = as_int(array.sqrt(as_float(n)))  # off by one at most, where float64 does not hold n
     root = array.where(root * root > n, root - 1, root)
-    return array.where((root + 1) * (root + 1) <= n, root + 1, root)
+    return given_as_scalar(array.where((root + 1) * (root + 1) <= n, root + 1, root))
 
 
 #: Array functions under the names of math's.

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..array import creation, joining
 from ..array.elementwise import arithmetic, floats
+from ..array.operands import given_as_scalar
 from ..eager.dispatch import apply
 from ..eager.tensor import Tensor
 from ..frontend.attributes import is_user_function
@@ -60,7 +61,7 @@ def _better(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         test = compare(value, best)
         if not is_traced(test):
             return value if test else best
-        result = floats.where(truth(test), value, best)
+        result = given_as_scalar(floats.where(truth(test), value, best))
         tracer = STATE.tracer
         if all(not isinstance(x, Tensor) or tracer.is_weak(tracer.lift(x)) for x in (value, best)):
             tracer.mark_weak(result._data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -153,6 +154,42 @@ def sum_of_zeros(x: Any) -> Any:
         s += v
         s *= 0.5
     return s
+
+
+def clamped(x: Any) -> Any:
+    for i in range(3):
+        for s in x:
+            s = max(min(s, 1.5 + i), -1.5)
+    t = s
+    t *= 0.5
+    return s, t
+
+
+def smallest(x: Any) -> Any:
+    w = x[0] * 1.0
+    for s in x:
+        t = w
+        w += s
+        for _ in range(3):
+            w = min(t, t)
+    return t, w
+
+
+def rooted(x: Any) -> Any:
+    n = 0
+    for s in x:
+        n = math.isqrt(9 + n)
+        m = n
+        m *= 2
+    return n, m, s
+
+
+@pytest.mark.parametrize("program", [clamped, smallest, rooted], ids=lambda program: program.__name__)
+def test_what_functions_of_python_give_are_scalars(program: Callable[..., Any]) -> None:
+    x = np.array([1.0, -2.0, 3.0])
+    assert [float(value) for value in tj.jit(program, loops="compiled")(x)] == [
+        float(value) for value in program(x)
+    ]
 
 
 def test_an_array_of_rank_0_is_one_value_of_a_loop() -> None:
