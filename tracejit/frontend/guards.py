@@ -185,8 +185,12 @@ def same_content(array: Any, expected: Any) -> bool:
     if array.dtype.hasobject:
         return bool(np.array_equal(array, expected))
     if array.flags.c_contiguous:
-        return memoryview(array).cast("B") == memoryview(expected).cast("B") if array.size else True
+        return _bytes_of(array) == _bytes_of(expected) if array.nbytes else True
     return bool(np.ascontiguousarray(array).tobytes() == expected.tobytes())
+
+
+def _bytes_of(array: Any) -> memoryview:
+    return memoryview(array.reshape(-1).view(np.uint8))  # which has a buffer for dates, too
 
 
 def copied_content(value: Any) -> Any:

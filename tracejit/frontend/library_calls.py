@@ -68,6 +68,10 @@ class LibraryCalls(Operations):
         name = getattr(function, "__name__", "")
         module = getattr(function, "__module__", None)
         self.note_asking(function, (*positional, *named.values()))
+        if "out" in named:
+            self.write_array(named["out"])
+        if name in library.WRITERS and positional:
+            self.write_array(positional[0])
         if module == "builtins" or (isinstance(function, type) and function.__module__ == "builtins"):
             return self._call_builtin(name, positional, named, run, i)
         if str(module).startswith("_pytest."):  # what pytest makes of asserts: it only words failures

@@ -153,12 +153,23 @@ class Operations(Contents):
         self.escape_to([] if known is MISSING else [place.item(known, None) for place in places], value)
         for place in places:
             self.written(place)
+        self.write_array(owner)
 
     def escape_to(self, targets: list[Place], value: Any) -> None:
         """`value` is stored in one of `targets`; the code that does so depends on it, unless it came from
         there: a counter."""
         if not (isinstance(value, Place) and any(value.identity == target.identity for target in targets)):
             self.escape(value)
+
+    def write_array(self, target: Any) -> None:
+        """The elements of `target` are written, if it is an array."""
+        if isinstance(target, Group) and len(target.items) == 1:  # out=(array,)
+            (target,) = target.items
+        if isinstance(target, Place) and isinstance(target.value, np.ndarray) and self.is_certain():
+            self.uses.array_writes[target.identity] = target.source
+
+    def is_certain(self) -> bool:
+        raise NotImplementedError
 
     def written(self, place: Place) -> None:
         """The function itself writes what lies at `place`, or in it."""

@@ -67,6 +67,8 @@ class Uses:
     kept: list[Place]
     #: Places that the function itself writes, or whose contents it writes.
     written: dict[Any, Source]
+    #: Arrays of NumPy's outside the arguments whose elements every call writes.
+    array_writes: dict[Any, Source]
     #: What could not be followed, in words.
     unwatched: dict[str, None]
     #: Of that, what there is too much of.
@@ -88,7 +90,7 @@ class Uses:
 
     @classmethod
     def empty(cls) -> Uses:
-        return cls({}, {}, {}, {}, set(), {}, [], {}, {}, {}, {}, {}, set(), {}, {})
+        return cls({}, {}, {}, {}, set(), {}, [], {}, {}, {}, {}, {}, {}, set(), {}, {})
 
     def guard(self, kind: type[Guard], place: Place, expected: Any) -> None:
         """Ask for `expected` to hold at `place`."""

@@ -31,7 +31,13 @@ _ARRAYS: Final = (Tensor, np.ndarray)
 
 
 class AliasedError(TracejitError):
-    """A call that cannot run as compiled, since what the function writes has another name as well."""
+    """A call that cannot run as compiled, since what the function writes has another name as well.
+
+    Attributes:
+        advice: how such calls are compiled.
+    """
+
+    advice = "pass a copy of either"
 
 
 @record(eq=False)
@@ -210,10 +216,10 @@ def no_alias(label: str, uses: Uses, arguments: Any, leaves: Sequence[Any]) -> N
 # -- calls that are not compiled -----------------------------------------------------------------------
 
 
-def warn_uncompiled(problem: str) -> None:
-    """Say that a call runs as Python, for the reason `problem`."""
+def warn_uncompiled(problem: AliasedError) -> None:
+    """Say that a call runs as Python because of `problem`."""
     warnings.warn(
-        f"{problem}. Such calls run as Python, and are not compiled; pass a copy of either",
+        f"{problem}. Such calls run as Python, and are not compiled; {problem.advice}",
         UncompiledCallWarning,
         stacklevel=user_stacklevel(),
     )

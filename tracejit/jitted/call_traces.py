@@ -22,6 +22,7 @@ from .aliasing import NoAlias, no_alias
 from .argument_writes import ArgumentRecorder, ArgumentWrites
 from .branches import Branches
 from .methods import UnchangedAttributes
+from .outside_arrays import OutsideArrays
 from .recompilation import argument_names
 from .signatures import as_input, checked_results, leaf_type, parameter_names, symbol_type
 from .static_arguments import with_static
@@ -53,7 +54,7 @@ def trace_call(
     """Trace ``jitted(*args, **kwargs)``. Where the arguments have values, Python code may ask for them;
     `prefix` are the first answers.
 
-    Raises AliasedError, before any code of the user's has run, where the call cannot be compiled.
+    Raises AliasedError where the call cannot be compiled; arrays are then what they were.
     """
     function, name, static = jitted._fn, jitted._name, jitted._static_argnums
     _, dynamic = jitted._split(args, kwargs)
@@ -65,6 +66,8 @@ def trace_call(
     apart = no_alias(name, uses, dynamic, leaves)
     if apart is not None:
         apart.check(dynamic, leaves)
+
+    outside = OutsideArrays(name, uses)
 
     def run(*symbols: Tensor) -> tuple[list[Any], tuple[TreeDef, ArgumentWrites | None]]:
         watched = ArgumentRecorder(name, structure, symbols, donated, argument_name)
@@ -87,7 +90,12 @@ def trace_call(
         numbers = uses.numbers()
         traced_loops = loops_traced(mode, name, rewritten, jitted._checkpoint_every)
         with collector_paused(), traced_loops as reports:
-            traced = refuse_draws(name, uses.frozen, trace_flat, run, symbols, branches, numbers)
+            try:
+                traced = refuse_draws(name, uses.frozen, trace_flat, run, symbols, branches, numbers)
+            except Exception:
+                outside.check()
+                raise
+            outside.check(traced.written)
         if jitted._fastmath:
             from ..ir.passes.algebra.multiply_adds import multiply_adds
 

@@ -92,6 +92,8 @@ class Tracer(Builder):
         self.contents: dict[int, Array] = {}
         #: Tensors from outside whose elements Python code looked at, by identity.
         self.inspected: dict[int, Any] = {}
+        #: Captured arrays of NumPy's that are written through tensors that share their memory.
+        self.written: list[Array] = []
         #: Set while a gradient rule runs: its ops belong to the forward op's line.
         self.pinned_location = False
 
@@ -187,6 +189,17 @@ class Tracer(Builder):
         while tracer.parent is not None:
             tracer = tracer.parent
         tracer.inspected[id(tensor)] = tensor
+
+    def note_written(self, value: Any) -> None:
+        """A tensor of `value` is written in place, which may be the memory of a captured array."""
+        tracer = self
+        while tracer.parent is not None:
+            tracer = tracer.parent
+        tracer.written += [
+            holder
+            for holder, symbol in self.captures.values()
+            if symbol is value and isinstance(holder, np.ndarray)
+        ]
 
     def can_decide(self, value: Value) -> bool:
         """Whether Python code may ask for the value of `value`."""

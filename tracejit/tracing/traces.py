@@ -33,6 +33,8 @@ class Traced:
     inspected: list[Any] = field(default_factory=list)
     #: The elements of captured arrays when they were captured, by identity.
     contents: dict[int, Array] = field(default_factory=dict)
+    #: Captured arrays of NumPy's that were written through tensors.
+    written: list[Array] = field(default_factory=list)
     #: What became of each loop in the functions that ran.
     loops: tuple[Any, ...] = ()
 
@@ -67,4 +69,4 @@ def trace_flat(
     results += [decision.value for decision in decisions]
     function = tracer.finish(getattr(fn, "__name__", "f"), results)
     inspected = list(tracer.inspected.values())
-    return Traced(function, holders, ranges, rest, decisions, inspected, tracer.contents)
+    return Traced(function, holders, ranges, rest, decisions, inspected, tracer.contents, tracer.written)

@@ -195,6 +195,8 @@ def recorded(op: Op, operands: tuple[Any, ...], attrs: Attrs, data: Any) -> Tens
 
 def _move(x: Tensor, new: Tensor) -> None:
     """`x` takes the place of `new` in the graph and, under a trace, its symbol."""
+    if STATE.tracer is not None:
+        STATE.tracer.note_written(x._data)
     if STATE.blocked and STATE.tracer is not None:
         # as in memory: the value changes, and the place in the graph does not
         x._data = STATE.tracer.run(OPS["rewritten"], (x, new), {})
