@@ -119,7 +119,6 @@ class Reader(LibraryCalls):
             self._uncertain -= 1
 
     def is_certain(self) -> bool:
-        """Whether each call of the function runs the instruction that is followed."""
         return not self._uncertain and all(execution.is_certain() for execution in self._executions)
 
     def _call(self, callee: Any, positional: list[Any], named: dict[str, Any], run: Any, i: Any) -> Any:
@@ -142,9 +141,11 @@ class Reader(LibraryCalls):
     ) -> Any:
         value = callee.value
         frozen = None if isinstance(value, FunctionType) else library.frozen_source(value)
-        if frozen is not None or (value is np.random.default_rng and not (positional or named)):
-            self.freeze(frozen or "np.random.default_rng", value)
+        if frozen is not None:
+            self.freeze(frozen, value)
             return self.hand_over(positional, named)
+        if library.is_unseeded(value, [*positional, *named.values()]):
+            self.draw_seed(value)
         if isinstance(value, MethodType):
             owner = callee.attribute("__self__", value.__self__)
             function = callee.attribute("__func__", value.__func__)

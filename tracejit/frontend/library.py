@@ -8,6 +8,7 @@ import functools
 import inspect
 import math
 import os
+import random
 import sys
 import threading
 from collections.abc import Sequence
@@ -79,9 +80,9 @@ _CREATIONS: Final[frozenset[Any]] = frozenset(
 WRITERS: Final = frozenset(("at", "copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"))
 #: Methods of arrays that write the array.
 ARRAY_WRITERS: Final = frozenset(
-    ("fill", "itemset", "partition", "put", "resize", "setfield", "sort", "__setitem__", "__iadd__", "__isub__",
-     "__imul__", "__itruediv__", "__ifloordiv__", "__imod__", "__ipow__", "__imatmul__", "__iand__", "__ior__",
-     "__ixor__", "__ilshift__", "__irshift__")
+    ("fill", "itemset", "partition", "put", "resize", "setfield", "sort", "__setitem__",
+     "__iadd__", "__isub__", "__imul__", "__itruediv__", "__ifloordiv__", "__imod__", "__ipow__", "__imatmul__",
+     "__iand__", "__ior__", "__ixor__", "__ilshift__", "__irshift__")
 )  # fmt: skip
 #: Functions whose results have as many elements as a mask that they get says.
 SELECTING: Final = frozenset(("compress", "extract", "flatnonzero", "nonzero", "where"))
@@ -103,6 +104,11 @@ _CALLS_FOR_EFFECT: Final = tuple(
     if name in dis.opmap
 )
 
+#: Generators of random numbers, whose draws change them.
+GENERATORS: Final = (
+    np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random,
+)  # fmt: skip
+_SEEDED: Final = (np.random.RandomState, np.random.BitGenerator, np.random.SeedSequence, random.Random)
 #: How the names of modules that draw random numbers begin, with a dot behind.
 _IN_RANDOM_MODULES: Final = ("numpy.random.", "random.", "secrets.")
 _CLOCKS: Final = frozenset(
@@ -156,7 +162,7 @@ def frozen_source(callee: Any) -> str | None:
         root = candidate or ""
         if f"{root}.".startswith(_IN_RANDOM_MODULES) and not isinstance(callee, type):
             label = "np.random" if root.startswith("numpy") else root
-            return f"{label}.{name}" if not name.startswith(("seed", "default_rng")) else None
+            return f"{label}.{name}" if not name.startswith(("seed", "default_rng", "__")) else None
     if (name in _FILES and module in _FILE_MODULES) or _is_insight(callee):
         return f"{module.lstrip('_')}.{name}"
     if name in _CLOCKS and (
@@ -166,6 +172,13 @@ def frozen_source(callee: Any) -> str | None:
         if module in ("time", "uuid", "posix", "os") or owner_module == "datetime":
             return f"{owner_module or module}.{name}"
     return None
+
+
+def is_unseeded(callee: Any, arguments: Sequence[Any]) -> bool:
+    """Whether `callee` makes a generator of random numbers, and gets no seed."""
+    if callee is np.random.default_rng or (isinstance(callee, type) and issubclass(callee, _SEEDED)):
+        return all(isinstance(value, (Constant, Place)) and value.value is None for value in arguments)
+    return False
 
 
 def _is_insight(callee: Any) -> bool:

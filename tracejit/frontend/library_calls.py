@@ -53,6 +53,7 @@ class LibraryCalls(Operations):
 
     def hand_over(self, positional: Iterable[Any], named: dict[str, Any]) -> Any:
         """Hand arguments to a function that is not followed."""
+        self.uses.hands_over = True
         for value in (*positional, *named.values()):
             self.escape(value)
         return UNKNOWN

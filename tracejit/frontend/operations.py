@@ -165,11 +165,11 @@ class Operations(Contents):
         """The elements of `target` are written, if it is an array."""
         if isinstance(target, Group) and len(target.items) == 1:  # out=(array,)
             (target,) = target.items
-        if isinstance(target, Place) and isinstance(target.value, np.ndarray) and self.is_certain():
-            self.uses.array_writes[target.identity] = target.source
-
-    def is_certain(self) -> bool:
-        raise NotImplementedError
+        for option in options(target):
+            if isinstance(option, Place) and isinstance(option.value, np.ndarray):
+                is_certain = option is target and self.is_certain()
+                writes = self.uses.array_writes if is_certain else self.uses.possible_writes
+                writes[option.identity] = option.source
 
     def written(self, place: Place) -> None:
         """The function itself writes what lies at `place`, or in it."""

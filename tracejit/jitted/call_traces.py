@@ -91,7 +91,7 @@ def trace_call(
         traced_loops = loops_traced(mode, name, rewritten, jitted._checkpoint_every)
         with collector_paused(), traced_loops as reports:
             try:
-                traced = refuse_draws(name, uses.frozen, trace_flat, run, symbols, branches, numbers)
+                traced = refuse_draws(name, uses, trace_flat, run, symbols, branches, numbers)
             except Exception:
                 outside.check()
                 raise
@@ -112,5 +112,8 @@ def trace_call(
             if branches is not None or jitted._loops != "auto":
                 raise
         return trace(ROLLED)  # a branch in a short loop can be traced where its test has no value
+    except ConcretizationError:
+        outside.check_possible()
+        raise
     finally:
         STATE.recording, STATE.blocked = outer

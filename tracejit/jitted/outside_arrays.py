@@ -34,7 +34,7 @@ class OutsideArrays:
         """Raises OutsideArrayError where every call writes one of them."""
         for source in uses.array_writes.values():
             raise _error(label, source)
-        self._label = label
+        self._label, self._possible = label, list(uses.possible_writes.values())
         self._arrays = [places[0] for places in uses.arrays.values()]
         self._kept: list[tuple[Source, Any, Any]] = []
         if any(map(may_write_arrays, uses.codes.values())):
@@ -58,6 +58,11 @@ class OutsideArrays:
                 data = _memory(place.value)
                 if data is not None and np.may_share_memory(array, data):
                     raise _error(self._label, place.source)
+
+    def check_possible(self) -> None:
+        """Raise OutsideArrayError where the function may write one: a trace has asked for what is written."""
+        for source in self._possible:
+            raise _error(self._label, source)
 
 
 def _error(label: str, source: Source) -> OutsideArrayError:

@@ -117,6 +117,11 @@ class RegionTracer(Tracer):
         parent = self.parent
         return any(inner is value and parent.is_constant(outer) for outer, inner in self.captured.items())
 
+    def note_written(self, value: Any) -> None:
+        for outer, inner in self.captured.items():
+            if inner is value:
+                self._around.note_written(outer)
+
     def draw(self, generator: Generator) -> tuple[Value, int]:
         if self.repeats:
             raise TraceError(

@@ -192,10 +192,7 @@ class Tracer(Builder):
 
     def note_written(self, value: Any) -> None:
         """A tensor of `value` is written in place, which may be the memory of a captured array."""
-        tracer = self
-        while tracer.parent is not None:
-            tracer = tracer.parent
-        tracer.written += [
+        self.written += [
             holder
             for holder, symbol in self.captures.values()
             if symbol is value and isinstance(holder, np.ndarray)
