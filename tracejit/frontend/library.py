@@ -81,8 +81,8 @@ WRITERS: Final = frozenset(("at", "copyto", "fill_diagonal", "place", "put", "pu
 #: Methods of arrays that write the array.
 ARRAY_WRITERS: Final = frozenset(
     ("fill", "itemset", "partition", "put", "resize", "setfield", "sort", "__setitem__",
-     "__iadd__", "__isub__", "__imul__", "__itruediv__", "__ifloordiv__", "__imod__", "__ipow__", "__imatmul__",
-     "__iand__", "__ior__", "__ixor__", "__ilshift__", "__irshift__")
+     "__iadd__", "__isub__", "__imul__", "__itruediv__", "__ifloordiv__", "__imod__", "__ipow__",
+     "__imatmul__", "__iand__", "__ior__", "__ixor__", "__ilshift__", "__irshift__")
 )  # fmt: skip
 #: Functions whose results have as many elements as a mask that they get says.
 SELECTING: Final = frozenset(("compress", "extract", "flatnonzero", "nonzero", "where"))
@@ -172,6 +172,11 @@ def frozen_source(callee: Any) -> str | None:
         if module in ("time", "uuid", "posix", "os") or owner_module == "datetime":
             return f"{owner_module or module}.{name}"
     return None
+
+
+def is_method_of_generator(function: Any) -> bool:
+    """Whether `function` is a method of Python's generator of random numbers, whose state tells of draws."""
+    return isinstance(function, FunctionType) and vars(random.Random).get(function.__name__) is function
 
 
 def is_unseeded(callee: Any, arguments: Sequence[Any]) -> bool:

@@ -78,7 +78,7 @@ class LibraryCalls(Operations):
         if str(module).startswith("_pytest."):  # what pytest makes of asserts: it only words failures
             return UNKNOWN
         frozen = library.frozen_source(function)
-        if frozen is not None:
+        if frozen is not None and not library.is_method_of_generator(function):
             self.freeze(frozen, function)
         own_code = isinstance(function, FunctionType) and is_own(function.__globals__.get("__name__"))
         if not (own_code or is_own(module) or is_own(type(function).__module__)):

@@ -216,8 +216,11 @@ def no_alias(label: str, uses: Uses, arguments: Any, leaves: Sequence[Any]) -> N
 # -- calls that are not compiled -----------------------------------------------------------------------
 
 
-def warn_uncompiled(problem: AliasedError) -> None:
-    """Say that a call runs as Python because of `problem`."""
+def warn_uncompiled(problem: AliasedError, told: dict[Any, str]) -> None:
+    """Say that a call runs as Python because of `problem`, unless that is among what was `told`."""
+    if str(problem) in told:
+        return
+    told[str(problem)] = str(problem)
     warnings.warn(
         f"{problem}. Such calls run as Python, and are not compiled; {problem.advice}",
         UncompiledCallWarning,

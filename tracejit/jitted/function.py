@@ -31,7 +31,7 @@ from .calls import CompiledFunction, requiring_grad
 from .captures import bind, renewed_at_each_call, warn_of_frozen
 from .entries import make_entries
 from .methods import Bindable, is_instance, is_method
-from .outside_arrays import OutsideArrayError
+from .outside_arrays import OutsideArrayError, refusal_kept
 from .paths import MAX_PATHS, Paths
 from .recompilation import reason_for
 from .registry import jit_is_disabled, watch
@@ -111,10 +111,8 @@ class JitFunction(Exportable, Carriable, Bindable):
         self._signatures: dict[Any, Signature] = {}
         self._by_structure: dict[Any, Signature] = {}
         self._paths: dict[Any, Paths] = {}
-        #: Why calls ran as Python.
-        self._uncompiled: set[str] = set()
-        #: Why those that need a new trace run as Python, by the key of the signature that they have not.
-        self._writing_outside: dict[Any, str] = {}
+        #: Why calls ran as Python; by the keys of signatures, why these cannot be compiled.
+        self._uncompiled: dict[Any, str] = {}
         self._use(None)
         self._chained, self._first = 0, "first call"
         watch(self)
@@ -143,9 +141,7 @@ class JitFunction(Exportable, Carriable, Bindable):
                 raise
             problem = error
         DEFAULT.state = random  # the draws belong to the call as Python
-        if str(problem) not in self._uncompiled:
-            self._uncompiled.add(str(problem))
-            warn_uncompiled(problem)
+        warn_uncompiled(problem, self._uncompiled)
         results, structure = checked_results(self._name, self._fn(*args, **kwargs))
         return structure.unflatten(map(own_tensor, results))
 
@@ -166,8 +162,8 @@ class JitFunction(Exportable, Carriable, Bindable):
             if latest is not None and latest.no_alias is not None:
                 latest.no_alias.check(dynamic, leaves)
             signature, captured = self._fitting(key)
-            if captured is None and key in self._writing_outside:
-                raise OutsideArrayError(self._writing_outside[key])
+            if captured is None and key in self._uncompiled:
+                raise OutsideArrayError(self._uncompiled[key])
             with collector_paused(captured is None):
                 if signature is None or captured is None:
                     signature, captured = self._specialize(args, kwargs, key, leaves)
@@ -257,11 +253,8 @@ class JitFunction(Exportable, Carriable, Bindable):
     ) -> Signature:
         """Trace and compile for these arguments; with `prefix`, the path that begins with such decisions."""
         start, asked = time.perf_counter(), STATE.linalg_asked
-        try:
+        with refusal_kept(self._uncompiled, key):
             trace = trace_call(self, args, kwargs, prefix)
-        except OutsideArrayError as error:
-            self._writing_outside[key] = str(error)
-            raise
         seconds = time.perf_counter() - start
         uses, traced = trace.uses, trace.traced
         structure, leaf_types, static, _ = key
@@ -403,5 +396,5 @@ class JitFunction(Exportable, Carriable, Bindable):
             self._signatures.clear()
             self._by_structure.clear()
             self._paths.clear()
-            self._writing_outside.clear()
+            self._uncompiled.clear()
             self._use(None)

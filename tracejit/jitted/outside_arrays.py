@@ -7,8 +7,9 @@ the function runs; else the arrays are compared after the trace, and what it wro
 
 from __future__ import annotations
 
+import contextlib
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -25,6 +26,16 @@ class OutsideArrayError(AliasedError):
     """A call that cannot run as compiled, since the function writes an array that is no argument."""
 
     advice: Final = "pass the array as an argument"
+
+
+@contextlib.contextmanager
+def refusal_kept(reasons: dict[Any, str], key: Any) -> Iterator[None]:
+    """Context manager: why a trace raises OutsideArrayError is kept among `reasons`, by `key`."""
+    try:
+        yield
+    except OutsideArrayError as error:
+        reasons[key] = str(error)
+        raise
 
 
 class OutsideArrays:

@@ -117,11 +117,6 @@ class RegionTracer(Tracer):
         parent = self.parent
         return any(inner is value and parent.is_constant(outer) for outer, inner in self.captured.items())
 
-    def note_written(self, value: Any) -> None:
-        for outer, inner in self.captured.items():
-            if inner is value:
-                self._around.note_written(outer)
-
     def draw(self, generator: Generator) -> tuple[Value, int]:
         if self.repeats:
             raise TraceError(
@@ -132,6 +127,20 @@ class RegionTracer(Tracer):
         assert self.parent is not None
         state, number = self.parent.draw(generator)
         return self.lift(wrap(state)), number
+
+
+def note_written(tracer: Tracer, value: Any) -> None:
+    """A tensor of `value` is written in place, which may stand for the memory of a captured array."""
+    while isinstance(tracer, RegionTracer):
+        outer = next((outer for outer, inner in tracer.captured.items() if inner is value), None)
+        if outer is None or tracer.parent is None:
+            return
+        tracer, value = tracer.parent, outer
+    tracer.written += [
+        holder
+        for holder, symbol in tracer.captures.values()
+        if symbol is value and isinstance(holder, np.ndarray)
+    ]
 
 
 def decisions_of(tracer: Tracer | None) -> int:

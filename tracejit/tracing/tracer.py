@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 #: Operators after which a result of weak operands alone is weak, as Python's arithmetic would be.
 _WEAK_OPERATORS = frozenset(("add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "neg", "abs"))
 
-
 #: The Python types of weak values, by the kinds of their dtypes.
 _WEAK_TYPES: Final[dict[str, type[int] | type[float] | type[complex]]] = {
     "i": int, "u": int, "f": float, "c": complex,
@@ -189,14 +188,6 @@ class Tracer(Builder):
         while tracer.parent is not None:
             tracer = tracer.parent
         tracer.inspected[id(tensor)] = tensor
-
-    def note_written(self, value: Any) -> None:
-        """A tensor of `value` is written in place, which may be the memory of a captured array."""
-        self.written += [
-            holder
-            for holder, symbol in self.captures.values()
-            if symbol is value and isinstance(holder, np.ndarray)
-        ]
 
     def can_decide(self, value: Value) -> bool:
         """Whether Python code may ask for the value of `value`."""

@@ -60,7 +60,7 @@ DRAWS = [
     "gen.standard_normal(2)", "model.noise()", "model.rng.random()", "model.python.random()",
     "table['rng'].random()", "getattr(gen, 'normal')()", "sum(gen.random() for _ in range(2))",
     "sum(map(lambda _: gen.random(), range(2)))", "(lambda g: g.random())(gen)",
-    "random.SystemRandom().random()",
+    "random.SystemRandom().random()", "__import__('random').random()",
     "[gen, 1][0].random()", "type(gen).random(gen)", "np.random.mtrand._rand.rand()",
 ]  # fmt: skip
 SAME = [
