@@ -16,13 +16,13 @@ from ..loops.conversion import loops_traced, to_rewrite
 from ..loops.reports import ROLLED
 from ..pytree import TreeDef, flatten
 from ..state import STATE
+from ..tracing.outside_arrays import OutsideArrays
 from ..tracing.random_draws import refuse_draws
 from ..tracing.traces import Traced, trace_flat
 from .aliasing import NoAlias, no_alias
 from .argument_writes import ArgumentRecorder, ArgumentWrites
 from .branches import Branches
 from .methods import UnchangedAttributes
-from .outside_arrays import OutsideArrays
 from .recompilation import argument_names
 from .signatures import as_input, checked_results, leaf_type, parameter_names, symbol_type
 from .static_arguments import with_static

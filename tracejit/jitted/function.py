@@ -24,6 +24,7 @@ from ..ir.process.collector import collector_paused
 from ..ir.process.locks import ForkLock
 from ..pytree import TreeDef, flatten
 from ..state import STATE
+from ..tracing.outside_arrays import OutsideArrayError, refusal_kept
 from ..tracing.traces import Traced
 from .aliasing import AliasedError, check_aliases, own_tensor, read_outside, warn_uncompiled
 from .call_traces import trace_call
@@ -31,7 +32,6 @@ from .calls import CompiledFunction, requiring_grad
 from .captures import bind, renewed_at_each_call, warn_of_frozen
 from .entries import make_entries
 from .methods import Bindable, is_instance, is_method
-from .outside_arrays import OutsideArrayError, refusal_kept
 from .paths import MAX_PATHS, Paths
 from .recompilation import reason_for
 from .registry import jit_is_disabled, watch

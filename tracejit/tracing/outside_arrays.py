@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import operator
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -19,13 +19,13 @@ from ..frontend.guards import same_content
 from ..frontend.library import may_write_arrays
 from ..frontend.usage import Uses
 from ..frontend.values import Source
-from .aliasing import AliasedError
+from ..jitted.aliasing import AliasedError
 
 
 class OutsideArrayError(AliasedError):
     """A call that cannot run as compiled, since the function writes an array that is no argument."""
 
-    advice: Final = "pass the array as an argument"
+    advice = "pass the array as an argument"
 
 
 @contextlib.contextmanager
