@@ -251,7 +251,8 @@ class UnrolledLoopWarning(UserWarning):
 
 
 class UncompiledCallWarning(UserWarning):
-    """A call of a jitted function runs as Python: what it writes has another name in it as well.
+    """A call of a jitted function runs as Python: what it writes has another name in it as well, or is an
+    array that is not an argument.
 
     Example:
         >>> import warnings

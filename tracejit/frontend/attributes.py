@@ -16,6 +16,7 @@ import numpy as np
 from ..eager.foreign_arrays import is_foreign
 from ..eager.tensor import Tensor
 from .guards import Guard, is_constant
+from .library import GENERATORS
 from .usage import Uses
 from .values import (
     MISSING,
@@ -107,6 +108,8 @@ class Attributes:
         objects; their memory is read at each call."""
         if isinstance(place.value, _ARRAYS):
             self.uses.array(place)
+        elif isinstance(place.value, GENERATORS):
+            self.uses.generators.setdefault(id(place.value), place)
         elif is_foreign(place.value):
             self.uses.same(place)
         return place

@@ -56,6 +56,8 @@ def _return_generator(run: Execution, i: Instruction) -> None:
 def _binary_op(run: Execution, i: Instruction) -> None:
     left, right = run.pop_many(2)
     symbol = dis._nb_ops[i.number][1]  # type: ignore[attr-defined]
+    if symbol.endswith("="):
+        run.reader.write_array(left)
     if symbol == "[]":
         run.push(run.reader.item(left, right))
     elif type(left) is Place and type(left.value) is int and type(right) is Constant and _is_stored(run, i):

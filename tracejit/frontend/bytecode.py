@@ -85,6 +85,36 @@ def decode(code: CodeType) -> Program:
     return Program(code, tuple(instructions), frozenset(targets), handlers)
 
 
+#: Instructions behind which control does not go on, and those of them that end a call.
+_JUMPS: Final = frozenset(
+    ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP", "JUMP_NO_INTERRUPT")
+)
+_RETURNS: Final = frozenset(("RETURN_VALUE", "RETURN_CONST"))
+_ENDS: Final = _JUMPS | _RETURNS | {"RAISE_VARARGS", "RERAISE"}
+
+
+@functools.lru_cache(maxsize=2048)
+def always_runs(code: CodeType, position: int) -> bool:
+    """Whether each call of `code` that returns runs the instruction at `position`, where loops along
+    something have steps."""
+    instructions = decode(code).instructions
+    pending, seen = [0], {position}
+    while pending:
+        current = pending.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        instruction = instructions[current]
+        if instruction.name in _RETURNS:
+            return False
+        is_around = instruction.name == "FOR_ITER" and current < position < instruction.target
+        if instruction.target >= 0 and not is_around:
+            pending.append(instruction.target)
+        if instruction.name not in _ENDS:
+            pending.append(current + 1)
+    return True
+
+
 class _Positions:
     """From byte offsets to positions in the list; of skipped instructions, to the next one."""
 

@@ -61,6 +61,9 @@ class Reader(LibraryCalls):
         code = getattr(inspect.unwrap(function), "__code__", None)
         self._steps_left = _MOST_STEPS + (len(code.co_code) // 2 if isinstance(code, CodeType) else 0)
         self._running: list[CodeType] = []
+        self._executions: list[Execution] = []
+        #: How many calls are being followed of which it is not known whether they happen.
+        self._uncertain = 0
         self._done: dict[Any, Any] = {}
 
     def step(self) -> None:
@@ -105,7 +108,18 @@ class Reader(LibraryCalls):
 
     def call(self, callee: Any, positional: list[Any], named: dict[str, Any], run: Any, i: Any) -> Any:
         """What ``callee(*positional, **named)`` gives. A name "*" stands for arguments that are not known."""
-        return join(*[self._call(option, positional, named, run, i) for option in options(callee)])
+        alternatives = options(callee)
+        is_certain = run is not None and len(alternatives) == 1
+        if is_certain or not self._executions:
+            return join(*[self._call(option, positional, named, run, i) for option in alternatives])
+        self._uncertain += 1
+        try:
+            return join(*[self._call(option, positional, named, run, i) for option in alternatives])
+        finally:
+            self._uncertain -= 1
+
+    def is_certain(self) -> bool:
+        return not self._uncertain and all(execution.is_certain() for execution in self._executions)
 
     def _call(self, callee: Any, positional: list[Any], named: dict[str, Any], run: Any, i: Any) -> Any:
         if isinstance(callee, Closure):
@@ -127,9 +141,11 @@ class Reader(LibraryCalls):
     ) -> Any:
         value = callee.value
         frozen = None if isinstance(value, FunctionType) else library.frozen_source(value)
-        if frozen is not None or (value is np.random.default_rng and not (positional or named)):
-            self.freeze(frozen or "np.random.default_rng", value)
+        if frozen is not None:
+            self.freeze(frozen, value)
             return self.hand_over(positional, named)
+        if library.is_unseeded(value, [*positional, *named.values()]):
+            self.draw_seed(value)
         if isinstance(value, MethodType):
             owner = callee.attribute("__self__", value.__self__)
             function = callee.attribute("__func__", value.__func__)
@@ -259,6 +275,8 @@ class Reader(LibraryCalls):
             self.freeze(f"{value.__qualname__}.__subclasses__", value)
         if isinstance(value, contextvars.ContextVar) and name == "get":
             return self._context_value(owner, positional)
+        if name in library.ARRAY_WRITERS:
+            self.write_array(owner)
         if name in library.MUTATING:
             self.written(owner)
             if name == "pop":
@@ -329,10 +347,13 @@ class Reader(LibraryCalls):
                 return self._done[key]
         except TypeError:
             key = None
+        execution = Execution(self, code, module, arguments, cells)
         self._running.append(code)
+        self._executions.append(execution)
         try:
-            result = Execution(self, code, module, arguments, cells).run()
+            result = execution.run()
         finally:
+            self._executions.pop()
             self._running.pop()
         if key is not None:
             self._done[key] = result

@@ -189,6 +189,19 @@ class Contents(Escapes):
         if not any(_INSTALLED.search(code.co_filename) for code in self._running):
             self.uses.frozen[call] = getattr(callee, "__self__", None)
 
+    def draw_seed(self, maker: Any) -> None:
+        """Note that the user's own code makes a generator by `maker` whose seed the system draws."""
+        module = "np.random" if maker.__module__.startswith("numpy") else maker.__module__
+        name = f"{module}.{maker.__name__}"
+        if self.is_certain():
+            self.uses.unseeded[name] = None
+        else:
+            self.freeze(name, maker)
+
+    def is_certain(self) -> bool:
+        """Whether each call of the function runs the instruction that is followed."""
+        raise NotImplementedError
+
     def give_up_reading(self, what: str) -> None:
         """Note that the user's own code reads what cannot be watched; of packages it is their affair."""
         self.uses.unwatched[what] = None

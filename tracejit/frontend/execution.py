@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Final
 
-from .bytecode import Handler, Instruction, Program, Site, decode
+from .bytecode import Handler, Instruction, Program, Site, always_runs, decode
 from .values import (
     MOST_ALTERNATIVES,
     UNKNOWN,
@@ -73,6 +73,8 @@ class Execution:
         self.results: list[Any] = []
         self.yields: list[Any] = []
         self.keywords: tuple[str, ...] = ()
+        #: The instruction that is followed.
+        self.position = 0
         self._states: dict[int, State] = {}
         self._visits: dict[int, int] = {}
         self._pending: list[int] = []
@@ -92,6 +94,7 @@ class Execution:
                     break
                 first = False
                 instruction = instructions[position]
+                self.position = position
                 self.reader.step()
                 if handlers:
                     self._enter_handlers(position, instruction)
@@ -101,6 +104,10 @@ class Execution:
                 self.reader.escape(value)
             return Iteration(join(*self.yields) if self.yields else UNKNOWN)
         return join(*self.results) if self.results else UNKNOWN
+
+    def is_certain(self) -> bool:
+        """Whether each call runs the instruction that is followed."""
+        return not self.code.co_flags & _GENERATOR and always_runs(self.code, self.position)
 
     def site(self, instruction: Instruction) -> Site:
         """What identifies an instruction of any function."""

@@ -184,9 +184,11 @@ def same_content(array: Any, expected: Any) -> bool:
         return False
     if array.dtype.hasobject:
         return bool(np.array_equal(array, expected))
-    if array.flags.c_contiguous:
-        return memoryview(array).cast("B") == memoryview(expected).cast("B") if array.size else True
-    return bool(np.ascontiguousarray(array).tobytes() == expected.tobytes())
+    return not array.nbytes or bool(np.array_equal(_bytes_of(array), _bytes_of(expected)))
+
+
+def _bytes_of(array: Any) -> Any:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
 def copied_content(value: Any) -> Any:

@@ -8,6 +8,7 @@ import functools
 import inspect
 import math
 import os
+import random
 import sys
 import threading
 from collections.abc import Sequence
@@ -77,9 +78,25 @@ _CREATIONS: Final[frozenset[Any]] = frozenset(
 )
 #: Functions of NumPy's that write their first argument.
 WRITERS: Final = frozenset(("at", "copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"))
+#: Methods of arrays that write the array.
+ARRAY_WRITERS: Final = frozenset(
+    ("fill", "itemset", "partition", "put", "resize", "setfield", "sort", "__setitem__",
+     "__iadd__", "__isub__", "__imul__", "__itruediv__", "__ifloordiv__", "__imod__", "__ipow__",
+     "__imatmul__", "__iand__", "__ior__", "__ixor__", "__ilshift__", "__irshift__")
+)  # fmt: skip
 #: Functions whose results have as many elements as a mask that they get says.
 SELECTING: Final = frozenset(("compress", "extract", "flatnonzero", "nonzero", "where"))
+#: Names of functions and methods that write arrays, or give access to their memory.
+_WRITING_NAMES: Final = ARRAY_WRITERS | WRITERS | {"byteswap", "setitem", "shuffle"}
 _STORES_ITEMS: Final = dis.opmap["STORE_SUBSCR"]
+_STORES_SLICES: Final = dis.opmap.get("STORE_SLICE", _STORES_ITEMS)
+_BINARY_OP: Final = dis.opmap["BINARY_OP"]
+_IN_PLACE: Final = [
+    number
+    for number, (name, _) in enumerate(dis._nb_ops)  # type: ignore[attr-defined]
+    if name.startswith("NB_INPLACE")
+]
+_FIRST_IN_PLACE, _LAST_IN_PLACE = _IN_PLACE[0], _IN_PLACE[-1]
 #: Calls whose result nobody takes.
 _CALLS_FOR_EFFECT: Final = tuple(
     bytes((dis.opmap[name], dis.opmap["POP_TOP"]))
@@ -87,6 +104,11 @@ _CALLS_FOR_EFFECT: Final = tuple(
     if name in dis.opmap
 )
 
+#: Generators of random numbers, whose draws change them.
+GENERATORS: Final = (
+    np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random,
+)  # fmt: skip
+_SEEDED: Final = (np.random.RandomState, np.random.BitGenerator, np.random.SeedSequence, random.Random)
 #: How the names of modules that draw random numbers begin, with a dot behind.
 _IN_RANDOM_MODULES: Final = ("numpy.random.", "random.", "secrets.")
 _CLOCKS: Final = frozenset(
@@ -140,7 +162,7 @@ def frozen_source(callee: Any) -> str | None:
         root = candidate or ""
         if f"{root}.".startswith(_IN_RANDOM_MODULES) and not isinstance(callee, type):
             label = "np.random" if root.startswith("numpy") else root
-            return f"{label}.{name}" if not name.startswith(("seed", "default_rng")) else None
+            return f"{label}.{name}" if not name.startswith(("seed", "default_rng", "__")) else None
     if (name in _FILES and module in _FILE_MODULES) or _is_insight(callee):
         return f"{module.lstrip('_')}.{name}"
     if name in _CLOCKS and (
@@ -150,6 +172,18 @@ def frozen_source(callee: Any) -> str | None:
         if module in ("time", "uuid", "posix", "os") or owner_module == "datetime":
             return f"{owner_module or module}.{name}"
     return None
+
+
+def is_method_of_generator(function: Any) -> bool:
+    """Whether `function` is a method of Python's generator of random numbers, whose state tells of draws."""
+    return isinstance(function, FunctionType) and vars(random.Random).get(function.__name__) is function
+
+
+def is_unseeded(callee: Any, arguments: Sequence[Any]) -> bool:
+    """Whether `callee` makes a generator of random numbers, and gets no seed."""
+    if callee is np.random.default_rng or (isinstance(callee, type) and issubclass(callee, _SEEDED)):
+        return all(isinstance(value, (Constant, Place)) and value.value is None for value in arguments)
+    return False
 
 
 def _is_insight(callee: Any) -> bool:
@@ -225,6 +259,17 @@ def writes_items(code: CodeType) -> bool:
         or not WRITERS.isdisjoint(code.co_names)
         or any(isinstance(constant, tuple) and "out" in constant for constant in code.co_consts)
     )
+
+
+def may_write_arrays(code: CodeType) -> bool:
+    """Whether `code` may change elements of arrays."""
+    opcodes = code.co_code
+    in_place = any(
+        opcodes[i] == _BINARY_OP and _FIRST_IN_PLACE <= opcodes[i + 1] <= _LAST_IN_PLACE
+        for i in range(0, len(opcodes), 2)
+    )
+    slices = _STORES_SLICES in opcodes[::2]
+    return slices or in_place or writes_items(code) or not _WRITING_NAMES.isdisjoint(code.co_names)
 
 
 def may_be_traced(value: Any) -> bool:

@@ -53,6 +53,7 @@ class LibraryCalls(Operations):
 
     def hand_over(self, positional: Iterable[Any], named: dict[str, Any]) -> Any:
         """Hand arguments to a function that is not followed."""
+        self.uses.hands_over = True
         for value in (*positional, *named.values()):
             self.escape(value)
         return UNKNOWN
@@ -68,12 +69,16 @@ class LibraryCalls(Operations):
         name = getattr(function, "__name__", "")
         module = getattr(function, "__module__", None)
         self.note_asking(function, (*positional, *named.values()))
+        if "out" in named:
+            self.write_array(named["out"])
+        if name in library.WRITERS and positional:
+            self.write_array(positional[0])
         if module == "builtins" or (isinstance(function, type) and function.__module__ == "builtins"):
             return self._call_builtin(name, positional, named, run, i)
         if str(module).startswith("_pytest."):  # what pytest makes of asserts: it only words failures
             return UNKNOWN
         frozen = library.frozen_source(function)
-        if frozen is not None:
+        if frozen is not None and not library.is_method_of_generator(function):
             self.freeze(frozen, function)
         own_code = isinstance(function, FunctionType) and is_own(function.__globals__.get("__name__"))
         if not (own_code or is_own(module) or is_own(type(function).__module__)):

@@ -153,12 +153,23 @@ class Operations(Contents):
         self.escape_to([] if known is MISSING else [place.item(known, None) for place in places], value)
         for place in places:
             self.written(place)
+        self.write_array(owner)
 
     def escape_to(self, targets: list[Place], value: Any) -> None:
         """`value` is stored in one of `targets`; the code that does so depends on it, unless it came from
         there: a counter."""
         if not (isinstance(value, Place) and any(value.identity == target.identity for target in targets)):
             self.escape(value)
+
+    def write_array(self, target: Any) -> None:
+        """The elements of `target` are written, if it is an array."""
+        if isinstance(target, Group) and len(target.items) == 1:  # out=(array,)
+            (target,) = target.items
+        for option in options(target):
+            if isinstance(option, Place) and isinstance(option.value, np.ndarray):
+                is_certain = option is target and self.is_certain()
+                writes = self.uses.array_writes if is_certain else self.uses.possible_writes
+                writes[option.identity] = option.source
 
     def written(self, place: Place) -> None:
         """The function itself writes what lies at `place`, or in it."""

@@ -67,12 +67,20 @@ class Uses:
     kept: list[Place]
     #: Places that the function itself writes, or whose contents it writes.
     written: dict[Any, Source]
+    #: Arrays of NumPy's outside the arguments whose elements every call writes.
+    array_writes: dict[Any, Source]
+    #: Those whose elements some calls may write.
+    possible_writes: dict[Any, Source]
     #: What could not be followed, in words.
     unwatched: dict[str, None]
     #: Of that, what there is too much of.
     beyond: dict[str, None]
     #: Calls whose results a trace freezes, in words, with the objects that they are methods of.
     frozen: dict[str, Any]
+    #: Generators of random numbers of NumPy's and Python's that code can reach, by identity.
+    generators: dict[int, Place]
+    #: Functions that every call takes a seed from, which the system draws.
+    unseeded: dict[str, None]
     #: Functions of the user's that were followed, by identity.
     followed: dict[int, FunctionType]
     #: Code in which Python would ask for the values of what is traced: that reads items of what is no tensor,
@@ -85,10 +93,12 @@ class Uses:
     stores: dict[tuple[int, str], tuple[str, int]]
     #: The places of what the function asks whether an argument is; None where it asks that of no argument.
     told_apart: dict[Any, Source] | None = None
+    #: Whether code calls functions that are not followed.
+    hands_over: bool = False
 
     @classmethod
     def empty(cls) -> Uses:
-        return cls({}, {}, {}, {}, set(), {}, [], {}, {}, {}, {}, {}, set(), {}, {})
+        return cls({}, {}, {}, {}, set(), {}, [], {}, {}, {}, {}, {}, {}, {}, {}, {}, set(), {}, {})
 
     def guard(self, kind: type[Guard], place: Place, expected: Any) -> None:
         """Ask for `expected` to hold at `place`."""

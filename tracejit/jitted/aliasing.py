@@ -32,7 +32,13 @@ _ARRAYS: Final = (Tensor, np.ndarray)
 
 
 class AliasedError(TracejitError):
-    """A call that cannot run as compiled, since what the function writes has another name as well."""
+    """A call that cannot run as compiled, since what the function writes has another name as well.
+
+    Attributes:
+        advice: how such calls are compiled.
+    """
+
+    advice = "pass a copy of either"
 
 
 @record(eq=False)
@@ -211,13 +217,13 @@ def no_alias(label: str, uses: Uses, arguments: Any, leaves: Sequence[Any]) -> N
 # -- calls that are not compiled -----------------------------------------------------------------------
 
 
-def warn_uncompiled(problem: str, said: set[str]) -> None:
-    """Say that a call runs as Python, for the reason `problem`, unless that is among what was `said`."""
-    if problem in said:
+def warn_uncompiled(problem: AliasedError, told: dict[Any, str]) -> None:
+    """Say that a call runs as Python because of `problem`, unless that is among what was `told`."""
+    if str(problem) in told:
         return
-    said.add(problem)
+    told[str(problem)] = str(problem)
     warnings.warn(
-        f"{problem}. Such calls run as Python, and are not compiled; pass a copy of either",
+        f"{problem}. Such calls run as Python, and are not compiled; {problem.advice}",
         UncompiledCallWarning,
         stacklevel=user_stacklevel(),
     )

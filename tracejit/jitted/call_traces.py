@@ -17,9 +17,10 @@ from ..loops.conversion import loops_traced, to_rewrite
 from ..loops.reports import ROLLED
 from ..pytree import TreeDef, flatten
 from ..state import STATE
+from ..tracing.outside_arrays import OutsideArrays
 from ..tracing.random_draws import refuse_draws
 from ..tracing.traces import Traced, trace_flat
-from .aliasing import NoAlias, no_alias
+from .aliasing import AliasedError, NoAlias, no_alias
 from .argument_writes import ArgumentRecorder, ArgumentWrites
 from .branches import Branches
 from .entries import is_numpy_scalar
@@ -61,7 +62,7 @@ def trace_call(
     `prefix` are the first answers. Where the function raises and the trace `acts`, the effects before that
     happen.
 
-    Raises AliasedError, before any code of the user's has run, where the call cannot be compiled.
+    Raises AliasedError where the call cannot be compiled; arrays are then what they were.
     """
     function, name, static = jitted._fn, jitted._name, jitted._static_argnums
     _, dynamic = jitted._split(args, kwargs)
@@ -73,6 +74,8 @@ def trace_call(
     apart = no_alias(name, uses, dynamic, leaves)
     if apart is not None:
         apart.check(dynamic, leaves)
+
+    outside = OutsideArrays(name, uses)
 
     def run(*symbols: Tensor) -> tuple[list[Any], tuple[TreeDef, ArgumentWrites | None]]:
         for symbol, type_ in zip(symbols, types, strict=True):
@@ -98,7 +101,12 @@ def trace_call(
         numbers = uses.numbers()
         traced_loops = loops_traced(mode, name, rewritten, jitted._checkpoint_every)
         with collector_paused(), traced_loops as reports:
-            traced = refuse_draws(name, uses.frozen, trace_flat, run, symbols, branches, numbers)
+            try:
+                traced = refuse_draws(name, uses, trace_flat, run, symbols, branches, numbers)
+            except Exception:
+                outside.check()
+                raise
+            outside.check(traced.written)
         if jitted._fastmath:
             from ..ir.passes.algebra.multiply_adds import multiply_adds
 
@@ -114,7 +122,11 @@ def trace_call(
                 if branches is not None or jitted._loops != "auto":
                     raise
             return trace(ROLLED)  # a branch in a short loop can be traced where its test has no value
-    except Exception:
+    except AliasedError:
+        raise  # the call runs as Python, with all its effects
+    except Exception as error:
+        if isinstance(error, ConcretizationError):
+            outside.check_possible()
         if acts and branches is not None:
             branches.act()
         raise

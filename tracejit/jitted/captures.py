@@ -52,8 +52,9 @@ def bind(uses: Uses, numbers: Numbers, traced: Traced) -> Bindings:
         else:
             sources.append(Source("object", holder))
     itself = "the function itself changes it, while it is traced and not at each call"
-    for source in uses.written.values():
-        uses.unwatched[f"{source}: {itself}"] = None
+    for identity, source in uses.written.items():
+        if identity not in uses.possible_writes:  # calls that do write those arrays run as Python
+            uses.unwatched[f"{source}: {itself}"] = None
     guards: list[Guard] = []
     changed: list[Guard] = []
     for guard in uses.finish({id(holder) for holder in holders}, numbers.matched):

@@ -24,6 +24,7 @@ from ..ir.process.collector import collector_paused
 from ..ir.process.locks import ForkLock
 from ..pytree import TreeDef, flatten
 from ..state import STATE
+from ..tracing.outside_arrays import OutsideArrayError, refusal_kept
 from ..tracing.traces import Traced
 from .aliasing import AliasedError, arrays_in, check_aliases, own_results, read_outside, warn_uncompiled
 from .call_traces import trace_call
@@ -110,8 +111,8 @@ class JitFunction(Exportable, Carriable, Bindable):
         self._signatures: dict[Any, Signature] = {}
         self._by_structure: dict[Any, Signature] = {}
         self._paths: dict[Any, Paths] = {}
-        #: Why calls ran as Python.
-        self._uncompiled: set[str] = set()
+        #: Why calls ran as Python; by the keys of signatures, why these cannot be compiled.
+        self._uncompiled: dict[Any, str] = {}
         self._use(None)
         self._chained, self._first = 0, "first call"
         watch(self)
@@ -138,7 +139,7 @@ class JitFunction(Exportable, Carriable, Bindable):
         except AliasedError as error:
             if self._loops == "compiled":
                 raise
-            problem = str(error)
+            problem = error
         DEFAULT.state = random  # the draws belong to the call as Python
         warn_uncompiled(problem, self._uncompiled)
         return self._as_python(args, kwargs)
@@ -166,6 +167,8 @@ class JitFunction(Exportable, Carriable, Bindable):
             if latest is not None and latest.no_alias is not None:
                 latest.no_alias.check(dynamic, leaves)
             signature, captured = self._fitting(key)
+            if captured is None and key in self._uncompiled:
+                raise OutsideArrayError(self._uncompiled[key])
             with collector_paused(captured is None):
                 if signature is None or captured is None:
                     signature, captured = self._specialize(args, kwargs, key, leaves)
@@ -255,7 +258,8 @@ class JitFunction(Exportable, Carriable, Bindable):
     ) -> Signature:
         """Trace and compile for these arguments; with `prefix`, the path that begins with such decisions."""
         start, asked = time.perf_counter(), STATE.linalg_asked
-        trace = trace_call(self, args, kwargs, prefix, acts=True)
+        with refusal_kept(self._uncompiled, key):
+            trace = trace_call(self, args, kwargs, prefix, acts=True)
         seconds = time.perf_counter() - start
         uses, traced = trace.uses, trace.traced
         structure, leaf_types, static, _ = key
@@ -398,4 +402,5 @@ class JitFunction(Exportable, Carriable, Bindable):
             self._signatures.clear()
             self._by_structure.clear()
             self._paths.clear()
+            self._uncompiled.clear()
             self._use(None)

@@ -6,6 +6,7 @@ one of several names: what a loop may not do is to give an array another name th
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from ..control.carry import as_tensor
 from ..debug import quiet
 from ..eager.tensor import Tensor
 from ..eager.views import IndexedStep, chain_of
+from ..ir.graph import Value
 from ..ir.records import record
 from ..ir.types import TensorType
 from ..state import STATE
@@ -28,6 +30,7 @@ from .variables import (
     Content,
     Variables,
     WrittenTensors,
+    base_of,
     is_array,
     is_rank_0_array,
     is_returned,
@@ -74,7 +77,8 @@ class LoopStatement:
 
     def step(self, counter: Any, elements: list[Any] | None) -> None:
         """Run the body once, with the item of step `counter`, whose elements are read from the arrays where
-        they are None. Raises ItemIsWritten where the body writes to others."""
+        they are None. Raises ItemIsWritten where the body writes to others, and LoopError where those are
+        of an array from outside the traced function."""
         if self.steps is None:
             self.body()
             return
@@ -83,7 +87,11 @@ class LoopStatement:
             return
         before = [element._data for element in elements]
         self.body(self.steps.item(counter, elements))
-        if any(element._data is not data for element, data in zip(elements, before, strict=True)):
+        written = [element._data is not data for element, data in zip(elements, before, strict=True)]
+        for array in itertools.compress(self.steps.arrays, written):
+            if not isinstance(base_of(array)._data, Value):
+                raise LoopError("it writes to the items of an array from outside the function")
+        if any(written):
             raise ItemIsWritten
 
 

@@ -2,6 +2,8 @@
 
 ``np.random.rand()``, ``rng.normal()`` of a `numpy.random.Generator`, and ``random.random()`` take numbers
 from a state. Where a trace has changed the state of one that the function reaches, it has drawn from it.
+NumPy and Python each have one that everybody reaches, as functions of SciPy do. Where a function makes a
+generator without a seed, the system draws that.
 """
 
 from __future__ import annotations
@@ -12,52 +14,82 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
+from ..frontend.library import GENERATORS
+from ..frontend.usage import Uses
 from ..ir.errors import TraceError
 
 T = TypeVar("T")
 
-_GENERATORS: Final = (np.random.Generator, np.random.RandomState, random.Random)
+#: The generators behind the functions of ``np.random`` and ``random``.
+_GLOBAL: Final = {
+    "np.random": getattr(np.random.rand, "__self__"),  # noqa: B009 - not in the stubs
+    "random": getattr(random.random, "__self__"),  # noqa: B009
+}
 
 
-def refuse_draws(name: str, owners: dict[str, Any], trace: Callable[..., T], *arguments: Any) -> T:
-    """The result of ``trace(*arguments)``, the trace of the function `name`. `owners` are what it may call
-    methods of, by the names of the calls; generators go, which it has not drawn from. Raises TraceError where
-    it has, after which the states are what they were."""
-    generators = {call: owner for call, owner in owners.items() if isinstance(owner, _GENERATORS)}
-    if not generators:
-        return trace(*arguments)
+def refuse_draws(name: str, uses: Uses, trace: Callable[..., T], *arguments: Any) -> T:
+    """The result of ``trace(*arguments)``, the trace of the function `name`, which reads `uses`. Of those
+    calls in ``uses.frozen`` go that are of generators it has not drawn from. Raises TraceError where it has
+    drawn, after which the states are what they were."""
+    for maker in uses.unseeded:
+        raise _error(name, f"{maker}() without a seed")
+    generators = _generators(uses)
     before = {call: _state(generator) for call, generator in generators.items()}
     result = trace(*arguments)
     for call, generator in generators.items():
         if not _equal(_state(generator), before[call]):
             for other, state in before.items():
                 _restore(generators[other], state)
-            raise TraceError(
-                f"{name}: {call}() draws random numbers while the function is traced, and each call would "
-                "get these again. Draw them before the call, and pass them as an argument, or use tj.random"
-            )
-        del owners[call]
+            raise _error(name, call)
+        uses.frozen.pop(call.removesuffix("()"), None)
     return result
 
 
+def _error(name: str, call: str) -> TraceError:
+    return TraceError(
+        f"{name}: {call} draws random numbers while the function is traced, and each call would "
+        "get these again. Draw them before the call, and pass them as an argument, or use tj.random"
+    )
+
+
+def _generators(uses: Uses) -> dict[str, Any]:
+    """The generators that may be drawn from, by what messages call them, those first that calls are known
+    of."""
+    generators = {f"{call}()": owner for call, owner in uses.frozen.items() if isinstance(owner, GENERATORS)}
+    generators |= {str(place.source): place.value for place in uses.generators.values()}
+    if uses.hands_over:
+        generators |= {f"a function that it calls, from the state of {key},": _GLOBAL[key] for key in _GLOBAL}
+    # nothing tells of the system's own numbers
+    return {call: owner for call, owner in generators.items() if not isinstance(owner, random.SystemRandom)}
+
+
+def _bits(generator: Any) -> Any:
+    return generator.bit_generator if isinstance(generator, np.random.Generator) else generator
+
+
 def _state(generator: Any) -> Any:
-    if isinstance(generator, np.random.Generator):
-        return generator.bit_generator.state
+    generator = _bits(generator)
+    if isinstance(generator, np.random.BitGenerator):
+        # the children that `spawn` makes
+        return generator.state, getattr(generator.seed_seq, "n_children_spawned", 0)
     if isinstance(generator, np.random.RandomState):
         return generator.get_state(legacy=False)
-    return None if isinstance(generator, random.SystemRandom) else generator.getstate()
+    return generator.getstate()
 
 
 def _restore(generator: Any, state: Any) -> None:
-    if isinstance(generator, np.random.Generator):
-        generator.bit_generator.state = state
+    generator = _bits(generator)
+    if isinstance(generator, np.random.BitGenerator):
+        generator.state = state[0]
     elif isinstance(generator, np.random.RandomState):
         generator.set_state(state)
-    elif state is not None:
+    else:
         generator.setstate(state)
 
 
 def _equal(state: Any, other: Any) -> bool:
     if isinstance(state, dict):
         return all(_equal(value, other[key]) for key, value in state.items())
+    if isinstance(state, tuple):
+        return len(state) == len(other) and all(map(_equal, state, other))
     return bool(np.array_equal(state, other)) if isinstance(state, np.ndarray) else bool(state == other)

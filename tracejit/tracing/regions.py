@@ -130,6 +130,20 @@ class RegionTracer(Tracer):
         return self.lift(wrap(state)), number
 
 
+def note_written(tracer: Tracer, value: Any) -> None:
+    """A tensor of `value` is written in place, which may stand for the memory of a captured array."""
+    while isinstance(tracer, RegionTracer):
+        outer = next((outer for outer, inner in tracer.captured.items() if inner is value), None)
+        if outer is None or tracer.parent is None:
+            return
+        tracer, value = tracer.parent, outer
+    tracer.written += [
+        holder
+        for holder, symbol in tracer.captures.values()
+        if symbol is value and isinstance(holder, np.ndarray)
+    ]
+
+
 def decisions_of(tracer: Tracer | None) -> int:
     """How many values `tracer` and those around it were asked for."""
     count = 0

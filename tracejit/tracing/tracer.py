@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 #: Operators after which a result of weak operands alone is weak, as Python's arithmetic would be.
 _WEAK_OPERATORS = frozenset(("add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "neg", "abs"))
 
-
 #: The Python types of weak values, by the kinds of their dtypes.
 _WEAK_TYPES: Final[dict[str, type[int] | type[float] | type[complex]]] = {
     "i": int, "u": int, "f": float, "c": complex,
@@ -97,6 +96,8 @@ class Tracer(Builder):
         self.contents: dict[int, Array] = {}
         #: Tensors from outside whose elements Python code looked at, by identity.
         self.inspected: dict[int, Any] = {}
+        #: Captured arrays of NumPy's that are written through tensors that share their memory.
+        self.written: list[Array] = []
         #: Set while a gradient rule runs: its ops belong to the forward op's line.
         self.pinned_location = False
 

@@ -34,6 +34,8 @@ class Traced:
     inspected: list[Any] = field(default_factory=list)
     #: The elements of captured arrays when they were captured, by identity.
     contents: dict[int, Array] = field(default_factory=dict)
+    #: Captured arrays of NumPy's that were written through tensors.
+    written: list[Array] = field(default_factory=list)
     #: What callbacks gave while the values of decisions were computed.
     callback_results: KeptResults | None = None
     #: What became of each loop in the functions that ran.
@@ -73,4 +75,6 @@ def trace_flat(
     function = tracer.finish(getattr(fn, "__name__", "f"), results)
     inspected = list(tracer.inspected.values())
     kept = branches.callback_results if decisions and branches is not None else None
-    return Traced(function, holders, ranges, rest, decisions, inspected, tracer.contents, kept)
+    return Traced(
+        function, holders, ranges, rest, decisions, inspected, tracer.contents, tracer.written, kept
+    )

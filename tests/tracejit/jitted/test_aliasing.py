@@ -235,8 +235,6 @@ OUTSIDE: dict[str, tuple[Callable[..., Any], Callable[[], Any], Callable[[], Any
     "list": (reads_a_list, lambda: (ITEMS,), lambda: ([x(1)],)),
     "dict": (reads_a_dict, lambda: (TABLE,), lambda: ({"a": x(1)},)),
     "leaf of a list": (writes_a_leaf_of_a_list, lambda: ([CAPTURED],), lambda: ([x(1)],)),
-    "array that is written": (writes_an_array, lambda: (CAPTURED,), lambda: (x(1),)),
-    "view of an array that is written": (writes_an_array, lambda: (CAPTURED[:2],), lambda: (x(1)[:2],)),
     "list that is written": (writes_a_list, lambda: (ITEMS,), lambda: ([x(1)],)),
     "which list": (asks_whether_it_is_outside, lambda: (ITEMS,), lambda: ([x()],)),
 }

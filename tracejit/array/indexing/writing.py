@@ -34,6 +34,7 @@ from ...tape.hooks import move_retained
 from ...tape.liveness import InputNode
 from ...tape.plans import Composite, Written
 from ...tape.recording import memory_of, record
+from ...tracing.regions import note_written
 
 #: An op of a view with its attributes, or an index.
 _OpStep = tuple[Op, Attrs] | IndexedStep
@@ -197,6 +198,8 @@ def recorded(op: Op, operands: tuple[Any, ...], attrs: Attrs, data: Any) -> Tens
 
 def _move(x: Tensor, new: Tensor) -> None:
     """`x` takes the place of `new` in the graph and, under a trace, its symbol."""
+    if STATE.tracer is not None:
+        note_written(STATE.tracer, x._data)
     if STATE.blocked and STATE.tracer is not None:
         # as in memory: the value changes, and the place in the graph does not
         x._data = STATE.tracer.run(OPS["rewritten"], (x, new), {})
