@@ -94,11 +94,11 @@ def asked_by(asked: str, instead: str) -> tuple[str, str]:
     """`asked` and `instead` of an error, in the words of a function of ``math``, ``cmath``, SciPy or NumPy
     that the user called, if that wants the value."""
     inner, frame = _users_frame()
-    if inner is not None and str(inner.f_globals.get("__name__")).startswith("numpy."):
+    caller = _outside_scipy(frame)
+    if caller is frame and inner is not None and str(inner.f_globals.get("__name__")).startswith("numpy."):
         name = _of_numpy(inner)
         if name and hasattr(sys.modules["tracejit"], name):
             return f"np.{name}", f"tj.{name}"
-    caller = _outside_scipy(frame)
     function = None if caller is None else _called_function(caller)
     module, label = str(getattr(function, "__module__", None)), getattr(function, "__name__", "")
     if module in ("math", "cmath"):
