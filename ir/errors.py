@@ -85,18 +85,6 @@ class OneElementError(ShapeError, TypeError):
     """
 
 
-class ZeroStepError(ShapeError, ZeroDivisionError):
-    """The step of a range is zero.
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.arange(0, 5, 0)
-        Traceback (most recent call last):
-            ...
-        tracejit.ir.errors.ZeroStepError: arange: step must not be zero
-    """
-
-
 class IndexShapeError(ShapeError, IndexError):
     """The shape of a mask does not fit the array, or those of index arrays do not fit each other.
 
@@ -192,6 +180,18 @@ class DomainError(TracejitError, ValueError, RuntimeError):
         Traceback (most recent call last):
             ...
         tracejit.ir.errors.DomainError: power: ... Integers to negative integer powers are not allowed.
+    """
+
+
+class ZeroDivisorError(ShapeError, DomainError, ZeroDivisionError):
+    """A number that divides a size or an interval is zero, such as the step of a range.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.arange(0, 5, 0)
+        Traceback (most recent call last):
+            ...
+        tracejit.ir.errors.ZeroDivisorError: arange: step must not be zero
     """
 
 

@@ -1,8 +1,8 @@
 """Where NumPy's function raises ValueError, TypeError or IndexError, ours raises one that is that, too.
 
 Each function gets one argument that is wrong, in all ways that `WRONG` has for the parameter's name. Arrays
-are read and written by wrong keys (`KEYS`) and made Python numbers (`CONVERSIONS`), and functions of numbers get
-those that are out of range (`OUT_OF_RANGE`): eagerly, and while a function is traced.
+are read and written by wrong keys (`KEYS`) and made Python numbers (`CONVERSIONS`), and functions of
+numbers get those that are out of range (`OUT_OF_RANGE`): eagerly, and while a function is traced.
 """
 
 from __future__ import annotations
@@ -252,3 +252,18 @@ def test_wrong_keys_are_errors() -> None:
     silent = {name for name in wrong if not error_of(partial(CALLS[name], tj), (tj.asarray(RIGHT),), {})}
     assert len(wrong) > 110
     assert silent == NO_ERRORS.keys()
+
+
+@pytest.mark.parametrize("size", [4, 100_000])
+def test_kernels_raise_errors_of_numpys_classes(size: int) -> None:
+    numbers = np.zeros(size, np.int64)
+    numbers[-1] = -1
+    count = tj.jit(lambda x: tj.bincount(x, minlength=3))
+    np.testing.assert_array_equal(count(np.abs(numbers)), [size - 1, 1, 0])
+    theirs = error_of(np.bincount, (numbers,), {})
+    ours = error_of(count, (numbers,), {})
+    assert theirs is not None
+    assert ours is not None
+    assert not missing_classes(ours, theirs)
+    assert isinstance(ours, IndexError)
+    assert str(ours).startswith("bincount: an element is negative")

@@ -249,6 +249,7 @@ def from_python(value: Any) -> Array:
 
 
 def short(value: Any) -> str:
+    """The text of `value` for a message, cut where it is long."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
