@@ -43,7 +43,8 @@ def of_scipy(function: Any, module: str) -> Any:
     require grad."""
     package = module.split(".")[1]
     name = getattr(function, "__name__", "")
-    if getattr(sys.modules[f"scipy.{package}"], name, None) is not function:
+    public: Any = getattr(sys.modules[f"scipy.{package}"], name, None)
+    if public is not function:
         return function
     ours: Any = getattr(import_module(f"..scipy.{package}", __package__), name, None)
     if ours is None and package == "linalg" and name in _AS_NUMPYS:
