@@ -101,6 +101,8 @@ REPORT: Final = "check_report"
 FAILED: Final = "checked code"
 #: Prefix of the messages for which LinAlgError is raised.
 LINALG_ERROR: Final = "LinAlgError: "
+#: Prefix of the messages for which IndexValueError is raised.
+INDEX_VALUE_ERROR: Final = "IndexValueError: "
 
 # -- C functions of the user's ---------------------------------------------------------------------------
 

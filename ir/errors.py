@@ -73,6 +73,30 @@ class SizeKindError(ShapeError, TypeError):
     """
 
 
+class OneElementError(ShapeError, TypeError):
+    """A Python number is asked of a tensor of several elements, or of none.
+
+    Example:
+        >>> import tracejit as tj
+        >>> float(tj.zeros(3))
+        Traceback (most recent call last):
+            ...
+        tracejit.ir.errors.OneElementError: float(x): expected one element, got shape (3,); reduce it first
+    """
+
+
+class IndexShapeError(ShapeError, IndexError):
+    """The shape of a mask does not fit the array, or those of index arrays do not fit each other.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.zeros(3)[tj.ones(2) > 0]
+        Traceback (most recent call last):
+            ...
+        tracejit.ir.errors.IndexShapeError: getitem: a boolean mask of shape (2,) does not ...
+    """
+
+
 class DTypeError(TracejitError, TypeError, RuntimeError):
     """A dtype is unsupported, or does not fit the operation.
 
@@ -94,6 +118,18 @@ class NotNumbersError(DTypeError, ValueError):
         Traceback (most recent call last):
             ...
         tracejit.ir.errors.NotNumbersError: asarray: ... expected numbers, got 'three', which has dtype <U5
+    """
+
+
+class IndexKindError(DTypeError, IndexError):
+    """An index is no integer, slice or mask.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.zeros(3)["x"]
+        Traceback (most recent call last):
+            ...
+        tracejit.ir.errors.IndexKindError: getitem: ... indices must be integers, slices, ..., got 'x'
     """
 
 
@@ -147,6 +183,18 @@ class DomainError(TracejitError, ValueError, RuntimeError):
     """
 
 
+class ZeroDivisorError(ShapeError, DomainError, ZeroDivisionError):
+    """A number that divides a size or an interval is zero, such as the step of a range.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.arange(0, 5, 0)
+        Traceback (most recent call last):
+            ...
+        tracejit.ir.errors.ZeroDivisorError: arange: step must not be zero
+    """
+
+
 class LinAlgError(DomainError, np.linalg.LinAlgError):
     """A matrix for which the operation has no result, such as a singular one to solve with.
 
@@ -168,6 +216,18 @@ class OutOfBoundsError(TracejitError, IndexError, RuntimeError):
         Traceback (most recent call last):
             ...
         tracejit.ir.errors.OutOfBoundsError: getitem: index 3 is out of bounds for axis 0 with size 3
+    """
+
+
+class IndexValueError(OutOfBoundsError, ValueError):
+    """A number that counts or chooses elements is out of range, in a function of such numbers.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.unravel_index(100, (2, 3))
+        Traceback (most recent call last):
+            ...
+        tracejit.ir.errors.IndexValueError: unravel_index: an index is outside of an array of 6 elements
     """
 
 

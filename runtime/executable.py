@@ -13,8 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..codegen.interface import EARLY_RELEASE, FAILED, LINALG_ERROR, REPORT, HostCall, Library
-from ..ir.errors import CompileError, DomainError, LinAlgError, OutOfBoundsError
+from ..codegen.interface import (
+    EARLY_RELEASE,
+    FAILED,
+    INDEX_VALUE_ERROR,
+    LINALG_ERROR,
+    REPORT,
+    HostCall,
+    Library,
+)
+from ..ir.errors import CompileError, DomainError, IndexValueError, LinAlgError, OutOfBoundsError
 from ..ir.graph import Function, Instruction
 from ..ir.interpreter import interpret
 from ..ir.machine import use_machine
@@ -267,7 +275,7 @@ class Executable:
         raised = getattr(self._raised, "error", None)
         if raised is not None:
             self._raised.error = None
-            if isinstance(raised, LinAlgError):
+            if isinstance(raised, (LinAlgError, IndexValueError)):
                 raise raised.with_traceback(None)
             if isinstance(raised, ValueError) and not self._raised.users:
                 raise DomainError(f"{message.split(':')[0]}: {raised}") from raised
@@ -284,6 +292,8 @@ class Executable:
             raise CompileError(f"{message}: it begins at byte {byte}. A bug in tracejit: please report it")
         if message.startswith(LINALG_ERROR):
             raise LinAlgError(message.removeprefix(LINALG_ERROR))
+        if message.startswith(INDEX_VALUE_ERROR):
+            raise IndexValueError(message.removeprefix(INDEX_VALUE_ERROR))
         raise OutOfBoundsError(message)
 
     def _failing_byte(self, status: int) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import BOOL, FLOAT64, INT64, accumulated_in, is_real_floating
-from ..errors import DTypeError, OutOfBoundsError, ShapeError
+from ..errors import DTypeError, IndexValueError, OutOfBoundsError, ShapeError
 from ..registry import NONDIFF, Attrs, Kind
 from ..transforms.batching import all_mapped, batch_each, batch_pointwise
 from ..types import TensorType
@@ -34,7 +34,7 @@ def _infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...
 
 def _eval(x: Any, *weights: Any, length: int, strict: bool = False) -> Any:
     if x.size and x.min() < 0:
-        raise OutOfBoundsError(f"bincount: {x.min()} is negative")
+        raise IndexValueError(f"bincount: {x.min()} is negative")
     inside = x < length
     if not inside.all():
         if strict:

@@ -15,7 +15,7 @@ import numpy as np
 from ..eager.python_values import warn_of_lost_gradient
 from ..eager.tensor import Array, Tensor, wrap
 from ..ir.dtypes import as_dtype, default_dtype, is_inexact, result_type
-from ..ir.errors import DTypeError, ShapeError
+from ..ir.errors import DTypeError, ShapeError, ZeroDivisorError
 from ..ir.types import normalize_axis
 from .operands import (
     SCALARS,
@@ -82,7 +82,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
     if any(not isinstance(bound, (bool, int, float, np.bool_, np.number)) for bound in bounds):
         raise DTypeError(f"arange: start, stop and step must be numbers, got {first!r}, {last!r}, {step!r}")
     if bounds[2] == 0:
-        raise ShapeError("arange: step must not be zero")
+        raise ZeroDivisorError("arange: step must not be zero")
     result_dtype = None if dtype is None else as_dtype(dtype)
     try:
         count, values = _numbers(bounds, result_dtype, whole=not is_tracing())

@@ -94,11 +94,11 @@ def asked_by(asked: str, instead: str) -> tuple[str, str]:
     """`asked` and `instead` of an error, in the words of a function of ``math``, ``cmath``, SciPy or NumPy
     that the user called, if that wants the value."""
     inner, frame = _users_frame()
-    if inner is not None and str(inner.f_globals.get("__name__")).startswith("numpy."):
+    caller = _outside_scipy(frame)
+    if caller is frame and inner is not None and str(inner.f_globals.get("__name__")).startswith("numpy."):
         name = _of_numpy(inner)
         if name and hasattr(sys.modules["tracejit"], name):
             return f"np.{name}", f"tj.{name}"
-    caller = _outside_scipy(frame)
     function = None if caller is None else _called_function(caller)
     module, label = str(getattr(function, "__module__", None)), getattr(function, "__name__", "")
     if module in ("math", "cmath"):
@@ -226,9 +226,7 @@ def from_python(value: Any) -> Array:
     try:
         array = np.asarray(value)
     except ValueError as error:
-        raise ShapeError(
-            f"expected a rectangular nesting of numbers, got {_short(value)}: {error}"
-        ) from error
+        raise ShapeError(f"expected a rectangular nesting of numbers, got {short(value)}: {error}") from error
     except (ConcretizationError, GradientError) as error:
         if not isinstance(value, (list, tuple)):
             raise
@@ -237,7 +235,7 @@ def from_python(value: Any) -> Array:
             "put them together with tj.stack([...])"
         ) from error
     except OverflowError as error:
-        raise DTypeError(f"an integer does not fit 64 bits in {_short(value)}") from error
+        raise DTypeError(f"an integer does not fit 64 bits in {short(value)}") from error
     if (
         array.dtype in (FLOAT64, COMPLEX128)
         and not isinstance(value, np.generic)
@@ -246,11 +244,12 @@ def from_python(value: Any) -> Array:
         own = default_dtype() if array.dtype == FLOAT64 else complex_dtype(default_dtype())
         return array.astype(own)  # NumPy gives other floats only where all are NumPy's own
     if array.dtype.kind in "OUSV":
-        raise NotNumbersError(f"expected numbers, got {_short(value)}, which has dtype {array.dtype}")
+        raise NotNumbersError(f"expected numbers, got {short(value)}, which has dtype {array.dtype}")
     return array
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
+    """The text of `value` for a message, cut where it is long."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 

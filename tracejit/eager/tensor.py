@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ..ir.dtypes import BOOL, FLOAT64, DType, as_dtype, is_differentiable, is_inexact
-from ..ir.errors import DTypeError, GradientError, ShapeError
+from ..ir.errors import DTypeError, GradientError, OneElementError, ShapeError
 from ..ir.graph import Value
 from ..ir.types import Shape, TensorType
 from ..pytree import LEAVES
@@ -204,7 +204,7 @@ class Tensor(Signatures):
         instead = "the tensor itself, tj.debug.print, or an argument named in static_argnums"
         data = self._concrete(asked, instead, decides=True)
         if data.size != 1:
-            raise ShapeError(f"{asked}: expected one element, got shape {data.shape}; reduce it first")
+            raise OneElementError(f"{asked}: expected one element, got shape {data.shape}; reduce it first")
         return data.item()
 
     def __index__(self) -> int:

@@ -26,7 +26,7 @@ from ..codegen.export.functions import (
     product_texts,
     queries_text,
 )
-from ..codegen.interface import LINALG_ERROR, pack_symbol, product_symbol
+from ..codegen.interface import INDEX_VALUE_ERROR, LINALG_ERROR, pack_symbol, product_symbol
 from ..codegen.llvm.target import Target
 from ..codegen.module.recovery import KernelFailure
 from ..ir.errors import CompileError, TraceError
@@ -196,7 +196,7 @@ def _refusal(name: str, refused: Sequence[tuple[Instruction, str]]) -> str:
 
 def _short(message: str, programs: Sequence[ExportedProgram]) -> str:
     """`message` with the names of files without their folders, which are this machine's."""
-    message = message.removeprefix(LINALG_ERROR)
+    message = message.removeprefix(LINALG_ERROR).removeprefix(INDEX_VALUE_ERROR)
     for file in sorted(files_of([program.function for program in programs]), key=len, reverse=True):
         message = message.replace(file, os.path.basename(file))
     return message

@@ -11,7 +11,7 @@ from ..array.ranges import arange
 from ..array.rearranging import roll
 from ..eager.tensor import Tensor
 from ..ir.dtypes import DType, as_dtype, default_dtype, is_real_floating
-from ..ir.errors import DomainError, DTypeError
+from ..ir.errors import DomainError, DTypeError, ZeroDivisorError
 from ..ir.types import normalize_axis
 
 __all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]
@@ -22,6 +22,8 @@ def _count(name: str, n: Any) -> int:
         count = operator.index(n)
     except TypeError as error:
         raise DomainError(f"{name}: n must be an integer, got {n!r}") from error
+    if count == 0:
+        raise ZeroDivisorError(f"{name}: n must be at least 1, got 0")
     if count < 1:
         raise DomainError(f"{name}: n must be at least 1, got {count}")
     return count

@@ -15,6 +15,7 @@ from ..ir.records import record
 from ..ir.types import TensorType
 from ..loops.conversion import loops_traced, to_rewrite
 from ..loops.reports import ROLLED
+from ..loops.scipy_functions import handed_on
 from ..pytree import TreeDef, flatten
 from ..state import STATE
 from ..tracing.outside_arrays import OutsideArrays
@@ -84,7 +85,7 @@ def trace_call(
         watched = ArgumentRecorder(name, structure, symbols, donated, argument_name)
         positional, named = watched.arguments
         with UnchangedAttributes(jitted._owner, name, uses.stores):
-            result = function(*with_static(args, positional, static), **{**kwargs, **named})
+            result = handed_on(function)(*with_static(args, positional, static), **{**kwargs, **named})
         results, result_structure = checked_results(name, result)
         return results, (result_structure, watched.writes(results))
 

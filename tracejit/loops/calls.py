@@ -24,8 +24,9 @@ from ..location import is_user_file
 from ..state import STATE
 from .lists import StackedList
 from .reports import CURRENT, LoopError
+from .scipy_functions import handed_on
 from .source.functions import inner_copy, is_checked
-from .stand_ins import STAND_INS, handed_on
+from .stand_ins import STAND_INS
 from .variables import is_traced
 
 _PURE_BUILTINS: Final = frozenset(

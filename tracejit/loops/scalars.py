@@ -10,7 +10,7 @@ from ..eager.dispatch import apply
 from ..eager.python_values import note_number
 from ..eager.tensor import Tensor
 from ..ir.dtypes import BOOL, COMPLEX128, FLOAT64, INT64, DType
-from ..ir.errors import ShapeError
+from ..ir.errors import OneElementError
 from ..ir.registry import OPS
 from ..state import STATE
 from ..tracing.regions import RegionTracer
@@ -57,7 +57,7 @@ def as_float(*arguments: Any) -> Any:
 
 def _only(name: str, value: Any) -> Any:
     if value.size != 1:
-        raise ShapeError(f"{name}(x): expected one element, got shape {value.shape}; reduce it first")
+        raise OneElementError(f"{name}(x): expected one element, got shape {value.shape}; reduce it first")
     return value
 
 

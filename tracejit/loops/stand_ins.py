@@ -8,10 +8,9 @@ import builtins
 import functools
 import math
 import operator
-import sys
 from collections.abc import Callable
 from importlib import import_module
-from types import BuiltinFunctionType, FunctionType
+from types import FunctionType
 from typing import Any, Final
 
 import numpy as np
@@ -37,6 +36,7 @@ from ..state import STATE
 from .lists import StackedList
 from .maths import MATH
 from .scalars import as_bool, as_complex, as_float, as_int, python_number, truth
+from .scipy_functions import handed_on, of_scipy
 from .variables import is_traced
 
 #: The package; the name `array` of its parent is that of a function.
@@ -337,7 +337,7 @@ def everywhere(function: Any) -> Any:
         return lambda called, *arguments: function(everywhere(called), *arguments)
     module = getattr(function, "__module__", None)
     if isinstance(module, str) and module.startswith(OF_SCIPY):
-        return _of_scipy(function, module)
+        return of_scipy(function, module)
     return function
 
 
@@ -356,29 +356,6 @@ def _taking_functions(function: Any) -> Any:
 def _handed_on(arguments: tuple[Any, ...], options: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """`arguments` and `options`, with what stands in for functions of Python's and SciPy's among them."""
     return tuple(map(handed_on, arguments)), {name: handed_on(value) for name, value in options.items()}
-
-
-def handed_on(argument: Any) -> Any:
-    """`argument`, or what stands in for it where it is a function of ``math``, ``cmath`` or SciPy."""
-    if isinstance(argument, FunctionType) and str(argument.__module__).startswith(OF_SCIPY):
-        return _of_scipy(argument, argument.__module__)
-    return MATH.get(argument, argument) if isinstance(argument, BuiltinFunctionType) else argument
-
-
-def _of_scipy(function: Any, module: str) -> Any:
-    """A function of SciPy's, of a `module` of its own, by ours of the same name for what is traced."""
-    package = module.split(".")[1]
-    name = getattr(function, "__name__", "")
-    ours: Any = getattr(import_module(f"..scipy.{package}", __package__), name, None)
-    if ours is None or getattr(sys.modules[f"scipy.{package}"], name, None) is not function:
-        return function
-
-    def call(*arguments: Any, **options: Any) -> Any:
-        traced = any(map(is_traced, tree_leaves((arguments, options))))
-        chosen: Any = ours if traced else function
-        return chosen(*arguments, **options)
-
-    return call
 
 
 #: What stands in for a function where a loop is traced once.

@@ -18,6 +18,7 @@ from ..eager.tensor import Tensor, as_array, wrap
 from ..ir.dtypes import is_complex, is_differentiable, is_real_floating
 from ..ir.errors import DTypeError, GradientError, TracejitError
 from ..ir.registry import OPS
+from ..loops.scipy_functions import handed_on
 from ..pytree import flatten, leaf_paths, tree_map
 from ..sending import Sendable
 from ..state import STATE
@@ -38,8 +39,10 @@ class TransformedFunction(Sendable):
     __call__: Callable[..., Any]
 
     def __init__(self, transform: str, *args: Any, **options: Any) -> None:
-        self.__call__ = _TRANSFORMS[transform](*args, **options)
-        functools.update_wrapper(self, args[0] if args else options["fun"])
+        fun, *others = args or (options["fun"],)
+        named = {name: value for name, value in options.items() if name != "fun"}
+        self.__call__ = _TRANSFORMS[transform](handed_on(fun), *others, **named)
+        functools.update_wrapper(self, fun)
         self.transform = transform
         self._arguments = (transform, *args), options
 

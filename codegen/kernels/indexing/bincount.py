@@ -14,6 +14,7 @@ from ....ir.graph import Instruction
 from ....ir.machine import machine
 from ....ir.records import record
 from ....ir.registry import Kind
+from ...interface import INDEX_VALUE_ERROR
 from ...llvm.emitter import Reg, constant
 from ...llvm.function import Code, FunctionCode
 from ...llvm.loops import FunctionWriter
@@ -73,7 +74,7 @@ def bincount_kernel(name: str, instruction: Instruction, context: LoweringContex
     code = _Writer(name, instruction, plan, context).write()
     where = f" ({instruction.location.file}:{instruction.location.line})" if instruction.location else ""
     what = f"bincount {name}: {plan.count} elements at {plan.length} places, in {plan.chunks} chunks"
-    negative = f"bincount: an element is negative{where}"
+    negative = f"{INDEX_VALUE_ERROR}bincount: an element is negative{where}"
     length = plan.length
     past = f"bincount: an element is past the last of the {length} counts{where}"
     errors = (negative, past, negative) if instruction.attrs["strict"] else (negative,)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...eager.tensor import Tensor
 from ...ir.dtypes import INT64
-from ...ir.errors import DomainError, DTypeError, OutOfBoundsError, ShapeError
+from ...ir.errors import DomainError, DTypeError, IndexValueError, ShapeError
 from ..diagonals import diag
 from ..indexing.access import setitem
 from ..manipulation import ravel
@@ -229,7 +229,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
         elif how != "raise":
             raise DomainError(f"ravel_multi_index: mode must be 'raise', 'wrap' or 'clip', got {how!r}")
         elif not part.is_traced and np.any((part._data < 0) | (part._data >= size)):
-            raise OutOfBoundsError(f"ravel_multi_index: an index is outside of an axis of size {size}")
+            raise IndexValueError(f"ravel_multi_index: an index is outside of an axis of size {size}")
         term = run("mul", part, stride)
         flat = term if flat is None else run("add", flat, term)
     return flat  # type: ignore[no-any-return]
@@ -252,7 +252,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Tensor, .
     flat = cast(flat, INT64)
     total = math.prod(sizes)
     if not flat.is_traced and np.any((flat._data < 0) | (flat._data >= total)):
-        raise OutOfBoundsError(f"unravel_index: an index is outside of an array of {total} elements")
+        raise IndexValueError(f"unravel_index: an index is outside of an array of {total} elements")
     if order not in ("C", "F"):
         raise DomainError(f"unravel_index: order must be 'C' or 'F', got {order!r}")
     result = []

@@ -14,9 +14,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...eager.python_values import short
 from ...eager.tensor import Array, Tensor, as_array
 from ...ir.dtypes import BOOL, INT64, UINT64
-from ...ir.errors import DTypeError, OutOfBoundsError, ShapeError
+from ...ir.errors import DTypeError, IndexKindError, IndexShapeError, OutOfBoundsError, ShapeError
 from ...ir.graph import Value
 from ...ir.records import record
 from ...ir.types import Shape, broadcast_shapes
@@ -59,7 +60,10 @@ class KeyPlan:
 
     def index_shape(self, name: str) -> Shape:
         """The common shape of the index arrays."""
-        return broadcast_shapes(f"{name}: index arrays", *(index.shape for index in self.indices))
+        try:
+            return broadcast_shapes(f"{name}: index arrays", *(index.shape for index in self.indices))
+        except ShapeError as error:
+            raise IndexShapeError(str(error)) from None
 
 
 def plan_key(name: str, shape: Shape, key: Any) -> KeyPlan:
@@ -137,7 +141,7 @@ def _expanded(name: str, shape: Shape, key: tuple[Any, ...]) -> Iterator[tuple[s
     items = [entry if _is_basic(entry) else _as_index(name, entry) for entry in key]
     used = sum(_axes_used(item) for item in items)
     if sum(item is Ellipsis for item in items) > 1:
-        raise DTypeError(f"{name}: an index can only have a single ellipsis ('...')")
+        raise IndexKindError(f"{name}: an index can only have a single ellipsis ('...')")
     if used > len(shape):
         raise OutOfBoundsError(f"{name}: too many indices: {used} for a tensor of shape {shape}")
     if not any(item is Ellipsis for item in items):
@@ -232,7 +236,23 @@ def _axes_used(item: Any) -> int:
 
 
 def _as_index(name: str, item: Any) -> Any:
-    """`item` as an int, a bool, a Tensor of integers or bools, or where its values are known an ndarray."""
+    """`item` as an int, a bool, a Tensor of integers or bools, or where its values are known an ndarray.
+
+    Raises IndexKindError for what is none of these."""
+    try:
+        index = _converted(item)
+    except DTypeError as error:
+        raise _no_index(name, short(item)) from error
+    if isinstance(index, Tensor) and index.dtype.kind not in "iub":
+        raise _no_index(name, str(index.type))
+    return index
+
+
+def _no_index(name: str, got: str) -> IndexKindError:
+    return IndexKindError(f"{name}: indices must be integers, slices, None, ... or boolean masks, got {got}")
+
+
+def _converted(item: Any) -> Any:
     if isinstance(item, (bool, np.bool_)):
         return bool(item)
     if isinstance(item, np.integer):
@@ -253,10 +273,6 @@ def _as_index(name: str, item: Any) -> Any:
             return item
         # the user may change the array before backward looks at it: a copy, except for captures of a trace
         item = as_tensor(item if is_tracing() else np.array(item))
-    if item.dtype.kind == "f":
-        raise DTypeError(
-            f"{name}: indices must be integers, slices, None, ... or boolean masks, got {item.type}"
-        )
     if item.ndim == 0 and item.dtype is BOOL and not isinstance(item._data, Value) and not is_tracing():
         return item._data.item()
     return item  # of rank 0, too: NumPy copies what an array indexes, and views what an integer does
@@ -314,7 +330,9 @@ def _check_mask(name: str, shape: Shape, axis: int, mask_shape: Shape) -> None:
     covered = shape[axis : axis + len(mask_shape)]
     # NumPy takes a mask of no elements for any axis
     if any(size not in (0, extent) for size, extent in zip(mask_shape, covered, strict=True)):
-        raise ShapeError(f"{name}: a boolean mask of shape {mask_shape} does not fit axes of shape {covered}")
+        raise IndexShapeError(
+            f"{name}: a boolean mask of shape {mask_shape} does not fit axes of shape {covered}"
+        )
 
 
 #: Plans of keys without arrays, which are for good, by shape and key.

@@ -298,6 +298,8 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:
     if line.ndim != 1:
         raise ShapeError(f"vander: expected a line of rank 1, got shape {line.shape}")
     count = line.shape[0] if N is None else operator.index(N)
+    if count < 0:
+        raise ShapeError(f"vander: N must not be negative, got {count}")
     if count > _MOST_POWERS:
         raise ShapeError(f"vander: N must be at most {_MOST_POWERS}, got {count}")
     dtype = np.promote_types(line.dtype, np.int64)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...eager.tensor import Tensor, as_array
 from ...ir.dtypes import BOOL, INT64
-from ...ir.errors import DomainError, DTypeError, OutOfBoundsError, ShapeError
+from ...ir.errors import DomainError, DTypeError, IndexValueError, ShapeError
 from ...ir.types import normalize_axis
 from ..copying import in_order
 from ..indexing.access import getitem
@@ -120,7 +120,7 @@ def choose(x: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     elif mode != "raise":
         raise DomainError(f"choose: mode must be 'raise', 'wrap' or 'clip', got {mode!r}")
     elif not numbers.is_traced and np.any((numbers._data < 0) | (numbers._data >= count)):
-        raise OutOfBoundsError(f"choose: a number is not between 0 and {count - 1}")
+        raise IndexValueError(f"choose: a number is not between 0 and {count - 1}")
     if count <= _MOST_CASES:
         result = arrays[0]
         for number, array in enumerate(arrays[1:], 1):

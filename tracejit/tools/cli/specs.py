@@ -160,6 +160,14 @@ def parse_spec(text: str) -> Any:
     return value
 
 
+def parse_argnums(text: str) -> tuple[int, ...]:
+    """``0,2`` as numbers of arguments."""
+    try:
+        return tuple(int(number) for number in text.split(","))
+    except ValueError:
+        raise UsageError(f"--grad: expected numbers of arguments such as 0 or 0,2, got {text!r}") from None
+
+
 class _Reader:
     def __init__(self, text: str) -> None:
         self.text, self.position = text, 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -29,7 +30,7 @@ from .documents import check, is_document, read_document, select, split_target
 from .errors import TargetError, UsageError
 from .inputs import random_array
 from .loading import explained, load_function, users_code
-from .specs import Call, parse_spec
+from .specs import Call, parse_argnums, parse_spec
 
 Array = np.ndarray[Any, Any]
 #: Examples of ``--vmap`` without a number.
@@ -106,6 +107,8 @@ class CommandSubject:
         fn: the function, `args` and `kwargs` its arguments, and `options` those of its ``jit``.
         call: the call as a function of positional arguments; None where `fn` has no others.
         valued: whether the arguments have values, by which Python code may branch.
+        seed: the seed of random arguments.
+        notes: lines for the user that standard error has already; transforms of this target share them.
         function: the Function of a ``.tir`` target, as long as nothing has transformed it.
     """
 
@@ -120,9 +123,11 @@ class CommandSubject:
         *,
         valued: bool = False,
         function: Function | None = None,
+        notes: set[str] | None = None,
     ) -> None:
         self.label, self.fn, self.args, self.kwargs = label, fn, args, kwargs or {}
         self.options, self.call, self.valued, self.function = options or {}, call, valued, function
+        self.seed, self.notes = 0, set() if notes is None else notes
 
     @computed_once
     def jitted(self) -> JitFunction:
@@ -131,17 +136,38 @@ class CommandSubject:
         return JitFunction(self.fn, **{**self.options, **paths})
 
     def traced(self) -> Traced:
-        """The Function of these arguments, and what it captures. Raises TargetError where tracing fails."""
+        """The Function of these arguments, and what it captures. Raises TargetError where tracing fails.
+
+        Where Python code asks for values that types do not have, the arguments become random arrays: the
+        Function is then that of the path which their values take."""
         if self.function is not None:
             return Traced(self.function, [], {}, None, [])
         try:
             with users_code():
-                return self.jitted._trace(self.args, self.kwargs)
+                return self._traced_as_called()
         except (Exception, SystemExit) as error:
-            hint = ""
-            if isinstance(error, ConcretizationError) and not self.valued:
-                hint = " Or give arguments that have values, with --args-from."
-            raise TargetError(f"{self.label} could not be traced{explained(error)}{hint}") from error
+            raise TargetError(f"{self.label} could not be traced{explained(error)}") from error
+
+    def _traced_as_called(self) -> Traced:
+        try:
+            return self.jitted._trace(self.args, self.kwargs)
+        except ConcretizationError as asked:
+            subject = self.with_random_values()
+            try:
+                traced = subject.jitted._trace(subject.args, subject.kwargs)
+            except ConcretizationError:  # values do not help
+                raise asked from None
+        self.args, self.kwargs, self.valued, self.jitted = subject.args, subject.kwargs, True, subject.jitted
+        self._note(
+            f"{self.label} asks for values: this is the path of random arguments; --args-from gives others"
+        )
+        return traced
+
+    def _note(self, text: str) -> None:
+        """Print `text` on standard error, once."""
+        if text not in self.notes:
+            self.notes.add(text)
+            print(f"tracejit: {text}", file=sys.stderr)
 
     def trace(self) -> Function:
         """The Function of these arguments. Raises TargetError where tracing fails."""
@@ -158,13 +184,13 @@ class CommandSubject:
 
     def with_random_values(self) -> CommandSubject:
         """This target with random arrays instead of types."""
-        rng = np.random.default_rng(0)
+        rng = np.random.default_rng(self.seed)
 
         def valued(leaf: Any) -> Any:
             return random_array(rng, leaf) if isinstance(leaf, TensorType) else leaf
 
         args, kwargs = tree_map(valued, (self.args, self.kwargs))
-        return CommandSubject(self.label, self.fn, args, kwargs, self.options, valued=True)
+        return CommandSubject(self.label, self.fn, args, kwargs, self.options, valued=True, notes=self.notes)
 
     def run(self) -> None:
         """Call the jitted function. Raises TargetError where that fails."""
@@ -220,7 +246,7 @@ class CommandSubject:
     def _with(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> CommandSubject:
         """A transform of the function, which takes `args`."""
         options = {key: value for key, value in self.options.items() if not key.startswith(_OF_PARAMETERS)}
-        return CommandSubject(self.label, fn, args, options=options, valued=self.valued)
+        return CommandSubject(self.label, fn, args, options=options, valued=self.valued, notes=self.notes)
 
 
 def subject_of(options: argparse.Namespace) -> CommandSubject:
@@ -246,14 +272,6 @@ def plain_subject(options: argparse.Namespace) -> CommandSubject:
             )
         return _subject_of_text(options.target)
     return _subject_of_python(options)
-
-
-def parse_argnums(text: str) -> tuple[int, ...]:
-    """``0,2`` as numbers of arguments."""
-    try:
-        return tuple(int(number) for number in text.split(","))
-    except ValueError:
-        raise UsageError(f"--grad: expected numbers of arguments such as 0 or 0,2, got {text!r}") from None
 
 
 def with_names(fn: Callable[..., Any], name: str, names: Sequence[str]) -> Callable[..., Any]:

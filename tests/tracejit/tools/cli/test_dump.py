@@ -50,6 +50,9 @@ def text(x):
 
 def product(a, b):
     return a @ b
+
+def number(x):
+    return x.numpy()
 """,
     "broken.py": "import no_such_module_at_all\n",
     "invalid.py": "def f(:\n",
@@ -167,7 +170,7 @@ ERRORS = {
         ["train.py:jitted", *["--arg", "f64[3]"] * 2],
         r"jitted takes 1 argument \(x\), not 2",
     ),
-    "traced branch": (["train.py:branch", "--arg", "float"], r"bool\(x\).*train\.py:19.*tj\.where"),
+    "traced number": (["train.py:number", "--arg", "f64[3]"], r"numpy\(\).*train\.py:33"),
     "exception": (["train.py:fails", "--arg", "float"], "traced, at .*train.py:24: ValueError: boom"),
     "result": (["train.py:text", "--arg", "float"], "result value has type object"),
     "shapes": (

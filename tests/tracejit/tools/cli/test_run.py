@@ -143,3 +143,14 @@ def test_errors_of_the_program(cli):
         assert done.code == 1
         assert re.match(f"tracejit run: out.tir: {who} raised (IndexError|OutOfBoundsError): ", done.err)
         assert len(done.err.splitlines()) == 1
+
+
+def test_inputs_of_another_path_are_refused(cli):
+    np.savez(cli.folder / "other.npz", x=-np.ones(5))
+    (cli.folder / "made.py").write_text("import numpy as np\ndef make(): return np.ones(5)\n")
+    target = ["train.py:branch", "--args-from", "made.py:make"]
+    assert cli("run", *target).out == "result 0: f64[5] [2. 2. 2. 2. 2.]\n"
+    other = cli("run", *target, "--inputs", "other.npz")
+    assert other.code == 1
+    assert "took another path" in other.err
+    assert "train.py:22" in other.err

@@ -12,11 +12,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tracejit as tj
 from tracejit.jitted.function import JitFunction
+from tracejit.pytree import tree_leaves, tree_map
 from tracejit.tools.cli import main
+from tracejit.tools.cli.inputs import random_array
 from tracejit.tools.cli.loading import load_function
 from tracejit.tools.cli.specs import parse_spec
 
@@ -177,3 +180,85 @@ def test_loops_by_every_command(name: str, cli: Callable[..., str], target: Call
     assert "DIFFERS" not in cli("run", *target(name), "--compare")
     assert json.loads(cli("profile", *target(name), "--calls", "1", "--json"))["functions"]
     assert json.loads(cli("view", *target(name), "--json", "--no-timing"))["ops"]
+
+
+#: Functions whose Python code asks for values, with the types of their arguments.
+ASKING = """
+def returns(x):
+    if x[0] > 0:
+        return x * 2
+    return x
+
+
+def raises(x):
+    if x.sum() > 1e9:
+        raise ValueError("large")
+    return x.sum()
+
+
+def first(x):
+    for i in range(len(x)):
+        if x[i] > 0.5:
+            return float(i)
+    return -1.0
+
+
+def until(x):
+    total, i = 0.0, 0
+    while True:
+        if i >= len(x):
+            return total
+        total += x[i]
+        i += 1
+
+
+def shortened(x, n):
+    return x[: int(n)] * 2
+
+
+def texts(x):
+    return {str(bool(x[0] > 0)): x, "other": x.sum()}
+
+
+def chooses(p, x):
+    return [x, -x][int(p["w"][0] > 0)] @ p["w"]
+"""
+ASKING_TYPES = {
+    "returns": ["f64[10]"],
+    "raises": ["f64[10]"],
+    "first": ["f64[10]"],
+    "until": ["f64[10]"],
+    "shortened": ["f64[10]", "i64[]"],
+    "texts": ["f64[10]"],
+    "chooses": ["{w: f64[4]}", "f64[4]"],
+}
+
+
+@pytest.mark.parametrize("name", ASKING_TYPES)
+def test_functions_that_ask_for_values(
+    name: str, cli: Callable[..., str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each command takes the random arrays that `explain` takes, and shows the path of their values."""
+    file = tmp_path / "asking.py"
+    file.write_text(ASKING)
+    types = ASKING_TYPES[name]
+    target = [f"{file}:{name}", *[text for type in types for text in ("--arg", type)]]
+    rng = np.random.default_rng(0)
+    values = tree_map(lambda leaf: random_array(rng, leaf), tuple(map(parse_spec, types)))
+    user = tj.jit(load_function(target[0]))
+    lowered = user.lower(*values)
+    (explained,) = json.loads(cli("explain", *target, "--json"))
+
+    assert main(["dump", *target, "--stage", "trace"]) == 0
+    text, noted = capsys.readouterr()
+    assert _text(text) == _text(lowered.as_text("trace"))
+    asks = bool(explained["signatures"][0]["paths"])
+    assert len(noted.splitlines()) == asks
+    assert "asks for values" in noted or not asks
+    assert json.loads(cli("view", *target, "--json", "--no-timing"))["ops"]
+    results = json.loads(cli("run", *target, *([] if asks else ["--random", "0"]), "--compare", "--json"))
+    expected = tree_leaves(user(*values))
+    assert len(results["results"]) == len(expected)
+    for result, wanted in zip(results["results"], expected, strict=True):
+        np.testing.assert_allclose(result["values"], wanted, rtol=1e-12)
+    assert "DIFFERS" not in cli("run", *target, "--random", "7", "--compare")

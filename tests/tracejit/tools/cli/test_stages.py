@@ -165,10 +165,6 @@ def test_static_arguments(cli):
 
 def test_arguments_from_a_function(cli):
     assert cli("dump", *EXAMPLE).out == cli("dump", *LOSS).out
-    branch = cli("dump", "train.py:branch", "--arg", "f64[5]")
-    assert branch.code == 1
-    assert "train.py:22" in branch.err
-    assert branch.err.endswith(" Or give arguments that have values, with --args-from.\n")
     (cli.folder / "made.py").write_text(
         "import numpy as np\ndef make(): return np.ones(5)\ndef fail(): return 1 / 0\n"
     )

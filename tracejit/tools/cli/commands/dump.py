@@ -14,8 +14,9 @@ from ...dumping import file_name, language_of
 from ..colors import add_common_options, colored, wants_color
 from ..documents import write_text
 from ..errors import TargetError, UsageError
+from ..specs import parse_argnums
 from ..stages import STAGES, Stages, machine
-from ..targets import TARGET_HELP, add_target_options, parse_argnums, plain_subject, transformed
+from ..targets import TARGET_HELP, add_target_options, plain_subject, transformed
 
 _DESCRIPTION = f"""\
 Trace a function and print stages of its compilation.
@@ -25,7 +26,8 @@ Stages, in order:
   {", ".join(STAGES)}.
 grad, jvp and vmap are traces of what these transforms make of the target; --grad and --vmap let every
 other stage show the transformed function. after:PASS is the IR after a pass (after:dce:2 after its second
-run); optimized is what fusion gets. Python code may branch on values only with --args-from.
+run); optimized is what fusion gets. Where Python code branches on values, this is the path of those that
+--args-from gives, or else of random ones.
 """
 
 _EXAMPLES = """\

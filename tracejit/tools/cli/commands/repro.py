@@ -93,13 +93,13 @@ def _is_given(options: argparse.Namespace, subject: CommandSubject) -> bool:
 
 def _find(options: argparse.Namespace, subject: CommandSubject, trials: Trials) -> tuple[Case, Verdict]:
     """The first case that is wrong, or the last that is not."""
-    for seed in range(1 if _is_given(options, subject) else options.seeds):
+    for seed in range(options.seeds):
         case = _case(options, subject, seed)
         check_writable(case.function)
         verdict = trials.run(case)
         if verdict.kind == "unusable":
             raise TargetError(f"{subject.label}: {verdict.detail}")
-        if verdict.is_wrong:
+        if verdict.is_wrong or _is_given(options, subject):
             break
     return case, verdict
 

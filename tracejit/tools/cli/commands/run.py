@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from ....ir.errors import TracejitError
 from ....ir.graph import Function
 from ....ir.interpreter import interpret
 from ....runtime.executable import Executable
+from ....tracing.traces import Traced
 from ..colors import add_common_options
 from ..errors import FAILED, OK, TargetError, UsageError
 from ..inputs import Array, random_inputs, read_inputs
@@ -64,11 +65,13 @@ def add_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run, and print the results; returns the exit code."""
     subject = subject_of(options)
+    subject.seed = options.random or 0
+    given = subject.valued
     traced = subject.traced()
     function = traced.function
     if options.inputs is not None:
         inputs = read_inputs(function, options.inputs)
-    elif options.random is not None:
+    elif options.random is not None and subject.valued == given:
         inputs = random_inputs(function, options.random)
     else:
         values = [] if subject.function is not None else subject.values(traced)
@@ -79,10 +82,12 @@ def run(options: argparse.Namespace) -> int:
     outcomes = {}
     if not options.native:
         outcomes["interpreter"] = _outcome(
-            options.target, "the interpreter", lambda: interpret(function, inputs)
+            options.target, "the interpreter", traced, lambda: interpret(function, inputs)
         )
     if options.native or options.compare:
-        outcomes["native"] = _outcome(options.target, "native code", lambda: Executable(function)(inputs))
+        outcomes["native"] = _outcome(
+            options.target, "native code", traced, lambda: Executable(function)(inputs)
+        )
     results = next(iter(outcomes.values()))
     if options.output is not None:
         np.savez(Path(options.output), **{f"result{i}": result for i, result in enumerate(results)})  # type: ignore[arg-type]
@@ -94,14 +99,24 @@ def run(options: argparse.Namespace) -> int:
     return FAILED if any(mapping["differs"] for mapping in differences) else OK
 
 
-def _outcome(label: str, what: str, run: Any) -> list[Array]:
+def _outcome(label: str, what: str, traced: Traced, run: Callable[[], list[Array]]) -> list[Array]:
+    """The results of the user's function, without what the decisions of its path come out as.
+
+    Raises TargetError where `run` fails, and for inputs that take another path."""
     try:
         with users_code():  # callbacks of the function
-            results: list[Array] = run()
+            results = run()
     except (TracejitError, ValueError, ArithmeticError, LookupError, MemoryError) as error:
         message = " ".join(str(error).splitlines())
         raise TargetError(f"{label}: {what} raised {type(error).__name__}: {message}") from error
-    return results
+    count = len(results) - len(traced.decisions)
+    for decision, value in zip(traced.decisions, results[count:], strict=True):
+        if difference(np.asarray(decision.seen, value.dtype), value)["differs"]:
+            raise TargetError(
+                f"{label}: {what} took another path than the one that was traced: {value.item()!r} instead "
+                f"of {decision}. Give arguments of that path with --args-from"
+            )
+    return results[:count]
 
 
 def _compared(outcomes: dict[str, list[Array]], rtol: float | None) -> list[dict[str, Any]]:
@@ -140,7 +155,7 @@ def difference(want: Array, got: Array, rtol: float | None = None) -> dict[str, 
 def _print(
     function: Function, results: Sequence[Array], differences: Sequence[dict[str, Any]], *, compared: bool
 ) -> None:
-    for position, (result, value) in enumerate(zip(results, function.results, strict=True)):
+    for position, (result, value) in enumerate(zip(results, function.results, strict=False)):
         text = np.array2string(result, threshold=200)
         print(f"result {position}: {value.type}{' ' if chr(10) not in text else chr(10)}{text}")
         if compared:
@@ -158,7 +173,7 @@ def _as_json(
     function: Function, results: Sequence[Array], differences: Sequence[dict[str, Any]], *, compared: bool
 ) -> dict[str, Any]:
     report: dict[str, Any] = {"function": function.name, "results": []}
-    for position, (result, value) in enumerate(zip(results, function.results, strict=True)):
+    for position, (result, value) in enumerate(zip(results, function.results, strict=False)):
         entry: dict[str, Any] = {"type": str(value.type), "values": _plain(result.tolist())}
         if compared:
             entry["comparison"] = differences[position]
