@@ -83,8 +83,8 @@ def test_every_function_has_a_row() -> None:
 
 def is_elementwise(function: Any) -> bool:
     """Whether `function` of one array of floats gives others, each from the element in its place."""
-    x = np.array([0.7, 0.3, 0.6])
-    moved = np.array([0.8, 0.3, 0.6])
+    x = np.array([0.7, 0.3, 0.6, 0.5])
+    moved = np.array([0.8, 0.4, 0.6, 0.5])
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
