@@ -637,13 +637,13 @@ def _sech_squared(x: float) -> float:
 
 
 def _np_strong_product(x: Any, y: Any) -> Any:
-    dtype = np.hypot(x, y).dtype
+    dtype = np.divide(x, y).dtype
     x, y = x.astype(dtype), y.astype(dtype)
     return np.where(np.isnan(x * y) & ((x == 0) | (y == 0)), dtype.type(0), x * y)
 
 
 def _np_strong_quotient(x: Any, y: Any) -> Any:
-    dtype = np.hypot(x, y).dtype
+    dtype = np.divide(x, y).dtype
     x, y = x.astype(dtype), y.astype(dtype)
     return np.where(np.isnan(x / y) & (x == 0), dtype.type(0), x / y)
 

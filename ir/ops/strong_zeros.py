@@ -50,13 +50,13 @@ CANDIDATE = define(
     decompose=lambda b, x: x, batch=batch_pointwise,
 )  # fmt: skip
 STRONG_MUL = elementwise(
-    "strong_mul", "x y", np.hypot, doc="x y, and 0 where either is 0, whatever the other is", floating=True,
+    "strong_mul", "x y", np.divide, doc="x y, and 0 where either is 0, whatever the other is", floating=True,
     eval=_product, commutative=True,
     vjp={"x": lambda b, ct, y: b.strong_mul(ct, y), "y": lambda b, ct, x: b.strong_mul(ct, x)},
     emit=_emit_product, cost=2.0, chooses=True,
 )  # fmt: skip
 STRONG_DIV = elementwise(
-    "strong_div", "x y", np.hypot, doc="x / y, and 0 where x is 0, whatever y is", floating=True,
+    "strong_div", "x y", np.divide, doc="x / y, and 0 where x is 0, whatever y is", floating=True,
     eval=_quotient,
     vjp={
         "x": lambda b, ct, y: b.strong_div(ct, y),

@@ -14,7 +14,7 @@ from ..dtypes import NUMBERS
 
 
 class StrongZeros:
-    """The ops of the namespace `b`, whose products and quotients of real numbers have strong zeros."""
+    """The ops of the namespace `b`, whose products and quotients have strong zeros."""
 
     def __init__(self, b: Any) -> None:
         self.b = b
@@ -39,7 +39,5 @@ def _is_plain(value: Any) -> bool:
 
 
 def _is_other(*values: Any) -> bool:
-    """Whether one of `values` is complex or an array of integers, which have no strong zeros."""
-    return any(value.dtype.kind != "f" for value in values if hasattr(value, "dtype")) or any(
-        type(value) is complex for value in values
-    )
+    """Whether one of `values` is an array of integers, which have no strong zeros."""
+    return any(value.dtype.kind not in "fc" for value in values if hasattr(value, "dtype"))

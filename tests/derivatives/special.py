@@ -8,6 +8,7 @@ from typing import Any
 import mpmath as mp
 import numpy as np
 
+import tracejit as tj
 import tracejit.scipy.special as sp
 
 from .activations import density, log_sigmoid, ncdf, sigmoid, sigmoid_bend, sigmoid_slope
@@ -197,6 +198,7 @@ ENTRIES: list[Entry] = [
     unary("special.j1", sp.j1, *_bessel(mp.besselj, 1, -1), near=(0.7,), **_FAR),
     unary("special.y0", sp.y0, *_bessel(mp.bessely, 0, -1), **_UPPER),
     unary("special.y1", sp.y1, *_bessel(mp.bessely, 1, -1), **_UPPER),
+    unary("i0", tj.i0, *_bessel(mp.besseli, 0, 1), **_MODEST),
     unary("special.i0", sp.i0, *_bessel(mp.besseli, 0, 1), **_MODEST),
     unary("special.i1", sp.i1, *_bessel(mp.besseli, 1, 1), **_MODEST),
     unary("special.i0e", sp.i0e, *_scaled(_bessel(mp.besseli, 0, 1), -1), slack={(1,): 4, (2,): 1000},

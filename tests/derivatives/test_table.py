@@ -6,6 +6,8 @@ runs: ``python -m tests.derivatives --minutes 10``.
 
 from __future__ import annotations
 
+import inspect
+import warnings
 import zlib
 from typing import Any
 
@@ -77,6 +79,36 @@ def test_every_function_has_a_row() -> None:
     assert not missing, f"in no row, and in no list with a reason: {missing}"
     assert not set(EXCUSED) & covered()
     assert set(EXCUSED) <= set(functions)
+
+
+def is_elementwise(function: Any) -> bool:
+    """Whether `function` of one array of floats gives others, each from the element in its place."""
+    x = np.array([0.7, 0.3, 0.6, 0.5])
+    moved = np.array([0.8, 0.4, 0.6, 0.5])
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            first, second = function(tj.tensor(x)), function(tj.tensor(moved))
+    except Exception:
+        return False  # no function of one array
+    if not all(isinstance(y, tj.Tensor) and y.shape == x.shape for y in (first, second)):
+        return False
+    return not np.array_equal(first, x) and np.array_equal(first.numpy() != second.numpy(), x != moved)
+
+
+def test_elementwise_functions_of_every_module_have_rows() -> None:
+    """A function is found by what it does: a module of other functions may hold one."""
+    named = set(public()) | covered()
+    functions = {name: getattr(tj, name) for name in sorted(tj.__all__)}
+    elementwise = {
+        name
+        for name, function in functions.items()
+        if inspect.isfunction(function)
+        and function.__module__.startswith("tracejit.array")
+        and is_elementwise(function)
+    }
+    assert {"i0", "exp", "sinc", "rad2deg"} <= elementwise, "the walk meets what it is for"
+    assert not elementwise - named, f"in no row: {sorted(elementwise - named)}"
 
 
 def ops_of(region: Any) -> set[str]:

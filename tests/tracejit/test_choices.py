@@ -1,7 +1,10 @@
-"""Gradients of ``where`` with NaN or infinity in what is not chosen: exactly those of what is chosen."""
+"""Gradients of ``where``, and of every other function that chooses by a mask, with NaN or infinity in what is
+not chosen: exactly those of what is chosen.
+"""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -100,3 +103,141 @@ def test_arguments_of_every_kind_have_strong_zeros(argument: Any, jitted: bool) 
 def test_a_python_number_that_is_chosen_keeps_the_dtype_of_the_others() -> None:
     f = tj.jit(lambda x, y: tj.where(y > 0, x, y))
     assert f(0.5, np.ones(2, "f4")).dtype == np.float32
+
+
+# -- every function that chooses elements by a mask of the user's --------------------------------------------
+
+#: Where the mask ``X > 0`` holds, roots and their reciprocals are finite; elsewhere NaN and infinite.
+ROOTS = np.array([-1.0, 0.0, 0.25, 0.64])
+
+
+def _written(write: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """What `write` leaves of a copy of its operand, to which it writes where the mask does not hold."""
+
+    def function(roots: Any, mask: Any) -> Any:
+        copy = roots * 1.0
+        write(copy, ~mask)
+        return copy
+
+    return function
+
+
+def _reduced(name: str) -> Callable[[Any, Any], Any]:
+    return lambda roots, mask: getattr(np, name).reduce(roots, where=mask, initial=0.5)
+
+
+#: Functions of an array whose elements are NaN, or have infinite slopes, where the mask does not hold.
+BY_MASK: dict[str, Callable[[Any, Any], Any]] = {
+    "where": lambda roots, mask: tj.where(mask, roots, 0.0),
+    "where of complex numbers": lambda roots, mask: tj.real(tj.where(mask, (roots + 0j) ** 2 / roots, 0.0)),
+    "where of a complex product": lambda roots, mask: tj.imag(tj.where(mask, roots * tj.exp(1j / roots), 0)),
+    "select": lambda roots, mask: tj.select([mask], [roots], 0.0),
+    "select of several": lambda roots, mask: tj.select([~mask, mask], [0.0, roots], roots * 2),
+    "select, NumPy's": lambda roots, mask: np.select([mask], [roots], 0.0),
+    "piecewise": lambda roots, mask: tj.piecewise(roots, [mask], [tj.reciprocal, 0.0]),
+    "choose": lambda roots, mask: tj.choose(mask.astype(int), [roots * 0.0, roots]),
+    "choose among many": lambda roots, mask: tj.choose(mask.astype(int), [tj.ones(4), *[roots] * 20]),
+    "Tensor.choose": lambda roots, mask: mask.astype(int).choose([tj.ones(4), roots]),
+    "compress": lambda roots, mask: tj.compress(mask, roots),
+    "compress of a size": lambda roots, mask: tj.compress(mask, roots, size=3),
+    "Tensor.compress": lambda roots, mask: roots.compress(mask),
+    "extract": lambda roots, mask: tj.extract(mask, roots),
+    "getitem": lambda roots, mask: roots[mask],
+    "getitem of rows": lambda roots, mask: roots.reshape(4, 1)[mask, 0],
+    "at": lambda roots, mask: roots.at[~mask].set(0.5),
+    "copyto": _written(lambda copy, rest: tj.copyto(copy, 0.5, where=rest)),
+    "putmask": _written(lambda copy, rest: tj.putmask(copy, rest, [0.5])),
+    "place": _written(lambda copy, rest: tj.place(copy, rest, [0.5])),
+    "setitem": _written(lambda copy, rest: copy.__setitem__(rest, 0.5)),
+    "Tensor.masked_fill": lambda roots, mask: roots.masked_fill(~mask, 0.5),
+    "Tensor.masked_fill_": _written(lambda copy, rest: copy.masked_fill_(rest, 0.5)),
+    "mean of what is selected": lambda roots, mask: roots[mask].mean(),
+    "add.reduce": _reduced("add"),
+    "hypot.reduce": _reduced("hypot"),
+    "special.logsumexp": lambda roots, mask: tj.scipy.special.logsumexp(roots, where=mask),
+    "nansum": lambda roots, mask: tj.nansum(tj.where(mask, roots, np.nan) * tj.sqrt(roots)),
+    "nan_to_num": lambda roots, mask: tj.nan_to_num(tj.where(mask, roots, np.nan) * tj.sqrt(roots)),
+}
+#: What has such a parameter and no gradient, or calls what it is given.
+NO_CHOICE = {"mask_indices", "while_loop"}
+
+
+def by_where() -> dict[str, Callable[[Any, Any], Any]]:
+    """Every function and method with the parameter ``where``, by that."""
+
+    def called(function: Any) -> Callable[[Any, Any], Any]:
+        extra = {"initial": 0.0} if "initial" in inspect.signature(function).parameters else {}
+
+        def call(roots: Any, mask: Any) -> Any:
+            try:
+                return function(roots, where=mask, **extra)
+            except TypeError:
+                return function(roots, roots * 0.5 + 0.1, where=mask, **extra)
+
+        return call
+
+    return {name: called(function) for name, function in with_parameters({"where"}).items()}
+
+
+def with_parameters(names: set[str]) -> dict[str, Any]:
+    """Public functions with a parameter that is one of `names`."""
+    found = {}
+    for prefix, space in (("", tj), ("nn.", tj.nn), ("special.", tj.scipy.special), ("Tensor.", tj.Tensor)):
+        for name in dir(space):
+            function = None if name.startswith("_") else getattr(space, name)
+            if inspect.isroutine(function) and names & _parameters(function):
+                found[prefix + name] = function
+    return found
+
+
+def _parameters(function: Any) -> set[str]:
+    try:
+        return set(inspect.signature(function).parameters)
+    except ValueError:
+        return set()  # a method of C
+
+
+def test_every_function_of_a_mask_is_walked() -> None:
+    named = with_parameters({"condition", "condlist", "choices", "mask", "mask_func", "cond_fun", "where"})
+    missing = set(named) - set(BY_MASK) - set(by_where()) - NO_CHOICE
+    assert not missing, f"in no program of this file: {sorted(missing)}"
+
+
+def slopes(function: Callable[[Any, Any], Any], *, safe: bool) -> tuple[Any, Any]:
+    """The first and second derivatives of `function` of roots, of ones elsewhere if `safe`."""
+
+    def total(x: Any) -> Any:
+        roots = tj.sqrt(tj.where(x > 0, x, 1.0) if safe else x)
+        return tj.sum(function(roots, x > 0))
+
+    first = tj.grad(total)
+    return first, tj.grad(lambda x: first(x).sum())
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", BY_MASK)
+def test_functions_of_a_mask(name: str) -> None:
+    function = BY_MASK[name]
+    x = tj.tensor(ROOTS)
+    for expected, slope in zip(slopes(function, safe=True), slopes(function, safe=False), strict=True):
+        truth = expected(x).numpy()
+        assert np.isfinite(truth).all()
+        assert truth[2:].all()
+        for result in (slope(x), tj.jit(slope)(x)):
+            np.testing.assert_allclose(result.numpy(), truth, rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_functions_with_where() -> None:
+    x, walked = tj.tensor(ROOTS), set()
+    for name, function in by_where().items():
+        expected, slope = slopes(function, safe=True)[0], slopes(function, safe=False)[0]
+        try:
+            truth = expected(x).numpy()
+        except (tj.TracejitError, TypeError):
+            continue  # no floats, or no gradient
+        walked.add(name)
+        np.testing.assert_allclose(slope(x).numpy(), truth, rtol=1e-12, err_msg=name)
+        assert np.isfinite(truth[:2]).all(), name
+    assert len(walked) > 60, walked
+    assert {"sum", "mean", "prod", "max", "min", "var", "std", "nansum", "nanvar", "exp", "divide"} <= walked

@@ -27,6 +27,7 @@ from ..ir.dtypes import (
     default_dtype,
     describe,
     is_complex,
+    is_differentiable,
     is_inexact,
     result_type,
     ufunc_types,
@@ -59,6 +60,25 @@ def run(name: str, *operands: Any, **attrs: Any) -> Tensor:
     """The op `name` on `operands`: eagerly, on the tape, or into the trace."""
     result: Tensor = apply(OPS[name], operands, attrs)
     return result
+
+
+def candidate(x: Any) -> Any:
+    """`x`, whose gradients know that they come of a choice, where it may have gradients."""
+    if not isinstance(x, Tensor):
+        return x
+    if STATE.tracer is None:  # behind a leaf there is nothing
+        return run("candidate", x) if x._requires_grad and x._node is not None and STATE.recording else x
+    if not is_differentiable(x.dtype):
+        return x
+    marked = run("candidate", x)
+    if type(kind_of(x)) is type:  # to promotion it stays a Python number
+        STATE.tracer.mark_weak(marked._data)
+    return marked
+
+
+def choice(condition: Any, x: Any, y: Any) -> Tensor:
+    """`x` where the user's `condition` holds, else `y`, with strong zeros in the gradients of both."""
+    return run("where", condition, candidate(x), candidate(y))
 
 
 def is_tracing() -> bool:

@@ -129,6 +129,22 @@ def div_by_real(b: Any, x: Planes, y: Planes) -> Planes:
     return Planes(b.mul(re, scale), b.mul(im, scale))
 
 
+def _with_zeros(b: Any, result: Planes, zero: Any) -> Planes:
+    """`result`, and 0 where it is NaN and `zero` holds."""
+    undefined = b.logical_and(isnan(b, result), zero)
+    return Planes(b.where(undefined, 0.0, result.re), b.where(undefined, 0.0, result.im))
+
+
+def strong_mul(b: Any, x: Planes, y: Planes) -> Planes:
+    """x y, and 0 where either is 0"""
+    return _with_zeros(b, mul(b, x, y), b.logical_not(b.logical_and(truth(b, x), truth(b, y))))
+
+
+def strong_div(b: Any, x: Planes, y: Planes) -> Planes:
+    """x / y, and 0 where x is 0"""
+    return _with_zeros(b, div(b, x, y), b.logical_not(truth(b, x)))
+
+
 def reciprocal(b: Any, x: Planes) -> Planes:
     """1 / x, by the larger part."""
     swaps = b.lt(b.abs(x.re), b.abs(x.im))
@@ -256,5 +272,6 @@ ARITHMETIC: Final[dict[str, Callable[..., Any]]] = {
     "logical_and": _logical("logical_and"), "logical_not": _logical("logical_not"),
     "logical_or": _logical("logical_or"), "logical_xor": _logical("logical_xor"), "lt": lt,
     "maximum": maximum, "minimum": minimum, "mul": mul, "ne": ne, "neg": neg, "reciprocal": reciprocal,
-    "rint": lambda b, x: both(b, b.rint, x), "sign": sign, "square": square, "sub": sub, "where": where,
+    "rint": lambda b, x: both(b, b.rint, x), "sign": sign, "square": square, "strong_div": strong_div,
+    "strong_mul": strong_mul, "sub": sub, "where": where,
 }  # fmt: skip

@@ -23,6 +23,7 @@ from ..operands import (
     as_tensor,
     broadcast,
     cast,
+    choice,
     filled,
     is_everywhere,
     reshaped,
@@ -65,7 +66,7 @@ def mask_of(name: str, where: Any, x: Tensor) -> Tensor:
 
 def masked(x: Tensor, mask: Tensor, value: Any) -> Tensor:
     """`x` where `mask` holds, else `value` in the dtype of `x`."""
-    return run("where", mask, x, filled(value, (), x.dtype))
+    return choice(mask, x, filled(value, (), x.dtype))
 
 
 def warn_of_nothing(nothing: Tensor, message: str) -> None:
@@ -196,7 +197,7 @@ def nanmin(
 
 def _replaced(x: Any, value: float) -> Tensor:
     x = as_tensor(x)
-    return run("where", run("isnan", x), value, x) if is_inexact(x.dtype) else x
+    return choice(run("isnan", x), value, x) if is_inexact(x.dtype) else x
 
 
 def nanprod(

@@ -20,19 +20,19 @@ from ...ir.dtypes import (
     DType,
     Operand,
     is_complex,
-    is_differentiable,
     is_real_floating,
     result_type,
 )
 from ...ir.errors import DTypeError, ShapeError
 from ...ir.registry import OPS
-from ...state import STATE
 from ..indexing.searching import indices_of_nonzero
 from ..memory_order import as_in_memory
 from ..operands import (
     SCALARS,
     as_tensor,
+    candidate,
     cast,
+    choice,
     filled,
     floating,
     given_as_array,
@@ -98,20 +98,6 @@ _WHERE: Final = NativeCall(OPS["where"], _array_of_choices)
 _CHOSEN: Final = NativeCall(OPS["where"], _choice)
 
 
-def _candidate(x: Any) -> Any:
-    """`x`, whose gradients know that they come of a choice, where it may have gradients."""
-    if not isinstance(x, Tensor):
-        return x
-    if STATE.tracer is None:  # behind a leaf there is nothing
-        return run("candidate", x) if x._requires_grad and x._node is not None and STATE.recording else x
-    if not is_differentiable(x.dtype):
-        return x
-    marked = run("candidate", x)
-    if type(kind_of(x)) is type:  # to promotion it stays a Python number
-        STATE.tracer.mark_weak(marked._data)
-    return marked
-
-
 def chosen(condition: Any, x: Any, y: Any) -> Tensor:
     """`where` of values with finite derivatives, whose gradients need no strong zeros."""
     result: Tensor = _CHOSEN.run(condition, x, y)
@@ -152,7 +138,7 @@ def where(
         raise DTypeError("where: give both x and y, or neither")
     if type(x) in SCALARS and type(y) in SCALARS:
         x = filled(x, (), result_type(kind_of(x), kind_of(y)))
-    return _WHERE.run(condition, _candidate(x), _candidate(y))
+    return _WHERE.run(condition, candidate(x), candidate(y))
 
 
 def clip(x: Any, min: Any = None, max: Any = None, out: Any = None) -> Tensor:
@@ -379,8 +365,8 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     lowest = float(limits.min) if neginf is None else neginf
     infinite = run("isinf", x)
     replacement = run("where", run("gt", x, 0.0), as_tensor(highest), as_tensor(lowest))
-    result = run("where", infinite, cast(replacement, x.dtype), x)
-    return run("where", run("isnan", x), cast(as_tensor(nan), x.dtype), result)
+    result = choice(infinite, cast(replacement, x.dtype), x)
+    return choice(run("isnan", x), cast(as_tensor(nan), x.dtype), result)
 
 
 # NumPy's second names.

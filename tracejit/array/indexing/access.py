@@ -30,6 +30,7 @@ from ..operands import (
     as_tensor,
     assigned,
     broadcast,
+    candidate,
     cast,
     filled,
     given_as_array,
@@ -169,6 +170,7 @@ def view_of(x: Tensor, plan: KeyPlan) -> Tensor:
 def _gathered(view: Tensor, plan: KeyPlan) -> Tensor:
     shape = plan.index_shape("getitem")
     indices = [broadcast(index, shape) for index in plan.indices]
+    view = candidate(view) if plan.by_mask else view
     gathered = run("gather", view, *indices, axes=_axes(plan))
     return permuted(gathered, _placement(len(shape), plan))
 
@@ -248,6 +250,7 @@ def _scattered(
     order = _placement(len(shape), plan)
     written = permuted(_value_for(value, view.dtype, target, name), _inverse(order))
     indices = [broadcast(index, shape) for index in plan.indices]
+    view = candidate(view) if plan.by_mask else view
     if in_memory:
         # recorded first: hooks on what it saves may raise
         perm = plan.positions + plan.rest

@@ -52,6 +52,8 @@ class KeyPlan:
     masks: tuple[Mask, ...]
     #: Whether every axis is given a plain integer, without an Ellipsis: then NumPy gives no array.
     scalar: bool
+    #: Whether `indices` are those of a mask's true elements.
+    by_mask: bool
 
     @property
     def rest(self) -> tuple[int, ...]:
@@ -82,7 +84,7 @@ def plan_key(name: str, shape: Shape, key: Any) -> KeyPlan:
     advanced: list[int] = []  # where among the entries integers, arrays and masks stand
     before = 0  # how many axes that stay precede the first of them
     #: Numbers beside traced numbers are indices, too: one access of an element, and no slice before it.
-    elements = is_tracing() and all(what.ndim == 0 for kind, _, what in entries if kind == "array")
+    elements = is_tracing() and all(what.ndim == 0 for kind, _, what in entries if kind in ("array", "true"))
     elements = elements and any(kind == "array" for kind, _, _ in entries)
     for number, (kind, axis, what) in enumerate(entries):
         if kind == "int" and elements:
@@ -117,7 +119,7 @@ def plan_key(name: str, shape: Shape, key: Any) -> KeyPlan:
     scalar = scalar and not any(key is Ellipsis for key in keys)
     return KeyPlan(
         tuple(start), tuple(size), tuple(step), whole, tuple(middle), tuple(positions), tuple(indices),
-        before if adjacent else 0, tuple(masks), scalar,
+        before if adjacent else 0, tuple(masks), scalar, any(kind == "true" for kind, _, _ in entries),
     )  # fmt: skip
 
 
@@ -323,7 +325,7 @@ def _known_mask(name: str, shape: Shape, axis: int, mask: Array) -> Iterator[tup
     """A mask as the index arrays of its true elements."""
     _check_mask(name, shape, axis, mask.shape)
     for offset, places in enumerate(np.nonzero(mask)):
-        yield "array", axis + offset, constant_of(places)
+        yield "true", axis + offset, constant_of(places)
 
 
 def _check_mask(name: str, shape: Shape, axis: int, mask_shape: Shape) -> None:
@@ -364,7 +366,7 @@ def _element_plan(shape: Shape, key: Any) -> KeyPlan | None:
             return None
     start = tuple([index % extent for index, extent in zip(keys, shape, strict=True)])
     ones = (1,) * len(shape)
-    return KeyPlan(start, ones, ones, ones == shape, (), (), (), 0, (), True)
+    return KeyPlan(start, ones, ones, ones == shape, (), (), (), 0, (), True, False)
 
 
 def name_of_key(key: Any) -> tuple[Any, ...] | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 from typing import Any
 
 import numpy as np
 
-from ...eager.tensor import Array, Tensor
+from ...eager import special_kernels as _special_kernels  # noqa: F401 - makes eager kernels native
+from ...eager.tensor import Tensor
 from ..operands import as_tensor, constant_of, floating, given_as_array, require_real, run
 from ..reductions import averaged
 
@@ -90,43 +90,6 @@ def kaiser(M: int, beta: Any) -> Tensor:
     return run("div", i0(run("mul", beta, shape)), i0(beta))
 
 
-#: Of these many Chebyshev polynomials, the last has a coefficient below 1e-17.
-_TERMS = 30
-
-
-@functools.cache
-def _coefficients() -> tuple[Array, Array]:
-    """Coefficients of exp(-x) I0(x) over [0, 8], and of exp(-x) sqrt(x) I0(x) over 8/x in (0, 1]."""
-    chebyshev = np.polynomial.chebyshev
-
-    def near(t: Any) -> Any:
-        x = 4.0 * (t + 1.0)
-        return np.exp(-x) * np.i0(x)
-
-    def far(t: Any) -> Any:
-        x = 16.0 / (t + 1.0)
-        near_enough = np.minimum(x, 30.0)
-        exact = np.exp(-near_enough) * np.sqrt(near_enough) * np.i0(near_enough)
-        # the asymptotic series (DLMF 10.40.1), whose terms fall until k is about 2 x
-        term = total = np.ones_like(x)
-        for k in range(20):
-            term = term * (2 * k + 1) ** 2 / (8 * np.maximum(x, 30.0) * (k + 1))
-            total = total + term
-        return np.where(x <= 30.0, exact, total / np.sqrt(2 * np.pi))
-
-    return chebyshev.chebinterpolate(near, _TERMS), chebyshev.chebinterpolate(far, _TERMS - 4)
-
-
-def _series(coefficients: Array, t: Tensor) -> Tensor:
-    """The sum of Chebyshev polynomials at `t`, by Clenshaw's recurrence."""
-    twice = run("mul", t, 2.0)
-    before: Any = 0.0
-    value: Any = run("add", run("mul", t, 0.0), float(coefficients[-1]))
-    for coefficient in coefficients[-2:0:-1]:
-        value, before = run("sub", run("add", run("mul", twice, value), float(coefficient)), before), value
-    return run("sub", run("add", run("mul", t, value), float(coefficients[0])), before)
-
-
 def i0(x: Any) -> Tensor:
     """The modified Bessel function of the first kind, of order 0.
 
@@ -135,17 +98,8 @@ def i0(x: Any) -> Tensor:
         >>> tj.i0([0.0, 1.0])
         tensor([1.        , 1.26606588])
 
-    Semantics: ``numpy.i0``.
+    Semantics: ``numpy.i0``, and ``scipy.special.i0``, which it is another name of.
     """
     x = floating(as_tensor(x))
     require_real("i0", x)
-    size = run("abs", x)
-    is_near = run("le", size, 8.0)
-    near, far = _coefficients()
-    small = run("where", is_near, size, 1.0)
-    large = run("where", is_near, 16.0, size)
-    low = run("mul", run("exp", small), _series(near, run("sub", run("mul", small, 0.25), 1.0)))
-    tail = _series(far, run("sub", run("div", 16.0, large), 1.0))
-    growth = run("exp", run("mul", large, 0.5))  # twice: exp(x) overflows before the result does
-    high = run("mul", run("mul", growth, run("div", tail, run("sqrt", large))), growth)
-    return given_as_array(run("where", is_near, low, high))
+    return given_as_array(run("special1", x, function="i0", orders=(0,)))

@@ -17,7 +17,7 @@ from ...ir.errors import ArgumentError, AxisError, ConcretizationError, DomainEr
 from ...ir.types import broadcast_shapes
 from ..indexing import inplace
 from ..manipulation import expand_dims, moveaxis
-from ..operands import as_tensor, broadcast, cast, filled, is_everywhere, kind_of, run
+from ..operands import as_tensor, broadcast, cast, choice, filled, is_everywhere, kind_of
 
 __all__ = ["along_axes", "call_elementwise", "call_with_options", "write_out"]
 
@@ -196,7 +196,7 @@ def _operands_inside(name: str, inputs: tuple[Any, ...], mask: Tensor) -> tuple[
         if isinstance(value, (Tensor, np.ndarray, list, tuple)):
             value = as_tensor(value)
             if is_inexact(value.dtype):
-                value = run("where", mask, value, safe)
+                value = choice(mask, value, safe)
         operands.append(value)
     return tuple(operands)
 
@@ -212,7 +212,7 @@ def _placed(name: str, value: Tensor, out: Any, mask: Tensor | None) -> Any:
             shape = broadcast_shapes(name, shape, other.shape)
         if other.dtype is not value.dtype and np.can_cast(value.dtype, other.dtype, "same_kind"):
             value = cast(value, other.dtype)
-        value = broadcast(run("where", mask, value, other), shape)
+        value = broadcast(choice(mask, value, other), shape)
     return value if out is None else write_out(name, out, value, broadcasts=True)
 
 

@@ -20,7 +20,7 @@ from .. import cumulative, reductions
 from ..indexing.access import folded_at, getitem, index_add, index_update
 from ..joining import concatenate, stack
 from ..manipulation import broadcast_to, expand_dims, moveaxis, reshape
-from ..operands import as_tensor, cast, filled, holds_tensors, is_everywhere, run, sliced
+from ..operands import as_tensor, cast, choice, filled, holds_tensors, is_everywhere, run, sliced
 from . import protocol
 from .options import write_out
 
@@ -126,7 +126,7 @@ def reduce(
         if start is None:
             raise ShapeError(f"{name}.reduce: where= needs initial=, as the function has no identity")
         mask = moveaxis(broadcast_to(as_tensor(where), x.shape), axes, tuple(range(len(axes))))
-        lines = run("where", reshape(mask, lines.shape), lines, start)
+        lines = choice(reshape(mask, lines.shape), lines, start)
     if lines.shape[0] == 0:
         if start is None:
             raise ShapeError(

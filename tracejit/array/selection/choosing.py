@@ -17,7 +17,18 @@ from ..indexing.searching import indices_of_nonzero, take
 from ..joining import stack
 from ..manipulation import broadcast_arrays, broadcast_to, ravel
 from ..numpy_calls.options import write_out
-from ..operands import as_tensor, cast, filled, holds_tensors, promoted, reshaped, run, sliced
+from ..operands import (
+    as_tensor,
+    candidate,
+    cast,
+    choice,
+    filled,
+    holds_tensors,
+    promoted,
+    reshaped,
+    run,
+    sliced,
+)
 from . import sized
 
 __all__ = ["choose", "compress", "extract", "flatnonzero", "piecewise", "select"]
@@ -46,8 +57,8 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
         if condition.dtype is not BOOL:
             raise DTypeError(f"select: conditions must be bools, got dtype {condition.dtype.name}")
     *choices, result = promoted(*choicelist, default)
-    for condition, choice in reversed(list(zip(conditions, choices, strict=True))):
-        result = run("where", condition, choice, result)
+    for condition, value in reversed(list(zip(conditions, choices, strict=True))):
+        result = choice(condition, value, result)
     return in_order(result)
 
 
@@ -84,7 +95,7 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Te
     if len(functions) > len(conditions):
         result = broadcast_to(cast(_value(functions.pop(), x, args, kw), x.dtype), x.shape)
     for condition, function in zip(conditions, functions, strict=True):
-        result = run("where", condition, cast(_value(function, x, args, kw), x.dtype), result)
+        result = choice(condition, cast(_value(function, x, args, kw), x.dtype), result)
     return result
 
 
@@ -124,10 +135,10 @@ def choose(x: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     if count <= _MOST_CASES:
         result = arrays[0]
         for number, array in enumerate(arrays[1:], 1):
-            result = run("where", run("eq", numbers, number), array, result)
+            result = choice(run("eq", numbers, number), array, result)
         result = run("copy", result) if count == 1 else in_order(result)
         return result if out is None else write_out("choose", out, result)
-    lines = reshaped(stack(arrays), (count * numbers.size,))
+    lines = candidate(reshaped(stack(arrays), (count * numbers.size,)))
     flat = run("add", run("mul", ravel(numbers), numbers.size), as_tensor(np.arange(numbers.size)))
     result = reshaped(take(lines, flat), numbers.shape)
     return result if out is None else write_out("choose", out, result)
@@ -181,7 +192,7 @@ def _compressed(
             data = mask._concrete(name, f"{name}(..., size=n), whose shape is known")
         else:
             data = as_array(condition)
-        return take(x, np.flatnonzero(data), place)
+        return take(candidate(x), np.flatnonzero(data), place)
     mask = cast(mask, BOOL)
     if mask.shape[0] > x.shape[place]:
         mask = sliced(mask, 0, 0, x.shape[place])

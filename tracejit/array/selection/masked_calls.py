@@ -27,7 +27,7 @@ from ..cumulative import cumsum
 from ..elementwise.floats import where as where_of
 from ..indexing.access import getitem
 from ..numpy_calls.protocol import public_function
-from ..operands import broadcast, cast, filled, floating, reshaped, run
+from ..operands import broadcast, cast, choice, filled, floating, reshaped, run
 from .masked_selection import Selection, aligned, is_elementwise, is_same, of_frame, refused
 
 _ARRAYS: Final = (Selection, Tensor, np.ndarray)
@@ -142,7 +142,7 @@ class _Reduction:
     def filled(self, value: Any) -> Tensor:
         """The whole array, with `value` for what is not selected."""
         x = floating(self.x._whole) if isinstance(value, float) else self.x._whole
-        return run("where", self.chosen(), x, filled(value, (), x.dtype))
+        return choice(self.chosen(), x, filled(value, (), x.dtype))
 
     def extreme(self) -> Any:
         """What no element is above, or below."""
@@ -221,7 +221,7 @@ def _counts(function: Callable[..., Any], x: Any, weights: Any = None, **sizes: 
         counts = function(places, cast(mask, FLOAT64), **sizes)
         return cast(counts, INT64)
     values = cast(weights._whole.ravel(), FLOAT64)
-    return function(places, run("where", mask, values, 0.0), **sizes)  # type: ignore[no-any-return]
+    return function(places, choice(mask, values, 0.0), **sizes)  # type: ignore[no-any-return]
 
 
 #: Functions along axes that have no ``where=``.

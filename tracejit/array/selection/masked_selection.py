@@ -30,11 +30,11 @@ from ...state import STATE
 from ..indexing.access import FOLDS, view_of, written_at
 from ..indexing.keys import KeyPlan
 from ..methods import binding
-from ..operands import SCALARS, as_tensor, assigned, broadcast, cast, filled, kind_of, reshaped, run
+from ..operands import SCALARS, as_tensor, assigned, broadcast, cast, choice, filled, kind_of, reshaped, run
 
 _ALL: Final = slice(None)
 #: Ops beside those of that kind that compute each element of the elements in its place.
-_OF_EACH: Final = ("copy", "imag", "real", "stop_gradient")
+_OF_EACH: Final = ("candidate", "copy", "imag", "real", "stop_gradient")
 
 
 class _SelectedShape(tuple[Any, ...]):
@@ -133,7 +133,7 @@ class Selection:
     def __setitem__(self, key: Any, value: Any) -> None:
         if isinstance(key, Selection) and key.dtype is BOOL:
             part = self._within(key)
-            self._whole = run("where", part.chosen(), part.written(value, self.dtype), self._whole)
+            self._whole = choice(part.chosen(), part.written(value, self.dtype), self._whole)
             return
         whole, first = self._whole_key(key)
         if first is None:
@@ -176,7 +176,7 @@ class Selection:
         if x.dtype is BOOL:
             whole = run("copy", x)
         else:
-            whole = run("where", self.chosen(), x, filled(1, (), x.dtype))
+            whole = choice(self.chosen(), x, filled(1, (), x.dtype))
         return Selection(self._mask, self._first, whole)
 
     def written(self, value: Any, dtype: DType) -> Tensor:
@@ -247,7 +247,7 @@ def written_through(view: Tensor, plan: KeyPlan, value: Any, mode: str, name: st
     """`view` with `value` set or folded in where a mask of `plan` holds."""
     part = _selection(view, plan, name, value)
     new = part.written(value, view.dtype)
-    return run("where", part.chosen(), new if mode == "set" else run(FOLDS[mode], view, new), view)
+    return choice(part.chosen(), new if mode == "set" else run(FOLDS[mode], view, new), view)
 
 
 def aligned(values: Sequence[Any], *, pads: bool = True) -> tuple[list[Any], Frame]:

@@ -16,7 +16,7 @@ from ..indexing.access import index_update
 from ..indexing.searching import take
 from ..manipulation import broadcast_to, ravel
 from ..numpy_calls.protocol import as_arrays
-from ..operands import as_tensor, cast, is_everywhere, reshaped, run
+from ..operands import as_tensor, cast, choice, is_everywhere, reshaped, run
 
 __all__ = ["copyto", "place", "put", "put_along_axis", "putmask"]
 
@@ -56,9 +56,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     mask = as_tensor(where)
     if mask.dtype is not BOOL:
         raise DTypeError(f"copyto: where must be an array of bools, got dtype {mask.dtype.name}")
-    inplace.write(
-        dst, "copyto", (value,), lambda old, new: run("where", broadcast_to(mask, old.shape), new, old)
-    )
+    inplace.write(dst, "copyto", (value,), lambda old, new: choice(broadcast_to(mask, old.shape), new, old))
 
 
 def putmask(x: Any, mask: Any, values: Any) -> None:
@@ -83,7 +81,7 @@ def putmask(x: Any, mask: Any, values: Any) -> None:
     if line.size == 0:
         return
     repeated = reshaped(take(line, np.arange(x.size) % line.size), x.shape)
-    inplace.write(x, "putmask", (repeated,), lambda old, new: run("where", chosen, new, old))
+    inplace.write(x, "putmask", (repeated,), lambda old, new: choice(chosen, new, old))
 
 
 def place(x: Any, mask: Any, vals: Any) -> None:
@@ -112,7 +110,7 @@ def place(x: Any, mask: Any, vals: Any) -> None:
     chosen = reshaped(chosen, x.shape)
     numbers = run("sub", cumulative.cumsum(cast(ravel(chosen), INT64)), 1)
     spread = reshaped(take(line, run("remainder", numbers, line.size)), x.shape)
-    inplace.write(x, "place", (spread,), lambda old, new: run("where", chosen, new, old))
+    inplace.write(x, "place", (spread,), lambda old, new: choice(chosen, new, old))
 
 
 def put(x: Any, ind: Any, v: Any, mode: str = "raise") -> None:

@@ -16,7 +16,7 @@ from ...ir.dtypes import BOOL, BY_NAME, INT64, DType, is_inexact
 from ...ir.errors import DTypeError, ShapeError
 from ..indexing.searching import take, take_along_axis
 from ..manipulation import moveaxis, ravel
-from ..operands import as_tensor, broadcast, cast, filled, permuted, reshaped, run, sliced
+from ..operands import as_tensor, broadcast, candidate, cast, filled, permuted, reshaped, run, sliced
 from ..reductions import any as any_of
 from ..sorting import lexsort
 
@@ -66,7 +66,7 @@ def taken(x: Tensor, places: Tensor, axis: int, fill: Tensor) -> Tensor:
 def kept(name: str, x: Tensor, mask: Tensor, axis: int, size: Any, fill_value: Any) -> Tensor:
     """The first `size` slices of `x` along `axis` for which the line `mask` is true."""
     places = places_of(mask, checked_size(name, size))
-    return taken(x, places, axis, fill_of(name, fill_value, x.dtype))
+    return taken(candidate(x), places, axis, fill_of(name, fill_value, x.dtype))
 
 
 def nonzero(name: str, x: Tensor, size: Any, fill_value: Any) -> tuple[Tensor, ...]:

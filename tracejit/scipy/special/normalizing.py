@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ...array import reductions, statistics
-from ...array.aggregates.nan_aware import mask_of
+from ...array.aggregates.nan_aware import mask_of, masked
 from ...array.operands import promoted, reshaped, run
 from ...eager.tensor import Tensor
 from ...ir.dtypes import is_real_floating
@@ -110,7 +110,7 @@ def logsumexp(
         a, b = promoted(a, b)
         a = run("where", run("eq", b, 0.0), -math.inf, a)
     if where is not None:
-        a = run("where", mask_of("logsumexp", where, a), a, -math.inf)
+        a = masked(a, mask_of("logsumexp", where, a), -math.inf)
     real = a.detach() if is_real_floating(a.dtype) else run("real", a.detach())
     largest = reductions.max(real, axis=axis, keepdims=True, initial=-math.inf)
     shift = run("where", run("isfinite", largest), largest, 0.0)

@@ -37,3 +37,10 @@ GRADIENTS = [
 @pytest.mark.parametrize("arguments", GRADIENTS, ids=range(len(GRADIENTS)))
 def test_gradients(arguments):
     gradients(*arguments)
+
+
+def test_i0_is_that_of_special():
+    x = np.array([0.0, -0.0, 1e-8, 3.0, -7.0, 8.0, 500.0, np.inf])
+    assert tj.i0(0.0) == 1.0
+    np.testing.assert_array_equal(tj.i0(x), tj.scipy.special.i0(x))
+    np.testing.assert_array_equal(tj.hessian(lambda x: tj.i0(x).sum())(tj.zeros(2)), [[0.5, 0.0], [0.0, 0.5]])
