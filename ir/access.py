@@ -83,8 +83,9 @@ def start_in_memory(value: Value, defs: Mapping[Value, Instruction]) -> int:
 
 
 def counter_strides(instruction: Instruction, defs: Mapping[Value, Instruction]) -> tuple[int, ...] | None:
-    """By how much the elements of an iota, or of a reshape that cuts the axis of one, grow along each axis;
-    None for anything else, and where a reshape merges that axis with others."""
+    """The strides of a counter: the differences between neighbours along each axis, of an iota or of a
+    reshape that cuts the axis of one. None for any other instruction, and where a reshape merges that axis
+    with others."""
     if instruction.op.name == "iota":
         counted: int = instruction.attrs["axis"]
         return tuple([int(axis == counted) for axis in range(len(instruction.result.shape))])

@@ -46,7 +46,8 @@ _MOST_KNOWN = 1 << 12
 
 @record(eq=False)
 class Plan:
-    """What an elementwise op does to operands of some types: its result's type, and casts and broadcasts."""
+    """The typing of an elementwise op for operands of some types: its result's type, and casts and
+    broadcasts."""
 
     #: What the key is made of, which is kept alive.
     op: Op
@@ -63,7 +64,7 @@ PLANS: Final[dict[tuple[int, ...], Plan]] = {}
 
 
 def _inferred(op: Op, types: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
-    """What `op`, which has no attributes here, gives for operands of `types`."""
+    """Infer the result types of `op`, without attributes, for operands of `types`, from a cache."""
     rule = op.infer
     key = (id(rule), *map(id, types))
     known = _KNOWN.get(key)
@@ -220,7 +221,7 @@ class Builder(OpNamespace):
         )
 
     def operand_kind(self, value: Any) -> Operand:
-        """What `value` is to promotion."""
+        """Classify `value` for type promotion, as `operand_of` does."""
         return operand_of(value)
 
     def _wide_enough(
@@ -291,7 +292,7 @@ COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 
 
 def operand_of(value: Any) -> Operand:
-    """What `value` is to promotion: its dtype, or a weak Python type."""
+    """Classify `value` for type promotion: by its dtype, or as a weak Python type."""
     if type(value) is Value:
         return value.type.dtype
     if isinstance(value, bool):

@@ -17,8 +17,8 @@ _FOREIGN: Final = (KernelError, MemoryError, Warning)
 
 
 def not_ours(*more: type[BaseException]) -> tuple[type[BaseException], ...]:
-    """For ``except not_ours():`` the exceptions that are no failures of ours; whatever a signal's handler
-    raises is among them, and `more` are."""
+    """Exceptions that are no failures of the compiler, for ``except not_ours():``. Those that the handler of
+    a signal raises are among them, and so are `more`."""
     error = sys.exc_info()[1]
     if error is not None and _by_handler(error):
         more += (type(error),)
@@ -54,7 +54,7 @@ def warn_of_failure(what: str, instead: str, error: BaseException, location: Loc
 
 
 def failure_text(what: str, error: BaseException, instead: str = "") -> str:
-    """What to say of a failure."""
+    """Word the message for a failure of the compiler on `what`."""
     return (
         f"tracejit failed to compile {what}: {_reason(error)}.{instead} This is a bug in tracejit: please "
         "report it"

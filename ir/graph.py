@@ -29,7 +29,7 @@ class Location:
     origins: tuple[int, ...] = ()
 
     def of_gradient(self) -> Location:
-        """The same line, of a gradient."""
+        """Return this location, marked as part of the gradient of its line."""
         return self if self.gradient else Location(self.file, self.line, True, self.origins)
 
     def __str__(self) -> str:

@@ -69,9 +69,11 @@ class Rule:
 
 @record
 class Reduction:
-    """How a reduction folds: its identity by dtype name, the scalar code that folds one element in, and
-    whether it may fold an element twice, and any before any other, to the same bits (save those of NaN); and
-    whether it adds."""
+    """The fold of a reduction: its identity by dtype name, and the scalar code that folds one element in.
+
+    `idempotent` says that folding an element twice, or in any order, gives the same bits (except in NaN);
+    `additive` says that it is a sum.
+    """
 
     identity: Callable[[str], Any]
     combine: Callable[[Any, Any, Any], Any]
@@ -92,7 +94,7 @@ class Access:
 
 @record
 class Regions:
-    """What an op with regions (Functions) is, in place of `infer`, `eval`, `vjp` and `decompose`."""
+    """The semantics of an op with regions (Functions), in place of `infer`, `eval`, `vjp` and `decompose`."""
 
     #: The type rule: ``types(operand types, attrs, regions) -> result types``. Raises where they do not fit.
     types: Callable[[tuple[TensorType, ...], Attrs, tuple[Any, ...]], tuple[TensorType, ...]]
@@ -273,7 +275,7 @@ class Registry:
         self.foreign: set[str] = set()
 
     def seal(self) -> None:
-        """From here on, ops are those of this process: see `foreign`."""
+        """End the registration of the package's own ops: later changes are recorded in `foreign`."""
         self._sealed = True
 
     def add(self, op: Op) -> Op:
@@ -326,7 +328,7 @@ class Registry:
             use(kernel)
 
     def copy(self) -> dict[str, dict[str, Any]]:
-        """What `restore` needs: every op with its fields as they are now."""
+        """Copy the state for `restore`: each op with the current values of its changeable fields."""
         return {
             name: {"op": op, **{field: getattr(op, field) for field in _CHANGEABLE}}
             for name, op in self._ops.items()
