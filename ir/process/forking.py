@@ -1,4 +1,4 @@
-"""What ``os.fork`` waits for, so that a child inherits nothing that another thread was in the middle of.
+"""Fork safety: ``os.fork`` waits for the work of other threads, so that a child inherits none half done.
 
 A child has one thread. A lock that another thread of its parent held is held for ever there, and what that
 thread was doing is half done. Most of our locks are `locks.ForkLock`s, which are free in a child. A fork
@@ -39,7 +39,7 @@ LLVM_LOCK: Final = threading.RLock()
 
 
 def lock_of_llvmlite() -> Any:
-    """What llvmlite takes for each call, also where threads drop code; None where it is not loaded yet."""
+    """The lock that llvmlite takes for each call, also where threads drop code; None before it is loaded."""
     library: Any = getattr(sys.modules.get("llvmlite.binding.ffi"), "lib", None)
     return None if library is None else library._lock
 
@@ -61,7 +61,7 @@ _NOT_YET: Final = 0
 
 
 class Ongoing:
-    """What threads are in the middle of, for others to wait for."""
+    """Work in progress in threads, which other threads can wait for."""
 
     def __init__(self) -> None:
         self._ends: dict[_thread.LockType, int] = {}
@@ -109,7 +109,7 @@ class Ongoing:
                 end.release()
 
     def forget(self) -> None:
-        """In a forked child the other threads are not there."""
+        """Drop the work of other threads, which a forked child does not have."""
         self._ends = {end: thread for end, thread in self._ends.items() if thread == _thread.get_ident()}
 
 

@@ -66,7 +66,7 @@ _CURRENT: Final[ContextVar[Progress | None]] = ContextVar("progress", default=_I
 
 
 def current_progress() -> Progress | None:
-    """What makes bars in this thread; None where nobody asked for them."""
+    """The factory of progress bars in this thread, or None if nobody asked for them."""
     return _CURRENT.get()
 
 

@@ -28,7 +28,7 @@ _behind_choice: Final[contextvars.ContextVar[bool]] = contextvars.ContextVar("be
 def rule_arguments(
     rule: Rule, inputs: Sequence[Any], types: Sequence[TensorType], out: Any, index: int, attrs: Any
 ) -> list[Any]:
-    """What `rule` asked for, in its parameters' order."""
+    """Collect the arguments that `rule` asks for, in the order of its parameters."""
     arguments: list[Any] = []
     for kind, which in rule.wants:
         if kind == "input":
