@@ -55,7 +55,7 @@ def _custom_pull(b: Any, instruction: Any, cotangents: list[Any]) -> list[Any]:
 
 
 def _custom_batch(b: Any, instruction: Any, operands: Any, mapped: Any, size: int) -> Any:
-    """Both regions batched; the cotangent of an operand that the examples share is the sum of theirs."""
+    """Batch both regions. The cotangent of an operand that the examples share is summed over them."""
     forward, backward = instruction.regions
     flags = [*mapped, *[True] * (len(backward.params) - len(mapped))]
     regions = (
@@ -155,7 +155,8 @@ def _rule_expand(b: Any, instruction: Any, used: Any) -> Any:
 
 
 def _rule_pulled(instruction: Instruction) -> Instruction:
-    """The same, computing its outputs by the forward region whether or not backward uses more of it."""
+    """Replace the primal region by the forward region without its residuals. So the outputs are the same
+    whether or not the backward region uses any residual."""
     forward, backward, primal = instruction.regions
     outputs = forward.results[: instruction.attrs["outputs"]]
     regions = (forward, backward, Function(primal.name, forward.params, forward.body, outputs))

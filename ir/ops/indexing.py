@@ -127,7 +127,8 @@ def _scatter_x_rule(
 def _scatter_v_rule(
     b: Any, ct: Any, indices: Any, x_type: TensorType, mode: str, axes: tuple[int, ...]
 ) -> Any:
-    """What was written last at a place gets its cotangent; what was overwritten gets none."""
+    """The cotangent of the written values: that of their element for the last write to a place, zero for
+    overwritten values."""
     picked = b.gather(ct, *indices, axes=axes)
     shape = indices[0].shape
     count = math.prod(shape)

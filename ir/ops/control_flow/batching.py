@@ -69,7 +69,7 @@ def _shielded(
 
 
 def _wants(b: Any, index: Value, number: int, last: int) -> Value:
-    """For each example, whether its index, clamped, is `number`."""
+    """Whether the clamped index of each example is `number`."""
     chosen: Value
     if index.dtype is BOOL:
         chosen = index if number else b.logical_not(index)
@@ -109,7 +109,8 @@ def _lent(b: Any, runs: Value, values: Sequence[Value], mapped: Sequence[bool], 
 def _guarded(
     region: Function, mine: Value, arguments: Sequence[Value], mapped: Sequence[bool], size: int
 ) -> tuple[Function, Function]:
-    """What to do where no example wants `region`, zeros, and where one does; of (mine, *arguments)."""
+    """The two branches for `region`, as Functions of (mine, *arguments): zeros for when no example takes it,
+    and the batched region for when one does."""
     b = Builder()
     wants, *operands = [b.parameter(argument.type, argument.hint) for argument in (mine, *arguments)]
     values, flags = inline_batched(b, region, _lent(b, wants, operands, mapped, size), mapped, size)
@@ -122,7 +123,7 @@ def _guarded(
 
 
 def _chosen(b: Any, condition: Value, x: Value, y: Value) -> Value:
-    """For each example `x` or `y`."""
+    """Select `x` or `y` for each example, by `condition`."""
     aligned = b.reshape(condition, shape=(*condition.shape, *[1] * (len(x.shape) - 1)))
     result: Value = b.where(b.broadcast_to(aligned, x.shape), x, y)
     return result

@@ -229,8 +229,8 @@ class _ScanPullback:
         return by_operand
 
     def _residuals(self) -> tuple[dict[Value, Value], dict[Value, Value], dict[Value, _Counted]]:
-        """What the backward steps read, by what the forward step calls it: values that are the same in every
-        step, stacked ones, and what a counter gives."""
+        """The residuals that the backward steps read, by their values in the forward step: those that are the
+        same in every step, stacked ones, and values of counters."""
         forward, instruction = self.split.forward, self.instruction
         position_of = {param: i for i, param in enumerate(forward.params)}
         stack_of = {

@@ -1,4 +1,5 @@
-"""What ops of linear algebra share: type rules, parts of matrices, and the convention of their gradients.
+"""Shared parts of the linear algebra ops: type rules, parts of matrices, and the convention of their
+gradients.
 
 Formulas are written for gradients ``g`` with ``dL = Re sum(conj(g) dx)``, in which adjoints (conjugate
 transposes) appear as in the literature. Rules of ops exchange cotangents without conjugation,

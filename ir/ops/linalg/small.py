@@ -1,4 +1,4 @@
-"""Which matrices are small: those that compiled code keeps in registers, or near them, with a lane for each.
+"""Limits for small matrices, which compiled code keeps in or near registers, with a lane for each matrix.
 
 Passes and codegen both ask this; the code itself is in ``codegen.kernels.linalg``.
 """
