@@ -39,7 +39,7 @@ def bypass_while_tracing(traces: bool) -> None:
 
 
 def _forget_other_threads() -> None:
-    """In a forked child there are none."""
+    """Drop the other threads from those that trace, as a forked child has none of them."""
     _TRACING.intersection_update({threading.get_ident()})
     _COUNT.value = _asked + len(_TRACING)
 

@@ -1,4 +1,5 @@
-"""How one Function becomes machine code: found on disk, there already, or compiled, baseline tier first."""
+"""Compilation of one Function: its machine code is found on disk or in memory, or compiled, baseline tier
+first."""
 
 from __future__ import annotations
 
@@ -111,7 +112,7 @@ class Compilation:
         return CompilationResult(code, calls, None)
 
     def _key(self) -> str | None:
-        """What the disk cache knows the code by; None where it cannot be kept, or is not to be."""
+        """The key of the code in the disk cache, or None where the code cannot or should not be kept."""
         if CACHE.problem or self.instrument is not None:
             return None
         try:
@@ -187,7 +188,7 @@ class Compilation:
 
 @record(eq=False)
 class Upgrade:
-    """What the optimized tier is compiled from, while the baseline tier answers calls."""
+    """Inputs for compiling the optimized tier while the baseline tier answers calls."""
 
     fused: Function
     donated: tuple[int, ...]

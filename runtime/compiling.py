@@ -1,4 +1,4 @@
-"""From a fused Function to machine code, by way of text that LLVM takes.
+"""Code generation from a fused Function to machine code, through LLVM's text form.
 
 Where it does not take a kernel, that is generated in a simpler way, see `codegen.module.recovery`.
 """

@@ -82,7 +82,7 @@ class _Pool:
         ctypes.c_int64.from_address(place).value = self.wanted - 1
 
     def after_fork(self) -> None:
-        """In a child: its parent's workers are not there."""
+        """Reset the pool in a forked child, which does not have its parent's workers."""
         self.started = 0
         if self.library is not None:
             self._call("tracejit_pool_init", 0)

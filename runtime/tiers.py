@@ -54,7 +54,7 @@ def saves_time(text: str, slower: float) -> bool:
 
 
 class Abandoned(Exception):
-    """What is compiled in the background is not wanted any more."""
+    """Exception for a background compilation whose result is no longer needed."""
 
 
 class _Background:
@@ -156,8 +156,8 @@ class _Background:
             self.wait(_ENDING_SECONDS)
 
     def end(self) -> None:
-        """At the end of the process: for a while finish what the disk cache is to keep, drop the rest, and
-        wait for what is begun, since LLVM's own memory is torn down next."""
+        """Shut down at the end of the process: finish, for a limited time, code that the disk cache is to
+        keep, and drop the rest. Waits for work that has begun, since LLVM's own memory is torn down next."""
         free_lock_of_llvmlite()
         self.settle()
         with self._lock:

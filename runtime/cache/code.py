@@ -91,7 +91,7 @@ def store_code(key: str, code: Code, calls: Sequence[str]) -> None:
 
 
 def load_code(key: str) -> Code | None:
-    """What the disk cache has for `key`; None where it has nothing that can be used."""
+    """Load the code of `key` from the disk cache; None if there is none that can be used."""
     data = CACHE.load(key)
     if data is None:
         return None

@@ -37,7 +37,7 @@ def key_of(*parts: str) -> str:
 
 @functools.lru_cache(maxsize=1)
 def environment() -> str:
-    """What all machine code of this process depends on."""
+    """A digest of everything that all machine code of this process depends on."""
     return key_of(
         *_sources(Path(__file__).parents[2]),
         *_llvm(),
@@ -74,7 +74,7 @@ class _Installed:
             self._digests.update({path: digest for path, digest, _ in lines})
 
     def identity(self, path: str, status: os.stat_result) -> str:
-        """What tells the content of the file at `path`, which has this `status`, from others."""
+        """Identify the content of the file at `path`, by its digest when it was installed or by `status`."""
         digest = self._digests.get(path[self._begin :].replace(os.sep, "/"))
         if digest and status.st_ctime_ns <= self._written:
             return digest

@@ -59,7 +59,7 @@ _EVERY: Final = 32
 
 @record
 class CacheInfo:
-    """What is on disk.
+    """State of the disk cache.
 
     Attributes:
         folder: where the cache is, or would be.
@@ -91,7 +91,7 @@ class DiskCache:
 
     @property
     def folder(self) -> Path:
-        """Where the entries are: of this user alone."""
+        """The folder of the entries, which belongs to this user alone."""
         asked = tuple([os.environ.get(name, "") for name in _FOLDER_VARIABLES])
         if self._folder is None or self._folder[0] != asked:
             self._folder = asked, _folder_for(*asked)
@@ -119,7 +119,7 @@ class DiskCache:
 
     @property
     def problem(self) -> str:
-        """Why the cache is not used, empty if it is."""
+        """The reason why the cache is not used, empty if it is."""
         if self.switched_off:
             return "switched off by TRACEJIT_CACHE=0"
         folder = str(self.folder)
@@ -163,7 +163,7 @@ class DiskCache:
         return payload
 
     def _payload(self, handle: int, key: str) -> bytes | None:
-        """What an open entry holds, None where it is not the entry of `key` as this user wrote it.
+        """Read the payload of an open entry; None where it is not the entry of `key` as this user wrote it.
 
         Nothing is read beyond the size that its head says, which must be the file's.
         """
@@ -258,7 +258,7 @@ class DiskCache:
         return count
 
     def info(self) -> CacheInfo:
-        """What is on disk, and whether this process uses it."""
+        """Report the state of the cache on disk, and whether this process uses it."""
         problem = self.problem
         sizes = [size for _, size, path in self._files() if path.endswith(_SUFFIX)]
         return CacheInfo(str(self.folder), not problem, problem, len(sizes), sum(sizes), self.limit)

@@ -43,7 +43,8 @@ class MethodDef(ctypes.Structure):
     )
 
     def use(self, symbol: str, library: Library) -> None:
-        """From the next call on it is the function `symbol` of `library`, which stays."""
+        """Replace the C function by `symbol` of `library`, from the next call on. The library is kept for
+        good."""
         _KEPT.append(library)
         self.function = library.addresses[symbol]
 
@@ -56,7 +57,8 @@ class _Table(bytes):
 
 @functools.lru_cache(maxsize=1)
 def entry_layout(tensor_type: type, slots: tuple[str, ...]) -> EntryLayout | None:
-    """What entries need to know about this interpreter, None where native entries cannot be used."""
+    """The layout of this interpreter's objects that entries need, or None where native entries cannot be
+    used."""
     interface = native_interface(tensor_type, slots)
     if interface is None:
         return None
@@ -122,7 +124,8 @@ def array_spec(
     content: int = 0,
     requires_grad: bool | None = False,
 ) -> ArraySpec:
-    """What the entry checks of an array; the caller keeps `dtype`, whose address that is."""
+    """The spec of an array for an entry to check. The caller keeps `dtype` alive: the spec has its address.
+    """
     return ArraySpec(id(dtype), shape, dtype.itemsize, donated, content, requires_grad)
 
 

@@ -49,7 +49,7 @@ def lapack_addresses(symbols: Iterable[str]) -> Mapping[str, int]:
 
 
 def lapack_key(function: Function) -> str:
-    """What machine code of `function` depends on of this process's LAPACK; empty where it calls none."""
+    """The part of a cache key that describes this process's LAPACK; empty if `function` calls none."""
     if not any(instruction.op.kind is Kind.LINALG for instruction in function.instructions()):
         return ""
     lapack = library()

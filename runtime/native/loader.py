@@ -248,7 +248,7 @@ class _Image:
         return sealed, top
 
     def _address(self, base: int, symbol: int) -> int:
-        """Where a symbol is, in this process."""
+        """The address of a symbol in this process."""
         name, section, value, _ = self.symbols[symbol]
         if section != _UNDEFINED:
             return base + self.offsets[section] + value
