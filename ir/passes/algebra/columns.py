@@ -1,4 +1,4 @@
-"""Which instructions `narrow_axes` writes out: arithmetic on large values with few columns."""
+"""Selection of the instructions that `narrow_axes` unrolls: arithmetic on large values with few columns."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def _less(b: Builder, instruction: Instruction, defs: Definitions) -> Value | No
 
 
 def _and(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
-    """What is true besides changes nothing."""
+    """Replace ``x and true`` by ``x``."""
     for value, other in (instruction.operands, instruction.operands[::-1]):
         if constant_of(other, defs) is True and value.type == instruction.result.type:
             return value
