@@ -140,7 +140,7 @@ class _Region:
 
 
 def _copied(region: Function, value: Value) -> tuple[Value, list[Instruction]]:
-    """What `value` is a copy of, with the copies."""
+    """Follow `value` through copies to its source; also the copies."""
     defs = {result: step for step in region.body for result in step.results}
     copies = []
     while (step := defs.get(value)) is not None and step.op.name == "copy":

@@ -251,7 +251,7 @@ class _Splitter:
         return bool(constant_of(value, self._definitions()) == 0)
 
     def _flat(self, values: Sequence[Value]) -> tuple[Value, ...]:
-        """What stands for `values`, the two planes of complex ones in turn."""
+        """The representations of `values` as one list, with the two planes of complex ones in turn."""
         flat: list[Value] = []
         for value in values:
             split = self.values[value]
@@ -277,7 +277,7 @@ class _Splitter:
                 self.values[instruction.result] = result
 
     def _by_rule(self, instruction: Instruction, operands: list[Any]) -> Any:
-        """What a rule gives; None where there is none."""
+        """Apply the rule for `instruction`; None if there is no rule."""
         name = instruction.op.name
         if name == "view_as_real":
             return self.together(operands[0])
