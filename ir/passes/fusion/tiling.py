@@ -237,7 +237,8 @@ def _is_columns(member: Instruction, region: Function) -> bool:
 
 
 def _reads(region: Function, defs: Definitions) -> Iterator[tuple[Value, Access]]:
-    """What the members of a map, and its results, read that no member computes."""
+    """The values that a map reads in its members and results and that no member computes, with their index
+    maps."""
     operands = [
         operand
         for instruction in region.body

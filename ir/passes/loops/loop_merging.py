@@ -30,7 +30,8 @@ def hoist_invariants(function: Function) -> Function:
 
 
 def _hoisted(loop: Instruction, number: int) -> list[Instruction]:
-    """What is moved out of region `number` of `loop`, and the loop without it."""
+    """Hoist invariant instructions out of region `number` of `loop`: those, followed by the loop without
+    them."""
     body, first = loop.regions[number], loop.attrs["carries"]
     last = len(loop.operands) - loop.attrs.get("slices", 0) - loop.attrs.get("states", 0)
     params = body.params[first:last]
@@ -90,7 +91,7 @@ def _hoisted(loop: Instruction, number: int) -> list[Instruction]:
 
 
 def _read_through_views(moved: list[Instruction], inside: set[Value]) -> set[Value]:
-    """What is read `inside` the body through views of it, which stay there."""
+    """The values that the body reads through `moved` views of them, which then stay in it."""
     viewed = set[Value]()
     for instruction in reversed(moved):
         if instruction.op.kind is Kind.VIEW and (

@@ -103,7 +103,8 @@ class _Group:
     # -- members ----------------------------------------------------------------------------------
 
     def _take_dependent(self) -> None:
-        """What factors and solves, and what depends on that, unless it waits for an op that is no member."""
+        """Collect the members: factorizations and solves, and ops that depend on them, unless those wait for
+        an op that is no member."""
         inside: set[Value] = set()
         outside: set[Value] = set()
         effects_wait = False  # they stay in order

@@ -1,8 +1,9 @@
-"""Carries that no step changes, stacked results that are there already, and writes that nobody reads.
+"""Removal of unneeded loop state: carries that no step changes, stacked results that exist already, and dead
+writes.
 
 A carry that no step changes is an invariant, which a loop reads where it lies. So a tuple that is handed on
-whole costs nothing for its parts that stay the same; and what a scan stacks of them, for its gradient to read
-step by step, is one array and no stack.
+whole costs nothing for its parts that stay the same. A scan that stacks them, for its gradient to read step
+by step, needs one array and no stack.
 
 Gradients of loops stack much that is there already: the backward scan stacks the factors of each step's
 products, and some are what the forward scan has stacked before.
@@ -110,7 +111,8 @@ def _only_write(body: Function, carry: int) -> Instruction | None:
 
 
 def _written_box(write: Instruction, forms: AffineValues, length: int) -> dict[int, tuple[int, int]] | None:
-    """By axis the first and the last place that steps write, each another one; None where steps may meet."""
+    """The first and the last place that steps write along each axis; None where two steps may write one
+    element."""
     box: dict[int, tuple[int, int]] = {}
     indices = write.operands[2:]
     apart = False
