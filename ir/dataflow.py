@@ -16,8 +16,7 @@ from .graph import Function, Instruction, Value
 
 
 def read_counts(function: Function) -> Counter[Value]:
-    """Count the uses of each value of `function`, as operand and as result; uses inside regions do not count.
-    """
+    """Count the uses of each value of `function`, as operand and as result; uses in regions do not count."""
     counts = Counter(itertools.chain.from_iterable([each.operands for each in function.body]))
     counts.update(function.results)
     return counts

@@ -95,8 +95,7 @@ def inline_batched(
 
 
 def mapped_results(function: Function, mapped: Sequence[bool]) -> list[bool]:
-    """For each result of `function`, whether it differs between examples when the parameters in `mapped` do.
-    """
+    """Whether each result of `function` differs between examples when the parameters in `mapped` do."""
     many = {param for param, flag in zip(function.params, mapped, strict=True) if flag}
     for instruction in function.body:
         if any(operand in many for operand in instruction.operands):

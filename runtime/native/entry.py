@@ -124,8 +124,8 @@ def array_spec(
     content: int = 0,
     requires_grad: bool | None = False,
 ) -> ArraySpec:
-    """The spec of an array for an entry to check. The caller keeps `dtype` alive: the spec has its address.
-    """
+    """The spec of an array for an entry to check. It has the address of `dtype`, which the caller keeps
+    alive."""
     return ArraySpec(id(dtype), shape, dtype.itemsize, donated, content, requires_grad)
 
 
