@@ -110,7 +110,7 @@ class Instruction:
         )
 
     def also_for(self, others: Iterable[Instruction]) -> Instruction:
-        """This instruction where it does the work of `others` too; itself unless ops are numbered."""
+        """Return this instruction with the origins of `others` added, whose work it does too."""
         origins = tuple(dict.fromkeys([*self.origins, *(n for other in others for n in other.origins)]))
         if self.location is None or origins == self.origins:
             return self

@@ -306,8 +306,8 @@ class Registry:
             self._connect(op)
 
     def substitute(self, op: Op, function: Callable[..., Any] | None) -> None:
-        """Let eager mode call `function`, native code that does the same, for ``op.eval`` as it is now; with
-        None that itself."""
+        """Let eager mode call `function`, equivalent native code, for the present ``op.eval``; with None the
+        latter."""
         self._substitutes.pop(op, None)
         if function is not None:
             self._substitutes[op] = op.eval, function

@@ -31,8 +31,8 @@ def bypass_native_entries(change: int) -> None:
 
 
 def bypass_while_tracing(traces: bool) -> None:
-    """Say whether this thread traces: what is, not what changes. So where a signal's handler raised at the
-    wrong moment, the next trace of the thread puts it right."""
+    """Set whether this thread traces. This is a state, not a change of one. So where a signal's handler
+    raised at the wrong moment, the next trace of the thread puts it right."""
     with _LOCK:
         (_TRACING.add if traces else _TRACING.discard)(threading.get_ident())
         _COUNT.value = _asked + len(_TRACING)

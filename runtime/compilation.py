@@ -55,7 +55,7 @@ class Compilation:
 
     @computed_once
     def optimized(self) -> Function:
-        """After the passes before fusion."""
+        """The Function after the passes before fusion."""
         from ..ir.passes import OPTIMIZE, run_passes  # not loaded for what is found on disk
 
         with use_machine(self.machine):
@@ -63,7 +63,7 @@ class Compilation:
 
     @computed_once
     def fused(self) -> Function:
-        """After fusion, what code is generated from."""
+        """The Function after fusion, from which code is generated."""
         from ..ir.passes import OPTIMIZE, PIPELINE, run_passes
 
         with use_machine(self.machine):
@@ -176,7 +176,7 @@ class Compilation:
         return self.module, OPTIMIZED
 
     def _take(self, module: Module) -> None:
-        """Go on with what `module` was made of."""
+        """Continue with the Function that `module` was made of, after a recovery."""
         assert module.recovery is not None
         if module.recovery.function is not self.fused:
             vars(self)["fused"] = module.recovery.function

@@ -170,12 +170,12 @@ class Executable:
 
     @property
     def optimized(self) -> Function:
-        """After the passes before fusion."""
+        """The Function after the passes before fusion."""
         return self._compilation.optimized
 
     @property
     def fused(self) -> Function:
-        """After fusion, what code is generated from."""
+        """The Function after fusion, from which code is generated."""
         return self._compilation.fused
 
     @property

@@ -32,7 +32,7 @@ _LIBRARIES: Final[list[Library]] = []
 
 
 def _start_anew() -> None:
-    """Nothing is noted; the main thread is Python's."""
+    """Clear the noted signals, and set the main thread to Python's."""
     _STATE[:] = [threading.main_thread().ident or 0, *[0] * (len(INTERRUPT_STATE) - 1)]
 
 

@@ -73,7 +73,7 @@ class _Background:
         self._hurried = 0
 
     def submit(self, job: Callable[[], None]) -> None:
-        """Do `job` at some time. It raises nothing that anybody could handle."""
+        """Queue `job` for the background thread. It must not raise: nobody could handle an exception."""
         with self._lock:
             if self._ending:
                 return
@@ -82,7 +82,8 @@ class _Background:
             self._begin()
 
     def _begin(self) -> bool:
-        """Have somebody work, where there is work; whether there can be anybody."""
+        """Start the worker thread if jobs wait and it does not run. Returns False where no thread can be
+        started."""
         if self._queue and not self._working:
             self._working = True
             try:
@@ -114,11 +115,11 @@ class _Background:
                 self._changed.notify_all()
 
     def calling(self) -> None:
-        """Told where a call is going to need LLVM."""
+        """Note that a call is going to need LLVM."""
         self._last = time.monotonic()
 
     def give_way(self, is_needed: Callable[[], bool]) -> None:
-        """Between two pieces of a job: let callers compile first. Raises `Abandoned` unless the job
+        """Wait between two pieces of a job while callers compile. Raises `Abandoned` unless the job
         `is_needed` still."""
         with self._lock:
             while not self._hurried and not self._ending:
@@ -150,8 +151,8 @@ class _Background:
             return done
 
     def settle(self) -> None:
-        """Before functions go to other processes: wait, a second at most, for what the disk cache is to keep,
-        which is optimized code alone."""
+        """Wait, a second at most, for code that the disk cache is to keep, before functions go to other
+        processes. It keeps optimized code alone."""
         if not CACHE.problem and (self._queue or self._current is not None):
             self.wait(_ENDING_SECONDS)
 

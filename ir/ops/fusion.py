@@ -151,7 +151,7 @@ class _Levels:
             )
 
     def _check_read(self, reader: Instruction, level: str, operand: Value) -> None:
-        """Through views, `reader` has to read what is computed before, at its own place."""
+        """Check that `reader` reads computed values at its own place only, also through views."""
         source, access = resolve(operand, self.defs)
         definition = self.defs.get(source)
         if definition is None or self.level_of[definition] == READ:

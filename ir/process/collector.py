@@ -43,7 +43,7 @@ def collect_young() -> None:
 
 
 def _after_in_child() -> None:
-    """Go on collecting in a child where another thread of the parent had paused the collector."""
+    """Resume garbage collection in a child where another thread of the parent had paused it."""
     if _PAUSING - {threading.get_ident()}:
         gc.enable()
     _PAUSING.clear()

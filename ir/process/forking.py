@@ -68,7 +68,7 @@ class Ongoing:
 
     @contextlib.contextmanager
     def noted(self) -> Iterator[None]:
-        """Let those who `wait` wait for what this thread does within."""
+        """Note the work of this thread within the ``with`` block, so that `wait` waits for it."""
         end = _thread.allocate_lock()
         end.acquire()
         self._ends[end] = _thread.get_ident()
@@ -78,8 +78,8 @@ class Ongoing:
             self._over(end)
 
     def begin(self, work: Callable[[], object]) -> None:
-        """Do `work` in a thread of its own, which those who `wait` wait for. Raises RuntimeError where there
-        cannot be one."""
+        """Run `work` in a thread of its own, which `wait` waits for. Raises RuntimeError if no thread can be
+        started."""
         end = _thread.allocate_lock()
         end.acquire()
         # noted and begun with no point between where the handler of a signal runs
@@ -136,7 +136,8 @@ class _Forks:
         atexit.register(self.threads.wait)
 
     def at_work(self) -> contextlib.AbstractContextManager[None]:
-        """Let forks wait for what is done within. To be entered with LLVM_LOCK, so that none has begun."""
+        """Note work within the ``with`` block that forks wait for. Enter it with LLVM_LOCK, so that no fork
+        has begun."""
         return self._beside_the_lock.noted()
 
     def _before(self) -> None:

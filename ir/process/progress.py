@@ -114,7 +114,7 @@ def progress(*, delay: float = DELAY, bar: Bar | None = None) -> Iterator[Progre
 
 @contextmanager
 def no_progress() -> Iterator[None]:
-    """No bars inside the ``with`` block: of what nobody waits for."""
+    """Suppress progress bars inside the ``with`` block, for work that nobody waits for."""
     token = _CURRENT.set(None)
     try:
         yield

@@ -146,7 +146,7 @@ def single_gemm_code(fused: Function, donated: Collection[int]) -> Code | None:
 
 
 def _prepare(current: Machine, dtype: str) -> None:
-    """Have what later products of `dtype` need."""
+    """Compile the kernels and the support code for later products of `dtype`."""
     with use_machine(current):
         product_addresses(dtype)
         support_image("single gemm", dtype)

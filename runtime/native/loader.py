@@ -214,7 +214,8 @@ class _Image:
         return self.image[begin : begin + 9] == b".eh_frame"
 
     def _place(self, relocations: Sequence[tuple[int, int, int, int, int]]) -> tuple[int, int]:
-        """Give everything its offset; returns where what is sealed ends, and where all ends."""
+        """Assign offsets to all sections, table entries and stubs; the ends of the sealed part and of the
+        whole."""
         top, architecture = 0, self.architecture
         allocated = [
             (number, section)

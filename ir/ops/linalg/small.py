@@ -58,6 +58,6 @@ def fits_registers(instruction: Instruction) -> bool:
 
 
 def cycles(instruction: Instruction) -> float:
-    """About the cycles for a matrix in each lane, of what `is_small`."""
+    """Estimate the cycles of a small instruction for one matrix in each lane."""
     rows, _, right = sizes(instruction)
     return CYCLES[instruction.op](rows, right)

@@ -259,7 +259,7 @@ class _Columns:
         self._stands_for(instruction, b.append(OPS["concat"], apart, {"axis": len(shape) - 1})[0])
 
     def _stands_for(self, instruction: Instruction, value: Value) -> None:
-        """Let the last instruction, which made `value`, give the result of `instruction`."""
+        """Replace the results of the last instruction, which computed `value`, by those of `instruction`."""
         definition = self.b.body.pop()
         assert definition.result is value, "the value was made last"
         self.b.body.append(

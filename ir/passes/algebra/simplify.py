@@ -138,7 +138,7 @@ def _where(b: Builder, instruction: Instruction, defs: Definitions) -> Value | N
 
 
 def _less(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
-    """No float's absolute value is less than 0, as complex quotients by real numbers ask."""
+    """Fold ``abs(x) < 0`` of floats to false. Quotients of complex by real numbers have such comparisons."""
     x, y = instruction.operands
     if x.dtype.kind != "f" or constant_of(y, defs) != 0 or defined_by(x, "abs", defs) is None:
         return None
@@ -282,7 +282,7 @@ def may_be_minus_zero(value: Value, defs: Definitions) -> bool:
 
 
 def _reduction(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
-    """Over axes of size 1 a reduction only drops them; of a uniform constant it is one."""
+    """Drop axes of size 1 from a reduction, and fold one of a uniform constant."""
     (x,), axes = instruction.operands, instruction.attrs["axes"]
     constant = constant_of(x, defs)
     if constant is not None and x.type.size:

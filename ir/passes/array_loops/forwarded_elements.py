@@ -108,7 +108,7 @@ class _Reads:
         return self.reads[key].result
 
     def _repeat(self, step: Instruction, outside: dict[Value, Value]) -> None:
-        """Have the integer that `step` computes before the loop as well."""
+        """Repeat `step` before the loop if it computes an integer."""
         if step.result.shape or step.result.dtype is not INT64:
             return
         operands = tuple([outside[operand] for operand in step.operands])
@@ -121,7 +121,7 @@ class _Reads:
 
 
 def _invariants(instruction: Instruction) -> tuple[int, int]:
-    """Between which positions operands are the same in all steps."""
+    """The range of operand positions, from and up to, that are the same in all steps."""
     if instruction.op.kind is Kind.SWITCH:
         return 1, len(instruction.operands)
     return instruction.attrs["carries"], len(instruction.operands) - instruction.attrs.get("slices", 0)

@@ -1,5 +1,5 @@
-"""Between which numbers the integers of loops and branches lie: indices that are known to lie inside of an
-array are not checked.
+"""Interval analysis of the integers in loops and branches. Indices that it proves to be inside of an array
+are not checked at run time.
 
 Counters begin with a number and go on by a number, for as many steps as a scan has; a while loop's condition
 bounds its counter. What else goes from step to step is guessed to stay where it begins, and widened where it

@@ -68,7 +68,7 @@ Region: TypeAlias = tuple[Interval, ...]
 
 
 class UnknownAccess(Exception):
-    """Something is done with an array of which it is not known what it reads."""
+    """Exception for a use of an array that may read any of its elements."""
 
 
 @record(eq=False, frozen=False)

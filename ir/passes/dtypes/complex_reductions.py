@@ -125,7 +125,7 @@ def _halves(b: Builder, x: Value) -> list[Any]:
 
 
 def _with_turned_rows(writer: PairWriter, y: Planes) -> Any:
-    """Each row of y, its parts in turns, followed by `i` times itself."""
+    """The rows of y with their parts in turns, each followed by `i` times itself."""
     b, (*batch, size, columns) = writer.b, y.re.shape
     shape = (*batch, size, 2, columns)
 

@@ -89,7 +89,8 @@ class Unit:
         return self.dependencies & other.bits != 0
 
     def survivor(self) -> Unit:
-        """This unit, or what it was merged into at last."""
+        """The unit that this one has been merged into, through all merges; itself if it has not been
+        merged."""
         unit = self
         while unit.merged is not None:
             unit = unit.merged

@@ -87,7 +87,7 @@ def _filled(fill: Instruction, boxes: list[Box]) -> list[Instruction]:
 
 
 class _Program:
-    """Who reads which value of a function, and what may be read of arrays before it is written."""
+    """Readers of each value of a function, and analysis of reads of arrays before they are written."""
 
     def __init__(self, function: Function) -> None:
         self.results = function.results

@@ -156,7 +156,7 @@ def merge_scans(function: Function) -> Function:
 def _redirect(
     table: Substitution, old: Instruction, named: list[int], new: Instruction, names: list[int]
 ) -> None:
-    """Let the results of `new` stand for those of `old`, and for those that `old` stands for already.
+    """Substitute the results of `new` for those of `old`, and for those that `old` has replaced already.
 
     `named` and `names` are what the results mean.
     """

@@ -136,7 +136,8 @@ class _Group:
         self.members = [step for step in self.function.body if step in members]
 
     def _leave_trailing(self) -> None:
-        """Give back from the end what makes results larger than without it."""
+        """Remove members from the end whose operands are smaller than their results, so that the map stores
+        less."""
         read = Counter(operand for step in self.members for operand in step.operands)
         computed = {result for step in self.members for result in step.results}
         for step in reversed(self.members):

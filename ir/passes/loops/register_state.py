@@ -49,9 +49,9 @@ def is_lane_map(instruction: Instruction) -> bool:
 
 
 def lane_cycles(instruction: Instruction) -> float | None:
-    """About the cycles of a step in each lane; None of what is no scan without carries whose steps factor or
-    solve. A step of those has more elements in registers than others: as vectors in memory, it would be a
-    kernel for each op and each step."""
+    """Estimate the cycles of a step in each lane, for a scan without carries whose steps factor or solve;
+    None for anything else. A step of such a scan may have more elements in registers than others: as vectors
+    in memory, it would be a kernel for each op and each step."""
     if instruction.op.kind is not Kind.SCAN or instruction.attrs["carries"]:
         return None
     (body,) = instruction.regions
@@ -145,7 +145,7 @@ def _origin(region: Function, value: Value) -> int | None:
 
 
 def cycles_of_step(instruction: Instruction) -> float:
-    """About the cycles of one step of a control flow instruction, with all steps of scans in it and one of
+    """Estimate the cycles of one step of a control flow instruction, with all steps of scans in it and one of
     each loop of unknown length."""
     cycles = 0.0
     for inner in (nested for region in instruction.regions for nested in region.body):

@@ -369,7 +369,7 @@ def _shifts(block: BasicBlock, values: tuple[Value, ...], period: int) -> list[i
 
 
 def _period_of(origins: Sequence[int | None]) -> int:
-    """After how many steps values come from where they came before."""
+    """The number of steps after which the origins of values repeat. Raises _Unfit where they do not."""
     edge = len(origins) // 4  # the first and the last ones may be different
     rest = origins[edge : len(origins) - edge]
     for count in range(2, min(_MOST_MERGED, len(rest) // 2) + 1):

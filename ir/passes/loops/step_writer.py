@@ -237,7 +237,7 @@ class StepWriter:
         return result
 
     def _indices(self, axes: Shape, starts: Sequence[Shape], size: Shape, step: Shape) -> list[Value]:
-        """Along each of `axes` the indices of a slice, in the shape of its axes of several elements."""
+        """The indices of a slice along each of `axes`, in the shape of its axes of several elements."""
         several = [axis for axis in axes if size[axis] != 1]
         shape = tuple([size[axis] for axis in several])
         indices = []
