@@ -64,7 +64,7 @@ def define_with_regions(
     attrs: Mapping[str, tuple[type, ...]] | None = None,
     **more: Any,
 ) -> Op:
-    """Build and register the record of an op that owns regions: what it means follows from them."""
+    """Build and register the record of an op with regions, which give its types and its meaning."""
 
     def infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...]:
         raise TracejitError(f"{name}: the result types are those of its regions")

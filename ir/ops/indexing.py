@@ -111,7 +111,8 @@ def _added(x: Any, v: Any, *indices: Any, axes: tuple[int, ...]) -> Any:
 
 
 def _in_line(indices: tuple[Any, ...], v: Any) -> tuple[tuple[Any, ...], Any]:
-    """`indices` and what is written at them with one axis: NumPy's `at` crashes for more than 32."""
+    """Flatten `indices`, and the written values accordingly, to one axis: NumPy's `at` crashes for more than
+    32."""
     shape = np.shape(indices[0])
     count = math.prod(shape)
     lines = tuple([np.reshape(index, count) for index in indices])

@@ -98,7 +98,7 @@ def _can_fail(region: Function) -> bool:
 
 
 def _lent(b: Any, runs: Value, values: Sequence[Value], mapped: Sequence[bool], size: int) -> list[Value]:
-    """`values`, where an example that does not run has those of the first one that does."""
+    """Replace the values of examples that do not run by those of the first example that does."""
     first = b.argmax(runs, axis=0)
     return [
         _chosen(b, runs, value, spread(b, b.gather(value, first), size)) if many else value
@@ -154,7 +154,7 @@ def batch_while(
 def batch_while_vjp(
     b: Builder, instruction: Instruction, operands: Sequence[Value], mapped: Sequence[bool], size: int
 ) -> Sequence[Value]:
-    """The gradient of the loop of all examples, each of which has cotangents of its own of what they share.
+    """The gradient of the loop of all examples. Each example has cotangents of its own for shared operands.
 
     Examples that are done are lent values even if the body cannot fail: where its derivative is infinite at
     theirs, their cotangents of zero would be NaN.
