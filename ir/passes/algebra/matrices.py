@@ -89,8 +89,8 @@ def _name(instruction: Instruction) -> str:
 
 
 def with_vectors(function: Function) -> Sequence[Instruction]:
-    """The body of `function`, in which values alone are those of the factorization of the same matrix, where
-    there is one: as for a gradient, which needs the vectors."""
+    """The body of `function`, with eigenvalues or singular values taken from a factorization with vectors of
+    the same matrix, if there is one. Gradients need the vectors."""
     body, fuller = function.body, dict[tuple[str, Value], Instruction]()
     if not any(op.kind is Kind.LINALG for op in function.ops):
         return body

@@ -233,8 +233,8 @@ def _slice(b: Builder, instruction: Instruction, defs: Definitions) -> Value | N
 
 
 def _slice_of_update(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
-    """An element that was just written is read of what was written there. (Windows of padded arrays stay:
-    they are read alike, side by side.)"""
+    """Forward the written value to a read of one element that was just written. (Windows of padded arrays
+    stay: they are read alike, side by side.)"""
     update, attrs = defined_by(instruction.operands[0], "update", defs), instruction.attrs
     if update is None or instruction.result.type.size != 1 or any(step != 1 for step in update.attrs["step"]):
         return None

@@ -331,7 +331,7 @@ class _Steps:
         return self.values[value]
 
     def _belongs(self, step: Instruction) -> bool:
-        """Whether `step` is a part of what adds to an element."""
+        """Whether `step` is the read or the fold of an accumulation."""
         return any(step is read or step is fold for read, fold, _ in self.accumulated.values())
 
     def _accumulate(self, write: Instruction) -> None:

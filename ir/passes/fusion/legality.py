@@ -66,9 +66,9 @@ class Legality:
     # -- an instruction ---------------------------------------------------------------------------
 
     def extended(self, instruction: Instruction) -> tuple[Unit, list[Unit]] | None:
-        """The group that `instruction` goes on at each element's own place, and what else it reads that is
-        computed, which stays where it is: what `join` says mostly, in a tenth of the time. None where it
-        takes more to tell."""
+        """A fast path of `join` for an elementwise instruction that extends a group at each element's own
+        place: the group, and the other groups that it reads, which stay apart. None where the general check
+        is needed."""
         if instruction.op.kind is not _ELEMENTWISE or instruction.op.effect:
             return None
         inline, by_value = self.reads.inline, self.units.by_value

@@ -165,7 +165,8 @@ class _Outliner:
         return copy
 
     def _write_out(self, value: Value) -> None:
-        """Emit the fusion that writes an inline value to memory, or a reshape of what lies there alike."""
+        """Emit the fusion that writes an inline value to memory, or a reshape if its source has the same
+        layout."""
         if value in self.present or value not in self.reads.inline:
             return
         source, access = resolve(value, self.reads.defs)

@@ -223,7 +223,8 @@ class _Repeating:
     def _can_compute(
         self, value: Value, behind: list[Instruction], group: int, readers: list[Instruction]
     ) -> bool:
-        """Whether `readers` of one group read `value` as it is, and what is behind it is not more memory."""
+        """Whether all `readers` of one group read `value` itself, and recomputing it reads no more memory
+        than it has."""
         unit = self.units[group]
         if unit.domain is None:
             return False

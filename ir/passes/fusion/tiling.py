@@ -83,7 +83,7 @@ class _Tiling:
     # -- groups -----------------------------------------------------------------------------------
 
     def _place(self, instruction: Instruction) -> None:
-        """Give `instruction` a group: that of what it reads, where it fits."""
+        """Assign a group to `instruction`: the group of a producer where it fits, else one of its own."""
         producers = self._producers(instruction)
         batch = batch_of_lines(instruction) if instruction.op.kind.traits.by_lines else None
         unit = None
@@ -270,7 +270,7 @@ def own_line(access: Access, batch: Shape) -> bool:
 
 
 def _near(source: Value, access: Access, domain: Shape, line_axis: int, defs: Definitions) -> bool:
-    """Whether what is computed elsewhere is read along lanes, and counters vary along lines alone."""
+    """Whether values from outside are read along lanes, and counters vary only along lines."""
     definition = defs.get(source)
     if definition is None:
         strides, _ = element_strides(access, contiguous_strides(source.shape), len(domain))

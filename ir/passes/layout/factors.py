@@ -105,8 +105,8 @@ MOST_PLACES: Final = 8
 
 
 class RepeatedWrites:
-    """Computes once more, in the shape to which it is repeated, what is repeated to few places and for
-    nothing else: the nest writes it there."""
+    """Expansion of values that are repeated to few places: they are computed again in the repeated shape, and
+    the nest writes them to all places."""
 
     def __init__(self, function: Function, repeated: dict[Value, Factors]) -> None:
         self.function, self.repeated = function, repeated

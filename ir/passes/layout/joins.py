@@ -82,7 +82,8 @@ def _pays(instruction: Instruction, defs: Definitions) -> bool:
 
 
 def _windows(b: Builder, instruction: Instruction) -> Value:
-    """The parts in their places, the largest chosen first: that is what is read almost everywhere."""
+    """Concatenate by selecting among padded parts. The largest part is selected first, as most elements read
+    it."""
     axis, result = instruction.attrs["axis"], instruction.result
     steps = (1,) * result.type.ndim
 

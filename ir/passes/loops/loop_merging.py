@@ -1,6 +1,5 @@
-"""Work that is done once: one loop for two that do the same, and what is the same in every step before the
-loop.
-"""
+"""Elimination of repeated work of loops: merging of scans that do the same, and loop-invariant code
+motion."""
 
 from __future__ import annotations
 
@@ -209,7 +208,8 @@ def _begins_with(more: Instruction, loop: Instruction) -> bool:
 
 
 def _in_place_of(function: Function, first: int, second: int) -> Function | None:
-    """The loop at `second`, and what it needs, where the one at `first` was; None where it needs that one."""
+    """Move the loop at `second`, and the instructions that it needs, to the place of the loop at `first`;
+    None where it needs that one."""
     old, new = function.body[first], function.body[second]
     needed = set(new.operands)
     moved: list[Instruction] = []

@@ -116,7 +116,7 @@ class _Unfit(Exception):
 
 @record(eq=False)
 class BasicBlock:
-    """Straight-line code, and what is known of its values."""
+    """Straight-line code, with the places of its values and the stacks that they are elements of."""
 
     body: Sequence[Instruction]
     #: Where each value is computed; parameters are not in it.

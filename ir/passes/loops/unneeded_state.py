@@ -300,7 +300,7 @@ class _Rewriter:
         return loop.replace(operands=reordered(loop.operands), attrs=attrs, results=results, regions=regions)
 
     def _without_repeated_slices(self, scan: Instruction) -> Instruction:
-        """`scan`, in which slices of what repeats one array are that array, an invariant."""
+        """Make slices of a repeated array an invariant of `scan`: the array itself."""
         first = len(scan.operands) - scan.attrs["slices"]
         same = [i for i in range(first, len(scan.operands)) if scan.operands[i] in self.repeated]
         if not same:
@@ -321,7 +321,7 @@ class _Rewriter:
         )
 
     def _stack(self, scan: Instruction) -> None:
-        """Append `scan`; what it stacks of invariants, those repeated along a new axis instead."""
+        """Append `scan` without stacks of invariants, which are repeated along a new axis instead."""
         (body,) = scan.regions
         count, first = scan.attrs["carries"], len(scan.operands) - scan.attrs["slices"]
         invariants = dict(zip(body.params[count:first], scan.operands[count:first], strict=True))
