@@ -234,7 +234,7 @@ class Upgrade:
 
 @record(eq=False)
 class CompilationResult:
-    """Machine code, what it calls back, and how to make it faster, where it is for the baseline tier."""
+    """Machine code with its host calls, and for the baseline tier the inputs of its upgrade."""
 
     code: Code
     host_calls: list[HostCall]

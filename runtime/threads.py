@@ -58,7 +58,7 @@ class _Pool:
             return self.library.addresses[PARALLEL_FOR]
 
     def imports(self) -> dict[str, int]:
-        """The addresses of what kernels call, with the workers running."""
+        """The addresses of the functions that kernels call for threads; the workers then run."""
         address = self.address()
         assert self.library is not None
         return {PARALLEL_FOR: address, THREADS: self.library.addresses[THREADS]}

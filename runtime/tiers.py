@@ -73,7 +73,8 @@ class _Background:
         self._hurried = 0
 
     def submit(self, job: Callable[[], None]) -> None:
-        """Queue `job` for the background thread. It must not raise: nobody could handle an exception."""
+        """Queue `job` for the background thread. Nobody waits for it: its exceptions go to
+        `threading.excepthook`."""
         with self._lock:
             if self._ending:
                 return
@@ -168,7 +169,7 @@ class _Background:
             self._changed.wait_for(lambda: self._current is None)
 
     def after_fork_in_child(self) -> None:
-        """The thread is not there: begin anew with what it had not done."""
+        """Queue the unfinished jobs again in a forked child, which does not have the background thread."""
         jobs = [self._current] if self._current is not None else []
         jobs += self._queue
         self.__init__()  # type: ignore[misc]

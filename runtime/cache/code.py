@@ -82,7 +82,7 @@ def read_instruction(text: str) -> Instruction:
 
 
 def store_code(key: str, code: Code, calls: Sequence[str]) -> None:
-    """Keep `code` in the disk cache, with `calls` as the texts of what it calls back."""
+    """Keep `code` in the disk cache. `calls` are the texts of its host calls."""
     fields = {name: getattr(code, name) for name in _FIELDS}
     fields["reuses"] = list(code.reuses.items())
     fields["host_calls"] = [(symbol, text) for (symbol, _), text in zip(code.host_calls, calls, strict=True)]

@@ -127,7 +127,8 @@ def function_key(function: Function, *parts: str) -> str:
 
 
 def _line(instruction: Instruction) -> str:
-    """The source line of what can fail: its message names it."""
+    """The source line of an instruction that can fail, which its message names; empty for other
+    instructions."""
     if not instruction.op.kind.traits.can_fail:
         return ""
     return str(instruction.location and (instruction.location.file, instruction.location.line))

@@ -1,4 +1,4 @@
-"""The compile cache on disk: machine code by what it was made from.
+"""The compile cache on disk: machine code, by a key of everything it was made from.
 
 An entry is a file named by its key: a line that names the format, the payload's size, a BLAKE2 checksum of
 key and payload, the payload. The checksum covers the key: an entry under another one's name is not run in its
@@ -79,7 +79,7 @@ class CacheInfo:
 
 
 class DiskCache:
-    """Entries by key. Never raises for what is wrong on the disk."""
+    """Entries by key. Problems on the disk raise no exceptions."""
 
     def __init__(self) -> None:
         self._checked: tuple[str, str] | None = None

@@ -107,7 +107,7 @@ assert CALL_TABLE.index("on") == JOIN_TABLE.index("on") == _ON
 
 
 class _Table(bytes):
-    """The address of an op's table, and what keeps it and what it refers to alive."""
+    """The address of an op's table. It keeps the table alive, and the objects that the table refers to."""
 
     keep: Any
 

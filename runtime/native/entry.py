@@ -50,7 +50,7 @@ class MethodDef(ctypes.Structure):
 
 
 class _Table(bytes):
-    """A table, and what its addresses lead to."""
+    """A table, which keeps the objects at its addresses alive."""
 
     keep: Any
 
@@ -85,7 +85,7 @@ def make_entry(
 
 
 def is_checked() -> bool:
-    """Whether native code checks what it reads and writes: see `codegen.native.writer`."""
+    """Whether native code checks its memory accesses: see `codegen.native.writer`."""
     return os.environ.get("TRACEJIT_CHECK") == "1"
 
 

@@ -113,7 +113,7 @@ def product_addresses(dtype: str) -> Mapping[str, int]:
 
 
 def single_gemm_code(fused: Function, donated: Collection[int]) -> Code | None:
-    """The baseline tier of `fused` where that is one product, without compiling anything; else None.
+    """The baseline tier of `fused` if that is a single product, without any compilation; else None.
 
     Where its own kernel would not use the product functions and they are not there yet, they are made in the
     background, for the next product.

@@ -194,7 +194,7 @@ class _Image:
         self.memory.seal(self.sealed, self.architecture)
 
     def _relocations(self) -> list[tuple[int, int, int, int, int]]:
-        """Section, offset, type, symbol and addend of what must be filled in."""
+        """The relocations of loaded sections: section, offset, type, symbol and addend."""
         relocations = []
         for section in self.sections:
             if (
