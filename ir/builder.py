@@ -134,7 +134,7 @@ class Builder(OpNamespace):
         return result
 
     def _planned(self, op: Op, operands: tuple[Any, ...], attrs: Attrs, key: tuple[int, ...]) -> Value:
-        """Append the elementwise `op`, and note under `key` what it did to its operands."""
+        """Append the elementwise `op`, and cache the conversions of its operands as a `Plan` under `key`."""
         matched = self._matched(op, operands)
         (result,) = self.append(op, matched, attrs)
         by_value = op.name in COMPARISONS and int in map(self.operand_kind, operands)
@@ -186,8 +186,8 @@ class Builder(OpNamespace):
         return results
 
     def extend(self, instruction: Instruction, regions: tuple[Function, ...]) -> tuple[Value, ...]:
-        """The further results that `instruction` has with `regions`, which return what its own return and
-        more.
+        """Add results to `instruction`: `regions` return the results of its own regions and then more ones,
+        which are returned.
 
         The instruction is replaced where it is in this builder's body; elsewhere the op is applied again.
         """

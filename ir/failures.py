@@ -1,4 +1,5 @@
-"""Failures of the compiler on valid programs: what is one, and the warning that names it."""
+"""Failures of the compiler on valid programs: the exceptions that count as one, and the warning that names
+it."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ def _code_of(handler: Any) -> CodeType | None:
 
 
 def warn_of_failure(what: str, instead: str, error: BaseException, location: Location | None = None) -> str:
-    """Warn that the compiler failed on `what` with `error`, and of what is done `instead`; the text."""
+    """Warn that the compiler failed on `what` with `error`, and say what is done `instead`; returns the
+    text."""
     where = f" ({location})" if location is not None else ""
     text = failure_text(f"{what}{where}", error, f" {instead}; results are the same.")
     file, line = (location.file, location.line) if location is not None else (__file__, 1)

@@ -36,8 +36,8 @@ def collector_paused(when: bool = True) -> Iterator[None]:
 
 
 def collect_young() -> None:
-    """Look at the objects that are new, unless the collector is off: one of the next calls that compile would
-    look at those of ten compilations at once."""
+    """Collect the young generations, unless the collector is off. Otherwise one of the next compiling calls
+    would collect the objects of ten compilations at once."""
     if gc.isenabled():
         gc.collect(1)
 

@@ -1,4 +1,4 @@
-"""Progress bars of what may take long: off unless asked for, shown by tqdm or what has its interface.
+"""Progress bars for long operations: off unless asked for, shown by tqdm or anything with its interface.
 
 Loops that may take long go over ``with_progress(items, what)``, which is `items` itself where nobody asked.
 """
