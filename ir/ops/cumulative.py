@@ -21,7 +21,7 @@ from .reductions import MAX, MIN, PROD, SUM
 
 
 def _running(name: str, ufunc: np.ufunc, of: Op, doc: str, rule: Callable[..., Any]) -> Op:
-    """The running fold with what the reduction `of` folds with, which NumPy has as `ufunc`."""
+    """Define the cumulative op of the reduction `of`, which NumPy has as `ufunc`."""
 
     assert isinstance(of.reduction, Reduction)
 

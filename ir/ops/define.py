@@ -210,7 +210,8 @@ def _float_for(dtype: DType) -> DType:
 
 
 def in_float32(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """`kernel`, which adds up or multiplies what may be float16: in float32, whose result is rounded once."""
+    """Wrap a `kernel` of sums or products to compute float16 operands in float32, and to round the result
+    once."""
 
     def widened(*operands: Any, **attrs: Any) -> Any:
         if not any(getattr(operand, "dtype", None) is FLOAT16 for operand in operands):

@@ -122,7 +122,8 @@ def _rule_types(types: Types, attrs: Attrs, regions: tuple[Any, ...]) -> Types:
 
 
 def _rule_pull(b: Any, instruction: Any, cotangents: list[Any]) -> list[Any]:
-    """The user's backward for the outputs; the ops of the forward region for what backward uses of it."""
+    """Differentiate by the user's backward region for the outputs, and by the forward region's ops for the
+    residuals."""
     outputs, operands = instruction.attrs["outputs"], instruction.operands
     by_operand: list[Any] = [None] * len(operands)
     if any(cotangent is not None for cotangent in cotangents[:outputs]):
