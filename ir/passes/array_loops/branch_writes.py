@@ -65,8 +65,8 @@ class _Region:
         return Function(function.name, function.params, tuple(self.body), function.results)
 
     def _written_behind(self, switch: Instruction, place: int, writes: list[Instruction]) -> Instruction:
-        """`switch` with a number in place of the array at `place`, if all that its branches do to that is to
-        write one element; what writes it is added to `writes`."""
+        """Replace the array at `place` of `switch` by a number, if its branches only write one element of the
+        array. The write after the switch is added to `writes`."""
         scatters = [_last_write(region, place) for region in switch.regions]
         write = next((scatter for scatter in scatters if scatter is not None), None)
         if write is None:

@@ -210,7 +210,7 @@ class Fold:
 
 @record(eq=False)
 class Extremum:
-    """A carry that is replaced by what is less, or greater, with others that are replaced where it is.
+    """A carry that keeps the least or the greatest candidate, with the companions that are replaced with it.
 
     Attributes:
         comparison: ``lt`` or ``gt``, of the candidate with the carry.

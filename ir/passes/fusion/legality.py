@@ -200,8 +200,8 @@ class Legality:
         return tuple(along[axis] if size != 1 else None for axis, size in enumerate(shape))
 
     def columns(self, instruction: Instruction) -> list[Unit] | Misfit:
-        """The units that compute what `instruction` joins, which may be one group: it writes each part where
-        that belongs."""
+        """The units that compute the parts that `instruction` concatenates, if they may be one group, which
+        writes each part to its place; else a Misfit."""
         parts = parts_of(instruction, self.reads.defs)
         sources = [self.reads.source(part)[0] for part in parts if is_computed(part, self.reads.defs)]
         units = list(dict.fromkeys(self.units[source] for source in sources))

@@ -72,7 +72,7 @@ class _Tiling:
         return self._outlined(groups) if groups else self.function
 
     def _pays(self, unit: Unit) -> bool:
-        """Whether what the members of a group alone read would leave the caches."""
+        """Whether the values that only members of a group read are too large for the caches."""
         return least_bytes() <= sum(
             result.type.nbytes
             for member in unit.members
@@ -128,8 +128,8 @@ class _Tiling:
             self.units.merge(unit, other)
 
     def _map_fits(self, fusion: Instruction, batch: Shape, units: list[Unit]) -> bool:
-        """Whether a map computes a line from the same line of what is computed in `units`, reads all else
-        along lanes, and spares more than it writes."""
+        """Whether a map reads values computed in `units` by its own lines and all others along lanes, and
+        saves more memory traffic than it adds."""
         domain: Shape = fusion.attrs["domain"]
         lines = len(batch)
         if (

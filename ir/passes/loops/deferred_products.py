@@ -263,7 +263,7 @@ class _Writer:
             self._add(position, some)
 
     def _add(self, position: int, products: Sequence[_Product]) -> None:
-        """Append what a carry ends as."""
+        """Append the final value of a carry: its start plus the products over all steps."""
         b, instruction = self.b, self.instruction
         total: Value | None = instruction.operands[position]
         if constant_of(instruction.operands[position], self.defs) == 0:

@@ -65,7 +65,7 @@ def rerolled_loops(function: Function) -> tuple[Rerolled, ...]:
 
 @record(eq=False)
 class _Loop:
-    """A repetition that becomes a loop, with what of its steps is read after it."""
+    """A repetition that becomes a loop, with the results of its steps that are read after it."""
 
     steps: RepeatedSteps
     #: Whether step i has the last but i-th slice of stacks.

@@ -187,7 +187,7 @@ class StepWriter:
         return self._reshaped(gathered, size)
 
     def _static(self, x: Value, axes: Shape, start: Shape, size: Shape, step: Shape) -> Value:
-        """`x` with what the slice takes along the axes where it stays."""
+        """Slice `x` along the axes where the slice is the same in all steps."""
         taken = [(0, extent, 1) for extent in x.shape]
         for axis in _others(len(size), axes):
             taken[axis] = start[axis], size[axis], step[axis]

@@ -60,7 +60,8 @@ def _without_writes(
     returned: Sequence[Value],
     defs: Definitions,
 ) -> Function:
-    """The step of `scan` with carries as they came where what is written to them is not read."""
+    """The body of `scan` without dead writes: a carry whose written elements are not read is handed on
+    unchanged."""
     (body,) = scan.regions
     results, steps = list(body.results), list(body.body)
     forms = None
@@ -164,8 +165,8 @@ def reuse_stacks(function: Function) -> Function:
 
 
 def _known(scan: Instruction) -> dict[Value, Value]:
-    """Stacked results, by what else holds the same: step t writes element t of them, and reads element t of
-    its slices, whichever way it goes."""
+    """Map stacked results to an equal operand among the slices of the scan, or to an equal stacked result.
+    Step t writes element t of them and reads element t of its slices, in either direction."""
     (body,) = scan.regions
     count, first = scan.attrs["carries"], len(scan.operands) - scan.attrs["slices"]
     holders = dict(zip(body.params[first:], scan.operands[first:], strict=True))
