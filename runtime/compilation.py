@@ -202,8 +202,9 @@ class Upgrade:
     instrument: Instrument | None = None
 
     def compile(self, is_wanted: Callable[[], bool]) -> tuple[Code | None, list[str]]:
-        """The optimized code, and what was compiled in a simpler way; None for code in which a kernel has
-        become a host call, which cannot take the baseline one's place. Ends where `is_wanted` says no."""
+        """Compile the optimized tier: its code, and notes of recoveries. The code is None where a kernel has
+        become a host call, since it cannot replace the baseline code then. Stops where `is_wanted` returns
+        False."""
         from .compiling import machine_code, module_of
 
         notes: list[str] = []

@@ -1,4 +1,5 @@
-"""Two tiers: what takes LLVM long is compiled quickly first, and well by a thread in the background.
+"""Tiered compilation: a quick baseline tier first where LLVM takes long, then the optimized tier in a
+background thread.
 
 The baseline code is slower, and gives the same bits (save those of NaN), since both are made of the same text
 (`codegen.llvm.multiply_add`). It answers calls until the optimized code takes its place. One thread works off

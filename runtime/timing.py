@@ -71,7 +71,7 @@ class TimedExecutable(Executable):
         self._main = self._into_buffer
 
     def run_timed(self, args: Sequence[Array]) -> tuple[list[Array], CallTimes]:
-        """The results for `args`, and what each kernel took."""
+        """Run on `args`: the results, and the time of each kernel."""
         sites = self.probes.sites
         first = HEAD_WORDS + SITE_WORDS * len(sites)
         buffer = np.empty(self.probes.words(MAX_EVENTS), np.int64)

@@ -1,6 +1,6 @@
-"""Keys of the compile cache: what machine code depends on, as a digest.
+"""Keys of the compile cache: digests of everything that machine code depends on.
 
-That is the traced Function (by its content: ops, attributes, types and constants), and the `environment`: the
+It depends on the traced Function (its ops, attributes, types and constants) and on the `environment`: the
 versions and sources of tracejit, LLVM and NumPy, and the CPU. A Function that depends on more has no key: see
 `ir.content`. Machines that installed the same packages have the same keys (`_Installed`).
 """

@@ -130,7 +130,7 @@ def array_spec(
 
 
 def function_of(definition: MethodDef, bound: Any) -> Any:
-    """The builtin function that calls what `definition` describes with `bound` as its ``self``."""
+    """Make a builtin function of the C function in `definition`, with `bound` as its ``self``."""
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
     return new(ctypes.addressof(definition), bound, None)

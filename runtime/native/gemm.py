@@ -61,7 +61,7 @@ def lapack_key(function: Function) -> str:
 
 
 class _Functions:
-    """The product functions of a dtype: what others call looks its kernels up in a table."""
+    """The product functions of a dtype. They look their kernels up in a table."""
 
     def __init__(self, dtype: str) -> None:
         self.table = (ctypes.c_int64 * len(PRODUCT_KERNELS))()
@@ -153,7 +153,7 @@ def _prepare(current: Machine, dtype: str) -> None:
 
 
 def link_single_gemm(code: Code, imports: Mapping[str, int]) -> Library:
-    """Link what `single_gemm_code` gave."""
+    """Link the code from `single_gemm_code`."""
     numbers = (*code.numbers, imports.get(PARALLEL_FOR, 0))
     table = (ctypes.c_int64 * len(numbers))(*numbers)
     library = link(code.image, code.exports, {**imports, LONE_NUMBERS: ctypes.addressof(table)})

@@ -158,8 +158,8 @@ class _Image:
         return symbols
 
     def place(self) -> dict[str, int]:
-        """Get memory, and put there what needs no other image; the addresses of the symbols it has for
-        others."""
+        """Allocate memory and copy the sections to it; the addresses of the symbols that other images may
+        use."""
         self.relocations = self._relocations()
         self.sealed, end = self._place(self.relocations)
         self.memory = Mapping(max(end, 1))
@@ -176,7 +176,7 @@ class _Image:
         }
 
     def relocate(self, addresses: Table[str, int]) -> None:
-        """Fill in what needs `addresses`, and make the code executable."""
+        """Apply the relocations, with `addresses` of the imported symbols, and make the code executable."""
         base, self.imports = self.memory.address, addresses
         for symbol, offset in self.table.items():
             ctypes.memmove(base + offset, struct.pack("<Q", self._address(base, symbol)), 8)
