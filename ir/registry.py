@@ -126,7 +126,7 @@ class External:
 
 @record(eq=False)
 class Builtin:
-    """One of NumPy's builtin functions, which does to arrays what an op does: eager code calls it natively.
+    """A builtin function of NumPy that does on arrays the same as an op. Eager code calls it natively.
 
     It is called with the arrays of the operands and then with `arguments`; those of an op of any number of
     operands come first. What it raises an exception or returns None for, the op's eager function serves.
@@ -226,7 +226,7 @@ def make_rules(
     vjp: Mapping[str, Callable[..., Any]] | Nondiff,
     joint: Callable[..., Any] | None = None,
 ) -> Mapping[str, Rule] | Nondiff:
-    """Read off each rule's parameter names what it asks for."""
+    """Make the gradient rules of an op. The parameter names of a rule say which arguments it gets."""
     if isinstance(vjp, Nondiff):
         return vjp
     rules: dict[str, Rule] = {}

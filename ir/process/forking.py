@@ -102,7 +102,7 @@ class Ongoing:
         end.release()
 
     def wait(self) -> None:
-        """Wait until what other threads are in the middle of has ended."""
+        """Wait until the work in progress of other threads has ended."""
         for end, thread in list(self._ends.items()):
             if thread != _thread.get_ident():
                 end.acquire()

@@ -165,7 +165,7 @@ def dense(x: Any, orders: Index) -> Jet:
 
 
 def write(b: Any, name: str, *operands: Any, orders: Index = ()) -> Any:
-    """The op of the derivative `orders` of the special function `name`, in the namespace `b`: what derivative
-    rules are written with."""
+    """Append the derivative `orders` of the special function `name` by the namespace `b`, as derivative rules
+    do."""
     op = getattr(b, f"special{len(operands)}")
     return op(*operands, function=name, orders=orders or (0,) * len(operands))
