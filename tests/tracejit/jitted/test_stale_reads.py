@@ -18,6 +18,8 @@ import pytest
 
 import tracejit as tj
 
+from ...rotation import SEED
+
 X = np.array([1.0, 2.0, 3.0])
 _IMPORTS = """
 import abc, builtins, collections, contextlib, contextvars, copy, dataclasses, datetime, decimal, enum
@@ -664,3 +666,38 @@ def test_new_entries_of_a_cache_trace_nothing(maxsize: int | None) -> None:
     rate.cache_clear()
     np.testing.assert_array_equal(jitted(X), 1.5 * X)
     assert rate.cache_info().misses == 1
+
+
+def _walk(seed: int) -> None:
+    """Random calls, changes, clears and evictions: a jitted function gives what Python then gives."""
+    random = np.random.default_rng(seed)
+    maxsize = (None, 1, 2, 3, 128)[int(random.integers(5))]
+    interned = bool(random.integers(2))
+    scale = 3
+
+    @functools.lru_cache(maxsize=maxsize)
+    def rate(n: int) -> float:
+        return int(scale > n) if interned else scale * 0.5 * n
+
+    functions = [lambda x: x * rate(2), lambda x: x * rate(2) + rate(4)]
+    jitted = [tj.jit(function) for function in functions]
+    done = []
+    for _ in range(40):
+        step, key = int(random.integers(6)), int(random.integers(1, 7))
+        done.append((step, key))
+        if step == 0:
+            scale = key
+        elif step == 1:
+            rate(key)
+        elif step == 2 and key < 3:
+            rate.cache_clear()
+        else:
+            which = key % 2 if maxsize != 1 else 0  # two keys would evict each other in every call
+            result = np.asarray(jitted[which](X))
+            # a call that traced has filled the cache, another one has left it as it was
+            np.testing.assert_array_equal(result, functions[which](X), f"seed {seed}, steps {done}")
+
+
+@pytest.mark.parametrize("seed", range(SEED, SEED + 7))
+def test_a_walk_through_a_cache(seed: int) -> None:
+    _walk(seed)
