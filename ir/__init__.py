@@ -1,4 +1,4 @@
-"""What a program means: types, graph, op records, text form, verifier, interpreter, gradients, passes."""
+"""The meaning of programs: types, graph, op records, text form, verifier, interpreter, gradients, passes."""
 
 from __future__ import annotations
 

@@ -22,7 +22,8 @@ def identity(rank: int) -> Access:
 
 
 def compose(outer: Access, inner: Access) -> Access:
-    """First `outer` (index to a view's index), then `inner` (the view's index to its operand's)."""
+    """Compose two accesses: first `outer` (index to a view's index), then `inner` (the view's index to its
+    operand's)."""
     dims: list[tuple[int | None, int, int]] = []
     for axis, step, offset in inner.dims:
         if axis is None:
@@ -65,7 +66,7 @@ def element_strides(access: Access, strides: Shape, rank: int) -> tuple[tuple[in
 
 
 def start_in_memory(value: Value, defs: Mapping[Value, Instruction]) -> int:
-    """How many elements into the memory of what `value` is a view of it begins; 0 for what is no view.
+    """The offset, in elements, of the view `value` in the memory that it is a view of; 0 for other values.
 
     *Requires*: the elements of `value` lie together. Those of views on the way need not: the first element is
     followed through each of them.
@@ -83,8 +84,9 @@ def start_in_memory(value: Value, defs: Mapping[Value, Instruction]) -> int:
 
 
 def counter_strides(instruction: Instruction, defs: Mapping[Value, Instruction]) -> tuple[int, ...] | None:
-    """By how much the elements of an iota, or of a reshape that cuts the axis of one, grow along each axis;
-    None for anything else, and where a reshape merges that axis with others."""
+    """The strides of a counter: the differences between neighbours along each axis, of an iota or of a
+    reshape that cuts the axis of one. None for any other instruction, and where a reshape merges that axis
+    with others."""
     if instruction.op.name == "iota":
         counted: int = instruction.attrs["axis"]
         return tuple([int(axis == counted) for axis in range(len(instruction.result.shape))])

@@ -46,7 +46,8 @@ _MOST_KNOWN = 1 << 12
 
 @record(eq=False)
 class Plan:
-    """What an elementwise op does to operands of some types: its result's type, and casts and broadcasts."""
+    """The typing of an elementwise op for operands of some types: its result's type, and casts and
+    broadcasts."""
 
     #: What the key is made of, which is kept alive.
     op: Op
@@ -63,7 +64,7 @@ PLANS: Final[dict[tuple[int, ...], Plan]] = {}
 
 
 def _inferred(op: Op, types: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
-    """What `op`, which has no attributes here, gives for operands of `types`."""
+    """Infer the result types of `op`, without attributes, for operands of `types`, from a cache."""
     rule = op.infer
     key = (id(rule), *map(id, types))
     known = _KNOWN.get(key)
@@ -133,7 +134,7 @@ class Builder(OpNamespace):
         return result
 
     def _planned(self, op: Op, operands: tuple[Any, ...], attrs: Attrs, key: tuple[int, ...]) -> Value:
-        """Append the elementwise `op`, and note under `key` what it did to its operands."""
+        """Append the elementwise `op`, and cache the conversions of its operands as a `Plan` under `key`."""
         matched = self._matched(op, operands)
         (result,) = self.append(op, matched, attrs)
         by_value = op.name in COMPARISONS and int in map(self.operand_kind, operands)
@@ -185,8 +186,8 @@ class Builder(OpNamespace):
         return results
 
     def extend(self, instruction: Instruction, regions: tuple[Function, ...]) -> tuple[Value, ...]:
-        """The further results that `instruction` has with `regions`, which return what its own return and
-        more.
+        """Add results to `instruction`: `regions` return the results of its own regions and then more ones,
+        which are returned.
 
         The instruction is replaced where it is in this builder's body; elsewhere the op is applied again.
         """
@@ -220,7 +221,7 @@ class Builder(OpNamespace):
         )
 
     def operand_kind(self, value: Any) -> Operand:
-        """What `value` is to promotion."""
+        """Classify `value` for type promotion, as `operand_of` does."""
         return operand_of(value)
 
     def _wide_enough(
@@ -291,7 +292,7 @@ COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 
 
 def operand_of(value: Any) -> Operand:
-    """What `value` is to promotion: its dtype, or a weak Python type."""
+    """Classify `value` for type promotion: by its dtype, or as a weak Python type."""
     if type(value) is Value:
         return value.type.dtype
     if isinstance(value, bool):

@@ -1,4 +1,5 @@
-"""Python callables in the IR: an attribute that prints as a name, and a table from names to what is alive.
+"""Python callables in the IR: an attribute that prints as a name, and a table of the living callables by
+name.
 
 An instruction holds its callable through a `CallbackName`, a string such as ``log#3`` that carries it. So a
 callable lives as long as a Function or an executable refers to it. Text carries the name alone: what the

@@ -21,8 +21,8 @@ _PLAIN: Final = frozenset((bool, int, float, complex, str))
 
 
 class NoContent(Exception):
-    """What is computed depends on more than the Function: on Python callables, or on ops that were registered
-    or changed in this process."""
+    """Exception for a Function that does not alone determine its results: they also depend on Python
+    callables, or on ops that were registered or changed in this process."""
 
 
 def content(function: Function, remark: Callable[[Instruction], str] | None = None) -> str:

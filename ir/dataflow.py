@@ -1,5 +1,4 @@
-"""Which values of a Function depend on which; and effects: what an instruction does beside computing its
-results, such as printing.
+"""Dependences between the values of a Function, and the side effects of instructions, such as printing.
 
 An op whose record says `effect` is kept whether or not anything needs its result, is never merged with
 another, and runs in program order with the others. An instruction with regions has the effects of the
@@ -17,7 +16,7 @@ from .graph import Function, Instruction, Value
 
 
 def read_counts(function: Function) -> Counter[Value]:
-    """How often each value of `function` is an operand, or is returned; regions read their own."""
+    """Count the uses of each value of `function`, as operand and as result; uses in regions do not count."""
     counts = Counter(itertools.chain.from_iterable([each.operands for each in function.body]))
     counts.update(function.results)
     return counts
@@ -52,7 +51,7 @@ def invariant(body: Function, params: Iterable[Value]) -> set[Value]:
 
 
 def increment(body: Function, carry: int) -> int | None:
-    """What each step with `body` adds to a carry, if that is one number."""
+    """The constant that each step with `body` adds to the carry number `carry`, or None if there is none."""
     param, result = body.params[carry], body.results[carry]
     step = next((step for step in body.body if result in step.results), None)
     if param.shape or param.dtype is not INT64 or step is None or step.op.name not in ("add", "sub"):
@@ -78,7 +77,8 @@ def can_fail(function: Function) -> bool:
 
 
 def effects_of(instruction: Instruction) -> frozenset[tuple[str, str]]:
-    """What an instruction does beside computing, regions included: ops by name, with what they call."""
+    """The side effects of an instruction, regions included: names of ops, each with the callback that it
+    calls."""
     own = {(instruction.op.name, str(instruction.attrs.get("callback")))} if instruction.op.effect else set()
     return frozenset(own).union(
         *(effects_of(inner) for region in instruction.regions for inner in region.body)

@@ -98,7 +98,7 @@ def set_default_dtype(dtype: Any) -> None:
 
 
 def set_usual(usual: bool) -> None:
-    """Say whether all settings but the default dtype are the usual ones."""
+    """Record whether all settings but the default dtype have their default values."""
     global _usual_float
     _usual_float = _default_float if usual else None
 

@@ -311,8 +311,8 @@ class UnrolledLoopWarning(UserWarning):
 
 
 class UncompiledCallWarning(UserWarning):
-    """A call of a jitted function runs as Python: what it writes has another name in it as well, or is an
-    array that is not an argument.
+    """Warning that a call of a jitted function runs as Python, because an array that it writes has a second
+    name or is no argument.
 
     Example:
         >>> import warnings
@@ -332,8 +332,8 @@ class UncompiledCallWarning(UserWarning):
 
 
 class UndeterminedGradientWarning(RuntimeWarning):
-    """A gradient is NaN since there is none, or none that can be told: that of vectors of equal eigenvalues
-    or singular values, which are not determined, of defective matrices, and of dependent columns.
+    """Warning that a gradient is NaN, because it does not exist or is not determined: that of vectors of
+    equal eigenvalues or singular values, of defective matrices, and of dependent columns.
 
     Compiled code gives the same NaN and does not warn.
 
@@ -368,7 +368,7 @@ class CompilerWarning(RuntimeWarning):
 
 
 class NonFiniteError(TracejitError, FloatingPointError):
-    """An operation made a NaN or an infinity, where somebody asked to be told.
+    """Error for an operation that made a NaN or an infinity, where this is checked.
 
     Attributes:
         op: the name of the op.
@@ -437,7 +437,8 @@ class ParseError(TracejitError, ValueError):
 
     @property
     def caret(self) -> str:
-        """The line, and a caret under the place; of a long line what is around it."""
+        """The line, with a caret under the place. Of a long line only the surroundings of the place are
+        shown."""
         first = max(0, self.column - 80) if len(self.source) > 160 else 0
         shown = self.source[first : first + 160]
         under = "".join("\t" if text == "\t" else " " for text in shown[: self.column - 1 - first])

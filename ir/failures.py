@@ -1,4 +1,5 @@
-"""Failures of the compiler on valid programs: what is one, and the warning that names it."""
+"""Failures of the compiler on valid programs: the exceptions that count as one, and the warning that names
+it."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ _FOREIGN: Final = (KernelError, MemoryError, Warning)
 
 
 def not_ours(*more: type[BaseException]) -> tuple[type[BaseException], ...]:
-    """For ``except not_ours():`` the exceptions that are no failures of ours; whatever a signal's handler
-    raises is among them, and `more` are."""
+    """Exceptions that are no failures of the compiler, for ``except not_ours():``. Those that the handler of
+    a signal raises are among them, and so are `more`."""
     error = sys.exc_info()[1]
     if error is not None and _by_handler(error):
         more += (type(error),)
@@ -45,7 +46,8 @@ def _code_of(handler: Any) -> CodeType | None:
 
 
 def warn_of_failure(what: str, instead: str, error: BaseException, location: Location | None = None) -> str:
-    """Warn that the compiler failed on `what` with `error`, and of what is done `instead`; the text."""
+    """Warn that the compiler failed on `what` with `error`, and say what is done `instead`; returns the
+    text."""
     where = f" ({location})" if location is not None else ""
     text = failure_text(f"{what}{where}", error, f" {instead}; results are the same.")
     file, line = (location.file, location.line) if location is not None else (__file__, 1)
@@ -54,7 +56,7 @@ def warn_of_failure(what: str, instead: str, error: BaseException, location: Loc
 
 
 def failure_text(what: str, error: BaseException, instead: str = "") -> str:
-    """What to say of a failure."""
+    """Word the message for a failure of the compiler on `what`."""
     return (
         f"tracejit failed to compile {what}: {_reason(error)}.{instead} This is a bug in tracejit: please "
         "report it"

@@ -29,7 +29,7 @@ class Location:
     origins: tuple[int, ...] = ()
 
     def of_gradient(self) -> Location:
-        """The same line, of a gradient."""
+        """Return this location, marked as part of the gradient of its line."""
         return self if self.gradient else Location(self.file, self.line, True, self.origins)
 
     def __str__(self) -> str:
@@ -59,7 +59,8 @@ class Value:
 
 
 def distinct_types(values: Iterable[Value]) -> Collection[TensorType]:
-    """The types of `values`, each object once: comparing types takes longer than what is asked of them."""
+    """The types of `values` without repeated objects. Comparing types would take longer than most uses of
+    them."""
     return {id(value.type): value.type for value in values}.values()
 
 
@@ -99,7 +100,7 @@ class Instruction:
         results: tuple[Value, ...] | None = None,
         regions: tuple[Function, ...] | None = None,
     ) -> Instruction:
-        """A copy of this instruction in which what is given stands in place of its own."""
+        """Copy this instruction with other operands, attributes, results or regions, where they are given."""
         return Instruction(
             self.op,
             self.operands if operands is None else operands,
@@ -110,7 +111,7 @@ class Instruction:
         )
 
     def also_for(self, others: Iterable[Instruction]) -> Instruction:
-        """This instruction where it does the work of `others` too; itself unless ops are numbered."""
+        """Return this instruction with the origins of `others` added, whose work it does too."""
         origins = tuple(dict.fromkeys([*self.origins, *(n for other in others for n in other.origins)]))
         if self.location is None or origins == self.origins:
             return self
@@ -143,8 +144,8 @@ class Function:
 
     @property
     def ops(self) -> frozenset[Op]:
-        """The ops of the body, those of regions not among them: what tells a pass that there is nothing
-        of its kind, without a look at each instruction."""
+        """The ops of the body, without those of regions. A pass that looks for a kind of op can skip the body
+        by it."""
         ops = self._ops
         if ops is None:
             ops = frozenset([instruction.op for instruction in self.body])

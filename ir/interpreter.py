@@ -60,7 +60,8 @@ def interpret_watched(
     watch: Callable[[InterpreterStep], None],
     rounds: tuple[tuple[Instruction, int], ...] = (),
 ) -> list[np.ndarray[Any, Any]]:
-    """As `interpret`; `watch` sees each instruction as it has run, in loops and branches too."""
+    """Interpret `function`, calling `watch` after each instruction without regions, also inside loops and
+    branches."""
     values: dict[Value, Any] = {
         param: np.asarray(arg) for param, arg in zip(function.params, args, strict=True)
     }

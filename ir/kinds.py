@@ -14,7 +14,7 @@ from .records import record
 
 
 class ViewReads(enum.Enum):
-    """Which views of memory a kernel reads as they lie; other operands are written out before."""
+    """Views of memory that a kernel reads in place. Operands that are other views are first copied."""
 
     #: Matrices whose rows or columns are contiguous.
     MATRICES = "matrices"
@@ -26,7 +26,7 @@ class ViewReads(enum.Enum):
 
 @record
 class Traits:
-    """What is known of every op of a kind. Defaults are those of an op with a kernel of its own."""
+    """Properties that all ops of a kind share. The defaults are those of an op with a kernel of its own."""
 
     #: Whether there is something to run: not for constants, and for views, which are index arithmetic.
     has_kernel: bool = True
@@ -64,7 +64,7 @@ class Traits:
 
 
 class Kind(enum.Enum):
-    """What an op is to fusion and codegen, which never ask for an op's name."""
+    """Classification of ops for fusion and codegen, which never test an op's name."""
 
     _value_: str
     traits: Traits

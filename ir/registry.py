@@ -69,9 +69,11 @@ class Rule:
 
 @record
 class Reduction:
-    """How a reduction folds: its identity by dtype name, the scalar code that folds one element in, and
-    whether it may fold an element twice, and any before any other, to the same bits (save those of NaN); and
-    whether it adds."""
+    """The fold of a reduction: its identity by dtype name, and the scalar code that folds one element in.
+
+    `idempotent` says that folding an element twice, or in any order, gives the same bits (except in NaN);
+    `additive` says that it is a sum.
+    """
 
     identity: Callable[[str], Any]
     combine: Callable[[Any, Any, Any], Any]
@@ -92,7 +94,7 @@ class Access:
 
 @record
 class Regions:
-    """What an op with regions (Functions) is, in place of `infer`, `eval`, `vjp` and `decompose`."""
+    """The semantics of an op with regions (Functions), in place of `infer`, `eval`, `vjp` and `decompose`."""
 
     #: The type rule: ``types(operand types, attrs, regions) -> result types``. Raises where they do not fit.
     types: Callable[[tuple[TensorType, ...], Attrs, tuple[Any, ...]], tuple[TensorType, ...]]
@@ -124,7 +126,7 @@ class External:
 
 @record(eq=False)
 class Builtin:
-    """One of NumPy's builtin functions, which does to arrays what an op does: eager code calls it natively.
+    """A builtin function of NumPy that does on arrays the same as an op. Eager code calls it natively.
 
     It is called with the arrays of the operands and then with `arguments`; those of an op of any number of
     operands come first. What it raises an exception or returns None for, the op's eager function serves.
@@ -224,7 +226,7 @@ def make_rules(
     vjp: Mapping[str, Callable[..., Any]] | Nondiff,
     joint: Callable[..., Any] | None = None,
 ) -> Mapping[str, Rule] | Nondiff:
-    """Read off each rule's parameter names what it asks for."""
+    """Make the gradient rules of an op. The parameter names of a rule say which arguments it gets."""
     if isinstance(vjp, Nondiff):
         return vjp
     rules: dict[str, Rule] = {}
@@ -273,7 +275,7 @@ class Registry:
         self.foreign: set[str] = set()
 
     def seal(self) -> None:
-        """From here on, ops are those of this process: see `foreign`."""
+        """End the registration of the package's own ops: later changes are recorded in `foreign`."""
         self._sealed = True
 
     def add(self, op: Op) -> Op:
@@ -304,8 +306,8 @@ class Registry:
             self._connect(op)
 
     def substitute(self, op: Op, function: Callable[..., Any] | None) -> None:
-        """Let eager mode call `function`, native code that does the same, for ``op.eval`` as it is now; with
-        None that itself."""
+        """Let eager mode call `function`, equivalent native code, for the present ``op.eval``; with None the
+        latter."""
         self._substitutes.pop(op, None)
         if function is not None:
             self._substitutes[op] = op.eval, function
@@ -326,7 +328,7 @@ class Registry:
             use(kernel)
 
     def copy(self) -> dict[str, dict[str, Any]]:
-        """What `restore` needs: every op with its fields as they are now."""
+        """Copy the state for `restore`: each op with the current values of its changeable fields."""
         return {
             name: {"op": op, **{field: getattr(op, field) for field in _CHANGEABLE}}
             for name, op in self._ops.items()

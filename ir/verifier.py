@@ -110,7 +110,7 @@ def _failure(function: Function, instruction: Instruction | None, message: str) 
 
 
 def _excerpt(text: str, most: int = 60) -> str:
-    """`text`, of a long one its first line and what is around the mark."""
+    """Shorten a long `text` to its first line and the surroundings of the mark."""
     lines = text.split("\n")
     if len(lines) <= most:
         return text

@@ -1,1 +1,1 @@
-"""How machine code runs: executables and their tiers, threads, signals, the cache."""
+"""Execution of machine code: executables and their tiers, threads, signals, the cache."""

@@ -31,15 +31,15 @@ def bypass_native_entries(change: int) -> None:
 
 
 def bypass_while_tracing(traces: bool) -> None:
-    """Say whether this thread traces: what is, not what changes. So where a signal's handler raised at the
-    wrong moment, the next trace of the thread puts it right."""
+    """Set whether this thread traces. This is a state, not a change of one. So where a signal's handler
+    raised at the wrong moment, the next trace of the thread puts it right."""
     with _LOCK:
         (_TRACING.add if traces else _TRACING.discard)(threading.get_ident())
         _COUNT.value = _asked + len(_TRACING)
 
 
 def _forget_other_threads() -> None:
-    """In a forked child there are none."""
+    """Drop the other threads from those that trace, as a forked child has none of them."""
     _TRACING.intersection_update({threading.get_ident()})
     _COUNT.value = _asked + len(_TRACING)
 

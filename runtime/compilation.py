@@ -1,4 +1,5 @@
-"""How one Function becomes machine code: found on disk, there already, or compiled, baseline tier first."""
+"""Compilation of one Function: its machine code is found on disk or in memory, or compiled, baseline tier
+first."""
 
 from __future__ import annotations
 
@@ -54,7 +55,7 @@ class Compilation:
 
     @computed_once
     def optimized(self) -> Function:
-        """After the passes before fusion."""
+        """The Function after the passes before fusion."""
         from ..ir.passes import OPTIMIZE, run_passes  # not loaded for what is found on disk
 
         with use_machine(self.machine):
@@ -62,7 +63,7 @@ class Compilation:
 
     @computed_once
     def fused(self) -> Function:
-        """After fusion, what code is generated from."""
+        """The Function after fusion, from which code is generated."""
         from ..ir.passes import OPTIMIZE, PIPELINE, run_passes
 
         with use_machine(self.machine):
@@ -111,7 +112,7 @@ class Compilation:
         return CompilationResult(code, calls, None)
 
     def _key(self) -> str | None:
-        """What the disk cache knows the code by; None where it cannot be kept, or is not to be."""
+        """The key of the code in the disk cache, or None where the code cannot or should not be kept."""
         if CACHE.problem or self.instrument is not None:
             return None
         try:
@@ -175,7 +176,7 @@ class Compilation:
         return self.module, OPTIMIZED
 
     def _take(self, module: Module) -> None:
-        """Go on with what `module` was made of."""
+        """Continue with the Function that `module` was made of, after a recovery."""
         assert module.recovery is not None
         if module.recovery.function is not self.fused:
             vars(self)["fused"] = module.recovery.function
@@ -187,7 +188,7 @@ class Compilation:
 
 @record(eq=False)
 class Upgrade:
-    """What the optimized tier is compiled from, while the baseline tier answers calls."""
+    """Inputs for compiling the optimized tier while the baseline tier answers calls."""
 
     fused: Function
     donated: tuple[int, ...]
@@ -201,8 +202,9 @@ class Upgrade:
     instrument: Instrument | None = None
 
     def compile(self, is_wanted: Callable[[], bool]) -> tuple[Code | None, list[str]]:
-        """The optimized code, and what was compiled in a simpler way; None for code in which a kernel has
-        become a host call, which cannot take the baseline one's place. Ends where `is_wanted` says no."""
+        """Compile the optimized tier: its code, and notes of recoveries. The code is None where a kernel has
+        become a host call, since it cannot replace the baseline code then. Stops where `is_wanted` returns
+        False."""
         from .compiling import machine_code, module_of
 
         notes: list[str] = []
@@ -233,7 +235,7 @@ class Upgrade:
 
 @record(eq=False)
 class CompilationResult:
-    """Machine code, what it calls back, and how to make it faster, where it is for the baseline tier."""
+    """Machine code with its host calls, and for the baseline tier the inputs of its upgrade."""
 
     code: Code
     host_calls: list[HostCall]

@@ -1,4 +1,4 @@
-"""From a fused Function to machine code, by way of text that LLVM takes.
+"""Code generation from a fused Function to machine code, through LLVM's text form.
 
 Where it does not take a kernel, that is generated in a simpler way, see `codegen.module.recovery`.
 """
@@ -33,8 +33,8 @@ def module_of(
     parameters: ScheduleParameters = OPTIMIZED.parameters,
     errors: Sequence[str] = (),
 ) -> Module:
-    """The text for `fused` on this machine; what could not be compiled as it is, is added to `notes`. Its
-    messages stand behind the `errors` of other code."""
+    """Generate the module for `fused` on this machine. Recoveries are added to `notes`. Its error messages
+    follow `errors`, those of other code."""
     recovery = Recovery(fused, notes)
     return generate(fused, target.host(), instrument, donated, recovery, parameters=parameters, errors=errors)
 

@@ -25,7 +25,7 @@ def _set_flushing() -> Callable[[int], int]:
 
 
 def set_flushing(flushes: bool) -> bool:
-    """Have this thread flush denormals or not; whether it did before."""
+    """Switch the flushing of denormals in this thread on or off, and return whether it was on."""
     return bool(_set_flushing()(int(flushes)))
 
 

@@ -174,17 +174,17 @@ class Executable:
 
     @property
     def key(self) -> str | None:
-        """What the disk cache knows the machine code by, once it is there; None where it is not kept."""
+        """The key of the machine code in the disk cache, once it is compiled; None where it is not kept."""
         return self._compilation.key
 
     @property
     def optimized(self) -> Function:
-        """After the passes before fusion."""
+        """The Function after the passes before fusion."""
         return self._compilation.optimized
 
     @property
     def fused(self) -> Function:
-        """After fusion, what code is generated from."""
+        """The Function after fusion, from which code is generated."""
         return self._compilation.fused
 
     @property
@@ -229,8 +229,8 @@ class Executable:
         return self.run(args)
 
     def run(self, args: Sequence[Array], into: Mapping[int, Array] | None = None) -> list[Array]:
-        """The same, unobserved. `into` gives the arrays of some results, by number: each may be the argument
-        that `reuses` says for it, as long as nothing else uses its memory."""
+        """Run as ``__call__`` does, unobserved. `into` gives the arrays of some results, by number: each may
+        be the argument that `reuses` says for it, as long as nothing else uses its memory."""
         if len(args) != len(self.source.params):
             raise CompileError(f"expected {len(self.source.params)} arguments, got {len(args)}")
         arrays = [np.asarray(arg) for arg in args]  # no subclasses: a shape is what the array's is
@@ -369,7 +369,7 @@ def callback_of(call: HostCall, raised: threading.local) -> Callable[[int], int]
 
 
 def _results_of(instruction: Instruction, operands: list[Array]) -> Any:
-    """What an instruction computes of arrays."""
+    """Compute the results of an instruction for arrays as operands."""
     regions = instruction.op.regions
     if instruction.regions and regions is not None:
         return regions.run(interpret, instruction.regions, operands, instruction.attrs)

@@ -1,4 +1,4 @@
-"""The code by which native loops let signals in, and what it notes: see `codegen.native.interrupts`."""
+"""The native code that lets signals into native loops, and its state: see `codegen.native.interrupts`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LIBRARIES: Final[list[Library]] = []
 
 
 def _start_anew() -> None:
-    """Nothing is noted; the main thread is Python's."""
+    """Clear the noted signals, and set the main thread to Python's."""
     _STATE[:] = [threading.main_thread().ident or 0, *[0] * (len(INTERRUPT_STATE) - 1)]
 
 
@@ -49,7 +49,7 @@ def _library() -> Library:
 
 
 def poll_imports() -> dict[str, int]:
-    """The addresses of what code that polls or calls back calls and reads."""
+    """The addresses of the functions and data that polling code and code with callbacks refers to."""
     return {name: _library().addresses[name] for name in (POLL, CALL_BACK)} | STATE_ADDRESSES
 
 

@@ -58,7 +58,7 @@ class _Pool:
             return self.library.addresses[PARALLEL_FOR]
 
     def imports(self) -> dict[str, int]:
-        """The addresses of what kernels call, with the workers running."""
+        """The addresses of the functions that kernels call for threads; the workers then run."""
         address = self.address()
         assert self.library is not None
         return {PARALLEL_FOR: address, THREADS: self.library.addresses[THREADS]}
@@ -82,7 +82,7 @@ class _Pool:
         ctypes.c_int64.from_address(place).value = self.wanted - 1
 
     def after_fork(self) -> None:
-        """In a child: its parent's workers are not there."""
+        """Reset the pool in a forked child, which does not have its parent's workers."""
         self.started = 0
         if self.library is not None:
             self._call("tracejit_pool_init", 0)

@@ -1,4 +1,5 @@
-"""Two tiers: what takes LLVM long is compiled quickly first, and well by a thread in the background.
+"""Tiered compilation: a quick baseline tier first where LLVM takes long, then the optimized tier in a
+background thread.
 
 The baseline code is slower, and gives the same bits (save those of NaN), since both are made of the same text
 (`codegen.llvm.multiply_add`). It answers calls until the optimized code takes its place. One thread works off
@@ -54,7 +55,7 @@ def saves_time(text: str, slower: float) -> bool:
 
 
 class Abandoned(Exception):
-    """What is compiled in the background is not wanted any more."""
+    """Exception for a background compilation whose result is no longer needed."""
 
 
 class _Background:
@@ -73,7 +74,8 @@ class _Background:
         self._hurried = 0
 
     def submit(self, job: Callable[[], None]) -> None:
-        """Do `job` at some time. It raises nothing that anybody could handle."""
+        """Queue `job` for the background thread. Nobody waits for it: its exceptions go to
+        `threading.excepthook`."""
         with self._lock:
             if self._ending:
                 return
@@ -82,7 +84,8 @@ class _Background:
             self._begin()
 
     def _begin(self) -> bool:
-        """Have somebody work, where there is work; whether there can be anybody."""
+        """Start the worker thread if jobs wait and it does not run. Returns False where no thread can be
+        started."""
         if self._queue and not self._working:
             self._working = True
             try:
@@ -114,11 +117,11 @@ class _Background:
                 self._changed.notify_all()
 
     def calling(self) -> None:
-        """Told where a call is going to need LLVM."""
+        """Note that a call is going to need LLVM."""
         self._last = time.monotonic()
 
     def give_way(self, is_needed: Callable[[], bool]) -> None:
-        """Between two pieces of a job: let callers compile first. Raises `Abandoned` unless the job
+        """Wait between two pieces of a job while callers compile. Raises `Abandoned` unless the job
         `is_needed` still."""
         with self._lock:
             while not self._hurried and not self._ending:
@@ -150,14 +153,14 @@ class _Background:
             return done
 
     def settle(self) -> None:
-        """Before functions go to other processes: wait, a second at most, for what the disk cache is to keep,
-        which is optimized code alone."""
+        """Wait, a second at most, for code that the disk cache is to keep, before functions go to other
+        processes. It keeps optimized code alone."""
         if not CACHE.problem and (self._queue or self._current is not None):
             self.wait(_ENDING_SECONDS)
 
     def end(self) -> None:
-        """At the end of the process: for a while finish what the disk cache is to keep, drop the rest, and
-        wait for what is begun, since LLVM's own memory is torn down next."""
+        """Shut down at the end of the process: finish, for a limited time, code that the disk cache is to
+        keep, and drop the rest. Waits for work that has begun, since LLVM's own memory is torn down next."""
         free_lock_of_llvmlite()
         self.settle()
         with self._lock:
@@ -167,7 +170,7 @@ class _Background:
             self._changed.wait_for(lambda: self._current is None)
 
     def after_fork_in_child(self) -> None:
-        """The thread is not there: begin anew with what it had not done."""
+        """Queue the unfinished jobs again in a forked child, which does not have the background thread."""
         jobs = [self._current] if self._current is not None else []
         jobs += self._queue
         self.__init__()  # type: ignore[misc]

@@ -28,7 +28,7 @@ _LOCK = ForkLock()
 
 @record
 class SiteTime:
-    """What one kernel took in one call.
+    """Time of one kernel in one call.
 
     Attributes:
         site: which kernel.
@@ -46,7 +46,7 @@ class SiteTime:
 
 @record
 class CallTimes:
-    """What one call of a timed executable took, kernel by kernel.
+    """Times of one call of a timed executable, kernel by kernel.
 
     Attributes:
         sites: one `SiteTime` per kernel, in program order.
@@ -71,7 +71,7 @@ class TimedExecutable(Executable):
         self._main = self._into_buffer
 
     def run_timed(self, args: Sequence[Array]) -> tuple[list[Array], CallTimes]:
-        """The results for `args`, and what each kernel took."""
+        """Run on `args`: the results, and the time of each kernel."""
         sites = self.probes.sites
         first = HEAD_WORDS + SITE_WORDS * len(sites)
         buffer = np.empty(self.probes.words(MAX_EVENTS), np.int64)
@@ -159,7 +159,7 @@ class KernelTime:
 
 
 def measure_kernels(executable: Executable, inputs: Sequence[Array], repeats: int = 5) -> list[KernelTime]:
-    """What each kernel takes in a call with `inputs`: the least of `repeats` calls, after one to warm up.
+    """Measure the time of each kernel in a call with `inputs`: the least of `repeats` calls, after a warm-up.
 
     The inputs are arrays of the parameters' types. Kernels in a loop are counted with all their runs.
 

@@ -198,7 +198,7 @@ def triangular_sylvester(t: Array, s: Array, q: Array, adjoint: bool = False, si
 
 
 def ldl_routine(dtype: Any, hermitian: bool) -> str:
-    """What factors a Hermitian matrix, or a symmetric one."""
+    """Name the LAPACK routine that factors a Hermitian or a symmetric matrix as LDL."""
     return "hetrf" if hermitian and dtype.kind == "c" else "sytrf"
 
 

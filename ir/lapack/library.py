@@ -1,4 +1,4 @@
-"""Where LAPACK's functions are in this process, how wide their integers are, and calls of them on one thread.
+"""The LAPACK library of this process: its functions, the width of its integers, and single-threaded calls.
 
 NumPy's wheels export the OpenBLAS that they bring, under names with a prefix and a suffix; other builds link
 the system's library. SciPy's Cython interface is asked where NumPy has none (as on Windows, where a module's
@@ -138,7 +138,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @functools.lru_cache(maxsize=1)
 def _functions() -> tuple[Callable[[], int], Callable[[int], None]] | None:
-    """What tells and sets the number of threads; None where the library has no such functions."""
+    """The functions that get and set the number of threads, or None if the library has none."""
     lapack = library()
     if lapack is None or not (lapack.get_threads and lapack.set_threads):
         return None

@@ -7,7 +7,7 @@ from ..registry import OPS, Nondiff, Op
 
 
 def table() -> str:
-    """Every op with its operands, attributes and meaning, as Markdown."""
+    """Render every op with its operands, attributes and meaning, as Markdown."""
     lines = [
         "# Ops",
         "",

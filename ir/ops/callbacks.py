@@ -34,7 +34,7 @@ def _call(*inputs: Any, callback: str, shapes: Any, dtypes: Any) -> Any:
 
 
 def no_gradient(callback: str) -> str:
-    """Why a call of a Python function cannot be differentiated, and what to do."""
+    """The error message for differentiating a call of a Python function, with the remedies."""
     return (
         f"pure_callback: {callback.split('#')[0]} is a Python function, which has no gradient; give it one "
         "with tj.custom_vjp around the call, or make its arguments constants with tj.stop_gradient"

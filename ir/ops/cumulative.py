@@ -21,7 +21,7 @@ from .reductions import MAX, MIN, PROD, SUM
 
 
 def _running(name: str, ufunc: np.ufunc, of: Op, doc: str, rule: Callable[..., Any]) -> Op:
-    """The running fold with what the reduction `of` folds with, which NumPy has as `ufunc`."""
+    """Define the cumulative op of the reduction `of`, which NumPy has as `ufunc`."""
 
     assert isinstance(of.reduction, Reduction)
 
@@ -67,7 +67,7 @@ def _turned(b: Any, x: Any, axis: int) -> Any:
 
 
 def _line(b: Any, value: float, like: Any, axis: int) -> Any:
-    """One element along `axis`, `value` everywhere."""
+    """An array with one element along `axis`, and `value` everywhere."""
     shape = tuple(1 if place == axis else size for place, size in enumerate(like.shape))
     return b.full(value=value, shape=shape, dtype=like.dtype)
 
@@ -112,7 +112,7 @@ def _recurrence(b: Any, m: Any, c: Any, axis: int) -> Any:
 
 
 def _cumprod_rule(b: Any, ct: Any, x: Any, out: Any, axis: int, reverse: bool) -> Any:
-    """Right at zeros, to any order: no quotients.
+    """The cotangent of a cumulative product without quotients, so that it is right at zeros, to any order.
 
     What comes in front of x[k] is y[k-1], and what it is multiplied by later, with the cotangents of that,
 

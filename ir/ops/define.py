@@ -64,7 +64,7 @@ def define_with_regions(
     attrs: Mapping[str, tuple[type, ...]] | None = None,
     **more: Any,
 ) -> Op:
-    """Build and register the record of an op that owns regions: what it means follows from them."""
+    """Build and register the record of an op with regions, which give its types and its meaning."""
 
     def infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...]:
         raise TracejitError(f"{name}: the result types are those of its regions")
@@ -210,7 +210,8 @@ def _float_for(dtype: DType) -> DType:
 
 
 def in_float32(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """`kernel`, which adds up or multiplies what may be float16: in float32, whose result is rounded once."""
+    """Wrap a `kernel` of sums or products to compute float16 operands in float32, and to round the result
+    once."""
 
     def widened(*operands: Any, **attrs: Any) -> Any:
         if not any(getattr(operand, "dtype", None) is FLOAT16 for operand in operands):

@@ -55,7 +55,7 @@ def _custom_pull(b: Any, instruction: Any, cotangents: list[Any]) -> list[Any]:
 
 
 def _custom_batch(b: Any, instruction: Any, operands: Any, mapped: Any, size: int) -> Any:
-    """Both regions batched; the cotangent of an operand that the examples share is the sum of theirs."""
+    """Batch both regions. The cotangent of an operand that the examples share is summed over them."""
     forward, backward = instruction.regions
     flags = [*mapped, *[True] * (len(backward.params) - len(mapped))]
     regions = (
@@ -122,7 +122,8 @@ def _rule_types(types: Types, attrs: Attrs, regions: tuple[Any, ...]) -> Types:
 
 
 def _rule_pull(b: Any, instruction: Any, cotangents: list[Any]) -> list[Any]:
-    """The user's backward for the outputs; the ops of the forward region for what backward uses of it."""
+    """Differentiate by the user's backward region for the outputs, and by the forward region's ops for the
+    residuals."""
     outputs, operands = instruction.attrs["outputs"], instruction.operands
     by_operand: list[Any] = [None] * len(operands)
     if any(cotangent is not None for cotangent in cotangents[:outputs]):
@@ -155,7 +156,8 @@ def _rule_expand(b: Any, instruction: Any, used: Any) -> Any:
 
 
 def _rule_pulled(instruction: Instruction) -> Instruction:
-    """The same, computing its outputs by the forward region whether or not backward uses more of it."""
+    """Replace the primal region by the forward region without its residuals. So the outputs are the same
+    whether or not the backward region uses any residual."""
     forward, backward, primal = instruction.regions
     outputs = forward.results[: instruction.attrs["outputs"]]
     regions = (forward, backward, Function(primal.name, forward.params, forward.body, outputs))

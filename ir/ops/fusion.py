@@ -1,6 +1,7 @@
-"""The ``fusion`` op, a group of ops that codegen turns into one loop nest, made by the pass ``fuse``; the
-``tiled`` op, transforms and fusions that run one after the other on each line, made by ``tile-transforms``;
-and the ``interpreted`` op, a part of a program that the compiler failed on, made by ``recovery``.
+"""Grouping ops, whose regions are computed as a whole. ``fusion`` is a group of ops that codegen turns into
+one loop nest; the pass ``fuse`` makes it. ``tiled`` holds transforms and fusions that run one after the other
+on each line; the pass ``tile-transforms`` makes it. ``interpreted`` is a part of a program that the compiler
+failed on; ``recovery`` makes it.
 
 A fusion's attributes say how its region is computed: the `domain`, a shape over which the loops go; the
 `axes` of it that are reduced, whose elements are a *row*; and for each instruction of the region its level:
@@ -150,7 +151,7 @@ class _Levels:
             )
 
     def _check_read(self, reader: Instruction, level: str, operand: Value) -> None:
-        """Through views, `reader` has to read what is computed before, at its own place."""
+        """Check that `reader` reads computed values at its own place only, also through views."""
         source, access = resolve(operand, self.defs)
         definition = self.defs.get(source)
         if definition is None or self.level_of[definition] == READ:
@@ -188,7 +189,7 @@ def _run(call: Any, regions: Any, operands: Any, attrs: Any) -> Any:
 
 
 def _batch(b: Any, instruction: Any, operands: Any, mapped: Any, size: int) -> Any:
-    """What was fused, batched: the pass will find its groups again."""
+    """Batch the fused ops outside a group; the pass will find the groups again."""
     return all_mapped(b, *inline_batched(b, instruction.regions[0], operands, mapped, size), size)
 
 

@@ -111,7 +111,8 @@ def _added(x: Any, v: Any, *indices: Any, axes: tuple[int, ...]) -> Any:
 
 
 def _in_line(indices: tuple[Any, ...], v: Any) -> tuple[tuple[Any, ...], Any]:
-    """`indices` and what is written at them with one axis: NumPy's `at` crashes for more than 32."""
+    """Flatten `indices`, and the written values accordingly, to one axis: NumPy's `at` crashes for more than
+    32."""
     shape = np.shape(indices[0])
     count = math.prod(shape)
     lines = tuple([np.reshape(index, count) for index in indices])
@@ -127,7 +128,8 @@ def _scatter_x_rule(
 def _scatter_v_rule(
     b: Any, ct: Any, indices: Any, x_type: TensorType, mode: str, axes: tuple[int, ...]
 ) -> Any:
-    """What was written last at a place gets its cotangent; what was overwritten gets none."""
+    """The cotangent of the written values: that of their element for the last write to a place, zero for
+    overwritten values."""
     picked = b.gather(ct, *indices, axes=axes)
     shape = indices[0].shape
     count = math.prod(shape)

@@ -215,7 +215,7 @@ def _concat_rule(b: Any, ct: Any, index: int, xs_types: Types, axis: int) -> Any
 
 
 def _concat_joint(b: Any, ct: Any, inputs: Any, out: Any, types: Types, attrs: Attrs) -> list[Any]:
-    """The same of all operands, in time linear in their number."""
+    """The cotangents of all operands of ``concat``, in time linear in their number."""
     axis, start, step = attrs["axis"], [0] * len(ct.shape), (1,) * len(ct.shape)
     parts = []
     for type_ in types:

@@ -1,4 +1,4 @@
-"""Sorting along the last axis, where elements belong in what is sorted, and counting.
+"""Sorting along the last axis, binary search in sorted values, and counting.
 
 NaN counts as larger than everything else, as in NumPy. `argsort` keeps equal elements in their order; of
 `sort` the order of equal elements (of 0.0 and -0.0, say) is not told.
@@ -56,8 +56,8 @@ def _weights_rule(b: Any, ct: Any, x: Any, length: int, strict: bool = False) ->
 
 
 def _batch(b: Any, instruction: Any, operands: Any, mapped: Any, size: int) -> Any:
-    """The counts of all examples are one line. What is negative stays so, what is past the end goes past the
-    end of the line."""
+    """Count for all examples in one line of counts. Negative numbers stay negative, and numbers past the end
+    go past the end of the line."""
     x, *weights = all_mapped(b, operands, mapped, size)
     length = instruction.attrs["length"]
     first = b.mul(b.iota(shape=x.shape, axis=0, dtype=INT64), length)

@@ -1,5 +1,4 @@
-"""Products and quotients in which 0 is stronger than infinity and NaN: what gradients behind a choice are
-written with.
+"""Products and quotients in which 0 is stronger than infinity and NaN, for gradients behind a choice.
 
 The cotangent of what a ``where`` did not choose is 0, and stays 0 however steep what is behind it is. See
 ``ir.transforms.strong_zeros``.

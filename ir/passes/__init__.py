@@ -144,7 +144,8 @@ def run_passes(
 
 
 def _without_pass(pass_: Pass, function: Function, error: Exception, failures: list[str]) -> Function:
-    """What there is of `function` where a pass failed on it."""
+    """Continue without a pass that failed on `function`: by its alternative, or else unchanged. Where the
+    alternative fails too, NumPy runs the Function."""
     instead = (
         "It is compiled without that pass" if pass_.otherwise is None else "Its ops are compiled one by one"
     )

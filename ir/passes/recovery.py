@@ -15,7 +15,7 @@ from .fusion.outlining import outline
 
 
 def fuse_nothing(function: Function) -> Function:
-    """In place of the pass ``fuse``: each op is a group of its own."""
+    """Outline each op as a group of its own, in place of the pass ``fuse``."""
     reads = Reads(function)
     units = [Unit.of(instruction, 0) for instruction in function.body if not reads.is_inline(instruction)]
     return outline(function, reads, units)

@@ -1,4 +1,4 @@
-"""What the rewriting passes share: a scan that offers each instruction to a table of rules.
+"""Driver of the rewriting passes: a scan that offers each instruction to a table of rules.
 
 A rule is ``rule(b, instruction, defs) -> Value | None``: it looks at the instruction and the definitions
 of its operands, and returns a value that may replace the result (built with `b`), or None.
@@ -64,7 +64,7 @@ def _offer(
     applicable: Sequence[Rule],
     rules: Mapping[str, Sequence[Rule]],
 ) -> Value | None:
-    """What replaces the result of `instruction` by the first of the `applicable` rules that applies."""
+    """Rewrite `instruction` by the first of the `applicable` rules that applies; the replacement, or None."""
     builder.location = instruction.location
     for rule in applicable:
         start = len(builder.body)
@@ -81,7 +81,8 @@ def _settled(
     defs: dict[Value, Instruction],
     rules: Mapping[str, Sequence[Rule]],
 ) -> Value:
-    """What becomes of `replacement`, which a rule built from `start` on: that may itself match a rule."""
+    """Apply the rules to the instructions that a rule built, from `start` on, and return `replacement` or
+    what replaces it."""
     body, table = builder.body, Substitution()
     fresh = body[start:]
     del body[start:]

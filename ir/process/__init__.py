@@ -1,1 +1,1 @@
-"""What a process shares: locks, and what ``os.fork`` waits for."""
+"""State that a whole process shares: locks, and the work that ``os.fork`` waits for."""

@@ -36,14 +36,14 @@ def collector_paused(when: bool = True) -> Iterator[None]:
 
 
 def collect_young() -> None:
-    """Look at the objects that are new, unless the collector is off: one of the next calls that compile would
-    look at those of ten compilations at once."""
+    """Collect the young generations, unless the collector is off. Otherwise one of the next compiling calls
+    would collect the objects of ten compilations at once."""
     if gc.isenabled():
         gc.collect(1)
 
 
 def _after_in_child() -> None:
-    """Go on collecting in a child where another thread of the parent had paused the collector."""
+    """Resume garbage collection in a child where another thread of the parent had paused it."""
     if _PAUSING - {threading.get_ident()}:
         gc.enable()
     _PAUSING.clear()

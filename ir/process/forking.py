@@ -1,4 +1,4 @@
-"""What ``os.fork`` waits for, so that a child inherits nothing that another thread was in the middle of.
+"""Fork safety: ``os.fork`` waits for the work of other threads, so that a child inherits none half done.
 
 A child has one thread. A lock that another thread of its parent held is held for ever there, and what that
 thread was doing is half done. Most of our locks are `locks.ForkLock`s, which are free in a child. A fork
@@ -39,7 +39,7 @@ LLVM_LOCK: Final = threading.RLock()
 
 
 def lock_of_llvmlite() -> Any:
-    """What llvmlite takes for each call, also where threads drop code; None where it is not loaded yet."""
+    """The lock that llvmlite takes for each call, also where threads drop code; None before it is loaded."""
     library: Any = getattr(sys.modules.get("llvmlite.binding.ffi"), "lib", None)
     return None if library is None else library._lock
 
@@ -61,14 +61,14 @@ _NOT_YET: Final = 0
 
 
 class Ongoing:
-    """What threads are in the middle of, for others to wait for."""
+    """Work in progress in threads, which other threads can wait for."""
 
     def __init__(self) -> None:
         self._ends: dict[_thread.LockType, int] = {}
 
     @contextlib.contextmanager
     def noted(self) -> Iterator[None]:
-        """Let those who `wait` wait for what this thread does within."""
+        """Note the work of this thread within the ``with`` block, so that `wait` waits for it."""
         end = _thread.allocate_lock()
         end.acquire()
         self._ends[end] = _thread.get_ident()
@@ -78,8 +78,8 @@ class Ongoing:
             self._over(end)
 
     def begin(self, work: Callable[[], object]) -> None:
-        """Do `work` in a thread of its own, which those who `wait` wait for. Raises RuntimeError where there
-        cannot be one."""
+        """Run `work` in a thread of its own, which `wait` waits for. Raises RuntimeError if no thread can be
+        started."""
         end = _thread.allocate_lock()
         end.acquire()
         # noted and begun with no point between where the handler of a signal runs
@@ -102,14 +102,14 @@ class Ongoing:
         end.release()
 
     def wait(self) -> None:
-        """Wait until what other threads are in the middle of has ended."""
+        """Wait until the work in progress of other threads has ended."""
         for end, thread in list(self._ends.items()):
             if thread != _thread.get_ident():
                 end.acquire()
                 end.release()
 
     def forget(self) -> None:
-        """In a forked child the other threads are not there."""
+        """Drop the work of other threads, which a forked child does not have."""
         self._ends = {end: thread for end, thread in self._ends.items() if thread == _thread.get_ident()}
 
 
@@ -136,7 +136,8 @@ class _Forks:
         atexit.register(self.threads.wait)
 
     def at_work(self) -> contextlib.AbstractContextManager[None]:
-        """Let forks wait for what is done within. To be entered with LLVM_LOCK, so that none has begun."""
+        """Note work within the ``with`` block that forks wait for. Enter it with LLVM_LOCK, so that no fork
+        has begun."""
         return self._beside_the_lock.noted()
 
     def _before(self) -> None:

@@ -1,4 +1,4 @@
-"""Progress bars of what may take long: off unless asked for, shown by tqdm or what has its interface.
+"""Progress bars for long operations: off unless asked for, shown by tqdm or anything with its interface.
 
 Loops that may take long go over ``with_progress(items, what)``, which is `items` itself where nobody asked.
 """
@@ -66,7 +66,7 @@ _CURRENT: Final[ContextVar[Progress | None]] = ContextVar("progress", default=_I
 
 
 def current_progress() -> Progress | None:
-    """What makes bars in this thread; None where nobody asked for them."""
+    """The factory of progress bars in this thread, or None if nobody asked for them."""
     return _CURRENT.get()
 
 
@@ -114,7 +114,7 @@ def progress(*, delay: float = DELAY, bar: Bar | None = None) -> Iterator[Progre
 
 @contextmanager
 def no_progress() -> Iterator[None]:
-    """No bars inside the ``with`` block: of what nobody waits for."""
+    """Suppress progress bars inside the ``with`` block, for work that nobody waits for."""
     token = _CURRENT.set(None)
     try:
         yield

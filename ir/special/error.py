@@ -55,7 +55,7 @@ def erfcx_positive(m: Evaluator, x: Any) -> Any:
 
 
 def _erfcx_near_zero(m: Evaluator, x: Jet) -> Jet:
-    """The same of jets, by f' = 2 x f - 2 / sqrt(pi) and its derivatives."""
+    """Evaluate `erfcx_positive` on jets near zero, by f' = 2 x f - 2 / sqrt(pi) and its derivatives."""
     values = [erfcx_positive(m, x.value)]
 
     def coefficient(k: int) -> Any:

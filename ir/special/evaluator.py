@@ -1,13 +1,12 @@
-"""Evaluators: what the algorithms of special functions are written for.
+"""Evaluators: the interface by which algorithms of special functions compute.
 
 An algorithm computes with values by Python's operators, and by the methods of an evaluator. `ArrayEvaluator`
 computes on one-dimensional float64 arrays; the one in ``codegen/maths/special.py`` writes vector code. So an
 algorithm is written once. Values may be jets (`jets`): then derivatives come along.
 
-Algorithms hold to two rules. What depends on values is `where`, `choose` or `loop`, never Python's ``if``.
-And
-functions handed to `choose` use what they are handed, not what lies around them, as arrays are cut to the
-elements that need the function.
+Algorithms hold to two rules. Decisions by values are made by `where`, `choose` or `loop`, never by Python's
+``if``. Functions handed to `choose` use only their arguments, since arrays are cut to the elements that need
+the function.
 """
 
 from __future__ import annotations

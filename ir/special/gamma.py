@@ -45,7 +45,7 @@ def cos_pi(m: Evaluator, x: Any) -> Any:
 
 
 def stirling_rest(m: Evaluator, x: Any) -> Any:
-    """What Stirling's leading terms leave of log gamma x, for x >= 8."""
+    """The remainder of Stirling's formula: log gamma x less the leading terms, for x >= 8."""
     inverse = 1.0 / x
     return m.polynomial(inverse * inverse, tables.STIRLING) * inverse
 

@@ -178,7 +178,7 @@ def _density(m: Evaluator, a: Any, x: Any) -> Any:
 
 
 def _quantile_guess(m: Evaluator, a: Any, p: Any, q: Any) -> Any:
-    """About where P(a, x) = p = 1 - q: Wilson and Hilferty, or from the leading term for small x."""
+    """Estimate the x with P(a, x) = p = 1 - q: by Wilson and Hilferty, or by the leading term for small x."""
     low = p < q
     normal = m.call("ndtri", m.where(low, p, q))
     z = m.where(low, normal, -normal)

@@ -50,7 +50,8 @@ def _log_of_quotient(m: Evaluator, x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _log_by_distance(m: Evaluator, x: Any, y: Any) -> tuple[Any, Any]:
-    """The same for x and y whose quotient is no larger than `m.large`, whatever their sizes are."""
+    """Compute log(x / y) by log1p, and a mask of where it is accurate: where the quotient of the larger by
+    the smaller is below `m.large`. x and y are positive numbers of any size."""
     down = x < y
     high, low = m.where(down, y, x), m.where(down, x, y)
     value = m.log1p((high - low) / low)
@@ -58,7 +59,7 @@ def _log_by_distance(m: Evaluator, x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _log_of_any(m: Evaluator, x: Any, y: Any) -> Any:
-    """The same for any two numbers."""
+    """Compute log(x / y) for any two positive numbers."""
     value, usual = _log_by_distance(m, x, y)
     return m.where(usual, value, m.log(x) - m.log(y))
 

@@ -1,5 +1,5 @@
-"""Jets: truncated Taylor polynomials in several variables, with which an algorithm computes derivatives of
-what it computes.
+"""Jets: truncated Taylor polynomials in several variables, by which an algorithm computes the derivatives of
+its result.
 
 A jet holds the coefficients of ``h1^i1 h2^i2 ...`` for all ``i <= orders``, in values of an `evaluator` or
 Python numbers; what is missing is zero. Series, recurrences and continued fractions that run on jets are
@@ -149,7 +149,7 @@ def variables(orders: Index, values: Sequence[Any]) -> list[Any]:
 
 
 def derivative(result: Any, orders: Index) -> Any:
-    """The derivative of `orders` of what an algorithm made of `variables`."""
+    """The derivative of `orders` of an algorithm's `result`, which it computed from `variables`."""
     if not any(orders):
         return value_of(result)
     term = result.terms.get(orders, 0.0) if isinstance(result, Jet) else 0.0
@@ -165,7 +165,7 @@ def dense(x: Any, orders: Index) -> Jet:
 
 
 def write(b: Any, name: str, *operands: Any, orders: Index = ()) -> Any:
-    """The op of the derivative `orders` of the special function `name`, in the namespace `b`: what derivative
-    rules are written with."""
+    """Append the derivative `orders` of the special function `name` by the namespace `b`, as derivative rules
+    do."""
     op = getattr(b, f"special{len(operands)}")
     return op(*operands, function=name, orders=orders or (0,) * len(operands))

@@ -94,7 +94,7 @@ def define_by_jets(
     short: bool = False,
     inline: bool = False,
 ) -> None:
-    """Register ``algorithm(evaluator, *operands)``, whose derivatives are what it computes of jets."""
+    """Register ``algorithm(evaluator, *operands)``. Its derivatives are computed by running it on jets."""
 
     def compute(m: Evaluator, orders: Index, *operands: Any) -> Any:
         return derivative(algorithm(m, *variables(orders, operands)), orders)

@@ -1,6 +1,5 @@
-"""Lays the text of a file out anew: as the printer writes it, with the names and comments of its author; and
-shows what changed from one Function to another, as a unified diff in which values keep their names.
-"""
+"""Formatter of IR text: the printer's layout with the author's names and comments, and unified diffs of two
+Functions in which values keep their names."""
 
 from __future__ import annotations
 
@@ -77,7 +76,7 @@ def _comments(
 
 
 def _after_version(text: str) -> int:
-    """Where the line that states the version ends, 0 where there is none."""
+    """The offset of the end of the line that states the version, or 0 if there is none."""
     offset = 0
     for line in text.split("\n"):
         words = line.split(";")[0].split()

@@ -90,7 +90,7 @@ def quote(text: str) -> str:
 
 
 def unquote(quoted: str) -> str:
-    """What `quote` made `quoted` of. Raises ValueError for an unknown escape."""
+    """Undo `quote`. Raises ValueError for an unknown escape."""
     return _ESCAPE.sub(_unescape, quoted[1:-1])
 
 

@@ -18,7 +18,7 @@ from .lexer import quote, sigil_name
 
 
 class Names:
-    """What text calls values. Kept over several prints, it gives the same value the same name in each.
+    """Names of values in printed text. Several prints with one object give a value the same name.
 
     Values without a name are numbered in order of definition. With `known`, or once something was printed,
     the numbers go on from the highest, so that a number never stands for two values.

@@ -53,7 +53,7 @@ def batch(function: Function, mapped: Sequence[bool], size: int) -> tuple[Functi
 def batch_region(
     function: Function, mapped: Sequence[bool], size: int, batched: Sequence[bool] | None = None
 ) -> Function:
-    """As `batch`, with batch axes just for the results in `batched` (default: all).
+    """Batch `function` as `batch` does, with batch axes only for the results in `batched` (default: all).
 
     What is mapped and not batched is summed over the examples: the cotangent of what they share.
     """
@@ -95,7 +95,7 @@ def inline_batched(
 
 
 def mapped_results(function: Function, mapped: Sequence[bool]) -> list[bool]:
-    """Which results of `function` differ between examples, where the parameters in `mapped` do."""
+    """Whether each result of `function` differs between examples when the parameters in `mapped` do."""
     many = {param for param, flag in zip(function.params, mapped, strict=True) if flag}
     for instruction in function.body:
         if any(operand in many for operand in instruction.operands):

@@ -28,7 +28,7 @@ _behind_choice: Final[contextvars.ContextVar[bool]] = contextvars.ContextVar("be
 def rule_arguments(
     rule: Rule, inputs: Sequence[Any], types: Sequence[TensorType], out: Any, index: int, attrs: Any
 ) -> list[Any]:
-    """What `rule` asked for, in its parameters' order."""
+    """Collect the arguments that `rule` asks for, in the order of its parameters."""
     arguments: list[Any] = []
     for kind, which in rule.wants:
         if kind == "input":
@@ -96,7 +96,7 @@ def pull_back(
 
 
 def _passes(op: Op) -> bool:
-    """Whether a gradient may pass `op`, so that what is behind it matters."""
+    """Whether a gradient may flow through `op` to its operands."""
     return op.regions is not None or (op.vjp is not NONDIFF and op.name != "stop_gradient")
 
 
@@ -276,7 +276,7 @@ def _cut(
 
 
 def _effects(joint: Builder, forward: set[Instruction]) -> list[Value]:
-    """The results of what the backward part does beside computing gradients."""
+    """The first results of the backward instructions that have side effects."""
     return [
         instruction.results[0]
         for instruction in joint.body

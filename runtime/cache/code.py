@@ -82,7 +82,7 @@ def read_instruction(text: str) -> Instruction:
 
 
 def store_code(key: str, code: Code, calls: Sequence[str]) -> None:
-    """Keep `code` in the disk cache, with `calls` as the texts of what it calls back."""
+    """Keep `code` in the disk cache. `calls` are the texts of its host calls."""
     fields = {name: getattr(code, name) for name in _FIELDS}
     fields["reuses"] = list(code.reuses.items())
     fields["host_calls"] = [(symbol, text) for (symbol, _), text in zip(code.host_calls, calls, strict=True)]
@@ -91,7 +91,7 @@ def store_code(key: str, code: Code, calls: Sequence[str]) -> None:
 
 
 def load_code(key: str) -> Code | None:
-    """What the disk cache has for `key`; None where it has nothing that can be used."""
+    """Load the code of `key` from the disk cache; None if there is none that can be used."""
     data = CACHE.load(key)
     if data is None:
         return None

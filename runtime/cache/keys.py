@@ -1,6 +1,6 @@
-"""Keys of the compile cache: what machine code depends on, as a digest.
+"""Keys of the compile cache: digests of everything that machine code depends on.
 
-That is the traced Function (by its content: ops, attributes, types and constants), and the `environment`: the
+It depends on the traced Function (its ops, attributes, types and constants) and on the `environment`: the
 versions and sources of tracejit, LLVM and NumPy, and the CPU. A Function that depends on more has no key: see
 `ir.content`. Machines that installed the same packages have the same keys (`_Installed`).
 """
@@ -37,7 +37,7 @@ def key_of(*parts: str) -> str:
 
 @functools.lru_cache(maxsize=1)
 def environment() -> str:
-    """What all machine code of this process depends on."""
+    """A digest of everything that all machine code of this process depends on."""
     return key_of(
         *_sources(Path(__file__).parents[2]),
         *_llvm(),
@@ -74,7 +74,7 @@ class _Installed:
             self._digests.update({path: digest for path, digest, _ in lines})
 
     def identity(self, path: str, status: os.stat_result) -> str:
-        """What tells the content of the file at `path`, which has this `status`, from others."""
+        """Identify the content of the file at `path`, by its digest when it was installed or by `status`."""
         digest = self._digests.get(path[self._begin :].replace(os.sep, "/"))
         if digest and status.st_ctime_ns <= self._written:
             return digest
@@ -127,7 +127,8 @@ def function_key(function: Function, *parts: str) -> str:
 
 
 def _line(instruction: Instruction) -> str:
-    """The source line of what can fail: its message names it."""
+    """The source line of an instruction that can fail, which its message names; empty for other
+    instructions."""
     if not instruction.op.kind.traits.can_fail:
         return ""
     return str(instruction.location and (instruction.location.file, instruction.location.line))

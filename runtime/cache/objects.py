@@ -22,7 +22,7 @@ _SUPPORT: Final[dict[str, None]] = {}
 
 
 def support_keys() -> tuple[str, ...]:
-    """What the disk cache knows the parts of the runtime by that this process has."""
+    """The disk cache's keys of the parts of the runtime that this process has loaded."""
     return tuple(_SUPPORT)
 
 

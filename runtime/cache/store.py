@@ -1,4 +1,4 @@
-"""The compile cache on disk: machine code by what it was made from.
+"""The compile cache on disk: machine code, by a key of everything it was made from.
 
 An entry is a file named by its key: a line that names the format, the payload's size, a BLAKE2 checksum of
 key and payload, the payload. The checksum covers the key: an entry under another one's name is not run in its
@@ -59,7 +59,7 @@ _EVERY: Final = 32
 
 @record
 class CacheInfo:
-    """What is on disk.
+    """State of the disk cache.
 
     Attributes:
         folder: where the cache is, or would be.
@@ -79,7 +79,7 @@ class CacheInfo:
 
 
 class DiskCache:
-    """Entries by key. Never raises for what is wrong on the disk."""
+    """Entries by key. Problems on the disk raise no exceptions."""
 
     def __init__(self) -> None:
         self._checked: tuple[str, str] | None = None
@@ -91,7 +91,7 @@ class DiskCache:
 
     @property
     def folder(self) -> Path:
-        """Where the entries are: of this user alone."""
+        """The folder of the entries, which belongs to this user alone."""
         asked = tuple([os.environ.get(name, "") for name in _FOLDER_VARIABLES])
         if self._folder is None or self._folder[0] != asked:
             self._folder = asked, _folder_for(*asked)
@@ -119,7 +119,7 @@ class DiskCache:
 
     @property
     def problem(self) -> str:
-        """Why the cache is not used, empty if it is."""
+        """The reason why the cache is not used, empty if it is."""
         if self.switched_off:
             return "switched off by TRACEJIT_CACHE=0"
         folder = str(self.folder)
@@ -163,7 +163,7 @@ class DiskCache:
         return payload
 
     def _payload(self, handle: int, key: str) -> bytes | None:
-        """What an open entry holds, None where it is not the entry of `key` as this user wrote it.
+        """Read the payload of an open entry; None where it is not the entry of `key` as this user wrote it.
 
         Nothing is read beyond the size that its head says, which must be the file's.
         """
@@ -258,7 +258,7 @@ class DiskCache:
         return count
 
     def info(self) -> CacheInfo:
-        """What is on disk, and whether this process uses it."""
+        """Report the state of the cache on disk, and whether this process uses it."""
         problem = self.problem
         sizes = [size for _, size, path in self._files() if path.endswith(_SUFFIX)]
         return CacheInfo(str(self.folder), not problem, problem, len(sizes), sum(sizes), self.limit)

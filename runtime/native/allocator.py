@@ -63,7 +63,7 @@ def empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
 
 
 def touch_ahead(sizes: Sequence[int]) -> None:
-    """Have another thread touch blocks for results of so many bytes, and leave them in the cache.
+    """Touch blocks for results of `sizes` bytes in another thread, and leave them in the cache.
 
     A page is cleared when it is touched first, which takes longer than most functions take to fill it. Done
     while the function is compiled, it costs the first call nothing.

@@ -107,7 +107,7 @@ assert CALL_TABLE.index("on") == JOIN_TABLE.index("on") == _ON
 
 
 class _Table(bytes):
-    """The address of an op's table, and what keeps it and what it refers to alive."""
+    """The address of an op's table. It keeps the table alive, and the objects that the table refers to."""
 
     keep: Any
 
@@ -204,7 +204,7 @@ class NativeOps:
         return self._made(ufunc, slow, remember, floats=floats)
 
     def make_for_arrays(self, ufunc: np.ufunc, slow: Callable[..., Any], *, floats: bool) -> NativeOp:
-        """The same for ndarrays, as a function that gives an ndarray."""
+        """The native function of the op that `ufunc` computes, for ndarrays and with an ndarray as result."""
         return self._made(ufunc, slow, None, floats=floats)
 
     def _made(self, ufunc: np.ufunc, slow: Any, remember: Any, *, floats: bool) -> NativeOp:
@@ -259,7 +259,7 @@ def _words(loop: InnerLoop, *, numbers: bool) -> list[int]:
 
 
 def eager_problem() -> str:
-    """Why there can be no native eager operations here; empty where there can."""
+    """The reason why native eager operations are unavailable here, empty if they are available."""
     if platform.machine() not in FLAGS:
         return f"no floating-point flags known for {platform.machine()}"
     if not any(loops_of(np.add, FLOATS)):

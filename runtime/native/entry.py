@@ -43,20 +43,22 @@ class MethodDef(ctypes.Structure):
     )
 
     def use(self, symbol: str, library: Library) -> None:
-        """From the next call on it is the function `symbol` of `library`, which stays."""
+        """Replace the C function by `symbol` of `library`, from the next call on. The library is kept for
+        good."""
         _KEPT.append(library)
         self.function = library.addresses[symbol]
 
 
 class _Table(bytes):
-    """A table, and what its addresses lead to."""
+    """A table, which keeps the objects at its addresses alive."""
 
     keep: Any
 
 
 @functools.lru_cache(maxsize=1)
 def entry_layout(tensor_type: type, slots: tuple[str, ...]) -> EntryLayout | None:
-    """What entries need to know about this interpreter, None where native entries cannot be used."""
+    """The layout of this interpreter's objects that entries need, or None where native entries cannot be
+    used."""
     interface = native_interface(tensor_type, slots)
     if interface is None:
         return None
@@ -83,7 +85,7 @@ def make_entry(
 
 
 def is_checked() -> bool:
-    """Whether native code checks what it reads and writes: see `codegen.native.writer`."""
+    """Whether native code checks its memory accesses: see `codegen.native.writer`."""
     return os.environ.get("TRACEJIT_CHECK") == "1"
 
 
@@ -122,7 +124,8 @@ def array_spec(
     content: int = 0,
     requires_grad: bool | None = False,
 ) -> ArraySpec:
-    """What the entry checks of an array; the caller keeps `dtype`, whose address that is."""
+    """The spec of an array for an entry to check. It has the address of `dtype`, which the caller keeps
+    alive."""
     return ArraySpec(id(dtype), shape, dtype.itemsize, donated, content, requires_grad)
 
 
@@ -132,7 +135,7 @@ def scalar_spec(dtype: Any) -> ArraySpec:
 
 
 def function_of(definition: MethodDef, bound: Any) -> Any:
-    """The builtin function that calls what `definition` describes with `bound` as its ``self``."""
+    """Make a builtin function of the C function in `definition`, with `bound` as its ``self``."""
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
     return new(ctypes.addressof(definition), bound, None)

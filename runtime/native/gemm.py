@@ -49,7 +49,7 @@ def lapack_addresses(symbols: Iterable[str]) -> Mapping[str, int]:
 
 
 def lapack_key(function: Function) -> str:
-    """What machine code of `function` depends on of this process's LAPACK; empty where it calls none."""
+    """The part of a cache key that describes this process's LAPACK; empty if `function` calls none."""
     if not any(instruction.op.kind is Kind.LINALG for instruction in function.instructions()):
         return ""
     lapack = library()
@@ -61,7 +61,7 @@ def lapack_key(function: Function) -> str:
 
 
 class _Functions:
-    """The product functions of a dtype: what others call looks its kernels up in a table."""
+    """The product functions of a dtype. They look their kernels up in a table."""
 
     def __init__(self, dtype: str) -> None:
         self.table = (ctypes.c_int64 * len(PRODUCT_KERNELS))()
@@ -113,7 +113,7 @@ def product_addresses(dtype: str) -> Mapping[str, int]:
 
 
 def single_gemm_code(fused: Function, donated: Collection[int]) -> Code | None:
-    """The baseline tier of `fused` where that is one product, without compiling anything; else None.
+    """The baseline tier of `fused` if that is a single product, without any compilation; else None.
 
     Where its own kernel would not use the product functions and they are not there yet, they are made in the
     background, for the next product.
@@ -146,14 +146,14 @@ def single_gemm_code(fused: Function, donated: Collection[int]) -> Code | None:
 
 
 def _prepare(current: Machine, dtype: str) -> None:
-    """Have what later products of `dtype` need."""
+    """Compile the kernels and the support code for later products of `dtype`."""
     with use_machine(current):
         product_addresses(dtype)
         support_image("single gemm", dtype)
 
 
 def link_single_gemm(code: Code, imports: Mapping[str, int]) -> Library:
-    """Link what `single_gemm_code` gave."""
+    """Link the code from `single_gemm_code`."""
     numbers = (*code.numbers, imports.get(PARALLEL_FOR, 0))
     table = (ctypes.c_int64 * len(numbers))(*numbers)
     library = link(code.image, code.exports, {**imports, LONE_NUMBERS: ctypes.addressof(table)})

@@ -158,8 +158,8 @@ class _Image:
         return symbols
 
     def place(self) -> dict[str, int]:
-        """Get memory, and put there what needs no other image; the addresses of the symbols it has for
-        others."""
+        """Allocate memory and copy the sections to it; the addresses of the symbols that other images may
+        use."""
         self.relocations = self._relocations()
         self.sealed, end = self._place(self.relocations)
         self.memory = Mapping(max(end, 1))
@@ -176,7 +176,7 @@ class _Image:
         }
 
     def relocate(self, addresses: Table[str, int]) -> None:
-        """Fill in what needs `addresses`, and make the code executable."""
+        """Apply the relocations, with `addresses` of the imported symbols, and make the code executable."""
         base, self.imports = self.memory.address, addresses
         for symbol, offset in self.table.items():
             ctypes.memmove(base + offset, struct.pack("<Q", self._address(base, symbol)), 8)
@@ -194,7 +194,7 @@ class _Image:
         self.memory.seal(self.sealed, self.architecture)
 
     def _relocations(self) -> list[tuple[int, int, int, int, int]]:
-        """Section, offset, type, symbol and addend of what must be filled in."""
+        """The relocations of loaded sections: section, offset, type, symbol and addend."""
         relocations = []
         for section in self.sections:
             if (
@@ -214,7 +214,8 @@ class _Image:
         return self.image[begin : begin + 9] == b".eh_frame"
 
     def _place(self, relocations: Sequence[tuple[int, int, int, int, int]]) -> tuple[int, int]:
-        """Give everything its offset; returns where what is sealed ends, and where all ends."""
+        """Assign offsets to all sections, table entries and stubs; the ends of the sealed part and of the
+        whole."""
         top, architecture = 0, self.architecture
         allocated = [
             (number, section)
@@ -248,7 +249,7 @@ class _Image:
         return sealed, top
 
     def _address(self, base: int, symbol: int) -> int:
-        """Where a symbol is, in this process."""
+        """The address of a symbol in this process."""
         name, section, value, _ = self.symbols[symbol]
         if section != _UNDEFINED:
             return base + self.offsets[section] + value

@@ -1,4 +1,4 @@
-"""Relocations of ELF objects: which kinds there are on each architecture, and what each writes.
+"""Relocations of ELF objects: their kinds on each architecture, and the bits that each writes.
 
 A place is filled with ``S + A``, or with its distance from the place: S is the symbol's address, or that of
 its word in the image's table of addresses, and A the addend. Branches and accesses of the table reach any

@@ -44,7 +44,7 @@ def special_ufunc(name: str, orders: Index, dtype: DType) -> np.ufunc:
 
 
 def problem() -> str:
-    """Why there can be no such ufuncs here; empty where there can."""
+    """The reason why these ufuncs are unavailable here, empty if they are available."""
     if platform.machine() not in FLAGS:
         return f"no floating-point flags known for {platform.machine()}"
     return ""

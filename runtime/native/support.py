@@ -15,8 +15,8 @@ from ...codegen.tiers import BASELINE, OPTIMIZED, Effort, Tier
 
 
 def _text(module: str, function: str, *first: Callable[[], Any]) -> Callable[..., str]:
-    """The `function` of a module of `codegen`, which loads when it is called; what the functions `first`
-    return comes before its arguments."""
+    """Wrap `function` of a module of `codegen`, which is imported at the first call. The results of the
+    functions `first` are passed before its arguments."""
 
     def text(*arguments: Any) -> str:
         write: Callable[..., str] = getattr(import_module(f"...codegen.{module}", __package__), function)

@@ -27,6 +27,7 @@ from .attributes import (
     is_user_function,
 )
 from .guards import is_constant
+from .probes import CacheEntries
 from .values import (
     PLAIN,
     UNKNOWN,
@@ -44,11 +45,10 @@ from .values import (
 
 #: How many values are looked at where a container is handed to code that is not followed.
 _MOST_CONTENTS: Final = 20_000
-#: Methods that make objects, copy them and end them, which nobody calls on the way.
+#: Methods that make objects and end them, which nobody calls on the way.
 _MAKING: Final = frozenset(
-    ("__init__", "__new__", "__del__", "__init_subclass__", "__class_getitem__", "__set_name__", "__reduce__",
-     "__reduce_ex__", "__getstate__", "__setstate__", "__getattr__", "__getattribute__", "__setattr__",
-     "__delattr__", "__post_init__", "__repr__", "__dir__", "__sizeof__")
+    ("__init__", "__new__", "__del__", "__init_subclass__", "__class_getitem__", "__set_name__",
+     "__getattr__", "__getattribute__", "__setattr__", "__delattr__", "__post_init__")
 )  # fmt: skip
 #: Objects that hold numbers in memory of their own.
 _BUFFERS: Final = (array.array, bytearray, memoryview)
@@ -66,7 +66,7 @@ class Escapes(Attributes):
     def __init__(self) -> None:
         super().__init__()
         self._contents = 0
-        self._followed_classes: set[tuple[type, type]] = set()
+        self._followed_classes: set[tuple[type, type, Any]] = set()
         self._inside: set[int] = set()
 
     def note_asking(self, function: Any, arguments: Any) -> None:
@@ -91,7 +91,7 @@ class Escapes(Attributes):
             elif isinstance(option, Transformed):
                 self.escape(option.function)
             elif isinstance(option, Instance):
-                self._follow_class(option, option.cls, lambda name: name not in _MAKING)
+                self._follow_class(option, option.cls, _is_callable)
             elif isinstance(option, Closure):
                 self.call_for_others(option, [], {"*": UNKNOWN})
 
@@ -157,6 +157,9 @@ class Escapes(Attributes):
             self._escape_held(place)
             if isinstance(value, decimal.Decimal):
                 self.watch_decimal()
+            if isinstance(value, functools._lru_cache_wrapper) and not is_library(value.__module__):
+                probe = Place(Source("object", CacheEntries(value), f"the cache of {place.source}"), value)
+                self.uses.kept.append(probe.attribute("removed", False))
             if isinstance(value, weakref.ReferenceType):
                 self.escape(self.place(place.call(value())))
             self._follow_class(place, type(value), is_special)
@@ -196,16 +199,26 @@ class Escapes(Attributes):
                     self.escape(Place(source, held, settled=True))
 
     def _follow_class(self, instance: Any, cls: type, is_called: Callable[[str], bool]) -> None:
-        """Follow the methods that somebody who has `instance`, an object of `cls`, may call."""
-        if (cls, type(instance)) in self._followed_classes:
+        """Follow the methods that somebody who has `instance`, an object of `cls`, may call.
+
+        `is_called`, a function of a module, says by their names which methods those are.
+        """
+        key = cls, type(instance), is_called
+        if key in self._followed_classes:
             return
-        self._followed_classes.add((cls, type(instance)))
+        self._followed_classes.add(key)
         for name in [name for base in cls.__mro__ for name in vars(base) if is_called(name)]:
             raw = in_classes(cls.__mro__, name)
             function = raw.fget if isinstance(raw, property) else getattr(raw, "__func__", raw)
             if isinstance(function, FunctionType) and is_user_function(function):
                 place = Place(Source("object", function, function.__qualname__), function, settled=True)
-                self.call_for_others(place, [instance], {"*": UNKNOWN})
+                owner = Instance(cls) if name == "__setstate__" else instance  # of a copy
+                self.call_for_others(place, [owner], {"*": UNKNOWN})
+
+
+def _is_callable(name: str) -> bool:
+    """Whether a method is one that code calls of an object that there is."""
+    return name not in _MAKING
 
 
 def is_special(name: str) -> bool:

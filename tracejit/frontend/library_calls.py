@@ -6,7 +6,7 @@ import abc
 import functools
 import pathlib
 from collections.abc import Iterable
-from types import FunctionType, MethodType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,11 @@ import numpy as np
 from ..eager.tensor import Tensor
 from ..ir.registry import OPS, Kind
 from . import library
-from .attributes import is_library, is_own, is_user_function
+from .attributes import in_classes, is_library, is_own, is_user_function
 from .execution import Execution
 from .guards import Guard, is_constant
 from .operations import Operations, all_tensors
+from .probes import Listing
 from .values import (
     MISSING,
     TRACED,
@@ -46,6 +47,11 @@ def _holds_tensors(value: Any) -> bool:
     if isinstance(value, Group):
         return any(map(_holds_tensors, value.items))
     return all_tensors(value)
+
+
+def _is_class_check(name: str) -> bool:
+    """Whether ``isinstance`` or ``issubclass`` calls the method `name` of a metaclass."""
+    return name in ("__instancecheck__", "__subclasscheck__")
 
 
 class LibraryCalls(Operations):
@@ -233,9 +239,10 @@ class LibraryCalls(Operations):
             return UNKNOWN
         if name in ("vars", "locals") and not positional and run is not None:
             return self.mapping([*map(Constant, run.locals)], [*run.locals.values()])
-        if name in ("vars", "dir") and positional and isinstance(positional[0], Place):
-            attributes = self.attribute(positional[0], "__dict__")
-            return attributes if name == "vars" else self.hand_over([attributes], {})
+        if name == "vars" and positional and isinstance(positional[0], Place):
+            return self.attribute(positional[0], "__dict__")
+        if name == "dir" and positional:
+            return self._list_names(positional[0])
         if name in library.TYPE_ONLY:
             self.tell_kinds(*positional)
             self._ask_metaclasses(positional[1:])
@@ -284,6 +291,24 @@ class LibraryCalls(Operations):
             return self.mapping([Constant(key) for key in named], list(named.values()))
         return self.hand_over(positional, named)
 
+    def _list_names(self, value: Any) -> Any:
+        """``dir(value)``"""
+        for option in options(value):
+            cls = option.cls if isinstance(option, Instance) else type(getattr(option, "value", None))
+            method = in_classes(cls.__mro__, "__dir__")
+            if isinstance(method, FunctionType):
+                self.call_for_others(self._class_function(cls, "__dir__", method), [option], {})
+            elif isinstance(option, Place):
+                self.uses.same(option)
+                if isinstance(option.value, ModuleType) and "__dir__" in vars(option.value):
+                    self.call_for_others(self.attribute(option, "__dir__"), [], {})
+                else:
+                    probe = Place(Source("object", Listing(option.value), f"dir({option.source})"), None)
+                    self.uses.kept.append(probe.attribute("changed", False))
+            else:
+                self.escape(option)
+        return UNKNOWN
+
     def _next(self, iterator: Any) -> Any:
         method = getattr(type(iterator.value), "__next__", None) if isinstance(iterator, Place) else None
         return self.following(iterator) if isinstance(method, FunctionType) else self.iterate(iterator)
@@ -295,9 +320,7 @@ class LibraryCalls(Operations):
                 if isinstance(option, Place) and isinstance(option.value, abc.ABCMeta):
                     self._ask_registrations(option.value)
                 if isinstance(option, Place) and type(option.value) is not type:
-                    self._follow_class(
-                        option, type(option.value), ("__instancecheck__", "__subclasscheck__").__contains__
-                    )
+                    self._follow_class(option, type(option.value), _is_class_check)
 
     def _ask_registrations(self, cls: type) -> None:
         """Which classes are registered with `cls`: of all abstract classes a number tells."""

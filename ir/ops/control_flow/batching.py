@@ -70,7 +70,7 @@ def _shielded(
 
 
 def _wants(b: Any, index: Value, number: int, last: int) -> Value:
-    """For each example, whether its index, clamped, is `number`."""
+    """Whether the clamped index of each example is `number`."""
     chosen: Value
     if index.dtype is BOOL:
         chosen = index if number else b.logical_not(index)
@@ -89,7 +89,7 @@ def _any(b: Any, flags: Value) -> Value:
 
 
 def _lent(b: Any, runs: Value, values: Sequence[Value], mapped: Sequence[bool], size: int) -> list[Value]:
-    """`values`, where an example that does not run has those of the first one that does."""
+    """Replace the values of examples that do not run by those of the first example that does."""
     first = b.argmax(runs, axis=0)
     return [
         _chosen(b, runs, value, spread(b, b.gather(value, first), size)) if many else value
@@ -100,7 +100,8 @@ def _lent(b: Any, runs: Value, values: Sequence[Value], mapped: Sequence[bool], 
 def _guarded(
     region: Function, mine: Value, arguments: Sequence[Value], mapped: Sequence[bool], size: int
 ) -> tuple[Function, Function]:
-    """What to do where no example wants `region`, zeros, and where one does; of (mine, *arguments)."""
+    """The two branches for `region`, as Functions of (mine, *arguments): zeros for when no example takes it,
+    and the batched region for when one does."""
     b = Builder()
     wants, *operands = [b.parameter(argument.type, argument.hint) for argument in (mine, *arguments)]
     values, flags = inline_batched(b, region, _lent(b, wants, operands, mapped, size), mapped, size)
@@ -113,7 +114,7 @@ def _guarded(
 
 
 def _chosen(b: Any, condition: Value, x: Value, y: Value) -> Value:
-    """For each example `x` or `y`."""
+    """Select `x` or `y` for each example, by `condition`."""
     aligned = b.reshape(condition, shape=(*condition.shape, *[1] * (len(x.shape) - 1)))
     result: Value = b.where(b.broadcast_to(aligned, x.shape), x, y)
     return result
@@ -144,7 +145,7 @@ def batch_while(
 def batch_while_vjp(
     b: Builder, instruction: Instruction, operands: Sequence[Value], mapped: Sequence[bool], size: int
 ) -> Sequence[Value]:
-    """The gradient of the loop of all examples, each of which has cotangents of its own of what they share.
+    """The gradient of the loop of all examples. Each example has cotangents of its own for shared operands.
 
     Examples that are done are lent values even if the body cannot fail: where its derivative is infinite at
     theirs, their cotangents of zero would be NaN.

@@ -1,4 +1,4 @@
-"""Control flow: ops that choose among regions, or repeat them; and gradients of ``while``.
+"""Control flow ops, which choose among regions or repeat them, with the gradients of ``while``.
 
 Operands of a loop come in this order: *carries*, which each step gets from the step before; *invariants*, the
 same for all steps; and, for ``scan``, *slices*, of which step i gets the i-th along the leading axis. A
@@ -134,8 +134,9 @@ def _run_vjp(call: Any, regions: tuple[Any, ...], operands: list[Any], attrs: At
 
 
 def _pull_vjp(b: Builder, instruction: Instruction, cotangents: list[Value | None]) -> list[Value | None]:
-    """With u for `cotangents`: by the loop's operands a ``while_vjp`` of the loop that carries tangents along
-    u, by the cotangents that loop's tangents."""
+    """Differentiate ``while_vjp``. With `cotangents` as tangents u: the gradient by the loop's operands is a
+    ``while_vjp`` of the loop that carries tangents along u; the gradient by the cotangents is the final
+    tangents of that loop."""
     operands, count = instruction.operands, instruction.attrs["carries"]
     condition, body = instruction.regions
     own = _parted(operands, count)

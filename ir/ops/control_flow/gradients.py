@@ -51,8 +51,9 @@ def accumulated(b: Builder, total: Value, part: Value, defs: dict[Value, Instruc
 
 
 def _added_within(b: Builder, total: Value, part: Value, defs: dict[Value, Instruction]) -> Value | None:
-    """``total + part`` where `part` is what a loop adds up from zeros, or what a branch may give: the loop
-    begins with `total`, the branch adds to it. None of anything else, or where `total` is not there yet.
+    """Compute ``total + part`` inside the loop that sums up `part` from zeros, which then begins with
+    `total`, or inside the branches that give `part`. None for any other `part`, or where `total` is computed
+    later.
 
     In a step of a loop that is the difference between some elements and the whole array.
     """
@@ -142,8 +143,8 @@ def _with_total(region: Function, number: int, total: Value) -> Function:
 
 
 def _sparse(value: Value, defs: dict[Value, Instruction]) -> bool:
-    """Whether `value` is what the rules of ``gather`` and ``slice`` make: few elements added to zeros. A sum
-    of such, too."""
+    """Whether `value` has few elements added to zeros, as the cotangents of ``gather`` and ``slice`` have, or
+    is a sum with such a value."""
     instruction = defs.get(value)
     if instruction is None:
         return False
@@ -229,8 +230,8 @@ class _ScanPullback:
         return by_operand
 
     def _residuals(self) -> tuple[dict[Value, Value], dict[Value, Value], dict[Value, _Counted]]:
-        """What the backward steps read, by what the forward step calls it: values that are the same in every
-        step, stacked ones, and what a counter gives."""
+        """The residuals that the backward steps read, by their values in the forward step: those that are the
+        same in every step, stacked ones, and values of counters."""
         forward, instruction = self.split.forward, self.instruction
         position_of = {param: i for i, param in enumerate(forward.params)}
         stack_of = {

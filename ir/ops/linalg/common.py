@@ -1,4 +1,5 @@
-"""What ops of linear algebra share: type rules, parts of matrices, and the convention of their gradients.
+"""Shared parts of the linear algebra ops: type rules, parts of matrices, and the convention of their
+gradients.
 
 Formulas are written for gradients ``g`` with ``dL = Re sum(conj(g) dx)``, in which adjoints (conjugate
 transposes) appear as in the literature. Rules of ops exchange cotangents without conjugation,
@@ -67,8 +68,8 @@ def several(
     attrs: Mapping[str, tuple[type, ...]] | None = None,
     **more: Any,
 ) -> Op:
-    """Define an op whose one rule gives the cotangents of all operands, from those of all results; without
-    one the results are constants to gradients."""
+    """Define an op with one gradient rule, `pull`, for all operands and results. Without a rule the results
+    are constants to gradients."""
 
     def run(call: Any, regions: Any, operands: Sequence[Any], attrs: Attrs) -> Sequence[Any]:
         outcome = eval(*operands, **attrs)
@@ -215,8 +216,8 @@ def rows_at(b: Any, x: Any, rows: Any) -> Any:
 
 
 def with_shared_matrix(b: Any, instruction: Instruction, operands: Sequence[Any], size: int) -> Sequence[Any]:
-    """The batching rule of a solution where just the right sides, the last operand, differ between examples:
-    those of all are columns of one right side."""
+    """Batch a solution of which only the right sides, the last operand, differ between examples, by making
+    them the columns of one right side."""
     *shared, right = operands
     rank, shape = len(right.shape), tuple(right.shape)
     columns = b.transpose(right, perm=(*range(1, rank - 1), 0, rank - 1))

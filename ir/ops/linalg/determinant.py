@@ -193,13 +193,13 @@ def _by_singular_values(a: Any) -> Any:
 
 
 def _others(s: Any) -> Any:
-    """For each element the product of the others."""
+    """The product of all elements but one, for each element that is left out."""
     before = np.concatenate([np.ones(1, s.dtype), np.cumprod(s)[:-1]])
     return before * np.concatenate([np.cumprod(s[::-1])[::-1][1:], np.ones(1, s.dtype)])
 
 
 def _adjugate_pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: Attrs) -> Any:
-    """By the singular values, about which the adjugate of ``diag(s) + f`` is
+    """Differentiate the adjugate by the singular values. About them the adjugate of ``diag(s) + f`` is
 
         (i, i): sum over k != i of f[k, k] pairs[i, k]       (i, j): -f[i, j] pairs[i, j]
 
@@ -222,7 +222,7 @@ def _adjugate_pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: 
 
 
 def _pairs(b: Any, s: Any) -> Any:
-    """For each two different elements the product of the others; 0 on the diagonal."""
+    """The product of all elements but two, for each pair that is left out; 0 on the diagonal."""
     count, shape = s.shape[-1], tuple(s.shape)
     cube = (*shape, count, count)
     rank = len(cube)

@@ -93,7 +93,7 @@ def _turning(b: Any, v: Any, g: Any) -> Any:
 
 
 def _real_elements(b: Any, v: Any) -> Any:
-    """Which element of each column is the largest of those that are real."""
+    """A mask with the largest of the real elements of each column."""
     shape, rows = tuple(v.shape), len(v.shape) - 2
     sizes = b.where(b.eq(b.imag(v), 0.0), b.abs(b.real(v)), -1.0)
     place = b.broadcast(row_of(b, b.argmax(b.stop_gradient(sizes), axis=rows)), shape=shape)
@@ -146,7 +146,7 @@ def _eval(a: Any) -> tuple[Any, Any]:
 
 
 def _triangle_has_nan(a: Any) -> Any:
-    """In which matrices there is a NaN in the lower triangle, without the imaginary parts of its diagonal."""
+    """Whether each matrix has a NaN in its lower triangle, without the imaginary parts of its diagonal."""
     diagonal = np.diagonal(a, axis1=-2, axis2=-1).real
     return np.isnan(np.tril(a, -1)).any(axis=(-2, -1)) | np.isnan(diagonal).any(axis=-1)
 

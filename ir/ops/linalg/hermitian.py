@@ -61,8 +61,8 @@ def _ldl_eval(a: Any, lower: bool = True, hermitian: bool = True) -> tuple[Any, 
 
 
 def _ldl_pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: Attrs) -> Any:
-    """With ``m = l^-1 p^T da p l^-H``, the blocks of d change by those of m, and l by ``l x``, where x d is m
-    below the blocks (of an upper l, above them)."""
+    """Differentiate the LDL factorization. With ``m = l^-1 p^T da p l^-H``, the blocks of d change by those
+    of m, and l by ``l x``, where x d is m below the blocks (of an upper l, above them)."""
     a, (triangle, d, order) = operands[0], results
     ct_l, ct_d = cotangents[0], cotangents[1]
     if 0 in a.shape or (ct_l is None and ct_d is None):

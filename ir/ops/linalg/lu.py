@@ -91,9 +91,9 @@ def permutation_of(pivots: Any, rows: int) -> Any:
 
 
 def _pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: Attrs) -> Any:
-    """With ``F = L^-1 P^T dA U^-1``: ``dL = L tril(F, -1)`` and ``dU = triu(F) U`` for square matrices. The
-    columns beyond are ``L^-1`` times those of ``P^T a``, the rows beyond those of ``P^T a`` times ``U^-1``.
-    """
+    """Differentiate the LU factorization. With ``F = L^-1 P^T dA U^-1``: ``dL = L tril(F, -1)`` and
+    ``dU = triu(F) U`` for square matrices. The further columns are ``L^-1`` times those of ``P^T a``, the
+    further rows are those of ``P^T a`` times ``U^-1``."""
     ct, (lu, _, permutation) = cotangents[0], results
     if ct is None:
         return [None]

@@ -21,7 +21,7 @@ from .common import Types
 
 
 def paired(type_: TensorType) -> TensorType:
-    """The type of the memory of a complex value as real numbers; that of a real one as it is."""
+    """The type of a complex value's memory as real numbers. A real type stays as it is."""
     if not is_complex(type_.dtype):
         return type_
     return TensorType(real_dtype(type_.dtype), (*type_.shape, 2))

@@ -232,7 +232,8 @@ def _turn(t: Any, g: Any, x: Any, is_adjoint: bool) -> None:
 
 
 def _turning_matrix_rule(b: Any, ct: Any, out: Any, t: Any, is_adjoint: bool) -> Any:
-    """Of ``x t - t x = g`` below the blocks, and of ``x t^H - t^H x = g``."""
+    """The cotangent of t for the solution x of ``x t - t x = g`` below the blocks, or of
+    ``x t^H - t^H x = g``."""
     turned = conjugate(b, _turning_rule(b, ct, t, is_adjoint))
     left, right = (turned, out) if is_adjoint else (out, turned)
     gradient = b.neg(_commutator(b, adjoint(b, left), right))

@@ -1,4 +1,4 @@
-"""Which matrices are small: those that compiled code keeps in registers, or near them, with a lane for each.
+"""Limits for small matrices, which compiled code keeps in or near registers, with a lane for each matrix.
 
 Passes and codegen both ask this; the code itself is in ``codegen.kernels.linalg``.
 """
@@ -58,6 +58,6 @@ def fits_registers(instruction: Instruction) -> bool:
 
 
 def cycles(instruction: Instruction) -> float:
-    """About the cycles for a matrix in each lane, of what `is_small`."""
+    """Estimate the cycles of a small instruction for one matrix in each lane."""
     rows, _, right = sizes(instruction)
     return CYCLES[instruction.op](rows, right)

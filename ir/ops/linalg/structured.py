@@ -276,7 +276,8 @@ def _cholesky_right_rule(b: Any, ct: Any, ab: Any, factor: Any, lower: bool) -> 
 
 
 def _cholesky_matrix_rule(b: Any, ct: Any, out: Any, ab: Any, factor: Any, lower: bool) -> Any:
-    """Each element beside the diagonal counts twice, once conjugated; of the diagonal the real part does."""
+    """The cotangent of the matrix: an element beside the diagonal counts twice, once conjugated; of one on
+    the diagonal the real part counts."""
     turned = conjugate(b, _cholesky_right_rule(b, ct, ab, factor, lower))
     rows = ab.shape[-2]
     below, above = (rows - 1, 0) if lower else (0, rows - 1)

@@ -140,7 +140,7 @@ def cse(function: Function) -> Function:
 
 
 def _attr_keys(attrs: Attrs, attr_keys: dict[int, Any]) -> Sequence[Any]:
-    """What equal attributes have in common; `attr_keys` are those so far."""
+    """The hashable key of `attrs`, which equal attributes share; `attr_keys` caches the keys of values."""
     return [*attrs, *[attr_keys.get(id(value)) or _attr_key(value, attr_keys) for value in attrs.values()]]
 
 

@@ -1,4 +1,4 @@
-"""Which instructions `narrow_axes` writes out: arithmetic on large values with few columns."""
+"""Selection of the instructions that `narrow_axes` unrolls: arithmetic on large values with few columns."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def folds_columns(instruction: Instruction) -> bool:
 
 
 def is_of_flat_memory(instruction: Instruction, defs: Definitions) -> bool:
-    """Whether an instruction reduces over all axes, two narrow ones among them, what is computed element by
-    element of arrays as they lie in memory: along memory, where columns of columns are far apart."""
+    """Whether an instruction reduces over all axes, two narrow ones among them, an elementwise expression of
+    arrays in memory order. It is best computed along memory, since columns of columns are far apart."""
     (operand, *_) = instruction.operands
     if len(instruction.attrs["axes"]) < len(operand.shape) or len(operand.shape) < 3:
         return False

@@ -127,7 +127,7 @@ def _rules(matches: list[_Sum], normalized: set[Value]) -> dict[str, tuple[Rule,
 
 
 def _sum_of(total: Instruction, defs: Definitions) -> _Sum | None:
-    """What `total` sums, if it is exponentials of long rows less their maxima."""
+    """Match `total` as a sum of exponentials of long rows less their maxima."""
     power = defined_by(total.operands[0], "exp", defs)
     difference = defined_by(power.operands[0], "sub", defs) if power is not None else None
     if power is None or difference is None or total.attrs["axes"] != (len(power.result.shape) - 1,):
@@ -193,7 +193,7 @@ def part_size(x: Value) -> int:
 
 
 def _row_value(value: Value, defs: Definitions) -> Value | None:
-    """What is broadcast along rows to make `value`, of one element for each row."""
+    """The source of a broadcast along rows, with one element for each row, or None if `value` is none."""
     instruction = defined_by(value, "broadcast", defs)
     source = instruction.operands[0] if instruction is not None else None
     return source if source is not None and math.prod(source.shape[-1:]) == 1 else None

@@ -48,7 +48,7 @@ def fuse_gemv_pairs(function: Function) -> Function:
 
 
 def _table_of(product: Instruction, defs: Definitions) -> tuple[Value, bool] | None:
-    """The tall table that `product` multiplies by a vector, and whether its rows are what is summed; None
+    """Match a product of a tall matrix and a vector: the matrix, and whether the sum goes over its rows; None
     for other instructions."""
     if product.op.name != "matmul" or len(product.result.shape) != 2 or product.result.dtype.kind != "f":
         return None

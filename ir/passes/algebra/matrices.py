@@ -72,7 +72,7 @@ def _of_any(b: Any, a: Any, lu: Any, pivots: Any, permutation: Any, is_regular: 
 
 
 def _others(b: Any, s: Any) -> Any:
-    """For each element the product of the others."""
+    """The product of all elements but one, for each element that is left out."""
     shape = (*s.shape, s.shape[-1])
     row, column = (b.iota(shape=shape, axis=len(shape) - axis, dtype=INT64) for axis in (2, 1))
     factors = b.where(b.eq(row, column), 1.0, b.broadcast(row_of(b, s), shape=shape))
@@ -89,8 +89,8 @@ def _name(instruction: Instruction) -> str:
 
 
 def with_vectors(function: Function) -> Sequence[Instruction]:
-    """The body of `function`, in which values alone are those of the factorization of the same matrix, where
-    there is one: as for a gradient, which needs the vectors."""
+    """The body of `function`, with eigenvalues or singular values taken from a factorization with vectors of
+    the same matrix, if there is one. Gradients need the vectors."""
     body, fuller = function.body, dict[tuple[str, Value], Instruction]()
     if not any(op.kind is Kind.LINALG for op in function.ops):
         return body
@@ -159,7 +159,8 @@ def triangular_system(
 
 
 def _triangle(choice: Instruction, defs: Definitions) -> str:
-    """Of a ``where`` that leaves zeros in one triangle the other one, "lower" or "upper"; else empty."""
+    """The triangle that a ``where`` keeps when it sets the other one to zero: "lower" or "upper", else
+    empty."""
     mask, _, other = choice.operands
     if constant_of(other, defs) != 0:
         return ""
@@ -178,7 +179,7 @@ def _triangle(choice: Instruction, defs: Definitions) -> str:
 
 
 def _behind_broadcasts(value: Value, defs: Definitions) -> Instruction | None:
-    """What defines `value` but for broadcasts to more leading axes."""
+    """The definition of `value`, looking through broadcasts to more leading axes."""
     definition = defs.get(value)
     while definition is not None and definition.op.name == "broadcast":
         inner = definition.operands[0]

@@ -19,15 +19,15 @@ _ROUNDING = 1e-6
 
 @record
 class Moment:
-    """Of a sum of squares: the sum that it begins with, and the mean that the distances are from."""
+    """A sum of squared distances from a mean: the sum of the elements, and the mean."""
 
     total: Value
     mean: Value
 
 
 def second_moments(region: Function) -> dict[Value, Moment]:
-    """By their results, the sums in `region` of (x - mean)^2, where the mean is the sum of x over the same
-    axes by the number of elements."""
+    """Find the sums of (x - mean)^2 in `region`, by their results. The mean is the sum of x over the same
+    axes, divided by the number of elements."""
     defs = region.defs
     moments: dict[Value, Moment] = {}
     for instruction in region.body:

@@ -78,8 +78,8 @@ class _Columns:
     # -- what is computed by column ---------------------------------------------------------------
 
     def _choose(self) -> None:
-        """Reductions that fold columns; what follows from them for each row; and what reads either by column,
-        with what that is computed of."""
+        """Choose the instructions to compute by column: reductions that fold columns, arithmetic that reads
+        columns, and the producers of both."""
         body = self.function.body
         candidates = [instruction for instruction in body if instruction.op.kind in _WITH_COLUMNS]
         folds = [
@@ -161,8 +161,8 @@ class _Columns:
             stack += self._narrow(definition)
 
     def _narrow(self, definition: Instruction) -> list[Value]:
-        """The operands of an instruction that it reads by column: not what it broadcasts, unless that has
-        been chosen."""
+        """The operands of an instruction that it reads by column. Broadcast operands are not, unless they
+        have been chosen."""
         like = definition.operands[0] if definition.op.kind is Kind.REDUCTION else definition.result
         return [
             operand
@@ -259,7 +259,7 @@ class _Columns:
         self._stands_for(instruction, b.append(OPS["concat"], apart, {"axis": len(shape) - 1})[0])
 
     def _stands_for(self, instruction: Instruction, value: Value) -> None:
-        """Let the last instruction, which made `value`, give the result of `instruction`."""
+        """Replace the results of the last instruction, which computed `value`, by those of `instruction`."""
         definition = self.b.body.pop()
         assert definition.result is value, "the value was made last"
         self.b.body.append(
@@ -297,7 +297,7 @@ class _Columns:
         return self.known[value]
 
     def _made(self, value: Value) -> tuple[Value, ...]:
-        """The columns of `value`, where those of what it is computed from are known."""
+        """Compute the columns of `value` from the columns of its operands, which are known."""
         b, definition, count = self.b, self.defs.get(value), value.shape[-1]
         if definition is not None and definition in self.chosen and cuts_column(definition):
             return (self.known[definition.operands[0]][definition.attrs["start"][-1]],)

@@ -138,7 +138,7 @@ def _where(b: Builder, instruction: Instruction, defs: Definitions) -> Value | N
 
 
 def _less(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
-    """No float's absolute value is less than 0, as complex quotients by real numbers ask."""
+    """Fold ``abs(x) < 0`` of floats to false. Quotients of complex by real numbers have such comparisons."""
     x, y = instruction.operands
     if x.dtype.kind != "f" or constant_of(y, defs) != 0 or defined_by(x, "abs", defs) is None:
         return None
@@ -146,7 +146,7 @@ def _less(b: Builder, instruction: Instruction, defs: Definitions) -> Value | No
 
 
 def _and(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
-    """What is true besides changes nothing."""
+    """Replace ``x and true`` by ``x``."""
     for value, other in (instruction.operands, instruction.operands[::-1]):
         if constant_of(other, defs) is True and value.type == instruction.result.type:
             return value
@@ -233,8 +233,8 @@ def _slice(b: Builder, instruction: Instruction, defs: Definitions) -> Value | N
 
 
 def _slice_of_update(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
-    """An element that was just written is read of what was written there. (Windows of padded arrays stay:
-    they are read alike, side by side.)"""
+    """Forward the written value to a read of one element that was just written. (Windows of padded arrays
+    stay: they are read alike, side by side.)"""
     update, attrs = defined_by(instruction.operands[0], "update", defs), instruction.attrs
     if update is None or instruction.result.type.size != 1 or any(step != 1 for step in update.attrs["step"]):
         return None
@@ -282,7 +282,7 @@ def may_be_minus_zero(value: Value, defs: Definitions) -> bool:
 
 
 def _reduction(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
-    """Over axes of size 1 a reduction only drops them; of a uniform constant it is one."""
+    """Drop axes of size 1 from a reduction, and fold one of a uniform constant."""
     (x,), axes = instruction.operands, instruction.attrs["axes"]
     constant = constant_of(x, defs)
     if constant is not None and x.type.size:

@@ -87,7 +87,7 @@ class AffineValues:
         return self.forms[value]
 
     def define(self, instruction: Instruction) -> None:
-        """Take `instruction`, which is not in the body, for what makes its result."""
+        """Record the affine form of the result of `instruction`, which is not in the body."""
         if instruction.result.dtype is INT64:
             self.forms[instruction.result] = self._form_of(instruction)
 
@@ -135,8 +135,8 @@ class AffineValues:
 
 
 def loop_forms(scan: Instruction, outer: AffineValues, body: Function | None = None) -> AffineValues:
-    """The affine forms of what a step of `scan` computes, with its `body` or another one of the same
-    parameters; `outer` has those of its operands."""
+    """The affine forms of the values in a step of `scan`, with its `body` or another one with the same
+    parameters. `outer` has the forms of its operands."""
     body = body or scan.regions[0]
     count, first_slice = scan.attrs["carries"], len(scan.operands) - scan.attrs["slices"]
     forms: dict[Value, Affine] = {}
@@ -164,7 +164,7 @@ class Counter:
 
 
 def counted_by(loop: Instruction) -> Counter | None:
-    """The counter of a while loop that goes on as long as it is less than what no step changes."""
+    """Match a while loop that runs as long as a counter is less than a loop-invariant bound; its counter."""
     condition, body = loop.regions
     count = loop.attrs["carries"]
     test = next((step for step in condition.body if step.results[0] is condition.results[0]), None)

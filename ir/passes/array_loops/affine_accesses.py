@@ -25,7 +25,7 @@ from .affine import Affine, AffineValues
 
 @record(eq=False)
 class StepAccess:
-    """What an indexed op reads or writes of an array, in each step.
+    """Access of an indexed op to an array in each step: a read or a write.
 
     Attributes:
         indices: by axis of the array; other axes are read or written as a whole.
@@ -286,7 +286,7 @@ def _kept(x: Value, window: _Window) -> list[int]:
 
 
 def _part(b: Any, x: Value, window: _Window) -> Value:
-    """What the scalars of `window` leave of `x`."""
+    """Index `x` by the scalars of `window`, which leaves its other axes."""
     if not window.scalars:
         return x
     axes = tuple(window.scalars)

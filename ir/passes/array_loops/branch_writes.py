@@ -65,8 +65,8 @@ class _Region:
         return Function(function.name, function.params, tuple(self.body), function.results)
 
     def _written_behind(self, switch: Instruction, place: int, writes: list[Instruction]) -> Instruction:
-        """`switch` with a number in place of the array at `place`, if all that its branches do to that is to
-        write one element; what writes it is added to `writes`."""
+        """Replace the array at `place` of `switch` by a number, if its branches only write one element of the
+        array. The write after the switch is added to `writes`."""
         scatters = [_last_write(region, place) for region in switch.regions]
         write = next((scatter for scatter in scatters if scatter is not None), None)
         if write is None:
@@ -140,7 +140,7 @@ class _Region:
 
 
 def _copied(region: Function, value: Value) -> tuple[Value, list[Instruction]]:
-    """What `value` is a copy of, with the copies."""
+    """Follow `value` through copies to its source; also the copies."""
     defs = {result: step for step in region.body for result in step.results}
     copies = []
     while (step := defs.get(value)) is not None and step.op.name == "copy":

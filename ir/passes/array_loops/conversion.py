@@ -221,7 +221,8 @@ class _Steps:
             raise _Dependent
 
     def _accumulation(self, write: Instruction) -> tuple[Instruction, Instruction, Value] | None:
-        """What `write` reads and what it adds, where all steps do so at the same elements."""
+        """Match `write` as an accumulation into the same elements in all steps: the read, the fold, and the
+        value that it adds."""
         if write.op.name != "scatter" or write.attrs["mode"] != "set":
             return None
         fold = self.defs.get(write.operands[1])
@@ -315,7 +316,8 @@ class _Steps:
         self.values.update(zip(step.results, results, strict=True))
 
     def _reads_before(self, step: Instruction) -> tuple[list[Instruction], Instruction]:
-        """What a loop or a branch reads of elements that are known to be there, and what is left of it."""
+        """Hoist reads of elements that are known to exist out of a loop or a branch: the reads, and the rest
+        of it."""
         reads, step = reads_before(step, self._is_inside, self.affine.define)
         self.defs.update({read.result: read for read in reads})
         return reads, step
@@ -329,7 +331,7 @@ class _Steps:
         return self.values[value]
 
     def _belongs(self, step: Instruction) -> bool:
-        """Whether `step` is a part of what adds to an element."""
+        """Whether `step` is the read or the fold of an accumulation."""
         return any(step is read or step is fold for read, fold, _ in self.accumulated.values())
 
     def _accumulate(self, write: Instruction) -> None:

@@ -1,4 +1,4 @@
-"""While loops that count up or down to a number: scans, whose steps are known.
+"""Conversion of while loops that count up or down to a number into scans, whose number of steps is known.
 
 i = 0
 while i < 1000:                 for i in range(1000):

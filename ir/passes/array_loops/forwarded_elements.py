@@ -1,9 +1,10 @@
-"""Elements that a step reads where an earlier step wrote them: carries, which are in registers.
+"""Scalar replacement of array elements that a step reads where an earlier step wrote them: they become
+carries, which are in registers.
 
     y[i] = a * y[i - 1] + x[i]                        last = a * last + x[i]
                                                       y[i] = last
 
-A step need not wait until what it reads has come through memory; and the gradient of the element goes from
+A step need not wait until what it reads has come through memory. The gradient of the element also goes from
 step to step by itself, not through an array of gradients.
 
 Elements that all steps of a loop inside read, and that are known to be there, are read before it:
@@ -36,8 +37,8 @@ _INTEGER_OPS: Final = frozenset(("full", "add", "sub", "mul", "neg"))
 def reads_before(
     loop: Instruction, proven: Proof, define: Callable[[Instruction], None]
 ) -> tuple[list[Instruction], Instruction]:
-    """What reads elements, and `loop` with them as further operands. `define` is told what computes their
-    indices before the loop."""
+    """Hoist reads of elements out of `loop`: the reads, and the loop with the elements as further operands.
+    `define` gets the instructions that compute the indices before the loop."""
     reads = _Reads(proven, define)
     inside, taken = reads.control(loop, {operand: operand for operand in loop.operands})
     if not taken:
@@ -107,7 +108,7 @@ class _Reads:
         return self.reads[key].result
 
     def _repeat(self, step: Instruction, outside: dict[Value, Value]) -> None:
-        """Have the integer that `step` computes before the loop as well."""
+        """Repeat `step` before the loop if it computes an integer."""
         if step.result.shape or step.result.dtype is not INT64:
             return
         operands = tuple([outside[operand] for operand in step.operands])
@@ -120,7 +121,7 @@ class _Reads:
 
 
 def _invariants(instruction: Instruction) -> tuple[int, int]:
-    """Between which positions operands are the same in all steps."""
+    """The range of operand positions, from and up to, that are the same in all steps."""
     if instruction.op.kind is Kind.SWITCH:
         return 1, len(instruction.operands)
     return instruction.attrs["carries"], len(instruction.operands) - instruction.attrs.get("slices", 0)
@@ -300,7 +301,7 @@ class _Scan:
         return (*values[:count], *values[count + len(params) :])
 
     def _first(self, forwarded: _Forwarded, steps: int) -> Value:
-        """What is read in step `steps`, before any step has written there."""
+        """Read the element of step `steps` before the loop, where no step has written yet."""
         b = self.b
         place = dict(zip(self.body.params, self.scan.operands, strict=True))
         indices = []

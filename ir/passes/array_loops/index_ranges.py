@@ -1,5 +1,5 @@
-"""Between which numbers the integers of loops and branches lie: indices that are known to lie inside of an
-array are not checked.
+"""Interval analysis of the integers in loops and branches. Indices that it proves to be inside of an array
+are not checked at run time.
 
 Counters begin with a number and go on by a number, for as many steps as a scan has; a while loop's condition
 bounds its counter. What else goes from step to step is guessed to stay where it begins, and widened where it
@@ -43,7 +43,7 @@ def index_ranges(instruction: Instruction, defs: Mapping[Value, Instruction]) ->
 
 
 def _interval(value: Value, defs: Mapping[Value, Instruction], depth: int = 0) -> Interval:
-    """Where the integers of an operand lie, also where loop nests write them."""
+    """The interval of the integers of an operand, also if loop nests compute them."""
     definition = defs.get(value)
     if definition is None or value.dtype is not INT64 or depth > _DEPTH:
         return UNKNOWN
@@ -66,7 +66,7 @@ def _known(low: int | None, high: int | None) -> Interval:
 
 
 def _either(x: Interval, y: Interval) -> Interval:
-    """What holds of a number that is in one of two intervals."""
+    """The hull of two intervals."""
     low = None if x[0] is None or y[0] is None else min(x[0], y[0])
     high = None if x[1] is None or y[1] is None else max(x[1], y[1])
     return low, high
@@ -134,7 +134,7 @@ class _Ranges:
         ]
 
     def _counter(self, loop: Instruction, carry: int, operands: list[Interval]) -> Interval | None:
-        """Where a counter is at the beginnings of steps; None for another carry."""
+        """The interval of a counter at the beginnings of steps, or None for another carry."""
         each = increment(loop.regions[-1], carry)
         if each is None:
             return None
@@ -262,7 +262,8 @@ def _indices(function: Function, ranges: Mapping[Value, Interval]) -> dict[Value
 
 
 def _degrees(body: Function, carries: int) -> dict[Value, int | None]:
-    """Of integers 1 where they grow evenly with the step, 0 where no step changes them, None elsewhere."""
+    """The degrees of integers in the step number: 1 for those that grow evenly, 0 for invariant ones, None
+    for others."""
     degrees: dict[Value, int | None] = {}
     for position, param in enumerate(body.params):
         number = param.dtype is INT64 and not param.shape

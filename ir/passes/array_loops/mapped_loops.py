@@ -36,7 +36,8 @@ def is_map(instruction: Instruction) -> bool:
 
 
 def can_run(step: Instruction) -> bool:
-    """Whether `step` may run for steps that would not have run it: branches without what can fail."""
+    """Whether `step` may run speculatively, in steps that would not have run it: a branch in which nothing
+    can fail."""
     return step.op.kind not in (Kind.SCAN, Kind.WHILE) and all(
         inner.op.kind in (Kind.ELEMENTWISE, Kind.CREATION, Kind.VIEW)
         or (inner.op.kind is Kind.SWITCH and can_run(inner))

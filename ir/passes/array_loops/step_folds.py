@@ -101,7 +101,7 @@ def _once(b: Any, value: Value, axes: set[int], defs: Definitions) -> Value:
 def _matrix(
     b: Any, once: Value, batch: list[int], rows: list[int], columns: list[int], shape: Shape
 ) -> Value:
-    """What `_once` gives as matrices of `rows` and `columns`."""
+    """Reshape `once`, a result of `_once`, to matrices of `rows` and `columns`."""
     order = [*batch, *rows, *columns]
     rest = [axis for axis in range(len(shape)) if axis not in order]
     moved = b.transpose(once, perm=(*order, *rest))
@@ -145,7 +145,8 @@ def _is_choice(instruction: Instruction) -> bool:
 def _conditional_fold(
     choice: Instruction, uses: Counter[Value], defs: Definitions
 ) -> tuple[Value, Value, str, bool] | None:
-    """What is kept, what is folded into it by which op, and whether where the condition holds."""
+    """Match a conditional fold: the accumulator, the folded value, the op, and whether it folds where the
+    condition is true (else where it is false)."""
     for position in (1, 2):
         fold, kept = defs.get(choice.operands[position]), choice.operands[3 - position]
         if (
@@ -209,7 +210,7 @@ class Fold:
 
 @record(eq=False)
 class Extremum:
-    """A carry that is replaced by what is less, or greater, with others that are replaced where it is.
+    """A carry that keeps the least or the greatest candidate, with the companions that are replaced with it.
 
     Attributes:
         comparison: ``lt`` or ``gt``, of the candidate with the carry.
@@ -246,8 +247,8 @@ class Extremum:
 
 
 def _first_place(b: Any, values: Value, best: Value) -> Value:
-    """Where along the first axis of `values` the first `best` is: a fold, which is fused with what computes
-    the values."""
+    """The first place of `best` along the first axis of `values`, by a fold, which is fused with the code
+    that computes the values."""
     size = values.shape[0]
     numbers = b.iota(shape=values.shape, axis=0, dtype=INT64)
     is_best = b.eq(values, b.broadcast_to(best, values.shape))
@@ -260,7 +261,8 @@ def _op(name: str) -> Op:
 
 
 def folds(body: Function, carries: int) -> list[Fold | Extremum]:
-    """What the steps of a loop with that body do to carries that nothing else reads."""
+    """Find the folds of a loop with that body: the reductions over all steps into carries that nothing else
+    reads."""
     uses = read_counts(body)
     readers: dict[Value, list[Instruction]] = {}
     for instruction in body.body:

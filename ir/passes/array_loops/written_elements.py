@@ -1,4 +1,4 @@
-"""Which elements of an array an op or all steps of a loop write, and which they may read before that.
+"""Regions of an array that an op or all steps of a loop write, and that they may read before that.
 
 A *region* has an interval along each axis, from ``low`` to ``high`` beyond an affine function of what is
 around it: of the step of the loop outside, of scalars. Regions of what is written have elements that are
@@ -68,12 +68,12 @@ Region: TypeAlias = tuple[Interval, ...]
 
 
 class UnknownAccess(Exception):
-    """Something is done with an array of which it is not known what it reads."""
+    """Exception for a use of an array that may read any of its elements."""
 
 
 @record(eq=False, frozen=False)
 class Accesses:
-    """What some ops write of an array, and read of what was there before."""
+    """Regions of an array that some ops write, and those of its earlier content that they read."""
 
     writes: list[Region]
     reads: list[Region]
@@ -95,7 +95,7 @@ def box_of(region: Region, shape: Shape) -> Box | None:
 
 
 def accesses(instruction: Instruction, position: int, values: AffineValues) -> Accesses:
-    """Those of an op that writes its operand at `position`. Raises UnknownAccess."""
+    """The accesses of an op that writes its operand at `position`. Raises UnknownAccess."""
     kind = instruction.op.kind
     if kind is Kind.UPDATE and position == 0:
         return Accesses(_updated(instruction), [])
@@ -168,7 +168,7 @@ def _indexed(access: Instruction, first: int, values: AffineValues, *, exact: bo
 
 
 def _of_body(body: Function, place: int, result: int, values: AffineValues) -> Accesses:
-    """What one run of `body` does with its parameter at `place`, which becomes its result at `result`."""
+    """The accesses of one run of `body` to its parameter at `place`, which becomes its result at `result`."""
     latest = body.params[place]
     versions = {latest}
     done = Accesses([], [])
@@ -196,7 +196,8 @@ def _of_body(body: Function, place: int, result: int, values: AffineValues) -> A
 
 
 def version_after(instruction: Instruction, position: int) -> Value:
-    """What `instruction` makes of its operand at `position`, which it writes. Raises UnknownAccess."""
+    """The result of `instruction` that is the new version of its operand at `position`, which it writes.
+    Raises UnknownAccess."""
     if instruction.op.kind is not Kind.SWITCH:
         if position >= instruction.attrs.get("carries", 1):
             raise UnknownAccess
@@ -253,7 +254,7 @@ def _last_version(region: Function, place: int) -> int | None:
 
 
 def _of_switch(switch: Instruction, place: int, outer: AffineValues) -> Accesses:
-    """What is written by all branches, and read by any."""
+    """The accesses of a branch instruction: writes that all branches do, and reads that any of them does."""
     result = _result_of(switch, place)
     branches = []
     for body in switch.regions:

@@ -86,7 +86,8 @@ def conj(b: Any, x: Planes) -> Planes:
 
 
 def mul(b: Any, x: Planes, y: Planes) -> Planes:
-    """By the four products of parts, as NumPy, without the recovery of infinities of C99's annex G."""
+    """Multiply by the four products of parts, as NumPy does, without C99's recovery of infinities (annex
+    G)."""
     re = b.sub(b.mul(x.re, y.re), b.mul(x.im, y.im))
     return Planes(re, b.add(b.mul(x.re, y.im), b.mul(x.im, y.re)))
 
@@ -103,7 +104,7 @@ def square(b: Any, x: Planes) -> Planes:
 
 
 def div(b: Any, x: Planes, y: Planes) -> Planes:
-    """By the larger part of the divisor, so that nothing overflows (Smith 1962).
+    """Divide by Smith's method (1962): scaled by the larger part of the divisor, so that nothing overflows.
 
     With c + i d = y and |c| >= |d|: r = d / c and x / y = (x.re + x.im r, x.im - x.re r) / (c + d r).
     """
@@ -120,8 +121,8 @@ def div(b: Any, x: Planes, y: Planes) -> Planes:
 
 
 def div_by_real(b: Any, x: Planes, y: Planes) -> Planes:
-    """The same where ``y.im`` is a zero: r is one, too, with the sign of d / c. Where c is 0 it is not used,
-    and where c is NaN, so is the quotient."""
+    """Divide as `div` does where ``y.im`` is a zero. So r is a zero, with the sign of d / c. Where c is 0, r
+    is not used; where c is NaN, so is the quotient."""
     is_zero, ratio = b.eq(y.re, 0.0), b.mul(b.copysign(1.0, y.re), y.im)
     scale = b.div(1.0, b.where(is_zero, b.abs(y.re), y.re))
     re = b.add(x.re, b.where(is_zero, 0.0, b.mul(x.im, ratio)))

@@ -34,7 +34,8 @@ def _limits(x: Planes, single: float, double: float) -> float:
 
 
 def sqrt(b: Any, x: Planes) -> Planes:
-    """With t = sqrt((|x.re| + |x|) / 2): (t, x.im / 2t) right of the imaginary axis, else its mirror image.
+    """The square root. With t = sqrt((|x.re| + |x|) / 2) it is (t, x.im / 2t) right of the imaginary axis,
+    else its mirror image.
 
     Scaled by powers of 4, so that neither |x| overflows nor its bits are lost to subnormal numbers.
     """
@@ -198,7 +199,8 @@ def cosh(b: Any, x: Planes) -> Planes:
 
 
 def tanh(b: Any, x: Planes) -> Planes:
-    """With t = tan x.im, s = sinh x.re: (s sqrt(1 + s^2) (1 + t^2), t) / (1 + (1 + t^2) s^2)"""
+    """The hyperbolic tangent. With t = tan x.im and s = sinh x.re it is (s sqrt(1 + s^2) (1 + t^2), t) / (1 +
+    (1 + t^2) s^2)."""
     wide = b.gt(b.abs(x.re), _limits(x, 9.0, 20.0))
     t, s = b.tan(x.im), b.sinh(b.where(wide, 1.0, x.re))
     growth = b.add(b.mul(t, t), 1.0)
@@ -248,7 +250,7 @@ def _far(b: Any, x: Planes) -> tuple[Any, Any]:
 
 
 def asinh(b: Any, x: Planes) -> Planes:
-    """By sqrt(1 + i x) and sqrt(1 - i x)."""
+    """The inverse hyperbolic sine, by sqrt(1 + i x) and sqrt(1 - i x)."""
     far, growth = _far(b, x)
     near = choose(b, far, Planes(b.mul(x.re, 0.0), b.mul(x.im, 0.0)), x)
     first = sqrt(b, Planes(b.add(near.im, 1.0), b.neg(near.re)))
@@ -266,7 +268,7 @@ def _real_on_the_axis(b: Any, result: Planes, x: Planes) -> Planes:
 
 
 def acosh(b: Any, x: Planes) -> Planes:
-    """By sqrt(x - 1) and sqrt(x + 1)."""
+    """The inverse hyperbolic cosine, by sqrt(x - 1) and sqrt(x + 1)."""
     far, growth = _far(b, x)
     near = choose(b, far, Planes(b.mul(x.re, 0.0), b.mul(x.im, 0.0)), x)
     first = sqrt(b, Planes(b.sub(near.re, 1.0), near.im))
@@ -283,7 +285,7 @@ def _is_lost(b: Any, x: Planes) -> Any:
 
 
 def acos(b: Any, x: Planes) -> Planes:
-    """By sqrt(1 - x) and sqrt(1 + x)."""
+    """The inverse cosine, by sqrt(1 - x) and sqrt(1 + x)."""
     far, growth = _far(b, x)
     near = choose(b, far, Planes(b.mul(x.re, 0.0), b.mul(x.im, 0.0)), x)
     first = sqrt(b, Planes(b.sub(1.0, near.re), b.neg(near.im)))

@@ -168,8 +168,8 @@ class _Splitter:
         self.indexed = 0
 
     def run(self, function: Function, *, carries: int | None = None) -> Function:
-        """`function` with parameters and results as arrays of pairs; in a region of control flow the first
-        `carries` of both, and what is small, in planes."""
+        """Rewrite `function` with parameters and results as arrays of pairs. In a region of control flow the
+        first `carries` of both, and small values, are in planes."""
         b = self.b
         #: Where parameters are read first, and results made: their planes are of those lines.
         places: dict[Value, Location | None] = {}
@@ -251,7 +251,7 @@ class _Splitter:
         return bool(constant_of(value, self._definitions()) == 0)
 
     def _flat(self, values: Sequence[Value]) -> tuple[Value, ...]:
-        """What stands for `values`, the two planes of complex ones in turn."""
+        """The representations of `values` as one list, with the two planes of complex ones in turn."""
         flat: list[Value] = []
         for value in values:
             split = self.values[value]
@@ -277,7 +277,7 @@ class _Splitter:
                 self.values[instruction.result] = result
 
     def _by_rule(self, instruction: Instruction, operands: list[Any]) -> Any:
-        """What a rule gives; None where there is none."""
+        """Apply the rule for `instruction`; None if there is no rule."""
         name = instruction.op.name
         if name == "view_as_real":
             return self.together(operands[0])
@@ -367,7 +367,7 @@ class _Splitter:
     # -- ops without a rule -------------------------------------------------------------------------------
 
     def _on_the_host(self, instruction: Instruction) -> None:
-        """The instruction as it is, with what makes complex operands of planes, by its NumPy kernel."""
+        """Run the instruction by its NumPy kernel, on complex operands that are composed of their planes."""
         inner = Builder()
         inner.location = instruction.location
         arguments = []

@@ -31,7 +31,7 @@ _SMALL: Final = 16
 
 
 class PairWriter(Protocol):
-    """What products need of the pass."""
+    """The interface of the pass that products use."""
 
     b: Builder
 
@@ -125,7 +125,7 @@ def _halves(b: Builder, x: Value) -> list[Any]:
 
 
 def _with_turned_rows(writer: PairWriter, y: Planes) -> Any:
-    """Each row of y, its parts in turns, followed by `i` times itself."""
+    """The rows of y with their parts in turns, each followed by `i` times itself."""
     b, (*batch, size, columns) = writer.b, y.re.shape
     shape = (*batch, size, 2, columns)
 
@@ -175,7 +175,7 @@ def _extremum(*, largest: bool) -> Rule:
 
 
 def _places(b: Builder, shape: Sequence[int], axes: Sequence[int]) -> Any:
-    """For each element how many come before it along `axes`, in memory's order."""
+    """The number of elements that come before each element along `axes`, in memory's order."""
     place, stride = b.full(value=0, shape=tuple(shape), dtype=np.dtype(np.int64)), 1
     for axis in sorted(axes, reverse=True):
         count = b.iota(axis=axis, shape=tuple(shape), dtype=np.dtype(np.int64))

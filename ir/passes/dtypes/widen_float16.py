@@ -61,7 +61,8 @@ class _Widening:
         return Function(function.name, function.params, tuple(self.b.body), self.table.all(function.results))
 
     def _convert(self, original: Instruction, instruction: Instruction) -> None:
-        """A conversion: of what there is in float32, too, and once for each value to float32."""
+        """Simplify a conversion: read the float32 form of its operand if there is one, and convert each value
+        to float32 once."""
         operand, result = instruction.operands[0], instruction.result
         wide = self.wide.get(operand)
         if wide is None:

@@ -1,1 +1,1 @@
-"""Fusion: which ops become one loop nest, and what is computed again so that they can."""
+"""Fusion: grouping of ops into loop nests, with rematerialization where it allows a group."""

@@ -143,7 +143,8 @@ class _Fusion:
         return False
 
     def _join_columns(self, instruction: Instruction, producers: list[Unit]) -> Unit | None:
-        """The group that computes parts of what `instruction` joins: it writes them where they belong."""
+        """Merge the groups that compute the parts that `instruction` concatenates, so that they write its
+        result; None where they cannot be one group."""
         computing = self.legality.columns(instruction)
         if isinstance(computing, Misfit):
             return None

@@ -58,12 +58,12 @@ class Unit:
         return unit
 
     def own_of(self, member: Instruction) -> Coordinates:
-        """Where the operands of `member` are read."""
+        """The coordinates at which `member` reads its operands."""
         own = self.own.get(member)
         return whole(len(self.domain or ())) if own is None else own
 
     def coordinates_of(self, value: Value) -> Coordinates:
-        """Where `value`, the result of a member, is."""
+        """The coordinates of `value`, the result of a member."""
         coordinates = self.coordinates.get(value)
         return whole(len(self.domain or ())) if coordinates is None else coordinates
 
@@ -89,7 +89,8 @@ class Unit:
         return self.dependencies & other.bits != 0
 
     def survivor(self) -> Unit:
-        """This unit, or what it was merged into at last."""
+        """The unit that this one has been merged into, through all merges; itself if it has not been
+        merged."""
         unit = self
         while unit.merged is not None:
             unit = unit.merged
@@ -217,7 +218,7 @@ class Units:
 
 
 def _joined(first: list[Instruction], second: list[Instruction]) -> list[Instruction]:
-    """Both lists, in one of the two."""
+    """Concatenate two lists in place, in the longer one."""
     if len(first) < len(second):
         second[:0] = first
         return second
@@ -226,7 +227,7 @@ def _joined(first: list[Instruction], second: list[Instruction]) -> list[Instruc
 
 
 def _united(first: dict[_Key, Coordinates], second: dict[_Key, Coordinates]) -> dict[_Key, Coordinates]:
-    """Both dictionaries, which share no key, in the larger one."""
+    """Merge two dictionaries without common keys in place, into the larger one."""
     if len(first) < len(second):
         first, second = second, first
     first.update(second)

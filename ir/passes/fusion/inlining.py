@@ -1,4 +1,4 @@
-"""What is repeated in its readers rather than computed once: views, uniform constants, counters, windows.
+"""Inlining of values into their readers, which repeat them: views, uniform constants, counters, windows.
 
 A *window* is an `update` of zeros, as the gradient of a slice is: its readers take elements of the value
 inside, and zero elsewhere.
@@ -32,7 +32,8 @@ Source: TypeAlias = tuple[Value, Access | None]
 
 
 class Reads:
-    """What is read for each value of a function's body, looked up once, and what is inline there."""
+    """Inline instructions of a Function, and the sources that are read for its values, each looked up
+    once."""
 
     def __init__(self, function: Function) -> None:
         self.defs = function.defs
@@ -55,7 +56,7 @@ class Reads:
                 self.inline[result] = instruction
 
     def source(self, value: Value) -> Source:
-        """What is read for `value`."""
+        """The source that is read for `value`."""
         source = self._sources.get(value)
         if source is None:
             source = self._sources[value] = self._source(value)

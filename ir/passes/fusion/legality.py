@@ -1,4 +1,4 @@
-"""What may be one group: every function returns a decision, or a `Misfit`, which says why not.
+"""Legality of fusion: each function returns a decision, or a `Misfit` with the reason against the group.
 
 A group has a domain and, once a reduction has joined, reduced axes. Members read of each other the element
 at their own place. A reduction *across* the rows (the gradients of a layernorm's scale and shift, of a bias,
@@ -51,7 +51,7 @@ FEW_COLUMNS: Final = 512
 
 @record
 class Placement:
-    """Where an instruction would be in a group: the coordinates at which it reads, and its result's."""
+    """Coordinates of an instruction in a group: those at which it reads, and those of its result."""
 
     own: Coordinates
     result: Coordinates
@@ -66,9 +66,9 @@ class Legality:
     # -- an instruction ---------------------------------------------------------------------------
 
     def extended(self, instruction: Instruction) -> tuple[Unit, list[Unit]] | None:
-        """The group that `instruction` goes on at each element's own place, and what else it reads that is
-        computed, which stays where it is: what `join` says mostly, in a tenth of the time. None where it
-        takes more to tell."""
+        """A fast path of `join` for an elementwise instruction that extends a group at each element's own
+        place: the group, and the other groups that it reads, which stay apart. None where the general check
+        is needed."""
         if instruction.op.kind is not _ELEMENTWISE or instruction.op.effect:
             return None
         inline, by_value = self.reads.inline, self.units.by_value
@@ -115,7 +115,7 @@ class Legality:
         return len(over.domain) == len(rows.domain) - len(rows.axes)  # a map over the rows, see `rows`
 
     def join(self, instruction: Instruction, unit: Unit, others: list[Unit]) -> Placement | Misfit:
-        """Where `instruction`, which also reads `others`, would be in `unit`."""
+        """Place `instruction`, which also reads `others`, in `unit`."""
         if unit.domain is None:
             return why_alone(unit.members[-1]) or OTHER_SHAPE
         if len(unit.members) >= MAX_MEMBERS:
@@ -125,7 +125,7 @@ class Legality:
         return self.place(instruction, [unit])
 
     def place(self, instruction: Instruction, units: list[Unit]) -> Placement | Misfit:
-        """Where `instruction` would be in the union of `units`, which have one domain."""
+        """Place `instruction` in the union of `units`, which have one domain."""
         domain, axes = domain_of(units)
         own: Coordinates | None = whole(len(domain))
         result = own
@@ -153,8 +153,9 @@ class Legality:
     def _read(
         self, instruction: Instruction, own: Coordinates, units: list[Unit], axes: tuple[int, ...] | None
     ) -> Misfit | None:
-        """Why `instruction` cannot read the members of `units` at its `own` place: it takes other elements,
-        or as a full-level op a row-level value of a row that is too long to pass over twice."""
+        """The reason why `instruction` cannot read the members of `units` at its `own` place; None where it
+        can. It takes other elements, or it is a full-level op that reads a row-level value of a row that is
+        too long to pass over twice."""
         domain, _ = domain_of(units)
         full = own == whole(len(domain))
         is_long = False
@@ -199,8 +200,8 @@ class Legality:
         return tuple(along[axis] if size != 1 else None for axis, size in enumerate(shape))
 
     def columns(self, instruction: Instruction) -> list[Unit] | Misfit:
-        """The units that compute what `instruction` joins, which may be one group: it writes each part where
-        that belongs."""
+        """The units that compute the parts that `instruction` concatenates, if they may be one group, which
+        writes each part to its place; else a Misfit."""
         parts = parts_of(instruction, self.reads.defs)
         sources = [self.reads.source(part)[0] for part in parts if is_computed(part, self.reads.defs)]
         units = list(dict.fromkeys(self.units[source] for source in sources))
@@ -218,7 +219,7 @@ class Legality:
     # -- two groups -------------------------------------------------------------------------------
 
     def merge(self, unit: Unit, other: Unit) -> Misfit | None:
-        """Why the members of both cannot be one group; None where they can."""
+        """The reason why the members of both cannot be one group; None where they can."""
         if other.domain is None:
             return why_alone(other.members[-1]) or OTHER_SHAPE
         if other.domain != unit.domain:
@@ -291,8 +292,8 @@ class Legality:
 def fold_across(
     reduction: Instruction, own: Coordinates, domain: Shape, axes: tuple[int, ...]
 ) -> Misfit | None:
-    """Why `reduction`, which reads at `own`, cannot be folded across the rows of a group whose rows are
-    reduced over `axes`, with lanes along the rows; None where it can."""
+    """The reason why `reduction`, which reads at `own`, cannot be folded across the rows of a group whose
+    rows are reduced over `axes`, with lanes along the rows; None where it can."""
     wide = [axis for axis, size in enumerate(domain) if size != 1]
     outer = [axis for axis in wide if axis not in axes]
     if 0 in domain or not outer or wide[-1] not in axes:

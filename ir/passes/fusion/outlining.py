@@ -73,7 +73,7 @@ def outline(function: Function, reads: Reads, units: Sequence[Unit]) -> Function
 
 
 def effects_before(function: Function) -> dict[Instruction, tuple[Value, ...]]:
-    """For each instruction with an effect but the first, the results of the one before it."""
+    """Map each instruction with an effect, except the first, to the results of the one before it."""
     if not any(op.effect or op.regions is not None for op in function.ops):
         return {}
     effects = [instruction for instruction in function.body if has_effect(instruction)]
@@ -165,7 +165,8 @@ class _Outliner:
         return copy
 
     def _write_out(self, value: Value) -> None:
-        """Emit the fusion that writes an inline value to memory, or a reshape of what lies there alike."""
+        """Emit the fusion that writes an inline value to memory, or a reshape if its source has the same
+        layout."""
         if value in self.present or value not in self.reads.inline:
             return
         source, access = resolve(value, self.reads.defs)

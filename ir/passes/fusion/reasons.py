@@ -1,4 +1,4 @@
-"""Why an instruction is not in a group, in the user's words: what `explain` says.
+"""Reasons why an instruction is not in a group, in the user's words, as `explain` prints them.
 
 The functions of `legality` return a `Misfit`, or what they decided.
 """
@@ -26,7 +26,7 @@ _ELEMENTWISE: Final = Kind.ELEMENTWISE
 
 @record
 class Misfit:
-    """Why something does not fit into a group."""
+    """The reason why something does not fit into a group."""
 
     text: str
 
@@ -51,7 +51,7 @@ def long_row_bytes() -> int:
 
 
 def long_row() -> Misfit:
-    """Why a long row is not passed over a second time."""
+    """The reason against a second pass over a long row."""
     return Misfit(
         f"it needs a reduction's result again for every element, and rows over {long_row_bytes() >> 10} KiB "
         "are not passed over twice"
@@ -70,7 +70,7 @@ def is_fusable(instruction: Instruction) -> bool:
 
 
 def why_alone(instruction: Instruction) -> Misfit | None:
-    """Why `instruction` is never a member of a group; None where it may be."""
+    """The reason why `instruction` is never a member of a group; None where it may be."""
     op = instruction.op
     if is_fusable(instruction):
         return None

@@ -48,9 +48,9 @@ def repeat_cheap(
 
 
 def saved_cycles(distance: int, groups: int) -> float:
-    """Cycles per vector that the ops behind a value may cost in each of the `groups` that read it, where
-    `distance` bytes are read and written from its group to the first of these: what each has of writing a
-    line once and reading it as often as there are groups."""
+    """The limit of cycles per vector for computing a value again in each of the `groups` that read it. It is
+    each group's share of writing a line once and reading it once per group, where `distance` bytes are
+    accessed between the value's group and the first of these."""
     if distance <= machine().l2_bytes:
         return MOST_CYCLES
     near = distance <= machine().l3_bytes
@@ -196,7 +196,7 @@ class _Repeating:
         return touched
 
     def _behind(self, number: int, member: Instruction, most: float) -> list[Instruction] | None:
-        """The members of the group that make `member`'s result from what is in memory, in order; None where
+        """The members of the group that compute `member`'s result from values in memory, in order; None where
         they cost more than `most` cycles, or read each other through views."""
         behind: set[Instruction] = set()
         stack, cost = [member], 0.0
@@ -223,7 +223,8 @@ class _Repeating:
     def _can_compute(
         self, value: Value, behind: list[Instruction], group: int, readers: list[Instruction]
     ) -> bool:
-        """Whether `readers` of one group read `value` as it is, and what is behind it is not more memory."""
+        """Whether all `readers` of one group read `value` itself, and recomputing it reads no more memory
+        than it has."""
         unit = self.units[group]
         if unit.domain is None:
             return False

@@ -1,4 +1,5 @@
-"""What is large and made of little is computed again for each reduction that would read it.
+"""Rematerialization before fusion: large values made of small arrays are computed again for each reduction
+that would read them.
 
 Nests reduce over one set of axes. Where sums along the rows and sums along the columns are taken of the same
 values (the forces between all pairs, in the gradient of their energy), one nest would write the values and

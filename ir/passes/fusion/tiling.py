@@ -72,7 +72,7 @@ class _Tiling:
         return self._outlined(groups) if groups else self.function
 
     def _pays(self, unit: Unit) -> bool:
-        """Whether what the members of a group alone read would leave the caches."""
+        """Whether the values that only members of a group read are too large for the caches."""
         return least_bytes() <= sum(
             result.type.nbytes
             for member in unit.members
@@ -83,7 +83,7 @@ class _Tiling:
     # -- groups -----------------------------------------------------------------------------------
 
     def _place(self, instruction: Instruction) -> None:
-        """Give `instruction` a group: that of what it reads, where it fits."""
+        """Assign a group to `instruction`: the group of a producer where it fits, else one of its own."""
         producers = self._producers(instruction)
         batch = batch_of_lines(instruction) if instruction.op.kind.traits.by_lines else None
         unit = None
@@ -128,8 +128,8 @@ class _Tiling:
             self.units.merge(unit, other)
 
     def _map_fits(self, fusion: Instruction, batch: Shape, units: list[Unit]) -> bool:
-        """Whether a map computes a line from the same line of what is computed in `units`, reads all else
-        along lanes, and spares more than it writes."""
+        """Whether a map reads values computed in `units` by its own lines and all others along lanes, and
+        saves more memory traffic than it adds."""
         domain: Shape = fusion.attrs["domain"]
         lines = len(batch)
         if (
@@ -237,7 +237,8 @@ def _is_columns(member: Instruction, region: Function) -> bool:
 
 
 def _reads(region: Function, defs: Definitions) -> Iterator[tuple[Value, Access]]:
-    """What the members of a map, and its results, read that no member computes."""
+    """The values that a map reads in its members and results and that no member computes, with their index
+    maps."""
     operands = [
         operand
         for instruction in region.body
@@ -269,7 +270,7 @@ def own_line(access: Access, batch: Shape) -> bool:
 
 
 def _near(source: Value, access: Access, domain: Shape, line_axis: int, defs: Definitions) -> bool:
-    """Whether what is computed elsewhere is read along lanes, and counters vary along lines alone."""
+    """Whether values from outside are read along lanes, and counters vary only along lines."""
     definition = defs.get(source)
     if definition is None:
         strides, _ = element_strides(access, contiguous_strides(source.shape), len(domain))

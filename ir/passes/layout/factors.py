@@ -1,6 +1,5 @@
-"""Values in factors: what is repeated, and along which axes; see `repeats`; and writes of what is repeated to
-all of its places.
-"""
+"""Repeated values in factored form: the unrepeated array with its repeated axes (see `repeats`), and the
+expansion of it to all of its places."""
 
 from __future__ import annotations
 
@@ -50,8 +49,8 @@ class Factors:
 
 
 def grouped(fine: Shape, coarse: Shape) -> list[tuple[int, ...]] | None:
-    """For each axis of `coarse`, the axes of `fine`, none of which is 1, that are merged to it; None where
-    axes are no such groups."""
+    """Group the axes of `fine`, none of which is 1, by the axis of `coarse` that they are merged to. None
+    where `coarse` is no such merge."""
     groups, axis = [], 0
     for size in coarse:
         first, product = axis, 1
@@ -77,12 +76,12 @@ def wide(shape: Iterable[int]) -> Shape:
 
 
 def kept_of(sizes: Shape, repeated: tuple[bool, ...]) -> Shape:
-    """What there is of `sizes` along axes that are not repeated."""
+    """The sizes along the axes that are not repeated."""
     return tuple(size for size, own in zip(sizes, repeated, strict=True) if not own)
 
 
 def common(parts: Sequence[Factors]) -> tuple[bool, ...]:
-    """Which axes all of `parts` repeat."""
+    """Whether all of `parts` repeat each axis."""
     return tuple(all(own) for own in zip(*(part.repeated for part in parts), strict=True))
 
 
@@ -106,8 +105,8 @@ MOST_PLACES: Final = 8
 
 
 class RepeatedWrites:
-    """Computes once more, in the shape to which it is repeated, what is repeated to few places and for
-    nothing else: the nest writes it there."""
+    """Expansion of values that are repeated to few places: they are computed again in the repeated shape, and
+    the nest writes them to all places."""
 
     def __init__(self, function: Function, repeated: dict[Value, Factors]) -> None:
         self.function, self.repeated = function, repeated

@@ -87,7 +87,7 @@ def _filled(fill: Instruction, boxes: list[Box]) -> list[Instruction]:
 
 
 class _Program:
-    """Who reads which value of a function, and what may be read of arrays before it is written."""
+    """Readers of each value of a function, and analysis of reads of arrays before they are written."""
 
     def __init__(self, function: Function) -> None:
         self.results = function.results
@@ -126,7 +126,8 @@ class _Program:
             return False
 
     def left_by(self, writer: Instruction, position: int, array: Value) -> list[Box] | None:
-        """What the loop `writer` leaves of an array, if that is little, and all that it reads as it was."""
+        """The boxes of an array that the loop `writer` does not write, if they are few and have all that it
+        reads of the earlier content; else None."""
         shape, left = array.shape, [whole(array.shape)]
         try:
             done = accesses(writer, position, self.values)
@@ -146,7 +147,8 @@ class _Program:
         return left if few and apart and len(left) <= _FEW else None
 
     def _next(self, version: Value, left: list[Box]) -> tuple[Instruction, int]:
-        """What writes to `version`, of which nothing in `left` is read. Raises UnknownAccess."""
+        """The only instruction that writes to `version`, with the position of the operand. Raises
+        UnknownAccess where there is no such instruction, or where others read elements in `left`."""
         writers = []
         for reader, position in self.uses(version):
             if reader.op.kind is Kind.GATHER or reader.op.name == "slice":

@@ -82,7 +82,8 @@ def _pays(instruction: Instruction, defs: Definitions) -> bool:
 
 
 def _windows(b: Builder, instruction: Instruction) -> Value:
-    """The parts in their places, the largest chosen first: that is what is read almost everywhere."""
+    """Concatenate by selecting among padded parts. The largest part is selected first, as most elements read
+    it."""
     axis, result = instruction.attrs["axis"], instruction.result
     steps = (1,) * result.type.ndim
 
@@ -122,7 +123,8 @@ class _Parts:
         return rewrite(self.function, dict.fromkeys(names, (self._rule,)))
 
     def _reduced(self) -> set[Value]:
-        """What arithmetic alone lies between and a reduction, which reads what is joined in its own pass."""
+        """Values that reach a reduction through arithmetic and views alone. The reduction would read a joined
+        one in its own pass."""
         reduced = set[Value]()
         for instruction in reversed(self.function.body):
             onward = instruction.op.kind in (Kind.ELEMENTWISE, Kind.VIEW) and instruction.result in reduced
@@ -161,8 +163,9 @@ class _Parts:
         return value
 
     def _parts(self, value: Value, defs: Definitions) -> tuple[Sequence[Value], int, Shape]:
-        """What is joined for `value` alone, and along which axis; no parts of other values. A stack along the
-        first axis, which a reshape makes one of rows, is a concatenation of rows: of that shape, then."""
+        """The parts that are concatenated for `value` alone, and the axis; no parts of other values. A stack
+        along the first axis, which a reshape turns into rows, is a concatenation of rows: the third result is
+        then the shape of a row."""
         nothing: tuple[Sequence[Value], int, Shape] = (), 0, ()
         shape, definition = value.shape, defs.get(value)
         if definition is None or not self._alone(value):

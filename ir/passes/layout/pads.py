@@ -93,7 +93,7 @@ def _scaled(b: Builder, instruction: Instruction, defs: Definitions) -> Value | 
 
 
 class _Moved:
-    """The pad `instruction` in front of what it pads."""
+    """Rewriting of the pad `instruction`: it pads the operands of an expression in place of its result."""
 
     def __init__(
         self,
@@ -151,7 +151,7 @@ class _Moved:
         return cost <= MOST_CYCLES and 0 < nbytes <= 2 * value.type.nbytes
 
     def fits(self) -> bool:
-        """Whether what is read is little, and can be read through windows."""
+        """Whether the expression reads few values, and all of them can be read through windows."""
         leaves: set[Value] = set()
         stack = [self.instruction.operands[1]]
         while stack:
@@ -168,7 +168,7 @@ class _Moved:
         return 0 < len(leaves) <= MOST_LEAVES
 
     def write(self, around: Value | bool | int | float) -> Value:
-        """Append the arithmetic on what is padded; its value."""
+        """Append the expression on padded operands, with `around` selected outside; returns its value."""
         b, location = self.b, self.b.location
         value = self._moved(self.instruction.operands[1])
         b.location = location
@@ -179,7 +179,7 @@ class _Moved:
         return written
 
     def _moved(self, value: Value) -> Value:
-        """`value` padded: inside what it is, outside anything."""
+        """Pad `value`: inside it is unchanged, outside it may be anything."""
         b = self.b
         if self.inside(value):
             definition = self.defs[value]

@@ -1,4 +1,5 @@
-"""Arithmetic on what is repeated is done before it is repeated, and writes its result repeatedly.
+"""Delayed repetition: arithmetic on repeated values is done before they are repeated, and writes its results
+to all places.
 
 `repeat`, `tile` and `kron` are broadcasts whose axes a reshape merges,
 

@@ -33,7 +33,7 @@ def place_updates(function: Function) -> Function:
 
 
 def _without_zeros(function: Function) -> Function:
-    """Sums with scatters to zeros as scatters to what those are added to."""
+    """Replace sums with scatters to zeros by scatters to the other operand."""
     if not any(op.kind is Kind.SCATTER for op in function.ops):
         return function
     uses = read_counts(function)
@@ -65,7 +65,7 @@ def _adds(instruction: Instruction) -> bool:
 
 
 def _sets_once(instruction: Instruction) -> bool:
-    """Whether it is a scatter that sets what no other of its indices does."""
+    """Whether an instruction is a scatter that sets a single element."""
     return (
         instruction.op.name == "scatter"
         and instruction.attrs["mode"] == "set"
@@ -101,7 +101,7 @@ def _is_part(update: Instruction, other: Value, defs: Definitions) -> bool:
 
 
 def _added_to_part(b: Any, other: Value, update: Instruction) -> Value:
-    """`other` with what `update` writes added to it there."""
+    """Add the written value of `update` to the elements of `other` at the same places."""
     start, step, value = update.attrs["start"], update.attrs["step"], update.operands[1]
     sum_ = b.add(b.slice(other, start=start, size=value.shape, step=step), value)
     result: Value = b.update(other, sum_, start=start, step=step)
@@ -109,7 +109,7 @@ def _added_to_part(b: Any, other: Value, update: Instruction) -> Value:
 
 
 def _read_from_write(b: Builder, slice_: Instruction, defs: Definitions) -> Value | None:
-    """A slice of what an update has written as a whole: what it wrote."""
+    """Forward the written value of an update to a slice of exactly its elements."""
     update, attrs = defs.get(slice_.operands[0]), slice_.attrs
     if update is None or update.op.kind is not Kind.UPDATE:
         return None

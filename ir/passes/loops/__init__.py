@@ -1,1 +1,1 @@
-"""Passes on loops and branches: what they carry, repeat and stack."""
+"""Passes on loops and branches: their carries, invariants, repetitions and stacks."""

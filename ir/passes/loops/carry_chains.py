@@ -30,7 +30,8 @@ _COMPARISONS: Final = ("lt", "gt")
 
 @record(eq=False)
 class CarryChains:
-    """Which values of a step wait for carries, and which of those carries wait for."""
+    """Dependences of a step on its carries: the values that wait for carries, and the values that the next
+    carries wait for."""
 
     late: set[Value]
     awaited: set[Value]
@@ -61,7 +62,7 @@ def carry_chains(body: Function, carries: int) -> CarryChains:
 
 
 def step_chains(instruction: Instruction) -> CarryChains | None:
-    """Those of a loop that is written in registers; None of anything else."""
+    """The carry chains of a loop that is compiled to registers, or None for any other instruction."""
     if instruction.op.kind not in (Kind.SCAN, Kind.WHILE) or not is_small(instruction):
         return None
     return carry_chains(instruction.regions[-1], instruction.attrs["carries"])

@@ -1,4 +1,4 @@
-"""Passes on control flow ops: what of their operands, carries and results is not needed."""
+"""Removal of operands, carries and results of control flow ops that nothing needs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def map_regions(
 
 
 def trim(instruction: Instruction, live: set[Value]) -> Instruction:
-    """A control flow op with the results in `live` and what they need: fewer results, carries and operands.
+    """Reduce a control flow op to the results in `live`, and to the carries and operands that they need.
 
     *Requires*: one of its results is in `live`.
     """
@@ -146,7 +146,7 @@ def _at(values: tuple[Value, ...], positions: Iterable[int]) -> tuple[Value, ...
 
 
 def _part(region: Function, params: Iterable[int], results: Iterable[int]) -> Function:
-    """`region` with some of its parameters and results, and what those need."""
+    """Restrict `region` to some of its parameters and results, and to the instructions that these need."""
     kept = _at(region.results, results)
     live = needed(region, kept)
     body = tuple(

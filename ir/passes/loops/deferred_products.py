@@ -69,7 +69,8 @@ def rotate_products(function: Function) -> Function:
 
 
 def _factors(scan: Instruction, defs: Definitions) -> dict[int, float]:
-    """By carry the constant of the product that it is, and the next step adds."""
+    """Find the carries that end a step as a product with a constant and that the next step adds; the
+    constants by carry."""
     (body,) = scan.regions
     uses = read_counts(body)
     inner = {result: step for step in body.body for result in step.results}
@@ -148,7 +149,7 @@ class _Product:
 
 
 class _Loop:
-    """What a scan adds up."""
+    """Analysis of a scan for carries that only add up products."""
 
     def __init__(self, instruction: Instruction) -> None:
         self.instruction = instruction
@@ -162,7 +163,8 @@ class _Loop:
         self.invariant = set(self.body.params[self.carries : first])
 
     def deferred(self) -> dict[int, list[_Product]]:
-        """By carry, the products that the steps add to it."""
+        """The products that the steps add to each carry, for carries whose products can be stacked at little
+        cost."""
         deferred: dict[int, list[_Product]] = {}
         sliced = self.instruction.operands[len(self.body.params) - self.instruction.attrs["slices"] :]
         room = sum(value.type.nbytes for value in sliced)
@@ -208,14 +210,14 @@ class _Loop:
         return products if seen else []
 
     def _turned(self, value: Value) -> Value | None:
-        """What has the elements of the transpose of `value` in memory; None where nothing has."""
+        """A value with the elements of the transpose of `value` in memory; None if there is none."""
         definition = self.defs.get(value)
         if definition is not None and definition.op.name == "transpose":
             return self._rows(definition.operands[0])
         return self._rows(value) if 1 in value.shape else None
 
     def _rows(self, value: Value) -> Value:
-        """What `value` is a reshape of."""
+        """Look through the reshapes that make `value`, up to a stacked one."""
         definition = self.defs.get(value)
         while definition is not None and definition.op.name == "reshape" and value not in self.stacked:
             value = definition.operands[0]
@@ -261,7 +263,7 @@ class _Writer:
             self._add(position, some)
 
     def _add(self, position: int, products: Sequence[_Product]) -> None:
-        """Append what a carry ends as."""
+        """Append the final value of a carry: its start plus the products over all steps."""
         b, instruction = self.b, self.instruction
         total: Value | None = instruction.operands[position]
         if constant_of(instruction.operands[position], self.defs) == 0:

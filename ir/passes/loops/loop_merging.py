@@ -1,6 +1,5 @@
-"""Work that is done once: one loop for two that do the same, and what is the same in every step before the
-loop.
-"""
+"""Elimination of repeated work of loops: merging of scans that do the same, and loop-invariant code
+motion."""
 
 from __future__ import annotations
 
@@ -30,7 +29,8 @@ def hoist_invariants(function: Function) -> Function:
 
 
 def _hoisted(loop: Instruction, number: int) -> list[Instruction]:
-    """What is moved out of region `number` of `loop`, and the loop without it."""
+    """Hoist invariant instructions out of region `number` of `loop`: those, followed by the loop without
+    them."""
     body, first = loop.regions[number], loop.attrs["carries"]
     last = len(loop.operands) - loop.attrs.get("slices", 0) - loop.attrs.get("states", 0)
     params = body.params[first:last]
@@ -90,7 +90,7 @@ def _hoisted(loop: Instruction, number: int) -> list[Instruction]:
 
 
 def _read_through_views(moved: list[Instruction], inside: set[Value]) -> set[Value]:
-    """What is read `inside` the body through views of it, which stay there."""
+    """The values that the body reads through `moved` views of them, which then stay in it."""
     viewed = set[Value]()
     for instruction in reversed(moved):
         if instruction.op.kind is Kind.VIEW and (
@@ -155,7 +155,7 @@ def merge_scans(function: Function) -> Function:
 def _redirect(
     table: Substitution, old: Instruction, named: list[int], new: Instruction, names: list[int]
 ) -> None:
-    """Let the results of `new` stand for those of `old`, and for those that `old` stands for already.
+    """Substitute the results of `new` for those of `old`, and for those that `old` has replaced already.
 
     `named` and `names` are what the results mean.
     """
@@ -208,7 +208,8 @@ def _begins_with(more: Instruction, loop: Instruction) -> bool:
 
 
 def _in_place_of(function: Function, first: int, second: int) -> Function | None:
-    """The loop at `second`, and what it needs, where the one at `first` was; None where it needs that one."""
+    """Move the loop at `second`, and the instructions that it needs, to the place of the loop at `first`;
+    None where it needs that one."""
     old, new = function.body[first], function.body[second]
     needed = set(new.operands)
     moved: list[Instruction] = []

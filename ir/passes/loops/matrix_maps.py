@@ -1,4 +1,4 @@
-"""Batches of small matrices: what factors and solves them, and what surrounds it, is one map over the batch.
+"""Maps over batches of small matrices: factorizations, solves and the arithmetic around them become one loop.
 
 A map is a scan without carries. Its steps are lanes (`register_state.is_lane_map`): from the matrices that
 are read to the results that something else needs, all is in registers.
@@ -49,8 +49,8 @@ def map_matrices(function: Function) -> Function:
 
 
 def _with_parted_reductions(function: Function, batch: Shape) -> Function | None:
-    """`function` with reductions over all of a batch that depends on factors in steps: over each axis of
-    the matrices, which a map can do, and over what is left. None where there is none."""
+    """Split reductions over a whole batch that depends on factors: first over the axes of each matrix, which
+    a map can do, then over the batch. None where there are none."""
     uses = read_counts(function)
     dependent: set[Value] = set()
     b, table, rank = Builder(), Substitution(), len(batch)
@@ -103,7 +103,8 @@ class _Group:
     # -- members ----------------------------------------------------------------------------------
 
     def _take_dependent(self) -> None:
-        """What factors and solves, and what depends on that, unless it waits for an op that is no member."""
+        """Collect the members: factorizations and solves, and ops that depend on them, unless those wait for
+        an op that is no member."""
         inside: set[Value] = set()
         outside: set[Value] = set()
         effects_wait = False  # they stay in order
@@ -135,7 +136,8 @@ class _Group:
         self.members = [step for step in self.function.body if step in members]
 
     def _leave_trailing(self) -> None:
-        """Give back from the end what makes results larger than without it."""
+        """Remove members from the end whose operands are smaller than their results, so that the map stores
+        less."""
         read = Counter(operand for step in self.members for operand in step.operands)
         computed = {result for step in self.members for result in step.results}
         for step in reversed(self.members):
@@ -260,7 +262,7 @@ class _Group:
 
 
 class _RegionWriter:
-    """Writes what a group does to one matrix."""
+    """Writer of the region of a map: the members of a group for one matrix."""
 
     def __init__(self, group: _Group) -> None:
         self.group, self.b = group, Builder()
@@ -279,7 +281,7 @@ class _RegionWriter:
         return Function("map", params, tuple(self.b.body), tuple([self.items[result] for result in results]))
 
     def _append(self, step: Instruction) -> None:
-        """Append what `step` does to one matrix."""
+        """Append `step` for one matrix."""
         attrs = self.group._item(step)
         assert attrs is not None
         # of a value that is smaller than the result by the batch's axes, all steps read the whole

@@ -1,5 +1,5 @@
-"""Which control flow instructions are written element by element, and so are not fused: their state is so
-small that compiled code holds it in registers, or is arrays of which steps read and write some elements.
+"""Loops and branches that are compiled element by element, and so are not fused. Their state is so small that
+compiled code holds it in registers, or is arrays of which steps read and write some elements.
 
 Such an *array* lies in memory, and every version of it in the same place: what reads a version comes before
 what writes the next one. Maps of loops of scalars are known here, too.
@@ -32,7 +32,7 @@ MAX_STORED: Final = 1 << 12
 
 @record
 class Work:
-    """What is done in a step, in about the cycles that it takes, and in scalar operations of code."""
+    """Estimated work of a step: its time in cycles, and its code size in scalar operations."""
 
     cycles: float
     code: float
@@ -49,9 +49,9 @@ def is_lane_map(instruction: Instruction) -> bool:
 
 
 def lane_cycles(instruction: Instruction) -> float | None:
-    """About the cycles of a step in each lane; None of what is no scan without carries whose steps factor or
-    solve. A step of those has more elements in registers than others: as vectors in memory, it would be a
-    kernel for each op and each step."""
+    """Estimate the cycles of a step in each lane, for a scan without carries whose steps factor or solve;
+    None for anything else. A step of such a scan may have more elements in registers than others: as vectors
+    in memory, it would be a kernel for each op and each step."""
     if instruction.op.kind is not Kind.SCAN or instruction.attrs["carries"]:
         return None
     (body,) = instruction.regions
@@ -145,7 +145,7 @@ def _origin(region: Function, value: Value) -> int | None:
 
 
 def cycles_of_step(instruction: Instruction) -> float:
-    """About the cycles of one step of a control flow instruction, with all steps of scans in it and one of
+    """Estimate the cycles of one step of a control flow instruction, with all steps of scans in it and one of
     each loop of unknown length."""
     cycles = 0.0
     for inner in (nested for region in instruction.regions for nested in region.body):
@@ -218,7 +218,7 @@ def _work(instruction: Instruction, stored: set[Value], versions: set[Value]) ->
 
 
 def _code_of(instruction: Instruction, cycles: float) -> float:
-    """How much code an instruction of so many cycles is."""
+    """Estimate the code size of an instruction that takes `cycles`."""
     called = instruction.op.kind is Kind.ELEMENTWISE and instruction.op.cost > CALLED
     return CALLED * instruction.result.type.size if called else cycles
 

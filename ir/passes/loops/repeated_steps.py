@@ -1,4 +1,4 @@
-"""What the steps of a repetition read: the plan of the loop that it becomes.
+"""Plan of the loop that a repetition becomes: the sources of the operands of its steps.
 
 The k-th instruction of all steps is a *column*. A column's operands come from the step itself, from one of
 the last few steps (carried), from before the repetition, or, step by step, from a stack of an earlier loop or
@@ -41,7 +41,8 @@ class Inside:
 
 @record
 class Carried:
-    """That of the step `distance` steps before; the first steps read `starts`."""
+    """The result number `result` of the column `slot`, of the step `distance` steps before; the first steps
+    read `starts`."""
 
     slot: int
     result: int
@@ -67,7 +68,7 @@ class Element:
 
 @record
 class Listed:
-    """For each step a value from before the repetition."""
+    """A list of values from before the repetition, one for each step."""
 
     values: tuple[Value, ...]
 
@@ -77,7 +78,7 @@ Source: TypeAlias = Inside | Carried | Unchanged | Element | Listed
 
 @record(eq=False)
 class StepColumn:
-    """The same instruction of all steps: `template` is that of the first one."""
+    """A column: corresponding instructions of all steps. `template` is that of the first step."""
 
     instructions: tuple[Instruction, ...]
     sources: tuple[Source, ...]
@@ -103,7 +104,7 @@ class RepeatedSteps:
 
 
 class _Merged(Exception):
-    """So many steps are one."""
+    """Exception for a plan whose steps are too short: `count` of them make one step."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -115,7 +116,7 @@ class _Unfit(Exception):
 
 @record(eq=False)
 class BasicBlock:
-    """Straight-line code, and what is known of its values."""
+    """Straight-line code, with the places of its values and the stacks that they are elements of."""
 
     body: Sequence[Instruction]
     #: Where each value is computed; parameters are not in it.
@@ -161,8 +162,9 @@ def _longest_gap(misfits: set[int], count: int) -> tuple[int, int]:
 
 
 def _phase(block: BasicBlock, start: int, stop: int, period: int) -> int:
-    """Where in the period a step had best begin: where the fewest values are carried over, and no product to
-    the sum that it is rounded with."""
+    """The best place in the period for a step to begin: the one across which the fewest values are carried. A
+    product that is carried to its sum counts as much as a whole period, since both are rounded as one
+    operation."""
     crossing = [0] * (period + 1)
     everywhere = 0
     reach: dict[tuple[int, int], int] = {}
@@ -293,7 +295,7 @@ def _positions(starts: tuple[Any, ...], model: Instruction, misfits: set[int]) -
 def _source(
     block: BasicBlock, values: tuple[Value, ...], start: int, period: int, misfits: set[int]
 ) -> Source:
-    """Where the steps have an operand from, as most of them do."""
+    """The source of this operand that fits most steps. Adds the steps that it does not fit to `misfits`."""
     middle = len(values) // 2
     model = values[middle]
     place = block.places.get(model, -1)
@@ -361,13 +363,13 @@ def _own(
 
 
 def _shifts(block: BasicBlock, values: tuple[Value, ...], period: int) -> list[int]:
-    """Where the operands are computed, seen from the first step when each step stands there."""
+    """The place of the definition of each step's operand, relative to the step."""
     places = block.places
     return [places.get(value, -1) - step * period for step, value in enumerate(values)]
 
 
 def _period_of(origins: Sequence[int | None]) -> int:
-    """After how many steps values come from where they came before."""
+    """The number of steps after which the origins of values repeat. Raises _Unfit where they do not."""
     edge = len(origins) // 4  # the first and the last ones may be different
     rest = origins[edge : len(origins) - edge]
     for count in range(2, min(_MOST_MERGED, len(rest) // 2) + 1):

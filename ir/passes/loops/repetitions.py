@@ -28,7 +28,7 @@ _MULTIPLIER: Final = np.uint64(0x9E3779B97F4A7C15)
 
 @record
 class Repetition:
-    """From `start` to `stop`, each letter is the one that stands `period` before it, where that is inside."""
+    """A range, from `start` to `stop`, in which each letter equals the one `period` before it."""
 
     start: int
     stop: int
@@ -36,7 +36,7 @@ class Repetition:
 
     @property
     def steps(self) -> int:
-        """How often the whole sequence is there."""
+        """The number of whole periods."""
         return (self.stop - self.start) // self.period
 
 
@@ -89,7 +89,8 @@ def _longer(hashes: NDArray[np.uint64], window: int) -> NDArray[np.uint64]:
 def _of_windows(
     hashes: NDArray[np.uint64], window: int, least_steps: int, least_ops: int
 ) -> list[tuple[int, int, int]]:
-    """Where the nearest equal window before each is equally far away, as (start, stop, period)."""
+    """Find the ranges in which the nearest equal window before each window is equally far away, as (start,
+    stop, period)."""
     order = np.argsort(hashes, kind="stable")
     equal = hashes[order[1:]] == hashes[order[:-1]]
     distance = np.zeros(len(hashes), np.int64)

@@ -54,7 +54,7 @@ def reroll_loops(function: Function, least_steps: int = LEAST_STEPS, least_ops: 
 
 
 def rerolled_loops(function: Function) -> tuple[Rerolled, ...]:
-    """What `reroll_loops` makes loops of, in regions, too."""
+    """The loops that `reroll_loops` makes, in regions too."""
     loops = _Rerolling(function, LEAST_STEPS, LEAST_OPS).loops
     rerolled = [Rerolled(loop.location, loop.steps.count, len(loop.steps.columns)) for loop in loops]
     for instruction in function.body:
@@ -65,7 +65,7 @@ def rerolled_loops(function: Function) -> tuple[Rerolled, ...]:
 
 @record(eq=False)
 class _Loop:
-    """A repetition that becomes a loop, with what of its steps is read after it."""
+    """A repetition that becomes a loop, with the results of its steps that are read after it."""
 
     steps: RepeatedSteps
     #: Whether step i has the last but i-th slice of stacks.
@@ -164,8 +164,8 @@ class _Rerolling:
         return False
 
     def _costly(self, loops: dict[Repetition, _Loop]) -> list[Repetition]:
-        """Those of `loops` for which stacks are taken apart, or put together, for more instructions than they
-        save."""
+        """Select the loops that cost more than they save: by instructions that take stacks apart or build
+        them."""
         elements = self.block.elements
         reads: dict[Value, int] = {}
         costly = []

@@ -30,7 +30,7 @@ from .repeated_steps import (
 
 @record
 class Constants:
-    """For each step a constant of `shape`, whose elements are in `data`."""
+    """Constants of `shape`, one for each step, whose elements are in `data`."""
 
     data: tuple[tuple[Any, ...], ...]
     shape: Shape
@@ -104,7 +104,7 @@ class StepWriter:
         return param
 
     def _next_carries(self) -> list[Value]:
-        """What the next step gets; notes which values of the steps are in the last carries."""
+        """The carries of the next step. Records which values of the steps are in the last carries."""
         after: dict[Value, Value] = {}
         if self._counter is not None:
             after[self._counter] = self.b.add(self._counter, 1)
@@ -187,7 +187,7 @@ class StepWriter:
         return self._reshaped(gathered, size)
 
     def _static(self, x: Value, axes: Shape, start: Shape, size: Shape, step: Shape) -> Value:
-        """`x` with what the slice takes along the axes where it stays."""
+        """Slice `x` along the axes where the slice is the same in all steps."""
         taken = [(0, extent, 1) for extent in x.shape]
         for axis in _others(len(size), axes):
             taken[axis] = start[axis], size[axis], step[axis]
@@ -222,7 +222,7 @@ class StepWriter:
     def _window_with(
         self, x: Value, value: Value, starts: Sequence[Shape], step: Shape, rest: Sequence[int]
     ) -> Value:
-        """What the update at `starts` makes of the part of `x` that is whole along the axes `rest`."""
+        """The part of `x` that is whole along the axes `rest`, after the update at `starts`."""
         axes = range(len(step))
         whole = [tuple([0 if axis in rest else start[axis] for axis in axes]) for start in starts]
         size = tuple([x.shape[axis] if axis in rest else value.shape[axis] for axis in axes])
@@ -237,7 +237,7 @@ class StepWriter:
         return result
 
     def _indices(self, axes: Shape, starts: Sequence[Shape], size: Shape, step: Shape) -> list[Value]:
-        """Along each of `axes` the indices of a slice, in the shape of its axes of several elements."""
+        """The indices of a slice along each of `axes`, in the shape of its axes of several elements."""
         several = [axis for axis in axes if size[axis] != 1]
         shape = tuple([size[axis] for axis in several])
         indices = []

@@ -1,8 +1,9 @@
-"""Carries that no step changes, stacked results that are there already, and writes that nobody reads.
+"""Removal of unneeded loop state: carries that no step changes, stacked results that exist already, and dead
+writes.
 
 A carry that no step changes is an invariant, which a loop reads where it lies. So a tuple that is handed on
-whole costs nothing for its parts that stay the same; and what a scan stacks of them, for its gradient to read
-step by step, is one array and no stack.
+whole costs nothing for its parts that stay the same. A scan that stacks them, for its gradient to read step
+by step, needs one array and no stack.
 
 Gradients of loops stack much that is there already: the backward scan stacks the factors of each step's
 products, and some are what the forward scan has stacked before.
@@ -59,7 +60,8 @@ def _without_writes(
     returned: Sequence[Value],
     defs: Definitions,
 ) -> Function:
-    """The step of `scan` with carries as they came where what is written to them is not read."""
+    """The body of `scan` without dead writes: a carry whose written elements are not read is handed on
+    unchanged."""
     (body,) = scan.regions
     results, steps = list(body.results), list(body.body)
     forms = None
@@ -110,7 +112,8 @@ def _only_write(body: Function, carry: int) -> Instruction | None:
 
 
 def _written_box(write: Instruction, forms: AffineValues, length: int) -> dict[int, tuple[int, int]] | None:
-    """By axis the first and the last place that steps write, each another one; None where steps may meet."""
+    """The first and the last place that steps write along each axis; None where two steps may write one
+    element."""
     box: dict[int, tuple[int, int]] = {}
     indices = write.operands[2:]
     apart = False
@@ -162,8 +165,8 @@ def reuse_stacks(function: Function) -> Function:
 
 
 def _known(scan: Instruction) -> dict[Value, Value]:
-    """Stacked results, by what else holds the same: step t writes element t of them, and reads element t of
-    its slices, whichever way it goes."""
+    """Map stacked results to an equal operand among the slices of the scan, or to an equal stacked result.
+    Step t writes element t of them and reads element t of its slices, in either direction."""
     (body,) = scan.regions
     count, first = scan.attrs["carries"], len(scan.operands) - scan.attrs["slices"]
     holders = dict(zip(body.params[first:], scan.operands[first:], strict=True))
@@ -298,7 +301,7 @@ class _Rewriter:
         return loop.replace(operands=reordered(loop.operands), attrs=attrs, results=results, regions=regions)
 
     def _without_repeated_slices(self, scan: Instruction) -> Instruction:
-        """`scan`, in which slices of what repeats one array are that array, an invariant."""
+        """Make slices of a repeated array an invariant of `scan`: the array itself."""
         first = len(scan.operands) - scan.attrs["slices"]
         same = [i for i in range(first, len(scan.operands)) if scan.operands[i] in self.repeated]
         if not same:
@@ -319,7 +322,7 @@ class _Rewriter:
         )
 
     def _stack(self, scan: Instruction) -> None:
-        """Append `scan`; what it stacks of invariants, those repeated along a new axis instead."""
+        """Append `scan` without stacks of invariants, which are repeated along a new axis instead."""
         (body,) = scan.regions
         count, first = scan.attrs["carries"], len(scan.operands) - scan.attrs["slices"]
         invariants = dict(zip(body.params[count:first], scan.operands[count:first], strict=True))

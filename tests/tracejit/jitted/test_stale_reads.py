@@ -7,6 +7,7 @@ watched, `tj.FrozenResultWarning` must name it.
 
 from __future__ import annotations
 
+import functools
 import time
 import warnings
 import weakref
@@ -16,6 +17,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+
+from ...rotation import SEED
 
 X = np.array([1.0, 2.0, 3.0])
 _IMPORTS = """
@@ -119,6 +122,11 @@ READS: dict[str, tuple[str, str, str]] = {
         "class M(type):\n    def __instancecheck__(cls, o): return k > 1\nclass C(metaclass=M): pass\nk = v",
         "k = v", "float(isinstance(3, C))",
     ),
+    "__instancecheck__ and __str__ of the metaclass": (
+        "class M(type):\n    def __instancecheck__(cls, o): return True\n"
+        "    def __str__(cls): return str(k)\nclass C(metaclass=M): pass\nk = v",
+        "k = v", "isinstance(3, C) * float('%s' % C)",
+    ),
     "__subclasshook__ by register": (
         "class C(abc.ABC): pass\nclass D: pass\no = D()", "if v > 1: C.register(D)",
         "float(isinstance(o, C))",
@@ -166,6 +174,57 @@ READS: dict[str, tuple[str, str, str]] = {
     "hasattr": ("o = Plain()", "if v > 1: o.k = 1\nelse: del o.k", "(2.0 if hasattr(o, 'k') else 3.0)"),
     "dir": (
         "o = Plain()", "if v > 1: o.k = 1\nelse: del o.k", "(2.0 if 'k' in dir(o) else 3.0)",
+    ),
+    "__dir__": (
+        "class C:\n    def __dir__(self): return ['a'] * int(k * 4)\nk = v\no = C()", "k = v",
+        "float(len(dir(o)))",
+    ),
+    "__dir__ of a new object": (
+        "class C:\n    def __dir__(self): return ['a'] * int(k * 4)\nk = v", "k = v", "float(len(dir(C())))",
+    ),
+    "__dir__ of the metaclass": (
+        "class M(type):\n    def __dir__(cls): return ['a'] * int(k * 4)\nclass C(metaclass=M): pass\nk = v",
+        "k = v", "float(len(dir(C)))",
+    ),
+    "__dir__ of a module": (
+        "k = v\nm = types.ModuleType('m'); m.__dir__ = lambda: ['a'] * int(k * 4)", "k = v",
+        "float(len(dir(m)))",
+    ),
+    "dir of a class": (
+        "class C: pass", "if v > 1: C.k = 1\nelse: del C.k", "(2.0 if 'k' in dir(C) else 3.0)",
+    ),
+    "dir of an object whose class changes": (
+        "class C: pass\no = C()", "if v > 1: C.k = 1\nelse: del C.k", "(2.0 if 'k' in dir(o) else 3.0)",
+    ),
+    "dir of a module": (
+        "m = types.ModuleType('m')", "if v > 1: m.k = 1\nelse: del m.k", "(2.0 if 'k' in dir(m) else 3.0)",
+    ),
+    "__repr__ by a format": (
+        "class C:\n    def __repr__(self): return str(k)\nk = v\no = C()", "k = v", "float(f'{o!r}')",
+    ),
+    "__repr__ by a percent sign": (
+        "class C:\n    def __repr__(self): return str(k)\nk = v\no = C()", "k = v", "float('%r' % o)",
+    ),
+    "__repr__ by str": (
+        "class C:\n    def __repr__(self): return str(k)\nk = v\no = C()", "k = v", "float(str(o))",
+    ),
+    "__repr__ of an element": (
+        "class C:\n    def __repr__(self): return str(k)\nk = v\no = [C()]", "k = v",
+        "float(str(o)[1:-1])",
+    ),
+    "__sizeof__": (
+        "class C:\n    def __sizeof__(self): return int(k * 4)\nk = v\no = C()", "k = v",
+        "float(sys.getsizeof(o))",
+    ),
+    "__reduce__": (
+        "class C:\n    def __reduce__(self): return float, (k,)\nk = v\no = C()", "k = v", "copy.copy(o)",
+    ),
+    "__getstate__": (
+        "class C:\n    def __getstate__(self): return {'k': k}\nk = v\no = C()", "k = v", "copy.copy(o).k",
+    ),
+    "__setstate__": (
+        "class C:\n    def __init__(self): self.n = 1\n    def __setstate__(self, n): self.k = k\n"
+        "k = v\no = C()", "k = v", "copy.copy(o).k",
     ),
     "operator.attrgetter": ("o = Plain(); o.k = v; g = operator.attrgetter('k')", "o.k = v", "g(o)"),
     "operator.itemgetter": ("d = {'k': v}; g = operator.itemgetter('k')", "d['k'] = v", "g(d)"),
@@ -270,6 +329,39 @@ READS: dict[str, tuple[str, str, str]] = {
     "cache that is not cleared": ("@functools.cache\ndef h(): return k\nk = v", "k = v", "h()"),
     "lru_cache after cache_clear": (
         "@functools.lru_cache(maxsize=3)\ndef h(n): return k * n\nk = v", "k = v; h.cache_clear()", "h(2.0)",
+    ),
+    "cache cleared after the change": (
+        "@functools.cache\ndef h(): return k\nk, then = v, [v]",
+        "k = v; then.append(v)\nif len(then) > 2: h.cache_clear()", "h()",
+    ),
+    "lru_cache cleared after the change": (
+        "@functools.lru_cache\ndef h(n): return k * n\nk, then = v, [v]",
+        "k = v; then.append(v)\nif len(then) > 2: h.cache_clear()", "h(2.0)",
+    ),
+    "cache cleared and filled again": (
+        "@functools.cache\ndef h(n): return k * n\nk, then = v, [v]",
+        "k = v; then.append(v)\nif len(then) > 2:\n    h.cache_clear()\n    for _ in range(9): h(2)", "h(2)",
+    ),
+    "lru_cache that others fill": (
+        "@functools.lru_cache(maxsize=1)\ndef h(n): return k * n\nk, then = v, [v]",
+        "k = v; then.append(v)\nif len(then) > 2: h(5)", "h(2)",
+    ),
+    "lru_cache that others fill, and again": (
+        "@functools.lru_cache(maxsize=1)\ndef h(n): return k * n\nk, then = v, [v]",
+        "k = v; then.append(v)\nif len(then) > 2: h(5), h(2)", "h(2)",
+    ),
+    "cached method cleared after the change": (
+        "class C:\n    @functools.cache\n    def h(self, n): return k * n\no = C()\nk, then = v, [v]",
+        "k = v; then.append(v)\nif len(then) > 2: C.h.cache_clear()", "o.h(2)",
+    ),
+    "cache in a cache cleared after the change": (
+        "@functools.cache\ndef g(): return k\n@functools.cache\ndef h(n): return g() * n\n"
+        "k, then = v, [v]",
+        "k = v; then.append(v)\nif len(then) > 2: g.cache_clear(); h.cache_clear()", "h(2)",
+    ),
+    "cache handed over": (
+        "@functools.cache\ndef h(n): return k * n\nk, then = v, [v]",
+        "k = v; then.append(v)\nif len(then) > 2: h.cache_clear()", "sum(map(h, (2, 3)))",
     ),
     "cached_property": (
         "class C:\n    @functools.cached_property\n    def p(self): return k\nk = v\no = C()",
@@ -557,3 +649,55 @@ def test_a_weak_reference_is_not_held() -> None:
     del target
     assert reference() is None
     np.testing.assert_array_equal(jitted(X), X)
+
+
+@pytest.mark.parametrize("maxsize", [None, 8])
+def test_new_entries_of_a_cache_trace_nothing(maxsize: int | None) -> None:
+    @functools.lru_cache(maxsize=maxsize)
+    def rate(n: int) -> float:
+        return n * 0.5
+
+    jitted = tj.jit(lambda x: x * rate(3))
+    np.testing.assert_array_equal(jitted(X), 1.5 * X)
+    for n in range(4, 8):
+        rate(n)
+        np.testing.assert_array_equal(jitted(X), 1.5 * X)
+    assert rate.cache_info().hits == 0  # no trace asked for it again
+    rate.cache_clear()
+    np.testing.assert_array_equal(jitted(X), 1.5 * X)
+    assert rate.cache_info().misses == 1
+
+
+def _walk(seed: int) -> None:
+    """Random calls, changes, clears and evictions: a jitted function gives what Python then gives."""
+    random = np.random.default_rng(seed)
+    maxsize = (None, 1, 2, 3, 128)[int(random.integers(5))]
+    interned = bool(random.integers(2))
+    scale = 3
+
+    @functools.lru_cache(maxsize=maxsize)
+    def rate(n: int) -> float:
+        return int(scale > n) if interned else scale * 0.5 * n
+
+    functions = [lambda x: x * rate(2), lambda x: x * rate(2) + rate(4)]
+    jitted = [tj.jit(function) for function in functions]
+    done = []
+    for _ in range(40):
+        step, key = int(random.integers(6)), int(random.integers(1, 7))
+        done.append((step, key))
+        if step == 0:
+            scale = key
+        elif step == 1:
+            rate(key)
+        elif step == 2 and key < 3:
+            rate.cache_clear()
+        else:
+            which = key % 2 if maxsize != 1 else 0  # two keys would evict each other in every call
+            result = np.asarray(jitted[which](X))
+            # a call that traced has filled the cache, another one has left it as it was
+            np.testing.assert_array_equal(result, functions[which](X), f"seed {seed}, steps {done}")
+
+
+@pytest.mark.parametrize("seed", range(SEED, SEED + 7))
+def test_a_walk_through_a_cache(seed: int) -> None:
+    _walk(seed)
