@@ -70,10 +70,10 @@ def _rule(b: Any, ct: Any, out: Any, x: Any, axes: tuple[int, ...], ord: float) 
         x = _in_range(b, out, x, axes, ord)
         out = b.vector_norm(x, axes=axes, ord=ord)
     at_zero = b.eq(out, 0.0)
-    zero = spread(b, at_zero, shape, axes)
     norm = spread(b, b.where(at_zero, 1.0, out), shape, axes)
     # x, with a derivative that is NaN at 0, whatever it is multiplied by
-    there_is_none = b.cast(b.where(zero, math.nan, 1.0), dtype=x.dtype)
+    there_is_none = b.cast(b.where(at_zero, math.nan, 1.0), dtype=x.dtype)
+    there_is_none = spread(b, there_is_none, shape, axes)
     y = b.rewritten(b.mul(conjugate(b, x), there_is_none), conjugate(b, x))
     if ord == 2:
         y = b.div(y, b.cast(norm, dtype=x.dtype))  # of size 1: its products may not overflow
