@@ -166,6 +166,20 @@ def test_derivatives(name: str) -> None:
     assert not faults, "\n".join(faults)
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", TABLE)
+def test_where_there_is_a_value_gradients_raise_no_error(name: str) -> None:
+    """By default matrices without a result are an error; a value that is NaN has a gradient that is NaN."""
+    row = TABLE[name]
+    for point in points(row):
+        try:
+            row.ours(tj.tensor(POINTS[point]))
+        except tj.LinAlgError:
+            continue
+        x = tj.tensor(POINTS[point])
+        tj.grad(lambda x: tj.grad(lambda x: tj.asarray(row.ours(x)).sum())(x).sum())(x)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "compiled"), [(np.float32, False), (np.float32, True), (np.float64, True)])
 @pytest.mark.parametrize("name", TABLE)
