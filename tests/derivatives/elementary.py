@@ -55,6 +55,8 @@ def _power(which: str) -> Any:
             return y * mp.power(x, y - 1) if y else mp.mpf(0)
         if which == "xx":
             return y * (y - 1) * mp.power(x, y - 2) if y not in (0, 1) else mp.mpf(0)
+        if x == 0:  # limits, and where there are none, for y = 0 and y = 1, those of the docstring
+            return None if which == "xy" and 0 < y < 1 else mp.mpf(0)
         if log is None:
             return None
         if which == "y":
