@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import functools
+import operator
 import pathlib
 from collections.abc import Iterable
 from types import FunctionType, MethodType, ModuleType
@@ -14,7 +15,7 @@ import numpy as np
 from ..eager.tensor import Tensor
 from ..ir.registry import OPS, Kind
 from . import library
-from .attributes import in_classes, is_library, is_own, is_user_function
+from .attributes import SEQUENCES, in_classes, is_library, is_own, is_user_function
 from .execution import Execution
 from .guards import Guard, is_constant
 from .operations import Operations, all_tensors
@@ -54,14 +55,45 @@ def _is_class_check(name: str) -> bool:
     return name in ("__instancecheck__", "__subclasscheck__")
 
 
+def _is_callback(value: Any) -> bool:
+    """Whether `value` is a function of the user's, which is followed where it is called."""
+    if isinstance(value, Place):
+        function = value.value
+        return isinstance(function, (MethodType, functools.partial)) or (
+            isinstance(function, FunctionType) and is_user_function(function)
+        )
+    return isinstance(value, Closure) or (isinstance(value, Bound) and value.function is not None)
+
+
 class LibraryCalls(Operations):
     """What functions of this library, of Python and of NumPy do with their arguments."""
 
     def hand_over(self, positional: Iterable[Any], named: dict[str, Any]) -> Any:
-        """Hand arguments to a function that is not followed."""
-        for value in (*positional, *named.values()):
+        """Hand arguments to a function that is not followed. It may call the user's functions among them with
+        the other ones, and with their elements."""
+        arguments = [*positional, *named.values()]
+        callbacks = [value for value in arguments if any(map(_is_callback, options(value)))]
+        if 0 < len(callbacks) < len(arguments):
+            others = [value for value in arguments if not any(map(_is_callback, options(value)))]
+            handed = join(UNKNOWN, *others, *map(self._inside_of, others))
+            for callback in callbacks:
+                self.call_for_others(callback, [], {"*": handed})
+        for value in arguments:
             self.escape(value)
         return UNKNOWN
+
+    def _inside_of(self, value: Any) -> Any:
+        """The elements of containers."""
+        inside: list[Any] = [UNKNOWN]
+        for option in options(value):
+            held = option.value if isinstance(option, Place) else None
+            if isinstance(held, dict):
+                inside.append(self.values_of(option))
+            elif isinstance(option, Group):
+                inside += option.items
+            elif isinstance(option, Iteration) or isinstance(held, SEQUENCES):
+                inside.append(self.iterate(option))
+        return join(*inside)
 
     def parent(self, cls: Any, owner: Any) -> Any:
         """``super(cls, owner)``"""
@@ -85,6 +117,12 @@ class LibraryCalls(Operations):
         if not (own_code or is_own(module) or is_own(type(function).__module__)):
             if module == "functools" and name == "partial" and positional:
                 return self._partial(positional, named)
+            if function in (operator.attrgetter, operator.methodcaller) and not named:
+                values = [value.value for value in positional if isinstance(value, Constant)]
+                names = values if function is operator.attrgetter else values[:1]
+                if len(values) == len(positional) > 0 and all(type(value) is str for value in names):
+                    made = function(*values)
+                    return Place(Source("object", made, f"operator.{name}"), made, settled=True)
             if module == "decimal":
                 self.watch_decimal()
             state = library.state_of(function, positional)
@@ -136,7 +174,7 @@ class LibraryCalls(Operations):
     def _partial(self, positional: list[Any], named: dict[str, Any]) -> Any:
         """``functools.partial(f, ...)``; its arguments are handed over, as calls may change them."""
         self.hand_over(positional[1:], named)
-        self.call_for_others(positional[0], [], {"*": UNKNOWN})
+        self.call_for_others(positional[0], positional[1:], {**named, "*": UNKNOWN})
         return UNKNOWN
 
     def _user_functions(self, function: Any) -> list[Any]:
