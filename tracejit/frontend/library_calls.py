@@ -83,16 +83,21 @@ class LibraryCalls(Operations):
         return UNKNOWN
 
     def _inside_of(self, value: Any) -> Any:
-        """The elements of containers."""
+        """The elements of containers; of lists, dicts and sets one of each type, which has the methods."""
         inside: list[Any] = [UNKNOWN]
         for option in options(value):
             held = option.value if isinstance(option, Place) else None
-            if isinstance(held, dict):
-                inside.append(self.values_of(option))
+            if isinstance(held, (dict, *SEQUENCES)):
+                pairs = list(held.items() if isinstance(held, dict) else enumerate(held))
+                first_keys = {type(element): key for key, element in reversed(pairs)}
+                inside += [self.place(option.item(key, held[key])) for key in first_keys.values()]
+            elif isinstance(held, (set, frozenset)):
+                for element in {type(element): element for element in held}.values():
+                    inside.append(Place(Source("object", element, "an element"), element, settled=True))
             elif isinstance(option, Group):
                 inside += option.items
-            elif isinstance(option, Iteration) or isinstance(held, SEQUENCES):
-                inside.append(self.iterate(option))
+            elif isinstance(option, Iteration):
+                inside.append(option.element)
         return join(*inside)
 
     def parent(self, cls: Any, owner: Any) -> Any:

@@ -30,7 +30,7 @@ class Plain: pass
 
 _OBJECTS = (
     "class C:\n    def __init__(self, n): self.n = n\n    def a(self): return self.n * (k - 1)\n"
-    "    def s(self): return k\nk = v\nl = [C(1.0), C(2.0)]\nd = {'x': l[0]}"
+    "    def s(self): return k\nk = v\nl = [C(1.0), C(2.0)]\nd = {'x': l[0]}; e = set(l); many = l * 200"
 )
 
 #: Setup, change, and what is read: an expression.
@@ -392,6 +392,8 @@ READS: dict[str, tuple[str, str, str]] = {
         name: (_OBJECTS, "k = v", read)
         for name, read in (
             ("key of sorted that calls a method", "sorted(l, key=lambda o: o.a())[0].n"),
+            ("key that calls a method of many", "sorted(many, key=lambda o: o.a())[0].n"),
+            ("key that calls a method of elements of a set", "sorted(e, key=lambda o: o.a())[0].n"),
             ("key of max that calls a method", "max(l, key=lambda o: o.a()).n"),
             ("key of items that calls a method", "sorted(d.items(), key=lambda p: p[1].a())[0][1].s()"),
             ("reduce that calls a method", "functools.reduce(lambda t, o: t + o.s(), l, 0.0)"),
