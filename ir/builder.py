@@ -38,8 +38,8 @@ _NO_ATTRS: Final[Attrs] = {}
 _ELEMENTWISE = Kind.ELEMENTWISE
 
 
-#: What the type rules of ops without attributes said of operand types, by the identities of the rule and of
-#: the types, which are kept alive: comparing types takes longer than the rule.
+#: Cache of inferred result types of ops without attributes. Keys are the identities of the type rule and of
+#: the operand types, because comparing types takes longer than the rule; entries keep these objects alive.
 _KNOWN: dict[tuple[int, ...], tuple[Any, tuple[TensorType, ...], tuple[TensorType, ...]]] = {}
 _MOST_KNOWN = 1 << 12
 
@@ -49,7 +49,7 @@ class Plan:
     """The typing of an elementwise op for operands of some types: its result's type, and casts and
     broadcasts."""
 
-    #: What the key is made of, which is kept alive.
+    #: The objects whose identities form the key, kept alive.
     op: Op
     types: tuple[TensorType | type, ...]
     #: The dtypes and the shape that operands get, None for those that fit as they are; none where all do.

@@ -20,7 +20,7 @@ import numpy as np
 from .errors import DTypeError
 
 DType: TypeAlias = "np.dtype[Any]"
-#: What takes part in promotion: a dtype, or the Python type of a weak scalar.
+#: An operand of promotion: a dtype, or the Python type of a weak scalar.
 Operand: TypeAlias = "DType | type[int] | type[float] | type[complex]"
 #: A Python number, which is weak in promotion.
 Number: TypeAlias = "bool | int | float | complex"
@@ -60,8 +60,7 @@ INEXACT: Final = (*FLOATS, COMPLEX64, COMPLEX128)
 NUMBERS: Final[frozenset[type]] = frozenset((bool, int, float, complex))
 
 _default_float: DType = FLOAT64
-#: The same, but None while other settings than the default dtype are not the usual ones: one look at it tells
-#: of both.
+#: The default dtype, or None while any other setting differs from its default value: one read checks both.
 _usual_float: DType | None = FLOAT64
 
 
@@ -203,7 +202,7 @@ def _narrows(operands: tuple[Operand, ...]) -> bool:
     return not any(operand is FLOAT64 or operand is COMPLEX128 for operand in operands)
 
 
-#: What wide results of narrow operands become where the default dtype is float32.
+#: Replacements for wide result dtypes of narrow operands where the default dtype is float32.
 _NARROWED: Final = {FLOAT64: FLOAT32, COMPLEX128: COMPLEX64}
 
 

@@ -136,7 +136,7 @@ class Function:
     params: tuple[Value, ...]
     body: tuple[Instruction, ...]
     results: tuple[Value, ...]
-    #: What `ops`, `has_control`, `dtypes` and `defs` have found: a body does not change.
+    #: Cached results of `ops`, `has_control`, `dtypes` and `defs`: a body does not change.
     _ops: frozenset[Op] | None = None
     _control: bool | None = None
     _dtypes: frozenset[DType] | None = None

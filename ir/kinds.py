@@ -57,9 +57,9 @@ class Traits:
     by_lines: bool = False
     #: Whether the op's regions are programs of their own, to which every pass applies.
     control: bool = False
-    #: Of loops, the numbers of the regions that run in every step; those of the condition are not among them.
+    #: For loops, the indices of the regions that run in every step, without those of the condition.
     step_regions: tuple[int, ...] = ()
-    #: Of control flow, what tools call it.
+    #: For control flow, its name in tools.
     label: str = ""
 
 

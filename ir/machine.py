@@ -24,20 +24,20 @@ class Machine:
     l1_bytes: int = 1 << 15
     l2_bytes: int = 1 << 20
     l3_bytes: int = 1 << 25
-    #: What caches load and evict at a time.
+    #: The size of a cache line.
     line_bytes: int = 64
     #: The pages that a large block of memory is asked for in.
     huge_page_bytes: int = 1 << 21
     #: Multiply-adds that a core has in flight: ports times latency.
     multiply_adds_in_flight: int = 8
-    #: What one thread reads and writes in memory per cycle, and in the last cache.
+    #: Bandwidth of one thread, in memory and in the last-level cache.
     bytes_per_cycle: int = 8
     l3_bytes_per_cycle: int = 16
     #: The least work that pays for handing a task to another thread, and how many such tasks pay for waking
     #: threads at all.
     task_cycles: float = 30_000.0
     least_tasks: int = 5
-    #: The same for tasks of products, whose estimates are close; and multiplications of the least such task.
+    #: The least work of a task of matrix products, whose estimates are close, and its multiplications.
     product_task_cycles: float = 8_000.0
     task_multiplications: int = 1 << 17
     #: Parts that reductions and scans are cut into at most: enough for some cores, few enough that what they

@@ -103,9 +103,9 @@ class Regions:
     #: The gradient rule: ``pull(b, instruction, cotangents) -> cotangents of the operands``, with None for
     #: results nobody used and for operands without gradient; None where the op has no gradient.
     pull: Callable[..., Any] | None = None
-    #: The same without the op: ``expand(b, regions, operands, attrs) -> results``; None for ops that stay.
+    #: The expansion to other ops: ``expand(b, regions, operands, attrs) -> results``; None for ops that stay.
     expand: Callable[..., Any] | None = None
-    #: What becomes of an instruction that was differentiated: ``pulled(instruction) -> instruction``.
+    #: The replacement for a differentiated instruction: ``pulled(instruction) -> instruction``.
     pulled: Callable[[Any], Any] | None = None
     #: In place of `expand` where it matters which results are used:
     #: ``expand_used(b, instruction, used) -> results``, with None for results that are not in `used`.
@@ -120,7 +120,7 @@ class External:
     """
 
     address: int
-    #: What keeps the code at `address` loaded.
+    #: An object that keeps the code at `address` loaded.
     owner: Any = None
 
 
@@ -137,7 +137,7 @@ class Builtin:
     arguments: tuple[str, ...] = ()
     #: The op's attributes, ``attrs(shape of the first operand, *arguments)``: else they are the arguments.
     attrs: Callable[..., Attrs] | None = None
-    #: What the second argument of all must be, so that NumPy does what the op does: see `eager.calls`.
+    #: The requirement on the second argument under which NumPy does what the op does: see `eager.calls`.
     second: str = "any"
     #: Whether a view may be written where the operand may be, though NumPy's may not.
     writable: bool = False
@@ -195,11 +195,12 @@ class Op:
     builtin: Builtin | None = None
     #: The values of attributes that a call may leave out.
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    #: What eager mode calls: `eval`, or what asks the active backend or a profile first. See `use_kernels`.
+    #: The function that eager mode calls: `eval`, or one that asks the active backend or a profile first. See
+    #: `use_kernels`.
     kernel: Callable[..., Any] = _unregistered
     #: Rough cost per element in cycles, for fusion and threading decisions.
     cost: float = 1.0
-    #: That cost where it depends on the attributes, which are its arguments; `Instruction.cost` asks.
+    #: The cost as a function of the attributes, where it depends on them; `Instruction.cost` calls it.
     cost_of_attributes: Callable[..., float] | None = None
     #: Floating operations per element, for what `cost_of` counts.
     flops: int = 1
@@ -266,7 +267,7 @@ class Registry:
     def __init__(self) -> None:
         self._ops: dict[str, Op] = {}
         self._kernels: Callable[[Op], Callable[..., Any]] | None = None
-        #: What stands for a kernel in eager mode, by op, with that kernel.
+        #: The substitutes for an op's `eval` in eager mode, by op: pairs of that `eval` and its substitute.
         self._substitutes: dict[Op, tuple[Callable[..., Any], Callable[..., Any]]] = {}
         self._followers: dict[Op, list[Callable[[Callable[..., Any]], None]]] = {}
         self._sealed = False

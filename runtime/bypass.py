@@ -16,7 +16,7 @@ BYPASS_ADDRESS: Final = ctypes.addressof(_COUNT)
 _LOCK = ForkLock()
 
 
-#: Those who asked for the slow path otherwise than by tracing.
+#: The number of requests for the slow path, tracing apart.
 _asked = 0
 #: The threads that trace.
 _TRACING: Final[set[int]] = set()

@@ -195,7 +195,7 @@ class Upgrade:
     #: Its module, where the baseline's text serves for both tiers.
     module: Module | None
     baseline: Code
-    #: What the disk cache will know it by, None where it is not kept; and the host calls, as texts.
+    #: Its key in the disk cache, None where it is not kept; and the host calls, as texts.
     key: str | None
     calls: tuple[str, ...]
     machine: Machine

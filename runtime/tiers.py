@@ -22,8 +22,8 @@ from ..ir.process.collector import collect_young
 from ..ir.process.forking import free_lock_of_llvmlite
 from .cache.store import CACHE
 
-#: What the optimized tier takes LLVM more than the baseline one, in milliseconds: for a module, and for a
-#: character of its text; measured on the benchmarks.
+#: The time that the baseline tier saves LLVM over the optimized one, in milliseconds, measured on the
+#: benchmarks: for a module, and for a character of its text.
 _SAVED_PER_MODULE: Final = 3.0
 _SAVED_PER_CHARACTER: Final = 0.0009
 _CYCLES_PER_MILLISECOND: Final = 3e6

@@ -141,7 +141,7 @@ def with_workspace(name: str, dtype: Any, *arguments: Any) -> int:
 
 # -- Schur forms ----------------------------------------------------------------------------------
 
-#: Which eigenvalues come first, by the name that SciPy has for it.
+#: Predicates for the eigenvalues that come first, by SciPy's name for each.
 SORTS: Final[dict[str, Callable[[Array], Array]]] = {
     "lhp": lambda w: w.real < 0,
     "rhp": lambda w: w.real >= 0,

@@ -29,7 +29,7 @@ _SPELLINGS = (
     ("scipy_", "_64_"), ("", "_64_"), ("scipy_", "_"), ("", "$NEWLAPACK$ILP64"), ("", "$NEWLAPACK"),
     ("", "_"),
 )  # fmt: skip
-#: What sets and tells the number of OpenBLAS's threads, which is one for the whole process.
+#: Name templates of OpenBLAS's functions that set and get its number of threads, which is process-wide.
 _THREADS = ("scipy_openblas_{}64_", "openblas_{}64_", "scipy_openblas_{}", "openblas_{}")
 
 

@@ -51,7 +51,7 @@ class Pass:
     apply: Callable[[Function], Function]
     #: Control flow ops to whose regions it does not apply.
     skips: Callable[[Instruction], bool] | None = None
-    #: What to apply where it fails; nothing is left out then.
+    #: Fallback where `apply` fails; no pass is skipped then.
     otherwise: Callable[[Function], Function] | None = None
 
 
@@ -117,7 +117,7 @@ def run_passes(
     checking = os.environ.get("TRACEJIT_VERIFY") == "1"
     checked: set[Instruction] = set()
     verified: Function | None = None
-    #: What the passes have returned: one that comes twice has nothing to do where nothing changed between.
+    #: The last result of each pass: a repeated pass has nothing to do where nothing changed in between.
     returned: dict[tuple[object, object], Function] = {}
     for pass_ in with_progress(passes, f"passes of {function.name}"):
         start = time.perf_counter()

@@ -30,7 +30,7 @@ class Evaluator(abc.ABC):
 
     #: Whether values are float32, and not float64.
     is_single: bool = False
-    #: What series and fractions end at, relative to their sum.
+    #: The size of a term, relative to the sum, at which series and continued fractions end.
     epsilon: float = 2.0**-54
 
     @property

@@ -19,7 +19,7 @@ from .jets import Index, value_of, write
 from .table import define, define_by_jets
 
 _E: Final = math.e
-#: What rounding takes off e.
+#: The rounding error of `_E`: e minus its float64 value.
 _E_LOW: Final = 1.4456468917292502e-16
 
 

@@ -356,7 +356,7 @@ class _Parser:
             self.fail(token.offset, f"more than {MAX_DEPTH} regions or lists inside each other")
 
 
-#: What messages call the kinds of tokens.
+#: The names of the kinds of tokens in messages.
 _KINDS: Final = {
     "value": "a value such as %x",
     "function": "a function's name such as @f",

@@ -23,7 +23,7 @@ from ...ir.content import content
 from ...ir.graph import Function, Instruction
 from .store import blake2b
 
-#: What ``/proc/cpuinfo`` says of a CPU that LLVM looks at too.
+#: The fields of ``/proc/cpuinfo`` that LLVM reads too.
 _CPU_FIELDS: Final = (
     "vendor_id", "cpu family", "model", "model name", "stepping", "flags", "Features", "CPU implementer",
     "CPU architecture", "CPU variant", "CPU part",

@@ -220,7 +220,7 @@ class NativeOps:
         return _bound(self._definition, words, slow, remember, ufunc)
 
 
-#: What native functions refer to, without owning it.
+#: The objects that native functions refer to without owning a reference.
 _KEPT: Final[list[NativeOps]] = []
 
 

@@ -88,7 +88,7 @@ _ARM_BRANCHES: Final = {
 _ARM_LOW_BITS: Final = {
     _ADD_ABS_LO12_NC: 0, 278: 0, 284: 1, 285: 2, 286: 3, 299: 4, _LD64_GOT_LO12_NC: 3
 }  # fmt: skip
-#: Of an instruction with a field at bit 10, of ADR's field.
+#: The masks of the 12-bit field at bit 10 of an instruction, and of ADR's field.
 _LOW_FIELD: Final = 0xFFF << 10
 _ADR_FIELD: Final = 0x3 << 29 | 0x7FFFF << 5
 

@@ -26,7 +26,7 @@ _FROM_FUNCTIONS: Final = 1
 #: PyUFunc_None: the ufunc has no identity.
 _NO_IDENTITY: Final = -1
 _UFUNCS: Final[dict[tuple[str, Index, DType], np.ufunc]] = {}
-#: What ufuncs refer to without owning it.
+#: The objects that ufuncs refer to without owning a reference.
 _KEPT: Final[list[Any]] = []
 _LOCK: Final = ForkLock()
 

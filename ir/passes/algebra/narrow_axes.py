@@ -25,7 +25,7 @@ from .cleanup import dce
 from .columns import FOLDS, cuts_column, folds_columns, is_large, is_of_flat_memory, joins_columns
 from .simplify import may_be_minus_zero, simplify
 
-#: As many ops on columns are written out at most.
+#: The maximum number of ops on columns that are written out.
 MAX_WRITTEN: Final = 100
 #: The kinds of what folds columns, or puts them side by side.
 _WITH_COLUMNS: Final = frozenset((Kind.REDUCTION, Kind.CONCAT, Kind.UPDATE))
@@ -52,7 +52,7 @@ class _Columns:
         #: Columns of zeros beside a column, and columns to which one was added: they have no minus zero.
         self.zeros: set[Value] = set()
         self.cleared: set[Value] = set()
-        #: What is computed by column.
+        #: The instructions that are computed by column.
         self.chosen: set[Instruction] = set()
 
     def run(self) -> Function:
@@ -90,11 +90,11 @@ class _Columns:
             and not is_of_flat_memory(instruction, self.defs)
         ]
         joins = [instruction for instruction in candidates if joins_columns(instruction, self.defs)]
-        #: What is read only one column at a time.
+        #: The instructions whose results are read only one column at a time.
         apart = self._read_apart() if folds or joins else ()
         # from the inside out: distances in two dimensions first, then the least of four distances
         rank = max([instruction.operands[0].type.ndim for instruction in (*folds, *joins)], default=0)
-        #: What follows from the columns of each row.
+        #: The values that depend on the columns of each row.
         follows: set[Value] = set()
         for candidate in body if rank else ():
             if any(operand in follows for operand in candidate.operands) and candidate.op.kind in _BY_ELEMENT:

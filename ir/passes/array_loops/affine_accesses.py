@@ -123,7 +123,7 @@ def _reached(low: int, high: int, step: int, later: tuple[int, int]) -> bool:
 #: Reads of more elements than this, and this many of each, go by windows that overlap.
 MANY: Final = 4096
 MOST_AGAIN: Final = 2
-#: Of an axis along which indices wrap around at most this part is there again.
+#: The inverse of the largest part of an axis that is duplicated where indices wrap around.
 _MOST_AGAIN: Final = 4
 
 

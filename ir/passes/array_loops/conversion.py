@@ -141,7 +141,7 @@ class _Steps:
         self.first_slice = len(scan.operands) - scan.attrs["slices"]
         self.b = Builder()
         self.operands = [self.b.parameter(operand.type, operand.hint) for operand in scan.operands]
-        #: What stands for the values of a step; those in `many` have an axis of steps in front.
+        #: The array-level values of a step's values; those in `many` have a leading axis of steps.
         self.values: dict[Value, Value] = {}
         self.many: set[Value] = set()
         self.defs = _definitions(body.body)

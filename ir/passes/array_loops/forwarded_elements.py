@@ -30,7 +30,7 @@ from .affine import Affine, AffineValues, loop_forms
 
 #: Whether the elements that a gather reads, at these operands, are inside of the array.
 Proof = Callable[[Instruction, Sequence[Value]], bool]
-#: Of what indices are computed.
+#: The ops that compute indices.
 _INTEGER_OPS: Final = frozenset(("full", "add", "sub", "mul", "neg"))
 
 

@@ -112,7 +112,7 @@ def _matrix(
     return matrix
 
 
-#: What an op leaves as it is, by its name; of floats and of integers.
+#: The neutral element of each op, by its name: for floats, and for integers.
 _NEUTRAL: Final[dict[str, tuple[float, int]]] = {"add": (-0.0, 0), "sub": (0.0, 0), "mul": (1.0, 1)}
 
 

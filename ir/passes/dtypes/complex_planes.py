@@ -121,7 +121,7 @@ STRUCTURE: Final[dict[str, Rule]] = {
 }
 
 
-#: What becomes of an op: ``rule(b, *operands)``.
+#: The rule that rewrites each op to planes: ``rule(b, *operands)``.
 _RULES: Final[dict[str, Callable[..., Any]]] = {**ARITHMETIC, **FUNCTIONS, **INVERSES}
 #: Elements of complex values that loops have in planes, as registers have them.
 _MOST_IN_REGISTERS: Final = 64

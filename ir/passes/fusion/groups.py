@@ -41,7 +41,7 @@ class Unit:
     dependencies: int = 0
     #: The bits of its own number, and of the units merged into it.
     bits: int = 0
-    #: What it was merged into.
+    #: The unit that this one was merged into, or None.
     merged: Unit | None = None
 
     @staticmethod

@@ -27,7 +27,7 @@ LEAST_STRETCH: Final = 32
 _INLINE: Final = frozenset((Kind.VIEW, Kind.CREATION, Kind.UPDATE))
 
 Definitions: TypeAlias = Mapping[Value, Instruction]
-#: What is read for a value: another value, and the index map to it; None where a window lies between.
+#: The source that is read for a value, and the index map to it; None where a window lies between.
 Source: TypeAlias = tuple[Value, Access | None]
 
 

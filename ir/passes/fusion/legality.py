@@ -73,7 +73,7 @@ class Legality:
             return None
         inline, by_value = self.reads.inline, self.units.by_value
         unit: Unit | None = None
-        #: What it reads, and whether all that it reads there is what each element of the domain has.
+        #: The units that it reads, and whether each element of the domain reads only its own element of them.
         own_elements: dict[Unit, bool] = {}
         for operand in instruction.operands:
             source, access = self.reads.source(operand) if operand in inline else (operand, None)

@@ -26,7 +26,7 @@ from .inlining import Reads
 
 #: Cycles per vector that all ops behind a value may cost together where it stays in the second cache.
 MOST_CYCLES: Final = 6.0
-#: What has so many times fewer elements than the value is read for next to nothing.
+#: A source with this many times fewer elements than the value costs next to nothing to read.
 SMALL: Final = 8
 
 
@@ -63,7 +63,7 @@ class _Candidate:
     """A value that may be computed again."""
 
     value: Value
-    #: What makes it from what is in memory, in order.
+    #: The instructions that compute it from values in memory, in order.
     behind: list[Instruction]
     #: Who reads it, by the numbers of the groups.
     readers: dict[int, list[Instruction]]

@@ -27,7 +27,7 @@ from ...registry import Kind
 from ...types import Shape
 from .reasons import why_alone
 
-#: What is read has at most this part of the elements that are computed of it.
+#: A source that is read has at least this many times fewer elements than the value computed from it.
 SMALL: Final = 16
 #: A value is computed again at up to so many cycles an element for each value that is then not written.
 CYCLES: Final = 40.0

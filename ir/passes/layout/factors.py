@@ -30,7 +30,7 @@ class Factors:
     value: Value
     fine: Shape
     repeated: tuple[bool, ...]
-    #: The same value before it was reshaped, where nothing was done to it since.
+    #: The value before it was reshaped, if nothing else has been done to it since.
     whole: Value | None = None
 
     @property

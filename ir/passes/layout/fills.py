@@ -33,7 +33,7 @@ from ..array_loops.written_elements import (
     without,
 )
 
-#: Of so many elements one may be filled by itself, in so many boxes at most.
+#: At most one element in this many may be filled separately, in at most this many boxes.
 _FEW: Final = 8
 #: Filling what is smaller costs nothing that could be felt.
 MIN_BYTES: Final = 1 << 12

@@ -38,7 +38,7 @@ from ..rewriting import Definitions, constant_of, rewrite
 
 #: Each value that is read costs a check of its place at each element.
 MOST_LEAVES: Final = 12
-#: What is written over a value that is no constant is at least a half of it; less is written in place.
+#: The written part covers at least one half of a value that is not constant; less is written in place.
 COVERED: Final = 2
 
 

@@ -35,7 +35,7 @@ from .factors import MOST_PLACES, Factors, RepeatedWrites, common, grouped, grou
 
 #: Folds that repeated elements do not change.
 _IDEMPOTENT: Final = ("max", "min", "all", "any")
-#: What is not in memory for its readers' sake alone: a nest computes it with them, or it is another view.
+#: The kinds of op whose results need no memory of their own: they fuse with their readers or become views.
 _WITH_ITS_READERS: Final = (Kind.ELEMENTWISE, Kind.VIEW, Kind.REDUCTION, Kind.CONCAT, Kind.UPDATE)
 
 

@@ -20,7 +20,7 @@ from ...registry import Kind
 from ..algebra.cleanup import dce
 from ..rewriting import Definitions, constant_of, rewrite
 
-#: Of so many elements one is added where it lies, rather than with zeros for the others.
+#: An update of at most one element in this many is added in place rather than as an array with zeros.
 _FEW: Final = 8
 
 
@@ -134,7 +134,7 @@ def _late(function: Function) -> Function:
     for instruction in body:
         if instruction.op in showing:
             root[instruction.results[0]] = root.get(instruction.operands[0], instruction.operands[0])
-    #: What is written to, and what is written; and the views of these.
+    #: The values that are written to and the results of the writes, then their views.
     memory = {root.get(write.operands[0], write.operands[0]) for _, write in writes}
     memory.update([write.result for _, write in writes])
     viewed = {view: value for view, value in root.items() if value in memory}

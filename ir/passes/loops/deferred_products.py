@@ -158,7 +158,7 @@ class _Loop:
         self.defs = self.body.defs
         self.uses = read_counts(self.body)
         first = len(self.body.params) - instruction.attrs["slices"]
-        #: What is stacked anyway.
+        #: The values that are stacked in any case.
         self.stacked = {*self.body.params[first:], *self.body.results[self.carries :]}
         self.invariant = set(self.body.params[self.carries : first])
 

@@ -266,7 +266,7 @@ class _RegionWriter:
 
     def __init__(self, group: _Group) -> None:
         self.group, self.b = group, Builder()
-        #: What all steps read, and what they read their own part of, with the parameters for it.
+        #: The parameters for values that every step reads whole, and for values that are read by step.
         self.invariants: dict[Value, Value] = {}
         self.slices: dict[Value, Value] = {}
         #: Whether a step makes constants that lay in memory.

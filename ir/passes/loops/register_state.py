@@ -22,7 +22,7 @@ from ...registry import Kind
 MAX_ELEMENTS: Final = 16
 #: Regions with more scalar operations than this are written over memory.
 MAX_OPERATIONS: Final = 4000
-#: The same of steps in lanes, each of whose operations is a vector's.
+#: The maximum number of operations of steps in lanes, where each operation is a vector's.
 MAX_LANE_OPERATIONS: Final = 12_000
 #: Operations that cost more than this have no more code, where there are many: they are called then.
 CALLED: Final = 2.0
@@ -226,7 +226,7 @@ def _code_of(instruction: Instruction, cycles: float) -> float:
 _MOVES: Final = frozenset((Kind.CONCAT, Kind.UPDATE, Kind.VIEW, Kind.CREATION))
 
 
-#: What steps in lanes may do.
+#: The kinds of op that steps in lanes may have.
 _IN_LANES: Final = _MOVES | {Kind.ELEMENTWISE, Kind.REDUCTION, Kind.CONTRACTION, Kind.LINALG}
 
 
@@ -272,7 +272,7 @@ def _instruction_operations(
     return None
 
 
-#: What steps may do beside loops and branches.
+#: The kinds of op that steps may have beside loops and branches.
 _KINDS: Final = frozenset(
     (Kind.ELEMENTWISE, Kind.CREATION, Kind.VIEW, Kind.CONCAT, Kind.UPDATE, Kind.REDUCTION, Kind.CONTRACTION)
 )

@@ -105,7 +105,7 @@ class _Rerolling:
             operand: i for i, instruction in enumerate(function.body) for operand in instruction.operands
         }
         self.last_reads.update(dict.fromkeys(function.results, len(function.body)))
-        #: What is known not to depend on the parameters.
+        #: The values that are known not to depend on the parameters.
         self.constants: set[Value] = set()
         self.effort = _EFFORT * len(function.body)
         looks = [_Look(candidate) for candidate in in_order(candidates)]
