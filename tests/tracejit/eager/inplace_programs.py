@@ -284,6 +284,8 @@ class Maker:
 
     def view(self, i: int) -> Step:
         shape = self.shape(i)
+        if not shape and i >= len(LEAVES):  # in traces a scalar, of which nothing is a view
+            return Step("op", i, self.pick(list(UNARY)))
         name = self.pick(
             ("index", "index", "index", "reshape", "transpose", "squeeze", "unsqueeze", "diagonal")
         )

@@ -8,9 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.stats
 
 import tracejit as tj
+
+try:
+    import scipy.stats as scipy_stats
+except ImportError:
+    scipy_stats = None
 
 X = np.zeros(2)
 
@@ -35,18 +39,24 @@ class Model:
 
 def scope() -> dict[str, Any]:
     """What the expressions read."""
-    return {
-        "np": np, "random": random, "st": scipy.stats, "tj": tj,
+    names = {
+        "np": np, "random": random, "tj": tj,
         "gen": np.random.default_rng(0), "state": np.random.RandomState(0), "python": random.Random(1),
         "sub": PythonGenerator(1), "numpy_sub": NumpyGenerator(np.random.PCG64(1)),
         "bits": np.random.PCG64(3), "model": Model(), "table": {"rng": np.random.default_rng(2)},
-        "frozen": scipy.stats.norm(0.0, 1.0), "multi": scipy.stats.multivariate_normal(np.zeros(2)),
         "draw": np.random.default_rng(5).random, "PythonGenerator": PythonGenerator,
     }  # fmt: skip
+    if scipy_stats is not None:
+        names["st"], names["frozen"] = scipy_stats, scipy_stats.norm(0.0, 1.0)
+        names["multi"] = scipy_stats.multivariate_normal(np.zeros(2))
+    return names
 
 
-DRAWS = [
+SCIPY_DRAWS = [
     "st.norm.rvs()", "st.uniform.rvs(size=2)", "frozen.rvs()", "multi.rvs()", "st.norm.rvs(random_state=gen)",
+]  # fmt: skip
+DRAWS = [
+    *(SCIPY_DRAWS if scipy_stats is not None else ()),
     "sub.random()", "sub.gauss(0, 1)", "sub.getrandbits(8)", "numpy_sub.random()", "numpy_sub.normal()",
     "np.random.default_rng().random()", "np.random.default_rng(None).random()", "random.Random().random()",
     "np.random.default_rng(seed=None).random()", "np.random.RandomState().rand()",
@@ -66,8 +76,9 @@ DRAWS = [
 SAME = [
     "np.random.default_rng(3).random()", "np.random.RandomState(3).rand()", "random.Random(3).random()",
     "np.random.Generator(np.random.PCG64(3)).random()", "PythonGenerator(3).gauss(0, 1)",
-    "np.random.default_rng(np.random.SeedSequence(3)).normal()", "st.norm.rvs(random_state=3)",
-    "np.random.default_rng(seed=3).normal()", "(gen.random() if x is None else 1.0)", "st.norm.pdf(0.5)",
+    "np.random.default_rng(np.random.SeedSequence(3)).normal()",
+    "np.random.default_rng(seed=3).normal()", "(gen.random() if x is None else 1.0)",
+    *(("st.norm.rvs(random_state=3)", "st.norm.pdf(0.5)") if scipy_stats is not None else ()),
 ]  # fmt: skip
 
 
