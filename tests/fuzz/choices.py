@@ -358,7 +358,7 @@ class Choices:
         return largest
 
     def tolerance(self, name: str) -> float:
-        """The rounding error allowed in a result: twice the drift of worlds with roundings DRIFT times as large."""
+        """The rounding error of a result: twice the drift of worlds with roundings DRIFT times as large."""
         x = self.array(name)
         if self.exact or x.dtype.kind not in "fc":
             return 0.0

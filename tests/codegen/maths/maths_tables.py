@@ -350,8 +350,8 @@ def error_function(dtype: str, count: int, degree: int) -> list[tuple[float, ...
 
 
 def of_least_error(coefficients: Sequence[float], centre: float) -> float:
-    """The correction of the second power's coefficient that minimizes the error of erf in f32 around `centre`,
-    computed with rounded coefficients."""
+    """The correction of the second power's coefficient that minimizes the error of erf in f32 around
+    `centre`, computed with rounded coefficients."""
     distances = np.random.default_rng(0).uniform(-1 / 16, 1 / 16, 500_000).astype("f4")
     truth = np.array([math.erf(centre + float(d)) for d in distances])
     last_place = 2.0 ** (np.floor(np.log2(truth)) - 23)

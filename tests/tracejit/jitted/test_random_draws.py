@@ -34,7 +34,7 @@ class Model:
 
 
 def scope() -> dict[str, Any]:
-    """What the expressions read."""
+    """The names that the expressions read."""
     return {
         "np": np, "random": random, "st": scipy.stats, "tj": tj,
         "gen": np.random.default_rng(0), "state": np.random.RandomState(0), "python": random.Random(1),
