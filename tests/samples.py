@@ -636,6 +636,12 @@ def _sech_squared(x: float) -> float:
     return 4.0 * math.exp(-2.0 * abs(x)) / (1.0 + math.exp(-2.0 * abs(x))) ** 2
 
 
+def _np_lorentzian(x: Any) -> Any:
+    dtype = np.cbrt(x).dtype
+    wide = x.astype(np.result_type(dtype, np.float32))
+    return (1 / (wide**2 + 1)).astype(dtype)
+
+
 def _np_strong_product(x: Any, y: Any) -> Any:
     dtype = np.divide(x, y).dtype
     x, y = x.astype(dtype), y.astype(dtype)
@@ -665,7 +671,8 @@ _RENAMED = {
         np.where(np.logical_and(mask, x != 0), np.full_like(x, np.nan), x),
     "cast": lambda x, dtype: x.astype(dtype),
     "rsqrt": lambda x: 1 / np.sqrt(x), "erf": _by_math(math.erf), "erfc": _by_math(math.erfc),
-    "sech_squared": _by_math(_sech_squared), "strong_mul": _np_strong_product,
+    "sech_squared": _by_math(_sech_squared), "lorentzian": _np_lorentzian,
+    "strong_mul": _np_strong_product,
     "strong_div": _np_strong_quotient, "candidate": lambda x: x,
     "sum": _np_reduce(np.add), "prod": _np_reduce(np.multiply), "max": _np_reduce(np.maximum),
     "min": _np_reduce(np.minimum), "nanmax": lambda x, axes: np.fmax.reduce(x, axis=axes, initial=-np.inf),

@@ -135,7 +135,10 @@ def _pow_x(b: Any, ct: Any, x: Any, y: Any) -> Any:
         return b.mul(ct, b.mul(y, b.pow(x, y - 1 if y else 0)))
     # at y = 0 the power is 1 / x, whose derivative in y counts; where that is infinite it is 1
     undefined = b.logical_and(b.eq(y, 0.0), b.lt(b.abs(x), float(np.finfo(x.dtype).tiny)))
-    return b.mul(ct, b.mul(y, b.pow(b.where(undefined, 1.0, x), b.sub(y, 1.0))))
+    # of x^(y-1) (1 + y log x), the derivative of that in y, the 1 is nothing beside the logarithm as x goes
+    # to 0; where that is taken as 0, at y = 1 and y = 0, so is all of it, as in the other order
+    factor = b.where(b.eq(x, 0.0), b.stop_gradient(y), y)
+    return b.mul(ct, b.mul(factor, b.pow(b.where(undefined, 1.0, x), b.sub(y, 1.0))))
 
 
 def _pow_y(b: Any, ct: Any, x: Any, y: Any, out: Any) -> Any:

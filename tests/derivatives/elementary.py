@@ -55,6 +55,8 @@ def _power(which: str) -> Any:
             return y * mp.power(x, y - 1) if y else mp.mpf(0)
         if which == "xx":
             return y * (y - 1) * mp.power(x, y - 2) if y not in (0, 1) else mp.mpf(0)
+        if x == 0:  # limits, and where there are none, for y = 0 and y = 1, those of the docstring
+            return None if which == "xy" and 0 < y < 1 else mp.mpf(0)
         if log is None:
             return None
         if which == "y":
@@ -247,7 +249,7 @@ ENTRIES: list[Entry] = [
     unary("arccos", tj.arccos, mp.acos, lambda x: -1 / mp.sqrt((1 - x) * (1 + x)),
           lambda x: -x / mp.sqrt((1 - x) * (1 + x)) ** 3),
     unary("arctan", tj.arctan, mp.atan, lambda x: 1 / (1 + x * x), lambda x: -2 * x / (1 + x * x) ** 2,
-          inside=lambda x: abs(x) < 1e9, reason="beyond, 1 / (1 + x^2)^2 underflows on the way, in float32"),
+          near=(7.3e10,)),
     binary("arctan2", tj.arctan2, *map(_atan2, ("f", "y", "x", "yy", "xy", "xx")),
            inside=lambda y, x: max(abs(x), abs(y)) > 1e-18 and (y != 0 or math.copysign(1.0, y) > 0),
            reason="1 / r^2 overflows, in float32; mpmath has no zero below 0"),

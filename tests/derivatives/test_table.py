@@ -7,6 +7,7 @@ runs: ``python -m tests.derivatives --minutes 10``.
 from __future__ import annotations
 
 import inspect
+import itertools
 import warnings
 import zlib
 from typing import Any
@@ -41,6 +42,17 @@ def check(entry: Entry, dtype: type, jitted: bool, count: int) -> None:
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_eager(entry: Entry) -> None:
     check(entry, np.float64, False, 6 if entry.points < 100 else POINTS)
+
+
+@pytest.mark.parametrize(
+    "entry", [entry for entry in ENTRIES if entry.arity == 2], ids=lambda entry: entry.name
+)
+def test_corners_of_functions_of_two(entry: Entry) -> None:
+    """Looks at 0, 1 and 2 beside each other, which points that are drawn apart do not meet."""
+    corners = [row for row in itertools.product((0.0, 1.0, -1.0, 2.0), repeat=2) if entry.inside(*row)]
+    operands = [*np.array(corners).T]
+    broken = faults(entry, operands, Truths(entry, operands), False)
+    assert not broken, "\n".join(map(str, broken[:5]))
 
 
 def test_float32_and_compiled() -> None:

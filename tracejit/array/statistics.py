@@ -170,7 +170,8 @@ def root(x: Tensor) -> Tensor:
 
 def euclidean_norm(x: Any) -> Tensor:
     """The square root of the sum of all squares; its gradient at 0 is 0, as in PyTorch."""
-    return root(sum(squared_size(floating(x))))
+    x = floating(x)
+    return run("vector_norm", x, axes=tuple(range(x.ndim)), ord=2)
 
 
 def average(

@@ -187,6 +187,9 @@ class Reader(LibraryCalls):
         if isinstance(value, operator.methodcaller) and positional:
             name = value.__reduce__()[1][0] if type(value.__reduce__()[0]) is type else ""
             self.call_for_others(self.attribute(positional[0], str(name)), [], {"*": UNKNOWN})
+        if isinstance(value, operator.attrgetter) and positional:
+            for path in value.__reduce__()[1]:
+                self.escape(functools.reduce(self.attribute, str(path).split("."), positional[0]))
         method = self._attribute(callee, "__call__")
         return (
             self.call(method, positional, named, run, i)
@@ -279,9 +282,9 @@ class Reader(LibraryCalls):
             self.write_array(owner)
         if name in library.MUTATING:
             self.written(owner)
-            if name == "pop":
+            if name in ("pop", "sort"):
                 self.escape(owner)
-            return self.hand_over(positional, named)
+            return self.hand_over([*positional, *([owner] if name == "sort" else [])], named)
         frozen = library.frozen_source(getattr(value, name, None)) if not isinstance(value, Tensor) else None
         if frozen is not None:
             self.freeze(frozen, getattr(value, name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import functools
+import operator
 import pathlib
 from collections.abc import Iterable
 from types import FunctionType, MethodType, ModuleType
@@ -14,7 +15,7 @@ import numpy as np
 from ..eager.tensor import Tensor
 from ..ir.registry import OPS, Kind
 from . import library
-from .attributes import in_classes, is_library, is_own, is_user_function
+from .attributes import SEQUENCES, in_classes, is_library, is_own, is_user_function
 from .execution import Execution
 from .guards import Guard, is_constant
 from .operations import Operations, all_tensors
@@ -54,15 +55,51 @@ def _is_class_check(name: str) -> bool:
     return name in ("__instancecheck__", "__subclasscheck__")
 
 
+def _is_callback(value: Any) -> bool:
+    """Whether `value` is a function of the user's, which is followed where it is called."""
+    if isinstance(value, Place):
+        function = value.value
+        return isinstance(function, (MethodType, functools.partial)) or (
+            isinstance(function, FunctionType) and is_user_function(function)
+        )
+    return isinstance(value, Closure) or (isinstance(value, Bound) and value.function is not None)
+
+
 class LibraryCalls(Operations):
     """What functions of this library, of Python and of NumPy do with their arguments."""
 
     def hand_over(self, positional: Iterable[Any], named: dict[str, Any]) -> Any:
-        """Hand arguments to a function that is not followed."""
+        """Hand arguments to a function that is not followed. It may call the user's functions among them with
+        the other ones, and with their elements."""
         self.uses.hands_over = True
-        for value in (*positional, *named.values()):
+        arguments = [*positional, *named.values()]
+        callbacks = [value for value in arguments if any(map(_is_callback, options(value)))]
+        if 0 < len(callbacks) < len(arguments):
+            others = [value for value in arguments if not any(map(_is_callback, options(value)))]
+            handed = join(UNKNOWN, *others, *map(self._inside_of, others))
+            for callback in callbacks:
+                self.call_for_others(callback, [], {"*": handed})
+        for value in arguments:
             self.escape(value)
         return UNKNOWN
+
+    def _inside_of(self, value: Any) -> Any:
+        """The elements of containers; of lists, dicts and sets one of each type, which has the methods."""
+        inside: list[Any] = [UNKNOWN]
+        for option in options(value):
+            held = option.value if isinstance(option, Place) else None
+            if isinstance(held, (dict, *SEQUENCES)):
+                pairs = list(held.items() if isinstance(held, dict) else enumerate(held))
+                first_keys = {type(element): key for key, element in reversed(pairs)}
+                inside += [self.place(option.item(key, held[key])) for key in first_keys.values()]
+            elif isinstance(held, (set, frozenset)):
+                for element in {type(element): element for element in held}.values():
+                    inside.append(Place(Source("object", element, "an element"), element, settled=True))
+            elif isinstance(option, Group):
+                inside += option.items
+            elif isinstance(option, Iteration):
+                inside.append(option.element)
+        return join(*inside)
 
     def parent(self, cls: Any, owner: Any) -> Any:
         """``super(cls, owner)``"""
@@ -90,6 +127,12 @@ class LibraryCalls(Operations):
         if not (own_code or is_own(module) or is_own(type(function).__module__)):
             if module == "functools" and name == "partial" and positional:
                 return self._partial(positional, named)
+            if function in (operator.attrgetter, operator.methodcaller) and not named:
+                values = [value.value for value in positional if isinstance(value, Constant)]
+                names = values if function is operator.attrgetter else values[:1]
+                if len(values) == len(positional) > 0 and all(type(value) is str for value in names):
+                    made = function(*values)
+                    return Place(Source("object", made, f"operator.{name}"), made, settled=True)
             if module == "decimal":
                 self.watch_decimal()
             state = library.state_of(function, positional)
@@ -141,7 +184,7 @@ class LibraryCalls(Operations):
     def _partial(self, positional: list[Any], named: dict[str, Any]) -> Any:
         """``functools.partial(f, ...)``; its arguments are handed over, as calls may change them."""
         self.hand_over(positional[1:], named)
-        self.call_for_others(positional[0], [], {"*": UNKNOWN})
+        self.call_for_others(positional[0], positional[1:], {**named, "*": UNKNOWN})
         return UNKNOWN
 
     def _user_functions(self, function: Any) -> list[Any]:

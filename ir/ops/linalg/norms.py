@@ -4,7 +4,7 @@ second derivative, which does not exist there, is NaN."""
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -43,22 +43,44 @@ def _decompose(b: Any, x: Any, axes: tuple[int, ...], ord: float) -> Any:
     return b.pow(b.sum(b.pow(size, ord), axes=axes), 1.0 / ord)
 
 
+#: For dtypes with a wide range, by the bytes of a real number, as powers of two: the least norm whose squares
+#: have all their digits, the largest that is far from overflow, and what brings smaller ones and larger ones
+#: between these.
+_RANGES: Final = {4: (-51, 63, 98, -80), 8: (-485, 511, 600, -600)}
+
+
+def _in_range(b: Any, out: Any, x: Any, axes: tuple[int, ...], ord: float) -> Any:
+    """A power of two, without a derivative, times each vector of `x`, whose norms are `out`: its own norm is
+    neither a sum of powers that underflow nor infinite, where there is such a power."""
+    dtype, shape = out.dtype, tuple(x.shape)
+    if ord == 2 and dtype.itemsize in _RANGES:
+        low, high, up, down = [2.0**power for power in _RANGES[dtype.itemsize]]
+        factor = b.cast(b.where(b.lt(out, low), up, b.where(b.gt(out, high), down, 1.0)), dtype=dtype)
+        return b.mul(x, b.cast(spread(b, factor, shape, axes), dtype=x.dtype))
+    largest = b.stop_gradient(b.max(b.abs(x), axes=axes))
+    info = np.finfo(dtype)
+    exponent = b.floor(b.log2(b.clip(largest, float(info.smallest_subnormal), float(info.max))))
+    return b.div(x, b.cast(spread(b, b.exp2(exponent), shape, axes), dtype=x.dtype))
+
+
 def _rule(b: Any, ct: Any, out: Any, x: Any, axes: tuple[int, ...], ord: float) -> Any:
-    """``d n = Re(conj(x) dx) (|x| / n)^(p - 2) / n``"""
+    """``d n = Re(conj(x) dx) (|x| / n)^(p - 2) / n``, which is that of a multiple of x."""
     shape = tuple(x.shape)
+    if 0 not in shape:
+        x = _in_range(b, out, x, axes, ord)
+        out = b.vector_norm(x, axes=axes, ord=ord)
     at_zero = b.eq(out, 0.0)
-    zero = spread(b, at_zero, shape, axes)
-    norm = b.where(at_zero, 1.0, out)
+    norm = spread(b, b.where(at_zero, 1.0, out), shape, axes)
     # x, with a derivative that is NaN at 0, whatever it is multiplied by
-    there_is_none = b.cast(b.where(zero, math.nan, 1.0), dtype=x.dtype)
+    there_is_none = b.cast(b.where(at_zero, math.nan, 1.0), dtype=x.dtype)
+    there_is_none = spread(b, there_is_none, shape, axes)
     y = b.rewritten(b.mul(conjugate(b, x), there_is_none), conjugate(b, x))
-    weight = spread(b, b.div(ct, norm), shape, axes)
-    if ord != 2:
+    if ord == 2:
+        y = b.div(y, b.cast(norm, dtype=x.dtype))  # of size 1: its products may not overflow
+    else:
         # as powers of |x| with exponents from p - 1 on, which have their derivatives at zeros, too
-        share = b.div(b.abs(y), spread(b, norm, shape, axes))
-        weight = spread(b, ct, shape, axes)
-        y = b.mul(b.sign(y), b.cast(b.pow(share, ord - 1), dtype=x.dtype))
-    return b.mul(b.cast(weight, dtype=x.dtype), y)
+        y = b.mul(b.sign(y), b.cast(b.pow(b.div(b.abs(y), norm), ord - 1), dtype=x.dtype))
+    return b.mul(b.cast(spread(b, ct, shape, axes), dtype=x.dtype), y)
 
 
 VECTOR_NORM = define(

@@ -28,6 +28,11 @@ import random, re, string, sys, threading, time, types, typing, weakref, warning
 class Plain: pass
 """
 
+_OBJECTS = (
+    "class C:\n    def __init__(self, n): self.n = n\n    def a(self): return self.n * (k - 1)\n"
+    "    def s(self): return k\nk = v\nl = [C(1.0), C(2.0)]\nd = {'x': l[0]}; e = set(l); many = l * 200"
+)
+
 #: Setup, change, and what is read: an expression.
 READS: dict[str, tuple[str, str, str]] = {
     # -- names
@@ -381,6 +386,38 @@ READS: dict[str, tuple[str, str, str]] = {
     "total_ordering": (
         "@functools.total_ordering\nclass C:\n    def __eq__(self, o): return False\n"
         "    def __lt__(self, o): return k > 1\nk = v\no = C()", "k = v", "(2.0 if o <= 3 else 3.0)",
+    ),
+    # -- functions that others call with objects
+    **{
+        name: (_OBJECTS, "k = v", read)
+        for name, read in (
+            ("key of sorted that calls a method", "sorted(l, key=lambda o: o.a())[0].n"),
+            ("key that calls a method of many", "sorted(many, key=lambda o: o.a())[0].n"),
+            ("key that calls a method of elements of a set", "sorted(e, key=lambda o: o.a())[0].n"),
+            ("key of max that calls a method", "max(l, key=lambda o: o.a()).n"),
+            ("key of items that calls a method", "sorted(d.items(), key=lambda p: p[1].a())[0][1].s()"),
+            ("reduce that calls a method", "functools.reduce(lambda t, o: t + o.s(), l, 0.0)"),
+            ("groupby that calls a method", "next(itertools.groupby(l, key=lambda o: o.s()))[0]"),
+            (
+                "takewhile that calls a method",
+                "float(len(list(itertools.takewhile(lambda o: o.a() > 0, l))))",
+            ),
+            (
+                "accumulate that calls a method",
+                "list(itertools.accumulate(l, lambda t, o: t + o.s(), initial=0.0))[-1]",
+            ),
+            ("partial that calls a method", "functools.partial(lambda o: o.s(), l[0])()"),
+            (
+                "map of a partial that calls a method",
+                "list(map(functools.partial(lambda o, q: o.s() + q, l[0]), [1.0]))[0]",
+            ),
+            ("json that calls a method", "float(json.dumps(l[0], default=lambda o: o.s()))"),
+            ("methodcaller that is made there", "list(map(operator.methodcaller('s'), l))[0]"),
+        )
+    },
+    "attrgetter that is made there": (
+        "class C:\n    def __getattr__(self, name): return k\nk = v\no = C()", "k = v",
+        "operator.attrgetter('z')(o)",
     ),
     # -- objects behind others
     "weak reference": ("o = Plain(); o.k = v; r = weakref.ref(o)", "o.k = v", "r().k"),

@@ -43,9 +43,15 @@ POINTS: dict[str, Any] = {
     "generic": GENERIC, "definite": DEFINITE, "identity": np.eye(3), "zero": np.zeros((3, 3)),
     "repeated": REPEATED, "singular": SINGULAR, "defective": DEFECTIVE,
     "tiny": DEFINITE * 2.0**-498, "huge": DEFINITE * 2.0**498,
+    "vanishing": DEFINITE * 2.0**-1000, "beyond": DEFINITE * 2.0**1000,
 }  # fmt: skip
+#: Points whose powers are 0 or infinite, where norms, which are NumPy's, are so too, and slopes are not.
+BEYOND = ("vanishing", "beyond")
 #: The scales of the tiny and the huge one in single precision.
-SINGLE = {"tiny": DEFINITE * 2.0**-36, "huge": DEFINITE * 2.0**36}
+SINGLE = {
+    "tiny": DEFINITE * 2.0**-36, "huge": DEFINITE * 2.0**36,
+    "vanishing": DEFINITE * 2.0**-116, "beyond": DEFINITE * 2.0**116,
+}  # fmt: skip
 DIRECTION = rounded(RNG.normal(size=(3, 3)))
 OTHER = rounded(RNG.normal(size=(3, 3)) + np.eye(3))
 SIDE = rounded(RNG.normal(size=(3, 2)))
@@ -197,10 +203,18 @@ class Row:
     convention: tuple[str, ...] = ()
     #: The roundings that are allowed beside those that inputs bring.
     roundings: float = 64.0
+    #: Points where the value is open, and slopes are not.
+    beyond: tuple[str, ...] = ()
 
 
 def row(ours: Any, exact: Any, convention: Any = (), roundings: float = 64.0, **undetermined: int) -> Row:
     return Row(ours, exact, undetermined, tuple(convention), roundings)
+
+
+def norm(ours: Any, exact: Any, convention: Any, roundings: float = 64.0) -> Row:
+    """A row of a root of a sum of powers."""
+    open_values = dict.fromkeys(("tiny", "huge", *BEYOND), 0)
+    return Row(ours, exact, open_values, tuple(convention), roundings, ("tiny", "huge", *BEYOND))
 
 
 def herm(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -285,11 +299,10 @@ TABLE: dict[str, Row] = {
     "linalg.lstsq": row(
         lambda x: L.lstsq(x, SIDE).x, lambda a: pseudoinverse(a) @ number(SIDE), ["zero", "singular"]
     ),
-    "linalg.norm": row(L.norm, lambda a: p_norm(a, 2), ["zero"]),
-    "linalg.norm, 3": row(
-        lambda x: L.norm(x.reshape(-1), 3), lambda a: p_norm(a, 3), ["zero"], tiny=0, huge=0
-    ),
-    "linalg.norm, 1.5": row(
+    "linalg.norm": norm(L.norm, lambda a: p_norm(a, 2), ["zero"]),
+    "linalg.norm, 3": norm(lambda x: L.norm(x.reshape(-1), 3), lambda a: p_norm(a, 3), ["zero"]),
+    "linalg.norm, 4": norm(lambda x: L.norm(x.reshape(-1), 4), lambda a: p_norm(a, 4), ["zero"]),
+    "linalg.norm, 1.5": norm(
         lambda x: L.norm(x.reshape(-1), 1.5),
         lambda a: p_norm(a, 1.5),
         ["zero", "identity", "defective"],
@@ -310,7 +323,7 @@ TABLE: dict[str, Row] = {
         lambda a: abs(a).sum(axis=0).max(),
         ["identity", "zero", "repeated", "defective"],
     ),
-    "linalg.vector_norm": row(L.vector_norm, lambda a: p_norm(a, 2), ["zero"]),
+    "linalg.vector_norm": norm(L.vector_norm, lambda a: p_norm(a, 2), ["zero"]),
     "linalg.vector_norm, squared": row(lambda x: L.vector_norm(x) ** 2, lambda a: (a * a).sum(), zero=2),
     "linalg.cond": row(
         L.cond,

@@ -251,7 +251,9 @@ def power(
 ) -> Any:
     """x to the power y. Integers to negative integer powers raise TracejitError.
 
-    The slope in x at y = 0 is 0; the slope in y at x = 0 is 0 for y >= 0.
+    The slope in x at y = 0 is 0; the slope in y at x = 0 is 0 for y >= 0. The second derivative in x and y at
+    x = 0, whose limit for y > 1 is 0, is 0 also for y = 1 and y = 0, where it grows without bounds, in both
+    orders.
 
     Example:
         >>> import tracejit as tj

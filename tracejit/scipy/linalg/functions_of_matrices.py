@@ -146,10 +146,11 @@ def _sqrtm_forward(a: Any) -> Any:
 
 
 def _sqrtm_backward(root: Any, ct: Any) -> Any:
-    """x dx + dx x = da, transposed."""
+    """x dx + dx x = da, transposed; NaN where there is no root."""
+    root, failed = regular(root)
     rank = root.ndim
     turned = run("transpose", root, perm=(*range(rank - 2), rank - 1, rank - 2))
-    return (solve_sylvester(turned, turned, ct),)
+    return (nan_where(failed, solve_sylvester(turned, turned, ct)),)
 
 
 _sqrtm.defvjp(_sqrtm_forward, _sqrtm_backward)
