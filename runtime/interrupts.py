@@ -22,7 +22,7 @@ from ..ir.process.locks import ForkLock
 from .cache.objects import load_support
 
 _STATE: Final = (ctypes.c_int64 * len(INTERRUPT_STATE))()
-#: Where each word of it is, by symbol.
+#: The address of each of its words, by symbol.
 STATE_ADDRESSES: Final = {
     name: ctypes.addressof(_STATE) + 8 * number for number, name in enumerate(INTERRUPT_STATE)
 }

@@ -38,7 +38,7 @@ def _shares() -> bool:
 
 
 def _kept(source: str, emit: Callable[[], bytes]) -> tuple[bytes, bool]:
-    """What was emitted for `source` before, by any process, or else is now; and whether it was before."""
+    """The object of `source`, emitted before by any process or now; and whether it was emitted before."""
     path = Path(os.environ[OBJECTS]) / hashlib.sha256(source.encode()).hexdigest()
     try:
         return path.read_bytes(), True

@@ -607,7 +607,7 @@ def _np_fft(x: Array, axis: int, inverse: bool, scale: float) -> Array:
 
 
 def _weights(n: int, interior: float) -> Array:
-    """Of the elements of half a spectrum: another one for those that stand for two."""
+    """The weights of the elements of half a spectrum: `interior` for those that stand for two."""
     weights = np.ones(n // 2 + 1)
     weights[1 : (n + 1) // 2] = interior
     return weights

@@ -1,4 +1,4 @@
-"""What several test files share: comparing arrays, and running Functions every way there is.
+"""Helpers that several test files share: comparing arrays, and running Functions every way there is.
 
 Tolerances. Integers, bools and moved data are equal bit for bit. Floating results are compared in ULPs
 (lattice distance, so that subnormals and the step from the largest float to infinity count as one) where
@@ -73,8 +73,8 @@ def ulps(got: Array, want: Array) -> Array:
 def mismatch(
     got: Array, want: Array, *, bound: float = 0.0, atol: Array | float = 0.0, zero_sign: bool = True
 ) -> str:
-    """What differs, or "" where every element is within `bound` ULPs or `atol` of what is wanted. An ULP of a
-    complex number is that of its absolute value."""
+    """The difference, or "" where every element is within `bound` ULPs or `atol` of what is wanted. An ULP
+    of a complex number is that of its absolute value."""
     if got.dtype != want.dtype or got.shape != want.shape:
         return f"{got.dtype}{got.shape} instead of {want.dtype}{want.shape}"
     if got.dtype.kind == "c":

@@ -16,7 +16,7 @@ import tracejit as tj
 
 ROOT = Path(__file__).parent.parent
 LAYERS = ("ir", "codegen", "runtime", "tracejit")  # lower to higher
-#: What each layer may import from outside the package, beside the standard library.
+#: Imports from outside the package that each layer may have, beside the standard library.
 OUTSIDE = {"ir": {"numpy"}, "codegen": {"numpy", "llvmlite"}, "runtime": {"numpy"}, "tracejit": {"numpy"}}
 MAX_MODULES = 20
 #: Files that may import each other, for type checkers alone included.
@@ -371,7 +371,7 @@ def test_structured_kinds_are_known_in_one_place_each() -> None:
 
 
 def test_no_property_is_computed_under_a_lock() -> None:
-    """As `functools.cached_property` of Python 3.11 does it: a child forked meanwhile waits for ever."""
+    """Properties take no lock: with `functools.cached_property` of Python 3.11, a forked child hangs."""
     decorators = ("@functools.cached_property", "@cached_property")
     using = [
         name_of(path)

@@ -53,7 +53,7 @@ TURNED = ["transpose", "reshape", "transpose", "matmul", "reshape", "transpose"]
 
 
 def choices(count: int) -> Iterator[tuple[bool, ...]]:
-    """Which operands are mapped: every choice, or with many operands each alone and all."""
+    """Choices of the operands that are mapped: all choices, or with many operands each alone and all."""
     if count <= 3:
         yield from (flags for flags in itertools.product((False, True), repeat=count) if any(flags))
         return

@@ -27,7 +27,7 @@ from .samples import ELSEWHERE, random_values
 from .support import Array, interpret, mismatch, type_of
 
 SIZES = (0, 1, 3)
-#: Of transforms of real numbers.
+#: Attributes of transforms of real numbers.
 FACTORS = {"scale": 0.5, "interior": 2.0}
 Case = tuple[list[tuple[int, ...]], dict[str, Any]]
 

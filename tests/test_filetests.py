@@ -107,7 +107,7 @@ OTHER_MODES = ("opt", "run", "fmt", *STAGES)
 
 
 def output_of(mode: str, text: str) -> str:
-    """What the case prints. Raises the errors that it is about."""
+    """The output of the case. Raises the errors that it is about."""
     pairs = list(directives(text))
     heads = {kind: value for kind, value in pairs if kind in ("target", "filter")}
     text = "\n".join(line for line in text.splitlines() if not _EXPECTATION.match(line)).rstrip() + "\n"

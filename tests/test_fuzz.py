@@ -176,7 +176,7 @@ def test_programs_are_varied() -> None:
 
 
 def check_batched(seed: int) -> None:
-    """The same program three times at once: the first and the last as they are, beside one that differs."""
+    """Check a program on a batch of three: the first and the last are equal, the second differs."""
     generated = program(seed)
     chosen = np.random.default_rng(seed)
     mapped = [bool(chosen.random() < 0.6) for _ in generated.arrays]

@@ -26,7 +26,7 @@ TOLERANCE = {"float64": 1e-9, "float32": 2e-3}
 
 
 def difference(got: Sequence[Any], expected: Sequence[Any]) -> str:
-    """What differs; empty where all results agree."""
+    """The difference; empty where all results agree."""
     for position, (left, right) in enumerate(
         zip(map(np.asarray, got), map(np.asarray, expected), strict=True)
     ):

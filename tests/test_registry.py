@@ -33,7 +33,7 @@ NUMPY_ULP = 4.0
 ZERO_SIGN_OPEN = {"maximum", "minimum", "fmax", "fmin", "clip", "max", "min", "nanmax", "cummax", "cummin"}
 
 
-#: Of each op all such tests in a row, which share what they compile.
+#: All such tests of an op in a row, which share what they compile.
 OP_BY_OP = pytest.mark.parametrize("name", NAMES, scope="module")
 
 

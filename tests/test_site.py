@@ -38,7 +38,7 @@ def test_every_public_name_has_a_place_in_the_reference(site: Path) -> None:
 
 
 def test_every_described_name_has_an_example(site: Path) -> None:
-    """Which is true: tests/test_doctests.py runs them."""
+    """The examples are correct: tests/test_doctests.py runs them."""
     assert reference.without_example(site / "reference") == []
 
 

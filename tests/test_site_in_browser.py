@@ -32,7 +32,7 @@ PAGES = (
     "gallery/index",
 )
 
-#: What reaches beyond the right edge, where the page scrolls sideways.
+#: Elements beyond the right edge, where the page scrolls sideways.
 BEYOND = """() => {
   const root = document.documentElement;
   if (root.scrollWidth <= root.clientWidth) return [];

@@ -56,7 +56,7 @@ def free_lock_of_llvmlite() -> None:
             lock._lock.release()
 
 
-#: In place of the identifier of a thread that is about to run.
+#: Stands for the identifier of a thread that is about to run.
 _NOT_YET: Final = 0
 
 

@@ -130,7 +130,7 @@ def array_spec(
 
 
 def scalar_spec(dtype: Any) -> ArraySpec:
-    """What the entry checks of a scalar of NumPy's."""
+    """The guard of the entry for a scalar of NumPy's."""
     return ArraySpec(0, (), dtype.itemsize, scalar=id(dtype.type))
 
 

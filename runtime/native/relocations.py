@@ -140,7 +140,7 @@ def _arm_stub(place: int, word: int) -> bytes:
     )
 
 
-#: By `platform.machine` of Linux.
+#: Architectures by `platform.machine` of Linux.
 ARCHITECTURES: Final = {
     "x86_64": Architecture(62, _ABS64, _X86_BY_TABLE, (_PLT32,), _fill_x86, _x86_stub, 8, False),
     "aarch64": Architecture(

@@ -13,7 +13,7 @@ EXPECTED: Final = {
     r"test_finfo\[": "limits are NumPy's scalars, as NumPy's finfo has them: np.float32 is no Python float",
     r"test_(meshgrid|broadcast_arrays)$": "tuples, as NumPy gives, and as the standard asks from 2025.12 on",
 }
-#: The same of tests that meet the elements which fail in some runs alone: what is random differs by process.
+#: Reasons for tests that fail in some runs only: their random elements differ by process.
 SOMETIMES: Final = {
     r"\[tanh\(real\(x_i\) is \+infinity and isfinite": "as NumPy's, the 0 has the sign of sin(2 y), as in C",
     r"\[expm1\(\(real\(x_i\) is \+0 or real": "as NumPy's, expm1 of -0 is -0",

@@ -136,7 +136,7 @@ def tried() -> dict[str, list[str]]:
 
 
 def arguments(xp: Any) -> dict[str, Any]:
-    """What the expressions are evaluated with."""
+    """The names that the expressions are evaluated with."""
     rng = np.random.default_rng(5)
     x, y = rng.normal(size=(2, 60, 4))
     labels = (x[:, 0] + 0.3 * y[:, 0] > 0).astype(np.int64)
@@ -156,7 +156,7 @@ def _parts(result: Any) -> list[Any]:
 
 
 def complaint(module: Any, expression: str) -> str:
-    """What is wrong with an expression of tensors, compared with one of arrays; "" if nothing is."""
+    """The difference between an expression of tensors and one of arrays; "" if there is none."""
     evaluate: Callable[[Any], Any] = lambda xp: eval(expression, {"module": module, **arguments(xp)})  # noqa: E731
     expected = _parts(evaluate(np))
     try:

@@ -185,7 +185,7 @@ SIGNATURES: Final = {
         rfftn(x, /, *, s=None, axes=None, norm='backward')
     """,
 }
-#: What is no function.
+#: The names that are not functions.
 CONSTANTS: Final = ("e", "inf", "nan", "newaxis", "pi")
 DTYPES: Final = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),

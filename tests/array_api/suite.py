@@ -27,7 +27,7 @@ _RUN_SECONDS: Final = 3600.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the tests did: how many passed, the messages of those that failed by name, and pytest's output."""
+    """Result of a run: the count of passed tests, the messages of failed ones by name, pytest's output."""
 
     passed: int
     failed: dict[str, str]

@@ -92,7 +92,7 @@ def test_programs_of_less_than_half_the_speed_want_a_reason() -> None:
 
 
 def test_denormal_numbers_are_a_reason() -> None:
-    """What `explore` asks for: the same program with and without them."""
+    """The check that `explore` makes: the same program with and without denormal numbers."""
     lines = ("def step(i, x):", "    return x * 0.9", "return control.fori_loop(0, 900, step, a0)")
     workload = Candidate("decay", lines, (((5000,), "positive"),), "float32").workload("one")
     ours, flushing = load(OURS), load(FLUSHING)

@@ -41,7 +41,7 @@ def test_every_number_of_threads_gives_the_same(workload: Any) -> None:
 
 
 def test_some_of_them_split() -> None:
-    """Or the test above would compare one thread with itself."""
+    """The test above covers parallel code: it does not compare one thread with itself."""
     workload = next(workload for workload in COMPILED if workload.name == "softmax")
     lib = load(OURS)
     assert lib is not None

@@ -11,7 +11,7 @@ from benchmarks.timing import CLOCKS, least, processor
 
 
 def _clock(batches: list[float]) -> itertools.chain[float]:
-    """What a clock shows before and after each batch."""
+    """Clock readings before and after each batch."""
     return itertools.chain.from_iterable([(0.0, seconds) for seconds in batches])
 
 

@@ -14,7 +14,7 @@ from tracejit.codegen.llvm.target import host
 from ..forked import forked
 from ..rotation import share_of
 
-#: What is switched off, and the bits of the vectors that are left.
+#: The CPU features that are switched off, and the bits of the vectors that are left.
 WIDTHS = [("-avx512f", 256), ("-avx512f,-avx2,-avx,-fma", 128)]
 _DAYS = 5
 Test = TypeVar("Test", bound=Callable[..., None])

@@ -40,7 +40,7 @@ _ENTRIES: Final = 1 << 18
 _LOG: Final = "task_log"
 _SIGNATURE: Final = "ptr %p, ptr %base, i64 %extent, i64 %size, i64 %align, i64 %site"
 _TASK: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
-#: What a place in the code does: accesses memory of its task alone, writes, reads, or does both in one step.
+#: Kinds of accesses by an instruction: to memory of its task alone, a write, a read, or an atomic update.
 OWN, WRITES, READS, ATOMIC = range(4)
 #: Every kernel with tasks hands them out, however little work they are.
 SMALL_TASKS: Final = {"task_cycles": 1.0, "product_task_cycles": 1.0, "least_tasks": 1}

@@ -184,7 +184,7 @@ def _not_tiny(x: float, y: float) -> bool:
 
 
 _SMALL_PAIR = {"inside": lambda a, b: 0.3 < a < 100 and 0.3 < b < 100, "points": 30}
-#: What docs/special.md says of values and derivatives, in roundings.
+#: The reason for bounds that docs/special.md states for values and derivatives, in roundings.
 _PAGE = "docs/special.md has larger bounds"
 _FAR = {"inside": _sizes(1e-300, 5e3), **_FEW}
 _MODEST = {"inside": _sizes(1e-300, 600.0), **_FEW}

@@ -64,7 +64,7 @@ CONTENTS = ("float", "int", "bool", "string", "none", "tensor", "ndarray")
 
 
 class Capturing(Choices):
-    """What a trace must not keep."""
+    """Choices of captured values, which a trace must not keep."""
 
     def capture(self) -> None:
         """Read something from outside, which `rebind` changes."""

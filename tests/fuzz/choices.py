@@ -1,4 +1,4 @@
-"""What programs are written with: random choices, values of all kinds, and statements tried as they come.
+"""Choices for programs: random ones, values of all kinds, and statements tried as they come.
 
 Every statement runs at once, on NumPy, in several worlds (`worlds.py`), whose drift is the tolerance. A
 statement whose integers, bools or branches differ between worlds is not taken, nor one whose floats drift
@@ -358,7 +358,7 @@ class Choices:
         return largest
 
     def tolerance(self, name: str) -> float:
-        """What rounding may do to a result: twice the drift of worlds whose roundings are DRIFT ones each."""
+        """The rounding error of a result: twice the drift of worlds with roundings DRIFT times as large."""
         x = self.array(name)
         if self.exact or x.dtype.kind not in "fc":
             return 0.0

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Failure:
-    """What went wrong in a mode. `known` is the reason where it was expected."""
+    """A failure in a mode. `known` is the reason where it was expected."""
 
     mode: str
     message: str
@@ -20,7 +20,7 @@ class Failure:
 
     @property
     def kind(self) -> str:
-        """What a smaller program must show to fail likewise: the mode and the class of what went wrong."""
+        """The mode and the class of the error, which a smaller program must reproduce to fail likewise."""
         return f"{self.mode.split(':')[0]}: {self.message.split(':')[0]}"
 
 

@@ -30,7 +30,7 @@ MOST = 1e6
 
 
 class Derivatives:
-    """What the modes share: the float arguments, the loss, its gradient by ``backward``, tolerances."""
+    """State that the modes share: the float arguments, the loss, its gradient by ``backward``, tolerances."""
 
     def __init__(self, subject: Subject) -> None:
         if subject.has("special", "written argument") or not subject.float_positions:
@@ -167,7 +167,7 @@ def _central(
     scale: float,
     step: float,
 ) -> float | None:
-    """What differences give; None where they agree with `slope`, or say nothing."""
+    """The slope by finite differences; None where they agree with `slope`, or say nothing."""
     estimates = []
     with np.errstate(all="ignore"):
         middle = f(at)

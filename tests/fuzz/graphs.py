@@ -18,7 +18,7 @@ from .gradients import Derivatives
 from .modes import BRANCHING, traced
 from .subject import Subject
 
-#: What keeps a program from being a graph.
+#: The features that keep a program from being a graph.
 _UNFIT = (*BRANCHING, "written argument")
 #: Programs of graphs are others than those of the oracle.
 _STREAM = 1 << 40

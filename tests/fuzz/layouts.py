@@ -1,4 +1,4 @@
-"""The same array, laid out differently in memory."""
+"""Copies of an array with different layouts in memory."""
 
 from __future__ import annotations
 

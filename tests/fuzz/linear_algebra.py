@@ -9,7 +9,7 @@ from .choices import Choices, Unfit
 
 #: Rows of matrices, and axes of batches.
 SIZES = (1, 1, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17, 24, 31, 32, 33)
-#: Of one matrix `m`, Hermitian and positive definite, of `n` rows; what is not determined is made invariant.
+#: Functions of a Hermitian positive definite matrix `m` of `n` rows, made invariant where not unique.
 OF_DEFINITE = (
     "xp.linalg.cholesky({m})", "xp.linalg.cholesky({m}, upper=True)", "xp.linalg.inv({m})",
     "xp.linalg.eigvalsh({m})", "xp.linalg.eigh({m})[0]", "xp.log(xp.linalg.eigvalsh({m}) + 1.5)",
@@ -18,7 +18,7 @@ OF_DEFINITE = (
     "xp.linalg.matrix_power({m}, -2)",
     "xp.linalg.eigvalsh({m}, UPLO='U')", "xp.linalg.inv({m}) @ {m}",
 )  # fmt: skip
-#: Of one matrix `g` near the unit matrix, not symmetric.
+#: Functions of a matrix `g` near the unit matrix, not symmetric.
 OF_GENERAL = (
     "xp.linalg.inv({g})", "xp.linalg.det({g})", "xp.linalg.slogdet({g})[1]", "xp.linalg.pinv({g})",
     "xp.linalg.norm({g}, axis=(-2, -1))", "xp.linalg.matrix_norm({g}, ord=1)",

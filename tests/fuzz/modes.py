@@ -56,7 +56,7 @@ def check(subject: Subject, results: Any, label: str, *, rebound: bool = False) 
 
 
 def check_arguments(subject: Subject, arguments: list[Any], label: str) -> None:
-    """What the call made of its arguments: nothing, or what NumPy made of them."""
+    """Check that the call left its arguments as NumPy leaves them."""
     for i, (got, expected) in enumerate(zip(arguments, subject.expected_arguments, strict=True)):
         if not np.array_equal(np.asarray(got), expected, equal_nan=expected.dtype.kind in "fc"):
             raise Mismatch(f"argument: number {i} is not as NumPy leaves it ({label})")

@@ -1,4 +1,4 @@
-"""Which modes a program goes through, and what is a failure: a wrong result, an error, a warning."""
+"""Modes that a program goes through, and its failures: a wrong result, an error, a warning."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def check_program(
     make: Any, arguments: Any, mode: str, tolerances: Sequence[float],
     rebound_tolerances: Sequence[float] | None = None, features: Collection[str] = (),
 ) -> None:  # fmt: skip
-    """What a written test calls: AssertionError where the program fails in this mode."""
+    """Entry point of written tests: raise AssertionError where the program fails in this mode."""
     subject = Subject(
         lambda: {"make": make, "arguments": arguments}, tolerances, rebound_tolerances, features
     )

@@ -19,7 +19,7 @@ from .comparing import Mismatch, Skipped
 from .gradients import Derivatives
 from .subject import Subject
 
-#: What differs by design: integers promote otherwise, indices outside, ties, strings for Python's numbers.
+#: Features that differ by design: integer promotion, indices outside, ties, strings for Python's numbers.
 UNLIKE = (
     "special",
     "float32",

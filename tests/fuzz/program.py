@@ -68,7 +68,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class Program:
-    """What `source` writes down, with the tolerance of each result before and after rebinding."""
+    """A program as data, written by `source`, with each result's tolerance before and after rebinding."""
 
     seed: tuple[int, int]
     arguments: tuple[Argument, ...]
@@ -77,9 +77,9 @@ class Program:
     results: tuple[str, ...]
     #: Largest absolute difference that rounding explains, per result; 0 for what is exact.
     tolerances: tuple[float, ...]
-    #: The same after rebinding; None where the rebound program is ill-conditioned.
+    #: The differences after rebinding; None where the rebound program is ill-conditioned.
     rebound_tolerances: tuple[float, ...] | None
-    #: What modes want to know: "branch" (Python control flow on values), "write", "special", ...
+    #: Facts that modes ask for: "branch" (Python control flow on values), "write", "special", ...
     features: frozenset[str] = field(default_factory=frozenset)
 
     def source(self) -> str:

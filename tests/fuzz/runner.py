@@ -80,7 +80,7 @@ class Worker:
 
 @dataclass
 class Tally:
-    """What a run came to."""
+    """The counts and failures of a run."""
 
     seed: int
     kind: str = "all"

@@ -76,7 +76,7 @@ class Subject:
 
     @functools.cached_property
     def precision(self) -> str:
-        """What the narrowest of all floats is: "half", "single" or "double"."""
+        """The precision of the narrowest of all floats: "half", "single" or "double"."""
         dtypes = {x.str[1:] for x in (*self.dtypes, *(x.dtype for x in self.expected))}
         if "f2" in dtypes or self.has("float16"):
             return "half"

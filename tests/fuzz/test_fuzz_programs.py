@@ -125,7 +125,7 @@ def test_every_array_function_is_in_some_program() -> None:
     assert not missing
 
 
-#: Those that load at first use are composed of others; numpy_differences/test_random_calls.py runs them.
+#: Functions of arrays. Others, which load at first use, run in numpy_differences/test_random_calls.py.
 ARRAY_FUNCTIONS = [
     name
     for name in tj.__all__

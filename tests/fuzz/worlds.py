@@ -40,7 +40,7 @@ class World:
         self.names: dict[str, Any] = {"xp": reference if seed is None else reference.Wide()}
         exec(HEADER, self.names)
         self.rng = None if seed is None else np.random.default_rng(seed)
-        #: What NumPy took scalars out of, which are its copies, and here views.
+        #: The arrays that NumPy took scalars out of: copies there, views here.
         self.sources: list[NDArray[Any]] = []
         #: The arguments as a call gets them.
         self.arguments: dict[str, NDArray[Any]] = {}

@@ -33,7 +33,7 @@ class Program:
 
 @cache
 def example(name: str) -> SimpleNamespace:
-    """What ``examples/<name>.py`` defines."""
+    """The definitions of ``examples/<name>.py``."""
     return SimpleNamespace(**runpy.run_path(str(ROOT / "examples" / f"{name}.py")))
 
 

@@ -1,4 +1,4 @@
-"""What the compiler makes of whole programs, kept as text: tests/golden/<program>.txt.
+"""Golden dumps of whole programs through the compiler: tests/golden/<program>.txt.
 
 Each file has the stages `optimized`, `fused` and `loops` of one of `programs.PROGRAMS`, for one machine and
 without source locations. A pass that is changed shows here what it does to real programs, which its own cases
@@ -148,7 +148,7 @@ func @f(%x: f64[3]) -> f64[3] {
 
 
 def test_values_keep_their_names_in_a_difference() -> None:
-    """What follows from an instruction that came in between is not in it, but for what reads that."""
+    """Renumbered values do not show in a difference: only an inserted instruction and its readers do."""
     lines = changes(BEFORE, AFTER, "optimized").splitlines()
     assert [line for line in lines if line[0] in "+-"] == [
         "--- optimized, golden",

@@ -1,4 +1,4 @@
-"""What a Builder and a trace do to the operands of elementwise ops: planned once for their types."""
+"""Operands of elementwise ops in a Builder and in a trace: planned once for their types."""
 
 from __future__ import annotations
 

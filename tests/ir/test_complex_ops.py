@@ -110,7 +110,7 @@ def function_of_samples(op: Op, chosen: list[Sample]) -> tuple[Function, list[Ar
 
 
 def difference(op: Op, got: Array, want: Array, sample: Sample) -> str:
-    """What differs, by more than the last places of the result or of the terms of a sum."""
+    """The difference beyond the last places of the result or of the terms of a sum; "" if there is none."""
     if got.dtype != want.dtype or got.shape != want.shape:
         return f"{got.dtype}{got.shape} instead of {want.dtype}{want.shape}"
     if want.dtype.kind not in "fc":

@@ -158,7 +158,7 @@ def test_where_keeps_what_is_not_chosen_out() -> None:
 
 @pytest.mark.parametrize(("mode", "value"), [("set", [0, 1, 1]), ("add", [1, 1, 1])])
 def test_scatter_with_duplicates(mode: str, value: Any) -> None:
-    """Of writes to one place the last counts; of additions, each."""
+    """The last one of several writes to one place counts; every one of several additions does."""
     x, v, i = f(1, 2, 3), f(10, 20, 30), np.array([0, 0, 2])
     expected = [[0, 1, 0] if mode == "set" else [1, 1, 1], value]
     assert gradients(summed("scatter", [x, v, i], mode=mode), [x, v, i]) == expected
@@ -258,6 +258,6 @@ def weight(b: Any, size: int) -> Any:
 
 
 def test_other_gradients_are_not_finite_everywhere() -> None:
-    """What the ops above are told from."""
+    """Counterexamples to the ops above."""
     for name in ("sqrt", "log", "div", "reciprocal"):
         assert not OPS[name].finite_gradient

@@ -1,4 +1,4 @@
-"""What a Function says of its body, and how often passes look at it."""
+"""Facts that a Function states of its body, and the number of times that passes look at it."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from tracejit.runtime import compiling, tiers
 from tracejit.runtime.cache import store
 from tracejit.runtime.executable import Executable
 
-#: As little memory near a core as there may be, and as much; tasks that cost nothing, and much.
+#: Machines with the least and the most memory near a core; with tasks that cost nothing, and much.
 NEAR = Machine(l1_bytes=1 << 9, l2_bytes=1 << 12, l3_bytes=1 << 14)
 FAR = Machine(l1_bytes=1 << 24, l2_bytes=1 << 26, l3_bytes=1 << 30)
 FREE_TASKS = Machine(task_cycles=1.0, least_tasks=0, product_task_cycles=1.0, task_multiplications=64)

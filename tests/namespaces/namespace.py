@@ -33,7 +33,7 @@ class Namespace:
         return frozenset(absent_names(self.absent))
 
     def kinds(self, name: str) -> list[str]:
-        """What `name` is said to be; it should be one thing."""
+        """The categories that list `name`; there should be exactly one."""
         differs, absent = name in self.differs, name in self.absent_names
         same = name in self.present and not differs and not absent
         return [kind for kind, holds in (("same", same), ("differs", differs), ("absent", absent)) if holds]

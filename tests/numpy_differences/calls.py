@@ -184,7 +184,7 @@ FUNCTIONS: dict[str, Maker] = {
 _NUMPYS_OWN = {
     name for name in OF_NUMPY if callable(getattr(np, name)) and not isinstance(getattr(np, name), type)
 }
-#: What both have, and no differential test is for: memory that is not yet written.
+#: Functions of both libraries without a differential test: their memory is not yet written.
 UNTESTED = frozenset(("empty", "empty_like", "from_dlpack")) | OTHER_TESTS | _NUMPYS_OWN
 #: Functions whose results have shapes that depend on values, so that they cannot be traced.
 EAGER_ONLY = frozenset(("argwhere", "bincount", "nonzero", "unique")) | EAGER_DEFERRED

@@ -58,7 +58,7 @@ def _problems(where: str, call: Call, actual: Outcome, expected: Outcome) -> Ite
 
 
 def _refused(where: str, call: Call, eager: Exception) -> Iterator[str]:
-    """What eager code refuses, jitted code does, too."""
+    """The problem where jitted code does not refuse a call that eager code refuses."""
     actual = jitted_outcome(call)
     if any(isinstance(actual, kind) and isinstance(eager, kind) for kind in (ValueError, TypeError)):
         return  # also where the call runs as Python, with NumPy's error

@@ -207,7 +207,7 @@ DEFERRED: dict[str, Maker] = {
 }
 #: Functions whose results have shapes that depend on values.
 EAGER_DEFERRED = frozenset(["union1d", "intersect1d", "setdiff1d", "setxor1d"])
-#: What tables of calls in tests/tracejit/array compare with NumPy.
+#: Functions that tables of calls in tests/tracejit/array compare with NumPy.
 OTHER_TESTS = frozenset(
     [
         "angle",

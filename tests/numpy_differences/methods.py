@@ -22,7 +22,7 @@ def shared_methods() -> list[str]:
 
 
 def _first(maker: Maker, *rest: Any) -> Maker:
-    """What `maker` makes, with an ndarray in front in any case."""
+    """A maker like `maker` whose first argument is always an ndarray."""
 
     def make(a: Arguments) -> Any:
         while True:

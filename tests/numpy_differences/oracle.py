@@ -15,7 +15,7 @@ from tracejit.runtime.tiers import BACKGROUND, tiers_are_on
 
 from .arguments import Array, Fixed
 
-#: What a library makes of a call: the arrays, or the exception.
+#: Outcome of a call in a library: the arrays, or the exception.
 Outcome = list[Array] | Exception
 
 
@@ -81,7 +81,7 @@ def _text(value: Any) -> str:
 
 
 def outcome(run: Callable[[], Any]) -> Outcome:
-    """What `run` gives, as ndarrays, or the exception that it raises."""
+    """The results of `run`, as ndarrays, or the exception that it raises."""
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -93,12 +93,12 @@ def outcome(run: Callable[[], Any]) -> Outcome:
 
 
 def numpy_outcome(call: Call) -> Outcome:
-    """What NumPy makes of `call`."""
+    """NumPy's outcome of `call`."""
     return outcome(lambda: call.with_arrays(np, [array.copy("K") for array in call.arrays()]))
 
 
 def eager_outcome(call: Call, *, tensors: bool = True) -> Outcome:
-    """What tracejit makes of `call`, with Tensors for its ndarrays, or the ndarrays themselves."""
+    """The eager outcome of `call`, with Tensors for its ndarrays, or the ndarrays themselves."""
     arrays = call.arrays()
     return outcome(
         lambda: call.with_arrays(tj, [tj.asarray(array) for array in arrays] if tensors else arrays)
@@ -106,8 +106,8 @@ def eager_outcome(call: Call, *, tensors: bool = True) -> Outcome:
 
 
 def jitted_outcomes(calls: Sequence[Call]) -> list[list[Outcome]]:
-    """What one jitted function makes of all of `calls`, none of which raises: its baseline tier, where there
-    are tiers, and its optimized one."""
+    """The outcomes of all of `calls`, none of which raises, in one jitted function: from its baseline tier,
+    where there are tiers, and from its optimized one."""
     counts = [len(call.arrays()) for call in calls]
 
     @tj.jit
@@ -131,7 +131,7 @@ def jitted_outcomes(calls: Sequence[Call]) -> list[list[Outcome]]:
 
 
 def jitted_outcome(call: Call) -> Outcome:
-    """What jitted code makes of `call` alone."""
+    """The jitted outcome of `call` alone."""
     try:
         return jitted_outcomes([call])[0][0]
     except Exception as error:
@@ -139,7 +139,7 @@ def jitted_outcome(call: Call) -> Outcome:
 
 
 def mapped_outcome(call: Call) -> Outcome:
-    """What ``vmap`` makes of two of `call`, the second one."""
+    """The outcome of `call` under ``vmap`` of two copies: that of the second one."""
     arrays = [np.stack([array, array]) for array in call.arrays()]
 
     def each(*arrays: Any) -> Any:

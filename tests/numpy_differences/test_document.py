@@ -50,7 +50,7 @@ def _evaluated(expression: str, xp: Any, x: Any) -> Any:
 
 
 def _jitted(expression: str, x: Any) -> Any:
-    """What the jitted `expression` gives; what is no tensor is what it gives while it is traced."""
+    """The result of the jitted `expression`; a result that is not a tensor is taken from the trace."""
     others: list[Any] = []
 
     def traced(x: Any) -> Any:

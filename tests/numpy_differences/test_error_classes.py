@@ -210,7 +210,7 @@ NO_ERRORS: Final = {
     "average": "0 / 0 is NaN, as it is while a function is traced",
     "geomspace": "it has NaN, as it has while a function is traced",
 }
-#: What traced code does not know when it runs: numbers, which are checked by the kernels or not at all.
+#: Calls whose numbers traced code does not know; kernels check them or nothing does.
 NOT_TRACED: Final = frozenset(("bincount", "bincount with weights"))
 
 

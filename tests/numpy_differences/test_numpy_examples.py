@@ -174,7 +174,7 @@ def _same(ours: Any, theirs: Any) -> bool:
 
 @functools.cache
 def problems(name: str) -> list[str]:
-    """What differs in the examples of the function `name`."""
+    """The differences in the examples of the function `name`."""
     results = []
     original: dict[str, Any] = {"np": np, "numpy": np, "id": _Identities()}
     replaced: dict[str, Any] = {"np": _Library(), "numpy": _Library(), "id": _Identities()}

@@ -115,7 +115,7 @@ def test_methods_take_numpys_parameters(name: str) -> None:
 
 #: They take their first argument by place alone: looking for names would show in the time they take.
 _BY_PLACE_ALONE = {"copy", "expand_dims", "reshape", "squeeze", "swapaxes", "transpose"}
-#: What gives no result to compare: files, memory that is not written, and texts of two kinds of arrays.
+#: Functions without comparable results: files, memory that is not written, and texts of two kinds of arrays.
 _NO_RESULT = {"empty", "empty_like", "fromfile", "frombuffer", "fromiter", "fromfunction", "load", "loadtxt"}
 _NO_RESULT |= {"genfromtxt", "save", "savetxt", "array_repr", "result_type", "vectorize", "iterable"}
 

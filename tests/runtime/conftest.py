@@ -1,4 +1,4 @@
-"""What tests of the runtime share."""
+"""Fixtures that tests of the runtime share."""
 
 from __future__ import annotations
 

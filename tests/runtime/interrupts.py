@@ -1,4 +1,4 @@
-"""What the tests of signals run in processes of their own: a signal comes while something goes on."""
+"""Programs for the tests of signals, run in separate processes: a signal comes while something goes on."""
 
 from __future__ import annotations
 

@@ -181,7 +181,7 @@ def test_executables_check_counts(count: int) -> None:
 
 
 def test_an_array_changed_under_the_entry() -> None:
-    """The same ndarray object with another shape, dtype and layout is looked at afresh each time."""
+    """An ndarray object with another shape, dtype and layout than before is inspected afresh each time."""
     f = tj.jit(lambda x: x + 1)
     x = np.arange(6.0)
     assert f(x).shape == (6,)

@@ -286,7 +286,7 @@ def test_ops_and_functions_of_this_process_are_not_kept(folder: Path) -> None:
 
 
 def test_lines_in_messages_are_those_of_this_source(folder: Path) -> None:
-    """The same program two lines further down: its error names its own line."""
+    """A cached program that moved down two lines names its own line in its error."""
     program = "{}import numpy as np\nimport tracejit as tj\nf = tj.jit(lambda x, i: x[i])\ntry:\n"
     program += "    f(np.ones(3), np.array([7]))\nexcept IndexError as error:\n    print(error)\n"
     assert "(<string>:3)" in run(folder, program.format(""))

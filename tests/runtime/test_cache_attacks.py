@@ -52,7 +52,7 @@ def test_entries_that_exchange_names_never_run(folder: Path) -> None:
 
 
 def test_programs_whose_entries_exchange_names_come_out_right(folder: Path) -> None:
-    """Of other argument types, too, where code for another type would read beyond the arguments."""
+    """Exchanged entries are not used, also for other argument types, where code would read out of bounds."""
 
     def make(count: int, dtype: str, factor: float) -> Executable:
         x = np.arange(float(count)).astype(dtype)
@@ -327,7 +327,7 @@ print(bad, cache.problem)
 
 
 def test_writers_readers_and_those_who_clear_at_once(folder: Path) -> None:
-    """What is read is whole and of its key, whoever removes it meanwhile, and nothing is left behind."""
+    """Entries that are read are whole and of their key, whoever removes them meanwhile; no files are left."""
     settings = {**os.environ, "TRACEJIT_CACHE_DIR": str(folder), "PYTHONPATH": str(Path(__file__).parents[2])}
     settings.pop("TRACEJIT_CACHE", None)
     processes = [

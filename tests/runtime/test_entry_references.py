@@ -1,4 +1,4 @@
-"""What the native entry reads stays alive while it runs without the GIL, and references balance."""
+"""Objects that the native entry reads stay alive while it runs without the GIL, and references balance."""
 
 from __future__ import annotations
 

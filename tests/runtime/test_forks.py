@@ -12,7 +12,7 @@ from .programs import python
 
 ROOT = Path(__file__).parents[2]
 
-#: What children run, each under an alarm: eager code, first compiles, lazy imports.
+#: Code that children run, each under an alarm: eager code, first compiles, lazy imports.
 CHILD = """
 import os, signal, sys, threading, time, warnings
 warnings.simplefilter("ignore", DeprecationWarning)  # of a fork with threads

@@ -351,7 +351,7 @@ for number in (signal.SIGINT, signal.SIGTERM):
 
 
 def test_short_loops_do_not_ask() -> None:
-    """What is over in less than a millisecond costs nothing."""
+    """Loops that end in less than a millisecond do not poll for signals, which would cost time."""
     short = tj.trace(lambda x: tj.fori_loop(0, 1000, lambda i, c: c * 0.5 + 1, x), 0.0)
     assert POLL not in Executable(short).module.text
     assert POLL not in Executable(tj.trace(lambda x: tj.exp(x) + 1, np.zeros(1000))).module.text

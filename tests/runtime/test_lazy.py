@@ -1,4 +1,4 @@
-"""What a process loads: code generation and LLVM only where something is compiled."""
+"""Modules that a process loads: code generation and LLVM only where something is compiled."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ print("fine")
     assert forked(program).strip() == "fine"
 
 
-#: What works line by line, each line once.
+#: Functions that work line by line, each line once.
 LINES = {
     "product": "(x @ row)", "argument": "tj.argmax(x, axis=1)", "sorted": "tj.sort(x)[-1]",
     "running": "tj.cumsum(x, axis=1)[-1]", "median": "tj.median(x, axis=1)", "variance": "tj.var(x, axis=0)",

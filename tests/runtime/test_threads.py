@@ -39,7 +39,7 @@ def test_results_do_not_depend_on_threads(name: str, dtype: str) -> None:
 
 
 def test_something_runs_in_parallel() -> None:
-    """Or the test above would test one thread against one."""
+    """The test above covers parallel code: it does not compare one thread with one."""
     x = large()
     assert Executable(compiled("softmax", x)).module.parallel
     assert Executable(compiled("map", x)).module.parallel
@@ -166,7 +166,7 @@ print('alive')
 
 
 def test_alive_after_a_fork_while_others_call_and_compile() -> None:
-    """What the other threads held is free in the child, and their jobs are not its own."""
+    """Locks that other threads held are free in the child, and their jobs are not its own."""
     code = f"import warnings; warnings.simplefilter('ignore', DeprecationWarning)\n{FORK_IN_THE_MIDDLE}"
     assert python(code).strip() == "alive"
 

@@ -75,8 +75,8 @@ def test_gradients_give_the_same_bits(held: threading.Event) -> None:
 
 
 def test_loops_of_any_length_give_the_same_bits(held: threading.Event) -> None:
-    """Those that the code generator optimizes in the baseline tier, too, and those that count steps as one in
-    one of the tiers."""
+    """Loops of any length give the same bits, also those that the code generator optimizes in the baseline
+    tier, and those that count as one step in one of the tiers."""
 
     def loops(x: Any) -> Any:
         halved = tj.while_loop(lambda y: y > 0.1, lambda y: y * y * 0.7 + y * 0.01, x[0])

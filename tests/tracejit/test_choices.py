@@ -112,7 +112,7 @@ ROOTS = np.array([-1.0, 0.0, 0.25, 0.64])
 
 
 def _written(write: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """What `write` leaves of a copy of its operand, to which it writes where the mask does not hold."""
+    """A function that returns a copy of its operand, to which `write` has written where the mask is false."""
 
     def function(roots: Any, mask: Any) -> Any:
         copy = roots * 1.0
@@ -158,7 +158,7 @@ BY_MASK: dict[str, Callable[[Any, Any], Any]] = {
     "nansum": lambda roots, mask: tj.nansum(tj.where(mask, roots, np.nan) * tj.sqrt(roots)),
     "nan_to_num": lambda roots, mask: tj.nan_to_num(tj.where(mask, roots, np.nan) * tj.sqrt(roots)),
 }
-#: What has such a parameter and no gradient, or calls what it is given.
+#: Functions with such a parameter and no gradient, or that call what they are given.
 NO_CHOICE = {"mask_indices", "while_loop"}
 
 

@@ -46,7 +46,7 @@ def same_bits(got: Any, want: Any) -> None:
 
 
 def near(got: Any, want: Any, *, ulps: float = 1.0) -> None:
-    """Of one dtype, and within some units in the last place of float16."""
+    """Check that dtypes are equal, and values within some units in the last place of float16."""
     got, want = np.asarray(got), np.asarray(want)
     assert got.dtype == want.dtype
     if got.dtype != HALF:
@@ -295,7 +295,7 @@ def test_exchange_with_other_libraries(tmp_path: Any) -> None:
 
 @pytest.mark.parametrize("function", ["inv", "det", "cholesky", "qr", "svd", "eigh", "pinv", "slogdet"])
 def test_linear_algebra_refuses_it(function: str) -> None:
-    """As NumPy does: LAPACK has float32 and wider."""
+    """Linear algebra refuses float16, as in NumPy: LAPACK has float32 and wider."""
     matrices = np.eye(3, dtype=HALF)
     for f in (getattr(tj.linalg, function), tj.jit(getattr(tj.linalg, function))):
         with pytest.raises(TypeError, match=f"linalg.{function}: .*f16"):

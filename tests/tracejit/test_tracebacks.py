@@ -1,4 +1,4 @@
-"""What is printed of uncaught errors: the user's frames."""
+"""Tracebacks of uncaught errors: the user's frames."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def test_attrs_classes() -> None:
 
 
 class Field:
-    """What attrs keeps of a field."""
+    """The attributes of a field in attrs."""
 
     def __init__(self, name: str, **metadata: Any) -> None:
         self.name, self.metadata = name, metadata

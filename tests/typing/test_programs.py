@@ -16,7 +16,7 @@ PROGRAMS = Path(__file__).with_name("programs.py")
 
 
 def expected(text: str) -> dict[int, tuple[str, set[str]]]:
-    """What stands behind the lines: by line, ``E`` or ``T``, and the codes or the type."""
+    """The comments behind the lines: by line, ``E`` or ``T``, and the codes or the type."""
     found = {}
     for number, line in enumerate(text.splitlines(), 1):
         match = re.search(r"  # ([ET]): (.*)$", line)
@@ -26,7 +26,7 @@ def expected(text: str) -> dict[int, tuple[str, set[str]]]:
 
 
 def said(output: str) -> dict[int, tuple[str, set[str]]]:
-    """What mypy says of the lines, in the same form."""
+    """Mypy's output for the lines, in the same form."""
     codes: dict[int, set[str]] = defaultdict(set)
     types = {}
     for line in output.splitlines():

@@ -24,7 +24,7 @@ T = TypeVar("T")
 #: On both sides of vector widths, tiles and blocks of the kernels.
 SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 15, 16, 17, 19, 22, 24, 31, 32, 33, 40, 48, 63, 64, 65, 96, 100,
          127, 128, 129, 200, 255, 256, 257, 300, 511, 513, 700, 1000, 1025)  # fmt: skip
-#: Of long and thin arrays.
+#: Lengths of long and thin arrays.
 LONG = (2047, 3058, 4097, 4761, 9000, 16384, 20_001, 32_769, 65_537, 100_003, 140_000, 200_000)
 INTEGERS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
 FLOATS = ("f4", "f8")

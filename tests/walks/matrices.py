@@ -8,7 +8,7 @@ import numpy as np
 
 from .drawing import Case, Draw, Program, View
 
-#: What needs a Hermitian matrix.
+#: Functions that need a Hermitian matrix.
 _HERMITIAN = ("cholesky", "cho_solve", "eigvalsh", "eigh")
 
 

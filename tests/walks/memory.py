@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 #: PROT_NONE and PROT_READ | PROT_WRITE of <sys/mman.h>.
 _NONE, _BOTH = 0, 3
-#: What memory is filled with before results are written: as float a number nobody computes, as index far off.
+#: The byte that fills memory before results are written: a float that nobody computes, an index far off.
 POISON = 0xA5
 
 

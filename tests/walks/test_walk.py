@@ -1,4 +1,4 @@
-"""A walk over the kernels, other trials at each run; and a walk that sees what is wrong."""
+"""Walks over the kernels, other trials at each run. A walk with a planted fault must find it."""
 
 from __future__ import annotations
 

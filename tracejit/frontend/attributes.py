@@ -174,8 +174,7 @@ class Attributes:
         return self.place(place)
 
     def _attribute_of_class(self, owner: Place, cls: type, name: str) -> Any:
-        if not is_library(cls.__module__):
-            self.uses.same(owner)  # what leads to the class may lead to another one later
+        self.uses.same(owner)  # what leads to the class may lead to another one later
         raw = in_classes(cls.__mro__, name)
         if raw is MISSING:
             raw = in_classes(inspect.getmro(type(cls)), name)

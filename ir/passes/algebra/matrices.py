@@ -23,7 +23,7 @@ from ...ops.linalg.small import is_small
 from ...registry import OPS, Kind
 from ..rewriting import Definitions, constant_of
 
-#: By the op that gives values alone, the op that gives more, and the number of the values among its results.
+#: The op that gives more, and the index of the values among its results, by the op that gives these alone.
 _FULLER: Final = {"eigvalsh": ("eigh", 0), "eigvals": ("eig", 0), "svdvals": ("svd", 1), "qr": ("qr", 1)}
 
 

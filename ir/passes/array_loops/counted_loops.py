@@ -16,7 +16,7 @@ from ...ops.control_flow.definitions import SCAN
 from ...registry import Kind
 from ..loops.control_flow import map_regions
 
-#: By comparison what it is with its operands exchanged.
+#: The equivalent comparison with exchanged operands, by comparison.
 _EXCHANGED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 

@@ -51,7 +51,7 @@ class _Reads:
 
     def __init__(self, proven: Proof, define: Callable[[Instruction], None]) -> None:
         self.proven, self.define = proven, define
-        #: By operands and attributes.
+        #: Instructions by their operands and attributes.
         self.reads: dict[object, Instruction] = {}
         self.integers: dict[object, Instruction] = {}
 

@@ -170,7 +170,7 @@ def _folded(b: Any, test: Value, kept: Value, term: Value, name: str, holds: boo
     return result
 
 
-#: By the name of an op the reduction that folds many values with it.
+#: The reduction that folds many values with an op, by the op's name.
 FOLDS: Final = {
     "add": "sum",
     "sub": "sum",

@@ -17,7 +17,7 @@ from ...registry import Kind
 from ...types import Shape
 from .affine import Affine, AffineValues, loop_forms
 
-#: By axis, the first index and the one behind the last.
+#: The first index of each axis, and the one behind the last.
 Box: TypeAlias = tuple[tuple[int, int], ...]
 
 #: A set of more boxes is not made smaller any more.

@@ -12,7 +12,7 @@ from ...machine import machine
 from .groups import Unit, reads_own_element, whole
 from .inlining import Reads
 
-#: No element has more bytes.
+#: The most bytes that an element has.
 WIDEST: Final = 16
 
 

@@ -19,7 +19,7 @@ _ZEROS: Final = ("0", "0.0", "False")
 
 #: More columns are put side by side by copying them: single elements far apart are slow to write.
 MOST_COLUMNS: Final = 4
-#: So many parts of a concatenation are written by one nest, stretches of at least so many elements.
+#: The most parts of a concatenation that one nest writes, and the least length of its stretches.
 MOST_PARTS: Final = 8
 LEAST_STRETCH: Final = 32
 

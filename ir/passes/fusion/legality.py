@@ -45,7 +45,7 @@ _ELEMENTWISE: Final = Kind.ELEMENTWISE
 
 #: Many rows are worked on several at a time: what there is one of for each row is then computed in vectors.
 MANY_ROWS: Final = 1 << 9
-#: So many columns are walked side by side, with partial results in the first cache.
+#: The maximum number of columns walked side by side, with partial results in the first cache.
 FEW_COLUMNS: Final = 512
 
 

@@ -65,7 +65,7 @@ class _Candidate:
     value: Value
     #: The instructions that compute it from values in memory, in order.
     behind: list[Instruction]
-    #: Who reads it, by the numbers of the groups.
+    #: The instructions that read it, by the numbers of their groups.
     readers: dict[int, list[Instruction]]
     #: Cycles per vector that each of these groups saves.
     saved: float
@@ -81,13 +81,13 @@ class _Repeating:
             for result in member.results
         }
         self.params = set(function.params)
-        #: Who reads a value, through views or not.
+        #: The instructions that read a value, through views or not.
         self.readers: dict[Value, list[Instruction]] = {}
         for unit in units:
             for member in unit.members:
                 for value in self._read(member):
                     self.readers.setdefault(value, []).append(member)
-        #: By group and original, the copies, which come right after their originals.
+        #: The copies by group and original; they come right after their originals.
         self.copies: dict[tuple[int, Instruction], Instruction] = {}
         self.after: dict[Instruction, list[Instruction]] = {}
         self.changed: dict[Instruction, Instruction] = {}

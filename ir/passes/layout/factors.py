@@ -100,7 +100,7 @@ def refined(shapes: Iterable[Shape]) -> Shape | None:
     return tuple(later // earlier for earlier, later in itertools.pairwise(ordered))[::-1]
 
 
-#: So many places of an element are written where it is computed; to more it is copied.
+#: The most places of an element that are written where it is computed; to more it is copied.
 MOST_PLACES: Final = 8
 
 

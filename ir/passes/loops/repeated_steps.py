@@ -119,7 +119,7 @@ class BasicBlock:
     """Straight-line code, with the places of its values and the stacks that they are elements of."""
 
     body: Sequence[Instruction]
-    #: Where each value is computed; parameters are not in it.
+    #: The position at which each value is computed; parameters are not in it.
     places: dict[Value, int]
     #: The stack and the position in it of a value that an earlier loop stacked.
     elements: dict[Value, tuple[Value, int]] = field(default_factory=dict)

@@ -77,7 +77,7 @@ def test_no_steps() -> None:
 @pytest.mark.parametrize("count", [3, 30_000])
 @pytest.mark.parametrize("last", [False, True])
 def test_each_error_is_raised(count: int, last: bool) -> None:
-    """Of a matrix of zeros both ops fail, of one that is not positive definite the second one alone."""
+    """Both ops fail on a matrix of zeros; only the second one fails on one that is not positive definite."""
     run, operands = Executable(parse_function(program(count, "f64"))), arrays(count, "f64")
     run(operands)
     operands[0][count - 1 if last else 0] = 0

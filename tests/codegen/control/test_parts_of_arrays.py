@@ -1,5 +1,5 @@
-"""Loops over parts of arrays, which are read where they lie: rows from some place on, also of a value that is
-written in place later, reversed, reshaped, in loops inside; and read as a carry, which is a copy."""
+"""Loops over parts of arrays, which are read in place: rows from some offset on, also of a value that is
+written in place later, reversed, reshaped, in inner loops, and as a carry, which is a copy."""
 
 from __future__ import annotations
 

@@ -176,7 +176,7 @@ def test_loads_of_stack_slots_are_known() -> None:
 
 
 def test_steps_of_unknown_length_are_no_way_out_of_the_function() -> None:
-    """What a step accesses may be anywhere, what stands behind the loop not."""
+    """Accesses in steps of unknown length may be anywhere; accesses behind the loop are checked."""
 
     def searched(w: FunctionWriter, place: int) -> None:
         region = w.begin_while([constant(0, "i64")])

@@ -144,7 +144,7 @@ SHAPES_OF_QR = pytest.mark.parametrize(
 @SHAPES_OF_QR
 @pytest.mark.parametrize("mode", ["reduced", "complete", "r"])
 def test_qr_factors(rows: int, columns: int, mode: str, dtype: Any) -> None:
-    """As LAPACK's, whose reflectors they are made of."""
+    """QR factors agree with LAPACK's, since both are products of the same reflectors."""
     a = np.random.default_rng(rows).standard_normal((2, rows, columns)).astype(dtype)
     results, expected = run("qr", a, mode=mode), np.linalg.qr(a.astype(np.float64), mode)
     tolerance = 20 * (rows + columns) * np.finfo(dtype).eps

@@ -78,7 +78,7 @@ def test_convolutions(number: int, dtype: str) -> None:
 
 
 def test_sums_in_parts_are_what_some_cases_are() -> None:
-    """Or the cases here would test sums that stay in registers."""
+    """Some of the cases split their sums: not all sums stay in registers."""
     split, masked = set(), 0
     for x, w, attrs in CASES:
         function = function_of(

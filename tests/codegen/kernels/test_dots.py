@@ -46,7 +46,7 @@ def test_far_ones_and_batches(shape: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("columns", [2, 3, 4])
 def test_few_columns_that_lie_along_the_sum(columns: int, dtype: str) -> None:
-    """Of a transposed matrix, also in parts of larger ones."""
+    """Products with few columns of a transposed matrix, also where an operand is part of a larger array."""
     rng = np.random.default_rng(2)
     for rows, inner in [(2, 64), (3, 160), (17, 67), (40, 129)]:
         x = rng.integers(-9, 9, (rows, inner + 3)).astype(dtype)

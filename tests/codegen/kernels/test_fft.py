@@ -27,7 +27,7 @@ from ...rotation import share_of
 from ...support import Array, function_of, interpret
 from ..narrow import narrower, run_narrow
 
-#: What precedes an axis, and what is behind it: a single line, fewer and more lines than lanes, columns.
+#: Shapes before and behind an axis: a single line, fewer and more lines than lanes, columns.
 LAYOUTS = [((), ()), ((3,), ()), ((37,), ()), ((2,), (5,)), ((), (24,)), ((3,), (17,))]
 #: Relative to the largest element; errors grow with the logarithm of the size.
 BOUND = {"f8": 2e-15, "f4": 1e-6}

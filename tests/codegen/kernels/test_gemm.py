@@ -86,7 +86,7 @@ def test_products(dtype: str, shape: tuple[int, int, int]) -> None:
 
 
 def test_large_products_are_packed() -> None:
-    """Or the tests here would test small ones."""
+    """Large products use the packed kernel and small ones do not, so that the tests here cover both."""
     x = np.ones((600, 600), "f4")
     assert product(x, x)[0].module.products == ["f32"]
     assert product(x[:200, :200], x[:200, :200])[0].module.products == []
@@ -300,7 +300,7 @@ def test_threads_do_not_change_a_bit(dtype: str) -> None:
 @pytest.mark.parametrize("columns", [True, False])
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 def test_beyond_a_narrow_strip_panels_hold_zeros(dtype: str, columns: bool) -> None:
-    """What was in memory before may be denormal numbers, with which products take longer."""
+    """Stale memory may hold denormal numbers, which slow products down, so panels are padded with zeros."""
     width, k = tile_for(host(), dtype).rows, 20
     count = 2 * width - 3
     text = kernels_text(host(), dtype, OPTIMIZED.parameters)

@@ -122,7 +122,7 @@ def test_factors(name: str, attrs: Any, batch: tuple[int, ...], shape: tuple[int
 @SHAPES
 @pytest.mark.parametrize("full", [False, True])
 def test_singular_vectors(full: bool, shape: tuple[int, int], dtype: Any) -> None:
-    """As far as they are determined: vectors of equal values, and those beyond, may turn."""
+    """Singular vectors reproduce the matrix and are orthonormal. They are not unique beyond that."""
     a = random(2, *shape, dtype=dtype)
     u, s, vh = Executable(build(lambda b, x: b.svd(x, full_matrices=full), a)).run([a])
     tolerance, count = (1e-4 if is_single(dtype) else 1e-12), s.shape[-1]

@@ -184,7 +184,7 @@ def test_divisors_at_the_ends_of_the_range(size: int, scale: float) -> None:
 @pytest.mark.parametrize("size", [2, 3, 5, 8, 12])
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_adjugates_of_singular_matrices(size: int, dtype: str) -> None:
-    """Of rank n - 1, n - 2 and 0, and nearly so, against products of singular values."""
+    """Adjugates at ranks n - 1, n - 2 and 0, and nearly so, against products of singular values."""
     a = matrices((19,), size, size, "f8")
     a[0] = 0
     a[1, :, -1] = a[1, :, 0]

@@ -185,7 +185,7 @@ print('fine')
 
 
 def test_scatters_on_several_threads() -> None:
-    """The same bits from any number; long slices also in the order of one thread."""
+    """Scatters give the same bits on any number of threads, and for long slices the bits of one thread."""
     assert forked(SCATTERS).strip() == "fine"
 
 
@@ -250,7 +250,7 @@ def test_indices_that_another_thread_changes() -> None:
 
 @pytest.mark.parametrize("empty", [True, False])
 def test_only_what_was_written_is_copied(empty: bool) -> None:
-    """What begins as an ``empty`` is not copied in front of its first update, as an argument is."""
+    """An ``empty`` is not copied in front of its first update; an argument is."""
 
     def build(b: Any, x: Any, part: Any) -> list[Any]:
         (y,) = b.append(EMPTY, (), {"shape": x.shape, "dtype": x.dtype}) if empty else (x,)

@@ -103,7 +103,7 @@ def test_the_longest_networks(dtype: str) -> None:
 
 
 def test_networks_keep_what_has_the_greatest_key() -> None:
-    """What is behind a line sorts like its greatest elements."""
+    """Elements with the greatest key are kept, although padding behind a line sorts like them."""
     for dtype, greatest in (
         ("f4", np.nan),
         ("f8", np.nan),

@@ -28,7 +28,7 @@ def chain(ops: int, length: int) -> Callable[..., Any]:
 
 
 def looping(ops: int, length: int) -> Callable[..., Any]:
-    """The same as a while loop."""
+    """A while loop of the body that `chain` has."""
 
     def body(carry: Any) -> Any:
         i, v = carry

@@ -32,7 +32,7 @@ QUANTUM: Final = {
 }
 BASES: Final = {"NATURAL": mp.e, "BINARY": mp.mpf(2), "DECIMAL": mp.mpf(10)}
 STORED: Final = {"f32": 23, "f64": 52}
-#: Of 2^18 (f32) or 2^30 floats (f64) from 1 on those whose products with 2^(j/16) are nearest to floats.
+#: The float whose products with 2^(j/16) are nearest to floats, among the 2^18 (f32) or 2^30 (f64) from 1 on.
 NEAR_ONE: Final = {
     "f32": 1 + mp.mpf(72612) * mp.mpf(2) ** -23,
     "f64": 1 + mp.mpf(204873336) * mp.mpf(2) ** -52,
@@ -350,8 +350,8 @@ def error_function(dtype: str, count: int, degree: int) -> list[tuple[float, ...
 
 
 def of_least_error(coefficients: Sequence[float], centre: float) -> float:
-    """What the second power's coefficient lacks for the least error of erf in f32 around `centre`, as it is
-    computed with its rounded coefficients."""
+    """The correction of the second power's coefficient that minimizes the error of erf in f32 around
+    `centre`, computed with rounded coefficients."""
     distances = np.random.default_rng(0).uniform(-1 / 16, 1 / 16, 500_000).astype("f4")
     truth = np.array([math.erf(centre + float(d)) for d in distances])
     last_place = 2.0 ** (np.floor(np.log2(truth)) - 23)

@@ -1,5 +1,5 @@
-"""Every float32 of each function's usual range, and a hundredth of the others, under the stated bounds; and
-many float64 against long doubles."""
+"""Errors of each function under the stated bounds: every float32 of its usual range, a hundredth of the other
+ones, and many float64 against long doubles."""
 
 from __future__ import annotations
 

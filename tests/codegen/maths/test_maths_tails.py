@@ -44,7 +44,7 @@ def special(dtype: type) -> Array:
 
 
 def compare(name: str, got: Array, expected: Array, *arguments: Array) -> None:
-    """The same dtype; infinities, NaN, zeros and their signs alike, other values to 8 ulps."""
+    """Compare dtypes; infinities, NaN, zeros and their signs exactly; and other values to 8 ulps."""
     assert got.dtype == expected.dtype, name
     if expected.dtype == np.bool_:
         np.testing.assert_array_equal(got, expected, err_msg=name)

@@ -75,7 +75,7 @@ def test_four_times_the_operations_take_about_four_times_as_long(
 
 
 def test_ten_thousand_operations() -> None:
-    """As many compile as few do: nothing recurses over a function, and tracing is linear too."""
+    """Long programs compile like short ones: nothing recurses over a function, and tracing time is linear."""
     x = np.linspace(0.1, 0.9, 4)
 
     def compiled(count: int) -> tuple[float, Any]:

@@ -41,13 +41,13 @@ def test_one_main_and_no_python_inside() -> None:
 
 
 def test_generation_is_deterministic() -> None:
-    """The same Function gives the same text: a cache by text works, and so does a diff."""
+    """Equal Functions give equal text, so that a cache keyed by text works, and so does a diff."""
     texts = {generate(run_passes(chain(3)[0]), host()).text for _ in range(3)}
     assert len(texts) == 1
 
 
 def test_arena_is_reused_by_liveness() -> None:
-    """Of a long chain two intermediate values live at once, however long it is."""
+    """A long chain has two live intermediate values at a time, however long it is."""
     short = Executable(chain(4)[0]).module.arena_bytes
     long = Executable(chain(20)[0]).module.arena_bytes
     assert 0 < long <= short + STACK_ARENA

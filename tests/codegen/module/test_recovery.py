@@ -51,7 +51,7 @@ def small_loop(x: Any) -> Any:
 
 
 def columns(x: Any) -> Any:
-    """What is joined, gathered, sorted and folded across rows."""
+    """Values that are joined, gathered, sorted and folded across rows."""
     ends = tj.concatenate([x[:, :2] * 2.0, tj.cumsum(x, 1)], 1)
     return (
         ends,

@@ -59,7 +59,7 @@ def assert_balanced(call: Callable[[], Any], *objects: Any) -> None:
 
 
 class Program:
-    """What stands in for an executable: a native function that gives a status, and what fails then."""
+    """Stand-in for an executable: a native function that returns a status, and the error of a failed call."""
 
     not_lowered = ()
 
@@ -330,7 +330,7 @@ sys.exit(pytest.main(["-q", "-x", "-n0", "-p", "no:cacheprovider", FILE, "-k", "
 
 
 def test_all_of_it_checked() -> None:
-    """The same with checks of what native code reads and writes, none of which fails."""
+    """The tests above pass with checks of what native code reads and writes."""
     code = CHECKED.replace("FILE", repr(__file__))
     environment = {**os.environ, "TRACEJIT_CHECK": "1"}
     ran = subprocess.run(

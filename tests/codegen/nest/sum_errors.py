@@ -181,7 +181,7 @@ def arrays_of(shape: tuple[int, ...], data: str, dtype: str, sets: int) -> list[
     return [DATA[data](shape, number).astype(dtype) for number in range(sets)]
 
 
-#: What the functions of one shape share.
+#: The arrays that the functions of one shape share.
 _shared_arrays = functools.lru_cache(maxsize=len(DATA))(arrays_of)
 
 

@@ -190,7 +190,7 @@ def test_groups_that_read_the_same_memory(shape: tuple[int, int], monkeypatch: p
 
 @pytest.mark.parametrize("columns", [256, 300, 1024])
 def test_the_next_row_is_fetched_ahead(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is read through several stages, in rows that are apart; the last row has none after it."""
+    """Values read through several stages, in rows that are apart, are prefetched; none after the last row."""
     monkeypatch.setattr(prefetch, "large_bytes", lambda: 0)
     monkeypatch.setattr(horizontal_fusion, "large_bytes", lambda: 0)
     rng = np.random.default_rng(0)

@@ -16,7 +16,7 @@ from ..narrow import narrower, run_narrow
 
 
 def numbers(dtype: str, count: int) -> Array:
-    """What is special of a dtype, and random numbers of all sizes."""
+    """The special values of a dtype, and random numbers of all sizes."""
     info = np.finfo(dtype)
     edges = [0.0, 1.0, 3.0, info.max, info.tiny, info.smallest_subnormal, np.inf, np.nan, 2.0**60, 2.0**-60]
     special = np.array(edges + [-edge for edge in edges], dtype)

@@ -25,7 +25,7 @@ def chain(w: FunctionWriter, copy: int, length: int = 3, pointer: str = "%x") ->
 
 
 def numbers(order: list[Operation], copies: list[list[Operation]]) -> list[int]:
-    """Of which copy each operation is; marks are left out."""
+    """The number of the copy that each operation belongs to; marks are left out."""
     place = {id(operation): number for number, copy in enumerate(copies) for operation in copy}
     return [place[id(operation)] for operation in order if not isinstance(operation, Origins)]
 

@@ -1,5 +1,5 @@
-"""Loop nests at the sizes where they break: around vector widths, tails, unrolling and row lengths; and for
-machines with narrower vectors than this one has.
+"""Loop nests at the sizes where they break: around vector widths, tails, unrolling and row lengths, for this
+machine's vectors and for narrower ones.
 
 Random programs are in tests/test_fuzz.py, single ops in tests/test_registry.py.
 """

@@ -15,14 +15,14 @@ from ...rotation import share_of
 from .sum_errors import DATA, LIMIT, cases, ratio
 
 _ALL = {name: (function, shape) for name, function, shape in cases()}
-#: What takes a test half a second or more, unless marked slow.
+#: Tests of more elements take half a second or more, and are marked slow.
 _LARGE = 1_500_000
 _SMALL = [name for name, (_, shape) in _ALL.items() if math.prod(shape) <= _LARGE]
 _OTHERS = [name for name in _ALL if name not in _SMALL]
 
 
-#: Of products of equal numbers. Sums of 256 terms in a row err in one direction then; BLAS errs so, too, but
-#: on some machines has kernels for small products that share each sum among lanes.
+#: The bound for products of equal numbers. Sums of 256 terms in a row err in one direction then; BLAS errs
+#: so, too, but on some machines has kernels for small products that share each sum among lanes.
 _EQUAL_TERMS = 20.0
 
 

@@ -24,7 +24,7 @@ def values(shape: tuple[int, ...], dtype: str) -> Any:
 
 
 def both(f: Any, *args: Any) -> list[Any]:
-    """What `f` gives as it is compiled, and with every access checked."""
+    """The results of `f` as it is compiled, and with every access checked."""
     return [tj.jit(f)(*args), Executable(tj.trace(f, *args), AccessChecks())(list(args))[0]]
 
 

@@ -77,8 +77,8 @@ def test_every_way_to_write_the_products() -> None:
 
 
 def test_other_products_stay() -> None:
-    """Of one side alone, of other elements of the table, of few rows, of short and of long ones, of whole
-    numbers, and of matrices."""
+    """Products stay that read one side alone, other elements of the table, few rows, short or long ones,
+    whole numbers, or matrices."""
     arguments = arrays()
     w, x, y = arguments
     for f, args in (

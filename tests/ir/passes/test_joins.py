@@ -21,7 +21,7 @@ def ring(u):
 
 
 def read(f, *arrays):
-    """What the pass makes of a program, checked against the interpreter of it as it was."""
+    """The pass's result for a program, checked against the interpreter of the original."""
     before = run_passes(tj.trace(f, *arrays), OPTIMIZE)
     after = read_joins(before)
     verify(after)

@@ -1,4 +1,4 @@
-"""What may be one group: decisions, and misfits with their reasons."""
+"""Legality of fusion: decisions, and misfits with their reasons."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ def rosenbrock(x):
 
 @pytest.mark.parametrize(("size", "outputs"), [(20_001, 2), (101, 4)])
 def test_large_arithmetic_that_others_read_is_computed_again_where_it_is_cheap(size, outputs):
-    """What a sum and a gradient share is not written to memory: only the two results are."""
+    """Values that a sum and a gradient share are not written to memory: only the two results are."""
     x = np.random.default_rng(0).normal(size=size)
     f = tj.value_and_grad(rosenbrock)
     assert sum(len(kernel.results) for kernel in kernels(f, x)) == outputs

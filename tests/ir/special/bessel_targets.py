@@ -1,4 +1,4 @@
-"""What the tables of Bessel functions of the orders 0 and 1 approximate."""
+"""Functions that the tables of Bessel functions of the orders 0 and 1 approximate."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def orders(rng: Rng, count: int) -> list[Array]:
 
 
 def far_envelope(*arguments: float) -> float:
-    """What J and Y oscillate between, for large arguments."""
+    """The amplitude of J and Y for large arguments."""
     return float(min(1.0, np.sqrt(2 / np.pi / abs(arguments[-1]))))
 
 

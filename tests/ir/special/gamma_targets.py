@@ -1,4 +1,4 @@
-"""What the tables of special functions approximate."""
+"""Functions that the tables of special functions approximate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the table of Lambert's function approximates."""
+"""Functions that the table of Lambert's function approximates."""
 
 from __future__ import annotations
 

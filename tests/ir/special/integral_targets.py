@@ -1,4 +1,4 @@
-"""What the tables of exponential, sine and cosine integrals and of the dilogarithm approximate."""
+"""Functions that the tables of exponential, sine and cosine integrals and of the dilogarithm approximate."""
 
 from __future__ import annotations
 

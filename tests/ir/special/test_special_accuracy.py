@@ -21,7 +21,7 @@ CASES = all_cases()
 POINTS, SLOPE_POINTS = 60, 15
 #: Functions whose truth is that of another: tested by what undoes them.
 INVERSES = {"gammaincinv": "gammainc", "gammainccinv": "gammaincc", "betaincinv": "betainc"}
-#: What only rules of other functions use, with the name of what shows it.
+#: Functions that only rules of other functions use, with the name of the function that tests them.
 WITHIN = {"log_ratio": "rel_entr"}
 
 

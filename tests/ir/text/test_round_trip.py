@@ -169,7 +169,7 @@ def test_files_of_several_functions():
 
 
 def test_strings():
-    """Of letters, of what is quoted, and of code points from everywhere, surrogates included."""
+    """Strings of letters, of quoted characters, and of code points from everywhere, surrogates included."""
     ranges = [(0, 32), (32, 127), (127, 256), (0x2000, 0x2100), (0xD800, 0xE000), (0, 0x110000)]
     for rng in generators(300):
         text = "".join(

@@ -1,4 +1,4 @@
-"""What the Array API standard asks beside functions: the namespace, devices, dtypes, DLPack."""
+"""Requirements of the Array API standard beside functions: the namespace, devices, dtypes, DLPack."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from tracejit.ir.errors import AxisError
 UFUNCS = {"cumsum": np.add, "cumprod": np.multiply, "cummax": np.maximum, "cummin": np.minimum}
 X = np.array([[2.0, 0.0, 3.0, 3.0, -1.0], [1.0, 4.0, 4.0, 2.0, 5.0]])
 W = np.array([[1.0, 2.0, 3.0, 4.0, 5.0], [5.0, 4.0, 3.0, 2.0, 1.0]])
-#: Of the sum of W times the result along axis 1: torch 2.15's, reversed ones JAX 0.10.2's.
+#: Gradients of the sum of W times the result along axis 1: torch 2.15's, reversed ones JAX 0.10.2's.
 GRADIENTS = {
     ("cumprod", False): [[1.0, 4.0, 0.0, 0.0, 0.0], [293.0, 72.0, 68.0, 112.0, 32.0]],
     ("cumprod", True): [[0.0, -36.0, -9.0, -13.0, 44.0], [800.0, 360.0, 390.0, 790.0, 317.0]],

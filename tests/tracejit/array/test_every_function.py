@@ -16,8 +16,8 @@ import tracejit as tj
 from tests.rotation import share_of
 from tests.tracejit.bad_input.valid_calls import Call, public_calls
 
-#: What has no result that could be compared: memory that is not written, transforms and control flow, whose
-#: own tests have it, and functions that read or write files.
+#: Functions without a comparable result: memory that is not written, transforms and control flow, whose own
+#: tests have it, and functions that read or write files.
 _LEFT_OUT = frozenset((
     "empty", "empty_like", "checkpoint", "cond", "scan", "while_loop", "fori_loop", "map", "switch",
     "associative_scan", "grad", "value_and_grad", "vjp", "jvp", "hvp", "linearize", "jacfwd", "jacrev",
@@ -32,7 +32,7 @@ _OF_THE_GRAPH = frozenset((
 ))  # fmt: skip
 #: Steps from one float to the next, and rows without a gradient: no slope that differences would show.
 _WITHOUT_SLOPE = frozenset(["nextafter", "spacing", "nn.embedding"])
-#: What is added to arguments that have to be larger than 1.
+#: Offsets for arguments that have to be larger than 1.
 _SHIFTS = {"acosh": 1.0, "arccosh": 1.0}
 
 

@@ -49,8 +49,8 @@ LEFT_OUT = frozenset((
     "save", "savez", "savez_compressed", "savetxt", "load", "loadtxt", "fromfile", "set_printoptions",
     "seterr", "errstate", "info", "data", "base", "ctypes", "dump", "dumps", "tofile",
 ))  # fmt: skip
-#: What has another kind: functions of Python's numbers that show an array another way, whose results are new
-#: all the same; an array returned as ``out``; and a view of a whole argument, under a name of its own.
+#: Expressions of another kind: functions of Python's numbers that show an array another way, whose results
+#: are new all the same; an array returned as ``out``; and a view of a whole argument, under its own name.
 DIFFERENT = frozenset((
     "permute_dims(2.0)", "squeeze(2.0)", "transpose(2.0)", "dot(s > 0, s, s)", "einsum(s, ())",
 ))  # fmt: skip

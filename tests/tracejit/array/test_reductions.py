@@ -119,7 +119,7 @@ def test_average(agrees, rng):
 
 
 def logsumexp(x, axis=None, keepdims=False):
-    """The same by NumPy's pairwise logaddexp, which handles infinities."""
+    """`logsumexp` by NumPy's pairwise logaddexp, which handles infinities."""
     return np.logaddexp.reduce(x, axis=axis, keepdims=keepdims)
 
 

@@ -34,7 +34,7 @@ from .valid_arguments import total
 from .valid_calls import Call, public_calls
 from .wrong_arguments import WRONG
 
-#: What messages about Python's operators name.
+#: The names that messages give to Python's operators.
 OPERATORS = {
     "add": "add",
     "sub": "subtract",
@@ -63,7 +63,7 @@ ALIASES = {
     "hessian": "jacrev",
     "value_and_grad": "grad",
 }
-#: What is no mistake, or makes another argument one: many steps, endless loops, the array of NumPy's trace.
+#: Values that are no mistake, or blame another argument: many steps, endless loops, `trace`'s array.
 NO_MISTAKES = {
     ("fori_loop", "upper"): ("large",),
     ("Tensor.expand", "sizes"): ("large",),
@@ -77,12 +77,12 @@ NO_MISTAKES = {
     ("Tensor.mean", "dtype"): ("class",),
     ("trace", "fn"): ("wrong shape", "empty array", "objects", "dates", "texts"),
 }
-#: What is no file, or not what the function can read, gives Python's errors about files.
+#: Values that are no files, or that the function cannot read, raise Python's errors about files.
 NO_MISTAKES |= {
     (name, "file"): tuple(WRONG) for name in ("fromfile", "genfromtxt", "load", "loadtxt", "save", "savetxt")
 }
 NO_MISTAKES |= {(name, "file"): tuple(WRONG) for name in ("savez", "savez_compressed")}
-#: What needs all memory, what Python's files refuse, and arguments of the user's function.
+#: Values that need all memory, that Python's files refuse, and arguments of the user's function.
 NO_MISTAKES |= {("diag_indices", "ndim"): ("large",), ("resize", "new_shape"): ("large",)}
 NO_MISTAKES |= {("fromfile", "offset"): tuple(WRONG), ("fromfunction", "shape"): tuple(WRONG)}
 ROOT = Path(__file__).parents[3]
@@ -164,7 +164,7 @@ def _is_array_function(call: Call) -> bool:
 
 
 def run_case(call: Call, case: Case) -> str:
-    """What is not as it should be about the outcome of `case`; empty where all is."""
+    """The fault in the outcome of `case`; empty where there is none."""
     arguments = call.arguments()
     wrong = WRONG[case.wrong]()
     if case.parameter in call.several:
@@ -194,7 +194,7 @@ def run_case(call: Call, case: Case) -> str:
 
 
 def judged(call: Call, case: Case, error: Exception) -> str:
-    """What is wrong about `error`, which `case` raised."""
+    """The fault in `error`, which `case` raised."""
     text = str(error)
     shown = f"{type(error).__name__}: {text[:300]}"
     if isinstance(error, MemoryError) and text.startswith("Unable to allocate"):
@@ -230,7 +230,7 @@ def _is_users(error: Exception) -> bool:
 
 
 def _names(call: Call) -> list[str]:
-    """What a message may call the function: by its own name where `call` has another one for it."""
+    """The names that a message may use for the function: its own where `call` has another one for it."""
     name = call.name.rpartition(".")[2].strip("_")
     for way in ("", "r", "i"):
         if name.startswith(way) and name.removeprefix(way) in OPERATORS:
@@ -270,7 +270,7 @@ def work(start: int, selection: list[Case], report: Path) -> None:
 
 
 def problems_of(selection: list[Case]) -> list[tuple[Case, str]]:
-    """What is not as it should be in `selection`, run in processes of their own."""
+    """The faults in `selection`, run in separate processes."""
     results: list[tuple[Case, str]] = []
     with tempfile.TemporaryDirectory() as folder:
         list_file, report = Path(folder, "cases"), Path(folder, "report")

@@ -1,4 +1,4 @@
-"""What could end the process, each case in a process of its own."""
+"""Inputs that could end the process, each case in a process of its own."""
 
 from __future__ import annotations
 

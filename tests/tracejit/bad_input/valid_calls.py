@@ -41,7 +41,7 @@ MODULES = (
     "scipy.signal",
     "scipy.special",
 )
-#: What is public and no function of arguments: classes of errors, records that other functions make.
+#: Public names that are not functions of arguments: classes of errors, records that other functions make.
 RECORDS = frozenset(
     [
         "Function",

@@ -25,8 +25,8 @@ defvjp(cube, lambda ans, x: lambda g: g * 3 * x**2)
 
 PULLBACK = make_vjp(lambda x: x - 0.05 * (x**2 - 2.0))(1.4)[0]
 
-#: What is called, its arguments, and the most frames of Python that it may take. With the calls that had a
-#: frame for every path, default and container there were 140, 178, 165, 159, 336, 132 and 60.
+#: Functions, their arguments, and the most Python frames that a call may take. With calls that had a frame
+#: for every path, default and container there were 140, 178, 165, 159, 336, 132 and 60.
 CALLS = {
     "of a number": (grad(lambda x: x), (2.0,), 80),
     "of a vector": (grad(lambda x: anp.sum(anp.sin(x) * x)), (X,), 125),

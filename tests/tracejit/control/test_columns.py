@@ -50,7 +50,7 @@ def handed_on(x: Any) -> Any:
 
 
 def plain(function: Callable[[Any], Any], x: Any) -> Any:
-    """The same with NumPy."""
+    """The function in plain NumPy."""
     y = x.copy()
     if function is columns:
         for j in range(1, 30):

@@ -1,4 +1,4 @@
-"""What control flow refuses, by the text of the message, and errors that arise inside of bodies."""
+"""Errors of control flow, by the text of the message, and errors that arise inside bodies."""
 
 from __future__ import annotations
 

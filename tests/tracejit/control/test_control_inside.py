@@ -1,4 +1,4 @@
-"""What may stand inside of bodies: gradients, checkpoints, random numbers, gradient modes, every dtype.
+"""Contents of bodies: gradients, checkpoints, random numbers, gradient modes, every dtype.
 
 Eager and jitted results are compared; three elements are held in registers, fifty in memory.
 """
@@ -37,7 +37,7 @@ def test_random_numbers_from_keys(size: int) -> None:
 
 @pytest.mark.parametrize("size", [3, 50])
 def test_checkpoint(size: int) -> None:
-    """The same gradients, first and second order, as without it."""
+    """A checkpoint changes no gradient, of first or second order."""
 
     def f(x: Any, w: Any, *, again: bool = True) -> Any:
         def step(c: Any, v: Any) -> Any:

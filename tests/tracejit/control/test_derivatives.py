@@ -42,8 +42,8 @@ def repeated(x: Any) -> Any:
 
 
 class Derivatives(NamedTuple):
-    """Of f at X: its gradient, the gradient of the gradient's squared norm, a row of the Hessian, and f with
-    its tangent along W."""
+    """Derivatives of f at X: its gradient, the gradient of the gradient's squared norm, a row of the Hessian,
+    and f with its tangent along W."""
 
     gradient: list[float]
     second: list[float]

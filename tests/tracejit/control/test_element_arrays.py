@@ -77,7 +77,7 @@ def plain_exchanges(x: Any, y: Any) -> Any:
 
 
 def late_reader(x: Any, y: Any) -> Any:
-    """What a version held is read after the next one is made."""
+    """A loop that reads an old version of an array after the next one is made."""
 
     def step(i: Any, s: Any) -> Any:
         after = s.at[i].set(y[i])

@@ -1,4 +1,4 @@
-"""What loops and branches carry and give are values: writing one changes no other, eagerly as jitted."""
+"""Values that loops and branches carry and return: writing one changes no other, eagerly or jitted."""
 
 from __future__ import annotations
 

@@ -199,7 +199,7 @@ def steps(n: Any) -> Callable[..., Any]:
 
 
 def as_scan(n: int) -> Callable[..., Any]:
-    """The same as a scan."""
+    """The loop as a scan."""
 
     def f(x: Any, w: Any) -> Any:
         def body(carry: Any, _: Any) -> Any:

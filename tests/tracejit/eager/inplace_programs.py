@@ -36,7 +36,7 @@ class Step:
 
 
 class Memory:
-    """What views have in common: whether gradients flow to it, and whether it is a leaf's."""
+    """State that views share: whether gradients flow to it, and whether it is a leaf's."""
 
     def __init__(self, *, needs: bool = False, leaf: bool = False) -> None:
         self.needs, self.leaf = needs, leaf
@@ -49,7 +49,7 @@ class Dual:
     v: Array
     t: Array
     memory: Memory
-    #: Of a view made under no_grad: the memory it was made of.
+    #: For a view made under no_grad, the memory that it was made of.
     made_of: Memory | None = None
 
 

@@ -12,7 +12,7 @@ from tracejit.eager.foreign_arrays import is_foreign, read_foreign
 
 
 class WithArray:
-    """As pandas and xarray have it."""
+    """An object with ``__array__``, as in pandas and xarray."""
 
     def __init__(self, data: Any) -> None:
         self.data = np.asarray(data)
@@ -35,7 +35,7 @@ class WithDLPack:
 
 
 class Refusing:
-    """As a tensor on another device."""
+    """An object whose ``__array__`` raises, like a tensor on another device."""
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         raise RuntimeError("it lies on the moon")

@@ -1,4 +1,4 @@
-"""What the graph keeps alive, and for how long: no reference cycles, small nodes, values freed on the way."""
+"""Lifetimes of objects in the graph: no reference cycles, small nodes, values freed on the way."""
 
 from __future__ import annotations
 

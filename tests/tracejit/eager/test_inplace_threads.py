@@ -22,7 +22,7 @@ def _switch_often() -> Iterator[None]:
 
 
 def together(*bodies: Callable[[], Any]) -> list[Any]:
-    """What the bodies return, each in a thread of its own, started at once; raises what one raised."""
+    """Run the bodies at once, each in its own thread, and return their results; raise what one raised."""
     barrier = threading.Barrier(len(bodies))
     results: list[Any] = [None] * len(bodies)
     errors: list[BaseException] = []

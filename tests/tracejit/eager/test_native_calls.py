@@ -159,7 +159,7 @@ ARRAYS = {
 
 
 def outcome(function: Callable[..., Any], array: np.ndarray[Any, Any], *, graded: bool) -> tuple[Any, ...]:
-    """What a call gives, as far as the user sees it: bits, errors, warnings, memory, and the gradient."""
+    """The outcome of a call for the user: bits, errors, warnings, memory, and the gradient."""
     x = tj.tensor(array)
     x._data = array  # as it lies: `tensor` copies
     if graded:
@@ -200,7 +200,7 @@ def test_like_the_python_functions(array: str, graded: bool) -> None:
 
 
 def test_most_calls_are_native() -> None:
-    """Or the test above would compare the Python functions with themselves."""
+    """Most calls are native, so that the test above does not compare the Python functions with themselves."""
     x, missed = tj.tensor(ARRAYS["f64"]), []
     natives = NativeOps(entry_layout_of_tensors())  # type: ignore[arg-type]
     arguments = {

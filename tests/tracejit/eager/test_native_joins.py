@@ -57,7 +57,7 @@ def stack() -> Native:
 
 
 def facts(function: Callable[..., Any], *arguments: Any) -> tuple[Any, ...]:
-    """What a call gives: bits, dtype and shape, or the error."""
+    """The outcome of a call: bits, dtype and shape, or the error."""
     try:
         result = function(*arguments)
     except Exception as error:
@@ -99,7 +99,7 @@ def test_sizes_along_the_axis_may_differ(concat: Native) -> None:
 
 
 def test_which_are_native(concat: Native, stack: Native) -> None:
-    """And the first that are not: larger ones are NumPy's business."""
+    """The calls that are native, and the first that are not: larger ones are left to NumPy."""
     row, half, many = tj.ones(4096), tj.ones(2048), [tj.ones(1)] * 512
     deep = tj.ones((1,) * 15)
     for native, arrays, missed in (

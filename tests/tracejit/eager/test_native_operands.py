@@ -26,7 +26,7 @@ class Number(float):
 
 
 def operands() -> list[Any]:
-    """What somebody may call an op with; of each a new object."""
+    """Operands that a user may call an op with, each a new object."""
     return [
         0.5, -3, 2**70, True, 1j, float("nan"), None, "x", b"x", [], [1.0, 2.0], ((1, 2), (3, 4)), {}, object,
         Number(2.5), np.float32(1.5), np.int8(3), np.float64(2.5), np.array(2.5), np.ones((2, 3)),
@@ -90,7 +90,7 @@ def test_operands_of_each_call(name: str) -> None:
 
 
 def test_numbers_have_no_views() -> None:
-    """What lies beside a number in memory is not read: the memory is used again and again here."""
+    """Memory beside a number, which is reused again and again here, is not read."""
     assert native_ops.load() == ""
     shows = (tj.broadcast_to, tj.reshape)
     for step in range(200):
@@ -112,5 +112,5 @@ print("fine")
 
 
 def test_checked() -> None:
-    """What native code takes for a Tensor, an array or a tuple is one."""
+    """Objects that native code takes for a Tensor, an array or a tuple are of that type."""
     assert python(CHECKED, TRACEJIT_CHECK="1").strip() == "fine"

@@ -73,7 +73,7 @@ def natives() -> NativeOps:
 
 
 def outcome(function: Callable[..., Any], operands: Any) -> Any:
-    """What a call gives: bits, dtype and shape, or the error; and the warnings."""
+    """The outcome of a call: bits, dtype and shape, or the error; and the warnings."""
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         try:

@@ -1,4 +1,4 @@
-"""What other languages and libraries call: CasADi, Cython, nutpie, Numba, Rust and SciPy, where they are."""
+"""Calls from other languages and libraries: CasADi, Cython, nutpie, Numba, Rust and SciPy, if installed."""
 
 from __future__ import annotations
 

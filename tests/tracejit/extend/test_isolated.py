@@ -1,4 +1,4 @@
-"""What `tj.extend.isolated` leaves behind: nothing but the marks of ops that are gone."""
+"""State after `tj.extend.isolated`: it leaves nothing but the marks of ops that are gone."""
 
 from __future__ import annotations
 

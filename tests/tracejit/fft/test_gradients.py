@@ -1,5 +1,5 @@
-"""Gradients of Fourier transforms, against those of products with a matrix to second order, and against
-finite differences; and Fourier transforms in other transformations."""
+"""Gradients of Fourier transforms, alone and in other transformations, against those of products with a
+matrix to second order, and against finite differences."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_imaginary_parts_that_irfft_ignores_have_no_gradient() -> None:
 
 
 def test_complex_gradients() -> None:
-    """As JAX's: of |F x|^2 summed it is 2 n conj(x), by Parseval's theorem."""
+    """The gradient of the sum of |F x|^2 is 2 n conj(x), by Parseval's theorem, as in JAX."""
     x = np.random.default_rng(0).normal(size=(2, 12)).view(complex)
     for gradient in (tj.grad(_energy), tj.jit(tj.grad(_energy))):
         np.testing.assert_allclose(gradient(x), 2 * 6 * np.conj(x), rtol=1e-12)

@@ -25,7 +25,7 @@ import numpy as np
 import tracejit as tj
 
 KINDS = ("array", "list", "dict", "nested")
-#: What the function finds outside: arrays, of which one is a view, and containers.
+#: Arrays and containers that the function finds outside; one array is a view.
 OUTSIDE = ("G", "V", "held.array", "near", "GL[-1]", "GD['a']", "held.items[0]")
 _HEADER = """\
 def make(near):

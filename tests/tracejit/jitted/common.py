@@ -1,4 +1,4 @@
-"""What the tests of ``tj.jit`` share."""
+"""Helpers that the tests of ``tj.jit`` share."""
 
 from __future__ import annotations
 

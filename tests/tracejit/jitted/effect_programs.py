@@ -109,7 +109,7 @@ class _Log:
         return tj.pure_callback(run, tj.TensorType(tj.float64, ()), value)
 
     def outcome(self, function: Callable[..., Any], x: Any, names: Callable[[Any], Any]) -> Any:
-        """What a call gives: its result or error, its effects, and the inputs of its callbacks."""
+        """The outcome of a call: its result or error, its effects, and the inputs of its callbacks."""
         self.effects, self.inputs = [], []
         try:
             result: Any = round(float(function(names(x))), 9)

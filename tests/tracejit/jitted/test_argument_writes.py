@@ -127,7 +127,7 @@ def test_interleaved_arguments_are_separate() -> None:
 
 
 def test_layouts() -> None:
-    """Of no elements, transposed, with negative strides, of another byte order, and in a file."""
+    """Arrays without elements, transposed, with negative strides, of another byte order, and in a file."""
     block = np.arange(24.0).reshape(2, 3, 4)
     for make in (
         lambda: np.zeros((0, 3)),
@@ -173,7 +173,7 @@ def test_static_and_keyword_arguments() -> None:
 
 
 def test_donated_arguments_are_given_up() -> None:
-    """What they hold after the call nobody reads, so nothing is written but results."""
+    """Donated arguments are not read after the call, so that only results are written."""
     compiled = tj.jit(scaled_into, static_argnums=0, donate_argnums=1)
     x, out = tj.tensor(fresh()), tj.zeros(4)
     for power in (1, 2, 3):

@@ -21,7 +21,7 @@ def loss_of(value: Any) -> Any:
 
 @pytest.mark.parametrize("program", [program for program in PROGRAMS if program != "random"])
 def test_gradients_pass_through_written_arguments(program: str) -> None:
-    """Of tensors inside a graph, written by the function and read afterwards."""
+    """Tensors of a graph, written by the function and read afterwards, have the gradients of eager code."""
     function, arguments = PROGRAMS[program]
 
     def gradients(call: Callable[..., Any]) -> tuple[Any, ...]:
@@ -84,7 +84,7 @@ def test_transforms_leave_the_arguments_that_they_differentiate_alone(program: s
 
 
 def test_value_semantics_of_transforms() -> None:
-    """What a transform differentiates by belongs to the function; other arguments are the caller's."""
+    """The function owns the arguments that a transform differentiates by; the caller owns the other ones."""
 
     def f(x: Any, y: Any) -> Any:
         x += 1.0

@@ -1,4 +1,4 @@
-"""What cannot be written is refused by an error that names it."""
+"""Errors for arguments that cannot be written, which name the argument."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tape keeps of calls of jitted functions, and how it differentiates them."""
+"""Tape nodes for calls of jitted functions, and their differentiation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a jitted function closes over is read afresh at each call, wherever the function found it."""
+"""Captures of a jitted function are read afresh at each call, wherever the function found them."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def test_with_static_arguments_before() -> None:
 
 
 def _left_alone() -> dict[str, Callable[[], tuple[Any, Any]]]:
-    """What cannot be reused: the donated argument and the other one."""
+    """Cases that cannot reuse memory: the donated argument and the other one."""
 
     def read_only() -> Any:
         x = np.ones((4, 4))

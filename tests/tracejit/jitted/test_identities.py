@@ -1,4 +1,4 @@
-"""What jitted functions decide by which object lies somewhere: ``is``, and objects as keys."""
+"""Decisions of jitted functions by the identity of objects: ``is``, and objects as keys."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ CALLS = 4  # the first traces, and later ones are served by a native entry
 
 
 def folded(values: Any) -> Any:
-    """What depends on the order of `values`."""
+    """A sum that depends on the order of `values`."""
     total = 0.0
     for value in values:
         total = 3.0 * total + value

@@ -38,7 +38,7 @@ class Model:
 
 
 def scope() -> dict[str, Any]:
-    """What the expressions read."""
+    """The names that the expressions read."""
     names = {
         "np": np, "random": random, "tj": tj,
         "gen": np.random.default_rng(0), "state": np.random.RandomState(0), "python": random.Random(1),

@@ -271,7 +271,7 @@ def test_what_the_function_changes_itself_is_listed() -> None:
 
 
 def test_code_that_is_replaced_in_place() -> None:
-    """As IPython's autoreload does."""
+    """Code may be replaced in place, as IPython's autoreload does it."""
 
     def helper(x: Any) -> Any:
         return x + 1

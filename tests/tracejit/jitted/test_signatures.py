@@ -38,7 +38,7 @@ STUBS = {
     and not any(isinstance(decorator, ast.Attribute) for decorator in node.decorator_list)  # setters
 }
 OWN = _defined(_class_body("eager/tensor.py", "Tensor"))
-#: What Python puts into every class with __slots__.
+#: The names that Python puts into every class with __slots__.
 AUTOMATIC = {
     "__module__",
     "__doc__",

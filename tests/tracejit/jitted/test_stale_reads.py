@@ -617,7 +617,7 @@ def outcomes(name: str, folder: Any) -> tuple[list[tuple[Any, Any]], list[str]]:
     return results, told
 
 
-#: What cannot be watched, and the words by which the warning names it.
+#: Reads that cannot be watched, and the words by which the warning names them.
 TOLD = {
     "copied context": "contextvars.copy_context()",
     "bytearray": "b: the elements of an object of bytearray",
@@ -635,13 +635,13 @@ TOLD = {
     "eval": "what eval reads",
     "__subclasses__": "C.__subclasses__()",
 }
-#: What docs/captures.md says that nobody watches: names in NumPy, in this library, and in Python's classes.
+#: Names that are not watched, according to docs/captures.md: in NumPy, in this library, in Python's classes.
 CONSTANT = (
     "replaced function of numpy",
     "replaced function of the library",
     "replaced method of the standard library",
 )
-#: What gives the same before and after.
+#: Reads with equal values before and after.
 STEADY = ("cache that is not cleared", "struct sequence", "sys.flags", "warnings filters")
 
 

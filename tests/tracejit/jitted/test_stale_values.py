@@ -1,4 +1,4 @@
-"""What a jitted function reads outside its arguments is never stale, wherever it lies, whatever it is.
+"""Reads of a jitted function outside its arguments are never stale, wherever the value lies, whatever it is.
 
 Each case is a small program. It runs eagerly and jitted, before and after a change of what it reads, and
 after the change back; twice each time, so that the native entry takes a turn.
@@ -135,7 +135,7 @@ PLACES = {
     ),
 }  # fmt: skip
 
-#: What lies there, at first and then; and what the function does with it.
+#: Values at first and then; and the expression that the function computes with them.
 VALUES = {
     "float": (0.5, 2.25, "x * K"),
     "float in Python arithmetic": (0.5, 2.25, "x * (1 - K)"),

@@ -36,7 +36,7 @@ TURN = np.array([[1.0, 1.0, 1.0], [1.0, -1.0, 0.0], [1.0, 0.0, -1.0]])
 #: Definite, with the eigenvalues 1, 1 and 4 exactly.
 REPEATED = np.eye(3) + np.ones((3, 3))
 DEFECTIVE = np.array([[2.0, 1.0, 0.0], [0.0, 2.0, 1.0], [0.0, 0.0, 2.0]])
-#: Of rank 2, definite but for that.
+#: A matrix of rank 2, positive semidefinite.
 SINGULAR = np.array([[2.0, 1.0, 3.0], [1.0, 2.0, 3.0], [3.0, 3.0, 6.0]])
 DEFINITE = rounded(GENERIC @ GENERIC.T + np.eye(3))
 POINTS: dict[str, Any] = {

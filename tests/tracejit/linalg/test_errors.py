@@ -1,4 +1,4 @@
-"""What is no matrix, and what has no result, raises NumPy's LinAlgError, eagerly and from compiled code."""
+"""Errors for operands that are no matrices or have no result: NumPy's LinAlgError, eager and compiled."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_what_is_not_finite_is_answered(wrap: Any, size: int, bad: float) -> Non
 @pytest.mark.parametrize("name", ["inv", "det", "solve", "pinv", "matrix_rank", "lu_factor"])
 @pytest.mark.parametrize("dtype", ["f4", "c16"])
 def test_matrices_beyond_all_numbers_warn_of_nothing(name: str, dtype: str) -> None:
-    """As in NumPy, whose functions have no warnings of NaN and infinities; here they would be errors."""
+    """Functions do not warn of NaN and infinities, as in NumPy; warnings would be errors here."""
     function: Any = getattr(tj.linalg, name, None) or getattr(tj.scipy.linalg, name)
     for size in (1, 2, 3, 5, 40):
         for bad in (np.nan, np.inf):

@@ -43,12 +43,12 @@ def near_unit(x: Any) -> Any:
 
 
 def phaseless(vectors: Any) -> Any:
-    """What of vectors does not depend on their phases."""
+    """The squared moduli of vectors, which do not depend on their phases."""
     return abs(vectors) ** 2
 
 
 def first_rows(x: Any, count: int) -> Any:
-    """As many rows as a table of diagonals has, the main one of which is large."""
+    """The rows of a table of `count` diagonals, with a large main diagonal."""
     main = np.arange(count)[:, None] == count // 2
     return x[..., :count, :] + 6.0 * main
 
@@ -58,7 +58,7 @@ def of_eigenvectors(result: Any) -> Any:
     return result[0], phaseless(result[1])
 
 
-#: Of square matrices.
+#: Functions of square matrices.
 CASES: list[tuple[str, Function]] = [
     ("cholesky", lambda x: NUMPY.cholesky(positive(x))),
     ("cond", NUMPY.cond), ("cond", lambda x: NUMPY.cond(x, "fro")),

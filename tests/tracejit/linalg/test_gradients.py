@@ -336,7 +336,7 @@ FACTORIZATIONS = {"lu", "cholesky", "qr", "svd", "svdvals", "eigh", "eigvalsh", 
 
 
 def factorizations(function: Function, at: Any) -> list[str]:
-    """Those in the compiled value and gradient, of real and of complex matrices."""
+    """The factorizations in the compiled value and gradient of `function`."""
     text = tj.jit(tj.value_and_grad(lambda x: (abs(function(x)) ** 2).sum())).lower(at).as_text("optimized")
     ops = [line.partition(" = ")[2] for line in text.split("\n")]
     names = [op.partition('op="')[2].partition('"')[0] or op.partition("(")[0] for op in ops]

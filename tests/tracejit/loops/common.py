@@ -35,7 +35,7 @@ def agree(function: Callable[..., Any], *arguments: Any, mode: str = "compiled")
 
 
 def reports(jitted: Any) -> list[tuple[str, str]]:
-    """What became of the loops of a jitted function: (outcome, reason)."""
+    """The outcome and the reason for each loop of a jitted function."""
     return [
         (loop.outcome, loop.reason) for signature in jitted.explain().signatures for loop in signature.loops
     ]

@@ -61,7 +61,7 @@ class ExitGenerator:
         return self._pick(*fallible, "True", f"s < 20.0 + {limit}")
 
     def _leave(self, i: str) -> list[str]:
-        """What leaves the loop before `i` is out of range."""
+        """Lines that leave the loop before `i` is out of range."""
         last = self._pick("6", "6", "6", "5", "7")
         test = self._pick(f"{i} >= {last}", f"{i} >= {last}", f"{i} >= {last} or s > 30.0")
         leave = self._pick("break", "break", "break", "return s, a, b, c", "return -s, b, a, c")

@@ -29,7 +29,7 @@ class NestGenerator:
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
         self._indices: list[str] = []
-        #: What a program reads and writes: few names, so that accesses meet.
+        #: The arrays that a program reads and writes: few names, so that accesses meet.
         self._writes = self._random.sample(["u", "b", "c"], self._random.randint(1, 2))
         #: Whether steps are mostly independent: each writes its own element, and sums are not read.
         self._plain = self._random.random() < 0.7

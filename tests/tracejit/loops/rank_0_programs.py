@@ -17,7 +17,7 @@ from tracejit.ir.errors import TracejitError
 from .checking import load
 from .common import plain
 
-#: What a name has first: scalars, new arrays, arguments and views, in NumPy's spellings.
+#: The first values of a name: scalars, new arrays, arguments and views, in NumPy's spellings.
 SOURCES = (
     "z", "z.copy()", "z[...]", "z[()]", "z + 1.0", "z.astype(np.float32)", "z.reshape(())", "z.real",
     "x[1]", "x[1, ...]", "x[0:1].reshape(())", "x[i, ...]", "x[i]", "x[j, ...]", "m[i, 0, ...]", "m[j, 0]",
@@ -80,7 +80,7 @@ class Programs:
         return str(self.one_of(["1.0", "0.25", "y[0]", *NAMES, *loop]))
 
     def arguments(self) -> tuple[Any, ...]:
-        """What the program is called with: indices and a number of each kind."""
+        """The arguments of the program: indices and a number of each kind."""
         number = self.one_of((np.array(1.5), np.array(1.5), np.float64(1.5)))
         indices = [self.one_of((1, np.int64(1), np.array(1))) for _ in range(2)]
         x, m = self.rng.uniform(-1, 1, 4), self.rng.uniform(-1, 1, (3, 2))
@@ -102,7 +102,7 @@ def outcome(run: Any, arguments: tuple[Any, ...]) -> list[Any] | Exception:
 
 
 def check(seed: int, folder: Path) -> list[str]:
-    """What became of the program of `seed` in each mode: "right", "refused", or "skipped" where NumPy raises.
+    """The outcome of the program of `seed` in each mode: "right", "refused", or "skipped" where NumPy raises.
 
     Raises AssertionError where a result or an argument differs from NumPy's."""
     programs = Programs(seed)

@@ -1,4 +1,4 @@
-"""What is written in loops that are compiled: the same as unrolled, and as Python on NumPy arrays."""
+"""Statements in compiled loops: their results are those of unrolled code, and of Python on NumPy arrays."""
 
 # ruff: noqa: B007, B905, F841 - loops as users write them
 

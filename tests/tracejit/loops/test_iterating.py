@@ -1,4 +1,4 @@
-"""What loops go along: ranges, arrays, enumerate, zip, reversed, arange; and while."""
+"""Iterables of loops: ranges, arrays, enumerate, zip, reversed, arange. While loops, too."""
 
 # ruff: noqa: B905, RUF007 - loops as users write them
 

@@ -1,4 +1,4 @@
-"""What the rewriting of loops knows of the names in statements."""
+"""Names in statements, as the rewriting of loops analyses them."""
 
 from __future__ import annotations
 

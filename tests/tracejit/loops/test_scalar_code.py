@@ -1,5 +1,4 @@
-"""What loops of scalar code are written with: checks of indices, counted steps, conditional sums, integer
-arithmetic, conversions."""
+"""Loops of scalar code: checks of indices, counted steps, conditional sums, integers, conversions."""
 
 from __future__ import annotations
 
@@ -121,7 +120,7 @@ def test_division_by_a_constant(dtype: Any, divisor: int) -> None:
 
 
 def test_floats_that_fit_no_integer() -> None:
-    """As NumPy's ``astype`` on this machine."""
+    """Floats that fit no integer convert as NumPy's ``astype`` does on this machine."""
     x = np.array([0.0, -0.9, 2.5, -2.5, 2.0**62, -(2.0**63), 2.0**63, 1e300, -1e300, np.inf, -np.inf, np.nan])
 
     def whole(x: Any) -> Any:

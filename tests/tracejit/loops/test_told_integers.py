@@ -100,7 +100,7 @@ def test_an_index_out_of_range_raises_still() -> None:
 
 
 def test_sums_wrap_around() -> None:
-    """What a decision tells of an operand is right on 64 bits."""
+    """Facts that a decision tells of an operand hold for 64-bit arithmetic, which wraps around."""
 
     def far(x: Any, n: int) -> Any:
         m = n + (2**63 - 1)  # beyond 64 bits in Python; the trace's integers have 64

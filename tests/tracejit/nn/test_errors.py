@@ -1,4 +1,4 @@
-"""What is asked wrongly is refused by name, with what was expected and what was given."""
+"""Errors for invalid requests, which name the argument, the expected value and the given one."""
 
 # Tables of cases read best one to a line.
 # ruff: noqa: E501

@@ -1,4 +1,4 @@
-"""What every rule computes: PyTorch's numbers, in both styles, eager and jitted."""
+"""Results of every rule: PyTorch's numbers, in both styles, eager and jitted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of PyTorch's behaviour share."""
+"""Helpers that the tests of PyTorch's behaviour share."""
 
 from __future__ import annotations
 

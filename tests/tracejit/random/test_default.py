@@ -31,7 +31,7 @@ def values(results):
 
 
 def sequence(f, calls=4):
-    """What `f` gives, call by call with eager draws between, from seed 5; and the state it leaves."""
+    """The results of `f`, call by call with eager draws between, from seed 5; and the state after them."""
     r.seed(5)
     results = []
     for i in range(calls):

@@ -164,7 +164,7 @@ def test_extreme_bits(monkeypatch):
 
 
 def test_normal_tails():
-    """Of 2e6 numbers about 2e6 * 2.7e-3 are beyond 3, and 2e6 * 6.3e-5 beyond 4."""
+    """The tails of 2e6 numbers: about 2e6 * 2.7e-3 are beyond 3, and 2e6 * 6.3e-5 beyond 4."""
     for dtype in DTYPES:
         x = np.abs(tj.jit(lambda k, d=dtype: r.normal(k, (2_000_000,), d))(r.key(6)).numpy())
         assert abs((x > 3).sum() - 5399.6) < 4.5 * 73.5

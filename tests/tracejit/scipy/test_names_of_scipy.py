@@ -1,5 +1,5 @@
-"""Functions that stand in ``tj.scipy``, called under jit by SciPy's own names; and SciPy's others, whose
-errors name the function and the user's line.
+"""SciPy's own names under jit: functions that exist in ``tj.scipy`` are called, and errors for other ones
+name the function and the user's line.
 """
 
 from __future__ import annotations

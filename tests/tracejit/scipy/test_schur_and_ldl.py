@@ -137,7 +137,7 @@ def weighted(x: Any, number: int) -> Any:
 @pytest.mark.parametrize("sort", [None, "lhp"])
 @pytest.mark.parametrize("size", [1, 2, 3, 6])
 def test_gradients_of_real_schur_forms(size: int, sort: str | None) -> None:
-    """Of these, some have blocks of two rows."""
+    """Gradients of real Schur forms, some of which have blocks of two rows."""
 
     def loss(x: Any) -> Any:
         t, z, *_ = LINALG.schur(x, sort=sort)
@@ -148,7 +148,7 @@ def test_gradients_of_real_schur_forms(size: int, sort: str | None) -> None:
 
 @pytest.mark.parametrize("output", ["real", "complex"])
 def test_gradients_of_complex_schur_forms(output: str) -> None:
-    """Of what does not depend on the phases of the vectors."""
+    """Gradients of results that do not depend on the phases of the vectors."""
 
     def loss(x: Any) -> Any:
         t, z = LINALG.schur(x, output)

@@ -53,7 +53,7 @@ class Model:
 slope = tj.grad(loss)
 jitted_slope = tj.jit(tj.grad(loss))
 curvature = tj.hessian(scaled)
-#: What pickles of the standard library take: everything that has a name, and what is made of it.
+#: Functions that the standard library can pickle: everything that has a name, and what is made of it.
 NAMED = {
     "jitted": scaled,
     "transform": slope,
@@ -69,7 +69,7 @@ NAMED = {
 
 
 def unnamed() -> dict[str, Any]:
-    """What only cloudpickle takes."""
+    """Functions that only cloudpickle can pickle."""
     offset = tj.tensor(1.0)
 
     @tj.jit
@@ -89,7 +89,7 @@ def numbers(tree: Any) -> Any:
 
 
 def called(function: Callable[..., Any]) -> tuple[Any, bool]:
-    """What `function` gives for an array, and whether LLVM was loaded here to compile it."""
+    """The result of `function` for an array, and whether LLVM was loaded here to compile it."""
     return numbers(function(np.arange(1.0, 4.0))), "llvmlite.binding" in sys.modules
 
 

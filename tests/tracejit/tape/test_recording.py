@@ -22,7 +22,7 @@ def tensor(*, tracked: bool) -> Tensor:
 
 
 def facts(result: Tensor) -> list[Any]:
-    """What the node of `result` holds; objects by identity."""
+    """The contents of the node of `result`; objects by identity."""
     node = result._node
     assert type(node) is OpNode
     assert node.saved is not None

@@ -87,7 +87,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Op]:
 
 
 def failed(op: Any, samples: Any = ((X,),), **more: Any) -> dict[str, str]:
-    """What was found, by check."""
+    """The failures that were found, by check."""
     with pytest.raises(CheckFailure) as caught:
         check_op(op, samples, **more)
     assert isinstance(caught.value, AssertionError)

@@ -57,7 +57,7 @@ PROGRAMS = (
 
 
 def general_element(tracer: Tracer, x: Any, slice_attrs: Any) -> Any:
-    """What `Tracer.element` does, by any op's way."""
+    """The result of `Tracer.element`, by the way that any op takes."""
     part = wrap(tracer.run(OPS["slice"], (x,), slice_attrs))
     return tracer.run(OPS["reshape"], (part,), {"shape": ()})
 

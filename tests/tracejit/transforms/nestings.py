@@ -118,7 +118,7 @@ def name_of(nesting):
 
 
 def check_nesting(function, chain):
-    """What the chain makes of the function, eagerly and jitted, against the reference."""
+    """Check the function under the chain of transforms, eager and jitted, against the reference."""
     want, got = (lambda x: function(np, x)), (lambda x: function(tj, x))
     for transform in chain:
         want, got = REFERENCE[transform](want), TRANSFORMS[transform](got)

@@ -83,7 +83,7 @@ def test_pytrees_integers_and_nondiff() -> None:
 
 
 def test_an_infinite_slope_at_zero_tangents() -> None:
-    """What comes out of the rule at zero tangents is 0 times infinity; its derivative is infinity."""
+    """The rule's result at zero tangents is 0 times infinity; its derivative is infinity."""
     f = tj.custom_jvp(lambda x: x * 1)
     f.defjvps(lambda t, y, x: t * tj.inf)
     for g in (tj.grad(f), tj.jit(tj.grad(f)), tj.grad(tj.jit(f))):

@@ -389,7 +389,7 @@ def test_python_numbers_stay_weak_under_jit() -> None:
 
 
 def test_around_a_python_callback() -> None:
-    """What ``pure_callback`` recommends."""
+    """A gradient for a Python callback, as the documentation of ``pure_callback`` recommends."""
 
     @tj.custom_vjp
     def sine(x: Any) -> Any:

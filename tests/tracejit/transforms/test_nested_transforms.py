@@ -1,4 +1,4 @@
-"""What nested transforms leave behind: results are in a graph only where something outside can differentiate
+"""Graphs after nested transforms: results are in a graph only where something outside can differentiate
 them, and steps of a loop cost the same."""
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def repeated(xp, x):
 
 
 def grown(xp, x):
-    """As long as the sum of squares is below 5.65: the number of steps differs from row to row."""
+    """Growth until the sum of squares is 5.65 or more: the number of steps differs from row to row."""
 
     def body(v):
         return v * 1.5 + 0.1 * xp.sin(x)

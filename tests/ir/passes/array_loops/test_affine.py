@@ -55,7 +55,7 @@ def test_products_and_unknown_numbers_are_not_affine() -> None:
 
 
 def _elements(access: StepAccess, step: int, shape: tuple[int, ...]) -> set[tuple[int, ...]]:
-    """What an access touches in one step."""
+    """The elements that an access touches in one step."""
     places = set()
     for position in np.ndindex(*access.shape):
         element = []

@@ -1,4 +1,4 @@
-"""What traced masks select: as NumPy has it, with the gradients of eager code."""
+"""Selection by traced masks: NumPy's results, with the gradients of eager code."""
 
 import numpy as np
 import pytest

@@ -35,7 +35,7 @@ def test_saved_none_among_tensors():
 
 
 def test_attributes_of_ctx_are_constants_of_forward():
-    """As PyTorch's: forward is not recorded, so what it computed has no gradient."""
+    """Values that forward computed have no gradient, since it is not recorded, as in PyTorch."""
 
     def forward(ctx, x):
         ctx.squared, ctx.factor = x * x, 3

@@ -1,4 +1,4 @@
-"""What every command does alike: help with examples, exit codes, one line of error, completion."""
+"""Behaviour that all commands share: help with examples, exit codes, one line of error, completion."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_completion(cli, shell):
 
 
 def test_completion_in_bash(cli):
-    """What bash offers at some places of a command line."""
+    """Completions that bash offers at some places of a command line."""
     pytest.importorskip("shtab")
     script = cli("completion", "bash").out
     name = next(line.split()[-2] for line in script.splitlines() if line.startswith("complete "))

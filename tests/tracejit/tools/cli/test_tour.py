@@ -24,7 +24,7 @@ _BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
 
 
 def output_of(command: str, capsys) -> str:
-    """What a command prints: tracejit's own in this process, and what follows a pipe by a shell."""
+    """The output of a command: tracejit runs in this process, and the commands behind a pipe in a shell."""
     own, pipe, rest = command.partition(" | ")
     text = ""
     if own.startswith("tracejit "):

@@ -1,4 +1,4 @@
-"""What notebooks show: read back as a browser would."""
+"""Output in notebooks, read back as a browser would."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def tokens(text):
 
 
 def shown(token):
-    """What Graphviz shows of a quoted string: its escapes and references undone."""
+    """The text that Graphviz shows for a quoted string: its escapes and references undone."""
     assert token[0] == token[-1] == '"'
     body = re.sub(r"\\(.)", lambda escape: {"n": "\n"}.get(escape[1], escape[1]), token[1:-1])
     assert not re.search(r"&(?!amp;)", body)

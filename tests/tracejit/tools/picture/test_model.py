@@ -1,4 +1,4 @@
-"""What a picture must be, and what is said where it is not."""
+"""Invariants of a picture, and the errors where they do not hold."""
 
 from __future__ import annotations
 

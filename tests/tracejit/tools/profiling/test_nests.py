@@ -23,7 +23,7 @@ def model(w: Any, x: Any) -> Any:
 
 
 W, X = tj.ones((30, 5)), tj.ones((20, 30))
-#: What short rows become, by how many lanes a vector has.
+#: The kinds of nest for short rows, depending on the number of lanes of a vector.
 ROWS = ("row nest", "column nest")
 
 
@@ -226,7 +226,7 @@ def test_the_trace_file_follows_the_format(tmp_path: Path) -> None:
 
 
 def test_events_of_a_thread_nest(tmp_path: Path) -> None:
-    """As the format asks: of two events of a thread one holds the other, or they do not overlap."""
+    """Events of a thread nest, as the format requires: one of two holds the other, or they do not overlap."""
     f = tj.jit(lambda x: tj.fori_loop(0, 20, lambda i, c: tj.tanh(c @ x), x))
     with tj.profile() as p:
         for _ in range(3):

@@ -1,4 +1,4 @@
-"""What tests do with a page: find lines, open stages, drag, take pictures."""
+"""Actions of tests on a page: find lines, open stages, drag, take pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the viewer says of denormal numbers, and of copies at each step of a loop."""
+"""Hints of the viewer about denormal numbers, and about copies at each step of a loop."""
 
 from __future__ import annotations
 
