@@ -167,7 +167,7 @@ def _rolled_in_parts(x: Tensor, shift: int, axis: int) -> Tensor:
 
 
 def _rolled_array(x: Any, shift: int, axis: int) -> Any:
-    """The same of an array in row-major order, None of others."""
+    """`x` rolled by `shift` along `axis` if it is in row-major order, otherwise None."""
     if not x.flags.c_contiguous:
         return None
     before = (slice(None),) * axis
