@@ -199,7 +199,7 @@ class _Call:
         positional = flatten(args)[1]
         axes = axes_of_leaves("in_axes", in_axes, positional, "the positional arguments")
         axes += [0] * (len(self.leaves) - len(axes))
-        #: Which leaves are mapped; the others keep their values.
+        #: The mapped leaves; the others keep their values.
         self.mapped: list[int] = []
         tensors: list[Tensor] = []
         places: list[int] = []
@@ -229,7 +229,7 @@ class _Call:
         ]
 
     def _path(self, position: int) -> str:
-        """Where the leaf at `position` is: ``args[1]['w']``."""
+        """The path to the leaf at `position`: ``args[1]['w']``."""
         path = self.structure.paths()[position]
         return ("args" if path.startswith("[0]") else "kwargs") + path[3:]
 
