@@ -20,7 +20,7 @@ class KeptResults:
     """
 
     def __init__(self) -> None:
-        #: By callback and how often the program had called it before: inputs, and results or an error.
+        #: Outcomes by callback and number of its earlier calls: the inputs, and the results or an error.
         self._outcomes: dict[Any, tuple[Any, Any]] = {}
         self._counts: Counter[Any] = Counter()
 
