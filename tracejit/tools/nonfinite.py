@@ -31,13 +31,13 @@ from .profiling.records import text_of
 
 @record(eq=False)
 class Wanted:
-    """What is looked for: NaN, infinities, or both."""
+    """The values to look for: NaN, infinities, or both."""
 
     nan: bool
     inf: bool
 
     def made(self, operands: Sequence[Any], results: Sequence[Any]) -> str | None:
-        """What `results` have that no operand has: "NaN" or "infinity"; None for nothing."""
+        """The kind of value that `results` have and no operand has: "NaN", "infinity", or None."""
         if self.nan and _any(np.isnan, results) and not _any(np.isnan, operands):
             return "NaN"
         if self.inf and _any(np.isinf, results) and not _any(np.isinf, operands):

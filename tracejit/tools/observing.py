@@ -1,4 +1,4 @@
-"""Who sees what runs: profiles, and checks of the results.
+"""Observers of running code: profilers, and checkers of results.
 
 Eager kernels come here while anybody looks at any thread (`extend.backends`), and so do calls of compiled
 code, whose native entries are switched off meanwhile. Nobody looking costs nothing.
@@ -24,7 +24,7 @@ from ..runtime.timing import CallTimes, timed
 
 
 class Profiler(Protocol):
-    """Who wants to know what ran and when. Times are nanoseconds of `time.monotonic_ns`."""
+    """Observer of what ran and when. Times are nanoseconds of `time.monotonic_ns`."""
 
     def ran_kernel(self, ran: KernelRun) -> None:
         """An eager kernel ran."""
@@ -34,7 +34,7 @@ class Profiler(Protocol):
 
 
 class Checker(Protocol):
-    """Who wants to look at results before anybody else gets them, and may raise."""
+    """Observer of results before anybody else gets them; it may raise."""
 
     def check_kernel(
         self, op: Op, operands: Sequence[Any], attrs: dict[str, Any], arrays: Sequence[Any]

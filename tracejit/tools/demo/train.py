@@ -169,7 +169,7 @@ def eager_step(
 
 
 def jit_step() -> Any:
-    """The same update as a fresh jitted function: forward, backward and Adam in one piece of native code."""
+    """A newly jitted update step: forward, backward and Adam in one native function."""
 
     @tj.jit
     def update(
@@ -198,7 +198,7 @@ def accuracy(parameters: Parameters, data: Digits) -> float:
 
 @dataclass
 class Run:
-    """How a training went."""
+    """Measurements of one training."""
 
     #: Seconds spent in update steps. Compilation, evaluation and drawing are not in it.
     seconds: float = 0.0

@@ -49,7 +49,7 @@ class _Seen:
 
 
 class Profile:
-    """What ran while it was on: the context manager and the result of ``tj.profile``.
+    """Record of what ran while it was on: the context manager and the result of ``tj.profile``.
 
     Attributes:
         result: what the profiled function returned.
@@ -120,7 +120,7 @@ class Profile:
         return tables.table(self, limit)
 
     def summary(self) -> str:
-        """Where the time went, and what was achieved of GFLOP/s and GB/s, in a few lines."""
+        """A summary in a few lines: the time by part, and the GFLOP/s and GB/s achieved."""
         return tables.summary(self)
 
     def as_dict(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What to tell somebody who asks why it is slow: the dearest kernels first, in plain words, with the line."""
+"""Advice on slow code: the most expensive kernels first, in plain words, with the line."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ NEAR: Final = 2.0
 SMALL: Final = 2e-6
 #: About as many plain operations take as long as one exp or log, in vectors.
 TRANSCENDENTAL: Final = 12
-#: What denormal numbers slow down by less is left out.
+#: The smallest slowdown by denormal numbers that is reported.
 SLOWED: Final = 1.3
-#: From this many times the floor on something is wrong.
+#: The ratio to the floor from which a kernel counts as too slow.
 FAR: Final = 4.0
 
 

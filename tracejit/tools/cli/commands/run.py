@@ -35,7 +35,7 @@ Results are compared by --rtol, relative to the largest magnitude in a result; i
 equal, and NaNs and infinities in the same places.
 """
 
-#: What compiled code may differ by unless told: it contracts and reorders sums (docs/ir.md).
+#: Default relative tolerances of compiled code, which contracts and reorders sums (docs/ir.md).
 _RTOL = {"float64": 1e-10, "float32": 1e-4, "float16": 4e-3, "complex128": 1e-10, "complex64": 1e-4}
 
 
