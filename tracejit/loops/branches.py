@@ -263,7 +263,7 @@ def _share_reads(parent: Any, region: Region) -> None:
     }
     tracer = region.tracer
     outside = {inner: outer for outer, inner in tracer.captured.items()}
-    #: What values of the branch are outside of it: those of indices, too.
+    #: Values outside the branch that equal values in it, including indices.
     equal = dict(outside)
     shared: dict[Value, Value] = {}
     body = []
@@ -293,7 +293,7 @@ def _share_reads(parent: Any, region: Region) -> None:
 
 
 def _content(instruction: Instruction, operands: Sequence[Value]) -> object:
-    """What is equal for instructions with equal results, of `operands`."""
+    """The key of an instruction on `operands`; instructions with equal keys have equal results."""
     return instruction.op.name, tuple(operands), repr(instruction.attrs), instruction.results[0].type
 
 

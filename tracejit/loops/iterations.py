@@ -1,4 +1,4 @@
-"""What loops go along: ranges whose bounds may be traced, arrays, and both enumerated, zipped or reversed."""
+"""Iterables of loops: ranges whose bounds may be traced, arrays, and both enumerated, zipped or reversed."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _is_array(value: Any) -> bool:
     return isinstance(value, (range, *_OWN)) or (isinstance(value, (Tensor, np.ndarray)) and value.ndim > 0)
 
 
-#: What stands in for Python's functions where a loop may be traced.
+#: Replacements of Python's functions where a loop may be traced.
 STAND_INS: Final[dict[Any, Any]] = {
     builtins.range: _range,
     builtins.enumerate: _enumerate,

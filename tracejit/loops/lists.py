@@ -18,8 +18,8 @@ from .variables import Content, Variables, content_of
 
 @record(eq=False)
 class Column:
-    """What each step of a loop appends at one place: the structure of the item, and its leaves, stacked.
-    `weak` says of each leaf whether it is a Python number."""
+    """The items that the steps of a loop append at one place: the structure of an item, and its leaves,
+    stacked. `weak` tells for each leaf whether it is a Python number."""
 
     structure: TreeDef
     leaves: list[Any]
@@ -156,7 +156,7 @@ class Appends:
     def __init__(self, names: Iterable[str], variables: Variables) -> None:
         self._variables = variables
         self._before: dict[str, Any] = {}
-        #: Of each list, what a step appends, and whether it is the block of an inner loop.
+        #: For each list, the items that a step appends, each with the weak flags of its leaves.
         self._contents: dict[str, list[tuple[Content, list[bool]]]] = {}
         self._blocks: dict[str, Block | None] = {}
         session = CURRENT.session

@@ -11,7 +11,7 @@ from .syntax import COMPREHENSIONS, Comprehension, placed
 
 @record(eq=False)
 class Statement:
-    """What is known of a loop or a conditional from its text.
+    """Description of a loop or a conditional, from its source text.
 
     Attributes:
         file, line: where it stands.
@@ -58,6 +58,7 @@ def mark(node: Comprehension, file: str, statements: list[Statement]) -> None:
 
 
 def described(statement: Statement, statements: list[Statement], at: ast.AST) -> ast.expr:
-    """What refers to a description in the code."""
+    """The expression that refers to the description `statement` in rewritten code. Appends it to
+    `statements`."""
     statements.append(statement)
     return placed(ast.Constant(f"{RUNTIME}{len(statements) - 1}"), at)
