@@ -120,7 +120,7 @@ def _arguments(fn: Callable[..., Any], static: frozenset[int], structure: TreeDe
 
 
 def argument_names(fn: Callable[..., Any], static: frozenset[int], structure: TreeDef) -> list[str]:
-    """What the user calls each leaf of ``(args, kwargs)``: ``x``, ``p['w']``, ``layers[2]``."""
+    """The user's name of each leaf of ``(args, kwargs)``: ``x``, ``p['w']``, ``layers[2]``."""
     order = _parameters(fn, static)
     names = []
     for path in structure.paths():
