@@ -57,7 +57,7 @@ class TreeDef:
         return f"TreeDef({self.stars()!r})"
 
     def __str__(self) -> str:
-        """For messages: the containers, with a star for each leaf."""
+        """The containers, with a star for each leaf, as messages show them."""
         return "a single value" if self.is_leaf else repr(self.stars())
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:

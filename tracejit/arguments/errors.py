@@ -246,7 +246,7 @@ def _mentions(parameter: str, text: str) -> bool:
 
 
 def _complete(name: str, wrong: Any, error: TracejitError, op: str) -> None:
-    """Let the message of `error` name the function, and the argument where that is of a wrong kind."""
+    """Complete the message of `error` with the name of the function, and of an argument of a wrong kind."""
     text = str(error)
     for inner in (op, name.rpartition(".")[2]):
         if text.startswith(f"{inner}: "):

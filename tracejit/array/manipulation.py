@@ -186,7 +186,7 @@ def matrix_transpose(x: Any) -> Tensor:
 
 
 def swapaxes(x: Any, axis1: int, axis2: int) -> Tensor:
-    """Two axes exchanged.
+    """Exchange two axes.
 
     Example:
         >>> import tracejit as tj

@@ -266,7 +266,7 @@ def tile(x: Any, reps: Any) -> Tensor:
 def repeat(
     x: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None
 ) -> Tensor:
-    """Each element `repeats` times along `axis`, or of the raveled array if that is None.
+    """Repeat each element of `x` `repeats` times along `axis`, or along the raveled array if that is None.
 
     `repeats` is an int, or one count per element; its values decide the shape. With `total_repeat_length`
     there are that many, cut off or filled with the last element; compiled code needs to know.

@@ -131,7 +131,7 @@ class _NativeFunction(abc.ABC):
         """The native function, which gives what does not suit it to `slow`."""
 
     def change_over(self, natives: NativeOps) -> None:
-        """Be native from now on."""
+        """Switch to the native function."""
         native = self.make(natives, self.slow)
 
         def follow(used: Callable[..., Any]) -> None:

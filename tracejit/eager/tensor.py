@@ -336,7 +336,7 @@ class Tensor(Signatures):
         return tensor_text(data, suffix)
 
     def _repr_html_(self) -> str | None:
-        """For notebooks; None, so that they show the text, for what has no value."""
+        """The HTML for notebooks; None for a traced tensor, of which they show the text."""
         from ..tools.notebooks.tensors import tensor_html
 
         return None if isinstance(self._data, Value) else tensor_html(self)

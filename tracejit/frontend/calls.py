@@ -50,7 +50,7 @@ _MOST_RECURSIONS: Final = 3
 
 
 class TooLongError(Exception):
-    """More code than is followed."""
+    """The function has more code than is followed."""
 
 
 class Reader(LibraryCalls):

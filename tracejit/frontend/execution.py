@@ -117,7 +117,7 @@ class Execution:
     # -- control flow ------------------------------------------------------------------------------
 
     def _merge(self, position: int, stack: list[Any], variables: dict[str, Any]) -> None:
-        """Let control reach `position` with these values."""
+        """Merge these values into the state at `position`, which control reaches with them."""
         before = self._states.get(position)
         if before is None:
             self._states[position] = list(stack), dict(variables)

@@ -194,7 +194,7 @@ class Cell:
         self.value = value
 
     def store(self, value: Any) -> None:
-        """Let the variable hold `value`, too."""
+        """Add `value` to the possible values of the variable."""
         self.value = value if self.value is None else join(self.value, value)
 
 
@@ -238,7 +238,7 @@ class Instance:
 
 
 class Choice:
-    """One of several values."""
+    """Abstract value that is one of several."""
 
     __slots__ = ("options",)
 
@@ -268,7 +268,7 @@ def join(*values: Any) -> Any:
 
 
 def choice_of(values: Iterable[Any]) -> Any:
-    """One of `values`, `UNKNOWN` of none."""
+    """The value that is one of `values`; `UNKNOWN` if there are none."""
     every = tuple(dict.fromkeys(values))
     if not every:
         return UNKNOWN

@@ -167,7 +167,7 @@ class ArgumentRecorder:
 
 
 def _sources(tracer: Tracer) -> dict[Any, int]:
-    """For each value, the inputs through which a gradient reaches it, as bits by position."""
+    """The inputs through which a gradient reaches each value, as bits by position."""
     inputs = [*tracer.params, *[value for _, value in tracer.captures.values()]]
     sources = {value: 1 << i if is_differentiable(value.dtype) else 0 for i, value in enumerate(inputs)}
     for instruction in tracer.body:

@@ -128,8 +128,8 @@ class Branches:
         return value in reached
 
     def act(self) -> None:
-        """Let the effects happen that were traced before the function raised, for the inputs of this call.
-        Raises what they raise."""
+        """Run the effects that were traced before the function raised, for the inputs of this call. Raises
+        what they raise."""
         tracer = self.unfinished
         if tracer is None:
             return

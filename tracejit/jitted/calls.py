@@ -66,7 +66,7 @@ class CompiledFunction:
             ]
 
     def plan(self, wrt: tuple[int, ...]) -> CallPlan:
-        """How calls are recorded of which just the inputs at `wrt` require gradients.
+        """The plan for recording calls of which exactly the inputs at `wrt` require gradients.
 
         Raises GradientError where the Function has no gradient."""
         plan = self._plans.get(wrt)

@@ -226,7 +226,8 @@ def _tree(shape: Any, leaves: Iterator[Spec], keep: list[Any]) -> Spec:
 
 
 def _structure(shape: Any, keep: list[Any]) -> Structure:
-    """How the entry builds the result."""
+    """The structure from which the entry builds the result. Raises _Unsupported where only Python can build
+    it."""
     if shape is None:
         return None
     kind, meta, children = shape

@@ -156,7 +156,7 @@ class Explanation(str):
         return str(self)
 
     def _repr_html_(self) -> str:
-        """For notebooks."""
+        """The HTML for notebooks."""
         from ..tools.notebooks.reports import explanation_html
 
         return explanation_html(self)
@@ -356,7 +356,7 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _counted(names: Sequence[str]) -> Iterator[str]:
-    """Each name once, with how often it is there."""
+    """The distinct names, each with its number of occurrences."""
     for name in dict.fromkeys(names):
         count = names.count(name)
         yield name if count == 1 else f"{name} ({count} times)"

@@ -133,7 +133,7 @@ class Lowered:
         return assembly(self.module.text, self.target)
 
     def _repr_html_(self) -> str:
-        """For notebooks."""
+        """The HTML for notebooks."""
         from ..tools.notebooks.reports import lowered_html
 
         return lowered_html(self)

@@ -27,7 +27,7 @@ _KEPT: Final[list[list[Compiled]]] = []
 
 
 def watch(function: Compiled) -> None:
-    """Let `function` hear of registrations."""
+    """Register `function`, so that registrations of ops and kernels reach it."""
     with _LOCK:
         _FUNCTIONS.add(function)
         for functions in _KEPT:

@@ -254,8 +254,8 @@ def _appended(parent: Any, test: Tensor, regions: Sequence[Region]) -> list[Tens
 
 
 def _share_reads(parent: Any, region: Region) -> None:
-    """Let `region` use the elements that its `parent` has read already, at equal indices: the gradient of a
-    read inside a branch is an array for each step, and a branch without reads may be a select."""
+    """Reuse in `region` the elements that its `parent` has read at equal indices. The gradient of a read
+    inside a branch is an array for each step, and a branch without reads may become a select."""
     done = {
         _content(instruction, instruction.operands): instruction.results[0]
         for instruction in parent.body

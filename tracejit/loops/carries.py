@@ -196,7 +196,8 @@ class Identities:
         self._owners: dict[int, str] = {}
 
     def check(self, name: str, leaf: Any) -> None:
-        """Let `name` have the array `leaf`. Raises LoopError where that may be written by another name."""
+        """Note that `name` names the array `leaf`. Raises LoopError where it may be written by another
+        name."""
         if not isinstance(leaf, Tensor) or not is_array(leaf):
             return
         other = self._owners.setdefault(id(leaf), name)

@@ -209,7 +209,8 @@ def _steps_of_range(iterable: Range) -> Steps | None:
 
 
 def ask_for_bounds(iterable: Any) -> None:
-    """Let Python code ask for the bounds of a range, where it may: its length is known then."""
+    """Ask for the bounds of a range as Python code does, where that is allowed, so that its length is
+    known."""
     if isinstance(iterable, Range):
         bounds: tuple[Any, ...] = iterable.start, iterable.stop, iterable.step
         for bound in bounds:

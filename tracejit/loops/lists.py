@@ -175,12 +175,12 @@ class Appends:
         return bool(self._before)
 
     def enter(self) -> None:
-        """Let the running region append."""
+        """Replace the lists by recorders of the running region."""
         for name in self._before:
             self._variables.set(name, Recorder(STATE.tracer))
 
     def restore(self) -> None:
-        """Let the lists be what they were."""
+        """Restore the lists."""
         self._variables.update(self._before)
 
     def leave(self, is_weak: Any) -> list[tuple[str, Any]]:
@@ -200,7 +200,7 @@ class Appends:
         return leaves
 
     def finish(self, stacks: list[Tensor], steps: int) -> None:
-        """Let the lists have the items that the `steps` appended, whose leaves are stacked."""
+        """Append the items of all `steps` to the lists; their leaves are `stacks`."""
         remaining = iter(stacks)
         for name, before in self._before.items():
             inner = self._blocks[name]

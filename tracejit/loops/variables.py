@@ -114,7 +114,7 @@ class WrittenTensors:
         self.bases: list[Tensor] = []
 
     def add(self, tensor: Tensor) -> None:
-        """Let the memory of `tensor` be written. Raises LoopError where it is known to be."""
+        """Note that the memory of `tensor` is written. Raises LoopError if that is noted already."""
         base = base_of(tensor)
         if any(base is other for other in self.bases):
             raise LoopError("a tensor that is written in place is used in a way that is not understood")
@@ -142,7 +142,7 @@ class WrittenTensors:
             refresh_views(base)
 
     def restore(self, saved: list[tuple[Tensor, Any, Any, bool]]) -> None:
-        """Let the tensors be what they were."""
+        """Restore the tensors to the `saved` state."""
         for tensor, data, node, requires_grad in saved:
             tensor._data, tensor._node, tensor._requires_grad = data, node, requires_grad
 

@@ -216,7 +216,7 @@ def _warmup_cosine(
 
 
 def join(schedules: Sequence[Callable[[Any], Any]], boundaries: Sequence[int]) -> Schedule:
-    """One schedule after the other: the next begins, with its own step 0, at each of the steps `boundaries`.
+    """Join schedules: at each of the steps `boundaries`, the next schedule begins with its own step 0.
 
     Example:
         >>> import tracejit as tj

@@ -221,7 +221,7 @@ class _Pass:
         pending[place] = part if sum_so_far is None else self.add(sum_so_far, part)
 
     def _arrive(self, leaf: Tensor, cotangent: Any) -> None:
-        """All of a leaf's cotangent is there: show it to its hooks, and keep or accumulate it."""
+        """Show the complete cotangent of a leaf to its hooks, then keep or accumulate it."""
         engine, targets, hooks = self.engine, self.targets, leaf._hooks
         if targets is None and hooks is None:
             engine.accumulate(leaf, cotangent)

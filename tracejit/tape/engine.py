@@ -1,4 +1,4 @@
-"""How a backward pass represents cotangents: as ndarrays, or as Tensors where the gradient itself is to be
+"""Representations of cotangents in a backward pass: ndarrays, or Tensors where the gradient itself is to be
 differentiated or traced."""
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ TENSOR_OPS = TensorOps()
 
 
 class Engine:
-    """How one backward pass represents cotangents: ndarrays, or Tensors."""
+    """The representation of cotangents in one backward pass: ndarrays, or Tensors."""
 
     __slots__ = ("behind_choice", "connects", "namespace", "tensors", "traced")
 

@@ -272,7 +272,7 @@ class FunctionCtx:
         ]
 
     def free(self) -> None:
-        """Let go of what was saved."""
+        """Release the saved values."""
         if self._saved:
             self._saved = None
 

@@ -17,7 +17,7 @@ from ..ir.errors import GradientError, ShapeError
 
 
 class Cotangents(Protocol):
-    """How one backward pass represents cotangents: as ndarrays, or as Tensors."""
+    """The representation of cotangents in one backward pass: ndarrays, or Tensors."""
 
     tensors: bool
     namespace: Any

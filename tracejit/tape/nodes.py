@@ -101,7 +101,7 @@ class Node(abc.ABC):
 
     @abc.abstractmethod
     def free(self) -> None:
-        """Let go of what was saved."""
+        """Release the saved values."""
 
     def constant(self, position: int) -> Any:
         """The operand at `position`, which needs no gradient, where it is still known; else None."""

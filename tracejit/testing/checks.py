@@ -56,7 +56,7 @@ _F16: Final = 2.0**-9
 
 @record
 class Tolerance:
-    """How far results may be apart: relative to the largest of a result's elements, by dtype."""
+    """Tolerances of results by dtype, relative to the largest of a result's elements."""
 
     f32: float
     f64: float

@@ -90,7 +90,7 @@ _LOCK: Final = ForkLock()
 
 @contextmanager
 def profiling(profiler: Profiler, *, everywhere: bool) -> Iterator[None]:
-    """Let `profiler` know what this thread runs, or every thread."""
+    """Report to `profiler` what this thread runs, or every thread."""
     place: Any = _EVERYWHERE if everywhere else _HERE
     with _LOCK:
         place.profilers = (*place.profilers, profiler)
@@ -104,7 +104,7 @@ def profiling(profiler: Profiler, *, everywhere: bool) -> Iterator[None]:
 
 
 def start_checking(checker: Checker, *, everywhere: bool) -> None:
-    """Let `checker` see the results of this thread, or of every one, until `stop_checking`."""
+    """Show `checker` the results of this thread, or of every one, until `stop_checking`."""
     place: Any = _EVERYWHERE if everywhere else _HERE
     with _LOCK:
         place.checkers = (*place.checkers, checker)

@@ -121,15 +121,15 @@ class Tracer(Builder):
         return value in self._weak
 
     def mark_weak(self, value: Value) -> None:
-        """Let `value` be a Python number to promotion."""
+        """Mark `value` as a Python number for type promotion."""
         self._weak.add(value)
 
     def note_array(self, tensor: Tensor) -> None:
-        """Let `tensor`, of rank 0, be an array to Python code."""
+        """Note that `tensor`, of rank 0, is an array to Python code."""
         self._rank_0_arrays[id(tensor)] = weakref.ref(tensor)
 
     def note_scalar(self, tensor: Tensor) -> None:
-        """Let `tensor`, a parameter of rank 0, be an immutable scalar to Python code."""
+        """Note that `tensor`, a parameter of rank 0, is an immutable scalar to Python code."""
         self._scalars.add(tensor._data)
 
     def is_scalar(self, tensor: Tensor) -> bool:

@@ -313,7 +313,8 @@ class _InnerExampleTracer(RegionTracer):
 
 
 def _narrow_outside(tracer: RegionTracer) -> None:
-    """Let the surrounding trace know which narrower dtypes its Python integers were combined with."""
+    """Tell the surrounding trace the ranges of narrower dtypes that its Python integers were combined
+    with."""
     assert tracer.parent is not None
     narrowed = tracer.parent.narrowed
     for outer, inner in tracer.captured.items():

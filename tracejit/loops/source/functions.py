@@ -21,7 +21,8 @@ from .descriptions import Statement, mark_comprehensions
 from .expressions import RUNTIME, follow_calls
 from .syntax import locate_missing, placed, refusal
 
-#: How far a function is rewritten: its comprehensions alone, its loops and calls, or all of it, as a part of
+#: The extent to which a function is rewritten: its comprehensions alone, its loops and calls, or all of it,
+#: as a part of
 #: a loop's step.
 Extent: TypeAlias = Literal["comprehensions", "function", "step"]
 

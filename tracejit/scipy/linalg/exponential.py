@@ -90,7 +90,7 @@ _Pair = tuple[Any, ...]
 
 
 class _Halvings(NamedTuple):
-    """How often each matrix is halved."""
+    """The number of halvings of each matrix."""
 
     #: Halvings before the powers are computed, so that they do not overflow: mostly 0.
     before: Any
@@ -194,7 +194,7 @@ def _polynomial(powers: tuple[_Pair, ...], halvings: Any) -> _Pair:
 
 
 def _halvings(a: Any) -> _Halvings:
-    """How often each of `a` has to be halved for the polynomial to be exact.
+    """The number of halvings of each of `a` for which the polynomial is exact.
 
     Truncation is bounded by the norms of the powers that the polynomial needs. Rounding is by the size of the
     matrix: by its norm by columns, or the spectral one. Of what is far from normal, both are by the sizes of

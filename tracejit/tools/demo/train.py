@@ -79,7 +79,7 @@ class Bar:
         self._width = 0
 
     def advance(self, note: str = "") -> None:
-        """One more of the total is done; `note` stands behind the bar."""
+        """Advance the bar by one of the total; `note` stands behind it."""
         self._done += 1
         if not self._shown:
             return

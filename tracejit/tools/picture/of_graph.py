@@ -145,7 +145,7 @@ class _FunctionDrawing:
 
 @record
 class _Operand:
-    """One operand of a node: what made it, or its value, or neither where that was not kept."""
+    """An operand of a node: its producer, or its value, or neither where that was not kept."""
 
     #: The node that made it and which of its outputs it is; None for leaves and constants.
     made_by: tuple[Any, int] | None

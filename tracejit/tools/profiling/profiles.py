@@ -138,7 +138,7 @@ class Profile:
         return f"{self.table()}\n{self.summary()}"
 
     def _repr_html_(self) -> str:
-        """For notebooks."""
+        """The HTML for notebooks."""
         from ..notebooks.reports import profile_html
 
         return profile_html(self)
@@ -209,7 +209,7 @@ class Profile:
     def _keep(
         self, name: str, backend: str, inputs: tuple[str, ...], arrays: Sequence[Any], ran: Any, category: str
     ) -> None:
-        """One record and one event, as long as there is room."""
+        """Keep one record and one event, as long as there is room."""
         outputs, nbytes = tuple(map(text_of, arrays)), sum(array.nbytes for array in arrays)
         if len(self.kernels) < KEPT:
             self.kernels.append(

@@ -232,7 +232,7 @@ def _arrays_of(node: Any) -> list[Any]:
 
 @record
 class Event:
-    """Something that took time: `begin` and `duration` in nanoseconds, `begin` since the profile began."""
+    """An event with a duration: `begin` and `duration` in nanoseconds, `begin` since the profile began."""
 
     name: str
     category: str

@@ -41,14 +41,15 @@ class Chunked(Edit):
         """The case without `parts`, in the ways that there are."""
 
     def proposals(self, case: Case) -> Iterator[Case]:
-        """One part at a time."""
+        """The cases without one of the parts."""
         for part in range(self.count(case)):
             yield from self.without(case, range(part, part + 1))
 
 
 class EditWindow(Edit):
-    """Half of the instructions, from the start, the middle or the end: what they read of the others is given,
-    with the interpreter's values, and what the others read of them is a result."""
+    """Half of the instructions, from the start, the middle or the end. The values that they read of the
+    others become inputs, with the interpreter's values; the values that the others read of them become
+    results."""
 
     name = "half of the program"
 

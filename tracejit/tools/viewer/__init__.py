@@ -63,7 +63,7 @@ class View:
         return shown
 
     def _repr_html_(self) -> str:
-        """For notebooks: the page in a frame."""
+        """The HTML for notebooks: the page in a frame."""
         return (
             f'<iframe srcdoc="{html.escape(self.html)}" style="width:100%;height:720px;border:0;'
             'border-radius:8px" sandbox="allow-scripts" title="tracejit view"></iframe>'

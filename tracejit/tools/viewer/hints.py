@@ -229,7 +229,7 @@ def _time(seconds: float) -> str:
 
 
 def as_json(hint: Hint, place: Any) -> dict[str, Any]:
-    """For the page; `place` turns a location into a file number and a line."""
+    """The hint as data for the page; `place` turns a location into a file number and a line."""
     file, line = place(hint.location)
     return {
         "kernel": hint.kernel, "level": hint.level, "title": hint.title, "text": hint.text,
@@ -250,8 +250,8 @@ def _own_line(row: KernelRow) -> Location | None:
 
 
 def locations_of(rows: Sequence[KernelRow], ops: Sequence[Any]) -> Iterator[tuple[str, Location]]:
-    """For each kernel the line that most of its ops are on; of a loop that it begins on; of reads across the
-    memory order that reads."""
+    """The names of kernels, each with one line: the line of most of its ops, the first line of a loop, or the
+    line that reads across the memory order."""
     for row in rows:
         own = _own_line(row)
         if own is not None and own.file:

@@ -169,7 +169,7 @@ class KernelRow:
     cost: Cost
     #: How often one call runs it, as far as that is known before it runs.
     trips: float = 1.0
-    #: Its own ops by the ops of the equal kernel whose code it shares; empty without one.
+    #: The kernel's own ops, by the ops of the equal kernel whose code it shares; empty without one.
     own: dict[Instruction, Instruction] = field(default_factory=dict)
     fused: list[dict[str, str]] = field(default_factory=list)
     vectorised: str = ""
@@ -230,8 +230,8 @@ def _inside(instruction: Instruction) -> list[Instruction]:
 
 
 def alike(rows: Sequence[KernelRow]) -> dict[str, dict[tuple[int, ...], tuple[int, ...]]]:
-    """For each function of the module: from the ops that a line is marked with to all those that it is for,
-    in every kernel that the function is the code of."""
+    """For each function of the module, a map from the ops that mark a line to all ops that it stands for, in
+    every kernel whose code the function is."""
     by_function: dict[str, dict[tuple[int, ...], dict[int, None]]] = {}
     for row in rows:
         if row.kernel is None:

@@ -194,7 +194,8 @@ class _Call:
         return operands
 
     def mismatch(self) -> str:
-        """How the output of the rule's forward differs from that of the function; empty where it does not."""
+        """The error message if the output of the rule's forward differs from that of the function; else
+        empty."""
         primal_types, rule_types = (
             [output.type for output in self.primal_outputs],
             [output.type for output in self.outputs],
