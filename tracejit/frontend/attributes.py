@@ -93,7 +93,7 @@ class Attributes:
         return Constant(value)
 
     def imported(self, name: str, level: Any, names: Any, module: dict[str, Any]) -> Any:
-        """The value that an import statement inside a function binds."""
+        """The module that an import statement inside a function gives; `UNKNOWN` unless it is loaded."""
         depth = level.value if isinstance(level, Constant) else 0
         if depth:
             package = str(module.get("__package__", "")).split(".")

@@ -25,7 +25,7 @@ from .values import (
 
 
 class Operations(Contents):
-    """Abstract evaluation of operators on values."""
+    """Abstract evaluation of operators, tests and writes on values."""
 
     # -- operators ---------------------------------------------------------------------------------
 

@@ -73,7 +73,7 @@ class Uses:
     possible_writes: dict[Any, Source]
     #: Reads that could not be followed, in words.
     unwatched: dict[str, None]
-    #: Unwatched reads that were given up because there are too many.
+    #: Unwatched reads that the user is warned of.
     beyond: dict[str, None]
     #: Calls whose results a trace freezes, in words, with the objects that they are methods of.
     frozen: dict[str, Any]
@@ -155,7 +155,7 @@ class Uses:
         self.mixed_sites.add(site)
 
     def give_up(self, what: str) -> None:
-        """Note that there is too much to watch, as `what` says."""
+        """Note `what` as reads that are not watched and that the user is warned of."""
         self.unwatched[what] = self.beyond[what] = None
 
     def handed_over(self, place: Place) -> None:

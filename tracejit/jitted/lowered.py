@@ -89,8 +89,8 @@ class Lowered:
 
     def on(self, machine: str) -> Lowered:
         """Lower for another machine, to look at its code: ``x86-64-v3``, ``aarch64``, ``znver4``,
-        ``arm64-apple-darwin``, and with features ``x86-64-v3,+avx512f``. Raises TracejitError for a machine
-        that LLVM does not know.
+        ``arm64-apple-darwin``, and with features ``x86-64-v3,+avx512f``. Raises TracejitError for names that
+        LLVM does not know.
 
         Example:
             >>> import tracejit as tj

@@ -149,7 +149,7 @@ class Comprehensions:
     """The runtime of code of which only the comprehensions are rewritten."""
 
     def comprehended(self, iterable: Iterable[Any], statement: Statement) -> Iterable[Any]:
-        """The iterable of a comprehension, with its operations counted."""
+        """The iterable of a comprehension, with its operations counted during a trace."""
         session = CURRENT.session
         if STATE.tracer is None or session is None or session.mode == "unrolled":
             return iterable

@@ -39,7 +39,7 @@ class NamespaceInfo:
     __module__ = "tracejit"
 
     def capabilities(self) -> dict[str, Any]:
-        """Support for the standard's optional features."""
+        """The optional capabilities that the standard lists."""
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
     def default_device(self) -> str:

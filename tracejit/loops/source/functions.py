@@ -22,8 +22,7 @@ from .expressions import RUNTIME, follow_calls
 from .syntax import locate_missing, placed, refusal
 
 #: The extent to which a function is rewritten: its comprehensions alone, its loops and calls, or all of it,
-#: as a part of
-#: a loop's step.
+#: as a part of a loop's step.
 Extent: TypeAlias = Literal["comprehensions", "function", "step"]
 
 _LOCK: Final = ForkLock()

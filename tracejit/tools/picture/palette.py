@@ -23,7 +23,7 @@ class Colors:
 
 @record
 class Theme:
-    """The colors of a picture."""
+    """The colours of a picture."""
 
     ground: str
     text: str

@@ -71,7 +71,7 @@ class CustomFunction(abc.ABC, Generic[P, R]):
 
     @property
     def __rules__(self) -> list[Callable[..., Any]]:
-        """The functions that run where this one is differentiated; a trace may close over values through
+        """The functions that run where this one is differentiated. A trace may close over values through
         them."""
         return []
 
