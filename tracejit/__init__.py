@@ -87,7 +87,7 @@ complex64, complex128 = _DTYPES["c64"], _DTYPES["c128"]
 from math import e, inf, nan, pi  # noqa: E402
 
 newaxis = None
-#: Of what annotations say, the name that NumPy has.
+#: NumPy's name of the array class, for annotations.
 ndarray = Tensor
 
 
@@ -138,7 +138,7 @@ else:
 
 
 def __array_namespace_info__() -> NamespaceInfo:
-    """What there is of devices, dtypes and options, for programs that ask. Semantics: the Array API."""
+    """The devices, dtypes and capabilities of this namespace, for inspection. Semantics: the Array API."""
     module = _import_module(".array.information.array_api", __name__)
     info: NamespaceInfo = module.NamespaceInfo()
     return info

@@ -23,7 +23,7 @@ _MOST: Final = 32
 _MOST_BYTES: Final = 1 << 23
 _KEPT: Final[OrderedDict[Any, Any]] = OrderedDict()
 _LOCK: Final = ForkLock()
-#: What is equal to nothing but equal values of its type, or to itself.
+#: Types whose values equal only equal values of the same type, or only themselves.
 _PLAIN: Final = (
     bool, int, str, bytes, type(None), type(...), type, ModuleType, BuiltinFunctionType, np.ufunc,
 )  # fmt: skip
@@ -35,7 +35,7 @@ class _UnknownPartError(Exception):
 
 @record(eq=False)
 class _Content:
-    """What a function is made of: a `key`, equal for equal ones but for the elements of `arrays`."""
+    """The parts of a function: its `arrays`, and a `key` that compares everything but their elements."""
 
     key: Any
     arrays: tuple[np.ndarray[Any, Any], ...]

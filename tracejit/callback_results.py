@@ -20,12 +20,12 @@ class KeptResults:
     """
 
     def __init__(self) -> None:
-        #: By callback and how often the program had called it before: inputs, and results or an error.
+        #: Outcomes by callback and number of its earlier calls: the inputs, and the results or an error.
         self._outcomes: dict[Any, tuple[Any, Any]] = {}
         self._counts: Counter[Any] = Counter()
 
     def begin(self) -> None:
-        """Let another program run."""
+        """Begin the callbacks of the next program."""
         self._counts.clear()
 
     def clear(self) -> None:
@@ -35,7 +35,7 @@ class KeptResults:
     def call(
         self, callback: Any, run: Callable[[Sequence[Any]], tuple[Any, ...]], arrays: Sequence[Any]
     ) -> tuple[Any, ...]:
-        """``run(arrays)``, or what it gave before."""
+        """``run(arrays)``, or the kept result of an earlier program."""
         key = callback, self._counts[callback]
         self._counts[callback] += 1
         inputs = [(array.dtype, array.shape, array.tobytes()) for array in arrays]
@@ -55,7 +55,7 @@ class KeptResults:
 
 @contextmanager
 def without_kept_results() -> Iterator[None]:
-    """Let the user's function run as one that no other program repeats."""
+    """Run the user's function without kept results, since no other program repeats it."""
     kept, STATE.callback_results = STATE.callback_results, None
     try:
         yield

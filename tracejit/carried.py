@@ -27,7 +27,7 @@ _MOST_BYTES: Final = 64 << 20
 
 
 def carried(function: Any, specs: tuple[Any, ...]) -> CarriedFunction:
-    """What ``function.with_machine_code(*specs)`` returns."""
+    """The result of ``function.with_machine_code(*specs)``."""
     if CACHE.problem:
         raise TracejitError(
             f"with_machine_code: machine code is taken from the cache on disk, and that is not used: "
@@ -100,7 +100,7 @@ def compile_for(function: Any, args: tuple[Any, ...]) -> None:
 
 
 def _machine_code(function: Any) -> dict[str, bytes]:
-    """What the disk cache has of `function`, and of the runtime's parts that this process has.
+    """The machine code of `function`, and of the runtime parts that this process uses, from the disk cache.
 
     Raises TracejitError where that is too much."""
     BACKGROUND.wait()  # the disk has optimized code only

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Carriable:
-    """What can be sent with its machine code."""
+    """Mix-in for functions that can be sent with their machine code."""
 
     __slots__ = ()
 

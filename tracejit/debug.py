@@ -48,7 +48,7 @@ QUIET = _Quiet()
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Let callbacks pass by: what runs inside is computed again."""
+    """Switch callbacks off inside the ``with`` block, whose code is computed again."""
     before, QUIET.on = QUIET.on, True
     try:
         yield

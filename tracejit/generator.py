@@ -49,7 +49,8 @@ class Generator:
 
 
 class Draws:
-    """What a traced function captures of a generator: how many keys each call draws from it."""
+    """A traced function's capture of a generator: the generator, and the number of keys each call draws from
+    it."""
 
     def __init__(self, generator: Generator) -> None:
         self.generator = generator

@@ -14,7 +14,7 @@ import numpy as np
 from .ir.graph import Location
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-#: From a checkout, the other source folders are beside the package rather than in it.
+#: The folders of the library's sources; in a checkout some are beside the package rather than in it.
 _ROOTS = (_PACKAGE, *{os.path.realpath(_PACKAGE + part) + os.sep for part in ("ir", "codegen", "runtime")})
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 #: Above the command line there is no program of the user's, only what started the command.
@@ -35,7 +35,7 @@ def is_own_file(file: str) -> bool:
 
 
 class _Code:
-    """What is known of a code object: whether it is the user's, and the lines of its instructions."""
+    """Facts about a code object: whether it is the user's, and the lines of its instructions."""
 
     __slots__ = ("_table", "entry", "is_passed", "lines")
 
@@ -43,11 +43,11 @@ class _Code:
         #: Takes this out of the table before another code object has the same identity.
         self.entry = weakref.ref(code, functools.partial(_forget, id(code)))
         file = code.co_filename
-        #: By offset of an instruction; None where the code is not the user's.
+        #: Locations by offset of an instruction; None where the code is not the user's.
         self.lines: dict[int, Location] | None = {} if is_user_file(file) else None
         #: Whether the user's line may be above it: it is neither the user's nor that of a command.
         self.is_passed = self.lines is None and not file.startswith(_COMMANDS)
-        #: Where rows of the table of lines start, and their lines, once one was asked for.
+        #: The start offsets of the line table's rows, and their lines; set on first use.
         self._table: tuple[list[int], list[int]] | None = None
 
     def line(self, code: CodeType, offset: int) -> int:
@@ -61,7 +61,7 @@ class _Code:
         return lines[bisect.bisect_right(starts, offset) - 1]
 
 
-#: By identity: code objects hash all of their constants.
+#: Facts by identity of the code object, since code objects hash all of their constants.
 _codes: dict[int, _Code] = {}
 
 
@@ -69,7 +69,7 @@ def _forget(identity: int, _: weakref.ref[CodeType]) -> None:
     _codes.pop(identity, None)
 
 
-#: One object for all ops of a line.
+#: Locations by file and line, so that all ops of a line share one object.
 _location = functools.lru_cache(maxsize=4096)(Location)
 
 

@@ -1,4 +1,4 @@
-"""What to use in place of names that tracejit does not have, for the error that says so."""
+"""Replacements for names that tracejit does not have, for the error about a missing name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from .ir.errors import ArgumentError
 
-#: Where what PyTorch, JAX and NumPy have at the top, or under other names, is here.
+#: Names here of functions that PyTorch, JAX and NumPy have at the top level or call by another name.
 PLACES: Final = {
     "as_tensor": "asarray",
     "cat": "concatenate",
@@ -22,7 +22,7 @@ PLACES: Final = {
     "sigmoid": "nn.sigmoid",
     "softmax": "nn.softmax",
 }
-#: What is written in another way.
+#: Advice for names without a direct counterpart.
 ADVICE: Final = {
     "lax": "loops and branches are tj.scan, tj.fori_loop, tj.while_loop, tj.cond and tj.switch",
     "numpy": "NumPy's functions are at the top, as tj.exp",
@@ -30,7 +30,7 @@ ADVICE: Final = {
 
 
 def hint(name: str) -> str:
-    """What an error about ``tj.<name>`` may end with: "" where nothing is known of such a name."""
+    """The advice that ends an error about a missing ``tj.<name>``; "" where there is none."""
     if name in PLACES:
         return f"; use tj.{PLACES[name]}"
     if name in ADVICE:

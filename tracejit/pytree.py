@@ -57,7 +57,7 @@ class TreeDef:
         return f"TreeDef({self.stars()!r})"
 
     def __str__(self) -> str:
-        """For messages: the containers, with a star for each leaf."""
+        """The containers, with a star for each leaf, as messages show them."""
         return "a single value" if self.is_leaf else repr(self.stars())
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:
@@ -67,7 +67,7 @@ class TreeDef:
         return _build(self.shape, iter(leaves))
 
     def paths(self) -> list[str]:
-        """Where each leaf is, as Python writes it: ``['w'][0].bias``."""
+        """The path to each leaf in Python's syntax: ``['w'][0].bias``."""
         paths: list[str] = []
         _paths(self.shape, "", paths)
         return paths
@@ -376,7 +376,7 @@ def tree_map(
 
 
 def leaf_paths(tree: Any) -> list[str]:
-    """Where each leaf is, as Python writes it: ``['w'][0].bias``."""
+    """The path to each leaf in Python's syntax: ``['w'][0].bias``."""
     try:
         return flatten(tree)[1].paths()
     except RecursionError as error:

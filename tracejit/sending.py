@@ -20,7 +20,7 @@ from .runtime.tiers import BACKGROUND
 
 _Making: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]
 
-#: What cloudpickle 3.1.3 and later have for the file of code.
+#: The file name of code that cloudpickle 3.1.3 and later write.
 _NO_FILE: Final = "<dynamic-code>"
 _EMPTY: Final = CellType()
 #: The object that a function of `Sendable._place` stands for.
@@ -37,7 +37,7 @@ class Sendable:
     __call__: Callable[..., Any]
 
     def __copy__(self) -> Any:
-        """As of functions, a copy is the function itself."""
+        """A copy is the object itself, as Python's functions are copied."""
         return self
 
     def __deepcopy__(self, memo: Any) -> Any:

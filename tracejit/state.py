@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final
 
-#: What becomes of matrices for which linear algebra has no result: an error, or NaN for each of them.
+#: The treatment of matrices for which linear algebra has no result: an error, or NaN for each of them.
 LINALG_RAISE: Final = sys.intern("raise")
 LINALG_NAN: Final = sys.intern("nan")
 

@@ -34,23 +34,23 @@ from ..location import is_user_file
 
 
 class SelectionError(ConcretizationError):
-    """What is done with the elements that a traced mask selects needs their number. A `checked` function that
-    raises it is called in another way, where it has a meaning without."""
+    """An operation needs the number of elements that a traced mask selects. Where a `checked` function raises
+    this, `call_of_selections` calls it in a way that does not need that number, if there is one."""
 
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: Set on functions whose errors are complete without `checked`.
 _MARK: Final = "_names_arguments"
-#: What becomes of Python's and NumPy's errors.
+#: The error classes that replace Python's and NumPy's.
 _OURS: Final[tuple[tuple[type[Exception], type[TracejitError]], ...]] = (
     (TypeError, ArgumentError),
     ((OverflowError, ValueError, ZeroDivisionError), DomainError),  # type: ignore[assignment]
     (IndexError, OutOfBoundsError),
 )
-#: What else a wrong argument may lead to. Where none is wrong, these are mistakes of ours.
+#: Further errors that a wrong argument may cause. Without a wrong argument they are bugs of this library.
 _FOLLOW: Final = (AttributeError, KeyError, NotImplementedError)
-#: What is about a program or its values, and no argument's fault.
+#: Errors about a program or its values rather than about an argument.
 _REPORTS: Final = (AssertionError, CompileError, NonFiniteError, ParseError, VerificationError)
 _STANDARD_LIBRARY: Final = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 
@@ -246,7 +246,7 @@ def _mentions(parameter: str, text: str) -> bool:
 
 
 def _complete(name: str, wrong: Any, error: TracejitError, op: str) -> None:
-    """Let the message of `error` name the function, and the argument where that is of a wrong kind."""
+    """Complete the message of `error` with the name of the function, and of an argument of a wrong kind."""
     text = str(error)
     for inner in (op, name.rpartition(".")[2]):
         if text.startswith(f"{inner}: "):

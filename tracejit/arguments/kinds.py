@@ -1,5 +1,4 @@
-"""What parameters of public functions take: tests of arguments, and the words for them; and what NumPy's
-take.
+"""Kinds of parameters of public functions and of NumPy's: a test of the argument, and the words for it.
 
 Read only when a call has failed: see `wrong_arguments`.
 """
@@ -25,7 +24,7 @@ from ..state import STATE
 
 @record
 class ArgumentKind:
-    """What a parameter takes: the test, its words, and the error for what does not pass."""
+    """A kind of parameter: the test of an argument, the words for it, and the error for one that fails."""
 
     accepts: Callable[[Any], bool]
     words: str

@@ -13,7 +13,7 @@ _ABSENT: Final = object()
 
 
 class _Native(Protocol):
-    """What has a native function, or what stands for it, as ``run``."""
+    """An object whose ``run`` is a native function or its stand-in."""
 
     run: Callable[..., Any]
 

@@ -1,4 +1,4 @@
-"""Which argument of a call is not of the kind that its parameter takes.
+"""Search for the argument of a call that is not of its parameter's kind.
 
 Read only when a call has failed. A parameter's kind is in its annotation or, where that is ``Any``, follows
 from its name: most parameters are arrays, and those that are not have the same names everywhere.
@@ -67,7 +67,7 @@ _BY_ANNOTATION: Final = {
     "Pair": INTEGERS,
     "type": ArgumentKind(lambda value: isinstance(value, type), "a class"),
 }
-#: Of parameters annotated ``Any``; the others are arrays.
+#: Kinds of parameters annotated ``Any``, by name; all others are arrays.
 _BY_NAME: Final[dict[str, ArgumentKind]] = {
     **dict.fromkeys(["axis", "axes", "source", "destination"], AXIS),
     **dict.fromkeys(["shape", "reps"], SHAPE),
@@ -166,9 +166,9 @@ def wrong_argument(
 def arguments_behind(
     error: Exception, function: Callable[..., Any], arguments: Mapping[str, Any]
 ) -> WrongArgument | None:
-    """Those of the `arguments` that are of their parameters' kinds and yet led to `error`, as one: complex
-    numbers for a function of real ones, arrays of a dtype that there is not, arrays of more axes than NumPy's
-    iterators take. None for other errors."""
+    """The `arguments` that led to `error` although they are of their parameters' kinds, as one
+    `WrongArgument`: complex numbers for a function of real ones, arrays of an unsupported dtype, arrays of
+    more axes than NumPy's iterators take. None for other errors."""
     text = str(error)
     for raised, said, is_wrong, words, raises in _BEHIND:
         if isinstance(error, raised) and said in text:
@@ -199,8 +199,8 @@ def _has_many_axes(value: Any) -> bool:
 
 #: NumPy's iterators take arrays of so many axes, its other functions 64.
 _ITERATED_AXES: Final = 32
-#: Of errors that name no argument: the class, what they say, which values that is of, what these must be, and
-#: the error that says so.
+#: Errors that name no argument: the class, a part of the message, the test of the values that cause it, what
+#: these must be, and the error to raise instead.
 _BEHIND: Final[
     tuple[tuple[type[Exception], str, Callable[[Any], bool], str, type[TracejitError]], ...]
 ] = (

@@ -111,7 +111,7 @@ def _leaf(x: Tensor) -> Tensor:
 #: NumPy's limit of the rank.
 _MOST_AXES: Final = 64
 _AS_IT_LIES: Final = "K"
-#: What `tensor` copies in that order: NumPy does, and lists have none.
+#: Types that `tensor` copies in that order: NumPy does so, and lists have no order.
 _COPIED_AS_IT_LIES: Final = (np.ndarray, list, tuple)
 
 

@@ -87,7 +87,7 @@ can_cast common_type finfo iinfo iscomplexobj isdtype isrealobj isscalar issubdt
     """,
 }
 MODULES: Final = {name: module for module, names in _NAMES.items() for name in names.split()}
-#: What has nothing to do with the elements of tensors: shapes, indices, texts of numbers, options.
+#: NumPy functions that do not compute with elements of tensors: shapes, indices, texts of numbers, options.
 OF_NUMPY: Final = frozenset(
     [
         "base_repr",

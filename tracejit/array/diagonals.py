@@ -85,7 +85,7 @@ def identity(n: int, dtype: Any = None) -> Tensor:
 
 
 def compare_positions(comparison: str, rows: int, columns: int | None, k: int) -> Tensor:
-    """Where the column number compares so with the row number plus `k`: a matrix of bools."""
+    """The bool matrix of ``comparison(column number, row number + k)``."""
     shape = as_shape("eye", (rows, rows if columns is None else columns))
     offset = operator.index(k)
     if is_tracing():

@@ -166,7 +166,7 @@ def _prepared(x: Tensor, labels: str, sizes: dict[str, int]) -> Term:
 
 
 def _path(terms: Sequence[Term], output: str, optimize: Any) -> list[tuple[int, ...]]:
-    """Which operands to contract at each step; results go to the end."""
+    """The operands to contract at each step; each result is appended to the operands."""
     if len(terms) == 1:
         return []
     if len(terms) == 2 or not optimize:

@@ -308,7 +308,7 @@ def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]
 
 
 def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
-    """As ``array_split``, but parts counted by an int must have equal sizes.
+    """Split `x` along `axis`, as ``array_split`` does; a number of parts must give equal sizes.
 
     Example:
         >>> import tracejit as tj

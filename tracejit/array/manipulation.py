@@ -93,7 +93,7 @@ ROWS: Final = "C"
 
 
 def reshape(x: Any, shape: Any, order: str = ROWS, copy: bool | None = None) -> Tensor:
-    """The same elements in row-major order in `shape`, of which one size may be -1.
+    """Give the elements a new `shape` in row-major order; one size may be -1.
 
     With `order` ``F`` the first axis is the fastest one, in `x` and in the result. The result is a view where
     it can be; a copy in any case if `copy`, an error where it cannot be a view if `copy` is False.
@@ -186,7 +186,7 @@ def matrix_transpose(x: Any) -> Tensor:
 
 
 def swapaxes(x: Any, axis1: int, axis2: int) -> Tensor:
-    """Two axes exchanged.
+    """Exchange two axes.
 
     Example:
         >>> import tracejit as tj
@@ -233,7 +233,7 @@ def _moved(rank: int, origins: Shape, places: Shape) -> Shape | None:
 
 
 def squeeze(x: Any, axis: Any = None, dim: Any = None) -> Tensor:
-    """Without the axes of size 1: all of them, or those named by `axis`, which PyTorch calls `dim`.
+    """Remove axes of size 1: all of them, or those named by `axis`, which PyTorch calls `dim`.
 
     Example:
         >>> import tracejit as tj
@@ -247,7 +247,7 @@ def squeeze(x: Any, axis: Any = None, dim: Any = None) -> Tensor:
 
 
 def expand_dims(x: Any, axis: Any = None, dim: Any = None) -> Tensor:
-    """With new axes of size 1 at the places `axis` (an int or a tuple) of the result.
+    """Insert axes of size 1 at the places `axis` (an int or a tuple) of the result.
 
     Example:
         >>> import tracejit as tj

@@ -1,4 +1,4 @@
-"""What every array function begins with: operands as tensors, of one dtype, in one shape.
+"""Conversion of operands for array functions: to tensors, of one dtype, in one shape.
 
 Relies on ``tracejit.dispatch`` alone, so that each other module of the package can build on this one.
 """
@@ -212,7 +212,8 @@ def _stacked(data: Any, dtype: DType) -> Tensor:
 
 
 def kind_of(value: Any) -> Operand:
-    """What `value` is to promotion: a dtype, or the type of a Python number, written down or an argument."""
+    """The kind of `value` for type promotion: a dtype, or the type of a Python number, literal or
+    argument."""
     if isinstance(value, Tensor):
         tracer = STATE.tracer
         if tracer is not None and isinstance(value._data, Value):

@@ -45,7 +45,8 @@ def _known(n: Tensor | Array) -> Array:
 
 
 def _numbers(bounds: list[Any], dtype: Any, *, whole: bool) -> tuple[int, Array]:
-    """How many numbers ``np.arange(*bounds)`` gives, and they; of many only the first two unless `whole`."""
+    """The number of elements of ``np.arange(*bounds)``, and the elements; only the first two of many unless
+    `whole`."""
     start, stop, step = bounds
     length = (stop - start) / step
     if whole or not _FEW < length < sys.maxsize:

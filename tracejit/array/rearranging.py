@@ -167,7 +167,7 @@ def _rolled_in_parts(x: Tensor, shift: int, axis: int) -> Tensor:
 
 
 def _rolled_array(x: Any, shift: int, axis: int) -> Any:
-    """The same of an array in row-major order, None of others."""
+    """`x` rolled by `shift` along `axis` if it is in row-major order, otherwise None."""
     if not x.flags.c_contiguous:
         return None
     before = (slice(None),) * axis
@@ -266,7 +266,7 @@ def tile(x: Any, reps: Any) -> Tensor:
 def repeat(
     x: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None
 ) -> Tensor:
-    """Each element `repeats` times along `axis`, or of the raveled array if that is None.
+    """Repeat each element of `x` `repeats` times along `axis`, or along the raveled array if that is None.
 
     `repeats` is an int, or one count per element; its values decide the shape. With `total_repeat_length`
     there are that many, cut off or filled with the last element; compiled code needs to know.

@@ -184,7 +184,7 @@ def argpartition(
 
 
 def _partitioned(name: str, x: Any, kth: Any, axis: int | None) -> tuple[Tensor, int]:
-    """What to sort along which axis. Raises ShapeError for `kth` outside."""
+    """The tensor to sort and the axis to sort along. Raises ShapeError for `kth` out of bounds."""
     x, place = _line(name, x, axis)
     extent = x.shape[place]
     for place_of_kth in np.atleast_1d(kth).tolist() if x.size else ():
@@ -194,10 +194,10 @@ def _partitioned(name: str, x: Any, kth: Any, axis: int | None) -> tuple[Tensor,
 
 
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tensor:
-    """Where each element of `v` goes in the ascending line `a` so that it stays ascending, in int64.
+    """The index in the ascending line `a` at which each element of `v` is inserted in order, in int64.
 
-    Before its equals with `side` ``left``, behind them with ``right``. `sorter` are the indices that sort
-    `a`, where it is not sorted itself.
+    An element goes before its equals with `side` ``left``, behind them with ``right``. `sorter` are the
+    indices that sort `a`, where it is not sorted itself.
 
     Example:
         >>> import tracejit as tj

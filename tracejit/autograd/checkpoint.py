@@ -92,7 +92,7 @@ def _needs_arguments(fn: Callable[..., Any]) -> bool:
 
 
 class _Kept:
-    """What is kept of a saved value: which one it was, and of which type."""
+    """A placeholder for a saved value: its number and its type."""
 
     __slots__ = ("number", "type")
 

@@ -115,7 +115,8 @@ class Function:
 
 
 def _check_dirty(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], outputs: list[Any]) -> None:
-    """What forward writes must be an argument that may be written, and be returned."""
+    """Raise GradientError unless each tensor that forward marks as written is an argument that may be written
+    and is returned."""
     for tensor in ctx._dirty:
         if not any(tensor is arg for arg in args):
             raise GradientError(f"{cls.__name__}: mark_dirty takes arguments of forward")

@@ -1,5 +1,5 @@
-"""What the functions of ``tracejit.functional`` share: arguments as tuples, inputs that belong to one call,
-gradients where some outputs have none, and rows of a Jacobian.
+"""Helpers of the functional derivatives: arguments as tuples, inputs that belong to one call, gradients where
+some outputs have none, and rows of a Jacobian.
 """
 
 from __future__ import annotations

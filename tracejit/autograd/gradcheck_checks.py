@@ -39,7 +39,7 @@ class Check:
 
     @property
     def indices(self) -> list[int]:
-        """Where the inputs are that require grad."""
+        """The positions of the inputs that require grad."""
         return [
             i for i, input_ in enumerate(self.inputs) if isinstance(input_, Tensor) and input_.requires_grad
         ]
@@ -50,7 +50,7 @@ class Check:
 
     @property
     def differentiable(self) -> list[int]:
-        """Where the outputs are that require grad."""
+        """The positions of the outputs that require grad."""
         return [i for i, output in enumerate(self.outputs) if output.requires_grad]
 
 
@@ -67,7 +67,7 @@ def _mismatch(i: int, j: int, numerical: Any, analytical: Any, how: str = "backw
 
 
 def check_no_gradient(check: Check) -> None:
-    """Where no output requires grad, nothing may depend on the inputs."""
+    """Raise GradcheckError if an output depends on an input although no output requires grad."""
     for index in check.indices:
         jacobians = numerical_jacobians(check.func, check.inputs, index, check.outputs, check.eps)
         for i, numerical in enumerate(jacobians):

@@ -170,7 +170,7 @@ def analytical_jacobians(output: Tensor, inputs: Sequence[Tensor]) -> list[Array
 
 
 def batched_jacobians(output: Tensor, inputs: Sequence[Tensor]) -> list[Array]:
-    """As `analytical_jacobians`, with all cotangents in one backward pass."""
+    """The analytical Jacobians of `output`, computed in one batched backward pass of all cotangents."""
     cotangents = wrap(directions(output))
     stacked: Gradients = batched_gradients(output, tuple(inputs), cotangents, create_graph=False)
     return [

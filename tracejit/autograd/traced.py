@@ -45,7 +45,7 @@ class _Application:
         self.backward_tracer = RegionTracer(self.forward_tracer)
         self.outputs: list[Any] = []
         self.is_tuple = False
-        #: Of arguments that forward writes: their position, and which output they are.
+        #: Arguments that forward writes: the position of each, and the number of the output that it is.
         self.dirty: list[tuple[int, int]] = []
         self.constant: set[int] = set()
 
@@ -138,7 +138,7 @@ class _Application:
         return self._handed_out(tensors)
 
     def _trace_backward(self, results: Sequence[Value]) -> tuple[list[int], list[Value]]:
-        """Which operands get gradients, and those, in the backward tracer."""
+        """The positions of the operands that get gradients, and these gradients in the backward tracer."""
         wrt: list[int] = []
 
         def gradients(*cotangents: Tensor) -> list[Any]:
@@ -163,7 +163,7 @@ class _Application:
         taken: dict[Value, Value] = {}
 
         def parameter(value: Value, name: str) -> Value:
-            """What backward calls a value of forward; each parameter once."""
+            """The parameter of backward for a value of forward; each parameter is used once."""
             inner = backward.captured.get(value)
             if inner is None or inner in taken:
                 return Value(value.type, name)

@@ -1,4 +1,4 @@
-"""What loops carry from step to step: pytrees whose leaves keep shape and dtype.
+"""Loop carries: pytrees whose leaves keep shape and dtype from step to step.
 
 A Python number in a carry is *weak*: it takes the dtype of what the body makes of it. All that is taken apart
 here are flat lists of leaves, each a Tensor or a Python number, with their paths for messages.
@@ -215,7 +215,8 @@ def _hint(path: str, otherwise: str) -> str:
 
 
 def shared_captures(tracers: Sequence[RegionTracer]) -> tuple[list[Tensor], list[list[Value]]]:
-    """What the regions of one op use of the surrounding trace: the operands, and each region's parameters."""
+    """The values of the surrounding trace that the regions of one op use: as operands, and as parameters of
+    each region."""
     holders: dict[Value, Tensor] = {}
     for tracer in tracers:
         for outer, holder in tracer.holders.items():

@@ -74,7 +74,7 @@ def _true(value: Any) -> bool:
 
 
 def _condition(value: Any) -> Any:
-    """What a condition returned, if it is a bool scalar."""
+    """The result of a condition. Raises DTypeError unless it is a bool scalar."""
     if type(value) is bool:
         return value
     tensor = value if isinstance(value, Tensor) or type(value) in SCALARS else wrap(as_array(value))

@@ -105,8 +105,8 @@ def _flat(fn: Callable[[Any, Any], Any], like: Tree) -> Flat:
 
 
 def _prefixes(combine: Flat, elems: list[Tensor], axes: list[int]) -> list[Tensor]:
-    """Of neighbours combined, the prefixes are every second one that is wanted; the others are one more
-    element each."""
+    """The inclusive prefixes of `elems`, recursively: the prefixes of combined pairs of neighbours are every
+    second result, and each of the others takes one more element."""
     size = elems[0].shape[axes[0]]
     if size < 2:
         return elems

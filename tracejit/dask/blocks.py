@@ -1,4 +1,4 @@
-"""A jitted function on each block; and dask, imported when it is needed."""
+"""A jitted function on each block of dask arrays; dask is imported on first use."""
 
 from __future__ import annotations
 
@@ -173,8 +173,8 @@ def _sent(jitted: JitFunction, several: list[tuple[Any, ...]]) -> Any:
 def _types_of_blocks(
     arrays: Sequence[Any], axes: Sequence[Any], is_cut: Callable[[Any], bool]
 ) -> list[tuple[Any, ...]]:
-    """What the function gets of `arrays`, each of which has a letter for each of its `axes`: for the first
-    blocks along all letters, then for the last ones along some, which are often smaller."""
+    """The types of the function's arguments for several blocks of `arrays`, whose `axes` have letters. The
+    first blocks along all letters come first, then the last blocks along some, which are often smaller."""
     letters = list(dict.fromkeys(letter for names in axes for letter in names or ()))
     several = []
     for numbers in itertools.islice(itertools.product((0, -1), repeat=len(letters)), _MOST_PLACES):

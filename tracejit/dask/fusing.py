@@ -27,7 +27,7 @@ _OPERATORS: Final = frozenset(
 )  # fmt: skip
 _FUNCTIONS: Final = frozenset((np.where, np.clip))
 _DTYPES: Final = frozenset(BY_NAME.values())
-#: What begins reductions, by their names in dask's modules.
+#: The functions in dask's modules that begin reductions.
 _REDUCTIONS: Final = (
     ("chunk", "sum"),
     ("chunk", "prod"),
@@ -61,8 +61,8 @@ class _Program:
 
 
 def compiled(array: Any) -> Any:
-    """The same dask array, with its elementwise operations, and what begins sums, products and extrema of
-    them, in one compiled function for each block.
+    """Compile the elementwise operations of a dask array, and the first step of sums, products and extrema of
+    them, into one function for each block.
 
     Operators, NumPy's ufuncs that this library has, ``where``, ``clip`` and ``astype`` are compiled, between
     whatever else the graph has. Blocks of other dtypes (text, dates, objects), without elements, or that are
@@ -140,7 +140,7 @@ def _layer(root: str, layers: Mapping[str, Any], members: set[str]) -> tuple[Any
     numblocks: dict[str, Any] = {}
 
     def place(name: str, indices: tuple[Any, ...]) -> Any:
-        """What stands for a layer whose axes have `indices` in the result."""
+        """The place of the block or step that computes a layer whose axes have `indices` in the result."""
         if (name, indices) not in places:
             if name not in members:
                 blocks.append((name, indices))

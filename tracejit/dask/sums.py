@@ -60,7 +60,7 @@ def value_and_grad(
 
 
 class _Summed:
-    """What `value_and_grad` returns."""
+    """The function that `value_and_grad` returns."""
 
     def __init__(self, fun: Callable[..., Any], argnums: int | Sequence[int], split_every: int) -> None:
         self._name = f"value_and_grad of {name_of(fun)}"
@@ -78,7 +78,7 @@ class _Summed:
             return tree_map(asarray, self.delayed(*args).compute())
 
     def delayed(self, *args: Any) -> Any:
-        """The same as a value of ``dask.delayed``, of NumPy's arrays: for a client's futures."""
+        """The value and gradient as a ``dask.delayed`` object of NumPy arrays, for a client's futures."""
         dask = dask_module("dask")
         delayed = dask.delayed
         split = [i for i, arg in enumerate(args) if is_dask_array(arg)]
@@ -144,7 +144,7 @@ def _types_of_blocks(whole: dict[int, Any], split: dict[int, Any]) -> Iterator[t
 
 
 def _kind(specs: tuple[Any, ...]) -> Any:
-    """What is equal for arguments of the same types."""
+    """The cache key of arguments: their structure and the dtypes and shapes of their leaves."""
     leaves, structure = flatten(specs)
     types = [(getattr(leaf, "dtype", type(leaf)), getattr(leaf, "shape", ())) for leaf in leaves]
     return structure, tuple(types)
@@ -189,7 +189,7 @@ def _graph(
 
 
 def _of_block(split: Sequence[int], function: Any, whole: dict[int, Any], *blocks: Any) -> Any:
-    """What `function` gives for one block of each array that is split."""
+    """The result of `function` for one block of each array that is split."""
     args = {**whole, **dict(zip(split, blocks, strict=True))}
     with ONE_THREAD:
         return tree_map(np.asarray, function(*[args[i] for i in range(len(args))]))

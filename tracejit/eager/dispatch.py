@@ -43,7 +43,7 @@ _SLICE, _RESHAPE, _STOP_GRADIENT = OPS["slice"], OPS["reshape"], OPS["stop_gradi
 
 
 def operand(value: Any) -> Any:
-    """What a kernel gets for something that is not a Tensor: Python numbers stay weak."""
+    """The kernel operand for a value that is not a Tensor: an array, or a Python number, which stays weak."""
     if type(value) in _SCALARS:
         return value
     if type(value) is not _ndarray:
@@ -239,7 +239,7 @@ def _with_options(
         raise
 
 
-#: By op, the attribute ``lean`` of what `elementwise` makes: what does the same as `apply` in fewer steps.
+#: The attribute ``lean`` of the callables that `elementwise` makes, by op: a shorter way to `apply` the op.
 LEAN: Final[dict[Op, Callable[..., Tensor]]] = {}
 
 

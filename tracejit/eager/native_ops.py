@@ -36,7 +36,7 @@ _SLOTS: Final = ("_data", "_grad", "_node", "_requires_grad", "_memory", "_alias
 
 
 def entry_layout_of_tensors() -> EntryLayout | None:
-    """What native code needs to know of Tensors, None where this interpreter does not allow it."""
+    """The memory layout of Tensors for native code; None if this interpreter does not allow native access."""
     return entry_layout(Tensor, _SLOTS)
 
 
@@ -99,10 +99,11 @@ def _counted(plain: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _NativeFunction(abc.ABC):
-    """What an eager function calls for `op`: ``run``, which is the Python function `slow` at first and then a
-    native one, with the arguments of the op's builtin function.
+    """The implementation that an eager function calls for `op`. Its attribute ``run`` takes the arguments of
+    the op's builtin function; it is the Python function `slow` at first, and a native one later.
 
-    Where the kernel of an op that it stands for is another than the record's, `slow` is called.
+    `slow` is called while a kernel other than the record's is registered for one of the ops that this stands
+    for.
     """
 
     __slots__ = ("_evals", "_followers", "op", "remember", "run", "slow")
@@ -130,7 +131,7 @@ class _NativeFunction(abc.ABC):
         """The native function, which gives what does not suit it to `slow`."""
 
     def change_over(self, natives: NativeOps) -> None:
-        """Be native from now on."""
+        """Switch to the native function."""
         native = self.make(natives, self.slow)
 
         def follow(used: Callable[..., Any]) -> None:
@@ -156,7 +157,7 @@ class NativeCall(_NativeFunction):
         builtin = builtin or op.builtin
         assert builtin is not None
         self.builtin = builtin
-        #: Of a view, what makes its steps.
+        #: The function that makes the steps of a view; None for other ops.
         self.step = step_of(op, builtin) if all(each.kind is Kind.VIEW for each in ops_of(op)) else None
         self.run = _counted(slow)
 

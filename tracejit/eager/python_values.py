@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-#: Where functions of ``math`` and ``cmath`` are that have another name here.
+#: Functions of ``math`` and ``cmath`` that this library has under another name.
 _OF_MATH_ELSEWHERE: Final = {
     "comb": "scipy.special.comb",
     "factorial": "scipy.special.factorial",
@@ -318,7 +318,8 @@ def formatted(x: Tensor, spec: str) -> str:
 
 
 def hash_of(x: Tensor) -> int:
-    """By identity; of a traced number, integer or bool of rank 0 by value, as of NumPy's and Python's."""
+    """The hash of `x`: by value for a traced number, integer or bool of rank 0, as for NumPy's and Python's
+    numbers; by identity otherwise."""
     data = x._data
     if isinstance(data, Value) and not x.shape and (x.dtype.kind in "iub" or is_number(data)):
         return hash(x._concrete("looking x up in a dict or set", "tj operations", decides=True).item())

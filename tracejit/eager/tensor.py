@@ -51,13 +51,13 @@ class Tensor(Signatures):
 
     #: The ndarray, or the Value while tracing.
     _data: Any
-    #: What computed it (a Node, or one output of a Node), None for a leaf.
+    #: The Node, or the output of a Node, that computed it; None for a leaf.
     _node: Any
     _requires_grad: bool
     _grad: Tensor | None
     #: Counts writes to the memory; shared with views; None while nobody has looked.
     _memory: list[Any] | None
-    #: Of a view, what it is a view of and how; of what has views, weak references to them. See `views`.
+    #: The base of a view and the steps to it, or weak references to the views of a base. See `views`.
     _aliases: Any
     #: The `tape.hooks.Hooks` of a leaf, None while it has none.
     _hooks: Any
@@ -304,7 +304,7 @@ class Tensor(Signatures):
 
     @property
     def data(self) -> Tensor:
-        """The same memory outside the graph. Assigning replaces the value, unrecorded."""
+        """A tensor that shares this memory, outside the graph. Assigning replaces the value, unrecorded."""
         return self.detach()
 
     @data.setter
@@ -315,7 +315,7 @@ class Tensor(Signatures):
         self._data = array
 
     def detach(self) -> Tensor:
-        """The same value, outside the graph. Semantics: PyTorch; memory is shared."""
+        """Return a tensor of this value outside the graph, which shares the memory. Semantics: PyTorch."""
         if STATE.tracer is not None:
             return cast(Tensor, STATE.tracer.detach(self))
         result = wrap(self._data)
@@ -336,7 +336,7 @@ class Tensor(Signatures):
         return tensor_text(data, suffix)
 
     def _repr_html_(self) -> str | None:
-        """For notebooks; None, so that they show the text, for what has no value."""
+        """The HTML for notebooks; None for a traced tensor, of which they show the text."""
         from ..tools.notebooks.tensors import tensor_html
 
         return None if isinstance(self._data, Value) else tensor_html(self)

@@ -79,7 +79,7 @@ _BUSY: Final = sys.maxsize
 
 
 class ViewStep:
-    """What leads from a tensor to a view of it: an op."""
+    """One step from a tensor to a view of it: an op and its attributes."""
 
     __slots__ = ("attrs", "op")
 
@@ -145,8 +145,9 @@ NativeStep = tuple[Callable[[Any, Shape], ViewStep], Any]
 
 
 def step_of(op: Op | Composite, builtin: Builtin) -> Callable[[Any, Shape], ViewStep]:
-    """What makes the steps of `op` for a `NativeStep`: of the argument of its `builtin` function, None where
-    it has none and a tuple where it has several, and the shape of what it is a step from."""
+    """The function that makes the steps of `op` for a `NativeStep`. It takes the argument of the `builtin`
+    function (None if there is none, a tuple of several) and the shape of the array that the step starts
+    from."""
     names, attrs = builtin.arguments, builtin.attrs
 
     def step(argument: Any, shape: Shape) -> ViewStep:
@@ -166,8 +167,8 @@ def made_step(step: ViewStep | NativeStep, shape: Shape) -> ViewStep:
     return how(argument, shape)
 
 
-#: After the step of a view that was made while nothing was recorded, of a tensor that requires grad: it
-#: shares the memory, and no gradient.
+#: Marker after the step of a view that was made unrecorded from a tensor that requires grad. The view shares
+#: the memory, and no gradient.
 UNRECORDED = ViewStep.__new__(ViewStep)
 
 

@@ -37,7 +37,7 @@ class CasadiProgram:
     used: int
 
     def function(self, workspace: int) -> CasadiFunction:
-        """What calls the program."""
+        """The function that calls the program."""
         return CasadiFunction(self.name, self.program.name, self.inputs, self.outputs, self.used, workspace)
 
 
@@ -92,7 +92,7 @@ def _of_vectors(
 
 
 def _matrix(name: str, value: Any) -> CasadiMatrix:
-    """What an array is in CasADi. Raises ArgumentError for what it has not."""
+    """The CasADi matrix for an array. Raises ArgumentError for an array that CasADi cannot represent."""
     if value.dtype != FLOAT64 or len(value.shape) > 2:
         raise ArgumentError(
             f"export: CasADi has float64 matrices alone, and {name} is {value.type}; leave casadi out"

@@ -95,7 +95,7 @@ def _is_like_host(target: Target) -> bool:
 
 
 def _zig_target(triple: str) -> str:
-    """What Zig calls `triple`."""
+    """Zig's name of the target `triple`."""
     architecture, *rest = triple.split("-")
     if architecture == "wasm32":
         return "wasm32-wasi"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Exportable:
-    """What programs without Python can call."""
+    """Mix-in for functions that can be exported to programs without Python."""
 
     __slots__ = ()
 

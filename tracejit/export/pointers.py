@@ -91,5 +91,5 @@ class FunctionPointer:
         return ffi.cast(f"{kind} (*)({parameters}", self.address)
 
     def status_message(self, status: int) -> str:
-        """What a status means that the function returned."""
+        """The message for a status that the function returned."""
         return self._messages[status] if 0 <= status < len(self._messages) else "unknown status"

@@ -64,8 +64,8 @@ class ExportedProgram:
 
 @record
 class Derivatives:
-    """What is exported beside a function: each False, True for the derivative by the first argument, or the
-    arguments' numbers."""
+    """The derivatives to export with a function. Each is False, True for the derivative by the first
+    argument, or the numbers of the arguments."""
 
     grad: bool | int | Sequence[int] = False
     jacobian: bool | int | Sequence[int] = False
@@ -82,7 +82,7 @@ class _Subject:
 
     @property
     def label(self) -> str:
-        """What a call is in words."""
+        """The text of a call in messages and summaries."""
         return f"{self.function._name}(...)"
 
 
@@ -122,7 +122,8 @@ def _gradient(subject: _Subject, argnums: tuple[int, ...]) -> ExportedProgram:
 
 
 def _jacobian(subject: _Subject, argnums: tuple[int, ...], value: ExportedProgram) -> ExportedProgram:
-    """In forward mode, unless there are more elements of arguments than of the results of `value`."""
+    """The program of the Jacobian. It uses forward mode, unless the arguments have more elements than the
+    results of `value`."""
     inputs = flatten([subject.args[i] for i in argnums])[0]
     forward = _elements(inputs) <= _elements(value.function.results)
     prefixes = ["jacobian"] if len(value.results) == 1 else [f"jacobian_{name}" for name in value.results]
@@ -264,7 +265,7 @@ def _names_by_position(dynamic: Any, names: Sequence[str], jitted: JitFunction) 
 def _captures(
     summary: str, traced: Traced, places: Sequence[Source]
 ) -> tuple[tuple[np.ndarray[Any, Any], ...], tuple[str, ...]]:
-    """What a program captures, as arrays, and where that was read."""
+    """The arrays that a program captures, and the places where they were read."""
     arrays = []
     params = traced.function.params[len(traced.function.params) - len(traced.captured) :]
     for holder, param in zip(traced.captured, params, strict=True):

@@ -177,7 +177,7 @@ C_TYPES: Final = {
     "u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t",
     "f16": "uint16_t", "f32": "float", "f64": "double", "c64": "float", "c128": "double",
 }  # fmt: skip
-#: What else is to be said of elements.
+#: Notes about element types for the header.
 _NOTES: Final = {
     "bool": "0 or 1",
     "f16": "half precision, as bits",
@@ -243,7 +243,7 @@ def parameter_of(
 
 @record(eq=False)
 class Exported:
-    """What ``f.export`` wrote.
+    """The result of ``f.export``.
 
     Attributes:
         code: the object file, library or text.

@@ -21,7 +21,7 @@ from ..state import STATE
 from ..tape.engine import NUMPY_OPS, forget_ops
 from .tables import LIVE, LLVM, LOCK, NUMPY, TABLES, Kernel, missing_message, set_up, tear_down
 
-#: In `STATE.backend`: this thread uses the built-in backend, whatever the process does.
+#: The built-in backend; in `STATE.backend` it means that this thread uses it whatever the process does.
 BUILT_IN: Final = "numpy"
 
 
@@ -100,7 +100,7 @@ __all__ = ["Backend", "backend", "get_backend", "register_backend", "remove_back
 
 
 class Backend:
-    """What a backend may do beside having kernels. Deriving from it is optional.
+    """Optional hooks of a backend, and an optional base class.
 
     A backend is any object. Where it has `run_kernel`, that is asked to run each kernel; `dispose` is called
     when it is removed.

@@ -162,7 +162,7 @@ class OpCall:
 
 
 def _signature(op: Op) -> Signature:
-    """What ``help`` and the names in the IR of a jitted op go by."""
+    """The signature of an op, for ``help`` and for names in the IR of jitted functions."""
     parameters = [
         Parameter(param.lstrip("*"), Parameter.VAR_POSITIONAL if "*" in param else Parameter.POSITIONAL_ONLY)
         for param in op.params

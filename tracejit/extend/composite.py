@@ -43,7 +43,7 @@ def type_rule(name: str, infer: Callable[..., Any]) -> Infer:
 
 
 def result_types(name: str, returned: Any) -> Types:
-    """What an ``infer`` returned, as a tuple of types."""
+    """The result of an ``infer`` function as a tuple of types. Raises TracejitError for any other result."""
     several: Sequence[Any] = returned if isinstance(returned, (tuple, list)) else (returned,)
     for type_ in several:
         if not isinstance(type_, TensorType):

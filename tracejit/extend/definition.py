@@ -1,4 +1,4 @@
-"""``register_op``: a new op record at run time; and gradients by op name, registered and taken away."""
+"""Registration of ops at run time with ``register_op``, and of gradients by op name."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def unregister_gradient(name: str) -> None:
     registrations_changed(name, f"the gradient of op {name!r} was taken away")
 
 
-#: What an element of an elementwise op is taken to cost, in cycles, where nothing else is said.
+#: The default cost of one element of an elementwise op, in cycles.
 _CYCLES = 10.0
 
 
@@ -239,7 +239,8 @@ def _record(
     floating: bool,
     decompose: Callable[..., Any] | None,
 ) -> Op:
-    """What follows from the kind of the op; its attributes and gradient are filled in by the caller."""
+    """The op record as far as it follows from the kind of the op; the caller fills in attributes and
+    gradient."""
     missing = missing_kernel(lambda: missing_message(name, NUMPY))
     if decompose is not None:
         if infer is not None or elementwise:

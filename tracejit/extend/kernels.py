@@ -1,4 +1,4 @@
-"""Kernels by (op, backend): registered, found, run, taken away; and C functions as kernels."""
+"""Kernels by (op, backend), Python functions or C functions: registration, lookup, execution and removal."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def register_kernel(
 
 
 def _fields(op: Op, kernel: Kernel) -> dict[str, Any]:
-    """What the op's record says once it has `kernel`, which gets its ``call``."""
+    """The fields of the op's record that `kernel` changes. Sets the ``call`` of the kernel."""
     where, fn = f"register_kernel {op.name!r} for {kernel.backend!r}", kernel.fn
     if op.kind.traits.grouped:
         raise TracejitError(f"{where}: an op of kind {op.kind.value} runs its regions")

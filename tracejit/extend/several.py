@@ -21,7 +21,7 @@ from .tables import TABLES
 
 
 def several_results(name: str) -> Regions:
-    """How an op of kind HOST is evaluated and differentiated in a graph: all of its results at once."""
+    """The rules that evaluate and differentiate an op of kind HOST in a graph: all of its results at once."""
 
     def types(
         operands: tuple[TensorType, ...], attrs: Attrs, regions: tuple[Any, ...]

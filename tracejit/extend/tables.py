@@ -1,4 +1,4 @@
-"""What has been registered: kernels by (op, backend), gradients and signatures by op.
+"""Tables of registrations: kernels by (op, backend), gradients and signatures by op.
 
 Ops themselves are in ``ir.registry.OPS``; the tables here say what a user gave, so that it can be asked for,
 replaced and put back.
@@ -173,7 +173,7 @@ def backends_with(op: Op) -> list[str]:
 
 
 def missing_message(name: str, backend: str) -> str:
-    """What to say where `backend` has no kernel for the op."""
+    """The error message for a `backend` without a kernel for the op."""
     others = [text for text in backends_with(OPS[name]) if text != backend]
     elsewhere = f"only for {', '.join(others)}" if others else "nor for any other"
     return (

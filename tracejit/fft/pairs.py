@@ -17,7 +17,7 @@ from ..ir.errors import DomainError, DTypeError
 from ..ir.registry import OPS
 from ..ir.types import as_shape, normalize_axis
 
-#: What multiplies transforms of n elements in the direction without a sign, and in the other one.
+#: Exponents e of the factor n**e of transforms of n elements, by norm: of the forward and the inverse one.
 _NORMS: Final = {"backward": (0.0, -1.0), "ortho": (-0.5, -0.5), "forward": (-1.0, 0.0)}
 #: Longer transforms along another axis than the last are made along that, by code that shares them among
 #: threads.

@@ -93,7 +93,7 @@ class Attributes:
         return Constant(value)
 
     def imported(self, name: str, level: Any, names: Any, module: dict[str, Any]) -> Any:
-        """What an import statement inside a function gives."""
+        """The module that an import statement inside a function gives; `UNKNOWN` unless it is loaded."""
         depth = level.value if isinstance(level, Constant) else 0
         if depth:
             package = str(module.get("__package__", "")).split(".")
@@ -197,7 +197,7 @@ class Attributes:
         return self.place(owner.attribute(name, raw))
 
     def _described(self, cls: type, name: str, raw: Any, instance: Any) -> Any:
-        """What the descriptor `raw` of `cls` gives, where its ``__get__`` is the user's."""
+        """The result of the descriptor `raw` of `cls`, followed if its ``__get__`` is the user's."""
         getter = in_classes(type(raw).__mro__, "__get__")
         if not (isinstance(getter, FunctionType) and is_user_function(getter)):
             if is_library(cls.__module__):
@@ -367,7 +367,7 @@ def _class_place(cls: type) -> Place:
 
 
 def in_classes(classes: tuple[type, ...], name: str) -> Any:
-    """What the first of `classes` that has `name` has by it, as it lies there."""
+    """The raw attribute `name` of the first of `classes` that has one, without binding; else `MISSING`."""
     for cls in classes:
         if name in vars(cls):
             return vars(cls)[name]

@@ -1,5 +1,5 @@
-"""Code objects as lists of instructions: jump targets as positions, exception handlers beside them; and code
-that stands for other code while a trace runs.
+"""Code objects as lists of instructions, with jump targets as positions and exception handlers. Rewritten
+code is mapped to its original here.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ class Instruction:
 
 @record(eq=False)
 class Handler:
-    """Where control goes on an exception between two positions: `depth` values stay on the stack."""
+    """An exception handler for the instructions between two positions: control goes to `target`, and `depth`
+    values stay on the stack."""
 
     start: int
     end: int
@@ -53,8 +54,8 @@ class Program:
     handlers: tuple[Handler, ...]
 
 
-#: What identifies an instruction of any function: the identity of its code, and its offset. Code itself is a
-#: bad key: Python hashes all of its constants each time.
+#: The key of an instruction of any function: the identity of its code, and its offset. Code itself is a bad
+#: key, since Python hashes all of its constants each time.
 Site = tuple[int, int]
 
 
@@ -116,7 +117,7 @@ def always_runs(code: CodeType, position: int) -> bool:
 
 
 class _Positions:
-    """From byte offsets to positions in the list; of skipped instructions, to the next one."""
+    """Map from byte offsets to positions in the list. Offsets of skipped instructions map to the next one."""
 
     def __init__(self, offsets: list[int]) -> None:
         self._by_offset = {offset: position for position, offset in enumerate(offsets)}
@@ -137,7 +138,8 @@ def _exception_table(code: CodeType) -> list[Any]:
     return list(parse(code))
 
 
-#: By identity, code and what it stands for; of inner functions that rewriting made, the function around them.
+#: Rewritten code and its original, by identity of the former. The original of an inner function that
+#: rewriting made is the function around it.
 _ORIGINALS: Final[dict[int, tuple[Any, Any]]] = {}
 
 

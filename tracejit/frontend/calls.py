@@ -50,7 +50,7 @@ _MOST_RECURSIONS: Final = 3
 
 
 class TooLongError(Exception):
-    """More code than is followed."""
+    """The function has more code than is followed."""
 
 
 class Reader(LibraryCalls):
@@ -75,7 +75,7 @@ class Reader(LibraryCalls):
     # -- calls ---------------------------------------------------------------------------------------
 
     def enter(self, manager: Any, run: Execution, i: Any) -> Any:
-        """What ``with manager as x`` binds."""
+        """The value that ``with manager as x`` binds."""
         return self.call(self.attribute(manager, "__enter__"), [], {}, run, i)
 
     def call_unpacked(self, callee: Any, positional: Any, named: Any, run: Execution, i: Any) -> Any:
@@ -107,7 +107,8 @@ class Reader(LibraryCalls):
         return UNKNOWN
 
     def call(self, callee: Any, positional: list[Any], named: dict[str, Any], run: Any, i: Any) -> Any:
-        """What ``callee(*positional, **named)`` gives. A name "*" stands for arguments that are not known."""
+        """The result of ``callee(*positional, **named)``. A name "*" stands for arguments that are not
+        known."""
         alternatives = options(callee)
         is_certain = run is not None and len(alternatives) == 1
         if is_certain or not self._executions:

@@ -44,7 +44,7 @@ _IDENTITY_HASHES: Final[tuple[Any, ...]] = (object.__hash__, enum.Enum.__hash__)
 
 
 class Contents(Escapes):
-    """What containers hold."""
+    """Abstract reads of the contents of containers."""
 
     #: The code that is being followed, callers first.
     _running: list[CodeType]
@@ -209,7 +209,7 @@ class Contents(Escapes):
             self.uses.beyond[what] = None
 
     def iterate(self, value: Any) -> Any:
-        """What ``for element in value`` gives."""
+        """The value of ``element`` in ``for element in value``: the alternatives of all elements."""
         return join(*[self._iterate(option) for option in options(value)])
 
     def _iterate(self, value: Any) -> Any:

@@ -25,15 +25,16 @@ from .values import (
 if TYPE_CHECKING:
     from .calls import Reader
 
-#: After so many visits of one instruction with news, what still changes is unknown.
+#: The number of visits of one instruction with changed values after which values that still change become
+#: unknown.
 _MOST_VISITS: Final = 6
 _GENERATOR: Final = 0x20 | 0x80 | 0x200
 _ABSENT: Final = object()
 
 
 State = tuple[list[Any], dict[str, Any]]
-#: What an instruction does to the values of an execution; it returns the next position where that is not the
-#: one behind, -1 where control ends.
+#: The effect of an instruction on the values of an execution. It returns the next position unless that is the
+#: following one, and -1 where control ends.
 Action = Callable[["Execution", "Instruction"], "int | None"]
 ACTIONS: dict[str, Action] = {}
 
@@ -80,7 +81,7 @@ class Execution:
         self._pending: list[int] = []
 
     def run(self) -> Any:
-        """What the code returns."""
+        """Follow the code to its end and return its result."""
         self._merge(0, [], self.locals)
         instructions, handlers = self.program.instructions, self.program.handlers
         while self._pending:
@@ -110,13 +111,13 @@ class Execution:
         return not self.code.co_flags & _GENERATOR and always_runs(self.code, self.position)
 
     def site(self, instruction: Instruction) -> Site:
-        """What identifies an instruction of any function."""
+        """The key of an instruction among those of all functions."""
         return id(self.code), instruction.offset
 
     # -- control flow ------------------------------------------------------------------------------
 
     def _merge(self, position: int, stack: list[Any], variables: dict[str, Any]) -> None:
-        """Let control reach `position` with these values."""
+        """Merge these values into the state at `position`, which control reaches with them."""
         before = self._states.get(position)
         if before is None:
             self._states[position] = list(stack), dict(variables)

@@ -54,12 +54,12 @@ class Guard:
         return value is self.expected or original(value) is self.expected
 
     def shown(self) -> tuple[str, str]:
-        """What was there when the function was traced, and what is there now."""
+        """The value when the function was traced, and the value now, as text."""
         value = self.source.read()
         return repr(self.expected), "nothing" if value is MISSING else repr(value)
 
     def text(self) -> str:
-        """What was there, in some words."""
+        """The value when the function was traced, in a few words."""
         shown = self.shown()[0]
         return shown if len(shown) <= 40 else f"{type(self.expected).__name__} ..."
 
@@ -101,7 +101,8 @@ class LengthGuard(Guard):
 
 
 class ChangedGuard(Guard):
-    """What the function reads and itself changes while it is traced: it has to be traced at each call."""
+    """Guard on a value that the function reads and itself changes while it is traced. It never holds, so that
+    each call is traced."""
 
     __slots__ = ()
 
@@ -169,12 +170,12 @@ class ContentGuard(Guard):
 
 
 def elements_of(values: Any) -> frozenset[Any]:
-    """What tells a set from others; 1 from True, 0.0 from -0.0."""
+    """The key of a set by its elements; 1 differs from True, and 0.0 from -0.0."""
     return frozenset([(type(value), repr(value) if is_constant(value) else id(value)) for value in values])
 
 
 def array_type(value: Any) -> Any:
-    """What a trace takes for granted of a tensor or array whose elements it does not look at."""
+    """The properties of a tensor or array that a trace relies on when it does not look at elements."""
     return isinstance(value, Tensor), value.dtype, value.shape
 
 

@@ -1,4 +1,4 @@
-"""What is known of functions that are not followed: of Python's builtins, and of this library's own."""
+"""Facts about functions that are not followed: Python's builtins, and this library's own."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TRANSFORMS: Final = frozenset(
     ("grad", "value_and_grad", "elementwise_grad", "jit", "vmap", "jacfwd", "jacrev", "hessian", "checkpoint",
      "custom_vjp", "custom_jvp", "custom_grad")
 )  # fmt: skip
-#: Those whose results are tensors, whatever the function gives.
+#: Transforms whose results are tensors, whatever the function returns.
 GIVES_TENSORS: Final = frozenset(("grad", "elementwise_grad", "jacfwd", "jacrev", "hessian", "vmap"))
 #: Functions whose function arguments get tensors, whatever else they are called with.
 CONTROL: Final = frozenset(
@@ -54,7 +54,7 @@ TYPE_ONLY: Final = frozenset(("isinstance", "issubclass", "callable", "print", "
 _FUNCTIONS: Final = (BuiltinFunctionType, FunctionType, type(np.dot))
 #: Types of NumPy's functions of arrays.
 ARRAY_FUNCTIONS: Final[tuple[type, ...]] = (np.ufunc, type(np.dot))
-#: What NumPy calls the parameters that it takes for arrays.
+#: NumPy's names of parameters that are arrays.
 _ARRAY_PARAMETERS: Final = frozenset(
     ("A", "a", "a1", "a2", "ar", "arr", "array", "ary", "b", "f", "fp", "m", "p", "u", "v", "values",
      "weights", "x", "x1", "x2", "xp", "y")
@@ -154,7 +154,8 @@ _INSIGHTS: Final = frozenset((sys._getframe, inspect.currentframe, inspect.stack
 
 
 def frozen_source(callee: Any) -> str | None:
-    """What messages call `callee` if each call of it gives something else: random numbers, clocks."""
+    """The name of `callee` in messages if each call gives another value (random numbers, clocks); else
+    None."""
     owner = getattr(callee, "__self__", None)
     name = getattr(callee, "__name__", "")
     module = getattr(callee, "__module__", None) or ""
@@ -190,7 +191,7 @@ def _is_insight(callee: Any) -> bool:
     return isinstance(callee, _FUNCTIONS) and callee in _INSIGHTS
 
 
-#: What tells of a traced argument that it is a Tensor, where code asks for the number or array that it is.
+#: Functions that reveal that a traced argument is a Tensor, where code expects a number or an array.
 TELLING: Final = (isinstance, type, hasattr, np.isscalar)
 
 

@@ -66,7 +66,7 @@ def _is_callback(value: Any) -> bool:
 
 
 class LibraryCalls(Operations):
-    """What functions of this library, of Python and of NumPy do with their arguments."""
+    """Abstract calls of functions of this library, of Python and of NumPy."""
 
     def hand_over(self, positional: Iterable[Any], named: dict[str, Any]) -> Any:
         """Hand arguments to a function that is not followed. It may call the user's functions among them with
@@ -366,7 +366,7 @@ class LibraryCalls(Operations):
                     self._follow_class(option, type(option.value), _is_class_check)
 
     def _ask_registrations(self, cls: type) -> None:
-        """Which classes are registered with `cls`: of all abstract classes a number tells."""
+        """Guard the classes that are registered with `cls`, by the one token of all abstract classes."""
         if not is_library(cls.__module__):
             source = Source("object", abc, "abc").call("get_cache_token")
             self.uses.same(Place(source, abc.get_cache_token()))

@@ -25,7 +25,7 @@ from .values import (
 
 
 class Operations(Contents):
-    """What operators do to values."""
+    """Abstract evaluation of operators, tests and writes on values."""
 
     # -- operators ---------------------------------------------------------------------------------
 

@@ -24,7 +24,8 @@ _CONTAINERS = (tuple, list, dict)
 def read_function(
     fn: Any, args: Sequence[Any], kwargs: dict[str, Any], static_names: frozenset[Any], name: str
 ) -> Uses:
-    """What a call ``fn(*args, **kwargs)`` reads outside its arguments and does with it.
+    """Follow a call ``fn(*args, **kwargs)``; return what it reads outside its arguments, and the uses of
+    that.
 
     `static_names` are the positions and names of arguments that the trace takes for constants.
     """

@@ -1,4 +1,4 @@
-"""What a function does with the values that it reads from outside: the guards and inputs that follow."""
+"""Uses of the values that a function reads from outside, and the guards and inputs that follow from them."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ class Uses:
     written: dict[Any, Source]
     #: Arrays of NumPy's outside the arguments whose elements every call writes.
     array_writes: dict[Any, Source]
-    #: Those whose elements some calls may write.
+    #: Arrays of NumPy's outside the arguments whose elements some calls may write.
     possible_writes: dict[Any, Source]
-    #: What could not be followed, in words.
+    #: Reads that could not be followed, in words.
     unwatched: dict[str, None]
-    #: Of that, what there is too much of.
+    #: Unwatched reads that the user is warned of.
     beyond: dict[str, None]
     #: Calls whose results a trace freezes, in words, with the objects that they are methods of.
     frozen: dict[str, Any]
@@ -89,7 +89,7 @@ class Uses:
     asking: set[int]
     #: The code that was followed, by identity.
     codes: dict[int, CodeType]
-    #: Where code assigns an attribute: by the object's identity and the name, the file and the line.
+    #: The file and line where code assigns an attribute, by the object's identity and the attribute's name.
     stores: dict[tuple[int, str], tuple[str, int]]
     #: The places of what the function asks whether an argument is; None where it asks that of no argument.
     told_apart: dict[Any, Source] | None = None
@@ -155,7 +155,7 @@ class Uses:
         self.mixed_sites.add(site)
 
     def give_up(self, what: str) -> None:
-        """There is too much to watch, of which `what` tells."""
+        """Note `what` as reads that are not watched and that the user is warned of."""
         self.unwatched[what] = self.beyond[what] = None
 
     def handed_over(self, place: Place) -> None:
@@ -220,7 +220,7 @@ class Uses:
 
 
 class Numbers:
-    """Which numbers become inputs: by the instruction that hands them to an operation."""
+    """The numbers that become inputs, by the instruction that hands them to an operation."""
 
     def __init__(self, sites: dict[Site, list[tuple[Any, Number]]], codes: Mapping[int, CodeType]) -> None:
         self._sites = sites

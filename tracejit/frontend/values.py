@@ -1,4 +1,4 @@
-"""What is known of a value while code is followed without running it, and the places that hold values.
+"""Abstract values of code that is followed without running it, and the places that hold them.
 
 A value is `UNKNOWN`, `TRACED` (a tensor, or containers of tensors: never a plain number), a `Constant`, a
 `Place` that the code reads, something that the code makes of those (`Group`, `Closure`, `Iteration`,
@@ -14,7 +14,7 @@ from typing import Any, Final
 from ..generator import Draws
 from ..ir.records import record
 
-#: What `Source.read` gives where there is nothing.
+#: The result of `Source.read` where there is nothing.
 MISSING: Final = object()
 
 
@@ -35,7 +35,7 @@ class Source:
 
     @property
     def identity(self) -> Any:
-        """What tells this place from others. Tells ``x[1]`` from ``x[True]``."""
+        """The key of this place; those of ``x[1]`` and ``x[True]`` differ."""
         steps = tuple([(how, type(step), step) for how, step in self.path])
         return self.kind, id(self.holder), self.key if self.kind == "global" else "", steps
 
@@ -62,7 +62,7 @@ class Source:
         return value
 
     def containers(self) -> list[Any]:
-        """What each step of the path is taken in, now."""
+        """The present objects in which the steps of the path are taken."""
         if not self.path:
             return []
         values = [self._bound()]
@@ -135,8 +135,8 @@ PLAIN: Final = frozenset((_Named, Constant))
 
 
 class Place:
-    """What lies at a source now. `settled` says that it need not be guarded: a library's function, or what a
-    guard on something else implies."""
+    """The value that lies at a source now. A `settled` value needs no guard: a library's function, or a value
+    that a guard on something else implies."""
 
     __slots__ = ("identity", "settled", "source", "value")
 
@@ -194,7 +194,7 @@ class Cell:
         self.value = value
 
     def store(self, value: Any) -> None:
-        """Let the variable hold `value`, too."""
+        """Add `value` to the possible values of the variable."""
         self.value = value if self.value is None else join(self.value, value)
 
 
@@ -224,7 +224,7 @@ class Transformed:
 
 @record(eq=False)
 class Parent:
-    """What ``super()`` gives: `owner` as an instance of the classes behind `cls`."""
+    """The result of ``super()``: `owner` as an instance of the classes behind `cls`."""
 
     cls: type
     owner: Any
@@ -238,7 +238,7 @@ class Instance:
 
 
 class Choice:
-    """One of several values."""
+    """Abstract value that is one of several."""
 
     __slots__ = ("options",)
 
@@ -268,7 +268,7 @@ def join(*values: Any) -> Any:
 
 
 def choice_of(values: Iterable[Any]) -> Any:
-    """One of `values`, `UNKNOWN` of none."""
+    """The value that is one of `values`; `UNKNOWN` if there are none."""
     every = tuple(dict.fromkeys(values))
     if not every:
         return UNKNOWN

@@ -52,7 +52,7 @@ class ArgumentWrite:
 
 @record(frozen=False)
 class ArgumentWrites:
-    """What a traced function does to its arguments.
+    """The writes of a traced function to its arguments.
 
     Attributes:
         label: what messages call the function.
@@ -75,11 +75,11 @@ class ArgumentWrites:
 
     @property
     def positions(self) -> frozenset[int]:
-        """Of the leaves that are written in place."""
+        """The positions of the leaves that are written in place."""
         return frozenset([write.position for write in self.writes])
 
     def names(self) -> tuple[str, ...]:
-        """What is written or changed, as the user calls it."""
+        """The user's names of the leaves that are written and the containers that are changed."""
         return (*[write.name for write in self.writes], *[write.name for write in self.containers])
 
     def begin(
@@ -125,7 +125,7 @@ class ArgumentRecorder:
         self._containers = ContainerRecorder(structure, self.arguments, donated)
 
     def writes(self, results: list[Any]) -> ArgumentWrites | None:
-        """What the function has done to them; the values that it wrote are added to its `results`.
+        """The writes of the function to its arguments. The values that it wrote are put before its `results`.
 
         Raises DTypeError for Python numbers, and TraceError where data of another type was assigned.
         """
@@ -140,7 +140,7 @@ class ArgumentRecorder:
         )
 
     def _written_leaves(self) -> list[ArgumentWrite]:
-        """Those whose symbol is not their parameter any more."""
+        """The leaves whose symbol is no longer their parameter."""
         tracer, label = STATE.tracer, self._label
         assert tracer is not None
         changed = [i for i, symbol in enumerate(self._symbols) if symbol._data is not tracer.params[i]]
@@ -167,7 +167,7 @@ class ArgumentRecorder:
 
 
 def _sources(tracer: Tracer) -> dict[Any, int]:
-    """For each value, the inputs through which a gradient reaches it, as bits by position."""
+    """The inputs through which a gradient reaches each value, as bits by position."""
     inputs = [*tracer.params, *[value for _, value in tracer.captures.values()]]
     sources = {value: 1 << i if is_differentiable(value.dtype) else 0 for i, value in enumerate(inputs)}
     for instruction in tracer.body:
@@ -234,7 +234,8 @@ class PendingWrites:
         return list(map(wrap, compiled.executable.run([input_._data for input_ in self.inputs], targets)))
 
     def _targets(self, executable: Executable) -> dict[int, Any]:
-        """By result, the array of the argument that it may be written over while the program runs."""
+        """The arrays of arguments that results may overwrite while the program runs, by number of the
+        result."""
         fails = any(not message.startswith("out of memory") for message in executable.errors)
         targets = {}
         for number, write in enumerate(self._writes.writes):

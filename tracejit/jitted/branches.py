@@ -27,7 +27,8 @@ from ..state import STATE
 if TYPE_CHECKING:
     from ..tracing.tracer import Tracer
 
-#: What one path may decide: a loop that asks each time is to be a structured one long before.
+#: The largest number of decisions of one path: a loop that decides in each step should be a structured one
+#: long before.
 MOST_DECISIONS: Final = 10_000
 #: Through so many values it is looked for what was decided.
 _MOST_FOLLOWED: Final = 64
@@ -56,20 +57,21 @@ class Branches:
         self._tracked = [input_._requires_grad for input_ in inputs]
         self.prefix = tuple(prefix)
         self.made: list[Decision] = []
-        #: What Python code took out of arrays as numbers, by ``float(x)`` and its like. Where it looks at the
-        #: text or the hash of one, it asks for the value.
+        #: Numbers that Python code took out of arrays, by ``float(x)`` and similar calls. Code that looks at
+        #: the text or the hash of one asks for its value.
         self.numbers: set[Value] = set()
         #: Values for the inputs of this call, and those that are the same in all calls of this path.
         self._known: dict[Value, Any] = {}
         self._told: dict[Value, Any] = {}
-        #: What callbacks gave while the values were computed: the call runs them no second time.
+        #: Results of callbacks that ran while the values were computed: the call does not run them a second
+        #: time.
         self.callback_results = STATE.callback_results or KeptResults()
         self.callback_results.begin()
         #: The trace in which the function raised, if it did.
         self.unfinished: Tracer | None = None
         #: How many callbacks there were in the trace.
         self.callbacks = 0
-        #: What computes each value of the trace, and of how many instructions that is noted.
+        #: The instruction that computes each value of the trace, and the number of instructions noted so far.
         self._producers: dict[Value, Instruction] = {}
         self._noted = 0
 
@@ -126,8 +128,8 @@ class Branches:
         return value in reached
 
     def act(self) -> None:
-        """Let the effects happen that were traced before the function raised, for the inputs of this call.
-        Raises what they raise."""
+        """Run the effects that were traced before the function raised, for the inputs of this call. Raises
+        what they raise."""
         tracer = self.unfinished
         if tracer is None:
             return
@@ -172,7 +174,7 @@ def array_of(holder: Any) -> Any:
 def needed_for(
     value: Value, producers: dict[Value, Instruction], values: dict[Value, Any]
 ) -> list[Instruction]:
-    """What must run for `value`, in order, without effects."""
+    """The instructions that compute `value`, in order, without effects."""
     needed: dict[Instruction, None] = {}
     stack = [value]
     while stack:

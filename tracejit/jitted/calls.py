@@ -54,7 +54,8 @@ class CompiledFunction:
         return self._executable
 
     def made(self) -> list[tuple[str, CompiledFunction]]:
-        """This function and its derivatives, as far as they were asked for, with what they are."""
+        """The programs compiled so far, each with its role: this function and the derivatives that were asked
+        for."""
         with self._lock:
             programs: list[tuple[str, CompiledFunction]] = [("forward", self)]
             for plan in self._plans.values():
@@ -65,7 +66,7 @@ class CompiledFunction:
             ]
 
     def plan(self, wrt: tuple[int, ...]) -> CallPlan:
-        """How calls are recorded of which just the inputs at `wrt` require gradients.
+        """The plan for recording calls of which exactly the inputs at `wrt` require gradients.
 
         Raises GradientError where the Function has no gradient."""
         plan = self._plans.get(wrt)
@@ -95,8 +96,8 @@ class CompiledFunction:
 
 
 class CallPlan:
-    """What recording and differentiating calls of a compiled Function take where just its inputs at `wrt`
-    require gradients.
+    """The plan for recording and differentiating calls of a compiled Function, where exactly the inputs at
+    `wrt` require gradients.
 
     Attributes:
         compiled: the Function, `wrt` its inputs that require gradients, and `split` its forward and backward
@@ -156,7 +157,7 @@ class CallNode(Node):
 
     def __init__(self, plan: CallPlan, residuals: Sequence[Any], inputs: Sequence[Any]) -> None:
         self.plan, self.types = plan, plan.types
-        #: What the backward part reads.
+        #: The residuals that the backward part reads.
         self.residuals = residuals
         parents: list[Any] = []
         arrays: list[Any] = []

@@ -1,4 +1,4 @@
-"""What a jitted function closes over: where each capture is read at a call, and what must not have changed.
+"""Captures of a jitted function: the place where a call reads each, and the guards on everything else.
 
 A captured tensor or array is read afresh at each call, from where the function finds it: a closure variable,
 a global, an element of a container or an attribute of an object that one of these names. So rebinding a name
@@ -23,8 +23,8 @@ from ..tracing.traces import Traced
 
 @record(eq=False)
 class Bindings:
-    """Where each capture is read, what must not have changed, and what is not watched, in words; and what the
-    function itself has changed, which becomes a guard when it has run."""
+    """The places where captures are read, the guards, and what is not watched, in words. `changed` are guards
+    on what the function itself changes, which are added when it has run."""
 
     sources: list[Source]
     guards: list[Guard]

@@ -32,15 +32,15 @@ class _Container:
     path: _Path
     kind: str
     container: Any
-    #: By key, position or name; of a registered node the leaves.
+    #: The content by key, position or name; for a registered node, its leaves.
     content: dict[Any, Any]
     #: The position of its first leaf.
     first: int
-    #: Of a registered node, its structure.
+    #: The structure of a registered node.
     structure: TreeDef | None = None
 
     def name(self, name_of_leaf: Callable[[int], str]) -> str:
-        """What the user calls it: ``params['layers']``."""
+        """The user's name of the container: ``params['layers']``."""
         argument = (
             re.split(r"[\[.]", name_of_leaf(self.first), maxsplit=1)[0] if self.content else "an argument"
         )
@@ -50,9 +50,9 @@ class _Container:
 
 @record(eq=False)
 class _Part:
-    """What a call puts into a container: a tree whose leaves are `sources`, each a kind and a value: an
-    ``argument`` by its position, a ``result`` by its number, the same as a Python ``number``, or a
-    ``constant``. Without a structure it is the caller's container at `path`."""
+    """A value that a call puts into a container: a tree with the leaves `sources`, each a kind and a value.
+    The kinds are an ``argument`` by its position, a ``result`` by its number, a result as a Python
+    ``number``, and a ``constant``. Without a structure it is the caller's container at `path`."""
 
     structure: TreeDef | None
     sources: Sequence[tuple[str, Any]] = ()
@@ -61,8 +61,8 @@ class _Part:
 
 @record(eq=False)
 class ContainerWrite:
-    """What a call does to the container at `path`, which the user calls `name`: removes what is at `removed`,
-    and sets `parts`."""
+    """The change of a call to the container at `path`, which the user calls `name`: it removes the items at
+    `removed`, and sets `parts`."""
 
     name: str
     path: _Path
@@ -105,14 +105,14 @@ class ContainerRecorder:
             first += count_leaves(child)
 
     def paths(self) -> list[_Path]:
-        """Where the containers are."""
+        """The paths to the containers."""
         return [container.path for container in self._containers]
 
     def writes(
         self, label: str, name: Callable[[int], str], symbols: Sequence[Tensor], results: list[Any]
     ) -> list[ContainerWrite]:
-        """What the function has done to them. New tensors that it put there are appended to `results`, unless
-        they are among them.
+        """The writes of the function to the containers. New tensors that it put there are appended to
+        `results`, unless they are among them.
 
         Raises TracejitError for registered nodes, which cannot be written from outside.
         """

@@ -69,7 +69,7 @@ _GIVES_NAN: Final = Capture("object", id(STATE), 0, Same(id(LINALG_NAN)), (("att
 
 
 class _Unsupported(Exception):
-    """Only Python can look this up or build it."""
+    """A lookup or a result that only Python code can handle."""
 
 
 def make_entries(
@@ -205,7 +205,7 @@ def _stays(value: Any) -> bool:
 
 
 def _tree(shape: Any, leaves: Iterator[Spec], keep: list[Any]) -> Spec:
-    """What the entry wants for a pytree."""
+    """The spec of a pytree that the entry expects."""
     if shape is None:
         return next(leaves)
     kind, meta, children = shape
@@ -226,7 +226,8 @@ def _tree(shape: Any, leaves: Iterator[Spec], keep: list[Any]) -> Spec:
 
 
 def _structure(shape: Any, keep: list[Any]) -> Structure:
-    """How the entry builds the result."""
+    """The structure from which the entry builds the result. Raises _Unsupported where only Python can build
+    it."""
     if shape is None:
         return None
     kind, meta, children = shape
@@ -255,7 +256,7 @@ def _input_spec(source: Source, param: Value, requires_grad: bool) -> ArraySpec 
 
 
 def _guard_spec(guard: Guard, keep: list[Any]) -> Spec:
-    """What the entry checks for `guard`. Raises _Unsupported where only Python can."""
+    """The check that the entry makes for `guard`. Raises _Unsupported where only Python can check it."""
     expected = guard.expected
     if isinstance(guard, ConstantGuard) and (
         (type(expected) is float and expected == expected)
@@ -283,7 +284,8 @@ def _guard_spec(guard: Guard, keep: list[Any]) -> Spec:
 
 
 def _capture(source: Source, expected: Spec, keep: list[Any]) -> Capture:
-    """Where the entry finds a capture or guarded object. Raises _Unsupported where only Python can tell."""
+    """The place where the entry finds a capture or guarded object. Raises _Unsupported where only Python can
+    find it."""
     if isinstance(source.holder, Draws):  # drawing advances the generator
         raise _Unsupported
     steps: list[tuple[str, int]] = []

@@ -1,4 +1,4 @@
-"""What ``JitFunction.explain`` returns: what was compiled, why, and how, as text and as data."""
+"""Explanations that ``JitFunction.explain`` returns: what was compiled, why, and how, as text and as data."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class PathReport:
 
 @record
 class SignatureReport:
-    """What was compiled for arguments of certain types.
+    """Report on the programs compiled for arguments of certain types.
 
     Attributes:
         arguments: the name and type of each leaf, such as ``("p['w']", "f64[3]")``.
@@ -134,7 +134,7 @@ class SignatureReport:
 
     @property
     def milliseconds(self) -> float:
-        """What compiling all of it took."""
+        """The time of compiling all of its programs."""
         every = [*self.programs, *(program for path in self.paths for program in path.programs)]
         return sum(sum(report.milliseconds.values()) for report in every)
 
@@ -156,13 +156,13 @@ class Explanation(str):
         return str(self)
 
     def _repr_html_(self) -> str:
-        """For notebooks."""
+        """The HTML for notebooks."""
         from ..tools.notebooks.reports import explanation_html
 
         return explanation_html(self)
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as what JSON can hold."""
+        """The explanation as a dict that JSON can hold."""
         return {
             "name": self.name,
             "where": self.where,
@@ -188,7 +188,8 @@ def explain(
     static: frozenset[int],
     signatures: Sequence[tuple[Signature, Paths | None]],
 ) -> Explanation:
-    """What was compiled of the function `fn`, why, and how: each signature, with the paths it has."""
+    """Explain the compilation of the function `fn`: what was compiled, why, and how, by signature and
+    path."""
     count = len(signatures)
     where = _definition(fn)
     reports = tuple(_report(fn, static, *signature) for signature in signatures)
@@ -262,7 +263,7 @@ def _guards(signature: Signature) -> Iterator[tuple[str, str]]:
 
 
 def _programs(signature: Signature, label: str = "forward") -> Iterator[ProgramReport]:
-    """What there is: nothing is compiled for asking."""
+    """The programs that exist; nothing is compiled for a report."""
     for what, compiled in signature.compiled.made():
         executable = compiled.made_executable
         if executable is not None:
@@ -355,7 +356,7 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _counted(names: Sequence[str]) -> Iterator[str]:
-    """Each name once, with how often it is there."""
+    """The distinct names, each with its number of occurrences."""
     for name in dict.fromkeys(names):
         count = names.count(name)
         yield name if count == 1 else f"{name} ({count} times)"

@@ -328,7 +328,8 @@ class JitFunction(Exportable, Carriable, Bindable):
             self._use(shared.entry(self._next_entry()))
 
     def _next_entry(self) -> Any:
-        """What a new entry calls where it does not fit: the one before, and at times the slow path."""
+        """The function that a new entry calls where it does not fit: the previous entry, and at times the
+        slow path."""
         self._chained += 1
         earlier = self._entry if self._chained % _CHAIN else None
         return earlier or self._slow
@@ -346,7 +347,7 @@ class JitFunction(Exportable, Carriable, Bindable):
         return self._trace(args, kwargs).function
 
     def result_types(self, *args: Any, **kwargs: Any) -> Any:
-        """What the function returns for these arguments, each leaf as its ``TensorType``."""
+        """The result for these arguments with each leaf as its ``TensorType``."""
         traced = self._trace(args, kwargs)
         structure, _ = traced.rest
         return structure.unflatten([result.type for result in traced.function.results[: structure.leaves]])
@@ -376,7 +377,7 @@ class JitFunction(Exportable, Carriable, Bindable):
         return view(self, *args, **kwargs)
 
     def explain(self) -> Explanation:
-        """What was compiled and why, guards and paths, compile times, and what is not native code.
+        """Explain what was compiled and why, with guards, paths, compile times, and what is not native code.
 
         It is a str with the same as data: see `explaining.Explanation`.
 

@@ -1,4 +1,5 @@
-"""``jit``: compile a function for the types it is called with; and ``trace``, its IR."""
+"""Functions that compile or trace a function for types of arguments: ``jit``, ``trace``, ``make_ir``,
+``eval_shape``."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ R = TypeVar("R")
 if TYPE_CHECKING:
 
     class Jitted(JitFunction, Generic[P, R]):
-        """What type checkers know of a jitted function: that it takes and gives what the function does."""
+        """A jitted function as type checkers see it: its parameters and its result are those of the
+        function."""
 
         __call__: Callable[P, R]
 
@@ -198,7 +200,7 @@ def make_ir(
 
 
 def eval_shape(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """What `fn` returns for arguments like `args`, each leaf as its ``TensorType``; nothing is computed.
+    """The result of `fn` for arguments like `args`, each leaf as its ``TensorType``; nothing is computed.
 
     Arguments are arrays, numbers, or ``TensorType``s, in containers.
 

@@ -27,7 +27,7 @@ class PassStep:
 
 
 class Lowered:
-    """What ``f.lower(*args)`` returns.
+    """The result of ``f.lower(*args)``: the stages of compiling one program.
 
     Example:
         >>> import tracejit as tj
@@ -56,12 +56,12 @@ class Lowered:
 
     @property
     def optimized(self) -> Function:
-        """After the passes before fusion."""
+        """The Function after the passes before fusion."""
         return self.steps[len(OPTIMIZE) - 1].function
 
     @property
     def fused(self) -> Function:
-        """After fusion."""
+        """The Function after fusion."""
         return self.steps[-1].function
 
     @computed_once
@@ -88,9 +88,9 @@ class Lowered:
         raise TracejitError(f"there is no stage {stage!r}; expected one of {', '.join(STAGES)} or after:PASS")
 
     def on(self, machine: str) -> Lowered:
-        """The same for another machine, whose code can be looked at: ``x86-64-v3``, ``aarch64``, ``znver4``,
-        ``arm64-apple-darwin``, and with features ``x86-64-v3,+avx512f``. Raises TracejitError for what LLVM
-        does not know.
+        """Lower for another machine, to look at its code: ``x86-64-v3``, ``aarch64``, ``znver4``,
+        ``arm64-apple-darwin``, and with features ``x86-64-v3,+avx512f``. Raises TracejitError for names that
+        LLVM does not know.
 
         Example:
             >>> import tracejit as tj
@@ -103,7 +103,7 @@ class Lowered:
         return Lowered(self.function, named_target(machine))
 
     def diff(self, before: str, after: str) -> str:
-        """What changes between stages `before` and `after`, as a unified diff; values keep their names.
+        """A unified diff of the stages `before` and `after`; values keep their names.
 
         Example:
             >>> import tracejit as tj
@@ -133,7 +133,7 @@ class Lowered:
         return assembly(self.module.text, self.target)
 
     def _repr_html_(self) -> str:
-        """For notebooks."""
+        """The HTML for notebooks."""
         from ..tools.notebooks.reports import lowered_html
 
         return lowered_html(self)

@@ -24,7 +24,7 @@ from ..sending import Sendable
 #: Instances without attributes of their own, and classes, whose functions are kept.
 _MOST: Final = 64
 _MISSING: Final = object()
-#: What an argument of a function may be.
+#: Types of leaves of arguments.
 _LEAVES: Final = (Tensor, np.ndarray, np.generic, bool, int, float, complex, str, bytes)
 
 
@@ -53,7 +53,8 @@ def is_instance(value: Any) -> bool:
 
 
 class Bindable(Sendable):
-    """What becomes a function of its own for each instance of the class that it is an attribute of."""
+    """Base class of jitted functions that bind as methods: each instance of the class gets a function of its
+    own."""
 
     __slots__ = ()
     _fn: Any

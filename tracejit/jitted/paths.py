@@ -32,7 +32,7 @@ from .signatures import MISS, Signature, as_input, read_captures
 
 #: How many paths one signature may have unless ``jit`` is told otherwise.
 MAX_PATHS: Final = 32
-#: After how many calls without a new path the paths are compiled together.
+#: The number of calls without a new path after which the paths are compiled together.
 _SETTLED: Final = 8
 
 
@@ -74,7 +74,7 @@ class Paths:
             kept.clear()
 
     def _callback_results(self) -> KeptResults:
-        """What callbacks gave while the path was traced, in the call that it was traced for."""
+        """The results of callbacks from the trace of the path, for the call that it was traced for."""
         path = self.known[0]
         if path.callback_results is None:
             return KeptResults()
@@ -118,7 +118,7 @@ class Paths:
     def _captured(
         self, path: Signature, compile_path: Callable[[Sequence[Any], str], Signature]
     ) -> tuple[Signature, list[Tensor]]:
-        """What `path` closes over; compiled again where that has changed its type."""
+        """The path and its captures; the path is compiled again if a capture has changed its type."""
         captured = read_captures(path)
         if captured is not None:
             return path, captured
@@ -242,7 +242,7 @@ class _Run:
 
 @record(eq=False)
 class Checks:
-    """What must hold before a path may run.
+    """The decisions to check before a path may run.
 
     Attributes:
         functions: decisions, without effects; each list of them begins with the one before.

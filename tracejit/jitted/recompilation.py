@@ -20,7 +20,7 @@ _SETTINGS: Final = ("default dtype", "handling of failures in linear algebra")
 
 @record
 class Change:
-    """Something that is not as it was.
+    """One difference between two signatures, in arguments or settings.
 
     Attributes:
         what: "shape", "dtype", "type" (a Python number of another kind, or a number instead of an array),
@@ -110,7 +110,7 @@ def _structure_changes(
 
 
 def _arguments(fn: Callable[..., Any], static: frozenset[int], structure: TreeDef) -> dict[str, str]:
-    """Each argument's structure, with ``*`` for leaves."""
+    """The structure of each argument, with ``*`` for leaves."""
     positional, named = structure.stars()
     order = _parameters(fn, static)
     texts = {
@@ -120,7 +120,7 @@ def _arguments(fn: Callable[..., Any], static: frozenset[int], structure: TreeDe
 
 
 def argument_names(fn: Callable[..., Any], static: frozenset[int], structure: TreeDef) -> list[str]:
-    """What the user calls each leaf of ``(args, kwargs)``: ``x``, ``p['w']``, ``layers[2]``."""
+    """The user's name of each leaf of ``(args, kwargs)``: ``x``, ``p['w']``, ``layers[2]``."""
     order = _parameters(fn, static)
     names = []
     for path in structure.paths():

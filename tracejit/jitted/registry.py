@@ -1,5 +1,5 @@
-"""Which jitted functions there are, so that a registration that changes what they compiled reaches them; and
-``disable_jit``, with which all of them are plain Python."""
+"""The set of all jitted functions: registrations that change compiled code reach them here, and
+``disable_jit`` makes all of them plain Python."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ..runtime.bypass import bypass_native_entries
 
 
 class Compiled(Protocol):
-    """What has compiled code to forget."""
+    """An object with compiled code that it can forget."""
 
     def clear_cache(self, reason: str) -> None:
-        """Forget it; `reason` says why."""
+        """Forget the compiled code; `reason` says why."""
 
 
 _LOCK: Final = ForkLock()
@@ -27,7 +27,7 @@ _KEPT: Final[list[list[Compiled]]] = []
 
 
 def watch(function: Compiled) -> None:
-    """Let `function` hear of registrations."""
+    """Register `function`, so that registrations of ops and kernels reach it."""
     with _LOCK:
         _FUNCTIONS.add(function)
         for functions in _KEPT:

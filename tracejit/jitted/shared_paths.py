@@ -50,7 +50,8 @@ class SharedPaths:
         return self._taken(self._results(leaves))
 
     def entry(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
-        """The same for arguments as they are given, which goes on with `otherwise` where that is `MISS`."""
+        """The native entry for arguments as they are given. It calls `otherwise` where the result is
+        `MISS`."""
 
         def enter(*args: Any, **kwargs: Any) -> Any:
             result = self._taken(self.direct(*args, **kwargs))
@@ -149,7 +150,7 @@ def _ranges(paths: Sequence[Signature]) -> dict[int, tuple[int, int]]:
 
 
 class _ApartError(Exception):
-    """These paths cannot be one function."""
+    """Paths that cannot be one function."""
 
 
 class _Merger:
@@ -158,7 +159,7 @@ class _Merger:
     def __init__(self, paths: Sequence[Signature]) -> None:
         self.paths = paths
         self.room = _MOST_INSTRUCTIONS
-        #: Where each capture is read, in the order of the parameters after the arguments.
+        #: The place of each capture, in the order of the parameters after the arguments.
         self.sources: dict[Any, Source] = {}
         self._captures: dict[Any, Value] = {}
         #: For each path, its values as those of the new Function.
@@ -273,7 +274,8 @@ def _stretch(path: Signature, decided: int) -> Sequence[Instruction]:
 
 
 def _identity(instruction: Instruction, operands: tuple[Value, ...]) -> tuple[Any, ...]:
-    """What makes two instructions compute the same; values are compared by identity, NaN by its name."""
+    """The key of an instruction; instructions with equal keys compute the same. Values are compared by
+    identity, NaN by its name."""
     attrs = repr(sorted(instruction.attrs.items()))
     return instruction.op, operands, attrs, [str(region) for region in instruction.regions]
 

@@ -30,7 +30,7 @@ from .calls import CompiledFunction, call, requiring_grad
 from .captures import Bindings
 from .entries import NUMPY_SCALAR, is_numpy_scalar, make_entries
 
-#: What an entry of another signature gives back.
+#: The result of an entry whose signature does not fit the call.
 MISS: Final = object()
 SCALARS: Final[dict[type, str]] = {
     float: "float",
@@ -59,10 +59,11 @@ class Signature:
     ranges: dict[int, tuple[int, int]]
     #: The native entry on flat leaves, None where it cannot be used.
     flat_entry: Any = None
-    #: The same for inputs that require gradients, by the positions of the leaves that do, and whether the
+    #: Native entries for inputs that require gradients, by the positions of these leaves, and by whether the
     #: call is recorded.
     gradient_entries: dict[tuple[tuple[int, ...], bool], Any] = field(default_factory=dict)
-    #: The same of all inputs, for which native entries were asked for.
+    #: The keys for which native entries were asked for: positions of all inputs that require gradients, and
+    #: whether the call is recorded.
     entered: set[tuple[tuple[int, ...], bool]] = field(default_factory=set)
     milliseconds: dict[str, float] = field(default_factory=dict)
     reason: str = ""
@@ -70,11 +71,12 @@ class Signature:
     earlier: list[str] = field(default_factory=list)
     #: Other specializations for the same arguments, whose guards hold for other values of what they read.
     variants: list[Signature] = field(default_factory=list)
-    #: What Python code saw of traced values, in order; the Function's last results. See `paths`.
+    #: The values that Python code saw of traced values, in order; they are the Function's last results. See
+    #: `paths`.
     decisions: list[Decision] = field(default_factory=list)
-    #: What a call looks at before it runs the path, a `paths.Checks`; None where nobody has asked.
+    #: The checks before a call runs the path, a `paths.Checks`; None until they are asked for.
     checks: Any = None
-    #: What callbacks gave while the path was traced, for the call that it was traced for.
+    #: The results of callbacks from the trace of the path, for the call that it was traced for.
     callback_results: KeptResults | None = None
     #: The leaves whose memory results may take over.
     donated: frozenset[int] = frozenset()
@@ -82,11 +84,11 @@ class Signature:
     hits: int = 0
     #: The arguments that the function writes, None where it writes none.
     writes: ArgumentWrites | None = None
-    #: What arguments must not be, None where they may be anything.
+    #: The conditions on aliases of arguments; None where arguments may be anything.
     no_alias: NoAlias | None = None
     #: How linear algebra fails, where what was traced depends on it: see `STATE.linalg`.
     linalg: str | None = None
-    #: What became of the loops in the function.
+    #: Reports on the loops in the function.
     loops: tuple[LoopReport, ...] = ()
 
     def run(self, arguments: Any, leaves: Sequence[Any], inputs: Sequence[Tensor]) -> Any:
@@ -168,8 +170,8 @@ def donated_leaves(
     nums: frozenset[int],
     names: frozenset[str],
 ) -> frozenset[int]:
-    """Which leaves of ``(args, kwargs)``, of `types`, are arrays that belong to donated arguments; `args` are
-    without the static ones. Python numbers have no memory to give."""
+    """The positions of the leaves of ``(args, kwargs)`` that are arrays of donated arguments. `types` are the
+    types of the leaves; `args` are without the static ones. Python numbers have no memory to give."""
     _, _, (args, kwargs) = structure.shape
     positions = (position for position in itertools.count() if position not in static)
     children = [(shape, position in nums) for shape, position in zip(args[2], positions, strict=False)]
@@ -210,7 +212,7 @@ def _take_index(path: str) -> tuple[str, str, str]:
 
 
 def argument_path(position: int, dynamic: Any) -> str:
-    """What messages call the leaf at `position` of ``(args, kwargs)``."""
+    """The name in messages of the leaf at `position` of ``(args, kwargs)``."""
     path = flatten(dynamic, exact=True)[1].paths()[position]
     for prefix, name in (("[0]", "args"), ("[1]", "kwargs")):
         if path.startswith(prefix):
@@ -219,7 +221,7 @@ def argument_path(position: int, dynamic: Any) -> str:
 
 
 def leaf_type(name: str, leaf: Any, position: int, dynamic: Any) -> LeafType:
-    """What the argument at `position` of ``(args, kwargs)`` is specialised on."""
+    """The type on which the leaf at `position` of ``(args, kwargs)`` is specialised."""
     if type(leaf) is Tensor or isinstance(leaf, (Tensor, np.ndarray, np.generic)):
         data = leaf._data if isinstance(leaf, Tensor) else np.asarray(leaf)
         if isinstance(data, Value):
@@ -291,7 +293,7 @@ def as_input(leaf: Any) -> Tensor:
 
 
 def miss(*args: Any) -> Any:
-    """What an entry of the flat leaves calls where it does not fit."""
+    """Return `MISS`: the continuation of an entry on flat leaves that does not fit."""
     return MISS
 
 
@@ -333,12 +335,12 @@ def read_captures(signature: Signature) -> list[Tensor] | None:
 
 
 def captured_now(signature: Signature) -> list[Tensor] | None:
-    """As `read_captures`; nothing where the signature has paths, which read theirs themselves."""
+    """The captures by `read_captures`; empty for a signature with paths, which read their own captures."""
     return [] if signature.decisions else read_captures(signature)
 
 
 def captured_first(signature: Signature) -> list[Tensor] | None:
-    """As `captured_now`, of one that was just traced: later calls must trace again what it changed itself."""
+    """`captured_now` for a fresh trace; adds the guards for what the traced function itself changed."""
     captured = captured_now(signature)
     if captured is not None:
         signature.bindings.guards.extend(signature.bindings.changed)

@@ -1,4 +1,4 @@
-"""Factorizations: Cholesky, QR, singular values, eigenvalues; and determinants."""
+"""Matrix factorizations (Cholesky, QR, singular values, eigenvalues), and determinants."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .operands import adjoint, factored, matrices, several, square_matrices
 
 
 class SlogdetResult(NamedTuple):
-    """What `slogdet` gives."""
+    """The result of `slogdet`."""
 
     sign: Tensor
     logabsdet: Tensor
@@ -50,14 +50,14 @@ def slogdet(a: Any) -> SlogdetResult:
 
 
 class QRResult(NamedTuple):
-    """What `qr` gives."""
+    """The result of `qr`."""
 
     Q: Tensor
     R: Tensor
 
 
 class SVDResult(NamedTuple):
-    """What `svd` gives."""
+    """The result of `svd`."""
 
     U: Tensor
     S: Tensor
@@ -65,14 +65,14 @@ class SVDResult(NamedTuple):
 
 
 class EigResult(NamedTuple):
-    """What `eig` gives."""
+    """The result of `eig`."""
 
     eigenvalues: Tensor
     eigenvectors: Tensor
 
 
 class EighResult(NamedTuple):
-    """What `eigh` gives."""
+    """The result of `eigh`."""
 
     eigenvalues: Tensor
     eigenvectors: Tensor

@@ -36,7 +36,7 @@ def nan_where(failed: Tensor, x: Tensor) -> Tensor:
 
 
 def zero_pivot(factors: Tensor) -> Tensor:
-    """Which of triangular matrices have a zero on their diagonals."""
+    """A bool for each of the triangular matrices: True if its diagonal has a zero."""
     size, rank = factors.shape[-1], factors.ndim
     row, column = (run("iota", shape=(size, size), axis=axis, dtype=INT64) for axis in (0, 1))
     on_diagonal = run("broadcast", run("eq", row, column), shape=factors.shape)

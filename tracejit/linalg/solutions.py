@@ -31,7 +31,7 @@ from .operands import factored, identity, inexact_argument, matrices, square_mat
 
 
 class LstsqResult(NamedTuple):
-    """What `lstsq` gives: the solution, sums of squared residuals, the rank, and the singular values."""
+    """The result of `lstsq`: the solution, sums of squared residuals, the rank, and the singular values."""
 
     x: Tensor
     residuals: Tensor
@@ -323,7 +323,7 @@ def multi_dot(arrays: Any, *, out: Any = None) -> Tensor:
 
 
 def _splits(shapes: Sequence[tuple[int, ...]]) -> Any:
-    """Where to split the product of each stretch of matrices. Source: Cormen et al., Introduction to
+    """The best split of each subchain of a matrix-chain product. Source: Cormen et al., Introduction to
     Algorithms, section 14.2."""
     count = len(shapes)
     sizes = [shape[0] for shape in shapes] + [shapes[-1][1]]

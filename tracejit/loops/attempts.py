@@ -95,7 +95,7 @@ class _Attempt:
         self.undefined: list[str] = []
         #: Values that the function returns from the loop and that are no numbers or arrays, such as None.
         self.returned: dict[str, Any] = {}
-        #: What the leaves of carries begin with, without those that are held.
+        #: Initial values of the leaves of carries, without leaves that are held.
         self.inits: list[Any] = []
         self.paths: list[str] = []
         #: Whether each result is a Python number, as the last run of the body found.

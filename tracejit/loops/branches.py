@@ -254,8 +254,8 @@ def _appended(parent: Any, test: Tensor, regions: Sequence[Region]) -> list[Tens
 
 
 def _share_reads(parent: Any, region: Region) -> None:
-    """Let `region` use the elements that its `parent` has read already, at equal indices: the gradient of a
-    read inside a branch is an array for each step, and a branch without reads may be a select."""
+    """Reuse in `region` the elements that its `parent` has read at equal indices. The gradient of a read
+    inside a branch is an array for each step, and a branch without reads may become a select."""
     done = {
         _content(instruction, instruction.operands): instruction.results[0]
         for instruction in parent.body
@@ -263,7 +263,7 @@ def _share_reads(parent: Any, region: Region) -> None:
     }
     tracer = region.tracer
     outside = {inner: outer for outer, inner in tracer.captured.items()}
-    #: What values of the branch are outside of it: those of indices, too.
+    #: Values outside the branch that equal values in it, including indices.
     equal = dict(outside)
     shared: dict[Value, Value] = {}
     body = []
@@ -293,7 +293,7 @@ def _share_reads(parent: Any, region: Region) -> None:
 
 
 def _content(instruction: Instruction, operands: Sequence[Value]) -> object:
-    """What is equal for instructions with equal results, of `operands`."""
+    """The key of an instruction on `operands`; instructions with equal keys have equal results."""
     return instruction.op.name, tuple(operands), repr(instruction.attrs), instruction.results[0].type
 
 

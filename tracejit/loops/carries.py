@@ -1,4 +1,4 @@
-"""What loops hand from step to step: variables taken apart, and what may turn out about them.
+"""Loop carries: the variables that a loop hands from step to step, as leaves.
 
 A loop hands values on, and Python hands on objects. That is the same unless an array is written in place by
 one of several names: what a loop may not do is to give an array another name then.
@@ -96,7 +96,7 @@ class LoopStatement:
 
 
 def written_by(loop: LoopStatement) -> WrittenTensors:
-    """What the text of the loop says that it writes in place."""
+    """The tensors that the loop writes in place, by its source text."""
     memory = WrittenTensors()
     for name in loop.statement.written:
         value = loop.variables.get(name)
@@ -132,7 +132,7 @@ class Carry:
 
     def __init__(self, name: str, content: Content, *, exclusive: bool) -> None:
         self.name, self.content, self.exclusive = name, content, exclusive
-        #: Of each leaf, the tensor of the caller's that stays the variable's, None for one that is handed on.
+        #: For each leaf, the caller's tensor that stays the variable's; None for a leaf that is handed on.
         self.held: list[Tensor | None] = []
         #: Whether it has a value before the loop.
         self.is_defined = True
@@ -196,7 +196,8 @@ class Identities:
         self._owners: dict[int, str] = {}
 
     def check(self, name: str, leaf: Any) -> None:
-        """Let `name` have the array `leaf`. Raises LoopError where that may be written by another name."""
+        """Note that `name` names the array `leaf`. Raises LoopError where it may be written by another
+        name."""
         if not isinstance(leaf, Tensor) or not is_array(leaf):
             return
         other = self._owners.setdefault(id(leaf), name)

@@ -36,9 +36,8 @@ def _loops_itself(code: CodeType) -> bool:
 
 
 def to_rewrite(functions: Iterable[FunctionType], asking: Container[int]) -> dict[FunctionType, Extent]:
-    """Those of `functions` that are rewritten for a trace, and how far: they have loops, or code
-    whose identity is among `asking`. Where comprehensions are the only loops, rewriting counts their
-    operations and nothing else."""
+    """The `functions` to rewrite for a trace, and the extent of each. They have loops, or code whose identity
+    is among `asking`. If comprehensions are the only loops, rewriting only counts their operations."""
     extents: dict[FunctionType, Extent] = {}
     for function in functions:
         parts = list(_with_inner(function.__code__))

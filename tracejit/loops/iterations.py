@@ -1,4 +1,4 @@
-"""What loops go along: ranges whose bounds may be traced, arrays, and both enumerated, zipped or reversed."""
+"""Iterables of loops: ranges whose bounds may be traced, arrays, and both enumerated, zipped or reversed."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _is_array(value: Any) -> bool:
     return isinstance(value, (range, *_OWN)) or (isinstance(value, (Tensor, np.ndarray)) and value.ndim > 0)
 
 
-#: What stands in for Python's functions where a loop may be traced.
+#: Replacements of Python's functions where a loop may be traced.
 STAND_INS: Final[dict[Any, Any]] = {
     builtins.range: _range,
     builtins.enumerate: _enumerate,
@@ -209,7 +209,8 @@ def _steps_of_range(iterable: Range) -> Steps | None:
 
 
 def ask_for_bounds(iterable: Any) -> None:
-    """Let Python code ask for the bounds of a range, where it may: its length is known then."""
+    """Ask for the bounds of a range as Python code does, where that is allowed, so that its length is
+    known."""
     if isinstance(iterable, Range):
         bounds: tuple[Any, ...] = iterable.start, iterable.stop, iterable.step
         for bound in bounds:

@@ -18,8 +18,8 @@ from .variables import Content, Variables, content_of
 
 @record(eq=False)
 class Column:
-    """What each step of a loop appends at one place: the structure of the item, and its leaves, stacked.
-    `weak` says of each leaf whether it is a Python number."""
+    """The items that the steps of a loop append at one place: the structure of an item, and its leaves,
+    stacked. `weak` tells for each leaf whether it is a Python number."""
 
     structure: TreeDef
     leaves: list[Any]
@@ -156,7 +156,7 @@ class Appends:
     def __init__(self, names: Iterable[str], variables: Variables) -> None:
         self._variables = variables
         self._before: dict[str, Any] = {}
-        #: Of each list, what a step appends, and whether it is the block of an inner loop.
+        #: For each list, the items that a step appends, each with the weak flags of its leaves.
         self._contents: dict[str, list[tuple[Content, list[bool]]]] = {}
         self._blocks: dict[str, Block | None] = {}
         session = CURRENT.session
@@ -175,12 +175,12 @@ class Appends:
         return bool(self._before)
 
     def enter(self) -> None:
-        """Let the running region append."""
+        """Replace the lists by recorders of the running region."""
         for name in self._before:
             self._variables.set(name, Recorder(STATE.tracer))
 
     def restore(self) -> None:
-        """Let the lists be what they were."""
+        """Restore the lists."""
         self._variables.update(self._before)
 
     def leave(self, is_weak: Any) -> list[tuple[str, Any]]:
@@ -200,7 +200,7 @@ class Appends:
         return leaves
 
     def finish(self, stacks: list[Tensor], steps: int) -> None:
-        """Let the lists have the items that the `steps` appended, whose leaves are stacked."""
+        """Append the items of all `steps` to the lists; their leaves are `stacks`."""
         remaining = iter(stacks)
         for name, before in self._before.items():
             inner = self._blocks[name]

@@ -177,7 +177,7 @@ def _table() -> dict[Any, Any]:
     return functions
 
 
-#: What stands in for a function of the modules ``math`` and ``cmath``.
+#: Replacements of functions of the modules ``math`` and ``cmath``.
 MATH: Final[dict[Any, Any]] = _table()
 for _name in (
     "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "log", "log10", "sin", "sinh",

@@ -1,5 +1,5 @@
-"""What became of the loops of one trace, and the mode in which it handles them; and the loops and
-comprehensions that run as Python does meanwhile, whose operations are counted."""
+"""Loop reports and loop mode of one trace. The operations of loops and comprehensions that run in Python
+during the trace are counted here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .source.descriptions import Statement
 
 #: The values of ``jit(loops=...)``.
 MODES: Final = ("auto", "compiled", "unrolled")
-#: As "auto", but short loops are traced as loops, too.
+#: The mode "auto", except that short loops are traced as loops, too.
 ROLLED: Final = "rolled"
 #: An unrolled loop that appends so many operations while tracing is worth a warning.
 MANY_OPERATIONS: Final = 4000
@@ -25,7 +25,7 @@ MANY_OPERATIONS: Final = 4000
 
 @record
 class LoopReport:
-    """What became of a loop.
+    """The outcome of tracing a loop.
 
     Attributes:
         where: the line, as ``model.py:12``.
@@ -52,16 +52,16 @@ class Session:
         self.mode, self.label, self.checkpoint_every = mode, label, checkpoint_every
         #: How many loops are being traced once around the code that runs.
         self.attempts = 0
-        #: What those loops write in place.
+        #: The tensors that those loops write in place.
         self.memories: list[Any] = []
         #: Variables without a value before a loop, while a step is run for their types alone: there a branch
         #: or a loop that may give them one does.
         self.untyped: frozenset[str] = frozenset()
-        #: By tracer, the lists and dicts that its code has made, by identity.
+        #: Identities of the lists and dicts that traced code has made, by tracer.
         self._fresh: weakref.WeakKeyDictionary[Any, set[int]] = weakref.WeakKeyDictionary()
         self._reports: dict[LoopReport, None] = {}
         self._warned: set[str] = set()
-        #: By line of a loop, the operations that were there before it.
+        #: The number of operations before a loop, by the line of the loop.
         self._starts: dict[str, int] = {}
 
     def note_fresh(self, value: Any) -> None:
@@ -115,7 +115,7 @@ class Session:
 
     @property
     def reports(self) -> tuple[LoopReport, ...]:
-        """What became of each loop, in the order in which they were met."""
+        """The report on each loop, in the order in which they were met."""
         return tuple(self._reports)
 
 
@@ -146,10 +146,10 @@ SHORT: Final = 64
 
 
 class Comprehensions:
-    """What code calls of which the comprehensions alone are rewritten."""
+    """The runtime of code of which only the comprehensions are rewritten."""
 
     def comprehended(self, iterable: Iterable[Any], statement: Statement) -> Iterable[Any]:
-        """What a comprehension goes along."""
+        """The iterable of a comprehension, with its operations counted during a trace."""
         session = CURRENT.session
         if STATE.tracer is None or session is None or session.mode == "unrolled":
             return iterable

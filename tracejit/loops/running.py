@@ -17,10 +17,11 @@ from .reports import CURRENT, SHORT, Session, watched, where
 from .source.descriptions import Statement
 from .variables import Variables, is_traced
 
-#: So many steps are run to find out whether the test depends on traced values: a number may become one.
+#: The number of steps that are run to find out whether the test depends on traced values: a Python number may
+#: become traced.
 _PROBED: Final = 2
-#: What a variable raises that has another type, or no value, in the first step. It may keep its type from
-#: then on.
+#: Errors of a variable that has another type, or no value, in the first step. It may keep its type from then
+#: on.
 _UNSTEADY: Final = (UnsteadyError, NameError, DTypeError, ShapeError)
 
 

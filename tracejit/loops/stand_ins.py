@@ -1,5 +1,5 @@
-"""What stands in for functions of Python, NumPy and SciPy where they get what is traced: ``min``,
-``numpy.float32``, ``numpy.array``.
+"""Replacements of functions of Python, NumPy and SciPy for traced arguments: ``min``, ``numpy.float32``,
+``numpy.array``.
 """
 
 from __future__ import annotations
@@ -278,8 +278,8 @@ _SCALARS: Final = (
     np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64,
     np.float16, np.float32, np.float64,
 )  # fmt: skip
-#: Those that stand in where a loop runs step by step, too, and around loops: Python's own would ask for the
-#: value there, and the function would be compiled for each value.
+#: Replacements that hold around loops and in loops that run step by step, too. Python's own functions would
+#: ask for the value there, and the function would be compiled for each value.
 EVERYWHERE: Final[dict[Any, Any]] = {
     builtins.int: as_int,
     builtins.float: as_float,
@@ -358,7 +358,7 @@ def _handed_on(arguments: tuple[Any, ...], options: dict[str, Any]) -> tuple[tup
     return tuple(map(handed_on, arguments)), {name: handed_on(value) for name, value in options.items()}
 
 
-#: What stands in for a function where a loop is traced once.
+#: Replacements of functions where a loop is traced once.
 STAND_INS: Final[dict[Any, Any]] = {
     builtins.min: _extreme(operator.lt, min),
     builtins.max: _extreme(operator.gt, max),

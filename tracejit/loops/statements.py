@@ -1,4 +1,4 @@
-"""What rewritten code calls: each statement decides whether it is traced once or runs as Python does."""
+"""Runtime of rewritten code: each statement decides whether it is traced once or runs as Python does."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Runtime(Comprehensions):
             return function
 
     def refused(self, iterable: Iterable[Any], statement: Statement) -> Iterable[Any]:
-        """What a loop that stays as it is written goes along."""
+        """The iterable of a loop that is not rewritten, with its operations counted during a trace."""
         session = CURRENT.session
         if STATE.tracer is None or session is None:
             return iterable

@@ -18,9 +18,10 @@ from ..state import STATE
 from .reports import LoopError
 from .source.exits import RETURNED
 
-#: What a variable without a value has.
+#: The value of a variable without a value.
 UNDEFINED: Final = type("Undefined", (), {"__repr__": lambda self: "undefined"})()
-#: What `sys.getrefcount` says of what only a cell refers to: the cell, and the call's argument.
+#: The result of `sys.getrefcount` for an object that only a cell refers to: the cell, and the call's
+#: argument.
 _REFERENCES: Final = 2
 _NUMERIC: Final = (Tensor, np.ndarray, np.generic, bool, int, float, complex)
 
@@ -79,7 +80,7 @@ def is_returned(name: str) -> bool:
 
 
 def called(name: str) -> str:
-    """What messages call the variable `name`."""
+    """The name of the variable `name` in messages."""
     return "the returned value" if is_returned(name) else name
 
 
@@ -113,7 +114,7 @@ class WrittenTensors:
         self.bases: list[Tensor] = []
 
     def add(self, tensor: Tensor) -> None:
-        """Let the memory of `tensor` be written. Raises LoopError where it is known to be."""
+        """Note that the memory of `tensor` is written. Raises LoopError if that is noted already."""
         base = base_of(tensor)
         if any(base is other for other in self.bases):
             raise LoopError("a tensor that is written in place is used in a way that is not understood")
@@ -126,7 +127,7 @@ class WrittenTensors:
         return isinstance(value, Tensor) and any(base_of(value) is base for base in self.bases)
 
     def save(self) -> list[tuple[Tensor, Any, Any, bool]]:
-        """What the tensors are now, for `restore`."""
+        """The present state of the tensors, for `restore`."""
         return [
             (tensor, tensor._data, tensor._node, tensor._requires_grad)
             for base in self.bases
@@ -134,14 +135,14 @@ class WrittenTensors:
         ]
 
     def enter(self, values: Iterable[Any]) -> None:
-        """In a region, let the tensors have `values` of it."""
+        """Give the tensors the `values` of a region, inside it."""
         for base, value in zip(self.bases, values, strict=True):
             base._data, base._node, base._requires_grad = value, None, False
             # views of the value that was there; `views_of` tells them by their data no more
             refresh_views(base)
 
     def restore(self, saved: list[tuple[Tensor, Any, Any, bool]]) -> None:
-        """Let the tensors be what they were."""
+        """Restore the tensors to the `saved` state."""
         for tensor, data, node, requires_grad in saved:
             tensor._data, tensor._node, tensor._requires_grad = data, node, requires_grad
 

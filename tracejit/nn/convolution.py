@@ -214,7 +214,7 @@ def _images(
 
 
 def _one_by_one(x: Tensor, weight: Tensor, taps: list[Pair], size: Pair, steps: tuple[int, ...]) -> Tensor:
-    """Where each input channel is a group of its own, sums of products: matrices of one row do not pay."""
+    """Depthwise convolution as a sum of products over taps, since matrices of one row do not pay."""
     batch, channels = x.shape[:2]
     outputs = weight.shape[0]
     each = outputs // channels

@@ -23,7 +23,7 @@ Formula = Callable[..., tuple[Tensor, ...]]
 
 
 class UpdateRule(Protocol):
-    """What the optimisers know of a rule."""
+    """Interface of an update rule to the optimisers."""
 
     @property
     def form(self) -> Any: ...
@@ -38,7 +38,7 @@ class UpdateRule(Protocol):
 
 
 class SGDForm(NamedTuple):
-    """Which terms a step of stochastic gradient descent has. A tuple, because it is hashed at every step."""
+    """The terms of a step of stochastic gradient descent. A tuple, because it is hashed at every step."""
 
     momentum: bool
     nesterov: bool
@@ -100,7 +100,7 @@ def _sgd(form: SGDForm, p: Tensor, g: Tensor, *rest: Any) -> tuple[Tensor, ...]:
 
 
 class AdamForm(NamedTuple):
-    """Which terms a step of Adam has."""
+    """The terms of a step of Adam."""
 
     decay: bool
     decoupled: bool

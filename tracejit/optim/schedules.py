@@ -144,7 +144,7 @@ def _exponential_decay(step: Tensor, init: float, factor: float, every: float) -
 
 
 def linear(init: float, end: float, steps: int) -> Schedule:
-    """From `init` to `end` in equal parts over `steps` steps, then `end`.
+    """Linear schedule from `init` to `end` over `steps` steps, then constant.
 
     Example:
         >>> import tracejit as tj
@@ -163,7 +163,7 @@ def _linear(step: Tensor, init: float, end: float, steps: int) -> Tensor:
 
 
 def cosine_decay(init: float, steps: int, alpha: float = 0.0) -> Schedule:
-    """From `init` to ``alpha * init`` over `steps` steps along half a period of the cosine, then constant.
+    """Cosine decay from `init` to ``alpha * init`` over `steps` steps, half a period, then constant.
 
     Example:
         >>> import tracejit as tj
@@ -216,7 +216,7 @@ def _warmup_cosine(
 
 
 def join(schedules: Sequence[Callable[[Any], Any]], boundaries: Sequence[int]) -> Schedule:
-    """One schedule after the other: the next begins, with its own step 0, at each of the steps `boundaries`.
+    """Join schedules: at each of the steps `boundaries`, the next schedule begins with its own step 0.
 
     Example:
         >>> import tracejit as tj

@@ -42,9 +42,10 @@ def _program(formula: Formula, form: Any, shape: Shape, dtype: DType) -> Callabl
 
 
 class ParameterOptimizer(ABC):
-    """What `SGD`, `Adam` and `AdamW` share. `param_groups` is a list of dicts: the tensors under "params",
-    and the group's hyperparameters, which may be changed between steps. `state` holds what is kept for each
-    tensor.
+    """Base class of `SGD`, `Adam` and `AdamW`.
+
+    `param_groups` is a list of dicts: the tensors under "params", and the group's hyperparameters, which may
+    be changed between steps. `state` holds the optimizer state of each tensor.
 
     Example:
         >>> import tracejit as tj
@@ -170,7 +171,7 @@ class ParameterOptimizer(ABC):
     # -- saving -----------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """What a later `load_state_dict` needs: ``"state"`` by the number of the parameter, and
+        """The state for a later `load_state_dict`: ``"state"`` by the number of the parameter, and
         ``"param_groups"`` with those numbers in place of the tensors.
 
         Its tensors are not written by later steps, so it stays as it is now.

@@ -25,7 +25,7 @@ _MODULES = {
     "gammas": "beta chisquare dirichlet f gamma loggamma t",
     "multivariate": "choice multivariate_normal orthogonal",
 }
-#: What other libraries call it.
+#: Names of these functions in other libraries.
 _ELSEWHERE = {
     "PRNGKey": "key",
     "default_rng": "key",

@@ -24,7 +24,7 @@ from .gammas import deviance, stirling_rest
 from .keys import as_key, bits, fold_in, split
 
 _ZERO: Final = np.array(0, BY_NAME["i64"])
-#: From this mean on, rejection takes fewer steps than counting up.
+#: The smallest mean for which rejection takes fewer steps than counting up.
 _MANY: Final = 10.0
 
 

@@ -24,7 +24,7 @@ from ..transforms.custom.vjp import custom_vjp
 from .distributions import drawn_in_float32, inside_unit, normal, parameter, parameters
 from .keys import fold_in, split
 
-#: From here on the series below are exact to some parts in 10**16.
+#: The smallest argument for which the series below are exact to some parts in 10**16.
 _SHIFT: Final = 10
 #: B(2k) / (2k (2k - 1)), with which log gamma's series is sum of c / x^(2k - 1): k from 1.
 _LOG_GAMMA: Final = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)

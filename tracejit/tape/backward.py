@@ -56,7 +56,7 @@ def run_backward(
 
 
 def _key(tensor: Tensor) -> Any:
-    """What identifies a tensor's place in the graph: a leaf, or a node and which output."""
+    """The identity of a tensor's place in the graph: a leaf, or a node and the number of its output."""
     place = tensor._node
     if place is None:
         return tensor
@@ -64,7 +64,7 @@ def _key(tensor: Tensor) -> Any:
 
 
 class Reach:
-    """What is behind the roots of backward passes, found by the first one."""
+    """The part of the graph behind the roots of backward passes, found by the first pass."""
 
     #: Per node or leaf, how many edges lead to it; None before the first pass.
     edges: dict[Any, int] | None = None
@@ -101,7 +101,7 @@ class _Pass:
         self.waiting: dict[Any, int] = {}
         #: The nodes and leaves to which all edges have been passed.
         self.ready: list[Any] = []
-        #: By identity, locations of nodes, and those of their gradients.
+        #: Locations of nodes, and those of their gradients, by identity of the former.
         self.lines: dict[int, tuple[Location, Location]] = {}
 
     def run(self, roots: Sequence[Tensor], cotangents: Sequence[Tensor], reach: Reach | None) -> None:
@@ -221,7 +221,7 @@ class _Pass:
         pending[place] = part if sum_so_far is None else self.add(sum_so_far, part)
 
     def _arrive(self, leaf: Tensor, cotangent: Any) -> None:
-        """All of a leaf's cotangent is there: show it to its hooks, and keep or accumulate it."""
+        """Show the complete cotangent of a leaf to its hooks, then keep or accumulate it."""
         engine, targets, hooks = self.engine, self.targets, leaf._hooks
         if targets is None and hooks is None:
             engine.accumulate(leaf, cotangent)

@@ -1,4 +1,4 @@
-"""How a backward pass represents cotangents: as ndarrays, or as Tensors where the gradient itself is to be
+"""Representations of cotangents in a backward pass: ndarrays, or Tensors where the gradient itself is to be
 differentiated or traced."""
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ TENSOR_OPS = TensorOps()
 
 
 class Engine:
-    """How one backward pass represents cotangents: ndarrays, or Tensors."""
+    """The representation of cotangents in one backward pass: ndarrays, or Tensors."""
 
     __slots__ = ("behind_choice", "connects", "namespace", "tensors", "traced")
 
@@ -156,8 +156,8 @@ class Engine:
     def pull_values(
         self, pull: Pull, cotangent: Any, inputs: Sequence[Any], out: Any, node: OpNode
     ) -> Sequence[Any] | None:
-        """What `pull` gives for the traced `cotangent` of `node` and what this saved, without Tensors around:
-        the same ops. None where they are not `_symbols`."""
+        """The results of `pull` for the traced `cotangent` and the saved values of `node`. The ops run on the
+        traced values without Tensors around them. None where not all of them are `_symbols`."""
         value = cotangent._data
         if not self._symbols(value, out, *inputs):
             return None
@@ -190,7 +190,7 @@ class Engine:
         return cotangent if isinstance(cotangent, Tensor) else wrap(np.asarray(cotangent))
 
     def from_tensor(self, tensor: Tensor, like: Tensor | None = None) -> Any:
-        """What a hook or a user's backward gave, as a cotangent of the dtype of `like`."""
+        """The result of a hook or of a user's backward as a cotangent of the dtype of `like`."""
         cotangent = tensor if self.tensors else tensor._data
         if like is not None and tensor.dtype is not like.dtype:
             cotangent = self.namespace.cast(cotangent, dtype=like.dtype)
@@ -264,7 +264,7 @@ ENGINES: Final = {
 }
 
 
-#: What turns cotangents into gradients where both are Tensors.
+#: The engine whose cotangents are Tensors and whose gradients are recorded.
 TENSOR_ENGINE: Final = ENGINES[True, True]
 
 

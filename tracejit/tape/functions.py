@@ -103,7 +103,7 @@ class FunctionNode(Node):
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """What the function saved for backward."""
+        """The tensors that the function saved for backward."""
         return self.ctx.saved_tensors
 
     def pull(self, engine: Cotangents, cotangents: Any, is_needed: IsNeeded) -> Sequence[Any]:
@@ -140,7 +140,7 @@ def zeros(engine: Cotangents, shape: Any, dtype: Any) -> Any:
 
 
 def checked_gradients(name: str, types: Sequence[Any], gradients: list[Any]) -> list[Any]:
-    """What the backward `name` returned: one gradient per argument, of its shape, None where there is none.
+    """The gradients that the backward `name` returned, checked: one per argument, of its shape, or None.
 
     `types` has (shape, dtype) for tensor arguments, None for others.
     """
@@ -174,7 +174,7 @@ def checked_gradients(name: str, types: Sequence[Any], gradients: list[Any]) -> 
 
 
 class FunctionCtx:
-    """What ``forward`` tells ``backward``: the `ctx` of both. Attributes may be set on it freely.
+    """The context object `ctx` of ``forward`` and ``backward``. Attributes may be set on it freely.
 
     Example:
         >>> import tracejit as tj
@@ -217,7 +217,7 @@ class FunctionCtx:
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """What was given to ``save_for_backward``, each in its place in the graph.
+        """The tensors given to ``save_for_backward``, each in its place in the graph.
 
         Raises GradientError once backward has freed it, or where one was modified in place since.
         """
@@ -272,7 +272,7 @@ class FunctionCtx:
         ]
 
     def free(self) -> None:
-        """Let go of what was saved."""
+        """Release the saved values."""
         if self._saved:
             self._saved = None
 

@@ -17,7 +17,7 @@ from ..ir.errors import GradientError, ShapeError
 
 
 class Cotangents(Protocol):
-    """How one backward pass represents cotangents: as ndarrays, or as Tensors."""
+    """The representation of cotangents in one backward pass: ndarrays, or Tensors."""
 
     tensors: bool
     namespace: Any
@@ -29,7 +29,8 @@ class Cotangents(Protocol):
     def pull_values(
         self, pull: Any, cotangent: Any, inputs: Sequence[Any], out: Any, node: Any
     ) -> Sequence[Any] | None:
-        """What `pull` gives for what is traced, without Tensors around; None where it is not."""
+        """The results of `pull` on traced values without Tensors around them; None where a value is not
+        traced."""
 
     def output(self, node: Any, index: int, data: Any) -> Tensor:
         """A saved output of `node`, connected to the node again."""
@@ -38,7 +39,7 @@ class Cotangents(Protocol):
         """A cotangent as hooks and users see it."""
 
     def from_tensor(self, tensor: Tensor, like: Tensor | None = None) -> Any:
-        """What a hook or a user's backward returned, as a cotangent of the dtype of `like`."""
+        """The result of a hook or of a user's backward as a cotangent of the dtype of `like`."""
 
     def as_gradient(self, cotangent: Any) -> Tensor:
         """A cotangent as PyTorch's interface has it, where it is the conjugate."""
@@ -106,10 +107,10 @@ class Hooks:
         self.retained: dict[int, weakref.ref[Tensor]] = {}
         self.pre: HookDict = {}
         self.post: HookDict = {}
-        #: Of a leaf: called with it after accumulation.
+        #: Hooks of a leaf, called with it after accumulation.
         self.accumulated: HookDict = {}
         self.metadata: dict[Any, Any] = {}
-        #: Of a leaf: its AccumulateGrad, while somebody holds it.
+        #: The AccumulateGrad of a leaf, while somebody holds it.
         self.end: weakref.ref[Any] | None = None
 
 
@@ -122,7 +123,7 @@ def hooks_of_leaf(leaf: Tensor) -> Hooks:
 
 
 def hooks_of(tensor: Tensor) -> tuple[Hooks, int]:
-    """Where the hooks of `tensor` are, and which output of its node it is."""
+    """The hooks of the node or leaf of `tensor`, and the number of its output; 0 for a leaf."""
     place = tensor._node
     if place is None:
         return hooks_of_leaf(tensor), 0
@@ -264,7 +265,7 @@ def _replaced(
 
 
 def _checked(hook: Any, returned: Any, gradient: Tensor | None) -> Tensor:
-    """What a hook returned, if it may stand for `gradient` (None: one that was not there)."""
+    """The value that a hook returned, if it may replace `gradient`, which is None where there was none."""
     if not isinstance(returned, Tensor):
         kind = type(returned).__name__
         raise GradientError(f"hook {_name(hook)!r} must return None or a tensor, got {kind}")

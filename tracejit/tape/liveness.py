@@ -1,4 +1,4 @@
-"""Which parts of the graph an outer derivative can still ask about.
+"""Liveness of the graph: the parts that an outer derivative can still ask about.
 
 A transform such as ``grad`` differentiates with respect to inputs of its own (`InputNode`). Once its function
 has run, nobody outside can ask for derivatives by them: they are *retired*. A place in the graph is *live*
@@ -23,11 +23,12 @@ _clock: Final = itertools.count()
 
 
 class InputNode(Node):
-    """What a transform differentiates by. It has a parent where that was in a graph itself."""
+    """An input that a transform differentiates by. It has a parent where the argument was in a graph
+    itself."""
 
     __slots__ = ("data", "retired")
 
-    #: When the transform's function was done.
+    #: The time at which the transform's function ended; None while it runs.
     retired: int | None
 
     def __init__(self, data: Any, tensor: Tensor) -> None:
@@ -45,7 +46,7 @@ class InputNode(Node):
         return (cotangents,) if self.parents else ()
 
     def free(self) -> None:
-        """Nothing was saved."""
+        """Do nothing, since nothing was saved."""
 
 
 def transform_input(data: Any, tensor: Tensor) -> Tensor:
@@ -77,7 +78,7 @@ class as_at:
 
 
 class Instant:
-    """Which inputs are retired now."""
+    """A moment, for `as_at`: it determines which inputs are retired."""
 
     __slots__ = ("revived", "time")
 

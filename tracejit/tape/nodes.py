@@ -43,7 +43,7 @@ def check_parts(node: Node, parts: Sequence[Any]) -> None:
 #: Says whether the cotangent of a parent is needed; None where all are.
 IsNeeded = Callable[[Any], bool] | None
 
-#: What a node notes that reaches no leaf by which anybody can still differentiate. See `liveness`.
+#: Witness of a node that reaches no leaf by which anybody can still differentiate. See `liveness`.
 DEAD: Final = object()
 
 
@@ -69,8 +69,8 @@ class Node(abc.ABC):
     #: Per operand: (shape, dtype) of what has a parent.
     types: tuple[Any, ...]
     hooks: Hooks | None
-    #: Of the values that it saved: the count of writes (`Tensor._memory`), and what that was. None once they
-    #: are freed.
+    #: For each saved value, its count of writes (`Tensor._memory`) and that count when it was saved. None
+    #: once the values are freed.
     memories: Sequence[tuple[list[Any], int]] | None
     #: The user's line, where somebody asked for it.
     location: Location | None
@@ -101,7 +101,7 @@ class Node(abc.ABC):
 
     @abc.abstractmethod
     def free(self) -> None:
-        """Let go of what was saved."""
+        """Release the saved values."""
 
     def constant(self, position: int) -> Any:
         """The operand at `position`, which needs no gradient, where it is still known; else None."""
@@ -155,7 +155,7 @@ class Node(abc.ABC):
                 raise modified_in_place(self.describe_saved(position), memory, version)
 
     def describe_saved(self, position: int) -> str:
-        """What an error calls the saved value whose memory is at `position`."""
+        """The words of an error for the saved value whose memory is at `position`."""
         return f"a tensor that {self.name()} saved for backward"
 
 
@@ -187,7 +187,7 @@ class AccumulateGrad:
 
     @property
     def next_functions(self) -> tuple[()]:
-        """Nothing: the graph ends here."""
+        """The empty tuple: the graph ends here."""
         return ()
 
     @property
@@ -325,11 +325,12 @@ class RefusingNode(Node):
         raise GradientError(self.message)
 
     def free(self) -> None:
-        """Nothing was saved."""
+        """Do nothing, since nothing was saved."""
 
 
 def refuse_gradients(title: str, results: Sequence[Tensor], operands: Sequence[Any], message: str) -> None:
-    """Where `operands` require gradients, let a gradient of `results` be the error `message`."""
+    """Raise the error `message` when a gradient of `results` is asked for, if any of `operands` requires
+    one."""
     if STATE.recording and any(
         isinstance(operand, Tensor) and operand._requires_grad for operand in operands
     ):

@@ -31,7 +31,7 @@ GENERATED: Final = f"{__file__}.generated"
 #: The package with the rules of the ops.
 _OPS_PACKAGE: Final = f"{ops.__name__}."
 
-#: Where a generated call finds what a rule asks for: see `ir.registry.Rule`.
+#: Expressions in a generated call for the arguments that a rule asks for: see `ir.registry.Rule`.
 _SOURCES: Final = {
     "input": "inputs[{}]",
     "rest": "tuple(inputs[{}:])",
@@ -59,7 +59,7 @@ class Written:
         return _reshaped(b, b.apply(self.op, tuple(self.inputs(b, operands)), self.attrs), self.result)
 
     def inputs(self, b: Any, operands: Sequence[Any]) -> Sequence[Any]:
-        """What `op` takes for `operands`, of which some may be None."""
+        """The arguments of `op` for `operands`, of which some may be None."""
         if self.operands is None:
             return operands
         return [
@@ -77,8 +77,8 @@ class InOps(Protocol):
 
 @record(eq=False)
 class Composite:
-    """What eager code does at once, and the IR by several ops: by one between reshapes, unless `transposed`
-    is given.
+    """A function that eager code runs in one step and the IR in several ops: one op between reshapes, unless
+    `transposed` is given.
 
     Attributes:
         name: what its nodes are called, as those of an op.
@@ -116,7 +116,8 @@ def with_kept_axes(op: Op) -> Composite:
 
 
 class SavePlan:
-    """What recording and differentiating `op` take when just the `tracked` operands require gradients."""
+    """The plan for recording and differentiating `op` when exactly the `tracked` operands require
+    gradients."""
 
     __slots__ = (
         "_some",
@@ -211,7 +212,8 @@ def tensor_type(type_: OperandType) -> TensorType | None:
 
 
 def _pull(op: Op, rules: Mapping[int, Rule], needed: tuple[bool, ...]) -> Pull:
-    """What calls the rule of each needed operand with what it asks for, or the one rule of all."""
+    """The function that calls the rule of each needed operand with the arguments it asks for, or the joint
+    rule of all operands."""
     if rules and (joint := next(iter(rules.values())).joint) is not None:
         return lambda b, ct, inputs, out, types, attrs: joint(
             b, ct, inputs, out, list(map(tensor_type, types)), attrs
@@ -253,7 +255,8 @@ def _missing(op: Op, position: int) -> Rule:
 
 
 def _pull_of_written(composite: Composite, plans: Mapping[Op, SavePlan], needed: tuple[bool, ...]) -> Pull:
-    """The same by the rules of the op that `composite` is written with, between the transposed reshapes."""
+    """The pull of `composite`: by the rules of the op that it is written with, between the transposed
+    reshapes."""
 
     def pull(b: Any, ct: Any, inputs: Any, out: Any, types: Any, attrs: Attrs) -> Sequence[Any]:
         written = composite.written(types, attrs)

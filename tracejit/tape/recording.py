@@ -155,10 +155,11 @@ def recorder(op: Op | Composite, builtin: Builtin | None = None) -> Callable[...
     return generated
 
 
-#: Of an op whose arguments are its operands.
+#: The builtin function of an op whose arguments are its operands.
 _PLAIN: Final = Builtin(record)
 
-#: What a recorder notes of a Tensor that requires a gradient, and of one of several operands; # is its place.
+#: Generated code that records a Tensor which requires a gradient, and one of several operands; # is its
+#: place.
 _OF_TRACKED: Final = """
     data = x#._data
     type# = data.shape, data.dtype

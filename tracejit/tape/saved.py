@@ -57,7 +57,7 @@ class Packed:
 
 
 class PackedValues(tuple[Any, ...]):
-    """What a node saved, with `Packed` values in place of arrays."""
+    """The saved values of a node, with `Packed` values in place of arrays."""
 
     __slots__ = ()
 

@@ -28,12 +28,12 @@ STEP: Final = 6e-6
 
 
 class Wrong(Exception):
-    """What a check found."""
+    """A failed check, with its message."""
 
 
 @record
 class Sample:
-    """What to call an op or a function with: arrays, and attributes or keyword arguments.
+    """Sample arguments of an op or a function: arrays, and attributes or keyword arguments.
 
     Example:
         >>> import numpy as np
@@ -50,13 +50,13 @@ class Sample:
         return f"({types})" + "".join(f" {name}={value!r}" for name, value in self.attrs.items())
 
 
-#: What float16 results may be apart, relatively: two units in the last place.
+#: The relative tolerance of float16 results: two units in the last place.
 _F16: Final = 2.0**-9
 
 
 @record
 class Tolerance:
-    """How far results may be apart: relative to the largest of a result's elements, by dtype."""
+    """Tolerances of results by dtype, relative to the largest of a result's elements."""
 
     f32: float
     f64: float
@@ -107,7 +107,7 @@ def array_of(leaf: Any) -> Array:
 
 
 def kernel_outputs(op: Op, sample: Sample) -> list[Array]:
-    """What the NumPy kernel computes. Wrong where it writes to its operands."""
+    """The outputs of the NumPy kernel. Raises Wrong if it writes to its operands."""
     operands = [operand.copy() for operand in sample.operands]
     with np.errstate(all="ignore"):
         outcome = op.eval(*operands, **sample.attrs)

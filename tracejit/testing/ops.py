@@ -114,7 +114,7 @@ def _resolved(op: Any) -> tuple[str, Op | None]:
 
 
 def _sample(sample: Any, number: int, defaults: Mapping[str, Any]) -> Sample:
-    """What a user gave as sample `number`, with `defaults` for the attributes that are left out."""
+    """The user's sample `number` as a `Sample`, with `defaults` for the attributes that are left out."""
     if isinstance(sample, Sample):
         return sample
     if not isinstance(sample, (tuple, list)):
@@ -130,7 +130,7 @@ def _sample(sample: Any, number: int, defaults: Mapping[str, Any]) -> Sample:
 
 
 class _Run:
-    """What was checked so far, and what was wrong."""
+    """The checks made so far, and the failures among them."""
 
     def __init__(self, tolerance: Tolerance, order: int) -> None:
         self.tolerance, self.order = tolerance, order

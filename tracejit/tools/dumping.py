@@ -48,7 +48,7 @@ _SUFFIXES: Final = {
 
 
 def language_of(stage: str) -> str:
-    """What the text of `stage` is written in: tir, loops, llvm, asm, dot or svg."""
+    """The language of the text of `stage`: tir, loops, llvm, asm, dot or svg."""
     return _LANGUAGES.get(stage, "tir")
 
 
@@ -99,8 +99,8 @@ def dump_compiled(stages: Sequence[str], folder: str | None) -> None:
 
 
 def dump_by_environment() -> None:
-    """What ``TRACEJIT_DUMP`` asks for. Raises TracejitError for stages that there are not, and for a folder
-    that cannot be written to."""
+    """Dump as ``TRACEJIT_DUMP`` asks for. Raises TracejitError for unknown stages, and for a folder that
+    cannot be written to."""
     stages = [text.strip() for text in os.environ["TRACEJIT_DUMP"].split(",") if text.strip()]
     plain_stages = [stage for stage in STAGES if stage != "after:PASS"]
     for stage in stages:

@@ -31,13 +31,13 @@ from .profiling.records import text_of
 
 @record(eq=False)
 class Wanted:
-    """What is looked for: NaN, infinities, or both."""
+    """The values to look for: NaN, infinities, or both."""
 
     nan: bool
     inf: bool
 
     def made(self, operands: Sequence[Any], results: Sequence[Any]) -> str | None:
-        """What `results` have that no operand has: "NaN" or "infinity"; None for nothing."""
+        """The kind of value that `results` have and no operand has: "NaN", "infinity", or None."""
         if self.nan and _any(np.isnan, results) and not _any(np.isnan, operands):
             return "NaN"
         if self.inf and _any(np.isinf, results) and not _any(np.isinf, operands):
@@ -132,7 +132,7 @@ class Finder:
 
 
 class AnomalyFinder(Finder):
-    """For ``detect_anomaly``: NaN in the gradient parts of compiled code."""
+    """Finder of ``detect_anomaly``: looks for NaN in the gradient parts of compiled code."""
 
     def __init__(self) -> None:
         super().__init__(Wanted(nan=True, inf=False), every_op=False)
@@ -162,7 +162,8 @@ class AnomalyFinder(Finder):
 
 
 def _of_node(results: Sequence[Any]) -> str:
-    """What PyTorch says of the node whose backward gave NaN; outside of a backward pass there is none."""
+    """The message, in PyTorch's words, about the node whose backward gave NaN. Outside of a backward pass
+    there is no node to name."""
     node = None if STATE.walk is None else STATE.walk.node
     if node is None:
         return "a compiled gradient is nan"
@@ -274,7 +275,7 @@ class check_nans(Mode):
 
 
 def check_everything(setting: str) -> None:
-    """What ``TRACEJIT_CHECK_NANS`` asks for, in all threads, for good.
+    """Begin the checks that ``TRACEJIT_CHECK_NANS`` asks for, in all threads, until the process ends.
 
     Raises TracejitError for a setting that is none of 0, 1, nan and inf.
     """

@@ -13,7 +13,7 @@ import numpy as np
 
 import tracejit as tj
 
-#: What functions that both have do in another way; "eager only" where the shape depends on values.
+#: Differences of functions that both have; "eager only" where the shape depends on values.
 DIFFERS: Final = {
     "allclose": "gives a tensor of rank 0, so that it can be traced",
     "array": "`requires_grad=` is new; traced tensors have no `order=`",
@@ -71,7 +71,7 @@ DIFFERS: Final = {
     "vectorize": "traced functions are batched",
     "where": "of a condition alone jitted with `size=`",
 }
-#: What is not here, by the reason.
+#: Names that are missing here, by the reason.
 ABSENT: Final = {
     "other names of dtypes, and kinds of them: `complex64` and `complex128` are there": """cdouble
         complexfloating csingle""",
@@ -98,7 +98,7 @@ ABSENT: Final = {
 OTHER_PARAMETERS: Final = {
     ("array", "ndmax"): "deeper lists would be objects",
 }
-#: What parameters do here that have no meaning for tensors, or another one.
+#: Parameters that have no meaning for tensors, or another one than in NumPy.
 _PARAMETERS: Final = {
     "`order` of ufuncs": "results are in C order; of `array`, `asarray`, `astype`, `copy`, `eye`, `full`, "
     "`zeros` and their like it is NumPy's, but traced tensors have no order",

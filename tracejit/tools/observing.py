@@ -1,4 +1,4 @@
-"""Who sees what runs: profiles, and checks of the results.
+"""Observers of running code: profilers, and checkers of results.
 
 Eager kernels come here while anybody looks at any thread (`extend.backends`), and so do calls of compiled
 code, whose native entries are switched off meanwhile. Nobody looking costs nothing.
@@ -24,7 +24,7 @@ from ..runtime.timing import CallTimes, timed
 
 
 class Profiler(Protocol):
-    """Who wants to know what ran and when. Times are nanoseconds of `time.monotonic_ns`."""
+    """Observer of what ran and when. Times are nanoseconds of `time.monotonic_ns`."""
 
     def ran_kernel(self, ran: KernelRun) -> None:
         """An eager kernel ran."""
@@ -34,7 +34,7 @@ class Profiler(Protocol):
 
 
 class Checker(Protocol):
-    """Who wants to look at results before anybody else gets them, and may raise."""
+    """Observer of results before anybody else gets them; it may raise."""
 
     def check_kernel(
         self, op: Op, operands: Sequence[Any], attrs: dict[str, Any], arrays: Sequence[Any]
@@ -90,7 +90,7 @@ _LOCK: Final = ForkLock()
 
 @contextmanager
 def profiling(profiler: Profiler, *, everywhere: bool) -> Iterator[None]:
-    """Let `profiler` know what this thread runs, or every thread."""
+    """Report to `profiler` what this thread runs, or every thread."""
     place: Any = _EVERYWHERE if everywhere else _HERE
     with _LOCK:
         place.profilers = (*place.profilers, profiler)
@@ -104,7 +104,7 @@ def profiling(profiler: Profiler, *, everywhere: bool) -> Iterator[None]:
 
 
 def start_checking(checker: Checker, *, everywhere: bool) -> None:
-    """Let `checker` see the results of this thread, or of every one, until `stop_checking`."""
+    """Show `checker` the results of this thread, or of every one, until `stop_checking`."""
     place: Any = _EVERYWHERE if everywhere else _HERE
     with _LOCK:
         place.checkers = (*place.checkers, checker)

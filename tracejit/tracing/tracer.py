@@ -73,10 +73,10 @@ class Tracer(Builder):
         numbers: Numbers | None = None,
     ) -> None:
         super().__init__()
-        #: Which Python numbers become inputs where they meet tensors.
+        #: The Python numbers that become inputs where they meet tensors.
         self._numbers = numbers if numbers else None
         self._number_codes = numbers.codes() if numbers else set()
-        #: Where Python code may ask for values: what it was told. None where it may not.
+        #: The decisions by values that Python code asked for; None where it may not ask.
         self.branches = branches
         self.parent = parent
         self.captures: dict[int, tuple[Any, Value]] = {}
@@ -90,7 +90,7 @@ class Tracer(Builder):
         self._rank_0_arrays: dict[int, weakref.ref[Tensor]] = {}
         #: Parameters of rank 0 that are immutable scalars.
         self._scalars: set[Value] = set()
-        #: Those of them that had to be scalars.
+        #: Parameters among them that the trace relies on being scalars.
         self.treated_as_scalars: set[Value] = set()
         #: The elements of captured arrays when they were captured, by identity.
         self.contents: dict[int, Array] = {}
@@ -121,15 +121,15 @@ class Tracer(Builder):
         return value in self._weak
 
     def mark_weak(self, value: Value) -> None:
-        """Let `value` be a Python number to promotion."""
+        """Mark `value` as a Python number for type promotion."""
         self._weak.add(value)
 
     def note_array(self, tensor: Tensor) -> None:
-        """Let `tensor`, of rank 0, be an array to Python code."""
+        """Note that `tensor`, of rank 0, is an array to Python code."""
         self._rank_0_arrays[id(tensor)] = weakref.ref(tensor)
 
     def note_scalar(self, tensor: Tensor) -> None:
-        """Let `tensor`, a parameter of rank 0, be an immutable scalar to Python code."""
+        """Note that `tensor`, a parameter of rank 0, is an immutable scalar to Python code."""
         self._scalars.add(tensor._data)
 
     def is_scalar(self, tensor: Tensor) -> bool:
@@ -188,7 +188,7 @@ class Tracer(Builder):
         return super()._converted(operand, dtype, shape)
 
     def lift(self, value: Any) -> Any:
-        """What the graph calls `value`: a Value, or a Python scalar as it is."""
+        """The operand for `value` in the graph: a Value, or a Python scalar as it is."""
         if isinstance(value, Tensor):
             data = value._data
             if not isinstance(data, Value):

@@ -36,9 +36,9 @@ class Traced:
     contents: dict[int, Array] = field(default_factory=dict)
     #: Captured arrays of NumPy's that were written through tensors.
     written: list[Array] = field(default_factory=list)
-    #: What callbacks gave while the values of decisions were computed.
+    #: Results of callbacks that ran while the values of decisions were computed.
     callback_results: KeptResults | None = None
-    #: What became of each loop in the functions that ran.
+    #: The report on each loop in the functions that ran.
     loops: tuple[Any, ...] = ()
 
 

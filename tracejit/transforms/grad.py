@@ -47,7 +47,7 @@ class TransformedFunction(Sendable):
         self._arguments = (transform, *args), options
 
     def of(self, fun: Callable[..., Any]) -> TransformedFunction:
-        """The same transform of another function."""
+        """Apply this transform to another function."""
         (transform, *args), options = self._arguments
         if args:
             return TransformedFunction(transform, fun, *args[1:], **options)
@@ -196,7 +196,7 @@ def stop_gradient(x: R) -> R:
 
 
 def name_of(fun: Any) -> str:
-    """What messages call the function."""
+    """The name of the function in messages."""
     name: str = getattr(fun, "__name__", "function")
     return name
 
@@ -322,7 +322,7 @@ def own_inputs(label: str, leaves: Sequence[Any], trees: Any) -> list[Tensor]:
 
 
 def split_aux(label: str, outcome: Any, *, has_aux: bool) -> tuple[Any, Any]:
-    """What the function returned as (value, aux)."""
+    """The function's result as (value, aux)."""
     if not has_aux:
         return outcome, None
     if not isinstance(outcome, tuple) or len(outcome) != 2:
@@ -347,7 +347,7 @@ def released_leaf(leaf: Any) -> Any:
 
 
 def scalar_result(label: str, outcome: Any, holomorphic: bool = False) -> Tensor:
-    """What the function returned, as a floating tensor of rank 0. Raises GradientError for anything else."""
+    """The function's result as a floating tensor of rank 0. Raises GradientError for anything else."""
     if type(outcome) is not Tensor and isinstance(outcome, (int, float, complex, np.ndarray, np.generic)):
         outcome = wrap(as_array(outcome))
     if isinstance(outcome, Tensor) and outcome._data.shape == ():

@@ -229,6 +229,6 @@ def elementwise_grad(fun: Callable[P, Any], argnum: int = 0) -> Callable[P, Any]
 
 
 def _elements(label: str, outcome: Any, holomorphic: bool) -> Tensor:
-    """What the function returned as a floating tensor; messages about others are those of `grad`."""
+    """The function's result as a floating tensor; other results raise the errors of `grad`."""
     value = as_tensor(outcome)
     return value if is_real_floating(value.dtype) else scalar_result(label, value.sum(), holomorphic)

@@ -170,11 +170,11 @@ class _Recorded:
         #: Whether an outer gradient follows the results.
         self.tracked = any(map(requires_outer_grad, self.outputs))
         self.aux = released(aux) if has_aux else None
-        #: From the outputs back to the inputs.
+        #: The graph from the outputs back to the inputs.
         self.reach = Reach()
 
     def result(self) -> Any:
-        """What the function returned."""
+        """The function's result."""
         return self.structure.unflatten(map(released_leaf, self.outputs))
 
     def pulled(self, cotangents: Sequence[Tensor], *, again: bool) -> list[Tensor]:
@@ -186,7 +186,7 @@ class _Recorded:
 
 
 class _Linear(_Recorded):
-    """As `_Recorded`, with ``u @ J`` as a function of u recorded too: its derivative is ``J``."""
+    """A recorded function together with ``u @ J`` as a recorded function of u, whose derivative is ``J``."""
 
     def __init__(self, label: str, fun: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> None:
         super().__init__(label, fun, primals, has_aux)

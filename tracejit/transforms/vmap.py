@@ -199,7 +199,7 @@ class _Call:
         positional = flatten(args)[1]
         axes = axes_of_leaves("in_axes", in_axes, positional, "the positional arguments")
         axes += [0] * (len(self.leaves) - len(axes))
-        #: Which leaves are mapped; the others keep their values.
+        #: The mapped leaves; the others keep their values.
         self.mapped: list[int] = []
         tensors: list[Tensor] = []
         places: list[int] = []
@@ -229,7 +229,7 @@ class _Call:
         ]
 
     def _path(self, position: int) -> str:
-        """Where the leaf at `position` is: ``args[1]['w']``."""
+        """The path to the leaf at `position`: ``args[1]['w']``."""
         path = self.structure.paths()[position]
         return ("args" if path.startswith("[0]") else "kwargs") + path[3:]
 
@@ -313,7 +313,8 @@ class _InnerExampleTracer(RegionTracer):
 
 
 def _narrow_outside(tracer: RegionTracer) -> None:
-    """Let the surrounding trace know which narrower dtypes its Python integers were combined with."""
+    """Tell the surrounding trace the ranges of narrower dtypes that its Python integers were combined
+    with."""
     assert tracer.parent is not None
     narrowed = tracer.parent.narrowed
     for outer, inner in tracer.captured.items():

@@ -48,7 +48,7 @@ __all__ = [
     "nanvar",
 ]
 
-#: What elements that ``where=`` leaves out count as.
+#: Values that replace the elements that ``where=`` leaves out.
 _IDENTITIES: Final[dict[str, Any]] = {"sum": 0, "prod": 1, "all": True, "any": False}
 #: The function of a result and the initial value.
 _COMBINING: Final = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}

@@ -1,4 +1,4 @@
-"""Where the quantiles of sorted elements are: the methods of ``numpy.quantile``.
+"""Positions of quantiles among sorted elements, by the methods of ``numpy.quantile``.
 
 Numbers and names are those of Hyndman and Fan, "Sample Quantiles in Statistical Packages" (1996): of n
 elements the part q lies at the place ``n * q + a + q * (1 - a - b) - 1``, counted from 0, with a and b of
@@ -55,7 +55,8 @@ _PROMOTING: Final = ("interpolated_inverted_cdf", "weibull", "averaged_inverted_
 
 
 def places(method: str, count: int | Tensor, q: Tensor) -> Places:
-    """Where the part `q` (floats) of `count` elements (a tensor where lines differ) is by `method`."""
+    """The places of the quantile `q` (floats) among `count` sorted elements by `method`. `count` is a tensor
+    where lines differ in length."""
     last = run("maximum", run("sub", count, 1), 0) if isinstance(count, Tensor) else count - 1
     number: Any = cast(count, q.dtype) if isinstance(count, Tensor) else float(count)
     spans: Any = cast(last, q.dtype) if isinstance(last, Tensor) else float(last)

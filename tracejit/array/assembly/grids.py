@@ -93,7 +93,8 @@ def ix_(*args: Any) -> tuple[Tensor, ...]:
 
 
 def _range_of(part: slice) -> Tensor:
-    """What a slice means to the objects here: a range, or with a step of 5j five numbers from end to end."""
+    """The numbers that a slice stands for: a range, or with a step of 5j five equidistant numbers, both ends
+    included."""
     start, stop, step = part.start, part.stop, part.step
     start = 0 if start is None else start
     if isinstance(step, complex):
@@ -180,5 +181,5 @@ mgrid = _Grid(sparse=False)
 ogrid = _Grid(sparse=True)
 #: Arrays, numbers and ranges joined along the first axis: ``r_[1:4, 0, x]``. Semantics: ``numpy.r_``.
 r_ = _Joiner("r_", 0, 1, -1)
-#: The same along the last axis, lines as columns: ``c_[x, y]``. Semantics: ``numpy.c_``.
+#: Arrays joined along the last axis, lines as columns: ``c_[x, y]``. Semantics: ``numpy.c_``.
 c_ = _Joiner("c_", -1, 2, 0)

@@ -26,7 +26,7 @@ from ..rearranging import flip
 __all__ = ["pad"]
 
 Pair = tuple[int, int]
-#: What each mode takes beside the widths.
+#: Keyword arguments of each mode.
 _KEYWORDS: Final[dict[str, tuple[str, ...]]] = {
     "constant": ("constant_values",),
     "edge": (),

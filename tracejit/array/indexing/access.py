@@ -201,7 +201,7 @@ def _value_for(value: Any, dtype: DType, shape: Shape, name: str) -> Tensor:
     return broadcast(result, shape)
 
 
-#: What folds a value into an element, by the mode of a write; "set" replaces it.
+#: The op that combines a value with an element, by the mode of a write; "set" replaces the element.
 FOLDS: Final = {"add": "add", "mul": "mul", "max": "maximum", "min": "minimum"}
 
 
@@ -270,7 +270,7 @@ def _inverse(order: Any) -> list[int]:
 
 
 def _masked_selection() -> Any:
-    """What is done with selections of unknown length, which loads at first use."""
+    """The module for selections of unknown length, which loads at first use."""
     return import_module("..selection.masked_selection", __package__)
 
 

@@ -14,7 +14,7 @@ from ..operands import as_tensor, run
 from .access import folded_at, getitem, written_at
 from .outside import default_fill, within
 
-#: What becomes of indices outside: see `outside.MODES`.
+#: The treatment of indices out of bounds: see `outside.MODES`.
 Mode: TypeAlias = str | None
 
 
@@ -95,7 +95,7 @@ class ElementsAt:
 
     @named("at[...].divide")
     def divide(self, value: Any, mode: Mode = None) -> Tensor:
-        """They divided by `value`."""
+        """The elements divided by `value`."""
         divisor = as_tensor(value)
 
         def divided(name: str, x: Tensor, key: Any) -> Tensor:
@@ -118,14 +118,15 @@ class ElementsAt:
 
     @named("at[...].power")
     def power(self, value: Any, mode: Mode = None) -> Tensor:
-        """They to the power of `value`, from what they were: once each."""
+        """The original elements raised to the power of `value`; an element that the key repeats is raised
+        once."""
         return self._changed(
             "power", lambda name, x, key: written_at(name, x, key, getitem(x, key) ** value), mode
         )
 
     @named("at[...].apply")
     def apply(self, function: Callable[[Tensor], Any], mode: Mode = None) -> Tensor:
-        """`function` of them, from what they were: once each."""
+        """`function` of the original elements; an element that the key repeats changes once."""
         if not callable(function):
             raise ArgumentError(f"at[...].apply: function must be a function, got {function!r}")
         return self._changed(

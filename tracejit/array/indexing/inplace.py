@@ -116,7 +116,7 @@ def _scaled(y: Any, alpha: Any) -> Any:
 
 
 def _fill_(self: Tensor, value: Any) -> Tensor:
-    """Every element becomes `value`, in place. Returns the tensor."""
+    """Set every element to `value`, in place. Returns the tensor."""
     if not (type(value) in SCALARS or as_tensor(value).ndim == 0):
         raise ShapeError(f"fill_: expected a number or a tensor of rank 0, got shape {np.shape(value)}")
     access.setitem(self, Ellipsis, value)
@@ -124,7 +124,7 @@ def _fill_(self: Tensor, value: Any) -> Tensor:
 
 
 def _zero_(self: Tensor) -> Tensor:
-    """Every element becomes 0, in place. Returns the tensor."""
+    """Set every element to 0, in place. Returns the tensor."""
     return _fill_(self, 0)
 
 
@@ -156,12 +156,13 @@ def _sigmoid_(self: Tensor) -> Tensor:
 
 
 def _relu_(self: Tensor) -> Tensor:
-    """Negative elements become 0, in place; the gradient at 0 is 0. Returns the tensor."""
+    """Set negative elements to 0, in place; the gradient at 0 is 0. Returns the tensor."""
     return write(self, "relu_", (), lambda x: floats.where(x > 0, x, cast(as_tensor(0), x.dtype)))
 
 
 def _masked_fill_(self: Tensor, mask: Any, value: Any) -> Tensor:
-    """Elements where the boolean `mask` (broadcast) is true become `value`, in place. Returns the tensor."""
+    """Set the elements where the boolean `mask` (broadcast) is true to `value`, in place. Returns the
+    tensor."""
     chosen = as_tensor(mask)
     if chosen.dtype.kind != "b":
         raise DTypeError(f"masked_fill_: expected a boolean mask, got dtype {chosen.dtype.name}")

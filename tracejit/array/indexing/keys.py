@@ -35,7 +35,7 @@ class Mask:
 
 @record(eq=False)
 class KeyPlan:
-    """What a key selects from an array of a given shape."""
+    """The selection that a key makes in an array of a given shape."""
 
     start: Shape
     size: Shape
@@ -47,7 +47,7 @@ class KeyPlan:
     #: The axes of `middle` that index arrays replace, and those arrays, of int64 and broadcastable.
     positions: tuple[int, ...]
     indices: tuple[Tensor, ...]
-    #: Before how many of the other axes the arrays' dimensions go.
+    #: The position among the other axes at which the index arrays' dimensions are inserted.
     place: int
     masks: tuple[Mask, ...]
     #: Whether every axis is given a plain integer, without an Ellipsis: then NumPy gives no array.

@@ -43,8 +43,8 @@ def _bounds(part: slice) -> tuple[Any, Any, Any]:
 
 
 def key_of_whole(x: Tensor, key: Any) -> tuple[Tensor, tuple[Any, ...], Value] | None:
-    """Where `x` is the part of a tensor that integers select: that tensor, the key there of ``x[key]``, and
-    the symbol that it had when the part was made. None where there is no such key."""
+    """The base of `x`, the key of ``x[key]`` in that base, and the base's symbol when `x` was made. `x` must
+    be a part that integers select, and `key` basic; the result is None otherwise."""
     if type(x._aliases) is not tuple:
         return None
     chain = chain_of(x)

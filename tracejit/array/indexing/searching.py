@@ -79,7 +79,7 @@ def _places(indices: Any) -> Any:
 
 
 def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Tensor:
-    """For each place in `indices`, the element of `x` there, with the index replacing that of `axis`.
+    """The element of `x` at each place of `indices`, with the index there in place of that along `axis`.
 
     Fits what ``argmax`` with keepdims gives. `x` and `indices` have one rank and broadcast beside `axis`.
 

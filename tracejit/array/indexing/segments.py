@@ -67,7 +67,7 @@ def dynamic_update_slice(x: Any, update: Any, start_indices: Any) -> Tensor:
 
 
 def _key(name: str, x: Tensor, start_indices: Any, sizes: Sequence[int]) -> tuple[Any, ...]:
-    """What indexes the slice: all of an axis, or a range of positions along it."""
+    """The key of the slice: for each axis, the whole of it or a range of positions."""
     starts = list(start_indices) if isinstance(start_indices, (tuple, list)) else as_tensor(start_indices)
     if isinstance(starts, Tensor):
         if starts.ndim != 1:

@@ -93,8 +93,8 @@ def writes_memory(x: Tensor, value: Any, name: str) -> bool:
 
 
 def take_memory(x: Tensor) -> None:
-    """Where `x` is an input of a transform, or a view of one, give all that shares its memory, which is the
-    caller's, memory of its own."""
+    """Copy the caller's memory if `x` is an input of a transform or a view of one. The input and all views of
+    it then share the copy."""
     chain = chain_of(x)
     base = x if chain is None else chain[0]
     if type(base._node) is not InputNode:

@@ -1,4 +1,4 @@
-"""What the Array API standard asks of a namespace beside its functions."""
+"""Namespace inspection, devices and exchange of arrays as the Array API standard defines them."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ def check_device(name: str, device: Any) -> None:
 
 
 class NamespaceInfo:
-    """What ``__array_namespace_info__()`` returns. Semantics: the Array API."""
+    """The result of ``__array_namespace_info__()``. Semantics: the Array API."""
 
     __module__ = "tracejit"
 
     def capabilities(self) -> dict[str, Any]:
-        """What need not be there by the standard."""
+        """The optional capabilities that the standard lists."""
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
     def default_device(self) -> str:
-        """Where new arrays lie."""
+        """The device of new arrays."""
         return "cpu"
 
     def devices(self) -> list[str]:
-        """Where arrays may lie."""
+        """The devices that arrays may be on."""
         return ["cpu"]
 
     def default_dtypes(self, *, device: str | None = None) -> dict[str, DType]:

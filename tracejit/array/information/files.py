@@ -64,7 +64,7 @@ def savez(file: Any, /, *arrays: Any, **named: Any) -> None:
 
 
 def savez_compressed(file: Any, /, *arrays: Any, **named: Any) -> None:
-    """As ``savez``, compressed.
+    """Save arrays to a compressed ``.npz`` file.
 
     Example:
         >>> import io, tracejit as tj
@@ -88,7 +88,7 @@ def load(
     *,
     max_header_size: int = 10000,
 ) -> Any:
-    """What ``save`` wrote to `file`, as a tensor; of an ``.npz`` file, a dict of tensors.
+    """Read a ``.npy`` file as a tensor, or an ``.npz`` file as a dict of tensors.
 
     The other arguments are NumPy's; with `mmap_mode` the tensor shares the memory of the mapped file.
 

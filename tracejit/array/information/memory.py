@@ -25,7 +25,7 @@ __all__ = [
 
 
 def asanyarray(data: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None) -> Tensor:
-    """As ``asarray``: there are no subclasses.
+    """Convert `data` to a tensor, as ``asarray`` does: there are no subclasses to keep.
 
     Example:
         >>> import tracejit as tj
@@ -38,7 +38,7 @@ def asanyarray(data: Any, dtype: Any = None, order: str | None = None, *, copy: 
 
 
 def asarray_chkfinite(data: Any, dtype: Any = None, order: str | None = None) -> Tensor:
-    """As ``asarray``, without NaN and infinities: ValueError. Eager only.
+    """Convert `data` to a tensor, and raise ValueError for NaN and infinities. Eager only.
 
     Example:
         >>> import tracejit as tj
@@ -131,7 +131,8 @@ def shares_memory(x: Any, y: Any, /, max_work: int = -1) -> bool:
 
 
 def may_share_memory(x: Any, y: Any, /, max_work: int = 0) -> bool:
-    """As ``shares_memory``, by the bounds of the memory alone unless `max_work` asks for more.
+    """Whether `x` and `y` may share memory, by the bounds of their memory alone unless `max_work` asks for
+    more.
 
     Example:
         >>> import tracejit as tj

@@ -27,7 +27,7 @@ _DEVICES: Final = ("cpu", "cuda", "mps", "xpu")
 
 
 class TopK(NamedTuple):
-    """What `topk` returns."""
+    """The result of `topk`."""
 
     values: Tensor
     indices: Tensor

@@ -43,7 +43,7 @@ __all__ = [
     "vander",
 ]
 
-#: Of each power there is an operation in the program.
+#: The largest number of powers: each of them is an operation in the program.
 _MOST_POWERS: Final = 1024
 
 

@@ -103,7 +103,7 @@ def real_if_close(x: Any, tol: float = 100) -> Tensor:
 
 
 def isreal(x: Any) -> Tensor:
-    """Where the imaginary part is zero: everywhere, if `x` is real.
+    """Test each element for an imaginary part of zero; True for all elements of a real `x`.
 
     Example:
         >>> import tracejit as tj
@@ -119,7 +119,7 @@ def isreal(x: Any) -> Tensor:
 
 
 def iscomplex(x: Any) -> Tensor:
-    """Where the imaginary part is not zero: nowhere, if `x` is real.
+    """Test each element for a nonzero imaginary part; False for all elements of a real `x`.
 
     Example:
         >>> import tracejit as tj

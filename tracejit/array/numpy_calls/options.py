@@ -71,8 +71,8 @@ def _as_tuple(name: str, entry: Any) -> tuple[int, ...]:
         raise ArgumentError(f"{name}: axes must be integers or tuples of them, got {entry!r}") from None
 
 
-#: Where gradients of a function at 1 are infinite, a place in the middle of its domain: what is computed at
-#: the places that ``where=`` leaves out must not make NaN of the gradients that are zero there.
+#: Arguments from the middle of the domain, for functions whose gradient at 1 is infinite. They replace the
+#: elements that ``where=`` leaves out, so that the zero gradients there do not become NaN.
 _SAFE: Final = {"arcsin": 0.5, "arccos": 0.5, "arctanh": 0.5, "arccosh": 2.0}
 
 

@@ -131,7 +131,8 @@ Adapter = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 
 @_Cache
 def _adapters(function: Callable[..., Any]) -> Adapter | None:
-    """How `function` of `numpy` or one of its packages is called here; None where it is missing."""
+    """The adapter that calls this library's counterpart of `function` of `numpy` or one of its packages; None
+    without one."""
     name, module = function.__name__, function.__module__
     if function is np.einsum_path:
         return lambda args, options: np.einsum_path(*map(_of_shape, args), **options)

@@ -34,7 +34,7 @@ _BY_PLACE: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIO
 
 
 class ArgumentMap:
-    """How the arguments of NumPy's `function` become those of `own`."""
+    """Map from the arguments of NumPy's `function` to those of `own`."""
 
     __slots__ = ("agreeing", "alike", "by_place", "defaults", "label", "order", "ours", "own", "variadic")
 

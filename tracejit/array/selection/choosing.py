@@ -35,7 +35,7 @@ __all__ = ["choose", "compress", "extract", "flatnonzero", "piecewise", "select"
 
 
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
-    """For each element that of the first choice whose condition is true, `default` where none is.
+    """Select each element from the first choice whose condition is true there, or `default` where none is.
 
     Example:
         >>> import tracejit as tj
@@ -104,7 +104,7 @@ def _value(function: Any, x: Tensor, args: Any, kw: Any) -> Tensor:
 
 
 def choose(x: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
-    """For each place the element there of the choice whose number `x` has.
+    """Select each element from the choice whose number `x` has at that place.
 
     `out` is a tensor that takes the result. `mode` for numbers outside: ``raise`` (OutOfBoundsError,
     eagerly), ``wrap`` around or ``clip`` to the ends.

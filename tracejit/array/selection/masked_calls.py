@@ -145,7 +145,7 @@ class _Reduction:
         return choice(self.chosen(), x, filled(value, (), x.dtype))
 
     def extreme(self) -> Any:
-        """What no element is above, or below."""
+        """The identity of the extremum: the largest value for a minimum, the smallest for a maximum."""
         low, dtype = self.name.endswith("max"), self.x.dtype
         if is_inexact(dtype):
             return -math.inf if low else math.inf

@@ -171,7 +171,7 @@ class Selection:
         return reshaped(self._mask, self._mask.shape + (1,) * self._after)
 
     def padded(self) -> Selection:
-        """The same elements, with 1 for the others."""
+        """This selection, with 1 in place of the elements that are not selected."""
         x = self._whole
         if x.dtype is BOOL:
             whole = run("copy", x)
@@ -228,7 +228,7 @@ def refused(asked: str = "", instead: str = _INSTEAD) -> SelectionError:
 
 
 def _selection(view: Tensor, plan: KeyPlan, name: str, value: Any) -> Selection:
-    """What `plan`, which a traced mask is a part of, selects of `view`, to read it or to write `value`."""
+    """The selection of `view` by `plan`, which contains a traced mask, for reading or for writing `value`."""
     (mask, *others) = plan.masks
     moved = plan.place != mask.first and np.ndim(value) > 0
     if others or plan.indices or moved or STATE.tracer is None:

@@ -224,7 +224,7 @@ def setxor1d(
 
 
 class UniqueAllResult(NamedTuple):
-    """What ``unique_all`` gives."""
+    """The result of ``unique_all``."""
 
     values: Tensor
     indices: Tensor
@@ -233,14 +233,14 @@ class UniqueAllResult(NamedTuple):
 
 
 class UniqueCountsResult(NamedTuple):
-    """What ``unique_counts`` gives."""
+    """The result of ``unique_counts``."""
 
     values: Tensor
     counts: Tensor
 
 
 class UniqueInverseResult(NamedTuple):
-    """What ``unique_inverse`` gives."""
+    """The result of ``unique_inverse``."""
 
     values: Tensor
     inverse_indices: Tensor

@@ -93,7 +93,7 @@ def nonzero(name: str, x: Tensor, size: Any, fill_value: Any) -> tuple[Tensor, .
 
 
 class Distinct(NamedTuple):
-    """What ``unique`` with `size` gives."""
+    """The result of ``unique`` with `size`."""
 
     values: Tensor
     indices: Tensor
@@ -171,7 +171,7 @@ def _order_of_slices(x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
     return order, _with_a_first(any_of(run("ne", before, after), 1), extent)
 
 
-#: So many columns at most are sorted one after the other.
+#: The largest number of columns that are sorted one after the other.
 _FEW: Final = 8
 
 

@@ -1,4 +1,4 @@
-"""Where NumPy's arrays become tensors, and tensors arrays again.
+"""Conversion of NumPy's arrays to tensors, and of tensors back to arrays.
 
 A derivative by an array is an array, by a number NumPy's scalar, by a tensor a tensor. What an outer
 derivative or a trace follows stays a tensor whatever it belongs to, as an array could not be followed.

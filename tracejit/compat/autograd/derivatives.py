@@ -137,7 +137,7 @@ def scalar(value: Any) -> Any:
 
 
 def _value_given(value: Any, argument: Any) -> Any:
-    """What the function returned: arrays unless the argument holds tensors."""
+    """The function's result, with arrays in place of tensors unless the argument holds tensors."""
     return value if holds_tensors(argument) else as_arrays(value)
 
 

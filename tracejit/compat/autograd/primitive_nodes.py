@@ -58,7 +58,7 @@ def takes(args: Sequence[Any], followed: Sequence[int]) -> bool:
 
 
 def values_at(args: Sequence[Any], followed: Sequence[int]) -> list[Any]:
-    """What the primitive is called with for `args`: arrays, and NumPy's numbers in place of rank 0."""
+    """The arguments of the primitive for `args`: arrays, and NumPy's scalars for rank 0."""
     values = list(args)
     for position in followed:
         data = args[position]._data

@@ -170,8 +170,9 @@ def defjvp_argnums(fun: Callable[..., Any], jvpmaker: Maker) -> None:
 
 
 def defjvp_argnum(fun: Callable[..., Any], jvpmaker: Maker) -> None:
-    """As `defjvp_argnums`, one argument at a time: ``jvpmaker(argnum, tangent, ans, args, kwargs)``.
-    Semantics: ``autograd.extend.defjvp_argnum``."""
+    """Set the forward-mode rule of a primitive, one argument at a time:
+    ``jvpmaker(argnum, tangent, ans, args, kwargs)`` returns that argument's part of the tangent of the
+    result. Semantics: ``autograd.extend.defjvp_argnum``."""
 
     def several(argnums: Sequence[int], tangents: Sequence[Any], ans: Any, args: Any, kwargs: Any) -> Any:
         return _sum_of(
@@ -186,8 +187,12 @@ def defjvp_argnum(fun: Callable[..., Any], jvpmaker: Maker) -> None:
 def defjvp(
     fun: Callable[..., Any], *jvpmakers: Maker | str | None, argnums: Sequence[int] | None = None
 ) -> None:
-    """As `defjvp_argnums`, a function per argument: ``jvpmaker(tangent, ans, *args, **kwargs)``; ``"same"``
-    where the result is linear in the argument, None for zeros. Semantics: ``autograd.extend.defjvp``."""
+    """Set the forward-mode rules of a primitive, one per argument, or for those of `argnums`.
+
+    ``jvpmaker(tangent, ans, *args, **kwargs)`` returns that argument's part of the tangent of the result.
+    ``"same"`` stands for a result that is linear in the argument, None for zeros. Semantics:
+    ``autograd.extend.defjvp``.
+    """
     rules = rules_of("defjvp", fun)
     by_number = _by_number("defjvp", jvpmakers, argnums)
     name, raw = _name_of(fun), fun.__wrapped__  # type: ignore[attr-defined]
@@ -278,7 +283,7 @@ class _Call(DerivativeRule):
     ) -> None:
         self.call, self.fun, self.rules, self.followed = call, fun, rules, followed
         self.args, self.kwargs = args, kwargs
-        #: What the first call of `fun` gave, where it has been called.
+        #: The result of the first call of `fun`, if there was one.
         self.first = first
 
     @property

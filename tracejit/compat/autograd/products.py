@@ -75,7 +75,7 @@ def _of_arrays(
 
 
 def _value_given(value: Any, *arguments: Any) -> Any:
-    """What a function returned: arrays unless an argument holds tensors."""
+    """A function's result, with arrays in place of tensors unless an argument holds tensors."""
     return value if any(map(holds_tensors, arguments)) else as_arrays(value)
 
 

@@ -99,8 +99,8 @@ def check_equivalent(x: Any, y: Any) -> None:
 
 
 def combo_check(fun: Callable[..., Any], *check_args: Any, **check_options: Any) -> Callable[..., None]:
-    """As `check_grads`, for every combination of the arguments and options in lists of them. Semantics:
-    ``autograd.test_util.combo_check``."""
+    """Check gradients, as `check_grads` does, for each combination of arguments and options from lists of
+    them. Semantics: ``autograd.test_util.combo_check``."""
 
     def check(*args: Any, **kwargs: Any) -> None:
         options = [[(name, value) for value in values] for name, values in kwargs.items()]

@@ -11,7 +11,7 @@ from .syntax import COMPREHENSIONS, Comprehension, placed
 
 @record(eq=False)
 class Statement:
-    """What is known of a loop or a conditional from its text.
+    """Description of a loop or a conditional, from its source text.
 
     Attributes:
         file, line: where it stands.
@@ -40,8 +40,8 @@ class Statement:
 
 
 def mark_comprehensions(function: ast.FunctionDef, file: str, statements: list[Statement]) -> None:
-    """Let the comprehensions of `function`, and of functions in it, count their operations; nothing else
-    changes. `statements` collects their descriptions, which the code refers to by number."""
+    """Rewrite the comprehensions of `function`, and of functions in it, to count their operations; nothing
+    else changes. `statements` collects their descriptions, which the code refers to by number."""
     for statement in function.body:
         for node in ast.walk(statement):
             if isinstance(node, COMPREHENSIONS):
@@ -49,7 +49,7 @@ def mark_comprehensions(function: ast.FunctionDef, file: str, statements: list[S
 
 
 def mark(node: Comprehension, file: str, statements: list[Statement]) -> None:
-    """Let a comprehension count its operations."""
+    """Rewrite a comprehension to count its operations."""
     first = node.generators[0]
     if not first.is_async:
         reason = "a comprehension runs item by item; a loop that appends or adds is compiled"
@@ -58,6 +58,7 @@ def mark(node: Comprehension, file: str, statements: list[Statement]) -> None:
 
 
 def described(statement: Statement, statements: list[Statement], at: ast.AST) -> ast.expr:
-    """What refers to a description in the code."""
+    """The expression that refers to the description `statement` in rewritten code. Appends it to
+    `statements`."""
     statements.append(statement)
     return placed(ast.Constant(f"{RUNTIME}{len(statements) - 1}"), at)

@@ -28,7 +28,7 @@ from typing import Final
 from .syntax import placed, walk
 
 NEVER, MAYBE, ALWAYS = "never", "maybe", "always"
-#: What the names of flags, and of values to return, begin with.
+#: Prefixes of the names of flags, and of values to return.
 FLAG: Final = "_tj_flag"
 RETURNED: Final = "_tj_value"
 

@@ -175,8 +175,7 @@ class Everywhere(Transformer):
     def __init__(
         self, written: frozenset[str], written_in_loops: frozenset[str], *, items: bool = False
     ) -> None:
-        """With `items`, items are read and written by what is traced, too: outside of loops, whose own
-        rewriting does so."""
+        """Rewrite reads of items, too, if `items`: in code outside of loops, which rewrite their own."""
         self._written, self._written_in_loops, self._items = written, written_in_loops, items
 
     def visit_Assign(self, node: ast.Assign) -> Any:

@@ -21,15 +21,15 @@ from .descriptions import Statement, mark_comprehensions
 from .expressions import RUNTIME, follow_calls
 from .syntax import locate_missing, placed, refusal
 
-#: How far a function is rewritten: its comprehensions alone, its loops and calls, or all of it, as a part of
-#: a loop's step.
+#: The extent to which a function is rewritten: its comprehensions alone, its loops and calls, or all of it,
+#: as a part of a loop's step.
 Extent: TypeAlias = Literal["comprehensions", "function", "step"]
 
 _LOCK: Final = ForkLock()
-#: By the identity of code, and how far it is rewritten: a reference to the code, with which the entry goes,
-#: and what it is rewritten to or why it is not.
+#: Rewritten code by the identity of the original code and the extent: a weak reference to the original, with
+#: which the entry goes, and the new code or the reason why there is none.
 _REWRITTEN: Final[dict[tuple[int, Extent], tuple[Any, CodeType | str]]] = {}
-#: Of functions that loops call, the code and a copy for the inside of loops.
+#: Functions that loops call: the code, and a copy of the function for the inside of loops.
 _COPIES: Final[weakref.WeakKeyDictionary[FunctionType, tuple[Any, FunctionType]]] = (
     weakref.WeakKeyDictionary()
 )
@@ -38,7 +38,8 @@ _CHECKED: Final[dict[int, Any]] = {}
 #: Functions that have rewritten code now: how many traces want that, their own code, and how far the other
 #: is rewritten.
 _CONVERTED: Final[dict[int, tuple[FunctionType, int, CodeType, Extent]]] = {}
-#: What the placeholder of the runtime becomes: in code whose comprehensions alone are rewritten, elsewhere.
+#: Runtimes that replace the placeholder in code: for code of which only comprehensions are rewritten, and for
+#: other code.
 _RUNTIME: Final[list[Any]] = [Comprehensions()]
 _FUTURE: Final = sum(
     getattr(__future__, name).compiler_flag for name in __future__.all_feature_names
@@ -193,7 +194,7 @@ def _finished(
 
 
 def _place(code: CodeType) -> tuple[Any, ...]:
-    """What tells `code` from other code of its function, and stays when it is rewritten."""
+    """The key of `code` among the code objects of its function; rewriting keeps it."""
     if code.co_name != "<lambda>":
         return code.co_name, code.co_firstlineno
     return code.co_varnames[: code.co_argcount], extent(code)
@@ -223,7 +224,7 @@ _CALLS: Final = frozenset(("LOAD_METHOD", "LOAD_ATTR", "PUSH_NULL"))
 
 
 def _outline(code: CodeType) -> list[tuple[str, int, Any]]:
-    """What tells the code of a function from that of another text."""
+    """The outline of the code of a function, by which code of another source text differs."""
     return [
         (i.name, i.line, i.argument if isinstance(i.argument, (str, int, float)) and i.target < 0 else None)
         for i in decode(code).instructions

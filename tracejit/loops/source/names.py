@@ -187,15 +187,15 @@ def _collect_assigned(node: Any, names: set[str]) -> None:
         _collect_assigned(child, names)
 
 
-#: What statements stand in.
+#: Nodes that contain statements.
 _COMPOUND = (
     *(ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Match, ast.match_case),
     *(ast.Try, getattr(ast, "TryStar", ast.Try), ast.ExceptHandler),
     *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
 )
-#: What counts as an operation, but for conditionals.
+#: Nodes that count as an operation, except conditionals.
 _COUNTED = frozenset((ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.Subscript, ast.AugAssign, ast.IfExp))
-#: What else binds names, or keeps those in it from being bound.
+#: Other nodes that bind names, or that keep names in them from being bound.
 _BINDING = frozenset(
     (*COMPREHENSIONS, ast.Import, ast.ImportFrom, ast.MatchAs, ast.MatchStar, ast.MatchMapping)
 )

@@ -20,7 +20,7 @@ COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 #: Fields that hold names, numbers, operators and contexts: nothing that is looked at as a node.
 _LEAVES = frozenset(("id", "ctx", "op", "ops", "attr", "n", "s", "kind", "level", "type_comment"))
-#: Where nodes have other nodes, by their class.
+#: Fields of nodes that hold other nodes, by class.
 _FIELDS: dict[type, tuple[str, ...]] = {
     kind: () if kind is ast.Constant else tuple([name for name in kind._fields if name not in _LEAVES])
     for kind in vars(ast).values()
@@ -46,7 +46,8 @@ def _inside(fields: tuple[str, ...], node: ast.AST) -> list[ast.AST]:
     return nodes
 
 
-#: What stands in nodes of the frequent classes, where no part may be missing; None where nothing does.
+#: Functions that list the children of nodes, by class; None for classes without children. The frequent
+#: classes, of which no part may be missing, have their own.
 _CHILDREN: dict[type, Callable[[Any], Sequence[ast.AST]] | None] = {
     kind: functools.partial(_inside, fields) if fields else None for kind, fields in _FIELDS.items()
 }
@@ -78,7 +79,7 @@ def walk(node: ast.AST) -> list[ast.AST]:
 
 
 def children(node: ast.AST) -> Sequence[ast.AST]:
-    """What stands directly in `node`, without operators and contexts of names."""
+    """The direct children of `node`, without operators and contexts of names."""
     inside = _CHILDREN[type(node)]
     return () if inside is None else inside(node)
 
@@ -191,7 +192,7 @@ _REFUSED: dict[type[ast.AST], str] = {
     ast.Nonlocal: "a nonlocal statement",
     getattr(ast, "TryStar", ast.Try): "a try statement",
 }
-#: What `refusal` asks for.
+#: Node classes that `refusal` looks at.
 _ASKED = frozenset((*_REFUSED, ast.For, ast.While, ast.Call, ast.Name, ast.Import, ast.ImportFrom))
 #: Builtins that look at the frame which calls them.
 _FRAMES = ("super", "locals", "vars", "eval", "exec", "dir")
@@ -238,7 +239,7 @@ def _may_refuse(node: Any, outside: set[str]) -> bool:
 
 
 def _same_scope(node: ast.AST) -> list[ast.AST]:
-    """What is in `node`, inner scopes aside, in the order of the text."""
+    """The nodes in `node` in source order, without the contents of inner scopes."""
     nodes: list[ast.AST] = []
     pending = list(children(node)[::-1])
     while pending:

@@ -55,15 +55,15 @@ def _alternating(even: Tensor, odd: Tensor, axis: int, size: int) -> Tensor:
 
 
 def _first(x: Tensor, axis: int, scale: float) -> Tensor:
-    """Of the even extension, whose transform is real."""
+    """Type 1: the Fourier transform of the even extension, which is real."""
     size = x.shape[axis]
     extended = run("concat", x, _reversed(x, axis, size - 2, size - 2), axis=axis) if size > 2 else x
     return _part(transform("rfft", extended, axis, scale=scale), 0)
 
 
 def _second(x: Tensor, axis: int, scale: float) -> Tensor:
-    """Of the even elements, then the odd ones backwards. With W[k] = V[k] exp(-pi i k / (2 N)) for its
-    transform V it is y[k] = 2 Re W[k], and y[N - k] = -2 Im W[k]."""
+    """Type 2: from the Fourier transform V of the even elements followed by the odd ones backwards. With W[k]
+    = V[k] exp(-pi i k / (2 N)), y[k] = 2 Re W[k] and y[N - k] = -2 Im W[k]."""
     size = x.shape[axis]
     even = sliced(x, axis, 0, (size + 1) // 2, 2)
     if size > 1:
@@ -102,8 +102,8 @@ def _third(x: Tensor, axis: int, scale: float) -> Tensor:
 
 
 def _fourth(x: Tensor, axis: int, scale: float) -> Tensor:
-    """Of N / 2 complex numbers x[2 n] + i x[N - 1 - 2 n], turned before and after. For odd N, the odd
-    elements of type 2 of twice the size."""
+    """Type 4: from the Fourier transform of N / 2 complex numbers x[2 n] + i x[N - 1 - 2 n], with twiddle
+    factors before and after. For odd N: the odd elements of type 2 of twice the size."""
     size = x.shape[axis]
     if size % 2:
         return sliced(_second(resized(x, axis, 2 * size), axis, scale), axis, 1, size, 2)

@@ -152,7 +152,7 @@ def _sines(x: Tensor, kind: int, axis: int, scale: float, orthogonal: bool) -> T
 
 
 def _first(x: Tensor, axis: int, scale: float) -> Tensor:
-    """Of the odd extension, whose transform is imaginary."""
+    """Type 1: the Fourier transform of the odd extension, which is imaginary."""
     size = x.shape[axis]
     zero = run("full", value=0.0, shape=(*x.shape[:axis], 1, *x.shape[axis + 1 :]), dtype=x.dtype)
     mirrored = run("neg", sliced(x, axis, size - 1, size, -1))

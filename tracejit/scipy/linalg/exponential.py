@@ -21,7 +21,7 @@ from ...transforms.custom.vjp import custom_vjp
 
 @record
 class _Limits:
-    """Of a dtype, what the polynomial is exact for.
+    """The range of norms for which the polynomial is exact in a dtype.
 
     Attributes:
         truncation: the largest norm for which the terms that are left out are no more than rounding.
@@ -90,11 +90,11 @@ _Pair = tuple[Any, ...]
 
 
 class _Halvings(NamedTuple):
-    """How often each matrix is halved."""
+    """The number of halvings of each matrix."""
 
-    #: Before its powers are computed, so that they do not overflow: mostly 0.
+    #: Halvings before the powers are computed, so that they do not overflow: mostly 0.
     before: Any
-    #: After.
+    #: Halvings after the powers are computed.
     after: Any
 
 
@@ -194,7 +194,7 @@ def _polynomial(powers: tuple[_Pair, ...], halvings: Any) -> _Pair:
 
 
 def _halvings(a: Any) -> _Halvings:
-    """How often each of `a` has to be halved for the polynomial to be exact.
+    """The number of halvings of each of `a` for which the polynomial is exact.
 
     Truncation is bounded by the norms of the powers that the polynomial needs. Rounding is by the size of the
     matrix: by its norm by columns, or the spectral one. Of what is far from normal, both are by the sizes of
@@ -269,10 +269,10 @@ def _by_powers(norm: Any, square: Any, cube: Any, sixth: Any) -> Any:
 
 
 def _spectral_bound(a: Any, norm: Any) -> Any:
-    """At least the largest singular value, of matrices whose `norm` by columns is known: the root of that
-    norm of ``a^H a``. Rounding does not grow faster than with this one.
+    """An upper bound of the largest singular value of matrices with the given column `norm`: the root of the
+    column norm of ``a^H a``. Rounding does not grow faster than with this bound.
 
-    In single precision, of what has a norm near 1; the factor bounds its rounding.
+    The product is computed in single precision, scaled to a norm near 1; a factor bounds its rounding.
     """
     shift = run("ceil", run("log2", run("maximum", norm, 1.0)))
     x = run("cast", _halved(a, shift), dtype=COMPLEX64 if a.dtype.kind == "c" else FLOAT32)

@@ -14,7 +14,7 @@ from ...ir.lapack.calls import SORTS
 from ...linalg.failures import decomposed, gives_nan, nan_where, on_failure, zero_pivot
 from ...linalg.operands import adjoint, identity, matrices, several, square_matrices, with_right_side
 
-#: What `trans` means, by number and letter: whether to transpose, and whether to conjugate.
+#: Meanings of `trans`, by number and letter: whether to transpose, and whether to conjugate.
 _TRANSPOSITIONS = {
     0: (False, False), "N": (False, False), 1: (True, False), "T": (True, False),
     2: (True, True), "C": (True, True),

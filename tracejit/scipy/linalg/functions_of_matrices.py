@@ -53,7 +53,7 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Tensor:
 
 
 def _dense(a: Tensor, b: Tensor, q: Tensor) -> Tensor:
-    """As one linear system for all elements, row by row: where there is no LAPACK."""
+    """Solve a Sylvester equation as one linear system for all elements, row by row, without LAPACK."""
     rows, columns = q.shape[-2:]
 
     def product(x: Tensor, y: Tensor) -> Tensor:
@@ -78,8 +78,9 @@ def _orthonormal_forward(a: Any) -> Any:
 
 
 def _orthonormal_backward(residuals: Any, ct: Any) -> Any:
-    """With ``p = u^H a`` and ``du = u w`` + what is orthogonal to u, ``w p + p w = u^H da - da^H u``, and the
-    rest of du is that of ``da p^-1``. No singular values are divided by, whose differences may be 0."""
+    """The gradient of the orthonormal polar factor u. With ``p = u^H a`` and ``du = u w`` plus a part
+    orthogonal to u, ``w p + p w = u^H da - da^H u``, and the orthogonal part of du is that of ``da p^-1``.
+    Nothing is divided by differences of singular values, which may be 0."""
     u, a = residuals
     g = run("conj", ct) if ct.dtype.kind == "c" else ct
     p, along = _hermitian(matmul(adjoint(u), a)), matmul(adjoint(u), g)

@@ -18,7 +18,8 @@ from ..fft.real_transforms import next_fast_len
 
 _MODES: Final = ("full", "valid", "same")
 _METHODS: Final = ("auto", "direct", "fft")
-#: What a step of a transform's element costs, in products of a sum; see `_is_cheaper_by_transforms`.
+#: The cost of one step of a transform per element, in multiply-adds of a direct sum; see
+#: `_is_cheaper_by_transforms`.
 _STEP: Final = 3.0
 #: Direct convolutions are of lines and of images.
 _MOST_AXES: Final = 2

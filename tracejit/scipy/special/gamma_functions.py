@@ -294,7 +294,7 @@ def binom(n: Any, k: Any) -> Tensor:
 
 
 def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Tensor:
-    """In how many ways `k` of `N` things can be chosen, a float; 0 unless 0 <= k <= N.
+    """The number of ways to choose `k` of `N` things, as a float; 0 unless 0 <= k <= N.
 
     Example:
         >>> import tracejit as tj

@@ -1,4 +1,4 @@
-"""How the functions of this package call ops."""
+"""Calls of ops by the functions of this package."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def _painted(match: re.Match[str]) -> str:
 
 
 def add_common_options(parser: argparse.ArgumentParser) -> None:
-    """What every command takes."""
+    """Add the options that every command takes."""
     parser.add_argument(
         "--color", choices=("auto", "always", "never"), default="auto", help="default: on a terminal"
     )

@@ -23,7 +23,7 @@ def read_text(path: str) -> str:
 
 
 def shown(path: str) -> str:
-    """What messages call the file `path`."""
+    """The name of the file `path` in messages."""
     return "<stdin>" if path == "-" else path
 
 

@@ -1,4 +1,4 @@
-"""What can go wrong on the command line, and the exit code of each."""
+"""Errors of the command line and their exit codes."""
 
 from __future__ import annotations
 
@@ -35,5 +35,5 @@ class TargetError(Exception):
 
 
 def error_in_text(path: str, line: int, column: int, problem: str, detail: str) -> TargetError:
-    """What is wrong at a place of a file."""
+    """The error for a problem at a place of a file."""
     return TargetError(f"{path}:{line}:{column}: {problem}", detail, (path, line, column), problem)

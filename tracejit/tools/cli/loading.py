@@ -184,5 +184,5 @@ def _load_module(name: str) -> Any:
 
 
 def _cause(error: BaseException) -> str:
-    """What an import failed of. A syntax error names its own line."""
+    """The reason why an import failed. A syntax error names its own line."""
     return f": {type(error).__name__}: {error}" if isinstance(error, SyntaxError) else explained(error)

@@ -134,7 +134,7 @@ class Call:
             return [inspect.Parameter(f"arg{i}", kind) for i in range(count)]
 
 
-#: What stands for a Python number whose value does not matter.
+#: Stand-ins for Python numbers whose value does not matter.
 _NUMBERS = {"float": 1.0, "int": 1, "bool": True}
 _WORDS = {**_NUMBERS, "true": True, "false": False, "none": None, "True": True, "False": False, "None": None}
 _TYPE = re.compile(r"[A-Za-z][A-Za-z0-9]*\s*\[[^\[\]{}():]*\]")
@@ -144,7 +144,7 @@ _CLOSING = {"{": "}", "[": "]", "(": ")"}
 
 
 def parse_spec(text: str) -> Any:
-    """What stands for an argument of the type `text`: TensorTypes and Python numbers in containers.
+    """Parse the type of an argument into its stand-in: TensorTypes and Python numbers in containers.
 
     Example:
         >>> parse_spec("{w: f64[3], b: float}")

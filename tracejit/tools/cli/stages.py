@@ -74,7 +74,7 @@ class Stages:
         return stage_text(self.lowered, stage) if function is None else print_functions([function])
 
     def difference(self, before: str, after: str) -> str:
-        """What changes from stage `before` to stage `after`, as a unified diff. Values keep their names."""
+        """A unified diff of the stages `before` and `after`. Values keep their names."""
         return difference(
             self.function(before) or self.text(before),
             self.function(after) or self.text(after),

@@ -1,4 +1,4 @@
-"""What a command looks at: the options that name it, and the function with the arguments they stand for."""
+"""Targets of commands: the options that name one, and the function with its arguments."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ class CommandSubject:
         return self._with(grad(fn, which), args)
 
     def mapped(self, size: int) -> CommandSubject:
-        """The same for `size` examples, stacked along a new first axis of every array."""
+        """This target for `size` examples, stacked along a new first axis of every array."""
         fn, args = self._positional()
         axes = tree_map(lambda leaf: None if _is_number(leaf) else 0, args)
         return self._with(vmap(fn, axes), tree_map(lambda leaf: _stacked(leaf, size), args))
@@ -250,7 +250,8 @@ class CommandSubject:
 
 
 def subject_of(options: argparse.Namespace) -> CommandSubject:
-    """What the options name, transformed as they say. Raises UsageError, TargetError or ParseError."""
+    """The target that the options name, with their transforms. Raises UsageError, TargetError or
+    ParseError."""
     return transformed(plain_subject(options), options)
 
 
@@ -264,7 +265,7 @@ def transformed(subject: CommandSubject, options: argparse.Namespace) -> Command
 
 
 def plain_subject(options: argparse.Namespace) -> CommandSubject:
-    """What the options name, before --grad and --vmap."""
+    """The target that the options name, before --grad and --vmap."""
     if is_document(options.target):
         if options.arg or options.args_from or options.static:
             raise UsageError(
@@ -356,7 +357,7 @@ def _static(text: str) -> tuple[str, Any]:
 
 
 def _made(target: str) -> tuple[Any, ...]:
-    """What the function of ``--args-from`` returns."""
+    """The result of the function of ``--args-from``, as a tuple of arguments."""
     make = load_function(target)
     try:
         with users_code():
@@ -392,7 +393,7 @@ def _stacked(leaf: Any, size: int) -> Any:
 
 
 def _tangent(leaf: Any) -> Any:
-    """What stands for the tangent of `leaf`."""
+    """The stand-in for the tangent of `leaf`."""
     if isinstance(leaf, (TensorType, float)):
         return leaf
     return np.ones_like(leaf.numpy() if isinstance(leaf, Tensor) else leaf)

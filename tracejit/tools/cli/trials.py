@@ -1,4 +1,4 @@
-"""What ``repro`` and ``reduce`` share: options of trials, and what they print."""
+"""Helpers of ``repro`` and ``reduce``: the options of trials, and output."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .loading import explained
 
 
 def add_trial_options(parser: argparse.ArgumentParser) -> None:
-    """How a case is tried, and for how long it is made smaller."""
+    """Add the options that say how a case is tried, and for how long it is made smaller."""
     parser.add_argument(
         "--setup",
         action="append",
@@ -42,7 +42,8 @@ def load_setups(options: argparse.Namespace) -> None:
 
 
 def setup_of(options: argparse.Namespace) -> list[str]:
-    """What trials load first: --setup, and the module of a Python target, which may register ops."""
+    """The files that trials load first: --setup, and the module of a Python target, which may register
+    ops."""
     setups = list(options.setup)
     if not is_document(options.target):
         place = options.target.rpartition(":")[0]

@@ -80,7 +80,7 @@ def run(*, json: bool = False, epochs: int = EPOCHS, dump_dir: Path | None = Non
 
 
 def summary(eager: Run, jit: Run) -> dict[str, dict[str, float]]:
-    """What ``--json`` prints."""
+    """The data that ``--json`` prints."""
     return {
         "eager": {"accuracy": eager.accuracy, "seconds": round(eager.seconds, 4)},
         "jit": {

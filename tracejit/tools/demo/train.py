@@ -79,7 +79,7 @@ class Bar:
         self._width = 0
 
     def advance(self, note: str = "") -> None:
-        """One more of the total is done; `note` stands behind the bar."""
+        """Advance the bar by one of the total; `note` stands behind it."""
         self._done += 1
         if not self._shown:
             return
@@ -169,7 +169,7 @@ def eager_step(
 
 
 def jit_step() -> Any:
-    """The same update as a fresh jitted function: forward, backward and Adam in one piece of native code."""
+    """A newly jitted update step: forward, backward and Adam in one native function."""
 
     @tj.jit
     def update(
@@ -198,7 +198,7 @@ def accuracy(parameters: Parameters, data: Digits) -> float:
 
 @dataclass
 class Run:
-    """How a training went."""
+    """Measurements of one training."""
 
     #: Seconds spent in update steps. Compilation, evaluation and drawing are not in it.
     seconds: float = 0.0

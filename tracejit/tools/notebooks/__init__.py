@@ -1,2 +1,2 @@
-"""What notebooks show of tensors, explanations, profiles and stages: HTML without scripts, in the page's own
+"""HTML of tensors, explanations, profiles and stages for notebooks, without scripts and in the page's own
 colours. The classes' ``_repr_html_`` load these modules when a notebook asks."""

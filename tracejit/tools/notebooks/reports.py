@@ -38,7 +38,7 @@ def text_block(text: str) -> str:
 
 
 def folded(title: str, inside: str, *, opened: bool = False) -> str:
-    """What a click on `title` shows and hides."""
+    """A section `inside` that a click on `title` shows and hides."""
     is_open = " open" if opened else ""
     return f'<details{is_open}><summary style="cursor:pointer">{escape(title)}</summary>{inside}</details>'
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 #: Rows and columns of pixels at the most; each is the mean of what falls on it.
 PIXELS: Final = 64
-#: Where the eye puts low, middle and high values, as red, green and blue; NaN is none of these.
+#: Colours of low, middle and high values, as red, green and blue; NaN has a colour of its own.
 _COLORS: Final = np.array([[33, 60, 120], [225, 225, 215], [170, 50, 30]], np.float64)
 _NAN: Final = np.array([255, 0, 255], np.uint8)
 

@@ -1,4 +1,4 @@
-"""Where everything goes: a layered layout (Sugiyama) of a picture whose boxes have known sizes.
+"""Layered layout (Sugiyama) of a picture whose boxes have known sizes.
 
 Parts that no edge connects are laid out one by one and set beside each other. Within a part: `layers`
 chooses layers, waypoints and the order in each, `columns` the x; here are the y, the points
@@ -210,7 +210,7 @@ def _routes(
 
 
 def _ports(ends: dict[tuple[int, int], float], x: float, width: float) -> dict[tuple[int, int], float]:
-    """Where on a side of a box around `x` the edges from or to `ends` (hop to x) meet it.
+    """The x at which the edges from or to `ends` (hop to x) meet one side of a box around `x`.
 
     What comes straight from above or goes straight down keeps the middle; the others fan out beside it.
     """

@@ -12,7 +12,7 @@ from typing import Final
 from ...ir.errors import TracejitError
 from ...ir.records import record
 
-#: What a node can be; each has its colour.
+#: Kinds of nodes; each has its colour.
 KINDS: Final = ("parameter", "leaf", "constant", "op", "call", "result")
 
 

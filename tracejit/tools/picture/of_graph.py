@@ -60,7 +60,8 @@ def picture_of_function(function: Function) -> Picture:
 
 
 def operand_name(op: Op | None, position: int, count: int) -> str:
-    """What to write at the edge to an operand: nothing where there is one, or where their order is free."""
+    """The label of the edge to an operand: empty for a single operand, and where the order does not
+    matter."""
     if count < 2 or (op is not None and op.commutative):
         return ""
     if op is None or not op.params:
@@ -144,7 +145,7 @@ class _FunctionDrawing:
 
 @record
 class _Operand:
-    """One operand of a node: what made it, or its value, or neither where that was not kept."""
+    """An operand of a node: its producer, or its value, or neither where that was not kept."""
 
     #: The node that made it and which of its outputs it is; None for leaves and constants.
     made_by: tuple[Any, int] | None
@@ -219,7 +220,7 @@ def live_svg(*roots: Any, path: str | os.PathLike[str] | None = None, legend: bo
 
 
 def _output_index(tensor: Tensor) -> int:
-    """Which output of its node `tensor` is; 0 for nodes with one."""
+    """The number of the output that `tensor` is of its node; 0 for a node with one output."""
     index: int = getattr(tensor._node, "index", 0)
     return index
 

@@ -23,7 +23,7 @@ class Colors:
 
 @record
 class Theme:
-    """What a picture is painted with."""
+    """The colours of a picture."""
 
     ground: str
     text: str
@@ -64,7 +64,8 @@ DARK: Final = Theme(
     },
 )
 
-#: What XML 1.0 forbids and terminals and Graphviz trip over: controls, lone surrogates, two noncharacters.
+#: Characters that XML 1.0 forbids or that break terminals and Graphviz: controls, lone surrogates, two
+#: noncharacters.
 _UNPRINTABLE: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u2028\u2029]")
 
 

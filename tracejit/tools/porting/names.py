@@ -75,7 +75,7 @@ def _edits_of_import(node: ast.Import, starts: list[int]) -> Iterator[Edit]:
     )
 
 
-#: What to do where a name is missing.
+#: Advice for missing names.
 ADVICE: Final = {
     "Box": "make the class a pytree with tj.register_pytree_node, or a dataclass",
     "VSpace": "make the class a pytree with tj.register_pytree_node, or a dataclass",
@@ -104,7 +104,8 @@ class Missing:
 
 
 def missing_names(tree: ast.Module) -> list[Missing]:
-    """What the program `tree` imports of HIPS autograd, or uses of its modules, and is not here: by lines."""
+    """The names of HIPS autograd that the program `tree` imports or uses and that are missing here, by
+    line."""
     missing: dict[tuple[int, str], Missing] = {}
     modules: dict[str, str] = {}
     for node in ast.walk(tree):
@@ -154,8 +155,8 @@ def _dotted(node: ast.AST) -> list[str] | None:
 
 
 def _resolved(name: str) -> Any:
-    """What the namespace has under the library's dotted `name`; up to the first thing that is no module.
-    Raises AttributeError where it has nothing."""
+    """The object in the namespace for the library's dotted `name`, resolved up to the first part that is no
+    module. Raises AttributeError if there is none."""
     value: Any = importlib.import_module(namespace_of(LIBRARY))
     module = LIBRARY
     for part in name.split(".")[1:]:

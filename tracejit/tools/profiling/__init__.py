@@ -1,4 +1,4 @@
-"""What ran and what it took: ``tj.profile``; and what is alive: ``tj.memory``. Loaded at first use.
+"""Profiles of time with ``tj.profile``, and of memory with ``tj.memory``. Loaded at first use.
 
 See docs/profiling.md.
 """

@@ -49,7 +49,7 @@ class _Seen:
 
 
 class Profile:
-    """What ran while it was on: the context manager and the result of ``tj.profile``.
+    """Record of what ran while it was on: the context manager and the result of ``tj.profile``.
 
     Attributes:
         result: what the profiled function returned.
@@ -120,7 +120,7 @@ class Profile:
         return tables.table(self, limit)
 
     def summary(self) -> str:
-        """Where the time went, and what was achieved of GFLOP/s and GB/s, in a few lines."""
+        """A summary in a few lines: the time by part, and the GFLOP/s and GB/s achieved."""
         return tables.summary(self)
 
     def as_dict(self) -> dict[str, Any]:
@@ -138,7 +138,7 @@ class Profile:
         return f"{self.table()}\n{self.summary()}"
 
     def _repr_html_(self) -> str:
-        """For notebooks."""
+        """The HTML for notebooks."""
         from ..notebooks.reports import profile_html
 
         return profile_html(self)
@@ -209,7 +209,7 @@ class Profile:
     def _keep(
         self, name: str, backend: str, inputs: tuple[str, ...], arrays: Sequence[Any], ran: Any, category: str
     ) -> None:
-        """One record and one event, as long as there is room."""
+        """Keep one record and one event, as long as there is room."""
         outputs, nbytes = tuple(map(text_of, arrays)), sum(array.nbytes for array in arrays)
         if len(self.kernels) < KEPT:
             self.kernels.append(

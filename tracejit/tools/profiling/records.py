@@ -1,4 +1,4 @@
-"""What a profile is made of, as data; and what is alive: ``tj.memory``."""
+"""Records of profiles of time and of memory, as data."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def text_of(value: Any) -> str:
 
 @record
 class MemoryInfo:
-    """What is alive.
+    """The tensors and the tape that are alive: the result of ``tj.memory``.
 
     Attributes:
         tensors: how many Tensors there are.
@@ -232,7 +232,7 @@ def _arrays_of(node: Any) -> list[Any]:
 
 @record
 class Event:
-    """Something that took time: `begin` and `duration` in nanoseconds, `begin` since the profile began."""
+    """An event with a duration: `begin` and `duration` in nanoseconds, `begin` since the profile began."""
 
     name: str
     category: str

@@ -135,7 +135,7 @@ def _cut(text: str) -> str:
 
 
 def summary(profile: Profile) -> str:
-    """Where the time went and what was achieved."""
+    """The summary of a profile: the time by part, and the rates achieved."""
     data = as_dict(profile)
     lines = [
         f"{data['milliseconds_on']:.1f} ms: compiled functions {data['compiled_milliseconds']:.1f}, "
@@ -158,7 +158,7 @@ def summary(profile: Profile) -> str:
 
 
 def _denormals(function: FunctionProfile) -> list[str]:
-    """Which kernels met denormal numbers, the slowest first."""
+    """A line about the kernels that met denormal numbers, the slowest first; empty without any."""
     parents = {nest.parent for nest in function.nests}
     kernels = [nest for i, nest in enumerate(function.nests) if nest.denormal_runs and i not in parents]
     if not kernels:

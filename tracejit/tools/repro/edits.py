@@ -41,14 +41,15 @@ class Chunked(Edit):
         """The case without `parts`, in the ways that there are."""
 
     def proposals(self, case: Case) -> Iterator[Case]:
-        """One part at a time."""
+        """The cases without one of the parts."""
         for part in range(self.count(case)):
             yield from self.without(case, range(part, part + 1))
 
 
 class EditWindow(Edit):
-    """Half of the instructions, from the start, the middle or the end: what they read of the others is given,
-    with the interpreter's values, and what the others read of them is a result."""
+    """Half of the instructions, from the start, the middle or the end. The values that they read of the
+    others become inputs, with the interpreter's values; the values that the others read of them become
+    results."""
 
     name = "half of the program"
 
@@ -100,8 +101,8 @@ class FewerResults(Chunked):
 
 
 class EarlierResult(Edit):
-    """What an instruction gives as the only result, so that all after it goes: by halves, and in programs of
-    some length one after the other."""
+    """A result of an instruction as the only result of the function, so that all code after it goes.
+    Instructions are chosen by halving; in short programs all of them are tried."""
 
     name = "an earlier result"
 
@@ -179,7 +180,7 @@ def _operand_like(instruction: Instruction) -> Value | None:
 
 
 class BypassInRegions(Edit):
-    """The same within loops and branches."""
+    """Instructions within loops and branches replaced by an operand of the same type."""
 
     name = "instructions in regions bypassed"
 
@@ -295,7 +296,7 @@ def _simpler(array: Array) -> Iterator[Array]:
         yield np.where(np.arange(array.size).reshape(array.shape) == 0, array, array.dtype.type(0))
 
 
-#: In the order in which they are tried.
+#: Edits in the order in which they are tried.
 EDITS: Final[tuple[Edit, ...]] = (
     EditWindow(), FewerResults(), EarlierResult(), ValuesAsInputs(), Bypass(), Opened(), FewerSteps(),
     BypassInRegions(), SmallerSizes(), SimplerNumbers(),
@@ -313,7 +314,7 @@ def _with(
 
 
 def values_of(case: Case) -> Mapping[Value, Any] | None:
-    """What the interpreter gives for every value, None where it raises."""
+    """The interpreter's result for every value; None if it raises."""
     values: dict[Value, Any] = dict(zip(case.function.params, case.inputs, strict=True))
     try:
         with np.errstate(all="ignore"):

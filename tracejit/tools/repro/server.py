@@ -101,7 +101,7 @@ def _answer_of(child: int, reading: int, timeout: float) -> dict[str, str]:
 
 
 def trial(request: dict[str, Any]) -> dict[str, str]:
-    """What becomes of one Function with inputs."""
+    """Run one Function on inputs and return the verdict."""
     function = parse_function(request["tir"])
     verify(function)
     with np.load(request["inputs"], allow_pickle=False) as loaded:
@@ -125,7 +125,7 @@ def _outcome(run: Any) -> tuple[Any, Exception | None]:
 
 
 def _of_errors(refused: Exception | None, failed: Exception | None) -> dict[str, str]:
-    """Where the interpreter or native code raised: an error is right where both do."""
+    """The verdict if the interpreter or native code raised: an error is right if both did."""
     if refused is not None and failed is not None:
         return {"kind": "agrees", "detail": f"both raise: {_said(failed)}"}
     if failed is not None:

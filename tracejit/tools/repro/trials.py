@@ -34,7 +34,8 @@ class Case:
 
     @property
     def size(self) -> tuple[int, int, int]:
-        """What smaller means: instructions, then elements and steps, then numbers that are not 0 or 1."""
+        """The size by which cases are compared: instructions, then elements and steps, then numbers that are
+        not 0 or 1."""
         values = [value for instruction in self.function.instructions() for value in instruction.results]
         elements = sum(value.type.size for value in [*self.function.params, *values])
         steps = sum(instruction.attrs.get("length", 0) for instruction in self.function.instructions())
@@ -43,7 +44,7 @@ class Case:
         return count + len(self.function.params) + len(self.function.results), elements + steps, odd
 
     def tidied(self) -> Case:
-        """Without instructions and parameters that nothing needs."""
+        """This case without unused instructions and parameters."""
         function = apply_pass(_DCE, self.function)
         used = {operand for instruction in function.instructions() for operand in instruction.operands} | set(
             function.results
@@ -77,7 +78,7 @@ def check_writable(function: Function) -> None:
 
 @record
 class Verdict:
-    """What became of a trial.
+    """The outcome of a trial.
 
     Attributes:
         kind: "agrees", "differs", "crash", "error" (native code raised and the interpreter did not, or did

@@ -29,7 +29,7 @@ Array = np.ndarray[Any, Any]
 
 
 class View:
-    """What the viewer shows of one function. In a notebook it shows itself.
+    """The viewer's page of one function. In a notebook it shows itself.
 
     Attributes:
         document: everything as plain data; docs/view.md lists the fields.
@@ -63,7 +63,7 @@ class View:
         return shown
 
     def _repr_html_(self) -> str:
-        """For notebooks: the page in a frame."""
+        """The HTML for notebooks: the page in a frame."""
         return (
             f'<iframe srcdoc="{html.escape(self.html)}" style="width:100%;height:720px;border:0;'
             'border-radius:8px" sandbox="allow-scripts" title="tracejit view"></iframe>'
@@ -74,7 +74,7 @@ class View:
 
 
 def view(fn: Any, *args: Any, **kwargs: Any) -> View:
-    """What becomes of ``fn(*args, **kwargs)``: every stage, pass and kernel, with times measured on `args`.
+    """Show the compilation of ``fn(*args, **kwargs)``: every stage, pass and kernel, with times on `args`.
 
     Arguments are as for a call, or `TensorType`s, for which random values are timed.
 
@@ -109,9 +109,10 @@ def view_function(
     loops: Sequence[LoopReport] = (),
     flush_denormals: bool = False,
 ) -> View:
-    """What becomes of a traced `function`; `inputs` are the values to time it on, as far as they are known,
-    `loops` what became of the loops in its source, and `flush_denormals` whether calls take denormal numbers
-    for zero.
+    """Show the compilation of a traced `function`.
+
+    `inputs` are the values to time it on, as far as they are known. `loops` are the reports on the loops in
+    its source. `flush_denormals` says whether calls take denormal numbers for zero.
 
     Raises TracejitError for a function that is too large to show.
     """

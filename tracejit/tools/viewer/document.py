@@ -81,12 +81,13 @@ Array = np.ndarray[Any, Any]
 
 @record
 class ViewedFunction:
-    """What to show: a traced Function, what is known of its inputs' values, and what the user calls it."""
+    """A function to show: the traced Function, the values of its inputs that are known, and the user's name
+    of it."""
 
     label: str
     function: Function
     inputs: Sequence[Array | None]
-    #: What became of the loops in its source.
+    #: Reports on the loops in its source.
     loops: tuple[LoopReport, ...] = ()
     #: Whether its calls take denormal numbers for zero.
     flush_denormals: bool = False

@@ -56,7 +56,7 @@ def in_columns(places: PictureLayout) -> PictureLayout:
 
 
 def _starts(places: PictureLayout, height: float) -> list[float]:
-    """Where columns of about `height` begin: between boxes."""
+    """The y at which columns of about `height` begin, between boxes."""
     starts, end = [0.0], 0.0
     for box in sorted(places.boxes, key=lambda box: box.y):
         if box.y > end and box.y - starts[-1] >= height:

@@ -1,4 +1,4 @@
-"""What to tell somebody who asks why it is slow: the dearest kernels first, in plain words, with the line."""
+"""Advice on slow code: the most expensive kernels first, in plain words, with the line."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ NEAR: Final = 2.0
 SMALL: Final = 2e-6
 #: About as many plain operations take as long as one exp or log, in vectors.
 TRANSCENDENTAL: Final = 12
-#: What denormal numbers slow down by less is left out.
+#: The smallest slowdown by denormal numbers that is reported.
 SLOWED: Final = 1.3
-#: From this many times the floor on something is wrong.
+#: The ratio to the floor from which a kernel counts as too slow.
 FAR: Final = 4.0
 
 
@@ -229,7 +229,7 @@ def _time(seconds: float) -> str:
 
 
 def as_json(hint: Hint, place: Any) -> dict[str, Any]:
-    """For the page; `place` turns a location into a file number and a line."""
+    """The hint as data for the page; `place` turns a location into a file number and a line."""
     file, line = place(hint.location)
     return {
         "kernel": hint.kernel, "level": hint.level, "title": hint.title, "text": hint.text,
@@ -250,8 +250,8 @@ def _own_line(row: KernelRow) -> Location | None:
 
 
 def locations_of(rows: Sequence[KernelRow], ops: Sequence[Any]) -> Iterator[tuple[str, Location]]:
-    """For each kernel the line that most of its ops are on; of a loop that it begins on; of reads across the
-    memory order that reads."""
+    """The names of kernels, each with one line: the line of most of its ops, the first line of a loop, or the
+    line that reads across the memory order."""
     for row in rows:
         own = _own_line(row)
         if own is not None and own.file:

@@ -29,7 +29,7 @@ from ...ir.registry import Kind
 from ...runtime.threads import num_threads
 from .passes import origins_of
 
-#: What is copied, by where it then lies: a name, the bytes that a copy reads and writes, and the tries.
+#: Levels of memory to measure: the name, the bytes that a copy reads and writes, and the tries.
 LEVELS: Final = (("near cache", 1 << 18, 200), ("far cache", 1 << 22, 40), ("memory", 1 << 27, 5))
 _ACCUMULATORS: Final = 12
 _ROUNDS: Final = 1 << 18
@@ -44,9 +44,9 @@ class Peaks:
     clock: float
     threads: int
     vector_bits: int
-    #: Where data lies, up to how many bytes, and bytes per second from and to there.
+    #: Levels of memory: the name, the bytes that fit, and bytes per second from and to there.
     bytes: tuple[tuple[str, int, float], ...]
-    #: Of one thread and of all threads.
+    #: The rates of one thread and of all threads.
     flops: dict[str, tuple[float, float]]
 
     def bytes_per_second(self, nbytes: int) -> float:
@@ -169,7 +169,7 @@ class KernelRow:
     cost: Cost
     #: How often one call runs it, as far as that is known before it runs.
     trips: float = 1.0
-    #: Where it shares the code of an equal kernel: the ops there to its own.
+    #: The kernel's own ops, by the ops of the equal kernel whose code it shares; empty without one.
     own: dict[Instruction, Instruction] = field(default_factory=dict)
     fused: list[dict[str, str]] = field(default_factory=list)
     vectorised: str = ""
@@ -230,8 +230,8 @@ def _inside(instruction: Instruction) -> list[Instruction]:
 
 
 def alike(rows: Sequence[KernelRow]) -> dict[str, dict[tuple[int, ...], tuple[int, ...]]]:
-    """For each function of the module: from the ops that a line is marked with to all those that it is for,
-    in every kernel that the function is the code of."""
+    """For each function of the module, a map from the ops that mark a line to all ops that it stands for, in
+    every kernel whose code the function is."""
     by_function: dict[str, dict[tuple[int, ...], dict[int, None]]] = {}
     for row in rows:
         if row.kernel is None:

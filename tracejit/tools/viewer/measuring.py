@@ -1,4 +1,5 @@
-"""What a call takes, and each kernel in it: on the user's inputs, or on made-up ones of the same types."""
+"""Measured times of a call and of each kernel in it, on the user's inputs or on made-up ones of the same
+types."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ class Timed:
     name: str
     runs: int
     seconds: float | None
-    #: Where it met denormal numbers (x86 tells): the seconds that it takes while these count as zero.
+    #: The seconds that it takes while denormal numbers count as zero; None unless it met some (x86 only).
     flushed: float | None = None
 
 

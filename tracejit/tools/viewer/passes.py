@@ -108,7 +108,7 @@ class StageNames(Names, Mapping[Value, str]):
 
     def __init__(self) -> None:
         super().__init__()
-        #: By op and origins: what members of a fused group, which are copies, were called before.
+        #: Earlier names of members of a fused group, which are copies, by op and origins.
         self._before: dict[tuple[str, tuple[int, ...]], str] = {}
 
     def __getitem__(self, value: Value) -> str:
@@ -167,7 +167,7 @@ CONTEXT: Final = 2
 
 @record(eq=False, frozen=False)
 class PassRecord:
-    """What one pass did."""
+    """The changes that one pass made."""
 
     name: str
     about: str
@@ -186,7 +186,7 @@ class Passed:
     optimized: Function
     fused: Function
     steps: list[PassRecord]
-    #: By the number of an op that is in nothing any more: the pass that it went away in.
+    #: The pass that removed an op, by the number of the op.
     removed: dict[int, str]
 
 
@@ -226,7 +226,7 @@ def _count(function: Function) -> int:
 
 
 def _about(pass_: Pass) -> str:
-    """What the pass promises, from its docstring."""
+    """The promise of the pass, from its docstring."""
     words = " ".join((pass_.apply.__doc__ or "").replace("*", "").split())
     return words.partition("Ensures: ")[2] or words
 

@@ -38,7 +38,7 @@ from ...tape.recording import memory_of
 
 @record
 class Leaf:
-    """What is known of a leaf of the arguments; `dtype` is None where no gradient is wanted for it.
+    """A leaf of the arguments, as gradients must match it; `dtype` is None where no gradient is wanted.
 
     A weak one is a Python number under a trace, which computes in the dtype of what it meets.
     """
@@ -130,13 +130,13 @@ def _checked(source: str, position: int, leaf: Leaf, gradient: Any) -> Tensor | 
 class DerivativeRule(abc.ABC):
     """A function with its own derivative, without the arguments that are not to be differentiated."""
 
-    #: What messages call the function, and the function that gives the gradients.
+    #: Names in messages of the function, and of the function that gives the gradients.
     name: str
     gradients_by: str
 
     @property
     def key(self) -> Any:
-        """What is the same for all calls of the function."""
+        """The key that is equal for all calls of the function."""
         return self.name
 
     @abc.abstractmethod
@@ -254,7 +254,7 @@ class RuleNode(Node):
         self.leaves: list[Leaf] = [leaf_of(leaf) for leaf in leaves]
         self.outputs = [(output.shape, output.dtype) for output in outputs]
         kept, self.residual_structure = flatten(residuals)
-        #: What forward kept, and the arguments for running it again; they know of writes themselves.
+        #: The residuals of forward, and the arguments to run it again; both detect writes to them.
         self.residuals: list[Any] = [_saved(leaf) for leaf in kept]
         self.inputs = [_saved(leaf) for leaf in leaves]
         self.random = random
@@ -293,7 +293,7 @@ class RuleNode(Node):
         return self.residual_structure.unflatten([self._loaded(residual) for residual in residuals])
 
     def _again(self) -> Any:
-        """What forward keeps, as a function of the arguments in their place in the graph."""
+        """Run forward again on the arguments in their place in the graph; return its residuals."""
         args = self.structure.unflatten([self._loaded(input_) for input_ in self.inputs])
         random, quiet, eager = DEFAULT.state, QUIET.on, STATE.tracer is None
         if eager:

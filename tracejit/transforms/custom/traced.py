@@ -179,7 +179,8 @@ class _Call:
         return self.output_structure.unflatten([wrap(value) for value in values[: len(self.outputs)]])
 
     def _closed_over(self, captures: list[Value], used: set[Value]) -> list[Value]:
-        """What the function closes over, as operands. A gradient with respect to it is an error."""
+        """The values that the function closes over, as operands. A gradient with respect to them is an
+        error."""
         operands = []
         for position, value in enumerate(captures):
             if is_differentiable(value.dtype) and not self.outer.is_constant(value):
@@ -193,7 +194,8 @@ class _Call:
         return operands
 
     def mismatch(self) -> str:
-        """How the output of the rule's forward differs from that of the function; empty where it does not."""
+        """The error message if the output of the rule's forward differs from that of the function; else
+        empty."""
         primal_types, rule_types = (
             [output.type for output in self.primal_outputs],
             [output.type for output in self.outputs],
@@ -208,5 +210,5 @@ class _Call:
 
 
 def _parameter(tracer: RegionTracer, outer: Value) -> Value:
-    """What a region calls a value of the surrounding trace, whether it uses it or not."""
+    """The parameter of a region for a value of the surrounding trace, whether the region uses it or not."""
     return tracer.captured.get(outer) or Value(outer.type, outer.hint)

@@ -42,12 +42,12 @@ _WITH_PLACE: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSIT
 
 
 def name_of(fn: Any) -> str:
-    """What messages call a function."""
+    """The name of a function in messages."""
     return str(getattr(fn, "__name__", type(fn).__name__))
 
 
 class CustomFunction(abc.ABC, Generic[P, R]):
-    """What ``custom_vjp`` and ``custom_jvp`` have in common: the function, and its constant arguments."""
+    """Base class of ``custom_vjp`` and ``custom_jvp`` functions: the function, and its constant arguments."""
 
     kind = ""
 
@@ -71,7 +71,8 @@ class CustomFunction(abc.ABC, Generic[P, R]):
 
     @property
     def __rules__(self) -> list[Callable[..., Any]]:
-        """What runs where the function is differentiated: a trace may close over something through it."""
+        """The functions that run where this one is differentiated. A trace may close over values through
+        them."""
         return []
 
     @abc.abstractmethod

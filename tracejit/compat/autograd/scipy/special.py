@@ -76,5 +76,5 @@ xlogy = _for_arrays(_special.xlogy)
 y0 = _for_arrays(_special.y0)
 y1 = _for_arrays(_special.y1)
 zeta = _for_arrays(_special.zeta)
-#: Of integer order.
+#: The Bessel function of integer order.
 jn = jv

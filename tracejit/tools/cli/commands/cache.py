@@ -1,4 +1,4 @@
-"""``tracejit cache``: the compile cache on disk, its place and size; and emptying it."""
+"""``tracejit cache``: show the place and size of the compile cache on disk, or empty it."""
 
 from __future__ import annotations
 

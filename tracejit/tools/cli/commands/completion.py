@@ -27,7 +27,7 @@ _STAGES: Final = (
     *(stage for stage in STAGES if stage != "after:PASS"),
     *(f"after:{pass_}" for pass_ in _PASSES),
 )
-#: What stands behind options that are not files: words to choose from.
+#: The words to complete after options that do not take files.
 _WORDS: Final = {
     "stage": _STAGES,
     "diff": _STAGES,

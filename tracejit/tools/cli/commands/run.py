@@ -35,7 +35,7 @@ Results are compared by --rtol, relative to the largest magnitude in a result; i
 equal, and NaNs and infinities in the same places.
 """
 
-#: What compiled code may differ by unless told: it contracts and reorders sums (docs/ir.md).
+#: Default relative tolerances of compiled code, which contracts and reorders sums (docs/ir.md).
 _RTOL = {"float64": 1e-10, "float32": 1e-4, "float16": 4e-3, "complex128": 1e-10, "complex64": 1e-4}
 
 
@@ -120,7 +120,7 @@ def _outcome(label: str, what: str, traced: Traced, run: Callable[[], list[Array
 
 
 def _compared(outcomes: dict[str, list[Array]], rtol: float | None) -> list[dict[str, Any]]:
-    """For each result, how far native code is from the interpreter."""
+    """The difference of native code from the interpreter, for each result."""
     return [
         difference(want, got, rtol)
         for want, got in zip(outcomes["interpreter"], outcomes["native"], strict=True)
@@ -128,7 +128,8 @@ def _compared(outcomes: dict[str, list[Array]], rtol: float | None) -> list[dict
 
 
 def difference(want: Array, got: Array, rtol: float | None = None) -> dict[str, Any]:
-    """How far `got` is from `want`: the largest difference, where, what is allowed, whether it is too far.
+    """The difference of `got` from `want`: the largest, its place, the one allowed, and whether it is too
+    large.
 
     Example:
         >>> import numpy as np

@@ -70,8 +70,8 @@ def _with_residuals(flat: Any, covariance: Any) -> tuple[Any, Any]:
 
 
 def _gradients(residuals: Any, cotangent: Any) -> tuple[Any, Any]:
-    """With the inverse C of the covariance, s = C offsets, g the cotangents: -g s, and half the sum of
-    g (s s.T - C)."""
+    """The gradients by offsets and covariance: -g s, and half the sum of g (s s.T - C), where C is the
+    inverse of the covariance, s = C offsets, and g the cotangents."""
     factor, half = residuals
     root = solve_triangular(factor, np.eye(factor.shape[0], dtype=factor.dtype), lower=True)
     solved = half.T @ root
@@ -83,8 +83,9 @@ _of_factor.defvjp(_with_residuals, _gradients)
 
 
 def _of_eigenvalues(flat: Any, covariance: Any) -> Any:
-    """As `_of_factor`, of the pseudo-inverse, the pseudo-determinant and the rank, with SciPy's bound for
-    eigenvalues that are 0: 1e6 rounding errors of the largest."""
+    """The logarithm of the density for a singular covariance: `_of_factor` with the pseudo-inverse, the
+    pseudo-determinant and the rank. Eigenvalues below SciPy's bound count as 0: 1e6 rounding errors of the
+    largest."""
     values = eigvalsh(covariance)
     least = 1e6 * np.finfo(covariance.dtype).eps
     is_kept = values > least * abs(values).max()
