@@ -172,7 +172,9 @@ class Tasks:
         self._parallel_for = ctypes.CFUNCTYPE(
             None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
         )(self._run_region)
-        self._threads = ctypes.CFUNCTYPE(ctypes.c_int64)(lambda: 4)
+        # what kernels ask for: few threads or many
+        threads = int(self.rng.choice((1, 2, self.rng.integers(3, 65))))
+        self._threads = ctypes.CFUNCTYPE(ctypes.c_int64)(lambda: threads)
         self._allocate = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(self._allocated)
         self._free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda place: None)
 

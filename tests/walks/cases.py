@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tracejit.ir.machine import Machine
 
-from .drawing import Case, Draw, draw_machine
+from .drawing import Case, Draw, draw_machine, draw_threads
 from .folds import reduction, scan, sort
 from .loops import loop
 from .matrices import factorization
@@ -34,13 +34,18 @@ class Trial:
     checked: bool
 
     def __str__(self) -> str:
+        return f"{self.case} on {self.plan}"
+
+    @property
+    def plan(self) -> str:
+        """The machine and the threads that work is shared among."""
         default = Machine()
         changed = [
             f"{name}={getattr(self.machine, name)!r}"
             for name in Machine.__annotations__
             if getattr(self.machine, name) != getattr(default, name)
         ]
-        return f"{self.case} on Machine({', '.join(changed)}), {self.threads} threads"
+        return f"Machine({', '.join(changed)}), {self.threads} threads"
 
 
 def trial(seed: int, number: int, families: Sequence[str] = ()) -> Trial:
@@ -48,5 +53,5 @@ def trial(seed: int, number: int, families: Sequence[str] = ()) -> Trial:
     rng = random.Random(f"{seed} {number}")
     family = rng.choice(families or list(FAMILIES))
     machine = draw_machine(rng)
-    threads, checked = rng.choice((2, 2, 3, 4)), rng.random() < 0.25
+    threads, checked = draw_threads(rng), rng.random() < 0.25
     return Trial(FAMILIES[family](Draw(rng)), machine, threads, checked)

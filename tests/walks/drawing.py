@@ -2,7 +2,7 @@
 
 Sizes come from a small pool that each case draws first, so that its axes often coincide. Values are small
 whole numbers, whose sums and products are exact in whatever order they are taken, unless a case asks for
-others.
+others. Operands and results have at most so many elements that a trial fits into `TRIAL_BYTES`.
 """
 
 from __future__ import annotations
@@ -26,6 +26,13 @@ SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 15, 16, 17, 19, 22, 24, 31, 32, 33, 
          127, 128, 129, 200, 255, 256, 257, 300, 511, 513, 700, 1000, 1025)  # fmt: skip
 #: Lengths of long and thin arrays.
 LONG = (2047, 3058, 4097, 4761, 9000, 16384, 20_001, 32_769, 65_537, 100_003, 140_000, 200_000)
+#: Memory that a trial takes at most: operands, guarded copies, results, references, and arenas of both tiers.
+TRIAL_BYTES = 1 << 30
+#: Elements that a case's operands have in memory at most, and its results. Elements take up to 16 bytes.
+OPERAND_ELEMENTS = 6_000_000
+RESULT_ELEMENTS = 4_000_000
+#: Threads that a trial runs on at most, and parts that its work is cut into.
+MOST_THREADS = 64
 INTEGERS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
 FLOATS = ("f4", "f8")
 #: The features of x86 that CPUs of some generations lack, newest first: AVX2, SSE4.2, SSE2.
@@ -37,13 +44,16 @@ GENERATIONS = _X86 if platform.machine() in ("x86_64", "AMD64") else ("",)
 
 #: A function of an array library and arrays.
 Program = Callable[..., Any]
+#: By how much elements may differ: all of them, those of each result, or of a result that should be that.
+Tolerance = float | list[float] | Callable[[Array], Any]
 
 
 @dataclass
 class Case:
     """A program, the memory of its operands, and how far its results may be from NumPy's.
 
-    `tolerances` gives for each result what its elements may differ by: 0 where values are exact.
+    Where values are exact, the `tolerance` is 0. Where NumPy's results may be further off than it, `exact`
+    computes them without rounding from the same operands.
     """
 
     family: str
@@ -51,13 +61,20 @@ class Case:
     program: Program
     arrays: list[Array]
     views: list[View]
-    tolerance: Callable[[Array], Any] | float = 0.0
+    tolerance: Tolerance = 0.0
+    exact: Callable[..., Any] | None = None
 
     def run(self, xp: Any, arrays: Sequence[Any]) -> list[Any]:
         """The results of the program over `xp`."""
-        operands = [view.of(xp, array) for view, array in zip(self.views, arrays, strict=True)]
-        results = self.program(xp, *operands)
-        return list(results) if isinstance(results, (tuple, list)) else [results]
+        return _listed(self.program(xp, *self._operands(xp, arrays)))
+
+    def run_exactly(self) -> list[Any]:
+        """The results of `exact` of the operands."""
+        assert self.exact is not None
+        return _listed(self.exact(*self._operands(np, self.arrays)))
+
+    def _operands(self, xp: Any, arrays: Sequence[Any]) -> list[Any]:
+        return [view.of(xp, array) for view, array in zip(self.views, arrays, strict=True)]
 
     def __str__(self) -> str:
         operands = [
@@ -67,12 +84,19 @@ class Case:
         return f"{self.family}: {self.form}; {'; '.join(operands)}"
 
 
+def _listed(results: Any) -> list[Any]:
+    return list(results) if isinstance(results, (tuple, list)) else [results]
+
+
 @dataclass
 class View:
     """How an operand lies in its memory."""
 
     name: str
     of: Callable[[Any, Any], Any]
+
+
+ROWS = View("rows", lambda xp, x: x)
 
 
 @dataclass
@@ -84,6 +108,8 @@ class Draw:
     views: list[View] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        #: Elements that further operands may have in memory.
+        self.room = OPERAND_ELEMENTS
         count = self.rng.choice((1, 2, 2, 3, 4))
         self.pool = [self.rng.choice(SIZES) for _ in range(count)]
         self.long = self.rng.choice(LONG)
@@ -149,11 +175,20 @@ class Draw:
 
     def give(self, array: Array, view: View | None = None) -> None:
         """An operand that is this array, or the view of it."""
+        self.room -= array.size
+        assert self.room >= 0, f"operands of more than {OPERAND_ELEMENTS} elements: draw smaller ones"
         self.arrays.append(array)
         self.views.append(view or View("all", lambda xp, x: x))
 
     def layout(self, shape: tuple[int, ...]) -> tuple[tuple[int, ...], View]:
-        """The shape of the memory of an operand of `shape`, and the view of it that the operand is."""
+        """The shape of the memory of an operand of `shape`, and the view of it that the operand is.
+
+        Operands are rows where the steps of a view would take the room of two more operands.
+        """
+        memory, view = self._lying(shape)
+        return (memory, view) if 3 * math.prod(memory) <= self.room else (shape, ROWS)
+
+    def _lying(self, shape: tuple[int, ...]) -> tuple[tuple[int, ...], View]:
         rank = len(shape)
         kinds = ["rows"] * 4
         if rank:
@@ -179,7 +214,7 @@ class Draw:
             axes = [axis for axis in range(rank) if self.chance(0.5)] or [rank - 1]
             memory = [1 if axis in axes else size for axis, size in enumerate(shape)]
             return tuple(memory), View(f"repeated{axes}", lambda xp, x: xp.broadcast_to(x, shape))
-        return shape, View("rows", lambda xp, x: x)
+        return shape, ROWS
 
     def _sliced(
         self, shape: tuple[int, ...], name: str, steps: Sequence[int]
@@ -203,10 +238,15 @@ class Draw:
         return tuple(memory), View(f"{name}[{text}]", lambda xp, x: x[keys])
 
     def case(
-        self, family: str, form: str, program: Program, tolerance: Callable[[Array], Any] | float = 0.0
+        self,
+        family: str,
+        form: str,
+        program: Program,
+        tolerance: Tolerance = 0.0,
+        exact: Callable[..., Any] | None = None,
     ) -> Case:
         """The case of `program` of the operands so far."""
-        return Case(family, form, program, self.arrays, self.views, tolerance)
+        return Case(family, form, program, self.arrays, self.views, tolerance, exact)
 
 
 def draw_machine(rng: random.Random) -> Machine:
@@ -224,6 +264,11 @@ def draw_machine(rng: random.Random) -> Machine:
         least_tasks=rng.choice((0, 1, 5, 5)),
         product_task_cycles=rng.choice((1.0, 300.0, 8000.0, 8000.0, 1e12)),
         task_multiplications=rng.choice((64, 1 << 10, 1 << 14, 1 << 17, 1 << 17, 1 << 40)),
-        chunks=rng.choice((1, 2, 3, 4, 8, 16, 16, 64)),
+        chunks=rng.choice((1, 2, 3, 4, 8, 16, 16, *[rng.randint(1, MOST_THREADS)] * 7)),
         features=rng.choice(GENERATIONS),
     )
+
+
+def draw_threads(rng: random.Random) -> int:
+    """Threads that share the tasks: few of them, or as many as large machines have."""
+    return rng.choice((2, 2, 3, 4, rng.randint(1, MOST_THREADS), rng.randint(5, MOST_THREADS)))

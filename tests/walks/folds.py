@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from .drawing import Case, Draw, View
+from .drawing import Array, Case, Draw, View
+
+#: Forms of folds whose terms are rounded as they are added up.
+_ROUNDED = ("sum", "mean", "var", "std", "dot", "vecdot", "moments")
+#: Terms that an accumulator of compiled code takes one after the other at most, and parts whose sums are
+#: added up behind it: lanes, accumulators side by side, and chunks (docs/maths.md).
+_SERIAL, _PARTS = 1024, 80
 
 
 def reduction(draw: Draw) -> Case:
@@ -15,8 +22,10 @@ def reduction(draw: Draw) -> Case:
     shape = draw.shape(rank)
     axes = tuple(axis for axis in range(rank) if draw.chance(0.5)) or (rank - 1,)
     kept = draw.chance(0.5)
-    form = draw.choose(("sum", "max", "min", "mean", "var", "any", "all", "prod", "arg", "several", "centred",
-                        "norm", "count", "softmax", "moments"))  # fmt: skip
+    if draw.chance(0.3):
+        return _rounded(draw, shape, axes, kept)
+    form = draw.choose(("sum", "max", "min", "mean", "any", "all", "prod", "arg", "several", "centred",
+                        "norm", "count", "softmax"))  # fmt: skip
     label = f"{form} over {axes}{' kept' if kept else ''}"
     if form in ("any", "all", "count"):
         draw.operand(shape, draw.dtype("fib"), 0, 1)
@@ -42,15 +51,6 @@ def reduction(draw: Draw) -> Case:
     eps = float(np.finfo(dtype).eps)
     if form == "mean":  # an exact sum, and one rounding in each library
         return draw.case("reductions", label, lambda xp, x: xp.mean(x, axis=axes, keepdims=kept), 6 * eps)
-    if form == "var":  # of values up to 3: squares of deviations up to 36, and sums of them by halves
-        bound = 36 * eps * (8 + np.log2(count))
-        return draw.case("reductions", label, lambda xp, x: xp.var(x, axis=axes, keepdims=kept), bound)
-    if form == "moments":  # of columns, whose sums several tasks share
-
-        def moments(xp: Any, x: Any) -> Any:
-            return [xp.mean(x, axis=0), xp.var(x, axis=0)]
-
-        return draw.case("reductions", form, moments, 36 * eps * (8 + np.log2(shape[0])))
     if form == "softmax":  # results up to 1; the terms of the sum are at most 1 and `count` of them
 
         def softmax(xp: Any, x: Any) -> Any:
@@ -73,6 +73,60 @@ def reduction(draw: Draw) -> Case:
         return [xp.sum(x, axis=axes), xp.max(x, axis=axes), xp.sum(x * 2, axis=other), xp.min(x)]
 
     return draw.case("reductions", label, several)
+
+
+def _rounded(draw: Draw, shape: tuple[int, ...], axes: tuple[int, ...], kept: bool) -> Case:
+    """Folds of floats that are rounded term by term, beside those of the same whole numbers without rounding.
+
+    NumPy adds up columns one term after the other, so that its own sums of 200,000 terms are off by as many
+    roundings. Compiled ones are off by those of one accumulator, in both tiers. A rounding is at most of what
+    the absolute values of all terms sum to.
+    """
+    form, dtype = draw.choose(_ROUNDED), draw.dtype("f")
+    if form == "moments":  # of columns, whose sums several tasks share
+        axes, kept = (0,), False
+    elif form == "vecdot":
+        axes, kept = (len(shape) - 1,), False
+    # the sums of large ones take more bits than the dtype has
+    most = draw.choose((3, 1 << (22 if dtype == "f4" else 50)))
+    draw.operand(shape, dtype, -most, most)
+    if form in ("dot", "vecdot"):
+        draw.operand(shape, dtype, -most, most)
+    count = math.prod(shape[axis] for axis in axes)
+    roundings = (min(count, _SERIAL) + _PARTS) * float(np.finfo(dtype).eps)
+    # squares of distances from a number near the mean are up to 4 most^2; long columns have deviations of
+    # most / 2 and more, whose errors are those of the variances over twice the deviation
+    square = most**2
+    scales = {"sum": [count * most], "mean": [most], "var": [4 * square], "std": [4 * most],
+              "dot": [count * square], "vecdot": [count * square], "moments": [most, 4 * square]}  # fmt: skip
+
+    def program(xp: Any, *operands: Any) -> Any:
+        if form == "vecdot":
+            return xp.vecdot(*operands)
+        if form == "dot":
+            return xp.sum(operands[0] * operands[1], axis=axes, keepdims=kept)
+        if form == "moments":
+            return [xp.mean(operands[0], axis=0), xp.var(operands[0], axis=0)]
+        return getattr(xp, form)(operands[0], axis=axes, keepdims=kept)
+
+    def exact(*operands: Array) -> Any:
+        numbers = [operand.astype("i8").astype(object) for operand in operands]
+
+        def total(terms: Any) -> Any:
+            return np.sum(terms, axis=axes, keepdims=kept)
+
+        if form in ("sum", "dot", "vecdot"):
+            return np.asarray(total(math.prod(numbers)), dtype=dtype)
+        sums = np.asarray(total(numbers[0]), dtype=object)
+        mean = np.asarray(sums / count, dtype=dtype)
+        if form == "mean":
+            return mean
+        var = np.asarray((count * total(numbers[0] ** 2) - sums**2) / count**2, dtype="f8")
+        result = np.asarray(np.sqrt(var) if form == "std" else var, dtype=dtype)
+        return [mean, result] if form == "moments" else result
+
+    label = f"{form} over {axes}{' kept' if kept else ''} of values up to {most}"
+    return draw.case("reductions", label, program, [roundings * scale for scale in scales[form]], exact)
 
 
 def scan(draw: Draw) -> Case:

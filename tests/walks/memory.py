@@ -40,6 +40,10 @@ class GuardedArray:
         """Forget what is in the array."""
         self._bytes[...] = POISON
 
+    def holds(self, array: Array) -> bool:
+        """Whether its bytes are those of `array`."""
+        return np.array_equal(self._bytes, np.ravel(array).view(np.uint8))
+
     def check(self) -> bool:
         """Whether nothing was written beside the array."""
         return bool((self._rest == POISON).all())

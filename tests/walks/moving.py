@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .drawing import Case, Draw
+from .drawing import RESULT_ELEMENTS, Case, Draw
 
 
 def elementwise(draw: Draw) -> Case:
@@ -85,16 +85,22 @@ def transpose(draw: Draw) -> Case:
     if form == "added" and dtype != "?":
         draw.operand(tuple(shape[i] for i in perm), dtype)
         return draw.case("transposes", f"{perm} and a sum", lambda xp, x, y: xp.transpose(x, perm) + y)
+    total = math.prod(shape)
     if form in ("concatenate", "stack"):
         other = list(shape)
         if form == "concatenate":
-            other[axis] = draw.size(64)
+            other[axis] = draw.size(max(1, min(64, RESULT_ELEMENTS // 4 * shape[axis] // total)))
         draw.operand(tuple(other), dtype)
         return draw.case(
             "transposes", f"{form} along {axis}", lambda xp, x, y: getattr(xp, form)([x, y, x], axis=axis)
         )
     if form == "pad":
-        widths = [(draw.choose((0, 1, 2, 7)), draw.choose((0, 1, 3))) for _ in shape]
+        widths = []
+        for size in shape:
+            width = draw.choose((0, 1, 2, 7)), draw.choose((0, 1, 3))
+            longer = total // size * (size + sum(width))
+            widths.append(width if longer <= RESULT_ELEMENTS else (0, 0))
+            total = longer if longer <= RESULT_ELEMENTS else total
         mode = draw.choose(("constant", "edge", "wrap"))
         return draw.case("transposes", f"pad {mode} {widths}", lambda xp, x: xp.pad(x, widths, mode=mode))
     if form == "roll":
@@ -103,8 +109,11 @@ def transpose(draw: Draw) -> Case:
     if form == "repeat":
         return draw.case("transposes", f"repeat along {axis}", lambda xp, x: xp.repeat(x, 3, axis=axis))
     if form == "tile":
-        reps = tuple(draw.choose((1, 2, 3)) for _ in shape)
-        return draw.case("transposes", f"tile {reps}", lambda xp, x: xp.tile(x, reps))
+        reps = []
+        for _ in shape:
+            reps.append(draw.choose([count for count in (1, 2, 3) if count * total <= RESULT_ELEMENTS]))
+            total *= reps[-1]
+        return draw.case("transposes", f"tile {tuple(reps)}", lambda xp, x: xp.tile(x, reps))
     if form == "split":
         at = draw.choose(range(shape[axis]))
         return draw.case(

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from .drawing import Case, Draw
+from .drawing import OPERAND_ELEMENTS, RESULT_ELEMENTS, Case, Draw
 
 #: Multiplications of one case at most.
 _WORK = 12_000_000
+#: Elements of an operand at most, so that there is room for a view of it and for others; and of a product,
+#: beside which a case may have another result.
+_OPERAND, _PRODUCT = 2 * OPERAND_ELEMENTS // 5, RESULT_ELEMENTS // 2
+
+
+def _is_too_large(m: int, k: int, n: int, batch: int = 1) -> bool:
+    operand, product = batch * k * max(m, n), batch * m * n
+    return operand > _OPERAND or product > _PRODUCT or product * k > _WORK
 
 
 def _sizes(draw: Draw) -> tuple[int, int, int]:
@@ -18,7 +26,8 @@ def _sizes(draw: Draw) -> tuple[int, int, int]:
         small = [draw.choose(range(1, 41)), draw.choose(range(1, 41))]
         if draw.chance(0.3):
             small[1] = small[0]
-        size = min(draw.long, _WORK // (small[0] * small[1]))
+        most = _OPERAND if long == "k" else _PRODUCT
+        size = min(draw.long, _WORK // (small[0] * small[1]), most // max(small))
         if long == "m":
             m, k, n = size, *small
         elif long == "k":
@@ -27,7 +36,7 @@ def _sizes(draw: Draw) -> tuple[int, int, int]:
             n, m, k = size, *small
     else:
         m, k, n = draw.size(), draw.size(), draw.size()
-        while m * k * n > _WORK:
+        while _is_too_large(m, k, n):
             m, k, n = (m + 1) // 2, k, n
             if draw.chance(0.5):
                 m, k, n = n, m, k
@@ -38,7 +47,7 @@ def product(draw: Draw) -> Case:
     """``x @ y`` and its kin, of two operands in any layout, or of one with itself."""
     dtype = draw.choose(("f4", "f4", "f8", "f8", "i4", "i8", "i1", "u2", "c8", "c16"))
     m, k, n = _sizes(draw)
-    square = min(m, int((_WORK / k) ** 0.5) or 1)
+    square = min(m, int(min(_WORK / k, _PRODUCT) ** 0.5) or 1)
     form = draw.choose(("xy", "xy", "xy", "xyT", "xTy", "xxT", "xTx", "xv", "vx", "dot", "vecdot", "windows"))
     if form == "xxT":
         draw.operand((square, k), dtype)
@@ -91,7 +100,7 @@ def batch(draw: Draw) -> Case:
     """Products of batches, one of which may be repeated; contractions over several axes."""
     dtype = draw.choose(("f4", "f4", "f8", "f8", "i4", "c8"))
     b, m, k, n = draw.size(130), draw.size(65), draw.size(65), draw.size(65)
-    while b * m * k * n > _WORK:
+    while _is_too_large(m, k, n, b):
         m, k, n = (m + 1) // 2, (k + 1) // 2, n
     form = draw.choose(("bmk,bkn", "bmk,kn", "mk,bkn", "bik,bjk", "bmk,bk", "heads", "tensordot", "both"))
     if form == "bmk,bkn":

@@ -16,10 +16,14 @@ TOGETHER = 400
 
 @dataclass
 class Walk:
-    """The outcome of a walk: trials by family, and findings."""
+    """The outcome of a walk: trials by family, plans, numbers of threads, the most memory of a worker, and
+    findings."""
 
     seed: int
     trials: Counter[str] = field(default_factory=Counter)
+    plans: set[str] = field(default_factory=set)
+    threads: set[int] = field(default_factory=set)
+    peak: int = 0
     findings: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -27,7 +31,9 @@ class Walk:
         counts = ", ".join(f"{name} {count}" for name, count in sorted(self.trials.items()))
         return (
             f"seed {self.seed}: {self.trials.total()} trials in {self.seconds:.0f} s, "
-            f"{len(self.findings)} findings\n  {counts}"
+            f"{len(self.findings)} findings\n  {counts}\n"
+            f"  {len(self.plans)} plans for {len(self.threads)} numbers of threads; "
+            f"workers took {self.peak >> 20} MiB at most"
         )
 
 
@@ -63,8 +69,11 @@ def walk(
                     worker = None
                 elif "trial" in line:
                     text, family = line["trial"], line["family"]
+                    outcome.plans.add(line["plan"])
+                    outcome.threads.add(line["threads"])
                 elif "failure" in line:
                     ending = line["failure"]
+                    outcome.peak = max(outcome.peak, line["peak"])
             outcome.trials[family] += 1
             if ending:
                 outcome.findings.append(f"seed {seed}, trial {number}: {text}\n  {ending}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import random
 import signal
 from typing import Any
 
@@ -16,8 +17,9 @@ from ..fuzz.comparing import Mismatch
 from ..fuzz.runner import Worker
 from ..rotation import SEED
 from . import runner
+from . import trial as trials
 from .cases import FAMILIES, trial
-from .drawing import Case, View
+from .drawing import MOST_THREADS, OPERAND_ELEMENTS, ROWS, Case, draw_machine, draw_threads
 from .memory import guarded
 from .runner import walk
 from .trial import try_case
@@ -45,7 +47,6 @@ def test_a_seed_gives_the_same_trials() -> None:
 def test_each_family_and_feature_is_drawn() -> None:
     trials = [trial(7, number) for number in range(400)]
     assert {each.case.family for each in trials} == set(FAMILIES)
-    assert {each.threads for each in trials} == {2, 3, 4}
     assert len({each.machine.features for each in trials}) > 4
     assert len({each.machine.l2_bytes for each in trials}) > 4
     sizes = [size for each in trials for array in each.case.arrays for size in array.shape]
@@ -54,17 +55,63 @@ def test_each_family_and_feature_is_drawn() -> None:
     assert views >= {"rows", "columns", "turned", "strided", "reversed", "inner", "repeated"}
 
 
+def test_plans_for_one_thread_to_64_are_drawn() -> None:
+    """Real threads, and the parts that work is cut into for so many of them."""
+    rng = random.Random(3)
+    assert {draw_threads(rng) for _ in range(2000)} == set(range(1, MOST_THREADS + 1))
+    assert {draw_machine(rng).chunks for _ in range(2000)} == set(range(1, MOST_THREADS + 1))
+
+
+def test_as_many_threads_run_as_are_drawn() -> None:
+    """In another process, which keeps that many workers."""
+    program = """
+import numpy as np
+from tracejit.ir.machine import Machine
+from tracejit.runtime.threads import POOL
+from tests.walks.drawing import ROWS, Case
+from tests.walks.trial import try_case
+case = Case("maps", "x", lambda xp, x: x + 1, [np.arange(100_000.0)], [ROWS])
+try_case(case, Machine(task_cycles=1.0, least_tasks=0, chunks=64), 64, checked=False)
+print("workers", POOL.started)
+"""
+    assert "workers 63" in forked(program)
+
+
+def test_the_operands_of_the_largest_cases_fit() -> None:
+    """Results of every trial are measured where it is run."""
+    for number in range(600):
+        arrays = trial(9, number, ("products", "batches", "transposes")).case.arrays
+        assert sum(array.size for array in arrays) <= OPERAND_ELEMENTS
+
+
 # -- the net itself ------------------------------------------------------------------------------------
 
 
 def identity_case(program: Any) -> Case:
-    return Case("maps", "x", program, [np.arange(100.0)], [View("rows", lambda xp, x: x)])
+    return Case("maps", "x", program, [np.arange(100.0)], [ROWS])
 
 
 def test_a_wrong_value_is_seen() -> None:
     case = identity_case(lambda xp, x: x + (xp is not np and xp.__name__ == "tracejit"))
     with pytest.raises(Mismatch, match="value: 100 of 100 elements"):
         try_case(case, Machine(), 2, checked=False)
+
+
+def test_sums_that_numpy_rounds_more_are_compared_with_exact_ones() -> None:
+    """NumPy adds up columns one term after the other: 200,000 times 0.1 is off by thousands of roundings."""
+    x = np.full((200_000, 2), 0.1, "f4")
+    arguments = "reductions", "sum", lambda xp, x: xp.sum(x, axis=0), [x], [ROWS], 100 * 20_000 * 2.0**-23
+    with pytest.raises(Mismatch, match="value: 2 of 2 elements"):
+        try_case(Case(*arguments), Machine(), 2, checked=False)
+    exact = np.sum(x, axis=0, dtype="f8").astype("f4")
+    try_case(Case(*arguments, exact=lambda x: exact), Machine(), 2, checked=False)
+
+
+def test_a_trial_that_takes_too_much_memory_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trials, "TRIAL_BYTES", 10 * 800)
+    try_case(identity_case(lambda xp, x: x), Machine(), 2, checked=False)
+    with pytest.raises(Mismatch, match="memory: operands of 800 bytes, results of 1600 and an arena"):
+        try_case(identity_case(lambda xp, x: [x, x + 1]), Machine(), 2, checked=False)
 
 
 def test_a_read_beside_an_array_ends_the_process() -> None:

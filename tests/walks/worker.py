@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import json
+import resource
 import sys
 import traceback
 import warnings
@@ -33,8 +34,11 @@ def main() -> None:
     while True:
         print(json.dumps({"begin": number}), flush=True)
         each = trial(seed, number, families)
-        print(json.dumps({"trial": str(each), "family": each.case.family}), flush=True)
-        print(json.dumps({"failure": failure_of(each)}), flush=True)
+        said = {"trial": str(each), "family": each.case.family, "plan": each.plan, "threads": each.threads}
+        print(json.dumps(said), flush=True)
+        failure = failure_of(each)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << (0 if sys.platform == "darwin" else 10)
+        print(json.dumps({"failure": failure, "peak": peak}), flush=True)
         number += 1
 
 
