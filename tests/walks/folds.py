@@ -13,7 +13,7 @@ from .drawing import Array, Case, Draw, View
 _ROUNDED = ("sum", "mean", "var", "std", "dot", "vecdot", "moments")
 #: Terms that an accumulator of compiled code takes one after the other at most, and parts whose sums are
 #: added up behind it: lanes, accumulators side by side, and chunks (docs/maths.md).
-_SERIAL, _PARTS = 1024, 80
+_SERIAL, _PARTS = 256, 80
 
 
 def reduction(draw: Draw) -> Case:
@@ -23,6 +23,8 @@ def reduction(draw: Draw) -> Case:
     axes = tuple(axis for axis in range(rank) if draw.chance(0.5)) or (rank - 1,)
     kept = draw.chance(0.5)
     if draw.chance(0.3):
+        if draw.chance(0.5):  # long columns, or rows
+            shape, axes = draw.choose((((draw.long, draw.size(8)), (0,)), ((draw.size(8), draw.long), (1,))))
         return _rounded(draw, shape, axes, kept)
     form = draw.choose(("sum", "max", "min", "mean", "any", "all", "prod", "arg", "several", "centred",
                         "norm", "count", "softmax"))  # fmt: skip
@@ -89,16 +91,17 @@ def _rounded(draw: Draw, shape: tuple[int, ...], axes: tuple[int, ...], kept: bo
         axes, kept = (len(shape) - 1,), False
     # the sums of large ones take more bits than the dtype has
     most = draw.choose((3, 1 << (22 if dtype == "f4" else 50)))
-    draw.operand(shape, dtype, -most, most)
-    if form in ("dot", "vecdot"):
-        draw.operand(shape, dtype, -most, most)
+    # equal ones are rounded to one side for long
+    low, high = draw.choose(((-most, most), (-most, most), (0, most), (most - most // 5,) * 2))
+    for _ in range(2 if form in ("dot", "vecdot") else 1):
+        draw.operand(shape, dtype, low, high)
     count = math.prod(shape[axis] for axis in axes)
     roundings = (min(count, _SERIAL) + _PARTS) * float(np.finfo(dtype).eps)
-    # squares of distances from a number near the mean are up to 4 most^2; long columns have deviations of
-    # most / 2 and more, whose errors are those of the variances over twice the deviation
+    # squares of distances from the mean, or from a number near it, are most^2 or less in the mean; where many
+    # are rounded deviations are most / 2 and more, and off by what variances are over twice the deviation
     square = most**2
-    scales = {"sum": [count * most], "mean": [most], "var": [4 * square], "std": [4 * most],
-              "dot": [count * square], "vecdot": [count * square], "moments": [most, 4 * square]}  # fmt: skip
+    scales = {"sum": [count * most], "mean": [most], "var": [square], "std": [most],
+              "dot": [count * square], "vecdot": [count * square], "moments": [most, square]}  # fmt: skip
 
     def program(xp: Any, *operands: Any) -> Any:
         if form == "vecdot":
@@ -125,7 +128,7 @@ def _rounded(draw: Draw, shape: tuple[int, ...], axes: tuple[int, ...], kept: bo
         result = np.asarray(np.sqrt(var) if form == "std" else var, dtype=dtype)
         return [mean, result] if form == "moments" else result
 
-    label = f"{form} over {axes}{' kept' if kept else ''} of values up to {most}"
+    label = f"{form} over {axes}{' kept' if kept else ''} of values from {low} to {high}"
     return draw.case("reductions", label, program, [roundings * scale for scale in scales[form]], exact)
 
 
