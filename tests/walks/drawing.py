@@ -18,6 +18,7 @@ import numpy as np
 
 from tracejit.ir.machine import Machine
 
+from ..fuzz import reference
 from .memory import Array
 
 T = TypeVar("T")
@@ -53,7 +54,8 @@ class Case:
     """A program, the memory of its operands, and how far its results may be from NumPy's.
 
     Where values are exact, the `tolerance` is 0. Where NumPy's results may be further off than it, `exact`
-    computes them without rounding from the same operands.
+    computes them without rounding from the same operands; eager ones, many of which are NumPy's, have a
+    tolerance of their own.
     """
 
     family: str
@@ -63,15 +65,18 @@ class Case:
     views: list[View]
     tolerance: Tolerance = 0.0
     exact: Callable[..., Any] | None = None
+    eager_tolerance: Tolerance | None = None
 
     def run(self, xp: Any, arrays: Sequence[Any]) -> list[Any]:
         """The results of the program over `xp`."""
         return _listed(self.program(xp, *self._operands(xp, arrays)))
 
-    def run_exactly(self) -> list[Any]:
-        """The results of `exact` of the operands."""
-        assert self.exact is not None
-        return _listed(self.exact(*self._operands(np, self.arrays)))
+    def expected(self) -> list[Array]:
+        """The exact results, or those of NumPy."""
+        with np.errstate(all="ignore"):
+            if self.exact is None:
+                return [np.asarray(result) for result in self.run(reference, self.arrays)]
+            return [np.asarray(each) for each in _listed(self.exact(*self._operands(np, self.arrays)))]
 
     def _operands(self, xp: Any, arrays: Sequence[Any]) -> list[Any]:
         return [view.of(xp, array) for view, array in zip(self.views, arrays, strict=True)]
@@ -244,9 +249,10 @@ class Draw:
         program: Program,
         tolerance: Tolerance = 0.0,
         exact: Callable[..., Any] | None = None,
+        eager_tolerance: Tolerance | None = None,
     ) -> Case:
         """The case of `program` of the operands so far."""
-        return Case(family, form, program, self.arrays, self.views, tolerance, exact)
+        return Case(family, form, program, self.arrays, self.views, tolerance, exact, eager_tolerance)
 
 
 def draw_machine(rng: random.Random) -> Machine:

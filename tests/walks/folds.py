@@ -80,9 +80,9 @@ def reduction(draw: Draw) -> Case:
 def _rounded(draw: Draw, shape: tuple[int, ...], axes: tuple[int, ...], kept: bool) -> Case:
     """Folds of floats that are rounded term by term, beside those of the same whole numbers without rounding.
 
-    NumPy adds up columns one term after the other, so that its own sums of 200,000 terms are off by as many
-    roundings. Compiled ones are off by those of one accumulator, in both tiers. A rounding is at most of what
-    the absolute values of all terms sum to.
+    NumPy adds up columns one term after the other, so that its sums of 200,000 terms may be off by as many
+    roundings, and eager ones, too. Compiled ones are off by those of one accumulator, in both tiers. A
+    rounding is at most of what the absolute values of all terms sum to.
     """
     form, dtype = draw.choose(_ROUNDED), draw.dtype("f")
     if form == "moments":  # of columns, whose sums several tasks share
@@ -96,12 +96,15 @@ def _rounded(draw: Draw, shape: tuple[int, ...], axes: tuple[int, ...], kept: bo
     for _ in range(2 if form in ("dot", "vecdot") else 1):
         draw.operand(shape, dtype, low, high)
     count = math.prod(shape[axis] for axis in axes)
-    roundings = (min(count, _SERIAL) + _PARTS) * float(np.finfo(dtype).eps)
     # squares of distances from the mean, or from a number near it, are most^2 or less in the mean; where many
     # are rounded deviations are most / 2 and more, and off by what variances are over twice the deviation
     square = most**2
     scales = {"sum": [count * most], "mean": [most], "var": [square], "std": [most],
               "dot": [count * square], "vecdot": [count * square], "moments": [most, square]}  # fmt: skip
+    compiled, eager = [
+        [(serial + _PARTS) * float(np.finfo(dtype).eps) * scale for scale in scales[form]]
+        for serial in (min(count, _SERIAL), count)
+    ]
 
     def program(xp: Any, *operands: Any) -> Any:
         if form == "vecdot":
@@ -129,7 +132,7 @@ def _rounded(draw: Draw, shape: tuple[int, ...], axes: tuple[int, ...], kept: bo
         return [mean, result] if form == "moments" else result
 
     label = f"{form} over {axes}{' kept' if kept else ''} of values from {low} to {high}"
-    return draw.case("reductions", label, program, [roundings * scale for scale in scales[form]], exact)
+    return draw.case("reductions", label, program, compiled, exact, eager)
 
 
 def scan(draw: Draw) -> Case:

@@ -1,9 +1,5 @@
 """Runs one case: eagerly and in both tiers, with some numbers of threads, beside protected pages, and against
-NumPy.
-
-Eager results are compared with NumPy's own. So are those of compiled code, unless the case knows the exact
-ones.
-"""
+NumPy or exact results."""
 
 from __future__ import annotations
 
@@ -21,9 +17,8 @@ from tracejit.ir.machine import Machine, use_machine
 from tracejit.runtime import tiers
 from tracejit.runtime.executable import Executable
 
-from ..fuzz import reference
 from ..fuzz.comparing import Mismatch
-from .drawing import TRIAL_BYTES, Case
+from .drawing import TRIAL_BYTES, Case, Tolerance
 from .memory import Array, GuardedArray, guarded
 
 #: Bytes of stack that calls have: a kernel takes 64 KiB of it at most.
@@ -39,12 +34,9 @@ def try_case(case: Case, machine: Machine, threads: int, checked: bool) -> None:
         os.environ["TRACEJIT_TIERS"] = "always"
         executable = Executable(function)
     _check_memory(case, executable)
-    with np.errstate(all="ignore"):
-        expected = [np.asarray(result) for result in case.run(reference, case.arrays)]
+    expected = case.expected()
     for at_end in (True, False):
         _try_eagerly(case, expected, at_end)
-    if case.exact is not None:
-        expected = [np.asarray(result) for result in case.run_exactly()]
     with use_machine(machine):
         seen = []
         for tier in ("baseline", "optimized"):
@@ -56,21 +48,23 @@ def try_case(case: Case, machine: Machine, threads: int, checked: bool) -> None:
             for count, at_end in ((1, True), *[(threads, False)] * REPEATS):
                 label = f"{executable.tier} tier, {count} threads, {'end' if at_end else 'begin'} at a page"
                 results = _run(executable, case.arrays, count, at_end, label)
-                _compare(case, results, expected, label)
+                _compare(results, expected, case.tolerance, label)
                 seen.append([hashlib.blake2b(result.tobytes()).digest() for result in results])
         for number, (want, *texts) in enumerate(zip(expected, *seen, strict=False)):
             if len(set(texts)) > 1 and not _signs_of_nan(want):
                 which = [texts.index(text) for text in texts]
                 raise Mismatch(f"bits: result {number} depends on the tier or on threads: {which}")
         if checked:
-            _compare(case, Executable(function, AccessChecks())(case.arrays), expected, "with access checks")
+            results = Executable(function, AccessChecks())(case.arrays)
+            _compare(results, expected, case.tolerance, "with access checks")
 
 
 def _try_eagerly(case: Case, expected: list[Array], at_end: bool) -> None:
     label = f"eager, {'end' if at_end else 'begin'} at a page"
     operands = [guarded(array, at_end) for array in case.arrays]
     results = case.run(tj, [tj.asarray(operand.array) for operand in operands])
-    _compare(case, [np.asarray(result) for result in results], expected, label)
+    tolerance = case.tolerance if case.eager_tolerance is None else case.eager_tolerance
+    _compare([np.asarray(result) for result in results], expected, tolerance, label)
     _check_operands(case.arrays, operands, label)
 
 
@@ -130,19 +124,20 @@ def _in_thread(work: Callable[[], Any]) -> None:
         raise raised[0]
 
 
-def _compare(case: Case, results: list[Array], expected: list[Array], label: str) -> None:
+def _compare(results: list[Array], expected: list[Array], tolerance: Tolerance, label: str) -> None:
     # behind the results are the values that Python code asked for while it was traced
     for number, (got, want) in enumerate(zip(results[: len(expected)], expected, strict=True)):
         if got.shape != want.shape or got.dtype != want.dtype:
             raise Mismatch(f"type: {got.dtype}{got.shape} instead of {want.dtype}{want.shape} ({label})")
-        tolerance = case.tolerance(want) if callable(case.tolerance) else case.tolerance
         if isinstance(tolerance, list):
-            tolerance = tolerance[number]
+            most = tolerance[number]
+        else:
+            most = tolerance(want) if callable(tolerance) else tolerance
         with np.errstate(all="ignore"):
             same = (got == want) | (np.isnan(got) & np.isnan(want) if got.dtype.kind in "fc" else False)
             if got.dtype.kind in "fc":
                 wide = np.result_type(got, "f8")
-                same |= np.abs(got.astype(wide) - want.astype(wide)) <= tolerance
+                same |= np.abs(got.astype(wide) - want.astype(wide)) <= most
         if not same.all():
             at = tuple(int(i) for i in np.argwhere(~np.atleast_1d(same))[0])
             raise Mismatch(
