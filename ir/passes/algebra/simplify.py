@@ -17,7 +17,7 @@ from ...builder import Builder
 from ...graph import Function, Instruction, Value
 from ...types import remove_axes
 from ..rewriting import Definitions, Rule, constant_of, defined_by, rewrite
-from .gathers import gather_of_rows, gather_of_transpose, shifted_sums
+from .gathers import gather_of_rows, gather_of_transpose
 from .matrices import solve_triangular
 from .repeated_lines import (
     elements_of_repeated_lines,
@@ -25,6 +25,7 @@ from .repeated_lines import (
     once_for_repeated_lines,
     product_of_repeated_lines,
 )
+from .shifted_sums import shifted_sums
 
 
 def simplify(function: Function) -> Function:
