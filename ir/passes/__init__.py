@@ -34,11 +34,12 @@ from .layout.repeats import delay_repeats
 from .layout.updates import place_updates
 from .loops.carry_chains import shorten_carry_chains
 from .loops.control_flow import map_regions
-from .loops.deferred_products import defer_products, rotate_products
+from .loops.deferred_products import defer_products
 from .loops.loop_merging import hoist_invariants, merge_scans, merge_whiles
 from .loops.matrix_maps import map_matrices
 from .loops.register_state import is_small
 from .loops.rerolling import reroll_loops
+from .loops.rotated_products import rotate_products
 from .loops.unneeded_state import drop_unread_writes, free_unchanged_carries, reuse_stacks
 from .recovery import fuse_nothing, interpreted
 
