@@ -20,7 +20,7 @@ from ...ir.passes.loops.register_state import MAX_ELEMENTS
 from ...ir.records import record
 from ...ir.registry import Kind
 from ...ir.types import contiguous_strides
-from ..kernels.indexing.movement import Slices, index_messages, slices_of
+from ..kernels.indexing.slices import Slices, index_messages, slices_of
 from ..llvm.emitter import Reg, constant
 from ..llvm.loops import FunctionWriter
 from ..llvm.target import Target

@@ -24,7 +24,7 @@ from ...ir.passes.loops.register_state import (
 )
 from ...ir.registry import Kind
 from ..interface import INTERRUPTED
-from ..kernels.indexing.movement import copy_unless_empty
+from ..kernels.indexing.copies import copy_unless_empty
 from ..kernels.kernel import LIGHT_SLOWDOWN, SLOWDOWN, Kernel, signature
 from ..kernels.lowering import LoweringContext
 from ..llvm.emitter import Reg, constant

@@ -17,7 +17,7 @@ from ...ir.passes.array_loops.index_ranges import UNKNOWN, index_ranges
 from ...ir.passes.loops.register_state import cycles_of_step, is_array, is_scalar_map, operations
 from ...ir.registry import Kind
 from ..interface import INTERRUPTED
-from ..kernels.indexing.movement import Slices, index_messages, slices_of
+from ..kernels.indexing.slices import Slices, index_messages, slices_of
 from ..kernels.kernel import LIGHT_SLOWDOWN, SLOWDOWN, Kernel, signature
 from ..kernels.lowering import LoweringContext
 from ..llvm.emitter import Reg, constant

@@ -1,6 +1,6 @@
 """Scatters: slices written or folded in at tuples of indices, those of one place in order.
 
-Many indices are taken in blocks (`codegen/kernels/indexing/movement.py`). Threads share them in one of two
+Many indices are taken in blocks (`index_blocks`). Threads share them in one of two
 ways, in parts that follow from the shapes alone, so that no result depends on the number of threads:
 
 - long slices by where they go: each task owns a range of the result, looks at all the indices and moves the
@@ -31,20 +31,9 @@ from ...llvm.target import Target
 from ..kernel import Kernel, signature
 from ..lowering import Advice, Lowering, LoweringContext
 from ..parallel_for import context_of, run_tasks, task_function
-from .movement import (
-    BLOCK_OF_LONG,
-    STATUS_BYTES,
-    IndexBlocks,
-    Slices,
-    check_indices,
-    copy_operand,
-    copy_stretch,
-    index_messages,
-    note,
-    over_indices,
-    slices_of,
-    status_of,
-)
+from .copies import copy_operand, copy_stretch
+from .index_blocks import BLOCK_OF_LONG, STATUS_BYTES, IndexBlocks, note, status_of
+from .slices import Slices, check_indices, index_messages, over_indices, slices_of
 
 #: Bytes of a slice for each range: looking at an index that leads to another one takes little time then.
 _RANGE_BYTES: Final = 128

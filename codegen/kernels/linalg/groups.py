@@ -27,7 +27,7 @@ from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ...llvm.transpose import is_record, joined, separated, turned
 from ...nest.writing.prefetch import READ_AHEAD, WRITTEN_AHEAD
-from ..indexing.movement import STATUS_BYTES, note, status_of
+from ..indexing.index_blocks import STATUS_BYTES, note, status_of
 from ..kernel import Kernel, signature
 from ..parallel_for import context_of, run_tasks, task_function, tasks_at_a_time
 from .matrices import Matrix, RegisterMatrix

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracejit.codegen.kernels.indexing.movement import BLOCK, BLOCK_OF_LONG
+from tracejit.codegen.kernels.indexing.index_blocks import BLOCK, BLOCK_OF_LONG
 from tracejit.codegen.kernels.indexing.scatter import How, scatter_plan
 from tracejit.ir.ops.shape import EMPTY
 from tracejit.runtime.executable import Executable
