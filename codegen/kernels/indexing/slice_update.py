@@ -1,5 +1,6 @@
-"""Kernels of slice updates, which write into a copy of their operand or, where buffer planning gave the result
-the operand's own memory, into that.
+"""Kernels of slice updates, which write into a copy of their operand.
+
+Where buffer planning gave the result the operand's own memory, nothing is copied.
 """
 
 from __future__ import annotations

@@ -192,7 +192,7 @@ def test_scatters_on_several_threads() -> None:
 NARROW = """
 import sys
 sys.path.insert(0, '.')
-from tests.codegen.kernels.test_movement import *
+from tests.codegen.kernels.test_index_blocks import *
 from tracejit.codegen.llvm.target import host
 assert host().vector_bits == {bits}, host()
 for dtype in DTYPES:
