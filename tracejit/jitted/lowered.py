@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..codegen.instrument.addresses import listing
+from ..codegen.instrument.listing import listing
 from ..codegen.llvm.compiler import assembly, optimized_text
 from ..codegen.llvm.target import Target, host
 from ..codegen.module.writer import Module, generate
