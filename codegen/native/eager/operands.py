@@ -7,7 +7,7 @@ from ...interface import ARRAY_PLAIN, EAGER_NUMBERS
 from ...llvm.emitter import Reg
 from ..control import Exit
 from ..functions import Array, Bool, Int, Object, Words, native
-from ..python_api import read_int
+from ..objects import read_int
 from ..structs import ARRAY, FLOAT, OBJECT, TENSOR, Items
 from ..writer import NativeWriter, Pointer
 

@@ -23,9 +23,9 @@ from ...llvm.emitter import Reg
 from ..control import Exit
 from ..functions import ImportedFunction, Int, Object, Objects, Words, native
 from ..module import NativeModule
+from ..objects import decref_all
 from ..python_api import (
     clear_error,
-    decref_all,
     dict_get,
     dict_set,
     empty_array,
@@ -37,7 +37,6 @@ from ..python_api import (
     restore_thread,
     save_thread,
     vectorcall,
-    wrap,
 )
 from ..structs import (
     ARRAY,
@@ -54,6 +53,7 @@ from ..structs import (
     Struct,
     bytes_of,
 )
+from ..tensors import wrap
 from ..writer import NativeWriter, Pointer
 from .matching import (
     NODE,

@@ -10,17 +10,8 @@ from ...interface import REPEATED_BYTES
 from ...llvm.emitter import Reg
 from ..control import Exit
 from ..functions import Array, Bytes, ImportedFunction, Object, native
-from ..python_api import (
-    check_memory,
-    clear_error,
-    compare_strings,
-    copy_array,
-    decref_all,
-    dict_get,
-    dict_next,
-    dict_size,
-    read_int,
-)
+from ..objects import check_memory, decref_all, read_int
+from ..python_api import clear_error, compare_strings, copy_array, dict_get, dict_next, dict_size
 from ..structs import (
     ARRAY,
     BYTES,
