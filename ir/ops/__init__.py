@@ -6,7 +6,9 @@ from ..registry import OPS
 from . import (
     arithmetic,
     callbacks,
+    compaction,
     complex_numbers,
+    counting,
     cumulative,
     differentiation,
     fusion,
@@ -27,8 +29,10 @@ from .signal import convolution, fourier
 __all__ = [
     "arithmetic",
     "callbacks",
+    "compaction",
     "complex_numbers",
     "convolution",
+    "counting",
     "cumulative",
     "definitions",
     "differentiation",
