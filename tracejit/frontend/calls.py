@@ -16,10 +16,10 @@ import numpy as np
 from ..eager.tensor import Tensor
 from . import library
 from .attributes import in_classes, is_library, is_own, is_user_function
-from .bytecode import original
 from .execution import Execution
 from .guards import Guard
 from .library_calls import LibraryCalls
+from .rewritten import original
 from .values import (
     MISSING,
     TRACED,

@@ -16,8 +16,8 @@ import numpy as np
 
 from ..eager.tensor import Array, Tensor, as_array, wrap
 from ..eager.views import ViewStep, share
-from ..frontend.bytecode import original, original_site
 from ..frontend.guards import same_content
+from ..frontend.rewritten import original, original_site
 from ..generator import Draws, Generator
 from ..ir.builder import PLANS, Builder, operand_of
 from ..ir.dtypes import (
