@@ -6,9 +6,7 @@ from ..registry import OPS
 from . import (
     arithmetic,
     callbacks,
-    compaction,
     complex_numbers,
-    counting,
     cumulative,
     differentiation,
     fusion,
@@ -18,12 +16,12 @@ from . import (
     random,
     reductions,
     shape,
-    sorting,
     special,
     strong_zeros,
     transcendental,
 )
 from .control_flow import definitions
+from .ordering import compaction, counting, search, sorting
 from .signal import convolution, fourier
 
 __all__ = [
@@ -43,6 +41,7 @@ __all__ = [
     "logic",
     "random",
     "reductions",
+    "search",
     "shape",
     "sorting",
     "special",

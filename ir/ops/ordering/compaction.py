@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import BOOL, INT64
-from ..errors import DTypeError, ShapeError
-from ..registry import NONDIFF, Attrs, Kind
-from ..transforms.batching import batch_pointwise
-from ..types import TensorType
-from .define import define
+from ...dtypes import BOOL, INT64
+from ...errors import DTypeError, ShapeError
+from ...registry import NONDIFF, Attrs, Kind
+from ...transforms.batching import batch_pointwise
+from ...types import TensorType
+from ..define import define
 
 
 def _infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...]:

@@ -1,4 +1,4 @@
-"""Sorting along the last axis, and binary search in sorted values.
+"""Sorting along the last axis.
 
 NaN counts as larger than everything else, as in NumPy. `argsort` keeps equal elements in their order; of
 `sort` the order of equal elements (of 0.0 and -0.0, say) is not told.
@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import INT64
-from ..errors import DTypeError, ShapeError
-from ..registry import NONDIFF, Attrs, Kind
-from ..transforms.batching import all_mapped, batch_each, batch_pointwise
-from ..types import TensorType
-from .define import define
+from ...dtypes import INT64
+from ...errors import ShapeError
+from ...registry import NONDIFF, Attrs, Kind
+from ...transforms.batching import batch_pointwise
+from ...types import TensorType
+from ..define import define
 
 
 def _along_last(name: str, operand: TensorType) -> None:
@@ -53,32 +53,4 @@ ARGSORT = define(
     doc="the positions of the elements in ascending order along the last axis, NaN last, ties by position",
     infer=_argsort_infer, vjp=NONDIFF, batch=batch_pointwise,
     eval=lambda x: np.argsort(x, axis=-1, kind="stable").astype(INT64, copy=False),
-)  # fmt: skip
-
-
-def _search_infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...]:
-    line, values = types
-    if line.ndim != 1 or line.dtype is not values.dtype:
-        raise ShapeError(f"searchsorted: expected a line and values of its dtype, got {line} and {values}")
-    if attrs["side"] not in ("left", "right"):
-        raise DTypeError(f"searchsorted: side must be 'left' or 'right', got {attrs['side']!r}")
-    return (TensorType(INT64, values.shape),)
-
-
-def _search_eval(a: Any, v: Any, side: Any) -> Any:
-    return np.asarray(np.searchsorted(a, v, side=side), INT64)
-
-
-def _search_batch(b: Any, instruction: Any, operands: Any, mapped: Any, size: int) -> Any:
-    """One line for all examples: all their values at once."""
-    if mapped[0]:
-        return batch_each(b, instruction, operands, mapped, size)
-    values = all_mapped(b, operands[1:], mapped[1:], size)
-    return b.append(instruction.op, (operands[0], *values), instruction.attrs)
-
-
-SEARCHSORTED = define(
-    "searchsorted", Kind.SEARCH, "a v",
-    doc="where v's elements go in the ascending line a: before their equals (`left`) or behind (`right`)",
-    attrs={"side": (str,)}, infer=_search_infer, eval=_search_eval, vjp=NONDIFF, batch=_search_batch,
 )  # fmt: skip

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import FLOAT64, INT64, accumulated_in, is_real_floating
-from ..errors import DTypeError, IndexValueError, OutOfBoundsError, ShapeError
-from ..registry import Attrs, Kind
-from ..transforms.batching import all_mapped
-from ..types import TensorType
-from .define import define
+from ...dtypes import FLOAT64, INT64, accumulated_in, is_real_floating
+from ...errors import DTypeError, IndexValueError, OutOfBoundsError, ShapeError
+from ...registry import Attrs, Kind
+from ...transforms.batching import all_mapped
+from ...types import TensorType
+from ..define import define
 
 
 def _infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...]:
