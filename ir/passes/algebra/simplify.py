@@ -18,7 +18,6 @@ from ...graph import Function, Instruction, Value
 from ...types import remove_axes
 from ..rewriting import Definitions, Rule, constant_of, defined_by, rewrite
 from .gathers import gather_of_rows, gather_of_transpose
-from .matrices import solve_triangular
 from .repeated_lines import (
     elements_of_repeated_lines,
     gather_of_repeated_lines,
@@ -26,6 +25,7 @@ from .repeated_lines import (
     product_of_repeated_lines,
 )
 from .shifted_sums import shifted_sums
+from .triangular_systems import solve_triangular
 
 
 def simplify(function: Function) -> Function:

@@ -22,7 +22,7 @@ from ...ops.fusion import INTERPRETED
 from ...ops.linalg.lu import LU_SOLVE, TRIANGULAR_SOLVE
 from ...ops.linalg.pairs import COMPLEX_LINALG, attrs_of, paired
 from ...registry import Kind
-from ..algebra.matrices import triangular_system
+from ..algebra.triangular_systems import triangular_system
 from ..rewriting import constant_of
 from .complex_arithmetic import ARITHMETIC, Planes, div_by_real, truth
 from .complex_functions import FUNCTIONS, INVERSES, whole_power
