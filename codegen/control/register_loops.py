@@ -14,7 +14,8 @@ from typing import Final
 from ...ir.dtypes import BOOL, INT64, SHORT_NAME
 from ...ir.graph import Function, Instruction, Value
 from ...ir.passes.array_loops.affine import Counter, counted_by
-from ...ir.passes.array_loops.index_ranges import index_ranges, linear_indices
+from ...ir.passes.array_loops.index_ranges import index_ranges
+from ...ir.passes.array_loops.linear_indices import linear_indices
 from ...ir.passes.loops.register_state import (
     MAX_ELEMENTS,
     Work,

@@ -15,7 +15,7 @@ from tests.tracejit.loops.checking import load
 from tracejit.ir.graph import Function
 from tracejit.ir.interpreter import interpret
 from tracejit.ir.passes import OPTIMIZE, run_passes
-from tracejit.ir.passes.array_loops.written_elements import common, without
+from tracejit.ir.passes.array_loops.boxes import common, without
 from tracejit.ir.passes.layout import fills
 
 _BEFORE = tuple(pass_ for pass_ in OPTIMIZE if pass_.name != "drop-fills")

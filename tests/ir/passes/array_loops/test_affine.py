@@ -12,7 +12,7 @@ from tracejit.ir.builder import Builder
 from tracejit.ir.dtypes import INT64
 from tracejit.ir.interpreter import interpret
 from tracejit.ir.passes.array_loops.affine import Affine, AffineValues
-from tracejit.ir.passes.array_loops.affine_accesses import StepAccess, independent
+from tracejit.ir.passes.array_loops.step_dependence import StepAccess, independent
 
 
 @pytest.mark.parametrize("seed", range(30))
