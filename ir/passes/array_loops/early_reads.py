@@ -1,20 +1,23 @@
 """Elements that all steps of a loop inside read, and that are known to be there, are read before it.
 
-while abs(root * root - x[i]) > 1e-9:          element = x[i]
-                                               while abs(root * root - element) > 1e-9:
+    while abs(root * root - x[i]) > 1e-9:          element = x[i]
+                                                   while abs(root * root - element) > 1e-9:
+
+So the steps inside do not wait for memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from ...dtypes import INT64
 from ...graph import Function, Instruction, Substitution, Value
 from ...registry import Kind
 from ...types import TensorType
-from .forwarded_elements import Proof
 
+#: Whether a read of the given operands is known to lie inside.
+Proof: TypeAlias = Callable[[Instruction, Sequence[Value]], bool]
 #: The ops that compute indices.
 _INTEGER_OPS: Final = frozenset(("full", "add", "sub", "mul", "neg"))
 

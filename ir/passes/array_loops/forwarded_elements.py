@@ -10,7 +10,7 @@ step to step by itself, not through an array of gradients.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from ...builder import Builder
@@ -20,10 +20,6 @@ from ...records import record
 from ...registry import OPS, Kind
 from ..rewriting import Definitions
 from .affine import Affine, AffineValues, loop_forms
-
-#: Whether the elements that a gather reads, at these operands, are inside of the array.
-Proof = Callable[[Instruction, Sequence[Value]], bool]
-
 
 #: How many steps back a value is kept.
 MOST_STEPS: Final = 2

@@ -1,6 +1,8 @@
 """Sums of products of arrays that are repeated become matrix products.
 
-sum over k of a[i, k] * b[k, j]                   matmul(a, b)
+    sum over k of a[i, k] * b[k, j]                   matmul(a, b)
+
+So the repeated arrays are never written.
 """
 
 from __future__ import annotations

@@ -90,11 +90,7 @@ def _differ(
             reach = sign * factor * (extent - 1)
             low, high = low + min(reach, 0), high + max(reach, 0)
     # -1 is the last element: indices that differ by the size may be the same
-    around = (
-        ()
-        if _inside(x, x_shape, size, length) and _inside(y, y_shape, size, length)
-        else (size, -size)
-    )
+    around = () if _inside(x, x_shape, size, length) and _inside(y, y_shape, size, length) else (size, -size)
     return not any(_reached(target - high, target - low, x.step, later) for target in (0, *around))
 
 

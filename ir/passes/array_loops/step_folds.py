@@ -2,6 +2,8 @@
 
     total = total + f(i)                              the sum
     if f(i) < best: best, where = f(i), g(i)          the first minimum, and what goes with it
+
+The terms of all steps are one array, and the fold is a reduction of it.
 """
 
 from __future__ import annotations
