@@ -1,4 +1,4 @@
-"""Indexed reads and writes at affine indices that are known to lie inside become slices, which nothing checks.
+"""Indexed reads and writes at affine indices that are known to lie inside become slices, without checks.
 
     gather(x, 2 * iota + 1)       slice(x, start=1, step=2)
 
