@@ -19,6 +19,7 @@ from . import (
     special,
     strong_zeros,
     transcendental,
+    vector_norms,
 )
 from .control_flow import definitions
 from .ordering import compaction, counting, search, sorting
@@ -47,6 +48,7 @@ __all__ = [
     "special",
     "strong_zeros",
     "transcendental",
+    "vector_norms",
 ]
 
 OPS.seal()

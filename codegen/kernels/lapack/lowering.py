@@ -8,10 +8,11 @@ from typing import Final
 
 from ....ir.graph import Instruction, Value
 from ....ir.lapack.library import LapackLibrary
-from ....ir.ops.linalg.hermitian import CHOLESKY
-from ....ir.ops.linalg.lu import LU, LU_SOLVE, TRIANGULAR_SOLVE
+from ....ir.ops.linalg.cholesky import CHOLESKY
+from ....ir.ops.linalg.lu import LU, LU_SOLVE
 from ....ir.ops.linalg.pairs import complex_instruction
-from ....ir.ops.linalg.svd import QR
+from ....ir.ops.linalg.qr import QR
+from ....ir.ops.linalg.triangular import TRIANGULAR_SOLVE
 from ....ir.registry import Op
 from ...interface import LINALG_ERROR
 from ...llvm.emitter import Reg, constant

@@ -9,10 +9,12 @@ from typing import Final, TypeAlias
 
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Instruction, Value
-from ....ir.ops.linalg.determinant import ADJUGATE, MAX_COFACTORS
-from ....ir.ops.linalg.hermitian import CHOLESKY
-from ....ir.ops.linalg.lu import LU, LU_SOLVE, PERMUTATION_OF_PIVOTS, TRIANGULAR_SOLVE
+from ....ir.ops.linalg.adjugate import ADJUGATE
+from ....ir.ops.linalg.cholesky import CHOLESKY
+from ....ir.ops.linalg.determinant import MAX_COFACTORS
+from ....ir.ops.linalg.lu import LU, LU_SOLVE, PERMUTATION_OF_PIVOTS
 from ....ir.ops.linalg.small import cycles, fits_registers, is_small, sizes
+from ....ir.ops.linalg.triangular import TRIANGULAR_SOLVE
 from ....ir.records import record
 from ....ir.registry import Attrs, Kind, Op
 from ...interface import LINALG_ERROR

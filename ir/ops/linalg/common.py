@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -27,6 +27,9 @@ Types = tuple[TensorType, ...]
 #: ``pull(b, cotangents, operands, results, attrs) -> cotangents of the operands``; of results that nothing
 #: depends on, the cotangent is None.
 Pull = Callable[[Any, Sequence[Any], Sequence[Any], Sequence[Any], Attrs], Sequence[Any]]
+
+#: Elements of a matrix from which LAPACK is quicker than elimination of all matrices at once.
+MAX_AT_ONCE: Final = 64
 
 
 def matrix_type(name: str, operand: TensorType) -> TensorType:

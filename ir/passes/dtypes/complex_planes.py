@@ -19,8 +19,9 @@ from ...builder import Builder
 from ...dtypes import BOOL, is_complex, real_dtype
 from ...graph import Function, Instruction, Location, Value
 from ...ops.fusion import INTERPRETED
-from ...ops.linalg.lu import LU_SOLVE, TRIANGULAR_SOLVE
+from ...ops.linalg.lu import LU_SOLVE
 from ...ops.linalg.pairs import COMPLEX_LINALG, attrs_of, paired
+from ...ops.linalg.triangular import TRIANGULAR_SOLVE
 from ...registry import Kind
 from ..algebra.triangular_systems import triangular_system
 from ..rewriting import constant_of

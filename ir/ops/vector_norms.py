@@ -8,14 +8,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...dtypes import is_complex, real_dtype
-from ...errors import DTypeError, ShapeError
-from ...registry import Attrs, Kind
-from ...transforms.batching import batch_axes
-from ...types import TensorType, normalize_axes, remove_axes
-from ..define import define
-from ..reductions import SUM, spread
-from .common import Types, conjugate
+from ..dtypes import is_complex, real_dtype
+from ..errors import DTypeError, ShapeError
+from ..registry import Attrs, Kind
+from ..transforms.batching import batch_axes
+from ..types import TensorType, normalize_axes, remove_axes
+from .define import define
+from .linalg.common import Types, conjugate
+from .reductions import SUM, spread
 
 
 def _infer(types: Types, attrs: Attrs) -> Types:
