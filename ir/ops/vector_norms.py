@@ -12,9 +12,9 @@ from ..dtypes import is_complex, real_dtype
 from ..errors import DTypeError, ShapeError
 from ..registry import Attrs, Kind
 from ..transforms.batching import batch_axes
-from ..types import TensorType, normalize_axes, remove_axes
+from ..types import TensorType, Types, normalize_axes, remove_axes
 from .define import define
-from .linalg.common import Types, conjugate
+from .linalg.common import conjugate
 from .reductions import SUM, spread
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from ...dtypes import INT64
 from ...registry import Attrs
+from ...types import Types
 from .common import (
-    Types,
     as_diagonal,
     column_of,
     conjugate,

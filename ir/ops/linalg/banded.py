@@ -17,9 +17,9 @@ from ...lapack import calls
 from ...lapack.library import on_one_thread
 from ...registry import Attrs, Kind
 from ...transforms.batching import batch_pointwise
-from ...types import TensorType
+from ...types import TensorType, Types
 from ..define import define
-from .common import Types, column_of, conjugate, matrix_type, part, several, stack_of
+from .common import column_of, conjugate, matrix_type, part, several, stack_of
 
 # -- by Gaussian elimination ----------------------------------------------------------------------
 

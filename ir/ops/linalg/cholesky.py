@@ -14,9 +14,9 @@ from ...errors import LinAlgError, ShapeError
 from ...lapack.library import on_one_thread
 from ...registry import Attrs, Kind
 from ...transforms.batching import batch_pointwise
+from ...types import Types
 from ..define import define
 from .common import (
-    Types,
     adjoint,
     conjugate,
     each_matrix,

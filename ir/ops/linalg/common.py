@@ -20,10 +20,9 @@ from ...graph import Instruction
 from ...registry import Attrs, Infer, Kind, Op, Regions
 from ...transforms.batching import batch_pointwise
 from ...types import TensorType
+from ..contraction import swap_last
 from ..define import define
-from ..shape import swap_last
 
-Types = tuple[TensorType, ...]
 #: ``pull(b, cotangents, operands, results, attrs) -> cotangents of the operands``; of results that nothing
 #: depends on, the cotangent is None.
 Pull = Callable[[Any, Sequence[Any], Sequence[Any], Sequence[Any], Attrs], Sequence[Any]]

@@ -13,10 +13,9 @@ from ...dtypes import BY_NAME, INT64
 from ...errors import ShapeError
 from ...registry import Attrs, Kind
 from ...transforms.batching import batch_pointwise
-from ...types import TensorType
+from ...types import TensorType, Types
 from ..define import define
 from .common import (
-    Types,
     column_of,
     diagonal,
     identity,

@@ -14,9 +14,8 @@ import numpy as np
 from ...errors import LinAlgError
 from ...lapack.library import on_one_thread
 from ...registry import Attrs
-from ...types import TensorType
+from ...types import TensorType, Types
 from .common import (
-    Types,
     adjoint,
     as_diagonal,
     conjugate,

@@ -14,8 +14,8 @@ from ...dtypes import INT64, complex_dtype, is_complex
 from ...errors import LinAlgError
 from ...lapack.library import on_one_thread
 from ...registry import Attrs
+from ...types import Types
 from .common import (
-    Types,
     adjoint,
     as_diagonal,
     conjugate,

@@ -16,11 +16,10 @@ from ...lapack import calls
 from ...lapack.library import on_one_thread
 from ...registry import NONDIFF, Attrs, Kind
 from ...transforms.batching import all_mapped, batch_pointwise
-from ...types import TensorType
+from ...types import TensorType, Types
 from ..define import define
 from .common import (
     MAX_AT_ONCE,
-    Types,
     adjoint,
     conjugate,
     identity,

@@ -10,9 +10,9 @@ from ...errors import ShapeError
 from ...lapack.library import on_one_thread
 from ...registry import Attrs, Kind
 from ...transforms.batching import batch_pointwise
-from ...types import TensorType
+from ...types import TensorType, Types
 from ..define import define
-from .common import Types, adjoint, column_of, conjugate, matrix_type, product, scaled_columns, transposed
+from .common import adjoint, column_of, conjugate, matrix_type, product, scaled_columns, transposed
 from .svd import converged_svd, real_of
 
 

@@ -20,10 +20,9 @@ from ...lapack import calls
 from ...lapack.library import on_one_thread
 from ...registry import Attrs, Kind
 from ...transforms.batching import batch_pointwise
-from ...types import TensorType
+from ...types import TensorType, Types
 from ..define import define
 from .common import (
-    Types,
     adjoint,
     conjugate,
     lower,

@@ -15,9 +15,8 @@ from ...dtypes import BY_NAME, DType, is_complex
 from ...errors import LinAlgError
 from ...lapack.library import on_one_thread
 from ...registry import Attrs
-from ...types import TensorType
+from ...types import TensorType, Types
 from .common import (
-    Types,
     adjoint,
     as_diagonal,
     column_of,

@@ -16,8 +16,9 @@ from ...lapack import calls
 from ...lapack.library import on_one_thread
 from ...registry import Attrs, Kind
 from ...transforms.batching import batch_pointwise
+from ...types import Types
 from ..define import define
-from .common import Types, adjoint, conjugate, each_matrix, product, square_type
+from .common import adjoint, conjugate, each_matrix, product, square_type
 
 
 def _sylvester_infer(types: Types, attrs: Attrs) -> Types:

@@ -12,8 +12,9 @@ import numpy as np
 from ...errors import LinAlgError, ShapeError
 from ...registry import Attrs, Kind
 from ...transforms.batching import batch_pointwise
+from ...types import Types
 from ..define import define
-from .common import Types, matrix_type, stack_of, transposed
+from .common import matrix_type, stack_of, transposed
 
 
 def _toeplitz_infer(types: Types, attrs: Attrs) -> Types:

@@ -11,10 +11,10 @@ from ...lapack import calls
 from ...lapack.library import on_one_thread
 from ...registry import Attrs, Kind
 from ...transforms.batching import all_mapped
+from ...types import Types
 from ..define import define
 from .common import (
     MAX_AT_ONCE,
-    Types,
     conjugate,
     lower,
     product,

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from ...builder import Builder
 from ...graph import Function, Instruction, Value
-from ...ops.shape import EMPTY
+from ...ops.creation import EMPTY
 from ...registry import Kind
 from ..algebra.cleanup import dce
 from ..array_loops.affine import AffineValues

@@ -9,7 +9,7 @@ import pytest
 
 from tracejit.codegen.kernels.indexing.index_blocks import BLOCK, BLOCK_OF_LONG
 from tracejit.codegen.kernels.indexing.scatter import How, scatter_plan
-from tracejit.ir.ops.shape import EMPTY
+from tracejit.ir.ops.creation import EMPTY
 from tracejit.runtime.executable import Executable
 
 from ...forked import forked
