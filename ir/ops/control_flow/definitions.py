@@ -2,7 +2,7 @@
 
 Operands of a loop come in this order: *carries*, which each step gets from the step before; *invariants*, the
 same for all steps; and, for ``scan``, *slices*, of which step i gets the i-th along the leading axis. A
-region has a parameter for each of them. Their gradients are in `gradients`, those of ``while`` in `rewinding`.
+region has a parameter for each of them. Gradients are in `gradients`, those of ``while`` in `rewinding`.
 """
 
 from __future__ import annotations
