@@ -11,7 +11,7 @@ from typing import Final
 from ...ir.lapack.library import LapackLibrary
 from ...ir.records import record
 from ..interface import lapack_name
-from ..kernels.lapack.problem import COMPLEX_NAMES
+from ..kernels.lapack.calls import COMPLEX_NAMES
 from ..llvm.target import Target
 from . import factors
 from .routine import Routine, elements_of

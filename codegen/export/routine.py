@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from ..kernels.lapack.calls import LETTERS
 from ..kernels.lapack.elements import Elements, Parts
-from ..kernels.lapack.problem import LETTERS
 from ..llvm.emitter import Reg, constant
 from ..llvm.function import Declarations
 from ..llvm.loops import FunctionWriter

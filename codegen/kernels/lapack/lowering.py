@@ -19,19 +19,13 @@ from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ..kernel import Kernel, empty_kernel, signature
 from ..lowering import LoweringContext
-from .blocked_factors import BlockedCholesky, BlockedLU
+from .blocked_cholesky import BlockedCholesky
+from .blocked_lu import BlockedLU
 from .blocked_qr import BlockedQR
 from .blocked_solutions import BlockedSolution
 from .blocks import BlockedFactorization
-from .problem import (
-    Caller,
-    Factorization,
-    Problem,
-    dtype_of,
-    element_bytes,
-    one_thread,
-    routine,
-)
+from .calls import Caller, one_thread, routine
+from .problem import Factorization, Problem, dtype_of, element_bytes
 from .table import FACTORIZATIONS
 
 #: Cycles of a call for a matrix, and floating operations in a cycle.

@@ -7,7 +7,7 @@ from typing import Final
 
 from ....ir.graph import Instruction
 from ....ir.ops.linalg.svd import NO_SINGULAR_VALUES
-from . import factorizations, spectra, structured
+from . import banded, factorizations, indefinite, schur_forms, spectra, toeplitz
 from .problem import Factorization, no_workspace, size_of
 
 
@@ -66,35 +66,33 @@ FACTORIZATIONS: Final[dict[str, Factorization]] = {
         "singular matrix",
     ),
     "qr": Factorization(factorizations.qr, factorizations.qr_workspace, ("geqrf", "orgqr"), _cube(4.0)),
-    "banded_lu": Factorization(
-        structured.banded_lu, structured.banded_lu_workspace, ("gbtrf",), _of_band(2.0)
-    ),
+    "banded_lu": Factorization(banded.banded_lu, banded.banded_lu_workspace, ("gbtrf",), _of_band(2.0)),
     "banded_solve": Factorization(
-        structured.banded_solve,
-        structured.banded_solve_workspace,
+        banded.banded_solve,
+        banded.banded_solve_workspace,
         ("gbtrs",),
         _of_band(4.0),
         "singular matrix",
     ),
     "banded_cholesky": Factorization(
-        structured.banded_cholesky, no_workspace, ("pbtrf",), _of_band(1.0), "Matrix is not positive definite"
+        banded.banded_cholesky, no_workspace, ("pbtrf",), _of_band(1.0), "Matrix is not positive definite"
     ),
     "banded_cholesky_solve": Factorization(
-        structured.banded_cholesky_solve, structured.banded_solve_workspace, ("pbtrs",), _of_band(4.0)
+        banded.banded_cholesky_solve, banded.banded_solve_workspace, ("pbtrs",), _of_band(4.0)
     ),
     "toeplitz_solve": Factorization(
-        structured.toeplitz_solve,
-        structured.toeplitz_workspace,
+        toeplitz.toeplitz_solve,
+        toeplitz.toeplitz_workspace,
         (),
         _of_right_sides(4.0),
         "singular principal minor",
     ),
-    "ldl": Factorization(factorizations.ldl, factorizations.ldl_workspace, ("sytrf", "syconv"), _cube(1 / 3)),
+    "ldl": Factorization(indefinite.ldl, indefinite.ldl_workspace, ("sytrf", "syconv"), _cube(1 / 3)),
     "schur": Factorization(
-        spectra.schur, spectra.schur_workspace, ("gees", "trsen"), _cube(25.0), NO_EIGENVALUES
+        schur_forms.schur, schur_forms.schur_workspace, ("gees", "trsen"), _cube(25.0), NO_EIGENVALUES
     ),
     "sylvester": Factorization(
-        spectra.sylvester, spectra.sylvester_workspace, ("gemm", "trsyl"), _cube(10.0)
+        schur_forms.sylvester, schur_forms.sylvester_workspace, ("gemm", "trsyl"), _cube(10.0)
     ),
     "eigh": Factorization(
         spectra.eigh, spectra.eigh_workspace, ("syevd",), _cube(9.0), "Eigenvalues did not converge"
