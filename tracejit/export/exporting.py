@@ -19,8 +19,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from ..codegen.export.adapters import casadi_text
-from ..codegen.export.emission import LEVELS, LinkGroup, export_target
+from ..codegen.export.casadi import casadi_text
+from ..codegen.export.emission import LinkGroup
+from ..codegen.export.levels import LEVELS
+from ..codegen.export.targets import export_target
 from ..codegen.llvm.target import Target, host
 from ..ir.errors import ArgumentError, TracejitError
 from ..jitted.function import JitFunction

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.codegen.export.emission import LEVELS
+from tracejit.codegen.export.levels import LEVELS
 from tracejit.codegen.llvm.target import host
 from tracejit.export import exporting
 from tracejit.ir.errors import ArgumentError, TraceError, TracejitError
