@@ -34,7 +34,9 @@ from .compilation import Compilation, Upgrade
 from .denormals import flushing
 from .interrupts import interruptible, poll_imports
 from .native.allocator import empty
-from .native.gemm import lapack_addresses, link_single_gemm, product_addresses
+from .native.gemm import product_addresses
+from .native.lapack import lapack_addresses
+from .native.single_gemm import link_single_gemm
 from .repeats import Repeats, once, repeating, repeats_of
 from .threads import POOL
 from .tiers import BACKGROUND

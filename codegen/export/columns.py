@@ -1,4 +1,4 @@
-"""Arithmetic on columns of matrices."""
+"""Sums and multiples of columns of matrices, whose elements lie one behind the other, by vectors."""
 
 from __future__ import annotations
 
