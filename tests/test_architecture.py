@@ -56,7 +56,7 @@ LAZY = {
         "tracejit/jitted/lowered.py",
         "codegen.llvm.targets",
     ): "costs import time; for those who look at other machines",
-    ("tracejit/jitted/lowered.py", "text.formatter"): "costs import time; for those who compare stages",
+    ("tracejit/jitted/lowered.py", "text.differences"): "costs import time; for those who compare stages",
     ("tracejit/pytree.py", "dataclasses"): "costs import time; needed only where the user has dataclasses",
 }
 #: Folders whose modules are commands, which may import what they run when they run it.

@@ -111,7 +111,7 @@ class Lowered:
             >>> print(f.lower(tj.ones(3)).diff("trace", "optimized").splitlines()[-2])
             +  return %x
         """
-        from ..ir.text.formatter import difference
+        from ..ir.text.differences import difference
 
         first, second = (self.function_at(stage) or self.as_text(stage) for stage in (before, after))
         return difference(first, second, before, after)

@@ -22,7 +22,8 @@ from ...dtypes import BOOL, is_differentiable
 from ...errors import AttributeValueError, ShapeError
 from ...graph import Function, Instruction, Value
 from ...registry import NONDIFF, OPS, Attrs, Kind, Regions
-from ...transforms.differentiation import push_forward, split_pullback
+from ...transforms.differentiation import split_pullback
+from ...transforms.forward import push_forward
 from ...types import TensorType, Types
 from ..define import check_parameters, define_with_regions, region_count
 from .batching import batch_while_vjp
