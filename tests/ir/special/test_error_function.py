@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.ir.ops import error_function
 from tracejit.ir.registry import OPS
+from tracejit.ir.special import error_function
 
 #: In units of the last place of the exact value, which is denormal at the end of erfc. See the module.
 BOUNDS = {"erf": 1.0, "erfc": 2.5}
