@@ -30,7 +30,7 @@ from ..kernels.kernel import LIGHT_SLOWDOWN, SLOWDOWN, Kernel, signature
 from ..kernels.lowering import LoweringContext
 from ..llvm.emitter import Reg, constant
 from ..llvm.function import FunctionCode
-from ..llvm.loops import FunctionWriter
+from ..maths import MathsWriter
 from ..module.buffers import on_stack
 from .elements import Elements, ElementWriter, Stored, flattened, parted
 from .exits import poll, polled_loop, steps_between_polls
@@ -83,7 +83,7 @@ def _trips(instruction: Instruction) -> float:
 
 class _RegisterWriter(ElementWriter):
     def __init__(self, name: str, instruction: Instruction, context: LoweringContext) -> None:
-        super().__init__(name, FunctionWriter(context.declarations), context.target)
+        super().__init__(name, MathsWriter(context.declarations), context.target)
         self.w.moves_extrema = True
         self.instruction, self.parameters = instruction, context.parameters
         #: How often what is being written runs; and whether other parameters would have made more code of it.

@@ -14,8 +14,8 @@ from ....ir.machine import machine
 from ....ir.records import record
 from ...llvm.emitter import BITS, Reg, constant
 from ...llvm.function import Code, Declarations
-from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
+from ...maths import MathsWriter
 from ..indexing.index_blocks import STATUS_BYTES, note, status_of
 from ..kernel import Kernel, signature
 from ..parallel_for import context_of, run_tasks, task_function, tasks_at_a_time
@@ -111,7 +111,7 @@ class GroupWriter:
 
     def __init__(self, plan: GroupKernel, target: Target, declarations: Declarations) -> None:
         self.plan, self.declarations = plan, declarations
-        self.w = FunctionWriter(declarations)
+        self.w = MathsWriter(declarations)
         self.lanes, self.groups = plan.lanes(target), plan.groups(target)
         self.parts = [*plan.operands, *plan.results]
         self.pooled, self.total = plan.pooled(target), plan.total_cycles(target)
@@ -131,7 +131,7 @@ class GroupWriter:
         self.w.ret()
         code: Code = [self.w.function(signature(part, buffers + 1), _ATTRIBUTES)]
         code.append(task_function(part, buffers + 1))
-        self.w = w = FunctionWriter(self.declarations)
+        self.w = w = MathsWriter(self.declarations)
         w.store(constant(0, "i32"), status)
         context_of(w, buffers + 1)
         together = tasks_at_a_time(self.groups, self.total, machine().task_cycles)

@@ -20,6 +20,7 @@ from ....ir.registry import Attrs, Kind, Op
 from ...interface import LINALG_ERROR
 from ...llvm.emitter import INT_OF, Reg, constant
 from ...llvm.loops import FunctionWriter
+from ...maths import MathsWriter
 from ..kernel import Kernel, empty_kernel, signature
 from ..lapack.lowering import lapack_kernel, lapack_workspace
 from ..lowering import Lowering, LoweringContext
@@ -46,7 +47,7 @@ class MatrixOperation:
 
 
 def elementwise_results(
-    w: FunctionWriter, instruction: Instruction, operands: list[list[Reg]]
+    w: MathsWriter, instruction: Instruction, operands: list[list[Reg]]
 ) -> tuple[list[list[Reg]], Reg | None]:
     """The elements of the results of `instruction`, row by row, from those of its operands; whether it
     failed, if it can."""
