@@ -77,6 +77,11 @@ class Reader:
     def _escape(self, value: Any) -> None:
         self.escapes.escape(value)
 
+    def release(self) -> None:
+        """Let the parts go, once all is followed: they refer to the reader, and what it has seen would stay
+        until the garbage collector runs."""
+        del self.attributes, self.escapes, self.contents, self.operations, self.library
+
     def step(self) -> None:
         """Count an instruction. Raises TooLongError after too many."""
         self._steps_left -= 1

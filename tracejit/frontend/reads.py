@@ -55,6 +55,8 @@ def read_function(
         reader.uses.unwatched["the function could not be followed to its end"] = None
     else:
         return reader.uses
+    finally:
+        reader.release()
     # what was not followed may ask for values
     reader.uses.asking.update(id(function.__code__) for function in reader.uses.followed.values())
     return reader.uses
