@@ -15,7 +15,7 @@ import ast
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ...frontend.definitions import complete
+from .definitions import complete
 from .descriptions import Statement, described, mark
 from .exits import lower_function, lower_loop
 from .expressions import Everywhere, InLoops, Iterations, call, operator_name, thunk
