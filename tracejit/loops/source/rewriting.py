@@ -19,7 +19,8 @@ from .definitions import complete
 from .descriptions import Statement, described, mark
 from .exits import lower_function, lower_loop
 from .expressions import Everywhere, InLoops, Iterations, call, operator_name, thunk
-from .names import Liveness, NameTable, NodeNames, rebound_inside, written_in_place
+from .liveness import Liveness
+from .names import NameTable, NodeNames, rebound_inside, written_in_place
 from .syntax import COMPREHENSIONS, SCOPES, comprehensions, has_jumps, placed, refusal, walk, written_by_calls
 
 
