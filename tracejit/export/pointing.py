@@ -19,8 +19,8 @@ from .compiling import compiled
 from .identifiers import identifier
 from .pointers import FunctionPointer
 from .programs import Derivatives, ExportedProgram, programs_of
-from .prototypes import CPrototype, Signature
-from .signatures import ArraySignature, NumberSignature, read_signature
+from .prototypes import CPrototype
+from .signatures import ArraySignature, NumberSignature, Signature, read_signature
 
 #: The largest workspace that a function of numbers has on the stack.
 _MOST_STACK_BYTES: Final = 1 << 16
