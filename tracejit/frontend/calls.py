@@ -127,7 +127,7 @@ class Reader:
         known."""
         alternatives = options(callee)
         is_certain = run is not None and len(alternatives) == 1
-        if is_certain or not self.trail.executions:
+        if is_certain or not self.trail.certain:
             return join(*[self._call(option, positional, named, run, i) for option in alternatives])
         self.trail.uncertain += 1
         try:
@@ -380,11 +380,11 @@ class Reader:
             key = None
         execution = Execution(self, code, module, arguments, cells)
         self.trail.running.append(code)
-        self.trail.executions.append(execution)
+        self.trail.certain.append(execution.is_certain)
         try:
             result = execution.run()
         finally:
-            self.trail.executions.pop()
+            self.trail.certain.pop()
             self.trail.running.pop()
         if key is not None:
             self._done[key] = result

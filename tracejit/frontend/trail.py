@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from types import CodeType
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from .execution import Execution
+from typing import Final
 
 _INSTALLED: Final = re.compile(
     rf"[\\/](site|dist)-packages[\\/]|^{re.escape(os.path.dirname(os.__file__))}[\\/]|^<frozen "
@@ -21,14 +19,14 @@ class Trail:
     def __init__(self) -> None:
         #: Their code, callers first.
         self.running: list[CodeType] = []
-        #: Their executions, callers first.
-        self.executions: list[Execution] = []
+        #: For each of them, whether a call of it runs the instruction that is followed in any case.
+        self.certain: list[Callable[[], bool]] = []
         #: How many calls are being followed of which it is not known whether they happen.
         self.uncertain = 0
 
     def is_certain(self) -> bool:
         """Whether each call of the function runs the instruction that is followed."""
-        return not self.uncertain and all(execution.is_certain() for execution in self.executions)
+        return not self.uncertain and all(is_certain() for is_certain in self.certain)
 
     def is_in_package(self) -> bool:
         """Whether code of a package or of the standard library is among what is followed. What it calls and
