@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ..llvm.emitter import Number, Reg
 from ..llvm.operations import Load, Store
+from .pointers import Pointer
 from .structs import Items
-from .writer import NativeWriter, Pointer
+from .writer import NativeWriter
 
 
 def atomic_load(f: NativeWriter, word: Pointer, order: str = "seq_cst") -> Reg:

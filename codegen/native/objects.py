@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .control import Exit
 from .functions import Int, Object, Objects, Words, native
+from .pointers import Pointer
 from .python_api import clear_error, error_occurred, long_value
-from .writer import NativeWriter, Pointer
+from .writer import Exit, NativeWriter
 
 
 @native("bool")

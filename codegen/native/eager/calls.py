@@ -26,9 +26,9 @@ from typing import Annotated, Final
 
 from ...interface import CALL_TABLE, EAGER_CALL, MOST_ARGUMENTS, SECOND, WRITEABLE
 from ...llvm.emitter import Reg
-from ..control import Exit
 from ..functions import Array, Int, Object, Objects, TensorObject, native
 from ..objects import decref_all, incref_all, read_int, store_slot
+from ..pointers import Pointer
 from ..python_api import (
     append_to_list,
     array_from_scalar,
@@ -43,7 +43,7 @@ from ..python_api import (
 )
 from ..structs import ARRAY, LIST, OBJECT, SLICE, TENSOR, TUPLE, WEAK_REFERENCE, bytes_of, words
 from ..tensors import requires_grad, wrap
-from ..writer import NativeWriter, Pointer
+from ..writer import Exit, NativeWriter
 
 
 @native("bool")

@@ -42,9 +42,9 @@ from ...interface import (
     MOST_JOINED,
 )
 from ...llvm.emitter import Reg
-from ..control import Exit
 from ..functions import Bytes, ImportedFunction, Int, Object, Objects, Words, native
 from ..objects import check_memory, decref_all, incref_all, read_int
+from ..pointers import Pointer
 from ..python_api import clear_error, empty_array, error_occurred, new_long, vectorcall
 from ..structs import (
     ARRAY,
@@ -61,7 +61,7 @@ from ..structs import (
     words,
 )
 from ..tensors import requires_grad, wrap
-from ..writer import NativeWriter, Pointer
+from ..writer import Exit, NativeWriter
 from .calls import is_in_use
 from .operands import array_of, elements, is_same_shape, read_number, row_of
 

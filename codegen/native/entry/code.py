@@ -20,10 +20,10 @@ from typing import Annotated
 
 from ...interface import CACHED_BYTES, ENTRY, RAISED
 from ...llvm.emitter import Reg
-from ..control import Exit
 from ..functions import ImportedFunction, Int, Object, Objects, Words, native
 from ..module import NativeModule
 from ..objects import decref_all
+from ..pointers import Pointer
 from ..python_api import (
     clear_error,
     dict_get,
@@ -54,7 +54,7 @@ from ..structs import (
     bytes_of,
 )
 from ..tensors import wrap
-from ..writer import NativeWriter, Pointer
+from ..writer import Exit, NativeWriter
 from .matching import (
     NODE,
     RESULT,
