@@ -21,6 +21,8 @@ OUTSIDE = {"ir": {"numpy"}, "codegen": {"numpy", "llvmlite"}, "runtime": {"numpy
 MAX_MODULES = 20
 #: Files that may import each other, for type checkers alone included.
 MAX_CIRCLE = 3
+#: Steps from a class to the furthest of its bases.
+MAX_INHERITANCE = 3
 #: Names that users and the field give to two classes: PyTorch's ``autograd.Function`` beside the IR's, an
 #: instruction of Python's bytecode, a kernel that a user registers.
 DOUBLED = {"Function", "Instruction", "Kernel"}
@@ -379,3 +381,20 @@ def test_no_property_is_computed_under_a_lock() -> None:
         if any(line.strip().startswith(decorators) for line in path.read_text().splitlines())
     ]
     assert not using, f"use ir.process.locks.computed_once in {using}"
+
+
+def ancestors(name: str, bases: dict[str, list[str]]) -> int:
+    """How many steps a class is from the furthest of its bases that are ours."""
+    return max((1 + ancestors(base, bases) for base in bases[name] if base in bases), default=0)
+
+
+def test_inheritance_is_at_most_three_deep() -> None:
+    """Deeper than that parts are put together: a class that holds others."""
+    bases = {
+        node.name: [ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases]
+        for path in sources()
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.ClassDef) and node.name not in DOUBLED
+    }
+    deep = [name for name in bases if ancestors(name, bases) > MAX_INHERITANCE]
+    assert not deep, f"inherit over more than {MAX_INHERITANCE} steps: {deep}"
