@@ -383,18 +383,21 @@ def test_no_property_is_computed_under_a_lock() -> None:
     assert not using, f"use ir.process.locks.computed_once in {using}"
 
 
-def ancestors(name: str, bases: dict[str, list[str]]) -> int:
+def depth(name: str, bases: dict[str, list[str]]) -> int:
     """How many steps a class is from the furthest of its bases that are ours."""
-    return max((1 + ancestors(base, bases) for base in bases[name] if base in bases), default=0)
+    return max((1 + depth(base, bases) for base in bases[name] if base in bases), default=0)
 
 
 def test_inheritance_is_at_most_three_deep() -> None:
     """Deeper than that parts are put together: a class that holds others."""
+    defined = [
+        node for path in sources() for node in ast.walk(parsed(path)) if isinstance(node, ast.ClassDef)
+    ]
+    counts = Counter(node.name for node in defined)
     bases = {
-        node.name: [ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases]
-        for path in sources()
-        for node in ast.walk(parsed(path))
-        if isinstance(node, ast.ClassDef) and node.name not in DOUBLED
+        node.name: [base.id for base in node.bases if isinstance(base, ast.Name) and base.id != node.name]
+        for node in defined
+        if counts[node.name] == 1
     }
-    deep = [name for name in bases if ancestors(name, bases) > MAX_INHERITANCE]
+    deep = [name for name in bases if depth(name, bases) > MAX_INHERITANCE]
     assert not deep, f"inherit over more than {MAX_INHERITANCE} steps: {deep}"
