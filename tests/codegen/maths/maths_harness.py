@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from tracejit.codegen.llvm.emitter import LLVM_SCALAR, Reg
 from tracejit.codegen.llvm.function import Declarations, text_of
-from tracejit.codegen.maths import MathsWriter
 from tracejit.codegen.llvm.target import host
+from tracejit.codegen.maths import MathsWriter
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()

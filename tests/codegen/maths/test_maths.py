@@ -324,8 +324,7 @@ def test_narrower_vectors(features: str, bits: int) -> None:
 def test_every_bound_is_stated_and_of_a_method() -> None:
     assert set(ULP_BOUND) == set(UNARY) | set(BINARY)
     assert all(
-        callable(getattr(MathsWriter, name)) and set(row) == {"f32", "f64"}
-        for name, row in ULP_BOUND.items()
+        callable(getattr(MathsWriter, name)) and set(row) == {"f32", "f64"} for name, row in ULP_BOUND.items()
     )
 
 
