@@ -11,7 +11,7 @@ import numpy as np
 import tracejit as tj
 from tracejit.tools.demo import load_digits
 
-EPOCHS, BATCH, RATE = 14, 32, 0.005
+EPOCHS, BATCH, RATE = 6, 32, 0.005
 
 
 def initial():

@@ -58,6 +58,10 @@ class TensorType:
         return f"{SHORT_NAME[self.dtype]}[{','.join(map(str, self.shape))}]"
 
 
+#: The types of several values, such as the operands of an instruction.
+Types: TypeAlias = tuple[TensorType, ...]
+
+
 @functools.lru_cache(maxsize=4096)
 def tensor_type(dtype: DType, shape: Shape) -> TensorType:
     """The type of `dtype` and `shape`: one object for all that ask, which is quicker than another."""

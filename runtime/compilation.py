@@ -22,7 +22,8 @@ from .cache.code import Code, instruction_text, load_code, read_instruction, sto
 from .cache.keys import function_key
 from .cache.store import CACHE
 from .native.allocator import touch_ahead
-from .native.gemm import lapack_key, single_gemm_code
+from .native.lapack import lapack_key
+from .native.single_gemm import single_gemm_code
 from .tiers import BACKGROUND, saves_time, tiers_are_on
 
 if TYPE_CHECKING:

@@ -19,22 +19,23 @@ from ..codegen.interface import (
     INDEX_VALUE_ERROR,
     LINALG_ERROR,
     REPORT,
-    HostCall,
     Library,
 )
 from ..ir.errors import CompileError, DomainError, IndexValueError, LinAlgError, OutOfBoundsError
-from ..ir.graph import Function, Instruction
-from ..ir.interpreter import interpret
+from ..ir.graph import Function
 from ..ir.machine import use_machine
 from ..ir.process.locks import ForkLock
-from ..ir.records import record
 from .cache.code import Code
 from .cache.objects import link
 from .compilation import Compilation, Upgrade
 from .denormals import flushing
+from .host_calls import callback_of
 from .interrupts import interruptible, poll_imports
 from .native.allocator import empty
-from .native.gemm import lapack_addresses, link_single_gemm, product_addresses
+from .native.gemm import product_addresses
+from .native.lapack import lapack_addresses
+from .native.single_gemm import link_single_gemm
+from .observing import OBSERVER
 from .repeats import Repeats, once, repeating, repeats_of
 from .threads import POOL
 from .tiers import BACKGROUND
@@ -43,17 +44,6 @@ if TYPE_CHECKING:
     from ..codegen.instrument.variants import Instrument
     from ..codegen.module.step_copies import StepCopy
     from ..codegen.module.writer import Module
-
-
-@record(eq=False, frozen=False)
-class _Observer:
-    #: ``call(executable, args) -> results`` runs compiled code in place of the executable; None for nobody.
-    call: Callable[[Any, Any], Any] | None = None
-    #: ``compiling(function)`` is told of each Function before it is compiled; None for nobody.
-    compiling: Callable[[Function], None] | None = None
-
-
-OBSERVER = _Observer()
 
 
 Array = np.ndarray[Any, Any]
@@ -336,57 +326,3 @@ def _release(library: Library, function: str = "release") -> None:
     """Give memory back that the code owns, while the code is still there: all of it, unless another
     `function` of the library says otherwise."""
     ctypes.CFUNCTYPE(None)(library.addresses[function])()
-
-
-def callback_of(call: HostCall, raised: threading.local) -> Callable[[int], int]:
-    """A function that runs `call`'s NumPy kernel on the buffers at an address; it returns 1 if that raised.
-
-    A user's own function among them (ops with an attribute `callback`) has its exceptions raised as they are.
-    """
-    instruction = call.instruction
-    operands = [(operand.shape, operand.dtype) for operand in instruction.operands]
-    results = [(result.shape, result.dtype) for result in instruction.results]
-
-    def run(pointers: int) -> int:
-        addresses = (ctypes.c_void_p * (len(operands) + len(results))).from_address(pointers)
-        try:
-            arrays = [
-                _array_at(address, shape, dtype)
-                for address, (shape, dtype) in zip(addresses, operands + results, strict=True)
-            ]
-            for array in arrays[: len(operands)]:
-                array.flags.writeable = False
-            with np.errstate(all="ignore"):
-                outcomes = _results_of(instruction, arrays[: len(operands)])
-            for target, value in zip(arrays[len(operands) :], outcomes, strict=True):
-                target[...] = value
-        except BaseException as error:  # handed to the caller: it must not unwind native frames
-            raised.error, raised.users = error, _calls_users(instruction)
-            return 1
-        return 0
-
-    return run
-
-
-def _results_of(instruction: Instruction, operands: list[Array]) -> Any:
-    """Compute the results of an instruction for arrays as operands."""
-    regions = instruction.op.regions
-    if instruction.regions and regions is not None:
-        return regions.run(interpret, instruction.regions, operands, instruction.attrs)
-    outcome = instruction.op.eval(*operands, **instruction.attrs)
-    return outcome if len(instruction.results) > 1 else [outcome]
-
-
-def _calls_users(instruction: Instruction) -> bool:
-    """Whether an instruction runs a user's own function."""
-    inside = [inner for region in instruction.regions for inner in region.instructions()]
-    return any("callback" in inner.attrs for inner in (instruction, *inside))
-
-
-def _array_at(address: int | None, shape: tuple[int, ...], dtype: Any) -> Array:
-    """An ndarray over `address`, valid while the native call runs."""
-    count = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-    if count == 0:
-        return np.empty(shape, dtype)
-    memory = (ctypes.c_char * count).from_address(address or 0)
-    return np.frombuffer(memory, dtype).reshape(shape)

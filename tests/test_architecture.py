@@ -21,6 +21,8 @@ OUTSIDE = {"ir": {"numpy"}, "codegen": {"numpy", "llvmlite"}, "runtime": {"numpy
 MAX_MODULES = 20
 #: Files that may import each other, for type checkers alone included.
 MAX_CIRCLE = 3
+#: Steps from a class to the furthest of its bases.
+MAX_INHERITANCE = 3
 #: Names that users and the field give to two classes: PyTorch's ``autograd.Function`` beside the IR's, an
 #: instruction of Python's bytecode, a kernel that a user registers.
 DOUBLED = {"Function", "Instruction", "Kernel"}
@@ -38,8 +40,8 @@ LAZY = {
     ("runtime/compilation.py", "ir.passes"): "the same",
     ("tracejit/transforms/vmap.py", "cleanup"): "passes load where they run",
     ("tracejit/jitted/call_traces.py", "multiply_adds"): "the same",
-    ("runtime/native/gemm.py", "codegen.module.single_gemm"): "the same",
-    ("runtime/native/gemm.py", "codegen.llvm.target"): "the same",
+    ("runtime/native/single_gemm.py", "codegen.module.single_gemm"): "the same",
+    ("runtime/native/single_gemm.py", "codegen.llvm.target"): "the same",
     ("runtime/cache/keys.py", "codegen.llvm.target"): "the same",
     ("runtime/cache/objects.py", "codegen.llvm.compiler"): "the same",
     ("runtime/cache/objects.py", "support"): "the same",
@@ -56,7 +58,7 @@ LAZY = {
         "tracejit/jitted/lowered.py",
         "codegen.llvm.targets",
     ): "costs import time; for those who look at other machines",
-    ("tracejit/jitted/lowered.py", "text.formatter"): "costs import time; for those who compare stages",
+    ("tracejit/jitted/lowered.py", "text.differences"): "costs import time; for those who compare stages",
     ("tracejit/pytree.py", "dataclasses"): "costs import time; needed only where the user has dataclasses",
 }
 #: Folders whose modules are commands, which may import what they run when they run it.
@@ -379,3 +381,23 @@ def test_no_property_is_computed_under_a_lock() -> None:
         if any(line.strip().startswith(decorators) for line in path.read_text().splitlines())
     ]
     assert not using, f"use ir.process.locks.computed_once in {using}"
+
+
+def depth(name: str, bases: dict[str, list[str]]) -> int:
+    """How many steps a class is from the furthest of its bases that are ours."""
+    return max((1 + depth(base, bases) for base in bases[name] if base in bases), default=0)
+
+
+def test_inheritance_is_at_most_three_deep() -> None:
+    """Deeper than that parts are put together: a class that holds others."""
+    defined = [
+        node for path in sources() for node in ast.walk(parsed(path)) if isinstance(node, ast.ClassDef)
+    ]
+    counts = Counter(node.name for node in defined)
+    bases = {
+        node.name: [base.id for base in node.bases if isinstance(base, ast.Name) and base.id != node.name]
+        for node in defined
+        if counts[node.name] == 1
+    }
+    deep = [name for name in bases if depth(name, bases) > MAX_INHERITANCE]
+    assert not deep, f"inherit over more than {MAX_INHERITANCE} steps: {deep}"

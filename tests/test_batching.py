@@ -16,9 +16,9 @@ import pytest
 from tracejit.ir.builder import Builder
 from tracejit.ir.errors import TraceError
 from tracejit.ir.graph import Function, Instruction, Value
+from tracejit.ir.ops.creation import EMPTY
 from tracejit.ir.ops.define import define
 from tracejit.ir.ops.linalg.pairs import COMPLEX_LINALG
-from tracejit.ir.ops.shape import EMPTY
 from tracejit.ir.passes import PIPELINE, run_passes
 from tracejit.ir.registry import NONDIFF, OPS, Kind, Op
 from tracejit.ir.text.parser import parse_function

@@ -36,7 +36,7 @@ from tracejit.ir.passes.algebra.cleanup import dce
 from tracejit.ir.passes.array_loops.affine_accesses import slice_accesses
 from tracejit.ir.passes.array_loops.conversion import loops_to_arrays
 from tracejit.ir.passes.array_loops.forwarded_elements import forward_elements
-from tracejit.ir.passes.array_loops.step_folds import contract_product_sums
+from tracejit.ir.passes.array_loops.product_sums import contract_product_sums
 from tracejit.ir.passes.loops.rerolling import reroll_loops
 from tracejit.ir.text.formatter import format_text
 from tracejit.ir.text.parser import parse_function

@@ -20,10 +20,10 @@ from ...ir.passes.loops.register_state import MAX_ELEMENTS
 from ...ir.records import record
 from ...ir.registry import Kind
 from ...ir.types import contiguous_strides
-from ..kernels.indexing.movement import Slices, index_messages, slices_of
+from ..kernels.indexing.slices import Slices, index_messages, slices_of
 from ..llvm.emitter import Reg, constant
-from ..llvm.loops import FunctionWriter
 from ..llvm.target import Target
+from ..maths import MathsWriter
 from .packing import PackingWriter, in_groups
 
 
@@ -53,7 +53,7 @@ Elements: TypeAlias = "list[Reg] | Stored"
 class ElementWriter(PackingWriter, abc.ABC):
     """Writes functions of small values as straight-line scalar code."""
 
-    def __init__(self, name: str, w: FunctionWriter, target: Target) -> None:
+    def __init__(self, name: str, w: MathsWriter, target: Target) -> None:
         super().__init__(name, w, target)
         #: Between which numbers integers are known to lie.
         self.ranges: Mapping[Value, Interval] = {}

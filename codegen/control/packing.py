@@ -15,8 +15,8 @@ from ...ir.passes.loops.register_state import is_array, written_versions
 from ...ir.registry import Kind
 from ..llvm.emitter import Reg
 from ..llvm.function import Code
-from ..llvm.loops import FunctionWriter
 from ..llvm.target import Target
+from ..maths import MathsWriter
 
 #: Ops from this cost on are worth putting operands into vectors and taking results out.
 PACKED_COST: Final = 8.0
@@ -113,7 +113,7 @@ class OpWriter:
     def __init__(
         self,
         name: str,
-        w: FunctionWriter,
+        w: MathsWriter,
         inlined: int = INLINED_USES,
         folded_alone: frozenset[Value] = frozenset(),
     ) -> None:
@@ -139,7 +139,7 @@ class OpWriter:
             return written if instruction.results[0] in self.folded_alone else self.w.rounded(written)
         if shape not in self.outlined:
             name = f"{self.name}_{instruction.op.name}{len(self.outlined)}"
-            w = FunctionWriter(self.w.declarations)
+            w = MathsWriter(self.w.declarations)
             params = [Reg(f"%x{i}", x.dtype, x.lanes) for i, x in enumerate(operands)]
             result: Reg = emit(w, *params, **instruction.attrs)
             w.ret(result)
@@ -153,7 +153,7 @@ class OpWriter:
 class PackingWriter(OpWriter):
     """Writes elementwise ops on many scalars."""
 
-    def __init__(self, name: str, w: FunctionWriter, target: Target) -> None:
+    def __init__(self, name: str, w: MathsWriter, target: Target) -> None:
         super().__init__(name, w)
         self.target = target
 

@@ -12,14 +12,14 @@ from typing import Final
 from ...ir.dataflow import increment
 from ...ir.graph import Function, Value
 from ..llvm.emitter import Reg, constant
-from ..llvm.loops import FunctionWriter
+from ..maths import MathsWriter
 
 #: More steps, or longer ones, are not looked at: their product could be beyond 64 bits.
 _FAR: Final = 1 << 31
 
 
 def all_inside(
-    w: FunctionWriter,
+    w: MathsWriter,
     body: Function,
     params: Mapping[Value, Reg],
     carries: int,
@@ -39,7 +39,7 @@ def all_inside(
     return holds
 
 
-def _below(w: FunctionWriter, x: Reg, limit: int) -> Reg:
+def _below(w: MathsWriter, x: Reg, limit: int) -> Reg:
     """Whether `x` is at least 0, and less than `limit`."""
     return w.lt(w.cast(x, "u64"), constant(limit, "u64"))
 
@@ -48,7 +48,7 @@ class _Step:
     """The integers of one step."""
 
     def __init__(
-        self, w: FunctionWriter, body: Function, params: Mapping[Value, Reg], carries: int, number: int
+        self, w: MathsWriter, body: Function, params: Mapping[Value, Reg], carries: int, number: int
     ) -> None:
         self.w = w
         self.defs = {result: step for step in body.body for result in step.results}

@@ -16,7 +16,7 @@ from ...ir.dtypes import BOOL
 from ...ir.graph import Function, Instruction, Value
 from ...ir.records import record
 from ...ir.registry import Kind
-from ..kernels.indexing.movement import copy_operand
+from ..kernels.indexing.copies import copy_operand
 from ..llvm.emitter import Reg, constant
 from ..llvm.loops import FunctionWriter
 from ..module.buffers import FIRST_VALUE, IN_PLACE, BufferLayout, BufferPlan, on_stack

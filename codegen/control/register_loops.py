@@ -14,7 +14,8 @@ from typing import Final
 from ...ir.dtypes import BOOL, INT64, SHORT_NAME
 from ...ir.graph import Function, Instruction, Value
 from ...ir.passes.array_loops.affine import Counter, counted_by
-from ...ir.passes.array_loops.index_ranges import index_ranges, linear_indices
+from ...ir.passes.array_loops.index_ranges import index_ranges
+from ...ir.passes.array_loops.linear_indices import linear_indices
 from ...ir.passes.loops.register_state import (
     MAX_ELEMENTS,
     Work,
@@ -24,12 +25,12 @@ from ...ir.passes.loops.register_state import (
 )
 from ...ir.registry import Kind
 from ..interface import INTERRUPTED
-from ..kernels.indexing.movement import copy_unless_empty
+from ..kernels.indexing.copies import copy_unless_empty
 from ..kernels.kernel import LIGHT_SLOWDOWN, SLOWDOWN, Kernel, signature
 from ..kernels.lowering import LoweringContext
 from ..llvm.emitter import Reg, constant
 from ..llvm.function import FunctionCode
-from ..llvm.loops import FunctionWriter
+from ..maths import MathsWriter
 from ..module.buffers import on_stack
 from .elements import Elements, ElementWriter, Stored, flattened, parted
 from .exits import poll, polled_loop, steps_between_polls
@@ -82,7 +83,7 @@ def _trips(instruction: Instruction) -> float:
 
 class _RegisterWriter(ElementWriter):
     def __init__(self, name: str, instruction: Instruction, context: LoweringContext) -> None:
-        super().__init__(name, FunctionWriter(context.declarations), context.target)
+        super().__init__(name, MathsWriter(context.declarations), context.target)
         self.w.moves_extrema = True
         self.instruction, self.parameters = instruction, context.parameters
         #: How often what is being written runs; and whether other parameters would have made more code of it.

@@ -17,13 +17,13 @@ from ...ir.passes.array_loops.index_ranges import UNKNOWN, index_ranges
 from ...ir.passes.loops.register_state import cycles_of_step, is_array, is_scalar_map, operations
 from ...ir.registry import Kind
 from ..interface import INTERRUPTED
-from ..kernels.indexing.movement import Slices, index_messages, slices_of
+from ..kernels.indexing.slices import Slices, index_messages, slices_of
 from ..kernels.kernel import LIGHT_SLOWDOWN, SLOWDOWN, Kernel, signature
 from ..kernels.lowering import LoweringContext
 from ..llvm.emitter import Reg, constant
 from ..llvm.function import FunctionCode
-from ..llvm.loops import FunctionWriter
 from ..llvm.target import Target
+from ..maths import MathsWriter
 from .elements import Elements, ElementWriter, Stored, flattened, parted
 from .exits import poll, poll_or_return, polled_loop, steps_between_polls
 from .regions import UNKNOWN_TRIPS
@@ -92,7 +92,7 @@ class _StepWriter(ElementWriter):
     """Writes steps whose elements are vectors; what all of them share are scalars."""
 
     def __init__(self, name: str, instruction: Instruction, lanes: int, context: LoweringContext) -> None:
-        super().__init__(name, FunctionWriter(context.declarations), context.target)
+        super().__init__(name, MathsWriter(context.declarations), context.target)
         self.instruction, self.lanes = instruction, lanes
         self.ranges = index_ranges(instruction, context.defs)
         #: The lanes that run what is being written.

@@ -1,5 +1,6 @@
 """Functions for callers in C: a module without Python, without threads and without anything to link.
 
-`functions` writes what is exported, what that calls and the queries beside it, `emission` makes object files,
-assembly and LLVM text for any machine of LLVM's.
+`functions` writes what is exported, what that calls and the queries beside it; `adapters` and `casadi` write
+wrappers with other signatures. `emission` makes object files, assembly and LLVM text for any machine that
+LLVM knows (`targets`).
 """

@@ -11,9 +11,9 @@ from typing import Final
 from ...ir.lapack.library import LapackLibrary
 from ...ir.records import record
 from ..interface import lapack_name
-from ..kernels.lapack.problem import COMPLEX_NAMES
+from ..kernels.lapack.calls import COMPLEX_NAMES
 from ..llvm.target import Target
-from . import factors
+from . import elimination, factors, reflections
 from .routine import Routine, elements_of
 
 
@@ -29,9 +29,9 @@ _DEFINITIONS: Final[Mapping[str, _Definition]] = {
     "trsm": _Definition(factors.trsm, "side uplo trans diag m n alpha a lda b ldb"),
     "trsv": _Definition(factors.trsv, "uplo trans diag n a lda x incx"),
     "potrf": _Definition(factors.potrf, "uplo n a lda info"),
-    "getrf": _Definition(factors.getrf, "m n a lda ipiv info"),
-    "geqrf": _Definition(factors.geqrf, "m n a lda tau work lwork info"),
-    "orgqr": _Definition(factors.orgqr, "m n k a lda tau work lwork info"),
+    "getrf": _Definition(elimination.getrf, "m n a lda ipiv info"),
+    "geqrf": _Definition(reflections.geqrf, "m n a lda tau work lwork info"),
+    "orgqr": _Definition(reflections.orgqr, "m n k a lda tau work lwork info"),
 }
 #: The common names of functions that have others for complex matrices.
 _COMMON: Final = {other: name for name, other in COMPLEX_NAMES.items()}

@@ -18,7 +18,7 @@ from ...ir.ops.linalg.pairs import complex_instruction
 from ...ir.records import record
 from ...ir.registry import OPS, Kind
 from ..control.loop_records import release_function
-from ..instrument.variants import PLAIN
+from ..instrument.variants import PLAIN, Instrument
 from ..interface import PARALLEL_FOR, POLL, PRODUCT_KERNELS, PRODUCT_TABLE, THREADS
 from ..kernels.gemm.library import driver_text, kernels_text
 from ..kernels.kernel import Kernel
@@ -29,8 +29,10 @@ from ..llvm.operations import Convert
 from ..llvm.registers import bytes_constant
 from ..llvm.stack import scratch_on_stack
 from ..llvm.target import Target
-from ..module.buffers import BufferPlace
-from ..module.writer import STACK_ARENA, ModuleWriter
+from ..module.body import BodyWriter
+from ..module.buffers import BufferPlace, plan_buffers
+from ..module.parts import ModuleParts
+from ..module.writer import STACK_ARENA
 from ..nest.fusions import Fusions
 from ..tiers import OPTIMIZED
 from .factorizations import OWN
@@ -87,11 +89,6 @@ def queries_text(name: str, workspaces: Mapping[str, int], messages: Sequence[st
 #: Alignment of a workspace, wherever the caller's begins.
 _ALIGNMENT: Final = 64
 _NO_WORKSPACE: Final = "the workspace is NULL"
-#: Attributes that the writers of a module's functions share.
-_SHARED: Final = (
-    "declarations", "functions", "globals", "kernels", "known", "tasks", "host_calls", "errors",
-    "descriptions", "captures",
-)  # fmt: skip
 
 
 @record(eq=False)
@@ -134,58 +131,31 @@ class ExportedModule:
 
 def exported_module(functions: Sequence[ExportedFunction], target: Target, release: str) -> ExportedModule:
     """The module of `functions` for `target`; where it keeps memory, with a function `release`."""
-    writers: list[_FunctionWriter] = []
-    for function in functions:
-        writers.append(_FunctionWriter(function, target, writers[0] if writers else None))
-        writers[-1].write()
-    first = writers[0]
-    releasing = release_function(first.declarations, release)
-    code: Code = [*first.globals, *first.declarations.values(), *first.functions, *releasing]
+    # which fusions are equal is known among those of one module
+    parts = _ExportedParts(functions[0].function, Fusions(target, lapack=lambda: OWN), PLAIN)
+    writers = [_FunctionWriter(function, parts) for function in functions]
+    for writer in writers:
+        writer.write()
+    releasing = release_function(parts.declarations, release)
+    code: Code = [*parts.globals, *parts.declarations.values(), *parts.functions, *releasing]
     return ExportedModule(
         contracted(code),
-        first.errors,
+        parts.errors,
         {writer.exported.name: writer.workspace_bytes for writer in writers},
-        sorted({kernel.product for kernel in first.kernels if kernel.product}),
-        sorted({symbol for kernel in first.kernels for symbol in kernel.lapack}),
-        first.refused(),
+        sorted({kernel.product for kernel in parts.kernels if kernel.product}),
+        sorted({symbol for kernel in parts.kernels for symbol in kernel.lapack}),
+        parts.refused(),
         release if releasing else "",
     )
 
 
-class _FunctionWriter(ModuleWriter):
-    def __init__(self, exported: ExportedFunction, target: Target, shared: _FunctionWriter | None) -> None:
-        # which fusions are equal is known among those of one module
-        fusions = Fusions(target, lapack=lambda: OWN) if shared is None else shared.fusions
-        super().__init__(exported.function, fusions, PLAIN, ())
-        self.exported = exported
-        self.prefix = f"{exported.name}."  # no name in C has a dot
-        self.arguments = len(exported.function.params) - len(exported.captured)
-        #: The names of constants by their bytes, and those of what this function captures.
+class _ExportedParts(ModuleParts):
+    """Parts of an exported module. Functions share the arrays that they capture, too."""
+
+    def __init__(self, function: Function, fusions: Fusions, instrument: Instrument) -> None:
+        super().__init__(function, fusions, instrument)
+        #: The names of constants by their bytes.
         self.captures: dict[bytes, str] = {}
-        self.captured: list[str] = []
-        if shared is not None:
-            for name in _SHARED:
-                setattr(self, name, getattr(shared, name))
-            self.w = type(self.w)(self.declarations)
-
-    @property
-    def workspace_bytes(self) -> int:
-        """Bytes that the caller has to provide."""
-        size = self.plan.arena_bytes
-        return 0 if size <= STACK_ARENA else size + _ALIGNMENT - 1
-
-    def write(self) -> None:
-        """Append the function to the module."""
-        self._captures()
-        self._open_arena()
-        self._instructions()
-        self.close_arena("done")
-        self.w.ret(constant(0, "i32"))
-        self.exits()
-        arguments = [f"%input{i}" for i in range(self.arguments)]
-        arguments += [f"%output{i}" for i in range(len(self.function.results))]
-        listed = ", ".join(f"ptr {text}" for text in (*arguments, "%workspace"))
-        self.functions.append(self.w.function(f"i32 @{self.exported.name}({listed})", self._attributes()))
 
     def refused(self) -> list[tuple[Instruction, str]]:
         """Instructions of the module that need this process, each with the reason."""
@@ -206,6 +176,36 @@ class _FunctionWriter(ModuleWriter):
                 ]
         return refused
 
+
+class _FunctionWriter(BodyWriter):
+    def __init__(self, exported: ExportedFunction, parts: _ExportedParts) -> None:
+        plan = plan_buffers(exported.function, parts.memory, donated=())
+        # no name in C has a dot
+        super().__init__(parts, exported.function, plan, prefix=f"{exported.name}.")
+        self.exported, self.parts = exported, parts
+        self.arguments = len(exported.function.params) - len(exported.captured)
+        #: The names of the constants that this function captures.
+        self.captured: list[str] = []
+
+    @property
+    def workspace_bytes(self) -> int:
+        """Bytes that the caller has to provide."""
+        size = self.plan.arena_bytes
+        return 0 if size <= STACK_ARENA else size + _ALIGNMENT - 1
+
+    def write(self) -> None:
+        """Append the function to the module."""
+        self._captures()
+        self._open_arena()
+        self._instructions()
+        self.close_arena("done")
+        self.w.ret(constant(0, "i32"))
+        self.exits()
+        arguments = [f"%input{i}" for i in range(self.arguments)]
+        arguments += [f"%output{i}" for i in range(len(self.function.results))]
+        listed = ", ".join(f"ptr {text}" for text in (*arguments, "%workspace"))
+        self.functions.append(self.w.function(f"i32 @{self.exported.name}({listed})", self._attributes()))
+
     # -- memory -----------------------------------------------------------------------------------
 
     def _captures(self) -> None:
@@ -213,14 +213,15 @@ class _FunctionWriter(ModuleWriter):
         module."""
         for array in self.exported.captured:
             data = np.ascontiguousarray(array).tobytes()
-            if data not in self.captures:
-                name = self.captures[data] = f"captured.{len(self.captures)}"
+            if data not in self.parts.captures:
+                name = self.parts.captures[data] = f"captured.{len(self.parts.captures)}"
                 self.globals.append(bytes_constant(name, data))
-            self.captured.append(self.captures[data])
+            self.captured.append(self.parts.captures[data])
 
     def _open_arena(self) -> None:
         if self.workspace_bytes == 0:
-            super()._open_arena()
+            if self.plan.arena_bytes:
+                self._arena_on_stack()
             return
         w = self.w
         if _NO_WORKSPACE not in self.errors:

@@ -1,4 +1,4 @@
-"""Structured control flow: conditionals, loops of known and of unknown length, and ways out of them.
+"""Writer of operations in structured control flow: conditionals, loops and ways out of them.
 
 Values that parts and steps hand on are given and taken as lists of registers; `control_operations` makes phis
 of them. Loops of known length are rotated (test at the end); their bounds are constants or registers, i64.
@@ -25,9 +25,16 @@ from .operations import Arrange, Compute, Convert, FunctionCall, Operation
 from .registers import Reg, constant, llvm_type
 from .stack import Slots, with_scratch
 
+Bound: TypeAlias = Reg | int
+#: Writes a part of a conditional, and returns the values that it hands on.
+Part: TypeAlias = Callable[[], Sequence[Reg] | None]
+
 
 class OperationWriter:
-    """Appends operations to those of one LLVM function, and names what they define."""
+    """Appends operations, and regions of them, to those of one LLVM function, and names what they define.
+
+    What is written in a region may leave it: by `ret`, `branch`, or the exits here.
+    """
 
     #: The block that is being written.
     block = ENTRY
@@ -37,6 +44,7 @@ class OperationWriter:
         self.slots = Slots()
         self.operations: list[Operation] = []
         self._counter = 0
+        self._labels = 0
         #: Declarations of intrinsics and externals, shared by the functions of a module.
         self.declarations = Declarations() if declarations is None else declarations
         #: Whether the machine has what `maths.wide` writes.
@@ -116,17 +124,7 @@ class OperationWriter:
             operations = with_scratch(operations, slots.scratch_bytes)
         return FunctionCode(signature, attributes, operations, slots.stack_bytes, slots.scratch_bytes)
 
-
-Bound: TypeAlias = Reg | int
-#: Writes a part of a conditional, and returns the values that it hands on.
-Part: TypeAlias = Callable[[], Sequence[Reg] | None]
-
-
-class ControlFlowWriter(OperationWriter):
-    """Appends regions to the operations of one function. What is written in one may leave it: by `ret`,
-    `branch`, or the exits here."""
-
-    _labels = 0
+    # -- regions ----------------------------------------------------------------------------------
 
     def label(self, name: str) -> str:
         """A new label."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from .control_writer import ControlFlowWriter
+from .control_writer import OperationWriter
 from .half_conversions import double_to_half, float_to_half, half_to_float
 from .loading import mistakes_magnitudes
 from .operations import Convert
@@ -31,8 +31,16 @@ from .registers import suffix as suffix
 INT_OF: Final = {"f16": "i16", "f32": "i32", "f64": "i64"}
 
 
-class Emitter(ControlFlowWriter):
-    """Writes arithmetic, comparisons, conversions and moves of lanes."""
+class Emitter(OperationWriter):
+    """Writes arithmetic, comparisons, conversions and moves of lanes.
+
+    Maths functions may open basic blocks for work that is rarely needed. With `branches` on, such a function
+    leaves the emitter in another basic block than it began in, and sets `block` to its label; a caller that
+    writes phi instructions must name that block. With `branches` off the same functions call out instead,
+    each time, and the block never changes.
+    """
+
+    branches: bool = True
 
     # -- operands ---------------------------------------------------------------------------------
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 
-from ..maths import MathsEmitter
 from . import strided_reads
 from .control_operations import Origins
 from .control_writer import Bound as Bound
+from .emitter import Emitter
 from .function import Declarations
 from .operations import (
     AtomicUpdate,
@@ -27,7 +27,7 @@ from .operations import (
 from .registers import BITS, Number, Reg, constant, memory_type, pointer, suffix
 
 
-class FunctionWriter(MathsEmitter):
+class FunctionWriter(Emitter):
     """Writes one LLVM function from its entry block on."""
 
     def __init__(self, declarations: Declarations | None = None) -> None:

@@ -1,14 +1,15 @@
 """Maths functions written inline as LLVM IR, for f32 and f64, scalars and vectors.
 
-`MathsEmitter` is the emitter with every function as a method: ``b.exp(x)``. The functions are branch-free but
-for sin, cos, tan and fmod, whose rare arguments are left to internal functions (see `BlockEmitter`), and call
-nothing outside the module. `ULP_BOUND` states the accuracy of each.
+`MathsWriter` is the writer with every function as a method: ``b.exp(x)``. The functions are branch-free but
+for sin, cos, tan and fmod, whose rare arguments are left to internal functions (see `Emitter.branches`), and
+call nothing outside the module. `ULP_BOUND` states the accuracy of each.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from ..llvm.loops import FunctionWriter
 from . import (
     division,
     error_function,
@@ -23,7 +24,6 @@ from . import (
     support,
     trigonometric,
 )
-from .support import BlockEmitter
 
 #: No error larger than this was measured for each function, in units in the last place of the result, by
 #: method and dtype. For logaddexp and logaddexp2 the unit is that of the larger of |result| and |max(x,
@@ -62,8 +62,8 @@ ULP_BOUND: Final[dict[str, dict[str, float]]] = {
 }
 
 
-class MathsEmitter(BlockEmitter):
-    """An emitter that knows mathematics: each attribute is ``(emitter, *registers) -> register``."""
+class MathsWriter(FunctionWriter):
+    """A writer that knows mathematics: each attribute is ``(writer, *registers) -> register``."""
 
     exp = exponential.exp
     exp2 = exponential.exp2
@@ -121,4 +121,4 @@ class MathsEmitter(BlockEmitter):
     special = special.special
 
 
-__all__ = ["ULP_BOUND", "BlockEmitter", "MathsEmitter"]
+__all__ = ["ULP_BOUND", "MathsWriter"]

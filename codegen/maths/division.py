@@ -12,7 +12,7 @@ import re
 from typing import Final
 
 from ..llvm.emitter import BITS, Emitter, Reg
-from .support import INFINITY, BlockEmitter, bit_pattern, per_lane_function, rarely
+from .support import INFINITY, bit_pattern, per_lane_function, rarely
 
 #: Quotients from here on do not fit a significand.
 WHOLE: Final = {"f32": 2.0**24, "f64": 2.0**53}
@@ -41,7 +41,7 @@ def _far_remainder(b: Emitter, x: Reg, y: Reg) -> Reg:
     return _step(b, rest, y, quotient)
 
 
-def _fmod_float(b: BlockEmitter, x: Reg, y: Reg) -> Reg:
+def _fmod_float(b: Emitter, x: Reg, y: Reg) -> Reg:
     across, by = b.abs(x), b.abs(y)
 
     def needed(inner: Emitter, args: list[Reg]) -> Reg:
@@ -91,7 +91,7 @@ def _crosses(b: Emitter, rest: Reg, y: Reg) -> Reg:
     return b.and_(b.ne(rest, 0), b.xor(b.lt(rest, 0), b.lt(y, 0)))
 
 
-def fmod(b: BlockEmitter, x: Reg, y: Reg) -> Reg:
+def fmod(b: Emitter, x: Reg, y: Reg) -> Reg:
     """C's fmod, exact, with the sign of x; for integers the truncated remainder."""
     return _fmod_float(b, x, y) if x.is_float else _divide_integers(b, x, y)[1]
 
@@ -107,7 +107,7 @@ def _power_of_two(y: Reg) -> int | None:
     return number.bit_length() - 1 if number > 0 and number & (number - 1) == 0 else None
 
 
-def remainder(b: BlockEmitter, x: Reg, y: Reg) -> Reg:
+def remainder(b: Emitter, x: Reg, y: Reg) -> Reg:
     """NumPy's and Python's %: the remainder with the sign of y."""
     if not x.is_float and (shift := _power_of_two(y)) is not None:
         return b.and_(x, (1 << shift) - 1)
@@ -118,7 +118,7 @@ def remainder(b: BlockEmitter, x: Reg, y: Reg) -> Reg:
     return b.select(b.eq(rest, 0.0), b.copysign(0.0, y), moved)
 
 
-def floor_divide(b: BlockEmitter, x: Reg, y: Reg) -> Reg:
+def floor_divide(b: Emitter, x: Reg, y: Reg) -> Reg:
     """NumPy's //: for floats npy_floor_divide step by step, x / y where y is zero."""
     if not x.is_float:
         if (shift := _power_of_two(y)) is not None:

@@ -13,7 +13,7 @@ from typing import Final
 
 from ..llvm.emitter import Emitter, Reg, constant
 from ..llvm.operations import Load, Offset
-from .support import BlockEmitter, flip_sign, muladd, polynomial, two_sum
+from .support import flip_sign, muladd, polynomial, two_sum
 from .tables.coefficients import COS_QUARTER, SIN_QUARTER
 
 #: 64 zero bits, then the first 1,216 bits of 2/pi after the binary point (mpmath).
@@ -82,7 +82,7 @@ def cos_quarter(b: Emitter, r: Reg, low: Reg) -> tuple[Reg, Reg]:
     return two_sum(b, near, b.add(lost, tail))
 
 
-def declare(b: BlockEmitter) -> str:
+def declare(b: Emitter) -> str:
     """Register the function double -> (sin, cos, low parts of both) for |x| >= 2^16; return its name."""
     if FUNCTION in b.declarations:
         return FUNCTION

@@ -17,7 +17,6 @@ from .support import (
     MAGIC,
     NAN,
     STORED,
-    BlockEmitter,
     muladd,
     polynomial,
     two_product,
@@ -82,7 +81,7 @@ def _pow_f64(b: Emitter, size: Reg, y: Reg) -> Reg:
     return scale(b, exp2_reduced(b, r), biased)
 
 
-def pow(b: BlockEmitter, x: Reg, y: Reg) -> Reg:
+def pow(b: Emitter, x: Reg, y: Reg) -> Reg:
     """x^y, within 1.2 ulp in f32, 1.8 in f64; special values as C99, annex F.10.4.4."""
     if lookup.usable(b, x):
         return power.pow(b, x, y)

@@ -17,9 +17,9 @@ from ...ir.special.jets import Index
 from ...ir.special.polynomials import SHORT, SINGLE, Polynomial, shortened
 from ...ir.special.table import compute_checked
 from ...ir.special.table import special as definition
-from ..llvm.emitter import BITS, Reg, constant, llvm_type, suffix
+from ..llvm.emitter import BITS, Emitter, Reg, constant, llvm_type, suffix
 from .exponential import exp_product
-from .support import BIAS, STORED, BlockEmitter, any_lane, muladd, polynomial, two_product
+from .support import BIAS, STORED, any_lane, muladd, polynomial, two_product
 from .wide import logarithm, lookup
 from .wide.lookup import scaled_erfc
 
@@ -104,7 +104,7 @@ def _is_operand(value: Any) -> bool:
 class LaneEvaluator(Evaluator):
     """Writes the code of one function on vectors of `lanes`."""
 
-    def __init__(self, b: BlockEmitter, dtype: str, lanes: int, is_short: bool) -> None:
+    def __init__(self, b: Emitter, dtype: str, lanes: int, is_short: bool) -> None:
         self.b: Any = b
         self.dtype, self.lanes = dtype, lanes
         self.is_single, self.is_short = dtype == "f32", is_short
@@ -260,7 +260,7 @@ class LaneEvaluator(Evaluator):
         return Lanes(self.b, special(self.b, name, orders, *registers))
 
 
-def special(b: BlockEmitter, name: str, orders: Index, *operands: Reg) -> Reg:
+def special(b: Emitter, name: str, orders: Index, *operands: Reg) -> Reg:
     """The derivative `orders` of the special function `name`."""
     dtype, function = operands[0].dtype, definition(name)
     if function.inline and not any(orders):
@@ -282,7 +282,7 @@ def special(b: BlockEmitter, name: str, orders: Index, *operands: Reg) -> Reg:
     return b.shuffle(low, high, range(lanes))
 
 
-def _call(b: BlockEmitter, name: str, orders: Index, operands: Sequence[Reg], short: bool) -> Reg:
+def _call(b: Emitter, name: str, orders: Index, operands: Sequence[Reg], short: bool) -> Reg:
     dtype, lanes = operands[0].dtype, operands[0].lanes
     kind = llvm_type(dtype, lanes)
     full = f"tracejit.special.{name}.{'_'.join(map(str, orders))}.{suffix(dtype, lanes)}"

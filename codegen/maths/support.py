@@ -22,17 +22,6 @@ MAGIC: Final = {"f32": 1.5 * 2.0**23, "f64": 1.5 * 2.0**52}
 SMALLEST_NORMAL: Final = {"f32": 2.0**-126, "f64": 2.0**-1022}
 
 
-class BlockEmitter(Emitter):
-    """An emitter whose functions may open basic blocks for work that is rarely needed.
-
-    With `branches` on, such a function leaves the emitter in another basic block than it began in, and sets
-    `block` to its label; a caller that writes phi instructions must name that block. With `branches` off
-    the same functions call out instead, each time, and the block never changes.
-    """
-
-    branches: bool = True
-
-
 def bit_pattern(value: float, dtype: str) -> int:
     """The bits of a float as an unsigned integer."""
     if dtype == "f32":
@@ -98,7 +87,7 @@ def any_lane(b: Emitter, condition: Reg) -> Reg:
     return b.compute("icmp ne", "bool", 1, packed, Reg("0", packed.dtype))
 
 
-def rarely(b: BlockEmitter, condition: Reg, name: str, common: Reg, *args: Reg) -> Reg:
+def rarely(b: Emitter, condition: Reg, name: str, common: Reg, *args: Reg) -> Reg:
     """`common`, or where `condition` holds in some lane what the function `name` makes of (common, *args)."""
     if not b.branches:
         return b.result_of(name, common.dtype, common.lanes, common, *args)
@@ -125,7 +114,7 @@ def per_lane_function(
     full = f"{name}.{suffix(dtype, lanes)}"
     if full in b.declarations:
         return full
-    inner = BlockEmitter(b.declarations)
+    inner = Emitter(b.declarations)
     inner.branches = False
     parameters = [Reg(f"%p{i}", arg.dtype, arg.lanes) for i, arg in enumerate(args)]
     kind = llvm_type(dtype, lanes)

@@ -13,7 +13,6 @@ from ..llvm.emitter import Emitter, Reg
 from .huge_angle import RESULT, declare
 from .support import (
     MAGIC,
-    BlockEmitter,
     flip_sign,
     muladd,
     per_lane_function,
@@ -37,7 +36,7 @@ LIMIT: Final = {"f32": 1e5, "f64": 1e9}
 TAN_LIMIT: Final = {"f32": 3e4, "f64": 1e9}
 
 
-def _huge(b: BlockEmitter, name: str, x: Reg, common: Reg) -> Reg:
+def _huge(b: Emitter, name: str, x: Reg, common: Reg) -> Reg:
     limit = (TAN_LIMIT if name == "tan" else LIMIT)[x.dtype]
     angle = declare(b)
 
@@ -66,7 +65,7 @@ def _sine_of_half_turn(b: Emitter, r: Reg) -> Reg:
     return b.fma(r, bend, r)
 
 
-def sin(b: BlockEmitter, x: Reg) -> Reg:
+def sin(b: Emitter, x: Reg) -> Reg:
     """sin x, within 1.6 ulp for all x."""
     first, second, third = PI[x.dtype]
     shifted = muladd(b, x, ONE_OVER_PI, MAGIC[x.dtype])
@@ -77,7 +76,7 @@ def sin(b: BlockEmitter, x: Reg) -> Reg:
     return _huge(b, "sin", x, value)
 
 
-def cos(b: BlockEmitter, x: Reg) -> Reg:
+def cos(b: Emitter, x: Reg) -> Reg:
     """cos x, within 1.6 ulp for all x."""
     first, second, third = PI[x.dtype]
     minus = b.neg(b.abs(x))
@@ -98,7 +97,7 @@ def _ratio(b: Emitter, above: Reg, above_low: Reg, below: Reg, below_low: Reg) -
     return muladd(b, missing, inverse, ratio)
 
 
-def tan(b: BlockEmitter, x: Reg) -> Reg:
+def tan(b: Emitter, x: Reg) -> Reg:
     """tan x, within 1.9 ulp in f32, 1.8 in f64 for all x."""
     first, second, third = (part / 2 for part in PI[x.dtype])
     shifted = muladd(b, x, 2 * ONE_OVER_PI, MAGIC[x.dtype])

@@ -20,8 +20,9 @@ from typing import Annotated, Any
 from ...ir.process.locks import computed_once
 from ..llvm.emitter import Reg
 from .module import NativeModule, type_text
+from .pointers import Operand, Pointer
 from .structs import ARRAY, BOOLS, BYTES, OBJECT, OBJECTS, TENSOR, WORDS, CFunctionType, Items, Type
-from .writer import NativeWriter, Operand, Pointer
+from .writer import NativeWriter
 
 Body = Callable[..., None]
 

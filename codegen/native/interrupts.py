@@ -18,11 +18,13 @@ from __future__ import annotations
 from typing import Annotated, Final
 
 from ..interface import CALL_BACK, CANCELLED, INTERRUPTED, POLL, RAISED, RUN_MAIN
+from .atomics import atomic_load
 from .functions import Bytes, ImportedFunction, Int, Int32, Object, native
 from .module import NativeModule
+from .pointers import Pointer
 from .python_api import long_value, new_long, restore_thread, save_thread, vectorcall
 from .structs import BYTES, OBJECT, WORDS, CFunctionType
-from .writer import NativeWriter, Pointer, atomic_load
+from .writer import NativeWriter
 
 #: Nanoseconds between two looks of the main thread, at least and at most; and while it holds the GIL.
 _LEAST: Final = 10_000_000

@@ -25,11 +25,13 @@ from typing import Annotated, Final
 
 from ..interface import CANCELLED, PARALLEL_FOR, POLL, THREADS
 from ..llvm.emitter import Reg
+from .atomics import atomic_add, atomic_load, atomic_store, compare_and_swap
 from .float_mode import float_mode_numbers, read_mode, write_mode
 from .functions import Bool, Bytes, ImportedFunction, Int, ModuleVariable, native
 from .module import NativeModule
+from .pointers import Pointer
 from .structs import BYTES, WORDS, CFunctionType, words
-from .writer import NativeWriter, Pointer, atomic_add, atomic_load, atomic_store, compare_and_swap
+from .writer import NativeWriter
 
 #: Iterations of a pause loop before anyone blocks: some microseconds (15 where a pause takes 65 cycles). A
 #: core that spins longer is missing elsewhere on a busy machine.

@@ -3,13 +3,16 @@
 Pointers know what they point at, so ``array["rank"]`` loads a field and ``objects[i] = array`` stores an
 item.
 Variables lie in memory, from which LLVM takes them to registers. A reference that the function owns is given
-back however its scope is left (`control`), unless it goes to the caller, or to somebody else (``give``)::
+back however its scope is left, unless it goes to the caller, or to somebody else (``give``)::
 
     with f.attempt() as failed:
         array = f.take(new_array(f, descr), failed)     # leaves where that is null
         failed.unless(fill(f, array))                   # gives `array` back
         f.ret(array)                                    # hands it over
     f.ret(None)
+
+``if_``, ``for_``, ``repeat`` and ``attempt`` are context managers; an `Exit` leads out of an attempt or a
+loop. What `defer` notes is written at every way out of its scope (`scopes`).
 
 A module that is `checked` (``TRACEJIT_CHECK=1``) looks before it reads and writes: items must be below the
 count that is known of them, fields not of a null pointer or of an object of another type, and an object whose
@@ -19,72 +22,48 @@ Python's stack: nothing that follows could be trusted.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from ...ir.records import record
 from ..interface import ENTRY_OBJECTS
+from ..llvm.control_operations import Label, Switch
 from ..llvm.emitter import LLVM_SCALAR, Number, Reg, constant
+from ..llvm.function import FunctionCode
+from ..llvm.loops import FunctionWriter
 from ..llvm.operations import DynamicSlot, FunctionCall, Load, Slot, Store
-from .control import ControlWriter, Exit
 from .module import NativeModule, type_text
+from .pointers import Operand, Pointer
+from .scopes import Scopes
 from .structs import BYTES, OBJECT, CFunctionType, Inline, Items, Struct, Type
 
-#: Values that are stored, passed and returned: None is the null pointer.
-Operand = Reg | int | float | bool | None
 
+class Exit:
+    """A way out of blocks and loops: to a label, after the references of the scopes in between are given
+    back."""
 
-class Pointer(Reg):
-    """A pointer, with the type of what it points at, and the writer of the function that uses it."""
-
-    __slots__ = ("count", "target", "writer")
-
-    def __init__(
-        self,
-        text: str,
-        target: Struct | Items | CFunctionType,
-        writer: NativeWriter,
-        count: Number | None = None,
-    ) -> None:
-        super().__init__(text, "ptr")
-        self.target = target
+    def __init__(self, writer: NativeWriter, label: str, depth: int) -> None:
         self.writer = writer
-        #: How many items there are, where that is checked.
-        self.count = count
+        self.label = label
+        self.depth = depth
 
-    @property
-    def type(self) -> str:
-        return "ptr"
+    def leave(self) -> None:
+        self.writer.leave(self)
 
-    def as_(self, target: Struct | Items) -> Pointer:
-        """Pointer to the same address with another target type."""
-        return Pointer(self.text, target, self.writer)
+    def when(self, condition: Reg) -> None:
+        """Leave where `condition` holds."""
+        if self.writer.scopes.owns_above(self.depth):
+            with self.writer.if_(condition):
+                self.leave()
+        else:
+            go_on = self.writer.label("on")
+            self.writer.branch_if(condition, self.label, go_on)
+            self.writer.start(go_on)
 
-    def bounded(self, count: Number) -> Pointer:
-        """Pointer to the same address, to `count` items."""
-        return Pointer(self.text, self.target, self.writer, count)
-
-    def behind(self, nbytes: Number) -> Pointer:
-        """Pointer of the same type to what lies `nbytes` behind."""
-        return Pointer(self.writer.offset(self.text, "i8", nbytes), self.target, self.writer)
-
-    def at(self, place: str | Number) -> Pointer:
-        """The address of a field, or of an item."""
-        return self.writer.address(self, place)
-
-    def __getitem__(self, place: str | Number) -> Any:
-        return self.writer.read(self, place)
-
-    def __setitem__(self, place: str | Number, value: Operand) -> None:
-        self.writer.write(self, place, value)
-
-    @property
-    def value(self) -> Any:
-        """The item at the pointer: the value of a variable."""
-        return self[0]
-
-    @value.setter
-    def value(self, value: Any) -> None:
-        self[0] = value
+    def unless(self, condition: Reg) -> None:
+        self.when(self.writer.not_(condition))
 
 
 class ReturnExit(Exit):
@@ -102,13 +81,182 @@ class ReturnExit(Exit):
             self.leave()
 
 
-class NativeWriter(ControlWriter):
-    """Writes one native function."""
+@record(eq=False, frozen=False)
+class _Branch:
+    """An ``if_`` that is being written."""
+
+    otherwise: str
+    joined: str
+    has_else: bool = False
+
+
+class NativeWriter(FunctionWriter):
+    """Writes one native function.
+
+    Where a block has ended, nothing may be written before the next one starts.
+    """
 
     def __init__(self, module: NativeModule, name: str, signature: CFunctionType) -> None:
-        super().__init__(name, module.declarations)
-        self.module = module
-        self.signature = signature
+        super().__init__(module.declarations)
+        self.module, self.name, self.signature = module, name, signature
+        #: Whether what is written next cannot be reached: the block has ended.
+        self.ended = False
+        self.scopes = Scopes()
+        self._reached: set[str] = set()
+        self._branches: list[_Branch] = []
+        self._loops: list[tuple[Exit, Exit]] = []
+
+    # -- blocks -------------------------------------------------------------------------------------------
+
+    def branch(self, label: str) -> None:
+        self._reached.add(label)
+        super().branch(label)
+        self.ended = True
+
+    def branch_if(self, condition: Reg, then: str, otherwise: str) -> None:
+        self._reached.update((then, otherwise))
+        super().branch_if(condition, then, otherwise)
+        self.ended = True
+
+    def start(self, label: str) -> None:
+        """Begin a block, unless nothing leads there."""
+        if not self.ended:
+            self.branch(label)
+        if label in self._reached:
+            super().start(label)
+            self.ended = False
+
+    @contextmanager
+    def if_(self, condition: Reg) -> Iterator[None]:
+        """Write a branch that runs where `condition` holds; after ``else_()``, one that runs where it does
+        not."""
+        then, branch = self.label("then"), _Branch(self.label("else"), self.label("joined"))
+        self.branch_if(condition, then, branch.otherwise)
+        self.start(then)
+        self._branches.append(branch)
+        self.scopes.begin()
+        yield
+        self._end_scope()
+        self._branches.pop()
+        self.start(branch.joined if branch.has_else else branch.otherwise)
+
+    def else_(self) -> None:
+        """Begin the branch of an ``if_`` that runs where its condition does not hold."""
+        branch = self._branches[-1]
+        self._end_scope()
+        branch.has_else = True
+        if not self.ended:
+            self.branch(branch.joined)
+        self.start(branch.otherwise)
+        self.scopes.begin()
+
+    def switch(self, value: Reg, cases: dict[int, Callable[[], None]]) -> None:
+        """Run the case of the number that `value` is; nothing where it is none of them."""
+        labels = {number: self.label("case") for number in cases}
+        done = self.label("done")
+        self._reached.update([done, *labels.values()])
+        self.operations.append(Switch(value, [*labels.values(), done], list(labels)))
+        self.ended = True
+        for number, case in cases.items():
+            self.start(labels[number])
+            with self.scope():
+                case()
+            if not self.ended:
+                self.branch(done)
+        self.start(done)
+
+    @contextmanager
+    def repeat(self) -> Iterator[None]:
+        """A loop without an end, which exits leave."""
+        head, done = self.label("loop"), self.label("done")
+        self.branch(head)
+        self.start(head)
+        depth = self.scopes.depth
+        self._loops.append((Exit(self, head, depth), Exit(self, done, depth)))
+        with self.scope():
+            yield
+        if not self.ended:
+            self.branch(head)
+        self._loops.pop()
+        self.start(done)
+
+    @contextmanager
+    def for_(self, stop: Number, start: Number = 0) -> Iterator[Reg]:
+        """A loop over the numbers from `start` on, below `stop`."""
+        index = self.fresh("index")
+        self.slots.take(Slot(index, "i64", 1, 8))
+        self.store(start if isinstance(start, Reg) else constant(start, "i64"), index)
+        head, body, step, done = (self.label(name) for name in ("loop", "body", "step", "done"))
+        self.branch(head)
+        self.start(head)
+        current = self.load(index, "i64")
+        self.branch_if(self.below(current, stop), body, done)
+        self.start(body)
+        depth = self.scopes.depth
+        self._loops.append((Exit(self, step, depth), Exit(self, done, depth)))
+        with self.scope():
+            yield current
+        self._loops.pop()
+        if not self.ended:
+            self.branch(step)
+        if step in self._reached:
+            self.start(step)
+            self.store(self.add(current, 1), index)
+            self.branch(head)
+        self.start(done)
+
+    @property
+    def next_turn(self) -> Exit:
+        """The way to the next turn of the innermost loop."""
+        return self._loops[-1][0]
+
+    @property
+    def out_of_loop(self) -> Exit:
+        return self._loops[-1][1]
+
+    @contextmanager
+    def attempt(self) -> Iterator[Exit]:
+        """Statements that an exit may leave, to continue behind them."""
+        exit = Exit(self, self.label("behind"), self.scopes.depth)
+        with self.scope():
+            yield exit
+        self.start(exit.label)
+
+    def function(self, signature: str, attributes: str = "") -> FunctionCode:
+        for operation, following in itertools.pairwise(self.operations):
+            assert not operation.ends_block or isinstance(following, Label), (
+                f"{self.name}: `{following.line().strip()}` cannot be reached"
+            )
+        return super().function(signature, attributes)
+
+    # -- scopes -------------------------------------------------------------------------------------------
+
+    def leave(self, exit: Exit) -> None:
+        """Go where `exit` leads."""
+        self.scopes.undo(exit.depth)
+        self.branch(exit.label)
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Scope at whose end what is owned in it is given back."""
+        self.scopes.begin()
+        yield
+        self._end_scope()
+
+    def defer(self, undo: Callable[[], None], name: str = "") -> str:
+        """Have ``undo()`` written wherever the scope is left; the name by which `cancel` knows it."""
+        name = name or self.fresh("undo")
+        self.scopes.note(name, undo)
+        return name
+
+    def cancel(self, name: str) -> None:
+        """Cancel from here on the cleanup that `defer` has noted in this scope."""
+        self.scopes.forget(name)
+
+    def _end_scope(self) -> None:
+        if not self.ended:
+            self.scopes.undo(self.scopes.depth - 1)
+        self.scopes.end()
 
     # -- values --------------------------------------------------------------------------------
 
@@ -131,6 +279,11 @@ class NativeWriter(ControlWriter):
             f"{self.name}: {value.dtype} where {expected} is expected"
         )
         return value
+
+    def below(self, x: Number, y: Number) -> Reg:
+        """Whether `x` is less than `y`, both unsigned."""
+        a, b = self._pair(x, y)
+        return self.compute("icmp ult", "bool", 1, a, b)
 
     def is_null(self, pointer: Reg) -> Reg:
         return self.compute("icmp eq", "bool", 1, pointer, Reg("null", "ptr"))
@@ -297,11 +450,11 @@ class NativeWriter(ControlWriter):
         """Leave the function; a reference that it owns to the result goes to the caller."""
         result = self.signature.result
         if result is None:
-            self.clean(0)
+            self.scopes.undo(0)
             super().ret()
         else:
             register = self.coerced(value, result)
-            self.clean(0, kept=register.text)
+            self.scopes.undo(0, kept=register.text)
             super().ret(register)
         self.ended = True
 
@@ -350,34 +503,3 @@ class NativeWriter(ControlWriter):
         """Hand `reference` over to a new owner: the scope that owns it does not give it back on this path."""
         self.cancel(reference.text)
         return reference
-
-
-def atomic_load(f: NativeWriter, word: Pointer, order: str = "seq_cst") -> Reg:
-    """The value of a word."""
-    dtype = _dtype(word)
-    value = Load(f.fresh(), dtype, 1, word.text, int(dtype[1:]) // 8, order)
-    f.operations.append(value)
-    return value
-
-
-def atomic_store(f: NativeWriter, word: Pointer, value: Number) -> None:
-    """Put a value into a word."""
-    dtype = _dtype(word)
-    f.operations.append(Store(f.coerced(value, dtype), word.text, int(dtype[1:]) // 8, order="seq_cst"))
-
-
-def atomic_add(f: NativeWriter, word: Pointer, value: int) -> Reg:
-    """Add to a word; returns its value before."""
-    return f.update("add", word.text, f.coerced(value, _dtype(word)))
-
-
-def compare_and_swap(f: NativeWriter, word: Pointer, old: Number, new: Number) -> Reg:
-    """Put `new` into a word where it is `old`; whether it was."""
-    dtype = _dtype(word)
-    return f.compare_exchange(word.text, f.coerced(old, dtype), f.coerced(new, dtype))
-
-
-def _dtype(word: Pointer) -> str:
-    assert isinstance(word.target, Items)
-    assert isinstance(word.target.type, str)
-    return word.target.type

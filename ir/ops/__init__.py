@@ -7,6 +7,8 @@ from . import (
     arithmetic,
     callbacks,
     complex_numbers,
+    contraction,
+    creation,
     cumulative,
     differentiation,
     fusion,
@@ -16,19 +18,24 @@ from . import (
     random,
     reductions,
     shape,
-    sorting,
     special,
     strong_zeros,
     transcendental,
+    vector_norms,
 )
 from .control_flow import definitions
+from .ordering import compaction, counting, search, sorting
 from .signal import convolution, fourier
 
 __all__ = [
     "arithmetic",
     "callbacks",
+    "compaction",
     "complex_numbers",
+    "contraction",
     "convolution",
+    "counting",
+    "creation",
     "cumulative",
     "definitions",
     "differentiation",
@@ -39,11 +46,13 @@ __all__ = [
     "logic",
     "random",
     "reductions",
+    "search",
     "shape",
     "sorting",
     "special",
     "strong_zeros",
     "transcendental",
+    "vector_norms",
 ]
 
 OPS.seal()

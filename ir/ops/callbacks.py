@@ -11,10 +11,8 @@ from ..dtypes import BOOL
 from ..errors import GradientError, ShapeError
 from ..registry import NONDIFF, Attrs, Kind
 from ..transforms.batching import spread
-from ..types import TensorType
+from ..types import TensorType, Types
 from .define import define
-
-Types = tuple[TensorType, ...]
 
 
 def _infer(types: Types, attrs: Attrs) -> Types:

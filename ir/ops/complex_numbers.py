@@ -26,10 +26,8 @@ from ..dtypes import (
 from ..errors import DTypeError, ShapeError
 from ..registry import Attrs, Kind
 from ..transforms.batching import batch_pointwise
-from ..types import TensorType
+from ..types import TensorType, Types
 from .define import define, elementwise, same_shape
-
-Types = tuple[TensorType, ...]
 
 
 def _part_infer(name: str) -> Any:

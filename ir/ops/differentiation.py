@@ -14,10 +14,8 @@ from ..graph import Function, Instruction
 from ..registry import NONDIFF, Attrs, Kind, Regions
 from ..transforms.batching import batch_pointwise, batch_region
 from ..transforms.differentiation import pull_back
-from ..types import TensorType
+from ..types import Types
 from .define import check_parameters, define, define_with_regions, region_count
-
-Types = tuple[TensorType, ...]
 
 
 def _custom_types(types: Types, attrs: Attrs, regions: tuple[Any, ...], name: str = "custom_vjp") -> Types:

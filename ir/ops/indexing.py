@@ -16,11 +16,9 @@ from ..dtypes import INT64
 from ..errors import AttributeValueError, DTypeError, ShapeError
 from ..registry import Attrs, Builtin, Kind, Op
 from ..transforms.batching import batch_gather, batch_scatter
-from ..types import TensorType
+from ..types import TensorType, Types
 from .arithmetic import ADD, MAXIMUM, MINIMUM, MUL
 from .define import define, in_float32
-
-Types = tuple[TensorType, ...]
 
 #: The op that folds a value into the element at its place, by the mode of a scatter.
 SCATTER_FOLDS: Final[dict[str, Op]] = {"add": ADD, "mul": MUL, "max": MAXIMUM, "min": MINIMUM}

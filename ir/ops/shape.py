@@ -1,4 +1,4 @@
-"""Views, concatenation, slice update, contraction, and creation.
+"""Views, concatenation and slice update.
 
 Views (reshape, transpose, broadcast, slice) are affine index maps where `access` says so: codegen reads
 through them without copying. Everything NumPy offers beyond these (roll, tile, pad, split, einsum, ...)
@@ -9,23 +9,19 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
-from ..dtypes import FLOAT16, FLOAT32, SHORT_NAME, is_complex, is_inexact
-from ..errors import AxisError, DTypeError, ShapeError
-from ..registry import NONDIFF, Access, Attrs, Builtin, Kind
+from ..errors import DTypeError, ShapeError
+from ..registry import Access, Attrs, Builtin, Kind
 from ..transforms.batching import (
-    batch_matmul,
     batch_shaped,
     batch_sliced,
     shifted,
 )
-from ..types import Shape, TensorType, broadcastable, normalize_axis, resolve_reshape
+from ..types import Shape, TensorType, Types, broadcastable, normalize_axis, resolve_reshape
 from .define import define
-
-Types = tuple[TensorType, ...]
 
 # -- views ----------------------------------------------------------------------------------------
 
@@ -271,116 +267,4 @@ UPDATE = define(
 # -- contraction ----------------------------------------------------------------------------------
 
 
-def _matmul_infer(types: Types, attrs: Attrs) -> Types:
-    x, y = types
-    fits = x.ndim == y.ndim >= 2 and x.shape[:-2] == y.shape[:-2] and x.shape[-1] == y.shape[-2]
-    if not fits or x.dtype is not y.dtype:
-        raise ShapeError(f"matmul: expected (..., m, k) and (..., k, n) of one dtype, got {x} and {y}")
-    return (x.with_shape((*x.shape[:-1], y.shape[-1])),)
-
-
-def swap_last(b: Any, x: Any) -> Any:
-    """The last two axes exchanged."""
-    rank = len(x.shape)
-    return b.transpose(x, perm=(*range(rank - 2), rank - 1, rank - 2))
-
-
-#: Terms of a product's sums that are copied at a time where they are repeated.
-_COPIED: Final = 1 << 10
-
-
-def _matmul_eval(x: Any, y: Any) -> Any:
-    """NumPy adds up repeated elements one by one, so that the error grows with their number: not copies of
-    some at a time; and float16 without BLAS. Repeated rows of `x` and columns of `y` make the result repeat.
-    """
-    if x.dtype is FLOAT16:
-        return _matmul_eval(x.astype(FLOAT32), y.astype(FLOAT32)).astype(FLOAT16)
-    shape = (*x.shape[:-1], y.shape[-1])
-    if not x.strides[-2]:
-        x = x[..., :1, :]
-    if not y.strides[-1]:
-        y = y[..., :1]
-    if 0 in (x.strides[-1], y.strides[-2]):
-        parts = range(0, max(x.shape[-1], 1), _COPIED)
-        products = [(x[..., at : at + _COPIED], y[..., at : at + _COPIED, :]) for at in parts]
-        result = np.matmul(*[np.array(z, order="C") for z in products[0]])
-        for pair in products[1:]:
-            result += np.matmul(*[np.array(z, order="C") for z in pair])
-    else:
-        result = np.matmul(x, y)
-    return result if result.shape == shape else np.array(np.broadcast_to(result, shape))
-
-
-MATMUL = define(
-    "matmul", Kind.CONTRACTION, "x y", doc="matrix product over the last two axes, batched over the others",
-    infer=_matmul_infer, eval=_matmul_eval, batch=batch_matmul,
-    builtin=Builtin(np.matmul, second="matrix"),
-    vjp={
-        "x": lambda b, ct, y: b.matmul(ct, swap_last(b, y)),
-        "y": lambda b, ct, x: b.matmul(swap_last(b, x), ct),
-    },
-)  # fmt: skip
-
 # -- creation -------------------------------------------------------------------------------------
-
-
-def _full_infer(types: Types, attrs: Attrs) -> Types:
-    shape, dtype = attrs["shape"], attrs["dtype"]
-    if any(type(size) is not int or size < 0 for size in shape):
-        raise ShapeError(f"a shape must be non-negative integers, got {shape}")
-    if dtype not in SHORT_NAME:
-        raise DTypeError(f"dtype {dtype} is not supported")
-    value = attrs.get("value")
-    if (isinstance(value, float) and not is_inexact(dtype)) or (
-        isinstance(value, complex) and not is_complex(dtype)
-    ):
-        raise DTypeError(f"full: the value {value} does not fit {dtype.name}")
-    return (TensorType(attrs["dtype"], attrs["shape"]),)
-
-
-FULL = define(
-    "full", Kind.CREATION, "", doc="`value` everywhere", infer=_full_infer, vjp=NONDIFF,
-    attrs={"value": (bool, int, float, complex), "shape": (tuple,), "dtype": (np.dtype,)},
-    eval=lambda value, shape, dtype: np.full(shape, value, dtype),
-)  # fmt: skip
-
-
-def _unwritten(shape: tuple[int, ...], dtype: Any) -> Any:
-    """An array whose elements are NaN, or as large as integers may be: nothing should read them."""
-    return np.full(shape, np.nan if is_inexact(dtype) else np.array(-1).astype(dtype), dtype)
-
-
-EMPTY = define(
-    "empty", Kind.ALLOCATION, "", doc="memory, in which everything is written before it is read",
-    infer=_full_infer, vjp=NONDIFF, attrs={"shape": (tuple,), "dtype": (np.dtype,)}, eval=_unwritten,
-)  # fmt: skip
-
-
-def _iota_eval(shape: tuple[int, ...], axis: int, dtype: Any) -> Any:
-    column = np.arange(shape[axis], dtype=dtype).reshape([-1] + [1] * (len(shape) - axis - 1))
-    return np.ascontiguousarray(np.broadcast_to(column, shape))
-
-
-def _iota_infer(types: Types, attrs: Attrs) -> Types:
-    if normalize_axis("iota", attrs["axis"], len(attrs["shape"])) != attrs["axis"]:
-        raise AxisError(f"iota: the axis must not be negative, got {attrs['axis']}")
-    return _full_infer(types, attrs)
-
-
-IOTA = define(
-    "iota", Kind.CREATION, "", doc="0, 1, 2, ... along `axis`", infer=_iota_infer, eval=_iota_eval,
-    attrs={"shape": (tuple,), "axis": (int,), "dtype": (np.dtype,)}, vjp=NONDIFF,
-)  # fmt: skip
-
-
-def _constant_infer(types: Types, attrs: Attrs) -> Types:
-    if len(attrs["data"]) != math.prod(attrs["shape"]):
-        raise ShapeError(f"constant: {len(attrs['data'])} elements for the shape {attrs['shape']}")
-    return _full_infer(types, attrs)
-
-
-CONSTANT = define(
-    "constant", Kind.CREATION, "", doc="the elements `data`, in row-major order", infer=_constant_infer,
-    attrs={"data": (tuple,), "shape": (tuple,), "dtype": (np.dtype,)}, vjp=NONDIFF,
-    eval=lambda data, shape, dtype: np.array(data, dtype).reshape(shape),
-)  # fmt: skip

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import accumulated_in, is_complex
+from ..special.error_function import erf, erfc
 from .define import elementwise, floating_function
-from .error_function import erf, erfc
 
 _LN2 = math.log(2.0)
 _LOG2_E = 1.0 / math.log(2.0)

@@ -34,12 +34,16 @@ from .layout.repeats import delay_repeats
 from .layout.updates import place_updates
 from .loops.carry_chains import shorten_carry_chains
 from .loops.control_flow import map_regions
-from .loops.deferred_products import defer_products, rotate_products
-from .loops.loop_merging import hoist_invariants, merge_scans, merge_whiles
+from .loops.deferred_products import defer_products
+from .loops.loop_invariant_motion import hoist_invariants
+from .loops.loop_merging import merge_scans, merge_whiles
 from .loops.matrix_maps import map_matrices
 from .loops.register_state import is_small
 from .loops.rerolling import reroll_loops
-from .loops.unneeded_state import drop_unread_writes, free_unchanged_carries, reuse_stacks
+from .loops.rotated_products import rotate_products
+from .loops.stacked_results import reuse_stacks
+from .loops.unchanged_carries import free_unchanged_carries
+from .loops.unread_writes import drop_unread_writes
 from .recovery import fuse_nothing, interpreted
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..dtypes import FLOAT64
-from ..ops.error_function import erf, erfc
+from .error_function import erf, erfc
 from .evaluator import Array, Evaluator
 from .jets import Index
 

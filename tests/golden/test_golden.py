@@ -19,7 +19,7 @@ import tracejit as tj
 from tracejit.codegen.llvm.target import Target
 from tracejit.ir.errors import TracejitError
 from tracejit.ir.graph import Function, Instruction, Value
-from tracejit.ir.text.formatter import difference
+from tracejit.ir.text.differences import difference
 from tracejit.ir.text.parser import parse_document, parse_function
 from tracejit.ir.text.printer import Names, print_attr, print_function
 from tracejit.jitted.lowered import Lowered

@@ -19,7 +19,7 @@ from tracejit.runtime import tiers
 from tracejit.runtime.cache.code import Code
 from tracejit.runtime.executable import Executable
 from tracejit.runtime.interrupts import poll_imports
-from tracejit.runtime.native import gemm
+from tracejit.runtime.native import single_gemm
 from tracejit.runtime.native.gemm import product_addresses
 from tracejit.runtime.threads import POOL
 
@@ -122,16 +122,16 @@ def test_others_are_not(f: Callable[..., Any], shapes: list[tuple[int, ...]], dt
 
 def test_not_with_donations_nor_with_one_tier(monkeypatch: pytest.MonkeyPatch) -> None:
     fused = Executable(tj.trace(lambda x, y: x @ y, np.ones((8, 8)), np.ones((8, 8)))).fused
-    assert gemm.single_gemm_code(fused, ()) is not None
-    assert gemm.single_gemm_code(fused, (0,)) is None
+    assert single_gemm.single_gemm_code(fused, ()) is not None
+    assert single_gemm.single_gemm_code(fused, (0,)) is None
     monkeypatch.setenv("TRACEJIT_TIERS", "0")
-    assert gemm.single_gemm_code(fused, ()) is None
+    assert single_gemm.single_gemm_code(fused, ()) is None
 
 
 def test_the_first_small_product_is_compiled_and_the_next_is_linked(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
-    monkeypatch.setattr(gemm, "products_are_linked", lambda dtype: bool(asked))
-    monkeypatch.setattr(gemm, "_prepare", lambda machine, dtype: asked.append(dtype))
+    monkeypatch.setattr(single_gemm, "products_are_linked", lambda dtype: bool(asked))
+    monkeypatch.setattr(single_gemm, "_prepare", lambda machine, dtype: asked.append(dtype))
     make = lambda n: Executable(tj.trace(lambda x: x @ x, np.ones((n, n))))  # noqa: E731
     assert "codegen" in make(8).milliseconds
     assert tiers.BACKGROUND.wait(60)
@@ -142,12 +142,12 @@ def test_the_first_small_product_is_compiled_and_the_next_is_linked(monkeypatch:
 def test_memory_that_is_not_there_is_an_error() -> None:
     x = np.ones((64, 64))
     fused = Executable(tj.trace(lambda x: x @ x, x)).fused
-    code = gemm.single_gemm_code(fused, ())
+    code = single_gemm.single_gemm_code(fused, ())
     assert code is not None
     numbers = list(code.numbers)
     numbers[NUMBERS.index("workspace")] = 1 << 60
     fields = {name: getattr(code, name) for name in Code.__slots__}
-    library = gemm.link_single_gemm(
+    library = single_gemm.link_single_gemm(
         Code(**{**fields, "numbers": tuple(numbers)}),
         {**product_addresses("f64"), **POOL.imports(), **poll_imports()},
     )

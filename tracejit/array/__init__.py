@@ -19,9 +19,7 @@ from .deferred import load_function as _load
 from .contraction import (
     dot, inner, kron, matmul, outer, tensordot, vdot, vecdot,
 )
-from .statistics import (
-    bincount,
-)
+from .counting import (bincount)
 from .creation import (
     array, asarray, empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like,
 )
@@ -45,7 +43,7 @@ from .elementwise.floats import (
     rad2deg, radians, round, sinc, where,
 )
 from .indexing.access import getitem, index_add, index_update, setitem
-from .indexing.segments import dynamic_slice, dynamic_update_slice
+from .indexing.dynamic_slices import (dynamic_slice, dynamic_update_slice)
 from .indexing.segments import segment_max, segment_min, segment_prod, segment_sum
 from .joining import (
     array_split, concat, concatenate, hstack, split, stack, unstack, vstack,

@@ -28,8 +28,11 @@ if TYPE_CHECKING:
     from .information.error_state import *  # noqa: F403
     from .information.files import *  # noqa: F403
     from .information.memory import *  # noqa: F403
+    from .information.shapes import *  # noqa: F403
     from .numerical.applying import *  # noqa: F403
     from .numerical.calculus import *  # noqa: F403
+    from .numerical.convolution import *  # noqa: F403
+    from .numerical.interpolation import *  # noqa: F403
     from .numerical.polynomials import *  # noqa: F403
     from .numerical.products import *  # noqa: F403
     from .numerical.reals import *  # noqa: F403
@@ -57,8 +60,7 @@ _NAMES: Final = {
     """,
     "information.array_api": "from_dlpack",
     "information.dtypes": """
-can_cast common_type finfo iinfo iscomplexobj isdtype isrealobj isscalar issubdtype iterable
-        min_scalar_type ndim result_type shape size
+        can_cast common_type finfo iinfo isdtype issubdtype min_scalar_type result_type
     """,
     "information.error_state": "errstate",
     "information.files": """
@@ -69,13 +71,16 @@ can_cast common_type finfo iinfo iscomplexobj isdtype isrealobj isscalar issubdt
         asanyarray asarray_chkfinite ascontiguousarray asfortranarray may_share_memory require
         shares_memory
     """,
+    "information.shapes": "iscomplexobj isrealobj isscalar iterable ndim shape size",
     "numerical.applying": "apply_along_axis apply_over_axes vectorize",
-    "numerical.calculus": "cumulative_prod cumulative_sum ediff1d gradient interp trapezoid unwrap",
+    "numerical.calculus": "cumulative_prod cumulative_sum ediff1d gradient trapezoid unwrap",
+    "numerical.convolution": "convolve correlate",
+    "numerical.interpolation": "interp",
     "numerical.polynomials": """
         poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots
         vander
     """,
-    "numerical.products": "convolve correlate cross matvec vecmat",
+    "numerical.products": "cross matvec vecmat",
     "numerical.reals": """
         angle array_equiv conj conjugate imag iscomplex isreal real real_if_close sort_complex
     """,

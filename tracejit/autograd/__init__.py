@@ -5,20 +5,17 @@ from __future__ import annotations
 from ..arguments.errors import check_public as _check_public
 from ..tape.functions import FunctionCtx
 from . import functional, graph
+from .anomaly import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
 from .checking import gradcheck, gradgradcheck
 from .checkpoint import checkpoint
 from .function import Function, once_differentiable
 from .gradcheck_jacobians import GradcheckError
 from .modes import (
-    detect_anomaly,
     enable_grad,
     inference_mode,
-    is_anomaly_check_nan_enabled,
-    is_anomaly_enabled,
     is_grad_enabled,
     is_inference_mode_enabled,
     no_grad,
-    set_detect_anomaly,
     set_grad_enabled,
 )
 from .passes import backward, grad, graph_of

@@ -7,8 +7,9 @@ once and appends one op (`ir/ops/control_flow/definitions.py`), whatever the num
 
 from __future__ import annotations
 
+from .associative import associative_scan
 from .branches import cond, switch
 from .loops import fori_loop, while_loop
-from .scans import associative_scan, map, scan
+from .scans import map, scan
 
 __all__ = ["associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop"]

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
-from ..codegen.export.adapters import CasadiFunction, CasadiMatrix
+from ..codegen.export.casadi import CasadiFunction, CasadiMatrix
 from ..ir.dtypes import FLOAT64
 from ..ir.errors import ArgumentError
 from ..ir.records import record

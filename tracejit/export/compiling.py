@@ -6,16 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..codegen.export.emission import (
-    Emission,
-    Level,
-    LinkGroup,
-    dispatch_text,
-    emit,
-    for_cpu,
-    release_text,
-    size_type,
-)
+from ..codegen.export.emission import Emission, LinkGroup, emit
 from ..codegen.export.factorizations import routine_texts
 from ..codegen.export.functions import (
     RUNTIME_EXPORTS,
@@ -26,6 +17,8 @@ from ..codegen.export.functions import (
     product_texts,
     queries_text,
 )
+from ..codegen.export.levels import Level, dispatch_text, for_cpu, release_text
+from ..codegen.export.targets import size_type
 from ..codegen.interface import INDEX_VALUE_ERROR, LINALG_ERROR, pack_symbol, product_symbol
 from ..codegen.llvm.target import Target
 from ..codegen.module.recovery import KernelFailure

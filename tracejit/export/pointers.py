@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from ..codegen.interface import Library
 from ..ir.errors import TracejitError
-from .prototypes import CPrototype, Signature
+from .prototypes import CPrototype
+from .signatures import Signature
 
 _NUMBERS: Final[dict[str, Any]] = {
     "double": ctypes.c_double,

@@ -16,9 +16,11 @@ from ..ir.errors import ArgumentError
 from ..jitted.function import JitFunction
 from ..runtime.cache.objects import link
 from .compiling import compiled
+from .identifiers import identifier
 from .pointers import FunctionPointer
 from .programs import Derivatives, ExportedProgram, programs_of
-from .prototypes import ArraySignature, CPrototype, NumberSignature, Signature, identifier, read_signature
+from .prototypes import CPrototype
+from .signatures import ArraySignature, NumberSignature, Signature, read_signature
 
 #: The largest workspace that a function of numbers has on the stack.
 _MOST_STACK_BYTES: Final = 1 << 16

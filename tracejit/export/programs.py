@@ -28,7 +28,7 @@ from ..tracing.traces import Traced
 from ..transforms.grad import checked_argnums, grad, value_and_grad, with_arguments
 from ..transforms.jacobians import jacfwd, jacrev
 from ..transforms.vjp_jvp import jvp
-from .prototypes import identifier, unique
+from .identifiers import identifier, unique
 
 #: The names of the leaves of arguments, by the arguments' numbers.
 Leaves: TypeAlias = dict[int, list[str]]

@@ -10,7 +10,8 @@ from __future__ import annotations
 from ..arguments.errors import check_public as _check_public
 from .backends import Backend, backend, get_backend, register_backend, remove_backend, set_backend
 from .calling import OpCall, ops
-from .definition import get_gradient, register_gradient, register_op, unregister_gradient, unregister_op
+from .definition import register_op, unregister_op
+from .gradients import get_gradient, register_gradient, unregister_gradient
 from .kernels import (
     copy_registered_kernels,
     get_kernel,

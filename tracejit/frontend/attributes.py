@@ -8,8 +8,9 @@ import functools
 import inspect
 import sys
 import types
+from collections.abc import Callable
 from types import FunctionType, MappingProxyType, ModuleType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -63,19 +64,20 @@ def is_own(module: str | None) -> bool:
     return (module or "").partition(".")[0] == "tracejit"
 
 
+#: ``call(callee, positional, named, run, instruction)``: the result of a call that is followed. The execution
+#: and its instruction are None where no instruction calls.
+Call: TypeAlias = Callable[[Any, list[Any], dict[str, Any], Any, Any], Any]
+
+
 class Attributes:
     """Reads what values lead to, and notes what depends on them in `uses`."""
 
-    def __init__(self) -> None:
-        self.uses = Uses.empty()
-        #: Whether there are arguments of which nothing is known, as objects that are registered containers.
-        self.unknown_arguments = False
-
-    def call(self, callee: Any, positional: list[Any], named: dict[str, Any], run: Any, i: Any) -> Any:
-        raise NotImplementedError
-
-    def escape(self, value: Any) -> None:
-        raise NotImplementedError
+    def __init__(self, uses: Uses, call: Call, escape: Callable[[Any], None]) -> None:
+        self.uses = uses
+        #: Follows a call, such as that of a property's getter.
+        self.call = call
+        #: Says that a value is handed to code that is not followed.
+        self.escape = escape
 
     # -- names -------------------------------------------------------------------------------------
 
@@ -116,11 +118,11 @@ class Attributes:
 
     # -- attributes --------------------------------------------------------------------------------
 
-    def attribute(self, owner: Any, name: str) -> Any:
+    def read(self, owner: Any, name: str) -> Any:
         """``owner.name``"""
-        return join(*[self._attribute(option, name) for option in options(owner)])
+        return join(*[self.attribute_of(option, name) for option in options(owner)])
 
-    def _attribute(self, owner: Any, name: str) -> Any:
+    def attribute_of(self, owner: Any, name: str) -> Any:
         if owner is TRACED:
             return TRACED if name in _TENSOR_ATTRIBUTES else Bound(TRACED, name)
         if isinstance(owner, Parent):
@@ -146,7 +148,7 @@ class Attributes:
             return Bound(owner, name)
         if isinstance(value, type):
             return self._attribute_of_class(owner, value, name)
-        return self._attribute_of_instance(owner, name)
+        return self.attribute_of_instance(owner, name)
 
     def _attribute_of_constant(self, value: Any, name: str) -> Any:
         if isinstance(value, (ModuleType, type)):
@@ -184,14 +186,14 @@ class Attributes:
                 self._same_descriptor(type(cls), name, raw)
                 return self._run_getter(owner, type(cls), name, raw.fget)
             if isinstance(raw, FunctionType) and is_user_function(raw):
-                return Bound(owner, name, self._class_function(type(cls), name, raw))
+                return Bound(owner, name, self.class_function(type(cls), name, raw))
             plain = raw is not MISSING and not hasattr(type(raw), "__get__")
             return self.place(owner.attribute(name, raw)) if plain else Bound(owner, name)
         if isinstance(raw, (classmethod, staticmethod)):
-            function = self._class_function(cls, name, raw.__func__)
+            function = self.class_function(cls, name, raw.__func__)
             return Bound(owner, name, function) if isinstance(raw, classmethod) else function
         if isinstance(raw, FunctionType):
-            return self._class_function(cls, name, raw)
+            return self.class_function(cls, name, raw)
         if hasattr(type(raw), "__get__"):
             return self._described(cls, name, raw, Constant(None))
         return self.place(owner.attribute(name, raw))
@@ -205,7 +207,7 @@ class Attributes:
             self.escape(Place(Source("object", raw, f"{cls.__qualname__}.{name}"), raw, settled=True))
             return UNKNOWN
         place = Place(Source("object", raw, f"{cls.__qualname__}.{name}"), raw)
-        function = self._class_function(type(raw), "__get__", getter)
+        function = self.class_function(type(raw), "__get__", getter)
         return self.call(function, [place, instance, _class_place(cls)], {}, None, None)
 
     def _attribute_of_new(self, owner: Instance, name: str) -> Any:
@@ -218,10 +220,10 @@ class Attributes:
             getter = in_classes(cls.__mro__, "__getattr__")
             if not isinstance(getter, FunctionType):
                 return UNKNOWN
-            function = self._class_function(cls, "__getattr__", getter)
+            function = self.class_function(cls, "__getattr__", getter)
             return join(UNKNOWN, self.call(function, [owner, Constant(name)], {}, None, None))
         if isinstance(raw, FunctionType):
-            return Bound(owner, name, self._class_function(cls, name, raw))
+            return Bound(owner, name, self.class_function(cls, name, raw))
         if isinstance(raw, (property, functools.cached_property)):
             self._same_descriptor(cls, name, raw)
             return self._run_getter(owner, cls, name, raw.fget if isinstance(raw, property) else raw.func)
@@ -240,7 +242,7 @@ class Attributes:
             self.escape(self.call(place, [owner], {"*": TRACED}, None, None))
         return UNKNOWN
 
-    def _class_function(self, cls: type, name: str, function: Any) -> Place:
+    def class_function(self, cls: type, name: str, function: Any) -> Place:
         """A function that `cls` defines or inherits, guarded against another in its place."""
         source = Source("object", cls, cls.__qualname__).attribute(name)
         current = source.read()
@@ -257,13 +259,13 @@ class Attributes:
         """A method of an instance, guarded against another of its class, and against an attribute of the
         instance that hides it."""
         if not hasattr(owner.value, "__dict__"):
-            return self._class_function(type(owner.value), name, function)
+            return self.class_function(type(owner.value), name, function)
         if is_user_function(function):
             source = owner.source.attribute(name).attribute("__func__")
             self.uses.guard(Guard, Place(source, function), function)
         return Place(Source("object", function, function.__qualname__), function, settled=True)
 
-    def _attribute_of_instance(self, owner: Place, name: str) -> Any:
+    def attribute_of_instance(self, owner: Place, name: str) -> Any:
         value = owner.value
         cls = type(value)
         if name == "__class__":
@@ -288,10 +290,10 @@ class Attributes:
             return Bound(owner, name, self._method(owner, name, raw))
         if isinstance(raw, classmethod):
             self._of_class(owner)
-            return Bound(_class_place(cls), name, self._class_function(cls, name, raw.__func__))
+            return Bound(_class_place(cls), name, self.class_function(cls, name, raw.__func__))
         if isinstance(raw, staticmethod):
             self._of_class(owner)
-            return self._class_function(cls, name, raw.__func__)
+            return self.class_function(cls, name, raw.__func__)
         if isinstance(raw, functools.cached_property):
             self._of_class(owner)
             self._same_descriptor(cls, name, raw)
@@ -336,7 +338,7 @@ class Attributes:
         if not isinstance(getter, FunctionType):
             return UNKNOWN
         self._of_class(owner)
-        function = self._class_function(cls, "__getattr__", getter)
+        function = self.class_function(cls, "__getattr__", getter)
         return self.call(function, [owner, Constant(name)], {}, None, None)
 
     def _inherited(self, parent: Parent, name: str) -> Any:
@@ -349,12 +351,12 @@ class Attributes:
         if defining is None:
             return UNKNOWN
         if isinstance(raw, FunctionType):
-            return Bound(owner, name, self._class_function(defining, name, raw))
+            return Bound(owner, name, self.class_function(defining, name, raw))
         if isinstance(raw, property):
             self._same_descriptor(defining, name, raw)
             return self._run_getter(owner, defining, name, raw.fget)
         if isinstance(raw, (classmethod, staticmethod)):
-            function = self._class_function(defining, name, raw.__func__)
+            function = self.class_function(defining, name, raw.__func__)
             return function if isinstance(raw, staticmethod) else Bound(_class_place(cls), name, function)
         if callable(raw) and not isinstance(raw, type) and hasattr(type(raw), "__get__"):  # decorated
             source = Source("object", defining, defining.__qualname__).attribute(name)

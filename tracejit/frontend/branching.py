@@ -37,7 +37,7 @@ def _return_value(run: Execution, i: Instruction) -> int:
 @on("RAISE_VARARGS", "RERAISE")
 def _raise(run: Execution, i: Instruction) -> int:
     for value in run.pop_many(min(i.number, 2)) if i.name == "RAISE_VARARGS" else ():
-        run.reader.escape(value)
+        run.reader.escapes.escape(value)
     return -1
 
 
@@ -57,13 +57,13 @@ def _binary_op(run: Execution, i: Instruction) -> None:
     left, right = run.pop_many(2)
     symbol = dis._nb_ops[i.number][1]  # type: ignore[attr-defined]
     if symbol.endswith("="):
-        run.reader.write_array(left)
+        run.reader.operations.write_array(left)
     if symbol == "[]":
-        run.push(run.reader.item(left, right))
+        run.push(run.reader.contents.item(left, right))
     elif type(left) is Place and type(left.value) is int and type(right) is Constant and _is_stored(run, i):
         run.push(left)  # to count alone depends on nothing; what is not stored in the same place does
     else:
-        run.push(run.reader.binary(left, right, symbol, run.site(i)))
+        run.push(run.reader.operations.binary(left, right, symbol, run.site(i)))
 
 
 def _is_stored(run: Execution, i: Instruction) -> bool:
@@ -79,7 +79,7 @@ def _is_stored(run: Execution, i: Instruction) -> bool:
 @on("COMPARE_OP")
 def _compare_op(run: Execution, i: Instruction) -> None:
     left, right = run.pop_many(2)
-    result = run.reader.binary(left, right, "compare", run.site(i))
+    result = run.reader.operations.binary(left, right, "compare", run.site(i))
     compare = _COMPARISONS.get(str(i.argument).removeprefix("bool(").removesuffix(")"))
     if compare is not None and truth_of(left) is not None and truth_of(right) is not None:
         with contextlib.suppress(TypeError, ValueError):  # the function fails there, too
@@ -90,7 +90,7 @@ def _compare_op(run: Execution, i: Instruction) -> None:
 @on("IS_OP")
 def _is_op(run: Execution, i: Instruction) -> None:
     left, right = run.pop_many(2)
-    run.reader.tell_apart(left, right)
+    run.reader.operations.tell_apart(left, right)
     decided = isinstance(left, (Place, Constant)) and isinstance(right, Constant) and right.value is None
     run.push(Constant((left.value is None) != bool(i.number)) if decided else UNKNOWN)
 
@@ -98,29 +98,29 @@ def _is_op(run: Execution, i: Instruction) -> None:
 @on("CONTAINS_OP")
 def _contains_op(run: Execution, i: Instruction) -> None:
     value, container = run.pop_many(2)
-    run.reader.look_up(value)
-    run.reader.search(container)
+    run.reader.contents.look_up(value)
+    run.reader.operations.search(container)
     run.push(UNKNOWN)
 
 
 @on("GET_LEN", "MATCH_MAPPING", "MATCH_SEQUENCE", "MATCH_KEYS")
 def _match(run: Execution, i: Instruction) -> None:
     for value in run.stack[-2 if i.name == "MATCH_KEYS" else -1 :]:  # which stay
-        run.reader.escape(value)
+        run.reader.escapes.escape(value)
     run.push(UNKNOWN)
 
 
 @on("UNARY_NOT", "TO_BOOL")
 def _test(run: Execution, i: Instruction) -> None:
     value = run.pop()
-    run.reader.test(value)
+    run.reader.operations.test(value)
     truth = truth_of(value)
     run.push(UNKNOWN if truth is None else Constant(truth == (i.name == "TO_BOOL")))
 
 
 @on("UNARY_NEGATIVE", "UNARY_POSITIVE", "UNARY_INVERT")
 def _unary(run: Execution, i: Instruction) -> None:
-    run.push(run.reader.unary(run.pop()))
+    run.push(run.reader.operations.unary(run.pop()))
 
 
 @on(
@@ -129,7 +129,7 @@ def _unary(run: Execution, i: Instruction) -> None:
 )  # fmt: skip
 def _jump_if(run: Execution, i: Instruction) -> int | None:
     value = run.pop()
-    run.reader.test(value)
+    run.reader.operations.test(value)
     truth = truth_of(value)
     return None if truth is None else _branch(run, i, jumps=truth == ("TRUE" in i.name))
 
@@ -140,7 +140,7 @@ def _jump_if(run: Execution, i: Instruction) -> int | None:
 )  # fmt: skip
 def _jump_if_none(run: Execution, i: Instruction) -> int | None:
     value = run.pop()
-    run.reader.tell_kinds(value)
+    run.reader.operations.tell_kinds(value)
     if isinstance(value, (Place, Constant)):
         return _branch(run, i, jumps=(value.value is None) == ("NOT_NONE" not in i.name))
     return None
@@ -163,7 +163,7 @@ def truth_of(value: Any) -> bool | None:
 
 @on("JUMP_IF_TRUE_OR_POP", "JUMP_IF_FALSE_OR_POP")
 def _jump_or_pop(run: Execution, i: Instruction) -> int | None:
-    run.reader.test(run.stack[-1] if run.stack else UNKNOWN)
+    run.reader.operations.test(run.stack[-1] if run.stack else UNKNOWN)
     run._merge(i.target, run.stack, run.locals)
     run.pop()
     return i.position + 1
@@ -177,7 +177,7 @@ def _jump(run: Execution, i: Instruction) -> int:
 
 @on("GET_ITER", "GET_YIELD_FROM_ITER")
 def _get_iter(run: Execution, i: Instruction) -> None:
-    run.push(Iteration(run.reader.iterate(run.pop())))
+    run.push(Iteration(run.reader.contents.iterate(run.pop())))
 
 
 @on("FOR_ITER")
@@ -189,7 +189,7 @@ def _for_iter(run: Execution, i: Instruction) -> int:
     else:
         after.append(UNKNOWN)
     run._merge(i.target, after, run.locals)
-    run.push(run.reader.iterate(iterator))
+    run.push(run.reader.contents.iterate(iterator))
     return i.position + 1
 
 

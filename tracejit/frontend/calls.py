@@ -15,11 +15,17 @@ import numpy as np
 
 from ..eager.tensor import Tensor
 from . import library
-from .attributes import in_classes, is_library, is_own, is_user_function
-from .bytecode import original
+from .asking import Asking
+from .attributes import Attributes, in_classes, is_library, is_own, is_user_function
+from .contents import Contents
+from .escapes import Escapes
 from .execution import Execution
 from .guards import Guard
 from .library_calls import LibraryCalls
+from .operations import Operations
+from .rewritten import original
+from .trail import Trail
+from .usage import Uses
 from .values import (
     MISSING,
     TRACED,
@@ -53,18 +59,28 @@ class TooLongError(Exception):
     """The function has more code than is followed."""
 
 
-class Reader(LibraryCalls):
+class Reader:
     """Follows a function and what it calls; `uses` tells what that reads."""
 
     def __init__(self, function: Any) -> None:
-        super().__init__()
         code = getattr(inspect.unwrap(function), "__code__", None)
         self._steps_left = _MOST_STEPS + (len(code.co_code) // 2 if isinstance(code, CodeType) else 0)
-        self._running: list[CodeType] = []
-        self._executions: list[Execution] = []
-        #: How many calls are being followed of which it is not known whether they happen.
-        self._uncertain = 0
         self._done: dict[Any, Any] = {}
+        self.uses, self.trail = Uses.empty(), Trail()
+        self.asking = Asking(self.uses, self.trail)
+        self.attributes = Attributes(self.uses, self.call, self._escape)
+        self.escapes = Escapes(self.uses, self.attributes, self.asking, self.call)
+        self.contents = Contents(self.uses, self.attributes, self.escapes, self.asking, self.call)
+        self.operations = Operations(self.contents)
+        self.library = LibraryCalls(self.operations, self.call)
+
+    def _escape(self, value: Any) -> None:
+        self.escapes.escape(value)
+
+    def release(self) -> None:
+        """Let the parts go, once all is followed: they refer to the reader, and what it has seen would stay
+        until the garbage collector runs."""
+        del self.attributes, self.escapes, self.contents, self.operations, self.library
 
     def step(self) -> None:
         """Count an instruction. Raises TooLongError after too many."""
@@ -76,7 +92,7 @@ class Reader(LibraryCalls):
 
     def enter(self, manager: Any, run: Execution, i: Any) -> Any:
         """The value that ``with manager as x`` binds."""
-        return self.call(self.attribute(manager, "__enter__"), [], {}, run, i)
+        return self.call(self.attributes.read(manager, "__enter__"), [], {}, run, i)
 
     def call_unpacked(self, callee: Any, positional: Any, named: Any, run: Execution, i: Any) -> Any:
         """``callee(*positional, **named)``"""
@@ -85,16 +101,16 @@ class Reader(LibraryCalls):
         if isinstance(positional, Group):
             arguments = list(positional.items)
         elif isinstance(positional, Place) and isinstance(positional.value, (list, tuple)):
-            arguments = self.unpack(positional, len(positional.value))
+            arguments = self.contents.unpack(positional, len(positional.value))
         elif isinstance(positional, Constant) and isinstance(positional.value, tuple):
             arguments = list(map(Constant, positional.value))
         else:
-            keywords["*"] = self.iterate(positional)
+            keywords["*"] = self.contents.iterate(positional)
         if isinstance(named, Group) and named.keys is not None:
             keywords |= dict(zip(named.keys, named.items, strict=True))
         elif isinstance(named, Place) and isinstance(named.value, dict):
             self.uses.structure(named)
-            keywords |= {key: self._at(named, key) for key in named.value}
+            keywords |= {key: self.contents.item_at(named, key) for key in named.value}
         elif named is not None:
             keywords["*"] = self.values_or_unknown(named)
         return self.call(callee, arguments, keywords, run, i)
@@ -103,7 +119,7 @@ class Reader(LibraryCalls):
         """The values of keyword arguments whose names are not known."""
         if named is TRACED:
             return TRACED
-        self.escape(named)
+        self.escapes.escape(named)
         return UNKNOWN
 
     def call(self, callee: Any, positional: list[Any], named: dict[str, Any], run: Any, i: Any) -> Any:
@@ -111,16 +127,13 @@ class Reader(LibraryCalls):
         known."""
         alternatives = options(callee)
         is_certain = run is not None and len(alternatives) == 1
-        if is_certain or not self._executions:
+        if is_certain or not self.trail.certain:
             return join(*[self._call(option, positional, named, run, i) for option in alternatives])
-        self._uncertain += 1
+        self.trail.uncertain += 1
         try:
             return join(*[self._call(option, positional, named, run, i) for option in alternatives])
         finally:
-            self._uncertain -= 1
-
-    def is_certain(self) -> bool:
-        return not self._uncertain and all(execution.is_certain() for execution in self._executions)
+            self.trail.uncertain -= 1
 
     def _call(self, callee: Any, positional: list[Any], named: dict[str, Any], run: Any, i: Any) -> Any:
         if isinstance(callee, Closure):
@@ -128,14 +141,14 @@ class Reader(LibraryCalls):
         if isinstance(callee, Bound):
             return self._call_bound(callee, positional, named, run, i)
         if isinstance(callee, Transformed):
-            return self.call_transformed(callee, positional, named, run, i)
+            return self.library.call_transformed(callee, positional, named, run, i)
         if isinstance(callee, Place):
             return self._call_place(callee, positional, named, run, i)
         if isinstance(callee, Instance):
-            return self.call(self.attribute(callee, "__call__"), positional, named, run, i)
+            return self.call(self.attributes.read(callee, "__call__"), positional, named, run, i)
         if isinstance(callee, Constant):
-            return self.call_library(callee.value, positional, named, run, i)
-        return self.hand_over(positional, named)
+            return self.library.call_library(callee.value, positional, named, run, i)
+        return self.library.hand_over(positional, named)
 
     def _call_place(
         self, callee: Place, positional: list[Any], named: dict[str, Any], run: Any, i: Any
@@ -143,10 +156,10 @@ class Reader(LibraryCalls):
         value = callee.value
         frozen = None if isinstance(value, FunctionType) else library.frozen_source(value)
         if frozen is not None:
-            self.freeze(frozen, value)
-            return self.hand_over(positional, named)
+            self.contents.freeze(frozen, value)
+            return self.library.hand_over(positional, named)
         if library.is_unseeded(value, [*positional, *named.values()]):
-            self.draw_seed(value)
+            self.contents.draw_seed(value)
         if isinstance(value, MethodType):
             owner = callee.attribute("__self__", value.__self__)
             function = callee.attribute("__func__", value.__func__)
@@ -160,9 +173,12 @@ class Reader(LibraryCalls):
         if isinstance(value, functools.partial):
             self.uses.structure(callee.attribute("args", value.args))
             self.uses.structure(callee.attribute("keywords", value.keywords))
-            first = [self._at(callee.attribute("args", value.args), k) for k in range(len(value.args))]
+            first = [
+                self.contents.item_at(callee.attribute("args", value.args), k) for k in range(len(value.args))
+            ]
             keywords = {
-                name: self._at(callee.attribute("keywords", value.keywords), name) for name in value.keywords
+                name: self.contents.item_at(callee.attribute("keywords", value.keywords), name)
+                for name in value.keywords
             }
             function = callee.attribute("func", value.func)
             return self.call(function, [*first, *positional], {**keywords, **named}, run, i)
@@ -171,7 +187,7 @@ class Reader(LibraryCalls):
             return self._follow_function(callee, value, positional, named)
         if isinstance(value, (FunctionType, types.BuiltinFunctionType, np.ufunc, _ARRAY_FUNCTION)):
             self.uses.same(callee)
-            return self.call_library(value, positional, named, run, i, callee)
+            return self.library.call_library(value, positional, named, run, i, callee)
         if isinstance(value, type):
             return self._construct(callee, value, positional, named, run, i)
         inner = getattr(value, "_fn", None) if is_own(type(value).__module__) else None
@@ -181,21 +197,23 @@ class Reader(LibraryCalls):
             return self.call(place, positional, named, run, i)
         if is_own(type(value).__module__):
             self.uses.same(callee)
-            return self.call_library(value, positional, named, run, i, callee)
-        self.note_asking(value, (*positional, *named.values()))
+            return self.library.call_library(value, positional, named, run, i, callee)
+        self.asking.note_asking(value, (*positional, *named.values()))
         if isinstance(value, weakref.ReferenceType):
-            return self.place(callee.call(value()))
+            return self.attributes.place(callee.call(value()))
         if isinstance(value, operator.methodcaller) and positional:
             name = value.__reduce__()[1][0] if type(value.__reduce__()[0]) is type else ""
-            self.call_for_others(self.attribute(positional[0], str(name)), [], {"*": UNKNOWN})
+            self.escapes.call_for_others(self.attributes.read(positional[0], str(name)), [], {"*": UNKNOWN})
         if isinstance(value, operator.attrgetter) and positional:
             for path in value.__reduce__()[1]:
-                self.escape(functools.reduce(self.attribute, str(path).split("."), positional[0]))
-        method = self._attribute(callee, "__call__")
+                self.escapes.escape(
+                    functools.reduce(self.attributes.read, str(path).split("."), positional[0])
+                )
+        method = self.attributes.attribute_of(callee, "__call__")
         return (
             self.call(method, positional, named, run, i)
             if isinstance(method, Bound)
-            else self.hand_over([callee, *positional], named)
+            else self.library.hand_over([callee, *positional], named)
         )
 
     def _construct(
@@ -203,25 +221,29 @@ class Reader(LibraryCalls):
     ) -> Any:
         self.uses.same(callee)
         if is_own(cls.__module__) or is_library(cls.__module__):
-            return self.call_library(cls, positional, named, run, i, callee)
+            return self.library.call_library(cls, positional, named, run, i, callee)
         maker = in_classes(inspect.getmro(type(cls)), "__call__")
         if isinstance(maker, FunctionType) and is_user_function(maker):
-            function = self._class_function(type(cls), "__call__", maker)
+            function = self.attributes.class_function(type(cls), "__call__", maker)
             return self.call(function, [callee, *positional], named, run, i)
         created: Any = UNKNOWN
         creator = in_classes(cls.__mro__, "__new__")
         if isinstance(creator, staticmethod) and isinstance(creator.__func__, FunctionType):
-            function = self._class_function(cls, "__new__", creator.__func__)
+            function = self.attributes.class_function(cls, "__new__", creator.__func__)
             created = self.call(function, [callee, *positional], named, run, i)
         instance: Any = Instance(cls)
         initializer = getattr(cls, "__init__", None)
         if isinstance(initializer, FunctionType):
             self.call(
-                self._class_function(cls, "__init__", initializer), [instance, *positional], named, run, i
+                self.attributes.class_function(cls, "__init__", initializer),
+                [instance, *positional],
+                named,
+                run,
+                i,
             )
         else:
-            self.hand_over(positional, named)
-        self.follow_methods(cls)
+            self.library.hand_over(positional, named)
+        self.library.follow_methods(cls)
         return instance if created is UNKNOWN else join(instance, created)
 
     def _call_bound(
@@ -233,19 +255,19 @@ class Reader(LibraryCalls):
         if owner is TRACED or (isinstance(owner, Place) and isinstance(owner.value, Tensor)):
             if name == "items":
                 return Iteration(Group("tuple", (UNKNOWN, TRACED)))
-            self.give_library(name, positional, named, run, i)
+            self.library.give_library(name, positional, named, run, i)
             return UNKNOWN if name in library.GIVES_OTHERS else TRACED
         if isinstance(owner, Constant):
             if isinstance(owner.value, str):
-                self.hand_over(positional, named)
+                self.library.hand_over(positional, named)
                 return UNKNOWN
-            return self.call_library(getattr(owner.value, name, None), positional, named, run, i)
+            return self.library.call_library(getattr(owner.value, name, None), positional, named, run, i)
         if isinstance(owner, Group):
             return self._call_on_group(owner, name, positional, named)
         if isinstance(owner, Place):
             return self._call_on_container(owner, name, positional, named, run)
-        self.escape(owner)
-        return self.hand_over(positional, named)
+        self.escapes.escape(owner)
+        return self.library.hand_over(positional, named)
 
     def _call_on_group(self, group: Group, name: str, positional: list[Any], named: dict[str, Any]) -> Any:
         if name == "items" and group.keys is not None:
@@ -254,8 +276,8 @@ class Reader(LibraryCalls):
         if name == "values":
             return Iteration(choice_of(group.items))
         if name == "get" and positional:
-            return join(self._item_of_group(group, positional[0]), *positional[1:])
-        return self.hand_over(positional, named)
+            return join(self.contents.item_of_group(group, positional[0]), *positional[1:])
+        return self.library.hand_over(positional, named)
 
     def _call_on_container(
         self, owner: Place, name: str, positional: list[Any], named: dict[str, Any], run: Any
@@ -265,33 +287,35 @@ class Reader(LibraryCalls):
             if name == "items":
                 self.uses.structure(owner)
                 if len(value) <= 256:
-                    pairs = [Group("tuple", (Constant(key), self._at(owner, key))) for key in value]
+                    pairs = [
+                        Group("tuple", (Constant(key), self.contents.item_at(owner, key))) for key in value
+                    ]
                     return Iteration(choice_of(pairs))
-                return Iteration(Group("tuple", (UNKNOWN, self.values_of(owner))))
+                return Iteration(Group("tuple", (UNKNOWN, self.contents.values_of(owner))))
             if name == "values":
-                return Iteration(self.values_of(owner))
+                return Iteration(self.contents.values_of(owner))
             if name in ("get", "setdefault", "pop") and positional:
-                return join(self.item(owner, positional[0]), *positional[1:])
+                return join(self.contents.item(owner, positional[0]), *positional[1:])
         if name in library.STRUCTURAL and isinstance(value, dict):
             self.uses.structure(owner)
-            return Iteration(self.iterate(owner)) if name == "keys" else UNKNOWN
+            return Iteration(self.contents.iterate(owner)) if name == "keys" else UNKNOWN
         if isinstance(value, type) and name == "__subclasses__":
-            self.freeze(f"{value.__qualname__}.__subclasses__", value)
+            self.contents.freeze(f"{value.__qualname__}.__subclasses__", value)
         if isinstance(value, contextvars.ContextVar) and name == "get":
             return self._context_value(owner, positional)
         if name in library.ARRAY_WRITERS:
-            self.write_array(owner)
+            self.operations.write_array(owner)
         if name in library.MUTATING:
-            self.written(owner)
+            self.operations.written(owner)
             if name in ("pop", "sort"):
-                self.escape(owner)
-            return self.hand_over([*positional, *([owner] if name == "sort" else [])], named)
+                self.escapes.escape(owner)
+            return self.library.hand_over([*positional, *([owner] if name == "sort" else [])], named)
         frozen = library.frozen_source(getattr(value, name, None)) if not isinstance(value, Tensor) else None
         if frozen is not None:
-            self.freeze(frozen, getattr(value, name))
-            return self.hand_over(positional, named)
-        self.escape(owner)
-        return self.hand_over(positional, named)
+            self.contents.freeze(frozen, getattr(value, name))
+            return self.library.hand_over(positional, named)
+        self.escapes.escape(owner)
+        return self.library.hand_over(positional, named)
 
     def _context_value(self, owner: Place, defaults: list[Any]) -> Any:
         """``variable.get(default)``"""
@@ -299,7 +323,7 @@ class Reader(LibraryCalls):
         if place.value is MISSING:
             self.uses.missing(place)
             return defaults[0] if defaults else UNKNOWN
-        return self.place(place)
+        return self.attributes.place(place)
 
     # -- following functions ---------------------------------------------------------------------------
 
@@ -316,7 +340,7 @@ class Reader(LibraryCalls):
                 content = cell.cell_contents
             except ValueError:
                 continue
-            cells[name] = Cell(self.place(Place(Source("cell", cell, name), content)))
+            cells[name] = Cell(self.attributes.place(Place(Source("cell", cell, name), content)))
         defaults = place.attribute("__defaults__", function.__defaults__)
         keyword_defaults = place.attribute("__kwdefaults__", function.__kwdefaults__)
         closure = Closure(
@@ -324,10 +348,13 @@ class Reader(LibraryCalls):
             function.__globals__,
             cells,
             tuple(
-                [self.place(defaults.item(k, value)) for k, value in enumerate(function.__defaults__ or ())]
+                [
+                    self.attributes.place(defaults.item(k, value))
+                    for k, value in enumerate(function.__defaults__ or ())
+                ]
             ),
             {
-                name: self.place(keyword_defaults.item(name, value))
+                name: self.attributes.place(keyword_defaults.item(name, value))
                 for name, value in (function.__kwdefaults__ or {}).items()
             },
         )
@@ -343,8 +370,8 @@ class Reader(LibraryCalls):
         named: dict[str, Any],
     ) -> Any:
         arguments = bind(code, closure, positional, named)
-        if len(self._running) > _DEEPEST or self._running.count(code) > _MOST_RECURSIONS:
-            return self.hand_over(arguments.values(), {})
+        if len(self.trail.running) > _DEEPEST or self.trail.running.count(code) > _MOST_RECURSIONS:
+            return self.library.hand_over(arguments.values(), {})
         key: Any = (code, tuple(arguments.items()), tuple([(name, id(cell)) for name, cell in cells.items()]))
         try:
             if key in self._done:
@@ -352,13 +379,13 @@ class Reader(LibraryCalls):
         except TypeError:
             key = None
         execution = Execution(self, code, module, arguments, cells)
-        self._running.append(code)
-        self._executions.append(execution)
+        self.trail.running.append(code)
+        self.trail.certain.append(execution.is_certain)
         try:
             result = execution.run()
         finally:
-            self._executions.pop()
-            self._running.pop()
+            self.trail.certain.pop()
+            self.trail.running.pop()
         if key is not None:
             self._done[key] = result
         return result

@@ -16,10 +16,12 @@ from typing import Any, Final
 import numpy as np
 
 from ..eager.tensor import Tensor
+from .asking import Asking
 from .attributes import (
     METHODS,
     SEQUENCES,
     Attributes,
+    Call,
     in_classes,
     instance_dict,
     is_library,
@@ -28,6 +30,7 @@ from .attributes import (
 )
 from .guards import is_constant
 from .probes import CacheEntries
+from .usage import Uses
 from .values import (
     PLAIN,
     UNKNOWN,
@@ -60,17 +63,14 @@ _HOLDERS: Final[tuple[type, ...]] = (
 )  # fmt: skip
 
 
-class Escapes(Attributes):
+class Escapes:
     """Calls that leave the code that is followed."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, uses: Uses, attributes: Attributes, asking: Asking, call: Call) -> None:
+        self.uses, self.attributes, self.asking, self.call = uses, attributes, asking, call
         self._contents = 0
         self._followed_classes: set[tuple[type, type, Any]] = set()
         self._inside: set[int] = set()
-
-    def note_asking(self, function: Any, arguments: Any) -> None:
-        raise NotImplementedError
 
     def escape(self, value: Any) -> None:
         """`value` is handed to code that is not followed, which may look at everything in it."""
@@ -91,7 +91,7 @@ class Escapes(Attributes):
             elif isinstance(option, Transformed):
                 self.escape(option.function)
             elif isinstance(option, Instance):
-                self._follow_class(option, option.cls, _is_callable)
+                self.follow_class(option, option.cls, _is_callable)
             elif isinstance(option, Closure):
                 self.call_for_others(option, [], {"*": UNKNOWN})
 
@@ -108,7 +108,7 @@ class Escapes(Attributes):
     def _escape_place(self, place: Place) -> None:
         value = place.value
         if isinstance(value, type) and type(value) is not type:
-            self._follow_class(place, type(value), is_special)
+            self.follow_class(place, type(value), is_special)
         if place.settled and isinstance(value, (ModuleType, type)):
             return
         if isinstance(value, np.ndarray) or is_constant(value):
@@ -121,7 +121,7 @@ class Escapes(Attributes):
             self.call_for_others(place, [], {"*": UNKNOWN})
         elif isinstance(value, (types.BuiltinFunctionType, type, FunctionType, np.ufunc)):
             self.uses.same(place)
-            self.note_asking(value, [UNKNOWN])
+            self.asking.note_asking(value, [UNKNOWN])
             self.escape_closure(value)
             if isinstance(value, type):
                 self._escape_class(place, value)
@@ -142,14 +142,14 @@ class Escapes(Attributes):
         self.uses.structure(place)
         if isinstance(value, (dict, MappingProxyType)):
             for key, item in list(value.items()):
-                self.escape(self.place(place.item(key, item)))
+                self.escape(self.attributes.place(place.item(key, item)))
         elif isinstance(value, SEQUENCES):
             for position, item in enumerate(list(value)):
-                self.escape(self.place(place.item(position, item)))
+                self.escape(self.attributes.place(place.item(position, item)))
         else:
             attributes = attributes_of(value)
             for name, item in attributes:
-                self.escape(self.place(place.attribute(name, item)))
+                self.escape(self.attributes.place(place.attribute(name, item)))
             if isinstance(value, _BUFFERS):
                 self.uses.give_up(f"{place.source}: the elements of an object of {type(value).__name__}")
             elif not attributes:  # all there is to it is which one it is
@@ -161,8 +161,8 @@ class Escapes(Attributes):
                 probe = Place(Source("object", CacheEntries(value), f"the cache of {place.source}"), value)
                 self.uses.kept.append(probe.attribute("removed", False))
             if isinstance(value, weakref.ReferenceType):
-                self.escape(self.place(place.call(value())))
-            self._follow_class(place, type(value), is_special)
+                self.escape(self.attributes.place(place.call(value())))
+            self.follow_class(place, type(value), is_special)
 
     def watch_decimal(self) -> None:
         """Results of `decimal` depend on the thread's context."""
@@ -178,7 +178,7 @@ class Escapes(Attributes):
         self._inside.add(id(cls))
         for name, item in list(vars(cls).items()):
             if name == "__annotations__" or not (name[:2] == "__" or hasattr(type(item), "__get__")):
-                self.escape(self.place(place.attribute(name, item)))
+                self.escape(self.attributes.place(place.attribute(name, item)))
 
     def escape_closure(self, function: Any) -> None:
         """Functions of the user's that a function of the standard library made of them holds: it calls
@@ -198,7 +198,7 @@ class Escapes(Attributes):
                     source = Source("object", held, f"what {place.source} holds")
                     self.escape(Place(source, held, settled=True))
 
-    def _follow_class(self, instance: Any, cls: type, is_called: Callable[[str], bool]) -> None:
+    def follow_class(self, instance: Any, cls: type, is_called: Callable[[str], bool]) -> None:
         """Follow the methods that somebody who has `instance`, an object of `cls`, may call.
 
         `is_called`, a function of a module, says by their names which methods those are.

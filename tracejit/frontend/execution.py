@@ -102,7 +102,7 @@ class Execution:
                 position = self._execute(position, instruction)
         if self.code.co_flags & _GENERATOR:
             for value in self.results:
-                self.reader.escape(value)
+                self.reader.escapes.escape(value)
             return Iteration(join(*self.yields) if self.yields else UNKNOWN)
         return join(*self.results) if self.results else UNKNOWN
 
@@ -149,11 +149,11 @@ class Execution:
     def _joined(self, old: Any, new: Any, visits: int) -> Any:
         if old == new or old is UNKNOWN:
             if old is UNKNOWN and new is not UNKNOWN:
-                self.reader.escape(new)
+                self.reader.escapes.escape(new)
             return old
         merged = join(old, new)
         if visits > _MOST_VISITS or len(options(merged)) > MOST_ALTERNATIVES:
-            self.reader.escape(merged)
+            self.reader.escapes.escape(merged)
             return UNKNOWN
         return merged
 
@@ -188,9 +188,9 @@ class Execution:
         number = instruction.number if _opcode(instruction.name) >= dis.HAVE_ARGUMENT else None
         effect = dis.stack_effect(_opcode(instruction.name), number, jump=False)
         for _ in range(max(0, -effect)):
-            self.reader.escape(self.pop())
+            self.reader.escapes.escape(self.pop())
         if effect <= 0 and self.stack:  # what it leaves in place of its last operand
-            self.reader.escape(self.stack[-1])
+            self.reader.escapes.escape(self.stack[-1])
             self.stack[-1] = UNKNOWN
         self.stack += [UNKNOWN] * max(0, effect)
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..eager.tensor import Tensor
 from ..ir.graph import Value
 from ..ir.records import record
-from .bytecode import original
+from .rewritten import original
 from .values import MISSING, Source
 
 #: Immutable values that are compared by value.

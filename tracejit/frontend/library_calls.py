@@ -15,7 +15,7 @@ import numpy as np
 from ..eager.tensor import Tensor
 from ..ir.registry import OPS, Kind
 from . import library
-from .attributes import SEQUENCES, in_classes, is_library, is_own, is_user_function
+from .attributes import SEQUENCES, Call, in_classes, is_library, is_own, is_user_function
 from .execution import Execution
 from .guards import Guard, is_constant
 from .operations import Operations, all_tensors
@@ -65,8 +65,13 @@ def _is_callback(value: Any) -> bool:
     return isinstance(value, Closure) or (isinstance(value, Bound) and value.function is not None)
 
 
-class LibraryCalls(Operations):
+class LibraryCalls:
     """Abstract calls of functions of this library, of Python and of NumPy."""
+
+    def __init__(self, operations: Operations, call: Call) -> None:
+        self.operations, self.call, self.uses = operations, call, operations.uses
+        self.contents, self.attributes = operations.contents, operations.attributes
+        self.escapes, self.asking = operations.escapes, operations.asking
 
     def hand_over(self, positional: Iterable[Any], named: dict[str, Any]) -> Any:
         """Hand arguments to a function that is not followed. It may call the user's functions among them with
@@ -78,9 +83,9 @@ class LibraryCalls(Operations):
             others = [value for value in arguments if not any(map(_is_callback, options(value)))]
             handed = join(UNKNOWN, *others, *map(self._inside_of, others))
             for callback in callbacks:
-                self.call_for_others(callback, [], {"*": handed})
+                self.escapes.call_for_others(callback, [], {"*": handed})
         for value in arguments:
-            self.escape(value)
+            self.escapes.escape(value)
         return UNKNOWN
 
     def _inside_of(self, value: Any) -> Any:
@@ -91,7 +96,7 @@ class LibraryCalls(Operations):
             if isinstance(held, (dict, *SEQUENCES)):
                 pairs = list(held.items() if isinstance(held, dict) else enumerate(held))
                 first_keys = {type(element): key for key, element in reversed(pairs)}
-                inside += [self.place(option.item(key, held[key])) for key in first_keys.values()]
+                inside += [self.attributes.place(option.item(key, held[key])) for key in first_keys.values()]
             elif isinstance(held, (set, frozenset)):
                 for element in {type(element): element for element in held}.values():
                     inside.append(Place(Source("object", element, "an element"), element, settled=True))
@@ -111,18 +116,18 @@ class LibraryCalls(Operations):
     ) -> Any:
         name = getattr(function, "__name__", "")
         module = getattr(function, "__module__", None)
-        self.note_asking(function, (*positional, *named.values()))
+        self.asking.note_asking(function, (*positional, *named.values()))
         if "out" in named:
-            self.write_array(named["out"])
+            self.operations.write_array(named["out"])
         if name in library.WRITERS and positional:
-            self.write_array(positional[0])
+            self.operations.write_array(positional[0])
         if module == "builtins" or (isinstance(function, type) and function.__module__ == "builtins"):
             return self._call_builtin(name, positional, named, run, i)
         if str(module).startswith("_pytest."):  # what pytest makes of asserts: it only words failures
             return UNKNOWN
         frozen = library.frozen_source(function)
         if frozen is not None and not library.is_method_of_generator(function):
-            self.freeze(frozen, function)
+            self.contents.freeze(frozen, function)
         own_code = isinstance(function, FunctionType) and is_own(function.__globals__.get("__name__"))
         if not (own_code or is_own(module) or is_own(type(function).__module__)):
             if module == "functools" and name == "partial" and positional:
@@ -134,14 +139,14 @@ class LibraryCalls(Operations):
                     made = function(*values)
                     return Place(Source("object", made, f"operator.{name}"), made, settled=True)
             if module == "decimal":
-                self.watch_decimal()
+                self.escapes.watch_decimal()
             state = library.state_of(function, positional)
             if state is not None and state.value is MISSING:
                 self.uses.missing(state)
                 return UNKNOWN
             if state is not None:
-                return self.place(state)
-            self.escape_closure(function)
+                return self.attributes.place(state)
+            self.escapes.escape_closure(function)
             if isinstance(function, type) and issubclass(function, pathlib.PurePath):
                 self.hand_over(positional, named)
                 return Instance(function)
@@ -167,7 +172,7 @@ class LibraryCalls(Operations):
             return TRACED if kind in library.GIVES_TENSORS else UNKNOWN
         if name in library.TRANSFORMS and positional:
             for value in (*positional[1:], *named.values()):
-                self.escape(value)
+                self.escapes.escape(value)
             return Transformed(name, positional[0])
         self.give_library(name, positional, named, run, i)
         return UNKNOWN if name in library.GIVES_OTHERS or name.startswith("tree_") else TRACED
@@ -184,7 +189,7 @@ class LibraryCalls(Operations):
     def _partial(self, positional: list[Any], named: dict[str, Any]) -> Any:
         """``functools.partial(f, ...)``; its arguments are handed over, as calls may change them."""
         self.hand_over(positional[1:], named)
-        self.call_for_others(positional[0], positional[1:], {**named, "*": UNKNOWN})
+        self.escapes.call_for_others(positional[0], positional[1:], {**named, "*": UNKNOWN})
         return UNKNOWN
 
     def _user_functions(self, function: Any) -> list[Any]:
@@ -224,7 +229,7 @@ class LibraryCalls(Operations):
     def give_library(self, name: str, positional: list[Any], named: dict[str, Any], run: Any, i: Any) -> None:
         """Arguments of a function of this library: it reads arrays as inputs, and calls functions."""
         if name in library.SELECTING:
-            self.note_selecting()
+            self.asking.note_selecting()
         arguments = [*positional, *named.values()]
         functions = [value for value in arguments if self._is_function(value)]
         others = [value for value in arguments if not self._is_function(value)]
@@ -234,7 +239,7 @@ class LibraryCalls(Operations):
         elementwise = run is not None and name in OPS and OPS[name].kind is Kind.ELEMENTWISE and name != "pow"
         for value in others:
             if elementwise and value is not TRACED:
-                self.combine(value, name, run.site(i))
+                self.operations.combine(value, name, run.site(i))
             else:
                 self._give(value)
 
@@ -249,7 +254,7 @@ class LibraryCalls(Operations):
                 for item in option.items:
                     self._give(item)
             else:
-                self.escape(option)
+                self.escapes.escape(option)
 
     def follow_methods(self, cls: type) -> None:
         """A class of this library that the user derived from: the library calls its methods."""
@@ -258,7 +263,7 @@ class LibraryCalls(Operations):
         for name, raw in list(vars(cls).items()):
             function = getattr(raw, "__func__", raw)
             if isinstance(function, FunctionType):
-                self.call(self._class_function(cls, name, function), [], {"*": TRACED}, None, None)
+                self.call(self.attributes.class_function(cls, name, function), [], {"*": TRACED}, None, None)
 
     def _is_function(self, value: Any) -> bool:
         return any(
@@ -278,60 +283,62 @@ class LibraryCalls(Operations):
         if name == "id":
             for option in options(positional[0] if positional else UNKNOWN):
                 self.uses.same(option) if isinstance(option, Place) else None
-                self.tell_arguments_apart(()) if option is TRACED else None
+                self.operations.tell_arguments_apart(()) if option is TRACED else None
             return UNKNOWN
         if name in ("vars", "locals") and not positional and run is not None:
-            return self.mapping([*map(Constant, run.locals)], [*run.locals.values()])
+            return self.operations.mapping([*map(Constant, run.locals)], [*run.locals.values()])
         if name == "vars" and positional and isinstance(positional[0], Place):
-            return self.attribute(positional[0], "__dict__")
+            return self.attributes.read(positional[0], "__dict__")
         if name == "dir" and positional:
             return self._list_names(positional[0])
         if name in library.TYPE_ONLY:
-            self.tell_kinds(*positional)
+            self.operations.tell_kinds(*positional)
             self._ask_metaclasses(positional[1:])
             return UNKNOWN
         if name == "globals" and run is not None:
             return Place(Source("object", run.module, "globals()"), run.module, settled=True)
         if name in ("eval", "exec"):
-            self.give_up_reading(f"what {name} reads")
+            self.contents.give_up_reading(f"what {name} reads")
         if name == "len" and len(positional) == 1:
             for option in options(positional[0]):
                 if option is TRACED or option is UNKNOWN:
-                    self.note_length()
+                    self.asking.note_length()
                 if isinstance(option, Place) and isinstance(option.value, (dict, list, tuple, set)):
                     self.uses.structure(option)
                 else:
-                    self.call_for_others(self.attribute(option, "__len__"), [], {})
+                    self.escapes.call_for_others(self.attributes.read(option, "__len__"), [], {})
             return UNKNOWN
         if name in ("getattr", "hasattr") and len(positional) > 1:
             return self._get_attribute(name, positional)
         if name == "type" and len(positional) == 1:
             (value,) = positional
             if isinstance(value, Place) and is_constant(value.value):
-                self.tell_kinds(value)
+                self.operations.tell_kinds(value)
                 return Constant(type(value.value))
-            return self.attribute(value, "__class__") if isinstance(value, (Place, Instance)) else UNKNOWN
+            return (
+                self.attributes.read(value, "__class__") if isinstance(value, (Place, Instance)) else UNKNOWN
+            )
         if name == "zip":
-            return Iteration(Group("tuple", tuple(map(self.iterate, positional))))
+            return Iteration(Group("tuple", tuple(map(self.contents.iterate, positional))))
         if name == "enumerate" and positional:
-            return Iteration(Group("tuple", (UNKNOWN, self.iterate(positional[0]))))
+            return Iteration(Group("tuple", (UNKNOWN, self.contents.iterate(positional[0]))))
         if name in ("reversed", "iter", "sorted", "list", "tuple", "set") and positional and not named:
             if name in ("sorted", "reversed"):  # by comparisons, and by ``__reversed__``
-                self.escape(positional[0])
-            return Iteration(self.iterate(positional[0]))
+                self.escapes.escape(positional[0])
+            return Iteration(self.contents.iterate(positional[0]))
         if name == "next" and positional:
             return join(*[self._next(option) for option in options(positional[0])])
         if name == "__build_class__":
             for base in positional[2:]:
-                self.call_for_others(self.attribute(base, "__init_subclass__"), [], {})
+                self.escapes.call_for_others(self.attributes.read(base, "__init_subclass__"), [], {})
         if name in ("map", "filter") and len(positional) > 1:
-            elements = [self.iterate(value) for value in positional[1:]]
+            elements = [self.contents.iterate(value) for value in positional[1:]]
             result = self.call(positional[0], elements, {}, run, i)
             return Iteration(result if name == "map" else elements[0])
         if name in ("repr", "ascii") and positional:
-            self.call_for_others(self.attribute(positional[0], "__repr__"), [], {})
+            self.escapes.call_for_others(self.attributes.read(positional[0], "__repr__"), [], {})
         if name == "dict" and not positional:
-            return self.mapping([Constant(key) for key in named], list(named.values()))
+            return self.operations.mapping([Constant(key) for key in named], list(named.values()))
         return self.hand_over(positional, named)
 
     def _list_names(self, value: Any) -> Any:
@@ -340,21 +347,27 @@ class LibraryCalls(Operations):
             cls = option.cls if isinstance(option, Instance) else type(getattr(option, "value", None))
             method = in_classes(cls.__mro__, "__dir__")
             if isinstance(method, FunctionType):
-                self.call_for_others(self._class_function(cls, "__dir__", method), [option], {})
+                self.escapes.call_for_others(
+                    self.attributes.class_function(cls, "__dir__", method), [option], {}
+                )
             elif isinstance(option, Place):
                 self.uses.same(option)
                 if isinstance(option.value, ModuleType) and "__dir__" in vars(option.value):
-                    self.call_for_others(self.attribute(option, "__dir__"), [], {})
+                    self.escapes.call_for_others(self.attributes.read(option, "__dir__"), [], {})
                 else:
                     probe = Place(Source("object", Listing(option.value), f"dir({option.source})"), None)
                     self.uses.kept.append(probe.attribute("changed", False))
             else:
-                self.escape(option)
+                self.escapes.escape(option)
         return UNKNOWN
 
     def _next(self, iterator: Any) -> Any:
         method = getattr(type(iterator.value), "__next__", None) if isinstance(iterator, Place) else None
-        return self.following(iterator) if isinstance(method, FunctionType) else self.iterate(iterator)
+        return (
+            self.contents.following(iterator)
+            if isinstance(method, FunctionType)
+            else self.contents.iterate(iterator)
+        )
 
     def _ask_metaclasses(self, classes: Iterable[Any]) -> None:
         """``isinstance`` and ``issubclass`` ask the metaclasses of `classes`."""
@@ -363,7 +376,7 @@ class LibraryCalls(Operations):
                 if isinstance(option, Place) and isinstance(option.value, abc.ABCMeta):
                     self._ask_registrations(option.value)
                 if isinstance(option, Place) and type(option.value) is not type:
-                    self._follow_class(option, type(option.value), _is_class_check)
+                    self.escapes.follow_class(option, type(option.value), _is_class_check)
 
     def _ask_registrations(self, cls: type) -> None:
         """Guard the classes that are registered with `cls`, by the one token of all abstract classes."""
@@ -372,11 +385,11 @@ class LibraryCalls(Operations):
             self.uses.same(Place(source, abc.get_cache_token()))
 
     def _get_attribute(self, name: str, positional: list[Any]) -> Any:
-        key = self._known_key(positional[1])
+        key = self.contents.known_key(positional[1])
         if not isinstance(key, str):
-            self.escape(positional[0])
+            self.escapes.escape(positional[0])
             return UNKNOWN
-        attribute = self.attribute(positional[0], key)
+        attribute = self.attributes.read(positional[0], key)
         if name == "hasattr":
             for option in options(attribute):
                 if isinstance(option, Place) and not option.settled:

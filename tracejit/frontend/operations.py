@@ -24,8 +24,14 @@ from .values import (
 )
 
 
-class Operations(Contents):
+class Operations:
     """Abstract evaluation of operators, tests and writes on values."""
+
+    def __init__(self, contents: Contents) -> None:
+        self.contents, self.uses, self.trail = contents, contents.uses, contents.trail
+        self.attributes, self.escapes, self.asking = contents.attributes, contents.escapes, contents.asking
+        #: Whether there are arguments of which nothing is known, as objects that are registered containers.
+        self.unknown_arguments = False
 
     # -- operators ---------------------------------------------------------------------------------
 
@@ -34,7 +40,7 @@ class Operations(Contents):
         tensors = all_tensors(left), all_tensors(right)
         if not any(tensors):
             for value in (left, right):
-                self.escape(value)
+                self.escapes.escape(value)
             return UNKNOWN
         for value, is_tensor in zip((left, right), tensors, strict=True):
             if not is_tensor:
@@ -56,13 +62,13 @@ class Operations(Contents):
         self.uses.mixed(site)
         for option in alternatives:
             if not (isinstance(option, Place) and isinstance(option.value, np.ndarray)):
-                self.escape(option)
+                self.escapes.escape(option)
 
     def unary(self, value: Any) -> Any:
         """``-value`` and its like."""
         if all_tensors(value):
             return TRACED
-        self.escape(value)
+        self.escapes.escape(value)
         return UNKNOWN
 
     def test(self, value: Any) -> None:
@@ -83,9 +89,9 @@ class Operations(Contents):
                         Guard, option.attribute("__class__", type(option.value)), type(option.value)
                     )
                 elif isinstance(method, FunctionType):
-                    self.call_for_others(self.attribute(option, method.__name__), [], {})
+                    self.escapes.call_for_others(self.attributes.read(option, method.__name__), [], {})
                 else:
-                    self.escape(option)
+                    self.escapes.escape(option)
 
     def tell_kinds(self, *values: Any) -> None:
         """Whether each of `values` is None, or what its class is, decides something."""
@@ -122,15 +128,15 @@ class Operations(Contents):
             if isinstance(option, Place) and isinstance(option.value, (dict, set, frozenset)):
                 self.uses.structure(option)
             elif not (isinstance(option, Group) and option.keys is not None):
-                self.escape(option)
+                self.escapes.escape(option)
 
     def slice(self, parts: list[Any]) -> Any:
         """``start:stop:step``"""
         bounds = []
         for part in parts:
-            value = self._known_key(part)
+            value = self.contents.known_key(part)
             if value is MISSING:
-                self.escape(part)
+                self.escapes.escape(part)
                 return UNKNOWN
             bounds.append(value)
         return Constant(slice(*bounds))
@@ -146,9 +152,9 @@ class Operations(Contents):
 
     def store_item(self, owner: Any, key: Any, value: Any) -> None:
         """``owner[key] = value``"""
-        self.note_key(key)
-        self.escape(key)
-        known = self._known_key(key)
+        self.asking.note_key(key)
+        self.escapes.escape(key)
+        known = self.contents.known_key(key)
         places = [option for option in options(owner) if isinstance(option, Place)]
         self.escape_to([] if known is MISSING else [place.item(known, None) for place in places], value)
         for place in places:
@@ -159,7 +165,7 @@ class Operations(Contents):
         """`value` is stored in one of `targets`; the code that does so depends on it, unless it came from
         there: a counter."""
         if not (isinstance(value, Place) and any(value.identity == target.identity for target in targets)):
-            self.escape(value)
+            self.escapes.escape(value)
 
     def write_array(self, target: Any) -> None:
         """The elements of `target` are written, if it is an array."""
@@ -167,7 +173,7 @@ class Operations(Contents):
             (target,) = target.items
         for option in options(target):
             if isinstance(option, Place) and isinstance(option.value, np.ndarray):
-                is_certain = option is target and self.is_certain()
+                is_certain = option is target and self.trail.is_certain()
                 writes = self.uses.array_writes if is_certain else self.uses.possible_writes
                 writes[option.identity] = option.source
 
@@ -183,7 +189,7 @@ class Operations(Contents):
         if len(literals) == len(keys):
             return Group("dict", tuple(values), tuple(literals))
         for key in keys:
-            self.escape(key)
+            self.escapes.escape(key)
         return Group("list", tuple(values))
 
     def extended(self, target: Any, added: Any) -> Any:
@@ -191,19 +197,19 @@ class Operations(Contents):
         if isinstance(added, Group) and isinstance(target, Group) and added.kind != "dict":
             return Group("list", (*target.items, *added.items)[:64]) if len(target.items) < 64 else target
         if isinstance(added, Place) and isinstance(added.value, (list, tuple)) and isinstance(target, Group):
-            return Group("list", (*target.items, *self.unpack(added, len(added.value))))
-        element = self.iterate(added)
+            return Group("list", (*target.items, *self.contents.unpack(added, len(added.value))))
+        element = self.contents.iterate(added)
         if isinstance(target, Group) and len(target.items) < 8:
             return Group("list", (*target.items, element))
         for option in options(element):
-            self.escape(option)
+            self.escapes.escape(option)
         return target
 
     def updated(self, target: Any, added: Any) -> Any:
         """A dict that the code builds, with the items of `added` as well."""
         if not isinstance(target, Group) or (target.items and target.keys is None):
-            self.escape(target)
-            self.escape(added)
+            self.escapes.escape(target)
+            self.escapes.escape(added)
             return UNKNOWN
         keys, items = target.keys or (), target.items
         if isinstance(added, Group) and added.keys is not None:
@@ -211,9 +217,9 @@ class Operations(Contents):
         if isinstance(added, Place) and isinstance(added.value, dict):
             self.uses.structure(added)
             names = tuple(added.value)
-            values = [self._at(added, name) for name in names]
+            values = [self.contents.item_at(added, name) for name in names]
             return Group("dict", (*items, *values), (*keys, *names))
-        self.escape(added)
+        self.escapes.escape(added)
         return Group("list", (*items, TRACED if added is TRACED else UNKNOWN))
 
 

@@ -35,11 +35,11 @@ def read_function(
         for position, value in enumerate(args)
     ]
     named = {key: _argument(value, key in static_names, key) for key, value in kwargs.items()}
-    reader.unknown_arguments = UNKNOWN in (*positional, *named.values())
+    reader.operations.unknown_arguments = UNKNOWN in (*positional, *named.values())
     root = Place(Source("object", fn, name), fn, settled=True)
     try:
         with collector_paused():  # each number of a long list is a place
-            reader.escape(reader.call(root, positional, named, None, None))
+            reader.escapes.escape(reader.call(root, positional, named, None, None))
     except TooLongError:
         reader.uses.give_up("the function is too long to be followed to its end")
     except not_ours():
@@ -55,6 +55,8 @@ def read_function(
         reader.uses.unwatched["the function could not be followed to its end"] = None
     else:
         return reader.uses
+    finally:
+        reader.release()
     # what was not followed may ask for values
     reader.uses.asking.update(id(function.__code__) for function in reader.uses.followed.values())
     return reader.uses

@@ -15,47 +15,47 @@ from .values import UNKNOWN, Cell, Closure, Constant, Group, Iteration, Place, S
 @on("BINARY_SUBSCR")
 def _binary_subscr(run: Execution, i: Instruction) -> None:
     owner, key = run.pop_many(2)
-    run.push(run.reader.item(owner, key))
+    run.push(run.reader.contents.item(owner, key))
 
 
 @on("BINARY_SLICE")
 def _binary_slice(run: Execution, i: Instruction) -> None:
     owner, start, stop = run.pop_many(3)
-    run.push(run.reader.item(owner, run.reader.slice([start, stop])))
+    run.push(run.reader.contents.item(owner, run.reader.operations.slice([start, stop])))
 
 
 @on("BUILD_SLICE")
 def _build_slice(run: Execution, i: Instruction) -> None:
-    run.push(run.reader.slice(run.pop_many(i.number)))
+    run.push(run.reader.operations.slice(run.pop_many(i.number)))
 
 
 @on("STORE_SUBSCR")
 def _store_subscr(run: Execution, i: Instruction) -> None:
     value, owner, key = run.pop_many(3)
-    run.reader.store_item(owner, key, value)
+    run.reader.operations.store_item(owner, key, value)
 
 
 @on("STORE_SLICE")
 def _store_slice(run: Execution, i: Instruction) -> None:
     value, owner, start, stop = run.pop_many(4)
-    run.reader.store_item(owner, run.reader.slice([start, stop]), value)
+    run.reader.operations.store_item(owner, run.reader.operations.slice([start, stop]), value)
 
 
 @on("DELETE_SUBSCR")
 def _delete_subscr(run: Execution, i: Instruction) -> None:
     owner, key = run.pop_many(2)
-    run.reader.store_item(owner, key, UNKNOWN)
+    run.reader.operations.store_item(owner, key, UNKNOWN)
 
 
 @on("UNPACK_SEQUENCE")
 def _unpack(run: Execution, i: Instruction) -> None:
-    run.stack += reversed(run.reader.unpack(run.pop(), i.number))
+    run.stack += reversed(run.reader.contents.unpack(run.pop(), i.number))
 
 
 @on("UNPACK_EX")
 def _unpack_ex(run: Execution, i: Instruction) -> None:
     before, after = i.number & 0xFF, i.number >> 8
-    element = run.reader.iterate(run.pop())
+    element = run.reader.contents.iterate(run.pop())
     run.stack += [element] * after + [Group("list", (element,))] + [element] * before
 
 
@@ -72,7 +72,7 @@ def _build_list(run: Execution, i: Instruction) -> None:
 @on("BUILD_MAP")
 def _build_map(run: Execution, i: Instruction) -> None:
     pairs = run.pop_many(2 * i.number)
-    run.push(run.reader.mapping(pairs[::2], pairs[1::2]))
+    run.push(run.reader.operations.mapping(pairs[::2], pairs[1::2]))
 
 
 @on("BUILD_CONST_KEY_MAP")
@@ -80,7 +80,7 @@ def _build_const_key_map(run: Execution, i: Instruction) -> None:
     keys = run.pop()
     values = run.pop_many(i.number)
     names = keys.value if isinstance(keys, Constant) else (None,) * i.number
-    run.push(run.reader.mapping([Constant(name) for name in names], values))
+    run.push(run.reader.operations.mapping([Constant(name) for name in names], values))
 
 
 @on("LIST_EXTEND", "SET_UPDATE")
@@ -88,14 +88,14 @@ def _extend(run: Execution, i: Instruction) -> None:
     added = run.pop()
     target = run.stack[-i.number] if i.number <= len(run.stack) else UNKNOWN
     if i.number <= len(run.stack):
-        run.stack[-i.number] = run.reader.extended(target, added)
+        run.stack[-i.number] = run.reader.operations.extended(target, added)
 
 
 @on("LIST_APPEND", "SET_ADD")
 def _append(run: Execution, i: Instruction) -> None:
     added = run.pop()
     if i.number <= len(run.stack):
-        run.stack[-i.number] = run.reader.extended(run.stack[-i.number], Iteration(added))
+        run.stack[-i.number] = run.reader.operations.extended(run.stack[-i.number], Iteration(added))
 
 
 @on("LIST_TO_TUPLE")
@@ -106,16 +106,16 @@ def _list_to_tuple(run: Execution, i: Instruction) -> None:
 @on("MAP_ADD")
 def _map_add(run: Execution, i: Instruction) -> None:
     key, value = run.pop_many(2)
-    run.reader.escape(key)
+    run.reader.escapes.escape(key)
     if i.number <= len(run.stack):
-        run.stack[-i.number] = run.reader.extended(run.stack[-i.number], Iteration(value))
+        run.stack[-i.number] = run.reader.operations.extended(run.stack[-i.number], Iteration(value))
 
 
 @on("DICT_UPDATE", "DICT_MERGE")
 def _dict_update(run: Execution, i: Instruction) -> None:
     added = run.pop()
     if i.number <= len(run.stack):
-        run.stack[-i.number] = run.reader.updated(run.stack[-i.number], added)
+        run.stack[-i.number] = run.reader.operations.updated(run.stack[-i.number], added)
 
 
 @on("MAKE_FUNCTION")
@@ -165,7 +165,7 @@ def _function(run: Execution, code: Any, parts: dict[int, Any], function: Closur
 
 @on("GET_LEN")
 def _get_len(run: Execution, i: Instruction) -> None:
-    run.reader.search(run.stack[-1] if run.stack else UNKNOWN)
+    run.reader.operations.search(run.stack[-1] if run.stack else UNKNOWN)
     run.push(UNKNOWN)
 
 
@@ -225,7 +225,7 @@ def _load_deref(run: Execution, i: Instruction) -> None:
 def _store_deref(run: Execution, i: Instruction) -> None:
     cell = run.cells.setdefault(i.argument, Cell())
     if isinstance(cell.value, Place):
-        run.reader.written(cell.value)
+        run.reader.operations.written(cell.value)
     cell.store(run.pop())
 
 
@@ -238,15 +238,15 @@ def _load_const(run: Execution, i: Instruction) -> None:
 def _load_global(run: Execution, i: Instruction) -> None:
     if i.name == "LOAD_GLOBAL" and i.number & 1:
         run.push(UNKNOWN)  # the NULL below what is called
-    run.push(run.reader.global_name(run.module, i.argument))
+    run.push(run.reader.attributes.global_name(run.module, i.argument))
 
 
 @on("STORE_GLOBAL", "DELETE_GLOBAL")
 def _store_global(run: Execution, i: Instruction) -> None:
     place = Place(Source("global", run.module, i.argument), None)
     if i.name == "STORE_GLOBAL":
-        run.reader.escape_to([place], run.pop())
-    run.reader.written(place)
+        run.reader.operations.escape_to([place], run.pop())
+    run.reader.operations.written(place)
 
 
 @on("PUSH_NULL")
@@ -273,7 +273,7 @@ def _swap(run: Execution, i: Instruction) -> None:
 @on("LOAD_ATTR")
 def _load_attr(run: Execution, i: Instruction) -> None:
     is_method = sys.version_info >= (3, 12) and i.number & 1
-    value = run.reader.attribute(run.pop(), i.argument)
+    value = run.reader.attributes.read(run.pop(), i.argument)
     if is_method:
         run.push(value)
         run.push(UNKNOWN)
@@ -283,7 +283,7 @@ def _load_attr(run: Execution, i: Instruction) -> None:
 
 @on("LOAD_METHOD")
 def _load_method(run: Execution, i: Instruction) -> None:
-    value = run.reader.attribute(run.pop(), i.argument)
+    value = run.reader.attributes.read(run.pop(), i.argument)
     run.push(UNKNOWN)
     run.push(value)
 
@@ -291,7 +291,7 @@ def _load_method(run: Execution, i: Instruction) -> None:
 @on("LOAD_SUPER_ATTR")
 def _load_super_attr(run: Execution, i: Instruction) -> None:
     _, cls, owner = run.pop_many(3)
-    value = run.reader.attribute(run.reader.parent(cls, owner), i.argument)
+    value = run.reader.attributes.read(run.reader.library.parent(cls, owner), i.argument)
     run.push(value)
     if i.number & 1:
         run.push(UNKNOWN)
@@ -300,23 +300,23 @@ def _load_super_attr(run: Execution, i: Instruction) -> None:
 @on("STORE_ATTR")
 def _store_attr(run: Execution, i: Instruction) -> None:
     owner, value = run.pop(), run.pop()
-    run.reader.store_attribute(owner, i.argument, value, (run.code.co_filename, i.line))
+    run.reader.operations.store_attribute(owner, i.argument, value, (run.code.co_filename, i.line))
 
 
 @on("DELETE_ATTR")
 def _delete_attr(run: Execution, i: Instruction) -> None:
-    run.reader.store_attribute(run.pop(), i.argument, UNKNOWN, (run.code.co_filename, i.line))
+    run.reader.operations.store_attribute(run.pop(), i.argument, UNKNOWN, (run.code.co_filename, i.line))
 
 
 @on("IMPORT_NAME")
 def _import_name(run: Execution, i: Instruction) -> None:
     level, names = run.pop_many(2)
-    run.push(run.reader.imported(i.argument, level, names, run.module))
+    run.push(run.reader.attributes.imported(i.argument, level, names, run.module))
 
 
 @on("IMPORT_FROM")
 def _import_from(run: Execution, i: Instruction) -> None:
-    run.push(run.reader.attribute(run.stack[-1] if run.stack else UNKNOWN, i.argument))
+    run.push(run.reader.attributes.read(run.stack[-1] if run.stack else UNKNOWN, i.argument))
 
 
 @on("PUSH_EXC_INFO")
@@ -329,7 +329,7 @@ def _push_exc_info(run: Execution, i: Instruction) -> None:
 @on("FORMAT_VALUE")
 def _format_value(run: Execution, i: Instruction) -> None:
     for value in run.pop_many(2 if i.number & 4 else 1):
-        run.reader.escape(value)
+        run.reader.escapes.escape(value)
     run.push(UNKNOWN)
 
 

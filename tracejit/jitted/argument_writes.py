@@ -22,7 +22,8 @@ from ..ir.graph import Value
 from ..ir.records import record
 from ..ir.registry import Kind
 from ..pytree import TreeDef, flatten
-from ..runtime.executable import OBSERVER, Executable
+from ..runtime.executable import Executable
+from ..runtime.observing import OBSERVER
 from ..state import STATE
 from ..tape.engine import standing_for
 from ..tracing.tracer import Tracer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..codegen.instrument.addresses import listing
+from ..codegen.instrument.listing import listing
 from ..codegen.llvm.compiler import assembly, optimized_text
 from ..codegen.llvm.target import Target, host
 from ..codegen.module.writer import Module, generate
@@ -111,7 +111,7 @@ class Lowered:
             >>> print(f.lower(tj.ones(3)).diff("trace", "optimized").splitlines()[-2])
             +  return %x
         """
-        from ..ir.text.formatter import difference
+        from ..ir.text.differences import difference
 
         first, second = (self.function_at(stage) or self.as_text(stage) for stage in (before, after))
         return difference(first, second, before, after)

@@ -11,20 +11,12 @@ from ..array import deferred as _deferred
 from ..array.contraction import matmul, outer, tensordot, vecdot
 from ..array.manipulation import matrix_transpose
 from ..ir.errors import LinAlgError
-from .decompositions import cholesky, det, eig, eigh, eigvals, eigvalsh, qr, slogdet, svd, svdvals
+from .decompositions import cholesky, eig, eigh, eigvals, eigvalsh, qr, svd, svdvals
+from .determinants import det, slogdet
+from .diagonals import diagonal, trace
 from .norms import cond, matrix_norm, matrix_rank, norm, vector_norm
-from .solutions import (
-    diagonal,
-    inv,
-    lstsq,
-    matrix_power,
-    multi_dot,
-    pinv,
-    solve,
-    tensorinv,
-    tensorsolve,
-    trace,
-)
+from .products import matrix_power, multi_dot
+from .solutions import inv, lstsq, pinv, solve, tensorinv, tensorsolve
 
 cross = _deferred.load_function("cross")
 

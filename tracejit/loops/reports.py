@@ -1,12 +1,10 @@
-"""Loop reports and loop mode of one trace. The operations of loops and comprehensions that run in Python
-during the trace are counted here."""
+"""Loop reports and the loop mode of one trace."""
 
 from __future__ import annotations
 
 import threading
 import warnings
 import weakref
-from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from ..ir.errors import TraceError, UnrolledLoopWarning
@@ -140,45 +138,6 @@ class tracing_loops:
         CURRENT.session = self._outer
 
 
-#: Loops of fewer steps times operations in the text of a step are unrolled. There both ways compile in 5 to
-#: 7 ms, and a call is 10-30 % faster unrolled; at four times as many it compiles two to three times as long.
-SHORT: Final = 64
-
-
-class Comprehensions:
-    """The runtime of code of which only the comprehensions are rewritten."""
-
-    def comprehended(self, iterable: Iterable[Any], statement: Statement) -> Iterable[Any]:
-        """The iterable of a comprehension, with its operations counted during a trace."""
-        session = CURRENT.session
-        if STATE.tracer is None or session is None or session.mode == "unrolled":
-            return iterable
-        return _comprehended(iterable, statement, session)
-
-
 def where(statement: Statement) -> str:
     """The line of a statement, as ``model.py:12``."""
     return f"{statement.file.replace(chr(92), '/').rsplit('/', 1)[-1]}:{statement.line}"
-
-
-def _comprehended(iterable: Iterable[Any], statement: Statement, session: Session) -> Iterator[Any]:
-    """The items of a comprehension, which is noted where it becomes more code than a short loop, and warns as
-    `watched` does."""
-    tracer, noted = STATE.tracer, False
-    start = len(tracer.body)
-    for item in watched(iterable, statement, session, statement.refused):
-        yield item
-        if not noted and len(tracer.body) - start > SHORT:
-            noted = True
-            session.note_comprehension(where(statement), statement.refused)
-
-
-def watched(iterable: Iterable[Any], statement: Statement, session: Session, reason: str) -> Iterator[Any]:
-    """The items of an unrolled loop, which warns where it becomes much code."""
-    tracer, warned = STATE.tracer, False
-    start = len(tracer.body)
-    for item in iterable:
-        yield item
-        if not warned and len(tracer.body) - start > MANY_OPERATIONS:
-            warned = True
-            session.warn(where(statement), len(tracer.body) - start, reason)

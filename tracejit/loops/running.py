@@ -13,8 +13,9 @@ from ..state import STATE
 from ..tracing.regions import RegionTracer, decisions_of, forget_effects, trace_region
 from . import iterations
 from .carries import LoopStatement, UnsteadyError
-from .reports import CURRENT, SHORT, Session, watched, where
+from .reports import CURRENT, Session, where
 from .source.descriptions import Statement
+from .unrolled import SHORT, watched
 from .variables import Variables, is_traced
 
 #: The number of steps that are run to find out whether the test depends on traced values: a Python number may

@@ -20,12 +20,13 @@ from . import iterations
 from .branches import chosen, conditional
 from .calls import Subarray, checked_callee, checked_target, is_integer
 from .lists import StackedList
-from .reports import CURRENT, Comprehensions, LoopError, watched, where
+from .reports import CURRENT, LoopError, where
 from .running import note, run_for, run_while
 from .scalars import contains, truth
 from .source.descriptions import Statement
 from .source.functions import set_runtime
 from .stand_ins import everywhere
+from .unrolled import Comprehensions, watched
 from .variables import Variables, is_rank_0_array, is_traced
 
 _COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {

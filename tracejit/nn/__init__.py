@@ -29,7 +29,8 @@ from .activations import (
 )
 from .classification import cross_entropy, nll_loss
 from .convolution import conv1d, conv2d
-from .layers import dropout, embedding, layer_norm, linear, normalize, one_hot
+from .dropout import dropout
+from .layers import embedding, linear, one_hot
 from .losses import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -38,6 +39,7 @@ from .losses import (
     l1_loss,
     mse_loss,
 )
+from .normalization import layer_norm, normalize
 from .pooling import avg_pool2d, max_pool2d
 
 __all__ = [

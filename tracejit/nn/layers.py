@@ -1,132 +1,19 @@
-"""Affine maps, layer normalization, dropout, tables of vectors, and class indices as vectors."""
+"""Affine maps, tables of vectors, and class indices as vectors."""
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ..array.operands import as_tensor, cast, floating, is_tracing, permuted, promoted, reshaped, run
-from ..array.statistics import root
+from ..array.operands import as_tensor, cast, is_tracing, permuted, promoted, reshaped, run
 from ..eager.tensor import Tensor
-from ..ir.dtypes import INT64, is_real_floating
-from ..ir.errors import ConcretizationError, DomainError, DTypeError, OutOfBoundsError, ShapeError
-from ..ir.types import as_shape, normalize_axes, remove_axes
-from ..random import bernoulli, next_key
+from ..ir.dtypes import INT64
+from ..ir.errors import ConcretizationError, DTypeError, OutOfBoundsError, ShapeError
 
-__all__ = ["embedding", "layer_norm", "linear", "normalize", "one_hot"]
-
-
-def layer_norm(
-    x: Any, normalized_shape: int | Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5
-) -> Tensor:
-    """`x` with mean 0 and variance 1 over its last axes, times `weight`, plus `bias`.
-
-    `normalized_shape` is the shape of those axes, of `weight` and of `bias`. The variance is that of the
-    population, with `eps` added.
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.nn.layer_norm([[1.0, 3.0], [5.0, 5.0]], 2)
-        tensor([[-0.999995,  0.999995],
-                [ 0.      ,  0.      ]])
-
-    Raises ShapeError. Semantics: ``torch.nn.functional.layer_norm``.
-    """
-    shape = as_shape("layer_norm", normalized_shape, "normalized_shape")
-    operands = [floating(x), *(parameter for parameter in (weight, bias) if parameter is not None)]
-    x, *rest = promoted(*operands)
-    if not shape or x.shape[-len(shape) :] != shape:
-        raise ShapeError(
-            f"layer_norm: the last axes of x must be normalized_shape {shape}, got x of {x.shape}"
-        )
-    for tensor in rest:
-        if tensor.shape != shape:
-            name = "bias" if weight is None or tensor is not rest[0] else "weight"
-            raise ShapeError(f"layer_norm: expected a {name} of shape {shape}, got {tensor.shape}")
-    axes = tuple(range(x.ndim - len(shape), x.ndim))
-    row = remove_axes(x.shape, axes, keepdims=True)
-    centred = run("sub", x, reshaped(run("mean", x, axes=axes), row))
-    variance = reshaped(run("mean", run("square", centred), axes=axes), row)
-    result = run("div", centred, run("sqrt", run("add", variance, eps)))
-    if weight is not None:
-        result = run("mul", result, rest[0])
-    return result if bias is None else run("add", result, rest[-1])
-
-
-def normalize(x: Any, p: float = 2.0, axis: Any = 1, eps: float = 1e-12) -> Tensor:
-    """`x` over its `p`-norm along `axis` (an int or several), or over `eps` where the norm is smaller.
-
-    The gradient at a vector of zeros is the cotangent over `eps`, that of the norm itself being 0 there.
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.nn.normalize([[3.0, 4.0], [0.0, 0.0]])
-        tensor([[0.6, 0.8],
-                [0. , 0. ]])
-
-    Raises AxisError. Semantics: ``torch.nn.functional.normalize``.
-    """
-    x = floating(x)
-    axes = normalize_axes("normalize", axis, x.ndim)
-    length = _norm(x, float(p), axes)
-    small = run("lt", length, eps)
-    divisor = run("where", small, eps, length)
-    return run("div", x, reshaped(divisor, remove_axes(x.shape, axes, keepdims=True)))
-
-
-def _norm(x: Tensor, p: float, axes: tuple[int, ...]) -> Tensor:
-    """The `p`-norm over `axes`, with gradient 0 at vectors of zeros."""
-    if p == 2.0:
-        return root(run("sum", run("square", x), axes=axes))
-    size = run("abs", x)
-    if p == 1.0:
-        return run("sum", size, axes=axes)
-    if math.isinf(p):
-        return run("max" if p > 0 else "min", size, axes=axes)
-    if p == 0.0:
-        return run("sum", cast(run("ne", x, 0.0), x.dtype), axes=axes)
-    total = run("sum", run("pow", size, p), axes=axes)
-    zero = run("eq", total, 0.0)
-    return run("where", zero, 0.0, run("pow", run("where", zero, 1.0, total), 1.0 / p))
-
-
-def dropout(x: Any, p: float = 0.5, training: bool = True, *, key: Any = None) -> Tensor:
-    """`x` with each element zeroed with probability `p`, and the others divided by 1 - p; so the mean stays.
-
-    Without `training`, `x` itself. The mask is drawn with `key`, or else with a key that each call, jitted or
-    not, draws from the default generator (see ``tj.random.next_key``). The gradient is the mask, divided by
-    1 - p. `p` and `training` are Python values: under ``jit``, constants or static arguments.
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.random.seed(0)
-        >>> tj.nn.dropout(tj.ones(6))
-        tensor([0., 2., 0., 0., 2., 2.])
-
-    Raises DomainError for a `p` outside [0, 1], DTypeError for a `p` that is no Python number and for an `x`
-    that is not floating. Semantics: ``torch.nn.functional.dropout``, with another mask.
-    """
-    tensor = as_tensor(x)
-    if not is_real_floating(tensor.dtype):
-        raise DTypeError(f"nn.dropout: expected a floating x, got dtype {tensor.dtype.name}")
-    if isinstance(p, bool) or not isinstance(p, (int, float)):
-        raise DTypeError(
-            f"nn.dropout: expected a Python number for p, got {type(p).__name__}; "
-            "under jit, name p in static_argnames"
-        )
-    if not 0 <= p <= 1:
-        raise DomainError(f"nn.dropout: the probability p must be from 0 to 1, got {p}")
-    if not training or p == 0:
-        return tensor
-    # in the dtype of x, which takes as few bits per number as it has
-    chance = cast(as_tensor(1.0 - p), tensor.dtype)
-    kept = bernoulli(next_key() if key is None else key, chance, tensor.shape)
-    scale = 0.0 if p == 1 else 1.0 / (1.0 - p)
-    return run("mul", tensor, run("mul", cast(kept, tensor.dtype), scale))
+__all__ = ["embedding", "linear", "one_hot"]
 
 
 def linear(x: Any, weight: Any, bias: Any = None) -> Tensor:

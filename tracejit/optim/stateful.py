@@ -23,7 +23,7 @@ from ..ir.errors import DomainError, DTypeError, ShapeError, TraceError, Traceji
 from ..ir.types import Shape
 from ..jitted.jit import jit
 from ..state import STATE
-from .clipping import check_distinct, groups_of
+from .groups import check_distinct, groups_of
 from .rules import AdamRule, Formula, SGDRule, check_rate, rate_at
 
 #: Programs for so many combinations of form, shape and dtype are kept.

@@ -20,7 +20,7 @@ from ..ir.process.locks import ForkLock
 from ..ir.text.printer import print_functions
 from ..jitted.lowered import STAGES as LOWERED
 from ..jitted.lowered import Lowered
-from ..runtime.executable import OBSERVER
+from ..runtime.observing import OBSERVER
 from .picture import picture_of_function, to_dot, to_svg
 
 #: Pictures of the fused function, with its fusions as groups.

@@ -19,7 +19,8 @@ from ..ir.process.locks import ForkLock
 from ..ir.records import record
 from ..ir.registry import Op
 from ..runtime.bypass import bypass_native_entries
-from ..runtime.executable import OBSERVER, Executable
+from ..runtime.executable import Executable
+from ..runtime.observing import OBSERVER
 from ..runtime.timing import CallTimes, timed
 
 

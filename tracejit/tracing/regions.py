@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
 
@@ -28,6 +28,11 @@ from ..tape.recording import versions_of
 from .tracer import Tracer, as_value, tracing
 
 _STOP_GRADIENT = OPS["stop_gradient"]
+_NO_DRAWS_IN_LOOPS: Final = (
+    "random.next_key: inside a loop's body it is not known how often the draw will run; make a "
+    "key outside with tj.random.next_key(), and tj.random.fold_in the step, or split it and scan "
+    "over the keys"
+)
 
 
 class RegionTracer(Tracer):
@@ -38,8 +43,8 @@ class RegionTracer(Tracer):
     def __init__(self, parent: Tracer, *, repeats: bool = False) -> None:
         super().__init__(parent)
         self.integers.counts = parent.integers.counts
-        #: Whether a call may run the region any number of times.
-        self.repeats = repeats
+        # a call may run the region any number of times
+        self.no_draws = _NO_DRAWS_IN_LOOPS if repeats else ""
         #: Values of the parent to the parameters that stand for them here.
         self.captured: dict[Value, Value] = {}
         #: Integers of the parent that are known to the constants that stand for them here.
@@ -119,12 +124,8 @@ class RegionTracer(Tracer):
         return any(inner is value and parent.is_constant(outer) for outer, inner in self.captured.items())
 
     def draw(self, generator: Generator) -> tuple[Value, int]:
-        if self.repeats:
-            raise TraceError(
-                "random.next_key: inside a loop's body it is not known how often the draw will run; make a "
-                "key outside with tj.random.next_key(), and tj.random.fold_in the step, or split it and scan "
-                "over the keys"
-            )
+        if self.no_draws:
+            raise TraceError(self.no_draws)
         assert self.parent is not None
         state, number = self.parent.draw(generator)
         return self.lift(wrap(state)), number

@@ -16,8 +16,8 @@ import numpy as np
 
 from ..eager.tensor import Array, Tensor, as_array, wrap
 from ..eager.views import ViewStep, share
-from ..frontend.bytecode import original, original_site
 from ..frontend.guards import same_content
+from ..frontend.rewritten import original, original_site
 from ..generator import Draws, Generator
 from ..ir.builder import PLANS, Builder, operand_of
 from ..ir.dtypes import (
@@ -79,6 +79,8 @@ class Tracer(Builder):
         #: The decisions by values that Python code asked for; None where it may not ask.
         self.branches = branches
         self.parent = parent
+        #: Why nothing may be drawn from a generator in this trace, as an error's message; empty where it may.
+        self.no_draws = ""
         self.captures: dict[int, tuple[Any, Value]] = {}
         self._owned: set[Value] = set()
         self._weak: set[Value] = set()
@@ -287,6 +289,8 @@ class Tracer(Builder):
     def draw(self, generator: Generator) -> tuple[Value, int]:
         """The parameter for `generator`'s state as a call finds it (see `Draws`), and how many keys the trace
         has drawn before this one."""
+        if self.no_draws:
+            raise TraceError(self.no_draws)
         if self.parent is not None:
             raise TraceError(
                 "random.next_key: inside a trace within a trace it is not known how often the draw will run; "

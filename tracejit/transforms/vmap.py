@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -20,8 +20,7 @@ from ..array.manipulation import moveaxis
 from ..array.operands import as_tensor, broadcast, cast
 from ..eager.foreign_arrays import is_foreign
 from ..eager.tensor import Tensor, wrap
-from ..generator import Generator
-from ..ir.errors import AxisError, DTypeError, ShapeError, TraceError, TracejitError
+from ..ir.errors import AxisError, DTypeError, ShapeError, TracejitError
 from ..ir.graph import Function, Value
 from ..ir.transforms.batching import batch
 from ..ir.types import TensorType, remove_axes
@@ -32,6 +31,12 @@ from ..tracing.tracer import Tracer, as_value, tracing
 from .grad import name_of, recording, transform
 
 Axis = int | None
+
+_NO_DRAWS: Final = (
+    "random.next_key: inside vmap all examples would draw the same numbers. Make a key for each outside, "
+    "keys = tj.random.split(tj.random.next_key(), n), map over them, and draw with "
+    "tj.random.normal(key, ...) and its like"
+)
 
 
 def check_axes(name: str, axes: Any) -> None:
@@ -282,7 +287,8 @@ class _Call:
             return results
 
         outer = STATE.tracer
-        tracer: Tracer = _ExampleTracer() if outer is None else _InnerExampleTracer(outer)
+        tracer = Tracer() if outer is None else RegionTracer(outer)
+        tracer.no_draws = _NO_DRAWS
         with recording(), tracing(tracer):
             symbols = [tracer.argument(type, f"x{i}") for i, type in enumerate(self.types)]
             results = [as_value(tracer, leaf) for leaf in flat(*symbols)]
@@ -296,20 +302,6 @@ class _Call:
         tracer.params += captured
         name = name_of(self.fun)
         return tracer.finish(name if name.isidentifier() else "mapped", results), holders, structures[0]
-
-
-class _ExampleTracer(Tracer):
-    """The trace of one example."""
-
-    def draw(self, generator: Generator) -> tuple[Value, int]:
-        raise _no_draws()
-
-
-class _InnerExampleTracer(RegionTracer):
-    """The trace of one example inside another trace."""
-
-    def draw(self, generator: Generator) -> tuple[Value, int]:
-        raise _no_draws()
 
 
 def _narrow_outside(tracer: RegionTracer) -> None:
@@ -328,14 +320,6 @@ def _unshared(result: Tensor, inputs: list[Any]) -> Tensor:
     """`result`, copied where it is one of the `inputs` or a view."""
     shared = type(result._aliases) is tuple or any(result is x for x in inputs)
     return cast(result, result.dtype, copy=True) if shared else result
-
-
-def _no_draws() -> TraceError:
-    return TraceError(
-        "random.next_key: inside vmap all examples would draw the same numbers. Make a key for each outside, "
-        "keys = tj.random.split(tj.random.next_key(), n), map over them, and draw with "
-        "tj.random.normal(key, ...) and its like"
-    )
 
 
 def _with_axis(

@@ -26,7 +26,8 @@ from ..gemm.tiles import parallel_work
 from ..kernel import PRODUCT_SLOWDOWN, Kernel, empty_kernel, signature
 from ..lowering import Lowering, LoweringContext, content_with_sources
 from ..parallel_for import context_of, run_tasks, task_function
-from .packing import BUFFERS, Index, KernelPacking
+from .packing import KernelPacking
+from .parts import BUFFERS, Index
 from .result import ResultPart, turns_in_memory
 from .tiling import windows_of
 

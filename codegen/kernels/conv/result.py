@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from ...llvm.emitter import Reg, constant
 from ...llvm.transpose import turned
 from ...tiers import ScheduleParameters
-from .packing import Index, SlabPart
+from .parts import Index
+from .slab import SlabPart
 
 
 def turns_in_memory(parameters: ScheduleParameters, lanes: int) -> bool:

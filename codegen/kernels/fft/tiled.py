@@ -20,9 +20,9 @@ from ....ir.machine import machine
 from ....ir.registry import Kind
 from ....ir.types import Shape, contiguous_strides
 from ...llvm.function import Code
-from ...llvm.loops import FunctionWriter
 from ...llvm.registers import Number, Reg
 from ...llvm.target import Target
+from ...maths import MathsWriter
 from ...module.arena import ArenaBlock, pack
 from ...nest.loop_nest import Memory
 from ...nest.schedule import schedule_tile
@@ -94,7 +94,7 @@ class TiledWriter:
 
     def __init__(self, plan: TiledPlan, context: LoweringContext, name: str) -> None:
         self.plan, self.context, self.name = plan, context, name
-        self.w = FunctionWriter(context.declarations)
+        self.w = MathsWriter(context.declarations)
         self.code: Code = []
         self.descriptions: list[str] = []
         self.cycles = 0.0

@@ -16,7 +16,8 @@ from ...llvm.loops import FunctionWriter
 from ...llvm.operations import FunctionCall, Load, Store, typed
 from ...llvm.target import Target
 from ...tiers import ScheduleParameters
-from .panels import MICRO_KERNEL, PACKING, micro_kernel, packing_function
+from .micro_kernel import MICRO_KERNEL, micro_kernel
+from .panels import PACKING, packing_function
 from .tiles import Blocking, Tile, tile_for
 
 #: The functions in which products spend their time.

@@ -27,7 +27,7 @@ from ..parallel_for import (
     run_tasks,
     task_function,
 )
-from .movement import STATUS_BYTES, note
+from .index_blocks import STATUS_BYTES, note
 
 #: Estimated cycles of an element: the sum at its place is read, added to and written.
 _CYCLES: Final = 4.0

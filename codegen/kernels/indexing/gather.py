@@ -1,6 +1,6 @@
 """Gathers: the slice at each tuple of indices.
 
-Many indices are taken in blocks (`codegen/kernels/indexing/movement.py`), whose slices are copied once the
+Many indices are taken in blocks (`index_blocks`), whose slices are copied once the
 indices are found to be in range. So the check runs on all threads, and indices are read from memory once.
 
 Measured on Zen 4 and left out: prefetching what a block leads to before it is copied. A million of a million
@@ -22,19 +22,9 @@ from ...llvm.target import Target
 from ..kernel import Kernel, signature
 from ..lowering import Advice, Lowering, LoweringContext
 from ..parallel_for import context_of, run_tasks, task_function, tasks_at_a_time
-from .movement import (
-    BLOCK_OF_LONG,
-    STATUS_BYTES,
-    IndexBlocks,
-    Slices,
-    check_indices,
-    copy_stretch,
-    index_messages,
-    note,
-    over_indices,
-    slices_of,
-    status_of,
-)
+from .copies import copy_stretch
+from .index_blocks import BLOCK_OF_LONG, STATUS_BYTES, IndexBlocks, note, status_of
+from .slices import Slices, check_indices, index_messages, over_indices, slices_of
 
 
 def gather_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel:

@@ -1,6 +1,6 @@
 """Scatters: slices written or folded in at tuples of indices, those of one place in order.
 
-Many indices are taken in blocks (`codegen/kernels/indexing/movement.py`). Threads share them in one of two
+Many indices are taken in blocks (`index_blocks`). Threads share them in one of two
 ways, in parts that follow from the shapes alone, so that no result depends on the number of threads:
 
 - long slices by where they go: each task owns a range of the result, looks at all the indices and moves the
@@ -26,25 +26,14 @@ from ....ir.records import record
 from ....ir.registry import Kind
 from ...llvm.emitter import Reg, constant
 from ...llvm.function import Code, Declarations, FunctionCode
-from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
+from ...maths import MathsWriter
 from ..kernel import Kernel, signature
 from ..lowering import Advice, Lowering, LoweringContext
 from ..parallel_for import context_of, run_tasks, task_function
-from .movement import (
-    BLOCK_OF_LONG,
-    STATUS_BYTES,
-    IndexBlocks,
-    Slices,
-    check_indices,
-    copy_operand,
-    copy_stretch,
-    index_messages,
-    note,
-    over_indices,
-    slices_of,
-    status_of,
-)
+from .copies import copy_operand, copy_stretch
+from .index_blocks import BLOCK_OF_LONG, STATUS_BYTES, IndexBlocks, note, status_of
+from .slices import Slices, check_indices, index_messages, over_indices, slices_of
 
 #: Bytes of a slice for each range: looking at an index that leads to another one takes little time then.
 _RANGE_BYTES: Final = 128
@@ -148,7 +137,7 @@ class _Writer:
         self.result, self.work = f"%b{self.axes + 2}", f"%b{self.axes + 3}"
         #: Operands, the result, and the workspace where there is one.
         self.buffers = self.axes + 3 + (plan.workspace > 0)
-        self.w = FunctionWriter(declarations)
+        self.w = MathsWriter(declarations)
 
     def write(self) -> Code:
         """The code of ``i32 @name(ptr %b0, ..., i64 %begin, i64 %end)`` and of its tasks."""
@@ -159,7 +148,7 @@ class _Writer:
         parts = self._task(part, self._ranges if how is How.RANGES else self._chunks)
         if how is How.CHUNKS:
             parts += self._task(f"{part}_sum", self._add_up)
-        self.w = w = FunctionWriter(self.declarations)
+        self.w = w = MathsWriter(self.declarations)
         w.store(constant(0, "i32"), self.work)
         context_of(w, self.buffers)
         self._run(part, self.plan.parts)
@@ -178,7 +167,7 @@ class _Writer:
 
     def _task(self, name: str, body: Callable[[Reg, Reg], None]) -> Code:
         """A function that runs `body` for a range of tasks."""
-        self.w = w = FunctionWriter(self.declarations)
+        self.w = w = MathsWriter(self.declarations)
         body(Reg("%begin", "i64"), Reg("%end", "i64"))
         w.ret()
         return [w.function(signature(name, self.buffers), "nounwind"), task_function(name, self.buffers)]

@@ -5,5 +5,5 @@ triangular systems turn into each other by that; all others are transposed on th
 
 The library's threads are one pool for the process, which waits for each of its threads: with another process
 on one of two cores, calls took three to ten times as long with two threads as with one. So calls hold it to
-one thread, see `problem.one_thread` and docs/decisions.
+one thread, see `calls.one_thread` and docs/decisions.
 """

@@ -21,7 +21,8 @@ from ...maths.support import muladd
 from ..lowering import LoweringContext
 from ..parallel_for import part_of, run_tasks
 from .blocks import STATE_BYTES, BlockedFactorization, columns_for
-from .problem import Caller, aligned
+from .calls import Caller
+from .problem import aligned
 from .triangular import TriangularSystem
 
 #: Rows and vectors of a tile, by whether there are 32 vector registers.

@@ -18,9 +18,10 @@ from ..gemm.tiles import blocking, tile_for
 from ..lowering import LoweringContext
 from ..parallel_for import run_tasks
 from .blocks import STATE_BYTES, ByProducts
+from .calls import Caller
 from .elements import Elements
 from .movement import order_rows
-from .problem import Caller, aligned
+from .problem import aligned
 from .triangular import WHOLE_STRIPS, TriangularSystem
 
 #: Rows of a block: products read and write the rest once for each.

@@ -23,8 +23,9 @@ from ..gemm.tiles import Blocking, blocking, tile_for
 from ..kernel import Kernel, signature
 from ..lowering import LoweringContext
 from ..parallel_for import context_of, task_function
+from .calls import Caller, one_thread
 from .movement import transpose
-from .problem import Caller, aligned, one_thread
+from .problem import aligned
 
 #: Bytes for what tasks are told: the block's first column, and the address of the matrix.
 STATE_BYTES: Final = 64

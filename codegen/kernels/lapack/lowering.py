@@ -1,140 +1,32 @@
-"""Lowering of linear algebra ops to LAPACK, with a table of them. Without LAPACK they are host calls."""
+"""Lowering of linear algebra ops to LAPACK. Without LAPACK they are host calls."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ....ir.graph import Instruction, Value
 from ....ir.lapack.library import LapackLibrary
-from ....ir.ops.linalg.hermitian import CHOLESKY
-from ....ir.ops.linalg.lu import LU, LU_SOLVE, TRIANGULAR_SOLVE
+from ....ir.ops.linalg.cholesky import CHOLESKY
+from ....ir.ops.linalg.lu import LU, LU_SOLVE
 from ....ir.ops.linalg.pairs import complex_instruction
-from ....ir.ops.linalg.svd import NO_SINGULAR_VALUES, QR
+from ....ir.ops.linalg.qr import QR
+from ....ir.ops.linalg.triangular import TRIANGULAR_SOLVE
 from ....ir.registry import Op
 from ...interface import LINALG_ERROR
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ..kernel import Kernel, empty_kernel, signature
 from ..lowering import LoweringContext
-from . import factorizations, spectra, structured
-from .blocked_factors import BlockedCholesky, BlockedLU
+from .blocked_cholesky import BlockedCholesky
+from .blocked_lu import BlockedLU
 from .blocked_qr import BlockedQR
 from .blocked_solutions import BlockedSolution
 from .blocks import BlockedFactorization
-from .problem import (
-    Caller,
-    Factorization,
-    Problem,
-    dtype_of,
-    element_bytes,
-    no_workspace,
-    one_thread,
-    routine,
-    size_of,
-)
-
-
-def _cube(factor: float) -> Callable[[Instruction], float]:
-    """Floating operations: `factor` times the larger side and the square of the smaller one."""
-
-    def flops(instruction: Instruction) -> float:
-        rows, columns = size_of(instruction)
-        return factor * max(rows, columns) * min(rows, columns) ** 2
-
-    return flops
-
-
-def _of_right_sides(factor: float) -> Callable[[Instruction], float]:
-    def flops(instruction: Instruction) -> float:
-        size, columns = instruction.operands[-1].shape[-2:]
-        return factor * size * size * columns
-
-    return flops
-
-
-def _of_band(factor: float) -> Callable[[Instruction], float]:
-    def flops(instruction: Instruction) -> float:
-        rows, size = instruction.operands[0].shape[-2:]
-        columns = instruction.operands[-1].shape[-1] if len(instruction.operands) > 1 else rows
-        return factor * size * rows * columns
-
-    return flops
-
-
-#: Why `eig` has no result.
-NO_EIGENVALUES: Final = "Array must not contain infs or NaNs, or eigenvalues did not converge"
-
-#: By the names of the ops.
-FACTORIZATIONS: Final[dict[str, Factorization]] = {
-    "cholesky": Factorization(
-        factorizations.cholesky,
-        no_workspace,
-        ("potrf",),
-        _cube(1 / 3),
-        "Matrix is not positive definite",
-    ),
-    "triangular_solve": Factorization(
-        factorizations.triangular_solve,
-        no_workspace,
-        ("trsm", "trsv"),
-        _of_right_sides(1.0),
-        "singular matrix",
-    ),
-    "lu": Factorization(factorizations.lu, factorizations.lu_workspace, ("getrf",), _cube(2 / 3)),
-    "lu_solve": Factorization(
-        factorizations.lu_solve,
-        factorizations.lu_solve_workspace,
-        ("trsm", "trsv"),
-        _of_right_sides(2.0),
-        "singular matrix",
-    ),
-    "qr": Factorization(factorizations.qr, factorizations.qr_workspace, ("geqrf", "orgqr"), _cube(4.0)),
-    "banded_lu": Factorization(
-        structured.banded_lu, structured.banded_lu_workspace, ("gbtrf",), _of_band(2.0)
-    ),
-    "banded_solve": Factorization(
-        structured.banded_solve,
-        structured.banded_solve_workspace,
-        ("gbtrs",),
-        _of_band(4.0),
-        "singular matrix",
-    ),
-    "banded_cholesky": Factorization(
-        structured.banded_cholesky, no_workspace, ("pbtrf",), _of_band(1.0), "Matrix is not positive definite"
-    ),
-    "banded_cholesky_solve": Factorization(
-        structured.banded_cholesky_solve, structured.banded_solve_workspace, ("pbtrs",), _of_band(4.0)
-    ),
-    "toeplitz_solve": Factorization(
-        structured.toeplitz_solve,
-        structured.toeplitz_workspace,
-        (),
-        _of_right_sides(4.0),
-        "singular principal minor",
-    ),
-    "ldl": Factorization(factorizations.ldl, factorizations.ldl_workspace, ("sytrf", "syconv"), _cube(1 / 3)),
-    "schur": Factorization(
-        spectra.schur, spectra.schur_workspace, ("gees", "trsen"), _cube(25.0), NO_EIGENVALUES
-    ),
-    "sylvester": Factorization(
-        spectra.sylvester, spectra.sylvester_workspace, ("gemm", "trsyl"), _cube(10.0)
-    ),
-    "eigh": Factorization(
-        spectra.eigh, spectra.eigh_workspace, ("syevd",), _cube(9.0), "Eigenvalues did not converge"
-    ),
-    "eigvalsh": Factorization(
-        spectra.eigh, spectra.eigh_workspace, ("syevd",), _cube(4 / 3), "Eigenvalues did not converge"
-    ),
-    "eig": Factorization(spectra.eig, spectra.eig_workspace, ("geev",), _cube(25.0), NO_EIGENVALUES),
-    "eigvals": Factorization(spectra.eig, spectra.eig_workspace, ("geev",), _cube(10.0), NO_EIGENVALUES),
-    "svd": Factorization(spectra.svd, spectra.svd_workspace, ("gesdd",), _cube(20.0), NO_SINGULAR_VALUES),
-    "svdvals": Factorization(
-        spectra.svd, spectra.svd_workspace, ("gesdd",), _cube(8 / 3), NO_SINGULAR_VALUES
-    ),
-}
-
+from .calls import Caller, one_thread, routine
+from .problem import Factorization, Problem, dtype_of, element_bytes
+from .table import FACTORIZATIONS
 
 #: Cycles of a call for a matrix, and floating operations in a cycle.
 _CALL: Final = 1000.0

@@ -9,15 +9,18 @@ from typing import Final, TypeAlias
 
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Instruction, Value
-from ....ir.ops.linalg.determinant import ADJUGATE, MAX_COFACTORS
-from ....ir.ops.linalg.hermitian import CHOLESKY
-from ....ir.ops.linalg.lu import LU, LU_SOLVE, PERMUTATION_OF_PIVOTS, TRIANGULAR_SOLVE
+from ....ir.ops.linalg.adjugate import ADJUGATE
+from ....ir.ops.linalg.cholesky import CHOLESKY
+from ....ir.ops.linalg.determinant import MAX_COFACTORS
+from ....ir.ops.linalg.lu import LU, LU_SOLVE, PERMUTATION_OF_PIVOTS
 from ....ir.ops.linalg.small import cycles, fits_registers, is_small, sizes
+from ....ir.ops.linalg.triangular import TRIANGULAR_SOLVE
 from ....ir.records import record
 from ....ir.registry import Attrs, Kind, Op
 from ...interface import LINALG_ERROR
 from ...llvm.emitter import INT_OF, Reg, constant
 from ...llvm.loops import FunctionWriter
+from ...maths import MathsWriter
 from ..kernel import Kernel, empty_kernel, signature
 from ..lapack.lowering import lapack_kernel, lapack_workspace
 from ..lowering import Lowering, LoweringContext
@@ -44,7 +47,7 @@ class MatrixOperation:
 
 
 def elementwise_results(
-    w: FunctionWriter, instruction: Instruction, operands: list[list[Reg]]
+    w: MathsWriter, instruction: Instruction, operands: list[list[Reg]]
 ) -> tuple[list[list[Reg]], Reg | None]:
     """The elements of the results of `instruction`, row by row, from those of its operands; whether it
     failed, if it can."""

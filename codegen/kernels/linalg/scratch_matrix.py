@@ -7,6 +7,7 @@ from typing import Final
 
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
+from ...maths import MathsWriter
 from .matrices import Index, Matrix, RegisterMatrix, moved
 
 #: Columns of a matrix in memory that are worked on together: multiply-adds in flight, see `ir.machine`.
@@ -204,7 +205,7 @@ def _register(index: Index) -> Reg:
 class Storage:
     """Storage of a computation's matrices: in registers, or in memory on the stack."""
 
-    def __init__(self, w: FunctionWriter, lanes: int, *, in_registers: bool) -> None:
+    def __init__(self, w: MathsWriter, lanes: int, *, in_registers: bool) -> None:
         self.w, self.lanes, self.in_registers = w, lanes, in_registers
 
     def matrix(self, rows: int, columns: int, dtype: str) -> Matrix:

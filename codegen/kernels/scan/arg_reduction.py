@@ -15,8 +15,8 @@ from ....ir.graph import Instruction
 from ....ir.registry import Kind
 from ...llvm.emitter import Reg, constant
 from ...llvm.function import Code, Declarations
-from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
+from ...maths import MathsWriter
 from ..kernel import Kernel, signature
 from ..lowering import Lowering, LoweringContext
 from .axis import Lines
@@ -40,7 +40,7 @@ def arg_reduction_kernel(name: str, instruction: Instruction, context: LoweringC
 class _Writer:
     def __init__(self, instruction: Instruction, target: Target, declarations: Declarations) -> None:
         (x,) = instruction.operands
-        self.w = FunctionWriter(declarations)
+        self.w = MathsWriter(declarations)
         self.dtype = SHORT_NAME[x.dtype]
         better = instruction.op.emit
         assert better is not None

@@ -21,8 +21,8 @@ from ....ir.types import TensorType
 from ...interface import THREADS
 from ...llvm.emitter import Reg, constant, pointer
 from ...llvm.function import Code, Declarations
-from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
+from ...maths import MathsWriter
 from ...nest.streaming import asked_bytes, streamed_bytes
 from ...nest.writing.prefetch import ask_for
 from ..kernel import Kernel, empty_kernel, signature
@@ -79,7 +79,7 @@ class _Writer:
 
     def __init__(self, instruction: Instruction, target: Target, declarations: Declarations) -> None:
         (x,) = instruction.operands
-        self.w = FunctionWriter(declarations)
+        self.w = MathsWriter(declarations)
         self.declarations = declarations
         self.dtype = SHORT_NAME[x.dtype]
         self.lines = Lines(x.shape, instruction.attrs["axis"], target, self.dtype)
@@ -259,7 +259,7 @@ class _ChunkWriter(_Writer):
     def write(self, name: str) -> Code:
         """The code of ``@name(ptr %b0, ptr %b1, ptr %b2, i64 %begin, i64 %end)`` and of its passes."""
         parts = [*self._pass(f"{name}_folds", writes=False), *self._pass(f"{name}_writes", writes=True)]
-        self.w = w = FunctionWriter(self.declarations)
+        self.w = w = MathsWriter(self.declarations)
         context_of(w, 3)
 
         def line(number: Reg, _: list[Reg]) -> Sequence[Reg]:
@@ -315,7 +315,7 @@ class _ChunkWriter(_Writer):
 
     def _pass(self, name: str, *, writes: bool) -> Code:
         """The function of one pass over a range of the round's chunks, and its task."""
-        self.w = w = FunctionWriter(self.declarations)
+        self.w = w = MathsWriter(self.declarations)
         begin, end = Reg("%begin", "i64"), Reg("%end", "i64")
 
         def folds() -> None:

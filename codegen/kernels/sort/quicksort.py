@@ -24,7 +24,8 @@ from ...llvm.target import Target
 from ...tiers import ScheduleParameters
 from ..kernel import signature
 from ..parallel_for import context_of, lines_of_tasks, run_tasks, task_function
-from .rows import ColumnSorter, Row, batcher
+from .columns import ColumnSorter, batcher
+from .rows import Row
 from .strategy import SEGMENT_PARTS, SEGMENTS, SortPlan
 
 #: Vectors of a sample, and lanes of the vector of their medians whose median is the pivot.

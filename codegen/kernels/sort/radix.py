@@ -15,7 +15,7 @@ from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ..kernel import signature
 from ..parallel_for import context_of, lines_of_tasks, part_of, run_tasks, task_function
-from .rows import key_of, value_of
+from .ordered_keys import key_of, value_of
 from .strategy import SortPlan
 
 #: Places in the head of a task's memory: which buffer holds the keys, the pass's first bit, and the line.

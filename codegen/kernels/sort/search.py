@@ -20,7 +20,7 @@ from ...llvm.loops import FunctionWriter
 from ..kernel import Kernel, signature
 from ..lowering import Lowering, LoweringContext
 from ..parallel_for import part_of
-from .rows import key_of
+from .ordered_keys import key_of
 
 #: Vectors of searches side by side.
 _COPIES: Final = 4

@@ -14,9 +14,10 @@ from ....ir.graph import Instruction
 from ....ir.registry import Kind
 from ..kernel import Kernel, empty_kernel
 from ..lowering import Lowering, LoweringContext
-from .network import NetworkWriter, RankWriter
+from .network import NetworkWriter
 from .quicksort import QuicksortWriter
 from .radix import DigitWriter
+from .ranking import RankWriter
 from .strategy import SortPlan
 
 #: Cycles for an element in one pass; and see `Kernel.slowdown`.

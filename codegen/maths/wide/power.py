@@ -11,7 +11,7 @@ from typing import Final
 from ...llvm.emitter import Emitter, Reg, suffix
 from ..bases import BINARY
 from ..exponential import exp2_wide
-from ..support import INFINITY, NAN, BlockEmitter, muladd, polynomial, rarely, two_product, two_sum
+from ..support import INFINITY, NAN, muladd, polynomial, rarely, two_product, two_sum
 from ..tables import logarithms
 from . import lookup
 from .logarithm import cell
@@ -65,7 +65,7 @@ def _special(b: Emitter, common: Reg, x: Reg, y: Reg, t: Reg) -> Reg:
     return b.select(b.or_(b.eq(y, 0.0), b.eq(x, 1.0)), b.const(1.0, x), value)
 
 
-def _declare(b: BlockEmitter, *args: Reg) -> str:
+def _declare(b: Emitter, *args: Reg) -> str:
     """Register `_special` as a function."""
     name = f"tracejit.pow_special.{suffix(args[0].dtype, args[0].lanes)}"
     if name not in b.declarations:
@@ -78,7 +78,7 @@ def _declare(b: BlockEmitter, *args: Reg) -> str:
     return name
 
 
-def pow(b: BlockEmitter, x: Reg, y: Reg) -> Reg:
+def pow(b: Emitter, x: Reg, y: Reg) -> Reg:
     """x^y, within 1.2 ulp in f32, 1.8 in f64."""
     high, low = _log2(b, x)
     t, t_low = two_product(b, y, high)

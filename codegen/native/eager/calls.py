@@ -26,28 +26,24 @@ from typing import Annotated, Final
 
 from ...interface import CALL_TABLE, EAGER_CALL, MOST_ARGUMENTS, SECOND, WRITEABLE
 from ...llvm.emitter import Reg
-from ..control import Exit
 from ..functions import Array, Int, Object, Objects, TensorObject, native
+from ..objects import decref_all, incref_all, read_int, store_slot
+from ..pointers import Pointer
 from ..python_api import (
     append_to_list,
     array_from_scalar,
     clear_error,
-    decref_all,
     error_matches,
-    incref_all,
     is_subtype,
     new_list,
     new_long,
     new_tuple,
     new_weak_reference,
-    read_int,
-    requires_grad,
-    store_slot,
     vectorcall,
-    wrap,
 )
 from ..structs import ARRAY, LIST, OBJECT, SLICE, TENSOR, TUPLE, WEAK_REFERENCE, bytes_of, words
-from ..writer import NativeWriter, Pointer
+from ..tensors import requires_grad, wrap
+from ..writer import Exit, NativeWriter
 
 
 @native("bool")

@@ -42,21 +42,10 @@ from ...interface import (
     MOST_JOINED,
 )
 from ...llvm.emitter import Reg
-from ..control import Exit
 from ..functions import Bytes, ImportedFunction, Int, Object, Objects, Words, native
-from ..python_api import (
-    check_memory,
-    clear_error,
-    decref_all,
-    empty_array,
-    error_occurred,
-    incref_all,
-    new_long,
-    read_int,
-    requires_grad,
-    vectorcall,
-    wrap,
-)
+from ..objects import check_memory, decref_all, incref_all, read_int
+from ..pointers import Pointer
+from ..python_api import clear_error, empty_array, error_occurred, new_long, vectorcall
 from ..structs import (
     ARRAY,
     BYTES,
@@ -71,7 +60,8 @@ from ..structs import (
     bytes_of,
     words,
 )
-from ..writer import NativeWriter, Pointer
+from ..tensors import requires_grad, wrap
+from ..writer import Exit, NativeWriter
 from .calls import is_in_use
 from .operands import array_of, elements, is_same_shape, read_number, row_of
 

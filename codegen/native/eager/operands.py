@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from ...interface import ARRAY_PLAIN, EAGER_NUMBERS
 from ...llvm.emitter import Reg
-from ..control import Exit
 from ..functions import Array, Bool, Int, Object, Words, native
-from ..python_api import read_int
+from ..objects import read_int
+from ..pointers import Pointer
 from ..structs import ARRAY, FLOAT, OBJECT, TENSOR, Items
-from ..writer import NativeWriter, Pointer
+from ..writer import Exit, NativeWriter
 
 
 @native(ARRAY)

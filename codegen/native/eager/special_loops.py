@@ -12,10 +12,10 @@ from ....ir.special.jets import Index
 from ...interface import SPECIAL_LOOP
 from ...llvm.emitter import Reg, constant
 from ...llvm.function import Declarations
-from ...llvm.loops import FunctionWriter
 from ...llvm.multiply_add import contracted
 from ...llvm.registers import BITS
 from ...llvm.target import Target
+from ...maths import MathsWriter
 
 
 def special_loop(target: Target, name: str, orders: Index, dtype: str, flags: int) -> str:
@@ -25,7 +25,7 @@ def special_loop(target: Target, name: str, orders: Index, dtype: str, flags: in
     It clears the floating-point exceptions `flags`, which unused lanes raise, too.
     """
     declarations = Declarations(target)
-    loop = _Loop(FunctionWriter(declarations), name, orders, dtype, target.lanes(dtype))
+    loop = _Loop(MathsWriter(declarations), name, orders, dtype, target.lanes(dtype))
     loop.write()
     w = loop.w
     w.declare("feclearexcept", "i32 @feclearexcept(i32)")
@@ -40,7 +40,7 @@ def special_loop(target: Target, name: str, orders: Index, dtype: str, flags: in
 class _Loop:
     """Writes the loop over vectors."""
 
-    def __init__(self, w: FunctionWriter, name: str, orders: Index, dtype: str, lanes: int) -> None:
+    def __init__(self, w: MathsWriter, name: str, orders: Index, dtype: str, lanes: int) -> None:
         self.w, self.dtype, self.lanes = w, dtype, lanes
         self.name, self.orders = name, orders
         self.slots = [w.slot(dtype, lanes) for _ in range(len(orders) + 1)]

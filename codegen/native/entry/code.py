@@ -20,12 +20,12 @@ from typing import Annotated
 
 from ...interface import CACHED_BYTES, ENTRY, RAISED
 from ...llvm.emitter import Reg
-from ..control import Exit
 from ..functions import ImportedFunction, Int, Object, Objects, Words, native
 from ..module import NativeModule
+from ..objects import decref_all
+from ..pointers import Pointer
 from ..python_api import (
     clear_error,
-    decref_all,
     dict_get,
     dict_set,
     empty_array,
@@ -37,7 +37,6 @@ from ..python_api import (
     restore_thread,
     save_thread,
     vectorcall,
-    wrap,
 )
 from ..structs import (
     ARRAY,
@@ -54,7 +53,8 @@ from ..structs import (
     Struct,
     bytes_of,
 )
-from ..writer import NativeWriter, Pointer
+from ..tensors import wrap
+from ..writer import Exit, NativeWriter
 from .matching import (
     NODE,
     RESULT,

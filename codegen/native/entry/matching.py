@@ -8,19 +8,10 @@ from typing import Annotated, Final
 from ....ir.records import record
 from ...interface import REPEATED_BYTES
 from ...llvm.emitter import Reg
-from ..control import Exit
 from ..functions import Array, Bytes, ImportedFunction, Object, native
-from ..python_api import (
-    check_memory,
-    clear_error,
-    compare_strings,
-    copy_array,
-    decref_all,
-    dict_get,
-    dict_next,
-    dict_size,
-    read_int,
-)
+from ..objects import check_memory, decref_all, read_int
+from ..pointers import Pointer
+from ..python_api import clear_error, compare_strings, copy_array, dict_get, dict_next, dict_size
 from ..structs import (
     ARRAY,
     BYTES,
@@ -40,7 +31,7 @@ from ..structs import (
     Struct,
     words,
 )
-from ..writer import NativeWriter, Pointer
+from ..writer import Exit, NativeWriter
 from .table import GRADIENTS, HEADER, KINDS
 
 MAIN: Final = CFunctionType("i32", (Items(BYTES), Items(BYTES)))

@@ -26,7 +26,7 @@ from ...kernels.parallel_for import (
 )
 from ...llvm.emitter import Reg, constant, pointer
 from ...llvm.function import Code, FunctionCode
-from ...llvm.loops import FunctionWriter
+from ...maths import MathsWriter
 from ..loop_nest import Across, Memory, Nest, Write
 from ..row_blocks import rows_at_a_time
 from ..writing.element import Places
@@ -119,7 +119,7 @@ class AcrossWriter(NestWriter):
         pointers = [f"%b{i}" for i in range(buffers + 1)]
         rows = self.write(len(pointers), f"{nest.name}_p")
         combine = self._combine(f"{nest.name}_c", buffers)
-        self.w = w = FunctionWriter(self.w.declarations)
+        self.w = w = MathsWriter(self.w.declarations)
         context = context_of(w, len(pointers))
         run_tasks(w, f"{nest.name}_p", self.chunks, context=context)
         w.run(f"{nest.name}_c", *map(pointer, pointers), constant(0, "i64"), constant(1, "i64"))
@@ -216,7 +216,7 @@ class AcrossWriter(NestWriter):
 
     def _combine(self, name: str, buffers: int) -> FunctionCode:
         """Function that folds the chunks' accumulators, in their order, into the results."""
-        self.w = FunctionWriter(self.w.declarations)
+        self.w = MathsWriter(self.w.declarations)
         self._totals(self._bases())
         self.w.ret()
         return self.w.function(signature(name, buffers + 1), "nounwind")

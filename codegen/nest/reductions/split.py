@@ -25,7 +25,8 @@ from ...kernels.parallel_for import (
 )
 from ...llvm.emitter import Reg, constant
 from ...llvm.function import Code, Declarations, FunctionCode
-from ...llvm.loops import Bound, FunctionWriter
+from ...llvm.loops import Bound
+from ...maths import MathsWriter
 from ..loop_nest import Member, Memory, Nest, Split, Write
 from ..tasks import polling_dim
 from ..writing.element import ElementPass, Places, RowValues
@@ -99,7 +100,7 @@ class SplitWriter(NestWriter):
     def code(self) -> Code:
         """The code of ``@name(ptr %b0, ..., i64 %begin, i64 %end)`` and of its tasks."""
         nest, tasks = self.nest, list[FunctionCode]()
-        whole = FunctionWriter(self.declarations)
+        whole = MathsWriter(self.declarations)
         context = context_of(whole, self.buffers + 1)
         finish = any(write.row_level for write in nest.writes)
         for stage in range(nest.stages):
@@ -132,7 +133,7 @@ class SplitWriter(NestWriter):
 
     def _chunks(self, name: str, stage: int) -> FunctionCode:
         """The task that runs `stage` on a range of chunks."""
-        self.w = w = FunctionWriter(self.declarations)
+        self.w = w = MathsWriter(self.declarations)
         take_context(w, self.buffers + 1)
         bases = self._bases()
 

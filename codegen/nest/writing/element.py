@@ -8,7 +8,7 @@ from typing import Protocol
 
 from ....ir.graph import Value
 from ...llvm.emitter import Reg
-from ...llvm.loops import FunctionWriter
+from ...maths import MathsWriter
 from ...maths.support import muladd
 from ..divisors import Divisor, divisors, is_division, quotient
 from ..loop_nest import Leaf, Member, Memory, Nest, Write
@@ -23,7 +23,7 @@ class NestContext(Protocol):
     """Interface of the nest's writer for a pass."""
 
     nest: Nest
-    w: FunctionWriter
+    w: MathsWriter
     members: dict[Value, Member]
     reload: dict[Value, Memory]
     #: Checks of windows whose outcome is known.

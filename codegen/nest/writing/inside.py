@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ...control.packing import OpWriter
 from ...llvm.emitter import constant
 from ...llvm.function import Code
-from ...llvm.loops import FunctionWriter
+from ...maths import MathsWriter
 from ..loop_nest import Nest
 from ..tasks import task_count
 from .element import Places
@@ -17,7 +17,7 @@ from .nest_writer import INLINED_USES, NestWriter
 class InsideWriter(NestWriter):
     """Writes one nest into the function of `w`, its buffers at the pointers `bases`."""
 
-    def __init__(self, nest: Nest, w: FunctionWriter, bases: Sequence[str]) -> None:
+    def __init__(self, nest: Nest, w: MathsWriter, bases: Sequence[str]) -> None:
         super().__init__(nest, w.declarations)
         assert not nest.scratch_sizes, "scratch would belong to another function"
         self.w, self.bases = w, bases

@@ -16,7 +16,8 @@ from ...control.packing import OpWriter
 from ...kernels.kernel import signature
 from ...llvm.emitter import Reg, constant
 from ...llvm.function import Code, Declarations
-from ...llvm.loops import Bound, FunctionWriter
+from ...llvm.loops import Bound
+from ...maths import MathsWriter
 from ..divisors import Divisor, divisor_of, pays, shared_in_map
 from ..interleaving import side_by_side
 from ..loop_nest import Leaf, Member, Memory, Nest, NestConstant, Window, Write, memories_of
@@ -41,7 +42,7 @@ class NestWriter:
         self, nest: Nest, declarations: Declarations, streamed: frozenset[Memory] = frozenset()
     ) -> None:
         self.nest = nest
-        self.w = FunctionWriter(declarations)
+        self.w = MathsWriter(declarations)
         #: The writer of ops that the writers of one function share: it calls what is written often.
         self.ops: OpWriter | None = None
         #: Writes past the cache, and those among them that the code being written makes.

@@ -4,17 +4,42 @@ Each record has NumPy's meaning of the values. Gradients are formulas over the s
 of the forward pass; `common` has the conventions. `docs/linalg.md` lists what is promised.
 """
 
-from . import determinant, eigen, hermitian, lu, norms, pairs, schur, structured, svd, undetermined
+from . import (
+    adjugate,
+    banded,
+    cholesky,
+    determinant,
+    eigen,
+    general_eigen,
+    ldl,
+    lu,
+    pairs,
+    pseudoinverse,
+    qr,
+    schur,
+    svd,
+    sylvester,
+    toeplitz,
+    triangular,
+    undetermined,
+)
 
 __all__ = [
+    "adjugate",
+    "banded",
+    "cholesky",
     "determinant",
     "eigen",
-    "hermitian",
+    "general_eigen",
+    "ldl",
     "lu",
-    "norms",
     "pairs",
+    "pseudoinverse",
+    "qr",
     "schur",
-    "structured",
     "svd",
+    "sylvester",
+    "toeplitz",
+    "triangular",
     "undetermined",
 ]

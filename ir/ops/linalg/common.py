@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -20,13 +20,15 @@ from ...graph import Instruction
 from ...registry import Attrs, Infer, Kind, Op, Regions
 from ...transforms.batching import batch_pointwise
 from ...types import TensorType
+from ..contraction import swap_last
 from ..define import define
-from ..shape import swap_last
 
-Types = tuple[TensorType, ...]
 #: ``pull(b, cotangents, operands, results, attrs) -> cotangents of the operands``; of results that nothing
 #: depends on, the cotangent is None.
 Pull = Callable[[Any, Sequence[Any], Sequence[Any], Sequence[Any], Attrs], Sequence[Any]]
+
+#: Elements of a matrix from which LAPACK is quicker than elimination of all matrices at once.
+MAX_AT_ONCE: Final = 64
 
 
 def matrix_type(name: str, operand: TensorType) -> TensorType:

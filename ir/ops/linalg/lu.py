@@ -1,4 +1,4 @@
-"""The LU factorization with partial pivoting, solutions by it, and triangular systems by substitution.
+"""The LU factorization with partial pivoting, and solutions by it.
 
 What is solved by a factorization is differentiated by the matrix itself: ``lu_solve(a, lu, permutation, b)``
 takes `a` beside its factors, which are constants to it, and so its gradient uses the same factors again.
@@ -6,7 +6,7 @@ takes `a` beside its factors, which are constants to it, and so its gradient use
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -16,10 +16,10 @@ from ...lapack import calls
 from ...lapack.library import on_one_thread
 from ...registry import NONDIFF, Attrs, Kind
 from ...transforms.batching import all_mapped, batch_pointwise
-from ...types import TensorType
+from ...types import TensorType, Types
 from ..define import define
 from .common import (
-    Types,
+    MAX_AT_ONCE,
     adjoint,
     conjugate,
     identity,
@@ -36,9 +36,7 @@ from .common import (
     upper,
     with_shared_matrix,
 )
-
-#: Elements of a matrix from which LAPACK is quicker than elimination of all matrices at once.
-_AT_ONCE: Final = 64
+from .triangular import TRIANGULAR_SOLVE
 
 
 def _infer(types: Types, attrs: Attrs) -> Types:
@@ -57,7 +55,7 @@ def _eval(a: Any) -> tuple[Any, Any, Any]:
     """LAPACK's, of one matrix after the other; many small ones are eliminated all at once."""
     rows, columns = a.shape[-2:]
     batch = a.shape[:-2]
-    if rows * columns > _AT_ONCE and calls.has(a.dtype, "getrf"):
+    if rows * columns > MAX_AT_ONCE and calls.has(a.dtype, "getrf"):
         lu, pivots = calls.lu(stack_of(a))
         order = permutation_of(pivots, rows)
         return lu.reshape(a.shape), pivots.reshape(*batch, pivots.shape[1]), order.reshape(*batch, rows)
@@ -279,90 +277,4 @@ INVERSE = define(
     decompose=_inverse, vjp={"a": _inverse_rule}, batch=batch_pointwise,
     doc="the inverse of a, by its factors from `lu`; zeros on U's diagonal `raise` or divide",
     attrs={"on_singular": (str,)}, defaults={"on_singular": "ignore"},
-)  # fmt: skip
-
-
-def _triangular_infer(types: Types, attrs: Attrs) -> Types:
-    matrices, right = types
-    square_type("triangular_solve", matrices)
-    if attrs["on_singular"] not in ("raise", "ignore"):
-        raise ShapeError(
-            f"triangular_solve: on_singular must be 'raise' or 'ignore', got {attrs['on_singular']!r}"
-        )
-    return (right_side_type("triangular_solve", matrices, right),)
-
-
-@on_one_thread
-@np.errstate(all="ignore")  # as NumPy's functions
-def _triangular_eval(
-    a: Any,
-    b: Any,
-    lower: bool = True,
-    transpose: bool = False,
-    conjugate: bool = False,
-    unit_diagonal: bool = False,
-    on_singular: str = "ignore",
-) -> Any:
-    if on_singular == "raise" and not unit_diagonal and not np.diagonal(a, axis1=-2, axis2=-1).all():
-        raise LinAlgError("triangular_solve: singular matrix: a zero on the diagonal")
-    if a.shape[-1] ** 2 > _AT_ONCE and calls.has(a.dtype, "trsm"):
-        solved = calls.triangular_solve(stack_of(a), stack_of(b), lower, transpose, conjugate, unit_diagonal)
-        return solved.reshape(b.shape)
-    triangle = np.conj(a) if conjugate else a  # of which the other elements are not read
-    if transpose:
-        triangle, lower = np.swapaxes(triangle, -1, -2), not lower
-    x = np.array(b)
-    count = a.shape[-1]
-    for row in range(count) if lower else reversed(range(count)):
-        solved = slice(0, row) if lower else slice(row + 1, None)
-        x[..., row : row + 1, :] -= np.matmul(triangle[..., row : row + 1, solved], x[..., solved, :])
-        if not unit_diagonal:
-            x[..., row, :] /= triangle[..., row, row, None]
-    return x
-
-
-def _a_rule(
-    b: Any, ct: Any, out: Any, a: Any, lower: bool, transpose: bool, conjugate: bool, unit_diagonal: bool
-) -> Any:
-    """``d x = -op(a)^-1 d op(a) x``, of which the elements that are read count."""
-    turned = _b_rule(b, ct, a, lower, transpose, conjugate, unit_diagonal)
-    full = product(b, turned, transposed(b, out))
-    return _read_part(b, b.neg(transposed(b, full) if transpose else full), lower, conjugate, unit_diagonal)
-
-
-def _read_part(b: Any, x: Any, is_lower: bool, conjugated: bool, strict: bool) -> Any:
-    x = conjugate(b, x) if conjugated else x
-    return lower(b, x, strict=strict) if is_lower else upper(b, x, strict=strict)
-
-
-def _b_rule(
-    b: Any, ct: Any, a: Any, lower: bool, transpose: bool, conjugate: bool, unit_diagonal: bool
-) -> Any:
-    return b.triangular_solve(
-        a, ct, lower=lower, transpose=not transpose, conjugate=conjugate, unit_diagonal=unit_diagonal,
-        on_singular="ignore",
-    )  # fmt: skip
-
-
-def _batch(b: Any, instruction: Any, operands: Any, mapped: Any, size: int) -> Any:
-    """A matrix that all examples share has the right sides of all."""
-    if mapped[0]:
-        return b.append(instruction.op, tuple(all_mapped(b, operands, mapped, size)), instruction.attrs)
-    return with_shared_matrix(b, instruction, operands, size)
-
-
-TRIANGULAR_SOLVE = define(
-    "triangular_solve", Kind.LINALG, "a b", infer=_triangular_infer, eval=_triangular_eval,
-    vjp={"a": _a_rule, "b": _b_rule},
-    doc="x with op(a) x = b, where op(a) is the `lower` or upper triangle of a, with ones on its diagonal if "
-    "`unit_diagonal`, transposed and conjugated as said; zeros on the diagonal `raise` or divide",
-    attrs={
-        "lower": (bool,), "transpose": (bool,), "conjugate": (bool,), "unit_diagonal": (bool,),
-        "on_singular": (str,),
-    },
-    defaults={
-        "lower": True, "transpose": False, "conjugate": False, "unit_diagonal": False,
-        "on_singular": "ignore",
-    },
-    batch=_batch,
 )  # fmt: skip

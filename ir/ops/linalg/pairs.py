@@ -15,9 +15,8 @@ from ...dtypes import complex_dtype, is_complex, real_dtype
 from ...errors import ShapeError
 from ...graph import Instruction, Value
 from ...registry import NONDIFF, OPS, Attrs, Kind, Op, Regions
-from ...types import TensorType
+from ...types import TensorType, Types
 from ..define import define
-from .common import Types
 
 
 def paired(type_: TensorType) -> TensorType:

@@ -11,9 +11,10 @@ from typing import Final
 from ...dtypes import FLOAT32, FLOAT64
 from ...graph import Instruction
 from ...registry import Op
-from .determinant import ADJUGATE
-from .hermitian import CHOLESKY
-from .lu import LU, LU_SOLVE, TRIANGULAR_SOLVE
+from .adjugate import ADJUGATE
+from .cholesky import CHOLESKY
+from .lu import LU, LU_SOLVE
+from .triangular import TRIANGULAR_SOLVE
 
 #: Rows and columns that matrices have at most.
 MAX_SIZE: Final = 32

@@ -1,11 +1,8 @@
-"""The singular value decomposition, the pseudoinverse, and QR.
+"""The singular value decomposition.
 
 Where singular values are equal, their vectors are not determined. What depends on the choice has no gradient;
 for all else, the part of the cotangents that would be divided by the difference of equal values is 0, and is
 left out where values differ by no more than rounding.
-
-The columns of a complete q that a does not determine have the gradient of those that turn as little as they
-can: it is right for all that does not depend on their choice.
 """
 
 from __future__ import annotations
@@ -15,115 +12,24 @@ from typing import Any, Final
 import numpy as np
 
 from ...dtypes import BY_NAME, DType, is_complex
-from ...errors import LinAlgError, ShapeError
+from ...errors import LinAlgError
 from ...lapack.library import on_one_thread
-from ...registry import Attrs, Kind
-from ...transforms.batching import batch_pointwise
-from ...types import TensorType
-from ..define import define
+from ...registry import Attrs
+from ...types import TensorType, Types
 from .common import (
-    Types,
     adjoint,
     as_diagonal,
     column_of,
     conjugate,
-    diagonal,
-    halved_diagonal,
     matrix_type,
     part,
     product,
     row_of,
-    scaled_columns,
     scaled_rows,
     several,
-    transposed,
-    unit_roundoff,
-    upper,
     zeros_like,
 )
-from .undetermined import largest, nan_where, quotients
-
-
-def _qr_infer(types: Types, attrs: Attrs) -> Types:
-    operand = matrix_type("qr", types[0])
-    *batch, rows, columns = operand.shape
-    if attrs["mode"] not in ("reduced", "complete", "r"):
-        raise ShapeError(f"qr: mode must be 'reduced', 'complete' or 'r', got {attrs['mode']!r}")
-    inner = rows if attrs["mode"] == "complete" else min(rows, columns)
-    r = TensorType(operand.dtype, (*batch, inner, columns))
-    return (r,) if attrs["mode"] == "r" else (TensorType(operand.dtype, (*batch, rows, inner)), r)
-
-
-@on_one_thread
-def _qr_eval(a: Any, mode: Any = "reduced") -> Any:
-    if a.shape[-1] == 0 or a.shape[-2] == 0:  # NumPy refuses stacks of empty matrices
-        inner = a.shape[-2] if mode == "complete" else 0
-        r = np.zeros((*a.shape[:-2], inner, a.shape[-1]), a.dtype)
-        unit = np.eye(a.shape[-2], inner, dtype=a.dtype)
-        return r if mode == "r" else (np.broadcast_to(unit, (*a.shape[:-1], inner)), r)
-    factors = np.linalg.qr(a, mode)
-    return factors if mode == "r" else (factors[0], factors[1])
-
-
-def _qr_pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: Attrs) -> Any:
-    a = operands[0]
-    if 0 in a.shape:
-        return [zeros_like(b, a)]
-    if attrs["mode"] == "r":
-        cotangents, results = (None, cotangents[0]), b.qr(a, mode="reduced")
-    q, r = results
-    rows, columns = a.shape[-2:]
-    ct_q, ct_r = (None if ct is None else conjugate(b, ct) for ct in cotangents)
-    if rows > columns and attrs["mode"] == "complete":
-        beyond = part(b, q, -1, columns, rows)
-        q, r = part(b, q, -1, 0, columns), part(b, r, -2, 0, columns)
-        ct_r = None if ct_r is None else part(b, ct_r, -2, 0, columns)
-        if ct_q is not None:
-            ct_beyond, ct_q = part(b, ct_q, -1, columns, rows), part(b, ct_q, -1, 0, columns)
-            ct_q = b.sub(ct_q, product(b, beyond, product(b, adjoint(b, ct_beyond), q)))
-    if rows >= columns:
-        return [conjugate(b, _of_tall(b, q, r, ct_q, ct_r))]
-    # a = [x y], r = [u v]: y = q v
-    ct_y = None
-    if ct_r is not None:
-        ct_y = product(b, q, part(b, ct_r, -1, rows, columns))
-        y_part = product(b, part(b, a, -1, rows, columns), adjoint(b, part(b, ct_r, -1, rows, columns)))
-        ct_q = y_part if ct_q is None else b.add(ct_q, y_part)
-        ct_r = part(b, ct_r, -1, 0, rows)
-    ct_x = _of_tall(b, q, part(b, r, -1, 0, rows), ct_q, ct_r)
-    if ct_y is None:
-        ct_y = zeros_like(b, part(b, a, -1, rows, columns))
-    return [conjugate(b, b.concat(ct_x, ct_y, axis=len(a.shape) - 1))]
-
-
-def _of_tall(b: Any, q: Any, r: Any, ct_q: Any, ct_r: Any) -> Any:
-    """``(g_q + q s) r^-H``, where s is Hermitian with the upper triangle of ``g_r r^H - q^H g_q``. Of columns
-    that depend on those before them, up to rounding, there is no gradient.
-
-    Source: Walter, Lehmann and Lamour 2012, On evaluating higher-order derivatives of the QR decomposition.
-    """
-    middle = None if ct_r is None else product(b, ct_r, adjoint(b, r))
-    if ct_q is not None:
-        turned = product(b, adjoint(b, q), ct_q)
-        middle = b.neg(turned) if middle is None else b.sub(middle, turned)
-    triangle = halved_diagonal(b, upper(b, middle))
-    total = product(b, q, b.add(triangle, adjoint(b, triangle)))
-    if ct_q is not None:
-        total = b.add(total, ct_q)
-    gradient = adjoint(b, b.triangular_solve(r, adjoint(b, total), lower=False))
-    sizes, rank = b.abs(b.stop_gradient(r)), len(r.shape)
-    rounding = b.mul(b.max(sizes, axes=(rank - 2,)), 4 * r.shape[-1] * unit_roundoff(sizes.dtype))
-    dependent = b.any(b.le(diagonal(b, sizes), rounding), axes=(rank - 2,))
-    return nan_where(b, gradient, dependent, "columns")
-
-
-QR = several(
-    "qr", "a", infer=_qr_infer, eval=_qr_eval, pull=_qr_pull, attrs={"mode": (str,)},
-    defaults={"mode": "reduced"},
-    doc="q with orthonormal columns and upper triangular r with q r = a; `complete` ones have a "
-    "square q; r alone",
-)  # fmt: skip
-
+from .undetermined import largest, quotients
 
 #: Why there is no decomposition.
 NO_SINGULAR_VALUES: Final = "SVD did not converge, or the matrix has NaN"
@@ -263,62 +169,4 @@ def _values_pull(b: Any, cotangents: Any, operands: Any, results: Any, attrs: At
 SVDVALS = several(
     "svdvals", "a", infer=_values_infer, eval=_values_eval, pull=_values_pull,
     doc="the singular values of a in descending order",
-)  # fmt: skip
-
-
-def _pinv_infer(types: Types, attrs: Attrs) -> Types:
-    a, cutoff = types
-    *batch, rows, columns = matrix_type("pinv", a).shape
-    if cutoff != TensorType(real_of(a.dtype), tuple(batch)):
-        raise ShapeError(
-            f"pinv: expected a cutoff of type {TensorType(real_of(a.dtype), tuple(batch))}, got {cutoff}"
-        )
-    return (a.with_shape((*batch, columns, rows)),)
-
-
-@on_one_thread
-@np.errstate(all="ignore")  # as NumPy's functions
-def _pinv_eval(a: Any, cutoff: Any) -> Any:
-    if a.size == 0:
-        return np.swapaxes(np.zeros_like(a), -1, -2)
-    u, s, vh = converged_svd("pinv", a, full_matrices=False)
-    kept = s > np.asarray(cutoff)[..., None] * s.max(axis=-1, keepdims=True)
-    inverse = np.where(kept, 1 / np.where(kept, s, 1), 0)
-    return np.conj(np.swapaxes(vh, -1, -2) * inverse[..., None, :] @ np.swapaxes(u, -1, -2)).astype(
-        a.dtype, copy=False
-    )
-
-
-def _decompose(b: Any, a: Any, cutoff: Any) -> Any:
-    if 0 in a.shape:
-        return transposed(b, a)
-    u, s, vh = b.svd(a, full_matrices=False)
-    shape = tuple(s.shape)
-    limit = b.mul(b.max(s, axes=(len(shape) - 1,)), cutoff)
-    kept = b.gt(s, b.broadcast(column_of(b, limit), shape=shape))
-    inverse = b.where(kept, b.div(1.0, b.where(kept, s, 1.0)), 0.0)
-    return product(b, scaled_columns(b, adjoint(b, vh), b.cast(inverse, dtype=a.dtype)), adjoint(b, u))
-
-
-def _rule(b: Any, ct: Any, out: Any, a: Any) -> Any:
-    """``-p^H g p^H + (1 - a p) g^H p p^H + p^H p g^H (1 - p a)``, where the rank stays the same.
-
-    Source: Golub and Pereyra 1973, The differentiation of pseudo-inverses, equation 4.12.
-    """
-    g = conjugate(b, ct)
-    p_h, g_h = adjoint(b, out), adjoint(b, g)
-    inner = b.neg(product(b, p_h, g, p_h))
-    right = product(b, g_h, out, p_h)
-    left = product(b, p_h, out, g_h)
-    # projections first: the other products would leave the range of the dtype for small and large matrices
-    right = b.sub(right, product(b, product(b, a, out), right))
-    left = b.sub(left, product(b, left, product(b, out, a)))
-    return conjugate(b, b.add(b.add(inner, right), left))
-
-
-PINV = define(
-    "pinv", Kind.COMPOSITE, "a cutoff", infer=_pinv_infer, eval=_pinv_eval, decompose=_decompose,
-    vjp={"a": _rule},
-    doc="the pseudoinverse, where singular values up to `cutoff` times the largest count as 0",
-    batch=batch_pointwise,
 )  # fmt: skip

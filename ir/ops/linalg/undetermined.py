@@ -18,8 +18,9 @@ import numpy as np
 from ...dtypes import BOOL, is_complex, result_type
 from ...errors import DTypeError, UndeterminedGradientWarning
 from ...registry import Attrs, Kind
+from ...types import Types
 from ..define import define, same_shape
-from .common import Types, column_of, offsets, row_of, unit_roundoff
+from .common import column_of, offsets, row_of, unit_roundoff
 
 #: Warnings by the attribute `of`, which says whose derivative it is; "" warns of nothing.
 _WARNINGS: Final = {

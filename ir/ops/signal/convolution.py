@@ -22,10 +22,9 @@ import numpy as np
 
 from ...errors import ShapeError
 from ...registry import Attrs, Kind
-from ...types import TensorType
+from ...types import TensorType, Types
 from ..define import define, in_float32
 
-Types: TypeAlias = tuple[TensorType, ...]
 Pair: TypeAlias = tuple[int, int]
 
 

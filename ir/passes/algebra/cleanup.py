@@ -14,7 +14,8 @@ from ...graph import Function, Instruction, Substitution, Value
 from ...registry import OPS, Attrs, Kind
 from ..loops.control_flow import trim
 from ..rewriting import Definitions, Rule, constant_of, rewrite
-from .matrices import factored_adjugate, with_vectors
+from .adjugates import factored_adjugate
+from .values_with_vectors import with_vectors
 
 
 def decompose(function: Function) -> Function:

@@ -17,14 +17,15 @@ from ...builder import Builder
 from ...graph import Function, Instruction, Value
 from ...types import remove_axes
 from ..rewriting import Definitions, Rule, constant_of, defined_by, rewrite
-from .gathers import gather_of_rows, gather_of_transpose, shifted_sums
-from .matrices import solve_triangular
+from .gathers import gather_of_rows, gather_of_transpose
 from .repeated_lines import (
     elements_of_repeated_lines,
     gather_of_repeated_lines,
     once_for_repeated_lines,
     product_of_repeated_lines,
 )
+from .shifted_sums import shifted_sums
+from .triangular_systems import solve_triangular
 
 
 def simplify(function: Function) -> Function:

@@ -24,11 +24,15 @@ from ...transforms.batching import all_mapped, rule_of, spread
 from ..algebra.cleanup import dce
 from ..loops.register_state import MAX_ELEMENTS
 from .affine import AffineValues, loop_forms
-from .affine_accesses import StepAccess, access_of, has_large_windows, independent, is_inside, slice_accesses
+from .affine_accesses import has_large_windows, slice_accesses
 from .branch_writes import writes_behind_branches
-from .forwarded_elements import forward_elements, reads_before
+from .conditional_folds import select_terms
+from .early_reads import reads_before
+from .forwarded_elements import forward_elements
 from .mapped_loops import can_run, is_map, mapped_loop, pays
-from .step_folds import FOLDS, Extremum, Fold, contract_product_sums, folds, select_terms
+from .product_sums import contract_product_sums
+from .step_dependence import StepAccess, access_of, independent, is_inside
+from .step_folds import FOLDS, Extremum, Fold, folds
 
 #: A value of all steps has at most so many elements: it may have to lie in memory.
 MAX_NEST: Final = 1 << 24

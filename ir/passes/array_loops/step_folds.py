@@ -3,172 +3,22 @@
     total = total + f(i)                              the sum
     if f(i) < best: best, where = f(i), g(i)          the first minimum, and what goes with it
 
-A fold under a condition is an unconditional one of a select:
-
-    where(t, total + x, total)                        total + where(t, x, -0.0)
-
-So ``if t: total += x`` in a loop is a sum of selects. Sums of floats with -0.0 are exact.
-
-Sums of products of arrays that are repeated are matrix products:
-
-    sum over k of a[i, k] * b[k, j]                   matmul(a, b)
+The terms of all steps are one array, and the fold is a reduction of it.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ...access import resolve
 from ...builder import Builder
 from ...dataflow import read_counts
-from ...dtypes import INT64, is_inexact, is_real_floating
-from ...graph import Function, Instruction, Substitution, Value
+from ...dtypes import INT64, is_inexact
+from ...graph import Function, Instruction, Value
 from ...records import record
 from ...registry import OPS, Op
-from ...types import Shape
-from ..algebra.cleanup import dce
-from ..rewriting import Definitions, Rule, rewrite
 from .affine import Affine
-
-#: A product of fewer multiplications is as quick as a loop nest.
-MIN_PRODUCT: Final = 1 << 12
-
-
-def contract_product_sums(function: Function) -> Function:
-    """*Requires*: valid IR. *Ensures*: the same results up to the order of sums; no large sum of products of
-    floats goes along axes of which each factor misses one that the other has."""
-    uses = read_counts(function)
-    return rewrite(function, {"sum": (_contracted(uses),)})
-
-
-def _contracted(uses: Counter[Value]) -> Rule:
-    def rule(b: Builder, total: Instruction, defs: Definitions) -> Value | None:
-        product = defs.get(total.operands[0])
-        if product is None or product.op.name != "mul" or uses[product.result] != 1:
-            return None
-        return _product(b, total, product, defs)
-
-    return rule
-
-
-def _product(b: Any, total: Instruction, product: Instruction, defs: Definitions) -> Value | None:
-    shape, summed = product.result.shape, total.attrs["axes"]
-    if not is_real_floating(product.result.dtype) or math.prod(shape) < MIN_PRODUCT:
-        return None
-    x, y = product.operands
-    of_x, of_y = _axes(x, defs), _axes(y, defs)
-    wide = [axis for axis, size in enumerate(shape) if size > 1]
-    kept = [axis for axis in wide if axis not in summed]
-    rows = [axis for axis in kept if axis not in of_y]
-    columns = [axis for axis in kept if axis not in of_x]
-    batch = [axis for axis in kept if axis in of_x and axis in of_y]
-    inner = [axis for axis in wide if axis in summed]
-    if not (rows and columns and inner) or set(rows) & set(columns):
-        return None
-    if any(axis not in of_x or axis not in of_y for axis in inner):
-        return None
-    left = _matrix(b, _once(b, x, of_x, defs), batch, rows, inner, shape)
-    right = _matrix(b, _once(b, y, of_y, defs), batch, inner, columns, shape)
-    order = [*batch, *rows, *columns]
-    result = b.reshape(b.matmul(left, right), shape=tuple([shape[axis] for axis in order]))
-    back = sorted(range(len(order)), key=lambda position: order[position])
-    value: Value = b.reshape(b.transpose(result, perm=tuple(back)), shape=total.result.shape)
-    return value
-
-
-def _axes(value: Value, defs: Definitions) -> set[int]:
-    """The axes along which `value` is not merely repeated."""
-    _, access = resolve(value, defs)
-    return {axis for axis, step, _ in access.dims if axis is not None and step}
-
-
-def _once(b: Any, value: Value, axes: set[int], defs: Definitions) -> Value:
-    """`value` with size 1 along the axes along which it is repeated; those in `axes` are not."""
-    size = tuple([extent if axis in axes else 1 for axis, extent in enumerate(value.shape)])
-    view = defs.get(value)
-    if view is not None and view.op.name == "broadcast":
-        (source,) = view.operands
-        value = b.reshape(source, shape=(1,) * (len(value.shape) - len(source.shape)) + source.shape)
-    if value.shape == size:
-        return value
-    part: Value = b.slice(value, start=(0,) * len(size), size=size, step=(1,) * len(size))
-    return part
-
-
-def _matrix(
-    b: Any, once: Value, batch: list[int], rows: list[int], columns: list[int], shape: Shape
-) -> Value:
-    """Reshape `once`, a result of `_once`, to matrices of `rows` and `columns`."""
-    order = [*batch, *rows, *columns]
-    rest = [axis for axis in range(len(shape)) if axis not in order]
-    moved = b.transpose(once, perm=(*order, *rest))
-    sizes = [[shape[axis] for axis in group] for group in (rows, columns)]
-    matrix: Value = b.reshape(
-        moved, shape=(*[shape[axis] for axis in batch], *[math.prod(group) for group in sizes])
-    )
-    return matrix
-
-
-#: The neutral element of each op, by its name: for floats, and for integers.
-_NEUTRAL: Final[dict[str, tuple[float, int]]] = {"add": (-0.0, 0), "sub": (0.0, 0), "mul": (1.0, 1)}
-
-
-def select_terms(step: Function) -> Function:
-    """*Requires*: valid IR. *Ensures*: the same results; numbers to which something is added, or with which
-    it is multiplied, under a condition, are so in any case. Itself where there are none."""
-    if not any(_is_choice(instruction) for instruction in step.body):
-        return step
-    uses = read_counts(step)
-    defs = step.defs
-    b = Builder()
-    b.params = list(step.params)
-    table = Substitution()
-    for original in step.body:
-        instruction = table.apply(original)
-        b.location = original.location
-        fold = _conditional_fold(original, uses, defs) if _is_choice(original) else None
-        if fold is None:
-            b.body.append(instruction)
-            continue
-        kept, term, name = table[fold[0]], table[fold[1]], fold[2]
-        table[original.result] = _folded(b, instruction.operands[0], kept, term, name, fold[3])
-    return dce(b.finish(step.name, table.all(step.results)))
-
-
-def _is_choice(instruction: Instruction) -> bool:
-    return instruction.op.name == "where" and not instruction.result.shape
-
-
-def _conditional_fold(
-    choice: Instruction, uses: Counter[Value], defs: Definitions
-) -> tuple[Value, Value, str, bool] | None:
-    """Match a conditional fold: the accumulator, the folded value, the op, and whether it folds where the
-    condition is true (else where it is false)."""
-    for position in (1, 2):
-        fold, kept = defs.get(choice.operands[position]), choice.operands[3 - position]
-        if (
-            fold is None
-            or fold.op.name not in _NEUTRAL
-            or uses[fold.result] != 1
-            or kept.dtype.kind not in "iuf"
-            or fold.operands.count(kept) != 1
-        ):
-            continue
-        place = fold.operands.index(kept)
-        if not (place and fold.op.name == "sub"):
-            return kept, fold.operands[1 - place], fold.op.name, position == 1
-    return None
-
-
-def _folded(b: Any, test: Value, kept: Value, term: Value, name: str, holds: bool) -> Value:
-    neutral = b.scalar(_NEUTRAL[name][kept.dtype.kind != "f"], kept.dtype)
-    chosen = b.where(test, term, neutral) if holds else b.where(test, neutral, term)
-    result: Value = getattr(b, name)(kept, chosen)
-    return result
-
 
 #: The reduction that folds many values with an op, by the op's name.
 FOLDS: Final = {

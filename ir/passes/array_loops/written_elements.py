@@ -7,7 +7,7 @@ written for certain; regions of what is read have all that may be read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
 from ...graph import Function, Instruction, Value
@@ -16,41 +16,7 @@ from ...records import record
 from ...registry import Kind
 from ...types import Shape
 from .affine import Affine, AffineValues, loop_forms
-
-#: The first index of each axis, and the one behind the last.
-Box: TypeAlias = tuple[tuple[int, int], ...]
-
-#: A set of more boxes is not made smaller any more.
-MOST_BOXES: Final = 32
-
-
-def whole(shape: Shape) -> Box:
-    """All elements of an array."""
-    return tuple([(0, size) for size in shape])
-
-
-def common(x: Box, y: Box) -> Box | None:
-    """The elements in both; None where there are none."""
-    box = tuple([(max(a, c), min(b, d)) for (a, b), (c, d) in zip(x, y, strict=True)])
-    return box if all(first < last for first, last in box) else None
-
-
-def without(boxes: Iterable[Box], taken: Box) -> list[Box]:
-    """Disjoint boxes of the elements in `boxes`, which are disjoint, that are not in `taken`."""
-    left: list[Box] = []
-    for box in boxes:
-        inner = common(box, taken)
-        if inner is None:
-            left.append(box)
-            continue
-        rest = list(box)
-        for axis, ((first, last), (begin, end)) in enumerate(zip(box, inner, strict=True)):
-            for side in ((first, begin), (end, last)):
-                if side[0] < side[1]:
-                    left.append((*rest[:axis], side, *rest[axis + 1 :]))
-            rest[axis] = (begin, end)
-    return left
-
+from .boxes import Box
 
 _ZERO: Final = Affine(0, 0, ())
 

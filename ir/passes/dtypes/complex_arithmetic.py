@@ -9,60 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from ...records import record
-
-
-@record(eq=False)
-class Planes:
-    """The real and the imaginary parts of a complex value; both have its shape."""
-
-    re: Any
-    im: Any
-
-    @property
-    def dtype(self) -> Any:
-        """The dtype of the parts."""
-        return self.re.dtype
-
-
-def is_single(x: Planes) -> bool:
-    """Whether the parts are of single precision."""
-    return bool(x.dtype.itemsize == 4)
-
-
-def both(b: Any, function: Any, *operands: Planes) -> Planes:
-    """`function` of the real parts, and of the imaginary ones."""
-    return Planes(function(*[x.re for x in operands]), function(*[x.im for x in operands]))
-
-
-def pick(b: Any, condition: Any, x: float, y: float, like: Any) -> Any:
-    """The number x where `condition`, else y, in the dtype of `like`."""
-    return b.where(condition, b.full(value=x, shape=like.shape, dtype=like.dtype), y)
-
-
-def choose(b: Any, condition: Any, x: Planes, y: Planes) -> Planes:
-    """x where `condition`, else y."""
-    return Planes(b.where(condition, x.re, y.re), b.where(condition, x.im, y.im))
-
-
-def turned(b: Any, x: Planes) -> Planes:
-    """i x."""
-    return Planes(b.neg(x.im), x.re)
-
-
-def turned_back(b: Any, x: Planes) -> Planes:
-    """-i x."""
-    return Planes(x.im, b.neg(x.re))
-
-
-def larger_part(b: Any, x: Planes) -> Any:
-    """The larger one of the sizes of both parts; NaN if either is NaN."""
-    return b.maximum(b.abs(x.re), b.abs(x.im))
-
-
-def is_finite(b: Any, x: Planes) -> Any:
-    """Whether both parts are finite."""
-    return b.logical_and(b.isfinite(x.re), b.isfinite(x.im))
+from .planes import Planes, both, choose, is_single, larger_part, pick
 
 
 def add(b: Any, x: Planes, y: Planes) -> Planes:

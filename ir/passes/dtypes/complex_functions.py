@@ -11,23 +11,10 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
-from .complex_arithmetic import (
-    Planes,
-    choose,
-    is_single,
-    larger_part,
-    mul,
-    pick,
-    reciprocal,
-    turned,
-    turned_back,
-)
+from .complex_arithmetic import mul, reciprocal
+from .planes import Planes, choose, larger_part, limit_of, pick, turned, turned_back
 
-_LN2: Final = math.log(2.0)
-
-
-def _limits(x: Planes, single: float, double: float) -> float:
-    return single if is_single(x) else double
+LN2: Final = math.log(2.0)
 
 
 # -- roots, exponentials and logarithms ----------------------------------------------------------------------
@@ -40,8 +27,8 @@ def sqrt(b: Any, x: Planes) -> Planes:
     Scaled by powers of 4, so that neither |x| overflows nor its bits are lost to subnormal numbers.
     """
     size = larger_part(b, x)
-    huge, tiny = b.gt(size, _limits(x, 2.0**120, 2.0**1000)), b.lt(size, _limits(x, 2.0**-80, 2.0**-900))
-    up = _limits(x, 2.0**60, 2.0**120)
+    huge, tiny = b.gt(size, limit_of(x, 2.0**120, 2.0**1000)), b.lt(size, limit_of(x, 2.0**-80, 2.0**-900))
+    up = limit_of(x, 2.0**60, 2.0**120)
     scale = b.where(huge, 0.0625, pick(b, tiny, up, 1.0, x.re))
     back = b.where(huge, 4.0, pick(b, tiny, up**-0.5, 1.0, x.re))
     re, im = b.mul(x.re, scale), b.mul(x.im, scale)
@@ -77,7 +64,7 @@ def exp(b: Any, x: Planes) -> Planes:
 
 def exp2(b: Any, x: Planes) -> Planes:
     """2^x"""
-    return exp(b, Planes(b.mul(x.re, _LN2), b.mul(x.im, _LN2)))
+    return exp(b, Planes(b.mul(x.re, LN2), b.mul(x.im, LN2)))
 
 
 def expm1(b: Any, x: Planes) -> Planes:
@@ -102,13 +89,13 @@ def log(b: Any, x: Planes) -> Planes:
 def _log_of_size(b: Any, x: Planes, size: Any) -> Any:
     """log |x|, also where |x| overflows or loses bits."""
     part = larger_part(b, x)
-    huge = b.logical_and(b.gt(part, _limits(x, 1e38, 1e308)), b.isfinite(part))
-    tiny = b.logical_and(b.lt(part, _limits(x, 1e-30, 1e-290)), b.gt(part, 0.0))
+    huge = b.logical_and(b.gt(part, limit_of(x, 1e38, 1e308)), b.isfinite(part))
+    tiny = b.logical_and(b.lt(part, limit_of(x, 1e-30, 1e-290)), b.gt(part, 0.0))
     odd = b.logical_or(huge, tiny)
-    power = _limits(x, 60, 200)
+    power = limit_of(x, 60, 200)
     scale = pick(b, huge, 0.25, 2.0**power, part)
     again = b.log(b.where(odd, b.hypot(b.mul(x.re, scale), b.mul(x.im, scale)), 1.0))
-    return b.where(odd, b.add(again, pick(b, huge, 2 * _LN2, -power * _LN2, part)), b.log(size))
+    return b.where(odd, b.add(again, pick(b, huge, 2 * LN2, -power * LN2, part)), b.log(size))
 
 
 def _log_to(base: float) -> Callable[[Any, Planes], Planes]:
@@ -164,7 +151,7 @@ def whole_power(b: Any, x: Planes, exponent: int) -> Planes:
 def sinh(b: Any, x: Planes) -> Planes:
     """(sinh x.re cos x.im, cosh x.re sin x.im)"""
     half, scale = _half_exp(b, x)
-    wide = b.gt(b.abs(x.re), _limits(x, 20.0, 40.0))
+    wide = b.gt(b.abs(x.re), limit_of(x, 20.0, 40.0))
     no_angle = b.eq(x.im, 0.0)
     cosine, sine = b.cos(x.im), b.sin(x.im)
     re = b.where(wide, b.copysign(half, x.re), b.sinh(b.where(wide, 1.0, x.re)))
@@ -185,7 +172,7 @@ def _half_exp(b: Any, x: Planes) -> tuple[Any, Any]:
 def cosh(b: Any, x: Planes) -> Planes:
     """(cosh x.re cos x.im, sinh x.re sin x.im)"""
     half, scale = _half_exp(b, x)
-    wide = b.gt(b.abs(x.re), _limits(x, 20.0, 40.0))
+    wide = b.gt(b.abs(x.re), limit_of(x, 20.0, 40.0))
     cosine, sine = b.cos(x.im), b.sin(x.im)
     re = b.where(wide, half, b.cosh(b.where(wide, 1.0, x.re)))
     im = b.where(wide, b.copysign(half, x.re), b.sinh(b.where(wide, 1.0, x.re)))
@@ -201,7 +188,7 @@ def cosh(b: Any, x: Planes) -> Planes:
 def tanh(b: Any, x: Planes) -> Planes:
     """The hyperbolic tangent. With t = tan x.im and s = sinh x.re it is (s sqrt(1 + s^2) (1 + t^2), t) / (1 +
     (1 + t^2) s^2)."""
-    wide = b.gt(b.abs(x.re), _limits(x, 9.0, 20.0))
+    wide = b.gt(b.abs(x.re), limit_of(x, 9.0, 20.0))
     t, s = b.tan(x.im), b.sinh(b.where(wide, 1.0, x.re))
     growth = b.add(b.mul(t, t), 1.0)
     squared = b.mul(s, s)
@@ -238,107 +225,4 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "cos": cos, "cosh": cosh, "exp": exp, "exp2": exp2, "expm1": expm1, "log": log, "log10": _log_to(10.0),
     "log1p": log1p, "log2": _log_to(2.0), "pow": power, "sin": sin, "sinh": sinh, "sqrt": sqrt, "tan": tan,
     "tanh": tanh,
-}  # fmt: skip
-
-
-def _far(b: Any, x: Planes) -> tuple[Any, Any]:
-    """Whether x is so large that 1 is nothing beside its square, and log 2|x|."""
-    far = b.gt(larger_part(b, x), _limits(x, 2.0**60, 2.0**500))
-    far = b.logical_or(far, b.logical_or(b.isinf(x.re), b.isinf(x.im)))
-    half = b.hypot(b.mul(b.where(far, x.re, 2.0), 0.5), b.mul(b.where(far, x.im, 0.0), 0.5))
-    return far, b.add(b.log(half), 2 * _LN2)
-
-
-def asinh(b: Any, x: Planes) -> Planes:
-    """The inverse hyperbolic sine, by sqrt(1 + i x) and sqrt(1 - i x)."""
-    far, growth = _far(b, x)
-    near = choose(b, far, Planes(b.mul(x.re, 0.0), b.mul(x.im, 0.0)), x)
-    first = sqrt(b, Planes(b.add(near.im, 1.0), b.neg(near.re)))
-    second = sqrt(b, Planes(b.sub(1.0, near.im), near.re))
-    re = b.asinh(b.sub(b.mul(first.re, second.im), b.mul(second.re, first.im)))
-    im = b.atan2(near.im, b.sub(b.mul(first.re, second.re), b.mul(first.im, second.im)))
-    distant = Planes(b.copysign(growth, x.re), b.atan2(x.im, b.abs(x.re)))
-    return _real_on_the_axis(b, choose(b, far, distant, Planes(re, im)), x)
-
-
-def _real_on_the_axis(b: Any, result: Planes, x: Planes) -> Planes:
-    """An odd function's result, with the imaginary zero of x where that is real and not a number."""
-    lost = b.logical_and(b.isnan(x.re), b.eq(x.im, 0.0))
-    return Planes(result.re, b.where(lost, x.im, result.im))
-
-
-def acosh(b: Any, x: Planes) -> Planes:
-    """The inverse hyperbolic cosine, by sqrt(x - 1) and sqrt(x + 1)."""
-    far, growth = _far(b, x)
-    near = choose(b, far, Planes(b.mul(x.re, 0.0), b.mul(x.im, 0.0)), x)
-    first = sqrt(b, Planes(b.sub(near.re, 1.0), near.im))
-    second = sqrt(b, Planes(b.add(near.re, 1.0), near.im))
-    re = b.asinh(b.add(b.mul(first.re, second.re), b.mul(first.im, second.im)))
-    im = b.mul(b.atan2(first.im, second.re), 2.0)
-    im = b.where(_is_lost(b, x), math.pi / 2, im)
-    return choose(b, far, Planes(growth, b.atan2(x.im, x.re)), Planes(re, im))
-
-
-def _is_lost(b: Any, x: Planes) -> Any:
-    """Whether x lies on the imaginary axis, nobody knows where."""
-    return b.logical_and(b.eq(x.re, 0.0), b.isnan(x.im))
-
-
-def acos(b: Any, x: Planes) -> Planes:
-    """The inverse cosine, by sqrt(1 - x) and sqrt(1 + x)."""
-    far, growth = _far(b, x)
-    near = choose(b, far, Planes(b.mul(x.re, 0.0), b.mul(x.im, 0.0)), x)
-    first = sqrt(b, Planes(b.sub(1.0, near.re), b.neg(near.im)))
-    second = sqrt(b, Planes(b.add(near.re, 1.0), near.im))
-    re = b.mul(b.atan2(first.re, second.re), 2.0)
-    re = b.where(_is_lost(b, x), math.pi / 2, re)
-    im = b.asinh(b.sub(b.mul(second.re, first.im), b.mul(second.im, first.re)))
-    distant = Planes(b.atan2(b.abs(x.im), x.re), b.copysign(growth, b.neg(x.im)))
-    return choose(b, far, distant, Planes(re, im))
-
-
-def atanh(b: Any, x: Planes) -> Planes:
-    """(log1p(4a / ((1 - a)^2 + c^2)) / 4, atan2(2c, (1 - a) (1 + a) - c^2) / 2), with a = |x.re|, c = x.im"""
-    a, c = b.abs(x.re), b.abs(x.im)
-    far = b.gt(b.maximum(a, c), _limits(x, 2.0**50, 2.0**500))
-    far = b.logical_or(far, b.logical_or(b.isinf(a), b.isinf(c)))
-    inner_a, inner_c = b.where(far, 0.5, a), b.where(far, 0.5, c)
-    rest = b.sub(1.0, inner_a)
-    tip = b.logical_and(b.eq(a, 1.0), b.lt(c, _limits(x, 2.0**-60, 2.0**-500)))
-    squares = b.add(b.mul(rest, rest), b.mul(inner_c, inner_c))
-    quotient = b.div(b.mul(inner_a, 4.0), b.where(tip, 1.0, squares))
-    re = b.mul(b.log1p(quotient), 0.25)
-    # at 1 + i c: -log(sqrt(c) / sqrt(2)) for small c
-    re = b.where(tip, b.mul(b.sub(_LN2, b.log(b.where(tip, c, 1.0))), 0.5), re)
-    im = b.mul(
-        b.atan2(b.mul(inner_c, 2.0), b.sub(b.mul(rest, b.add(inner_a, 1.0)), b.mul(inner_c, inner_c))), 0.5
-    )
-    im = b.where(b.logical_and(tip, b.eq(c, 0.0)), c, im)
-    half = b.hypot(b.mul(a, 0.5), b.mul(c, 0.5))
-    faded = b.where(b.isinf(half), 0.0, b.div(b.div(b.mul(a, 0.25), half), half))
-    re = b.where(far, faded, re)
-    im = b.where(b.logical_and(far, b.logical_not(b.isnan(c))), math.pi / 2, im)
-    im = b.where(b.isnan(c), c, im)
-    result = Planes(b.copysign(re, x.re), b.copysign(im, x.im))
-    lost = b.logical_and(b.isnan(x.re), b.isinf(x.im))
-    return _real_zero(b, choose(b, lost, Planes(b.copysign(0.0, x.re), result.im), result), x)
-
-
-def _real_zero(b: Any, result: Planes, x: Planes) -> Planes:
-    """The result, with the zero of x where its real part is that."""
-    return Planes(b.where(b.eq(x.re, 0.0), x.re, result.re), result.im)
-
-
-def asin(b: Any, x: Planes) -> Planes:
-    """-i asinh(i x)"""
-    return turned_back(b, asinh(b, turned(b, x)))
-
-
-def atan(b: Any, x: Planes) -> Planes:
-    """-i atanh(i x)"""
-    return turned_back(b, atanh(b, turned(b, x)))
-
-
-INVERSES: Final[dict[str, Callable[[Any, Planes], Planes]]] = {
-    "acos": acos, "acosh": acosh, "asin": asin, "asinh": asinh, "atan": atan, "atanh": atanh,
 }  # fmt: skip

@@ -19,14 +19,18 @@ from ...builder import Builder
 from ...dtypes import BOOL, is_complex, real_dtype
 from ...graph import Function, Instruction, Location, Value
 from ...ops.fusion import INTERPRETED
-from ...ops.linalg.lu import LU_SOLVE, TRIANGULAR_SOLVE
+from ...ops.linalg.lu import LU_SOLVE
 from ...ops.linalg.pairs import COMPLEX_LINALG, attrs_of, paired
+from ...ops.linalg.triangular import TRIANGULAR_SOLVE
 from ...registry import Kind
-from ..algebra.matrices import triangular_system
+from ..algebra.triangular_systems import triangular_system
 from ..rewriting import constant_of
-from .complex_arithmetic import ARITHMETIC, Planes, div_by_real, truth
-from .complex_functions import FUNCTIONS, INVERSES, whole_power
-from .complex_reductions import REDUCTIONS, contraction, matrix_product
+from .complex_arithmetic import ARITHMETIC, div_by_real, truth
+from .complex_functions import FUNCTIONS, whole_power
+from .complex_inverses import INVERSES
+from .complex_products import contraction, matrix_product
+from .complex_reductions import REDUCTIONS
+from .planes import Planes
 
 Rule = Callable[[Builder, Instruction, list[Any]], Any]
 #: NumPy computes whole powers below this by products.

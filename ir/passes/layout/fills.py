@@ -16,22 +16,12 @@ from typing import Any, Final
 
 from ...builder import Builder
 from ...graph import Function, Instruction, Value
-from ...ops.shape import EMPTY
+from ...ops.creation import EMPTY
 from ...registry import Kind
 from ..algebra.cleanup import dce
 from ..array_loops.affine import AffineValues
-from ..array_loops.written_elements import (
-    MOST_BOXES,
-    Box,
-    UnknownAccess,
-    accesses,
-    box_of,
-    common,
-    read_region,
-    version_after,
-    whole,
-    without,
-)
+from ..array_loops.boxes import MOST_BOXES, Box, common, whole, without
+from ..array_loops.written_elements import UnknownAccess, accesses, box_of, read_region, version_after
 
 #: At most one element in this many may be filled separately, in at most this many boxes.
 _FEW: Final = 8

@@ -31,7 +31,8 @@ from ..algebra.simplify import simplify
 from ..fusion.inlining import parts_of
 from ..fusion.reasons import why_alone
 from ..rewriting import constant_of
-from .factors import MOST_PLACES, Factors, RepeatedWrites, common, grouped, groups_of, kept_of, refined, wide
+from .factors import MOST_PLACES, Factors, common, grouped, groups_of, kept_of, refined, wide
+from .repeated_writes import RepeatedWrites
 
 #: Folds that repeated elements do not change.
 _IDEMPOTENT: Final = ("max", "min", "all", "any")

@@ -9,7 +9,9 @@ import subprocess
 
 import pytest
 
-from tracejit.codegen.export.emission import LinkGroup, emit, export_target, size_type, undefined_symbols
+from tracejit.codegen.export.emission import LinkGroup, emit
+from tracejit.codegen.export.symbols import undefined_symbols
+from tracejit.codegen.export.targets import export_target, size_type
 from tracejit.codegen.llvm.loading import all_targets
 from tracejit.codegen.llvm.target import host, target_machine
 from tracejit.ir.errors import CompileError, TracejitError

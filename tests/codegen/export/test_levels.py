@@ -10,16 +10,9 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.codegen.export.emission import (
-    LEVELS,
-    Level,
-    LinkGroup,
-    dispatch_text,
-    emit,
-    export_target,
-    for_cpu,
-    release_text,
-)
+from tracejit.codegen.export.emission import LinkGroup, emit
+from tracejit.codegen.export.levels import LEVELS, Level, dispatch_text, for_cpu, release_text
+from tracejit.codegen.export.targets import export_target
 from tracejit.codegen.llvm.loading import llvm_binding
 from tracejit.runtime.cache.objects import link
 

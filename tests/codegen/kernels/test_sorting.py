@@ -10,7 +10,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.codegen.kernels.sort import quicksort
-from tracejit.codegen.kernels.sort.rows import batcher
+from tracejit.codegen.kernels.sort.columns import batcher
 from tracejit.codegen.kernels.sort.strategy import CHUNKED, NETWORK_LINES, NETWORKED, RANKED
 
 from ...forked import forked

@@ -7,7 +7,7 @@ import pytest
 from tracejit.codegen.llvm.emitter import Emitter, Reg, constant
 from tracejit.codegen.llvm.function import Declarations
 from tracejit.codegen.llvm.target import Target
-from tracejit.codegen.maths import MathsEmitter
+from tracejit.codegen.maths import MathsWriter
 
 SHORT = '"min-legal-vector-width"="0"'
 X, Y = Reg("%x", "f64"), Reg("%y", "f64", 8)
@@ -63,7 +63,7 @@ def test_parameters_that_are_vectors_keep_them() -> None:
 @pytest.mark.parametrize(("lanes", "short"), [(1, True), (4, True), (8, False)])
 def test_instructions_of_long_registers_keep_them(lanes: int, short: bool) -> None:
     target = Target("x86_64-unknown-linux-gnu", "cascadelake", "+avx512f,+avx512bw,+avx512dq", 512)
-    w = MathsEmitter(Declarations(target))
+    w = MathsWriter(Declarations(target))
     w.sqrt(X)
     w.sqrt(X)
     w.rsqrt(Reg("%z", "f64", lanes))

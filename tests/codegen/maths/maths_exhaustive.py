@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from tracejit.ir.ops.error_function import erf, erfc
+from tracejit.ir.special.error_function import erf, erfc
 
 from .maths_harness import NATIVE, Array, compiled
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from tracejit.codegen.llvm.emitter import LLVM_SCALAR, Reg
 from tracejit.codegen.llvm.function import Declarations, text_of
-from tracejit.codegen.llvm.loops import FunctionWriter
 from tracejit.codegen.llvm.target import host
+from tracejit.codegen.maths import MathsWriter
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
@@ -52,7 +52,7 @@ def module_text(
     declarations = Declarations(host())
     if wide_tables is not None:
         declarations.wide_tables = wide_tables
-    w = FunctionWriter(declarations)
+    w = MathsWriter(declarations)
     w.branches = branches
 
     def step(index: Reg, _: list[Reg]) -> Sequence[Reg]:

@@ -12,7 +12,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from tracejit.codegen.maths import ULP_BOUND, MathsEmitter
+from tracejit.codegen.maths import ULP_BOUND, MathsWriter
 
 from ..narrow import narrower, run_narrow
 from .maths_harness import NATIVE, NUMPY, Array, compiled, module_text, ulp_errors
@@ -324,8 +324,7 @@ def test_narrower_vectors(features: str, bits: int) -> None:
 def test_every_bound_is_stated_and_of_a_method() -> None:
     assert set(ULP_BOUND) == set(UNARY) | set(BINARY)
     assert all(
-        callable(getattr(MathsEmitter, name)) and set(row) == {"f32", "f64"}
-        for name, row in ULP_BOUND.items()
+        callable(getattr(MathsWriter, name)) and set(row) == {"f32", "f64"} for name, row in ULP_BOUND.items()
     )
 
 

@@ -9,8 +9,8 @@ import pytest
 
 import tracejit as tj
 from tests.support import function_of
+from tracejit.codegen.module.body import MANY_CALLS
 from tracejit.codegen.module.deduplication import backward
-from tracejit.codegen.module.writer import MANY_CALLS
 from tracejit.ir.graph import Function
 from tracejit.runtime.executable import Executable
 

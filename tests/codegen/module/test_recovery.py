@@ -13,8 +13,8 @@ import pytest
 
 import tracejit as tj
 from tracejit.codegen.control.lowering import CONTROL_FLOW
+from tracejit.codegen.kernels.indexing.concatenation import CONCATENATION
 from tracejit.codegen.kernels.indexing.gather import GATHER
-from tracejit.codegen.kernels.indexing.movement import CONCATENATION
 from tracejit.codegen.kernels.lowering import LOWERINGS, Lowering
 from tracejit.codegen.llvm.control_operations import Return
 from tracejit.codegen.llvm.function import FunctionCode

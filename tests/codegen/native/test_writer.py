@@ -14,8 +14,9 @@ from tracejit.codegen.llvm.compiler import compile_module
 from tracejit.codegen.llvm.emitter import constant
 from tracejit.codegen.native.functions import Int, NativeFunction, Objects, native
 from tracejit.codegen.native.module import NativeModule
+from tracejit.codegen.native.pointers import Pointer
 from tracejit.codegen.native.structs import OBJECT, Items, words
-from tracejit.codegen.native.writer import NativeWriter, Pointer
+from tracejit.codegen.native.writer import NativeWriter
 
 
 def compiled(function: NativeFunction) -> Callable[[int], int]:

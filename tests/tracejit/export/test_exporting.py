@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.codegen.export.emission import LEVELS
+from tracejit.codegen.export.levels import LEVELS
 from tracejit.codegen.llvm.target import host
-from tracejit.export import exporting
+from tracejit.export import linking
 from tracejit.ir.errors import ArgumentError, TraceError, TracejitError
 
 from ...rotation import share_of
@@ -261,7 +261,7 @@ def test_options_that_mean_nothing(options, message, tmp_path):
 
 def test_without_a_linker_there_is_a_message(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(exporting, "_has_zig", lambda: False)
+    monkeypatch.setattr(linking, "_has_zig", lambda: False)
     with pytest.raises(TracejitError, match=r'there is no linker for .*"tracejit\[export\]".*kind="object"'):
         tj.jit(lambda x: x).export(tmp_path / "f", 1.0, kind="shared")
 

@@ -335,7 +335,7 @@ def test_a_failure_of_the_reader_is_a_warning(monkeypatch: pytest.MonkeyPatch) -
     def fail(*args: Any) -> Any:
         raise KeyError("inside")
 
-    monkeypatch.setattr("tracejit.frontend.calls.Reader.binary", fail)
+    monkeypatch.setattr("tracejit.frontend.operations.Operations.binary", fail)
     scale = 2.0
     jitted = tj.jit(lambda x: x * scale)
     with pytest.warns(

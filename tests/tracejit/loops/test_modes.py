@@ -242,7 +242,7 @@ def test_branches_share_what_the_step_has_read():
 
 
 def test_rewritten_code_goes_with_its_function(tmp_path):
-    from tracejit.frontend.bytecode import _ORIGINALS
+    from tracejit.frontend.rewritten import _ORIGINALS
     from tracejit.loops.source.functions import _CHECKED, _REWRITTEN
 
     path = tmp_path / "passing.py"

@@ -9,7 +9,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.ir.errors import DomainError, DTypeError
-from tracejit.nn.layers import dropout
+from tracejit.nn.dropout import dropout
 
 r = tj.random
 

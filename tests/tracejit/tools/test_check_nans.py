@@ -17,7 +17,7 @@ import pytest
 import tracejit as tj
 from tracejit.ir.errors import GradientError, NonFiniteError
 from tracejit.ir.registry import OPS
-from tracejit.runtime.executable import OBSERVER
+from tracejit.runtime.observing import OBSERVER
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")
 

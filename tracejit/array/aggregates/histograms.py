@@ -17,6 +17,7 @@ from ...eager.tensor import Tensor, wrap
 from ...ir.dtypes import BOOL, FLOAT64, INT64, is_real_floating, result_type
 from ...ir.errors import DomainError, ShapeError
 from ...ir.types import as_shape
+from ..counting import bincount
 from ..indexing.searching import diff
 from ..manipulation import ravel
 from ..operands import (
@@ -32,7 +33,6 @@ from ..operands import (
 )
 from ..ranges import linspace
 from ..reductions import max, min, sum
-from ..statistics import bincount
 
 __all__ = ["digitize", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
 

@@ -1,17 +1,13 @@
-"""Dtypes: what they hold, what they promote to, and what can be cast to what; shapes, sizes and kinds of
-arrays.
-"""
+"""Dtypes: what they hold, what they promote to, and what can be cast to what."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from ...eager.tensor import Tensor
-from ...ir.dtypes import DType, as_dtype, default_dtype, is_complex
-from ...ir.types import Shape, normalize_axes
+from ...ir.dtypes import DType, as_dtype, default_dtype
 from ..operands import as_tensor, kind_of
 
 __all__ = [
@@ -19,110 +15,11 @@ __all__ = [
     "common_type",
     "finfo",
     "iinfo",
-    "iscomplexobj",
     "isdtype",
-    "isrealobj",
-    "isscalar",
     "issubdtype",
-    "iterable",
     "min_scalar_type",
-    "ndim",
     "result_type",
-    "shape",
-    "size",
 ]
-
-
-def shape(x: Any) -> Shape:
-    """The sizes of the dimensions of `x`.
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.shape([[1, 2, 3]])
-        (1, 3)
-
-    Semantics: ``numpy.shape``.
-    """
-    return as_tensor(x).shape
-
-
-def ndim(x: Any) -> int:
-    """The number of dimensions of `x`.
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.ndim([[1, 2, 3]])
-        2
-
-    Semantics: ``numpy.ndim``.
-    """
-    return as_tensor(x).ndim
-
-
-def size(x: Any, axis: Any = None) -> int:
-    """The number of elements of `x`, along `axis` where that is given.
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.size([[1, 2, 3]]), tj.size([[1, 2, 3]], 0)
-        (3, 1)
-
-    Raises AxisError. Semantics: ``numpy.size``.
-    """
-    x = as_tensor(x)
-    return math.prod(x.shape[place] for place in normalize_axes("size", axis, x.ndim))
-
-
-def isscalar(element: Any) -> bool:
-    """Whether `element` is a number or a string, and no array; a tensor of rank 0 is an array.
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.isscalar(2.0), tj.isscalar(tj.tensor(2.0))
-        (True, False)
-
-    Semantics: ``numpy.isscalar``.
-    """
-    return bool(np.isscalar(element))
-
-
-def iterable(y: Any) -> bool:
-    """Whether ``iter(y)`` works: not for a tensor of rank 0.
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.iterable(tj.ones(2)), tj.iterable(tj.tensor(2.0))
-        (True, False)
-
-    Semantics: ``numpy.iterable``.
-    """
-    return y.ndim > 0 if isinstance(y, Tensor) else bool(np.iterable(y))
-
-
-def iscomplexobj(x: Any) -> bool:
-    """Whether `x` has a complex dtype.
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.iscomplexobj([1.0])
-        False
-
-    Semantics: ``numpy.iscomplexobj``.
-    """
-    return is_complex(x.dtype) if isinstance(x, Tensor) else bool(np.iscomplexobj(x))
-
-
-def isrealobj(x: Any) -> bool:
-    """Whether `x` has a dtype that is not complex.
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.isrealobj([1.0])
-        True
-
-    Semantics: ``numpy.isrealobj``.
-    """
-    return not iscomplexobj(x)
 
 
 def _kind(value: Any) -> Any:

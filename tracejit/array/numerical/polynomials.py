@@ -27,7 +27,7 @@ from ..operands import (
     sliced,
 )
 from ..reductions import averaged, sum
-from .products import convolve
+from .convolution import convolve
 
 __all__ = [
     "poly",

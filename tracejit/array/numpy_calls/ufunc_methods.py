@@ -196,7 +196,7 @@ def accumulate(name: str, x: Any, axis: int = 0, dtype: Any = None, out: Any = N
     elif x.shape[place] == 0:
         result = cast(x, _result_dtype(name, x))
     elif name in _ASSOCIATIVE:
-        prefixes = import_module("tracejit.control.scans").associative_scan
+        prefixes = import_module("tracejit.control.associative").associative_scan
         result = prefixes(function, cast(x, _result_dtype(name, x)), axis=place)
     else:
         result = moveaxis(_scanned(function, moveaxis(x, place, 0))[1], 0, place)

@@ -13,10 +13,11 @@ from importlib import import_module
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final, Literal, TypeAlias
 
-from ...frontend.bytecode import decode, forgotten_with, original, stands_for
-from ...frontend.definitions import complete, extent, function_at, lambda_at
+from ...frontend.bytecode import decode
+from ...frontend.rewritten import forgotten_with, original, stands_for
 from ...ir.process.locks import ForkLock
-from ..reports import Comprehensions
+from ..unrolled import Comprehensions
+from .definitions import complete, extent, function_at, lambda_at
 from .descriptions import Statement, mark_comprehensions
 from .expressions import RUNTIME, follow_calls
 from .syntax import locate_missing, placed, refusal

@@ -15,11 +15,12 @@ import ast
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ...frontend.definitions import complete
+from .definitions import complete
 from .descriptions import Statement, described, mark
 from .exits import lower_function, lower_loop
 from .expressions import Everywhere, InLoops, Iterations, call, operator_name, thunk
-from .names import Liveness, NameTable, NodeNames, rebound_inside, written_in_place
+from .liveness import Liveness
+from .names import NameTable, NodeNames, rebound_inside, written_in_place
 from .syntax import COMPREHENSIONS, SCOPES, comprehensions, has_jumps, placed, refusal, walk, written_by_calls
 
 

@@ -23,7 +23,8 @@ from ...fft import (
     rfftfreq,
     rfftn,
 )
-from .real_transforms import dct, dst, idct, idst, next_fast_len
+from .real_transforms import dct, dst, idct, idst
+from .sizes import next_fast_len
 
 __all__ = [
     "dct",

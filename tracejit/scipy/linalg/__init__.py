@@ -8,9 +8,14 @@ from __future__ import annotations
 
 from ...arguments.errors import check_public as _check_public
 from .exponential import expm, expm_frechet
-from .factors import cho_factor, cho_solve, cholesky, ldl, lu, lu_factor, lu_solve, schur, solve_triangular
-from .functions_of_matrices import logm, polar, solve_sylvester, sqrtm
-from .structured import block_diag, circulant, hankel, solve_banded, solve_toeplitz, solveh_banded, toeplitz
+from .factors import cho_factor, cho_solve, cholesky, lu, lu_factor, lu_solve, solve_triangular
+from .functions_of_matrices import logm, sqrtm
+from .indefinite import ldl
+from .polar_decomposition import polar
+from .schur_forms import schur
+from .structured import block_diag, circulant, hankel, toeplitz
+from .structured_solutions import solve_banded, solve_toeplitz, solveh_banded
+from .sylvester import solve_sylvester
 
 __all__ = [
     "block_diag", "cho_factor", "cho_solve", "cholesky", "circulant", "expm", "expm_frechet", "hankel",

@@ -1,4 +1,4 @@
-"""Factorizations, Schur forms, and solutions by factors that are there already."""
+"""Cholesky and LU factorizations, and solutions by factors that are there already."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from typing import Any
 
 from ...array.contraction import matmul
 from ...array.indexing.searching import take_along_axis
-from ...array.operands import as_tensor, cast, reshaped, run, tensor_argument
+from ...array.operands import reshaped, run, tensor_argument
 from ...eager.tensor import Tensor
-from ...ir.dtypes import INT64, complex_dtype
+from ...ir.dtypes import INT64
 from ...ir.errors import AttributeValueError, ShapeError
-from ...ir.lapack.calls import SORTS
-from ...linalg.failures import decomposed, gives_nan, nan_where, on_failure, zero_pivot
+from ...linalg.failures import gives_nan, nan_where, on_failure, zero_pivot
 from ...linalg.operands import adjoint, identity, matrices, several, square_matrices, with_right_side
 
 #: Meanings of `trans`, by number and letter: whether to transpose, and whether to conjugate.
@@ -224,64 +223,3 @@ def rows_at(x: Tensor, rows: Tensor) -> Tensor:
     places = reshaped(rows, (*rows.shape, 1))
     from_all = run("broadcast", places, shape=(*rows.shape, x.shape[-1]))
     return take_along_axis(x, from_all, axis=-2)
-
-
-def schur(
-    a: Any,
-    output: str = "real",
-    lwork: Any = None,
-    overwrite_a: bool = False,
-    sort: str | None = None,
-    check_finite: bool = True,
-) -> Any:
-    """T and Z with a = Z T Zᴴ: Z is unitary, T upper triangular.
-
-    The T of a real matrix is real, with a block of two rows for each pair of complex eigenvalues, unless
-    `output` is "complex". With `sort`, the eigenvalues in the left or right half plane ("lhp", "rhp") or
-    inside or outside of the unit circle ("iuc", "ouc") come first, and their number is a third result;
-    functions are not taken. Gradients need eigenvalues that differ.
-
-    Example:
-        >>> import tracejit as tj
-        >>> t, z = tj.scipy.linalg.schur([[0.0, 2.0], [2.0, 0.0]])
-        >>> abs(t.round(9))
-        tensor([[2., 0.],
-                [0., 2.]])
-
-    Raises LinAlgError for NaN and infinities, and where it does not converge. Semantics:
-    ``scipy.linalg.schur``; leading axes are batches.
-    """
-    name = "scipy.linalg.schur"
-    if output not in ("real", "complex", "r", "c"):
-        raise AttributeValueError(f"{name}: output must be 'real', 'r', 'complex' or 'c', got {output!r}")
-    if sort is not None and (not isinstance(sort, str) or sort not in SORTS):
-        raise AttributeValueError(f"{name}: sort must be None, {', '.join(map(repr, SORTS))}, got {sort!r}")
-    x = square_matrices(name, a)
-    if output in ("complex", "c"):
-        x = cast(x, complex_dtype(x.dtype))
-    t, z, count = decomposed("schur", x, sort=sort or "")
-    return (t, z) if sort is None else (t, z, count)
-
-
-def ldl(
-    A: Any, lower: bool = True, hermitian: bool = True, overwrite_a: bool = False, check_finite: bool = True
-) -> tuple[Tensor, Tensor, Tensor]:
-    """L, D and an order of rows, with A = L D Lᴴ: of a complex A that is not `hermitian`, A = L D Lᵀ.
-
-    ``L[order]`` is unit triangular, lower or with ``lower=False`` upper; so is the triangle of A that is
-    read. D has blocks of one and of two rows on its diagonal. The gradient is that of a fixed order of
-    pivots.
-
-    Example:
-        >>> import tracejit as tj
-        >>> l, d, order = tj.scipy.linalg.ldl([[0.0, 2.0], [2.0, 0.0]])
-        >>> d
-        tensor([[0., 2.],
-                [2., 0.]])
-
-    Raises LinAlgError unless the last two axes are of one size. Semantics: ``scipy.linalg.ldl``; leading axes
-    are batches.
-    """
-    x = square_matrices("scipy.linalg.ldl", A, "A")
-    factor, blocks, order = several("ldl", x, lower=bool(lower), hermitian=bool(hermitian))
-    return rows_at(factor, run("argsort", as_tensor(order))), blocks, order

@@ -1,6 +1,4 @@
-"""Square roots, logarithms, polar decompositions, and Sylvester's equation; `exponential` has the third of
-these functions.
-"""
+"""Square roots and logarithms of matrices; `exponential` has the third of these functions."""
 
 from __future__ import annotations
 
@@ -10,124 +8,15 @@ import numpy as np
 
 from ...array.contraction import matmul
 from ...array.joining import concatenate
-from ...array.operands import broadcast, is_tracing, promoted_arrays, reshaped, run
+from ...array.operands import is_tracing, reshaped, run
 from ...control.loops import while_loop
 from ...eager.tensor import Tensor
 from ...ir.dtypes import INT64
-from ...ir.errors import AttributeValueError, ShapeError
-from ...ir.lapack import calls
-from ...ir.types import broadcast_shapes
-from ...linalg.failures import gives_nan, nan_where, regular
-from ...linalg.operands import adjoint, factored, identity, matrices, several, square_matrices, transposed
+from ...linalg.failures import nan_where, regular
+from ...linalg.operands import identity, square_matrices
 from ...linalg.solutions import solve
 from ...transforms.custom.vjp import custom_vjp
-
-
-def solve_sylvester(a: Any, b: Any, q: Any) -> Tensor:
-    """x with a x + x b = q, by the Schur forms of `a` and `b`, which gradients use again.
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.scipy.linalg.solve_sylvester([[1.0]], [[2.0]], [[6.0]])
-        tensor([[2.]])
-
-    Raises ShapeError where the shapes do not fit. Semantics: ``scipy.linalg.solve_sylvester``: where `a` and
-    ``-b`` have an eigenvalue in common, a solution of an equation nearby.
-    """
-    name = "scipy.linalg.solve_sylvester"
-    left, right = square_matrices(name, a), square_matrices(name, b, "b")
-    left, right, sides = promoted_arrays(left, right, matrices(name, q, "q"))
-    shape = (left.shape[-1], right.shape[-1])
-    if sides.shape[-2:] != shape:
-        raise ShapeError(f"{name}: argument q must have matrices of shape {shape}, got shape {sides.shape}")
-    batch = broadcast_shapes(name, left.shape[:-2], right.shape[:-2], sides.shape[:-2])
-    left, right, sides = (broadcast(x, batch + x.shape[-2:]) for x in (left, right, sides))
-    if not calls.has(left.dtype, "gees", "trsen", "trsyl"):
-        return _dense(left, right, sides)
-    if gives_nan():
-        (left, of_left), (right, of_right) = regular(left), regular(right)
-        sides = nan_where(run("logical_or", of_left, of_right), sides)
-    t, u, _ = several("schur", left.detach(), sort="")
-    s, v = (t, u) if a is b else several("schur", right.detach(), sort="")[:2]
-    return run("sylvester", left, right, t, u, s, v, sides, is_adjoint=False)
-
-
-def _dense(a: Tensor, b: Tensor, q: Tensor) -> Tensor:
-    """Solve a Sylvester equation as one linear system for all elements, row by row, without LAPACK."""
-    rows, columns = q.shape[-2:]
-
-    def product(x: Tensor, y: Tensor) -> Tensor:
-        batch = x.shape[:-2]
-        grid = reshaped(x, (*batch, rows, 1, rows, 1)) * reshaped(y, (*batch, 1, columns, 1, columns))
-        return reshaped(grid, (*x.shape[:-2], rows * columns, rows * columns))
-
-    system = product(a, identity(b, columns)) + product(identity(a, rows), transposed(b))
-    return reshaped(solve(system, reshaped(q, (*q.shape[:-2], rows * columns, 1))), q.shape)
-
-
-@custom_vjp
-def _orthonormal(a: Any) -> Any:
-    """The nearest matrix with orthonormal columns, of no fewer rows than columns."""
-    u, _, vh = several("svd", a, full_matrices=False)
-    return matmul(u, vh)
-
-
-def _orthonormal_forward(a: Any) -> Any:
-    u = _orthonormal(a)
-    return u, (u, a)
-
-
-def _orthonormal_backward(residuals: Any, ct: Any) -> Any:
-    """The gradient of the orthonormal polar factor u. With ``p = u^H a`` and ``du = u w`` plus a part
-    orthogonal to u, ``w p + p w = u^H da - da^H u``, and the orthogonal part of du is that of ``da p^-1``.
-    Nothing is divided by differences of singular values, which may be 0."""
-    u, a = residuals
-    g = run("conj", ct) if ct.dtype.kind == "c" else ct
-    p, along = _hermitian(matmul(adjoint(u), a)), matmul(adjoint(u), g)
-    turning = solve_sylvester(p, p, along - adjoint(along))
-    gradient = matmul(u, turning)
-    if u.shape[-2] > u.shape[-1]:
-        lu, _, permutation = factored(p)
-        outside = run(
-            "lu_solve", p, lu, permutation, adjoint(g - matmul(u, along)), transpose=False, conjugate=False,
-            on_singular="ignore",
-        )  # fmt: skip
-        gradient = gradient + adjoint(outside)
-    return (run("conj", gradient) if ct.dtype.kind == "c" else gradient,)
-
-
-_orthonormal.defvjp(_orthonormal_forward, _orthonormal_backward)
-
-
-def _hermitian(x: Tensor) -> Tensor:
-    return 0.5 * (x + adjoint(x))
-
-
-def polar(a: Any, side: str = "right") -> tuple[Tensor, Tensor]:
-    """u with orthonormal columns (rows of wide matrices) and positive semidefinite p, with a = u p.
-
-    With ``side="left"``, a = p u. Gradients hold for equal singular values, too, to any order.
-
-    Example:
-        >>> import tracejit as tj
-        >>> u, p = tj.scipy.linalg.polar([[0.0, -2.0], [3.0, 0.0]])
-        >>> p
-        tensor([[3., 0.],
-                [0., 2.]])
-
-    Raises LinAlgError where the singular values do not converge. Semantics: ``scipy.linalg.polar``.
-    """
-    name = "scipy.linalg.polar"
-    if side not in ("right", "left"):
-        raise AttributeValueError(f"{name}: side must be 'right' or 'left', got {side!r}")
-    x = matrices(name, a)
-    failed = None
-    if gives_nan():
-        x, failed = regular(x)
-    u = _orthonormal(x) if x.shape[-2] >= x.shape[-1] else adjoint(_orthonormal(adjoint(x)))
-    u = u if failed is None else nan_where(failed, u)
-    return u, _hermitian(matmul(adjoint(u), x) if side == "right" else matmul(x, adjoint(u)))
-
+from .sylvester import solve_sylvester
 
 # -- square roots ---------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from ...fft.several_axes import fftn, ifftn, irfftn, rfftn
 from ...ir.dtypes import BOOL, is_complex, is_inexact
 from ...ir.errors import DomainError, ShapeError
 from ...ir.types import Shape, normalize_axis
-from ..fft.real_transforms import next_fast_len
+from ..fft.sizes import next_fast_len
 
 _MODES: Final = ("full", "valid", "same")
 _METHODS: Final = ("auto", "direct", "fft")

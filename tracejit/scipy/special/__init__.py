@@ -16,14 +16,15 @@ _MODULES = {
     "bessel_functions": "i0 i0e i1 i1e iv ive j0 j1 jv k0 k0e k1 k1e kv kve y0 y1",
     "error_functions": "erf erfc erfcinv erfcx erfinv expit log_expit log_ndtr logit ndtr ndtri",
     "gamma_functions": """
-        beta betainc betaincc betaincinv betaln binom comb digamma factorial gamma gammainc gammaincc
-        gammainccinv gammaincinv gammaln loggamma multigammaln polygamma psi zeta
+        beta betaln binom comb digamma factorial gamma gammaln loggamma multigammaln polygamma psi zeta
     """,
     "hypergeometric": """
-        ellipe ellipk eval_legendre exp1 expi expn hyp1f1 hyp2f1 lambertw lpmv sici spence sph_harm
-        sph_harm_y sph_legendre_p
+        eval_legendre hyp1f1 hyp2f1 lambertw lpmv sph_harm sph_harm_y sph_legendre_p
     """,
-    "normalizing": "entr kl_div log_softmax logsumexp rel_entr softmax xlog1py xlogy",
+    "incomplete": "betainc betaincc betaincinv gammainc gammaincc gammainccinv gammaincinv",
+    "information": "entr kl_div rel_entr xlog1py xlogy",
+    "integrals": "ellipe ellipk exp1 expi expn sici spence",
+    "normalizing": "log_softmax logsumexp softmax",
 }
 _LAZY = {name: module for module, names in _MODULES.items() for name in names.split()}
 if _typing.TYPE_CHECKING:
@@ -43,19 +44,12 @@ if _typing.TYPE_CHECKING:
     )
     from .gamma_functions import (
         beta,
-        betainc,
-        betaincc,
-        betaincinv,
         betaln,
         binom,
         comb,
         digamma,
         factorial,
         gamma,
-        gammainc,
-        gammaincc,
-        gammainccinv,
-        gammaincinv,
         gammaln,
         loggamma,
         multigammaln,
@@ -64,23 +58,19 @@ if _typing.TYPE_CHECKING:
         zeta,
     )
     from .hypergeometric import (
-        ellipe,
-        ellipk,
         eval_legendre,
-        exp1,
-        expi,
-        expn,
         hyp1f1,
         hyp2f1,
         lambertw,
         lpmv,
-        sici,
-        spence,
         sph_harm,
         sph_harm_y,
         sph_legendre_p,
     )
-    from .normalizing import entr, kl_div, log_softmax, logsumexp, rel_entr, softmax, xlog1py, xlogy
+    from .incomplete import betainc, betaincc, betaincinv, gammainc, gammaincc, gammainccinv, gammaincinv
+    from .information import entr, kl_div, rel_entr, xlog1py, xlogy
+    from .integrals import ellipe, ellipk, exp1, expi, expn, sici, spence
+    from .normalizing import log_softmax, logsumexp, softmax
 else:
 
     def __getattr__(name: str) -> object:

@@ -8,7 +8,7 @@ from ...codegen.llvm.target import Target
 from ...codegen.llvm.targets import named_target
 from ...ir.errors import TracejitError
 from ...ir.graph import Function
-from ...ir.text.formatter import difference
+from ...ir.text.differences import difference
 from ...ir.text.printer import print_functions
 from ...jitted.lowered import Lowered
 from ..dumping import PICTURES, all_stages, stage_text

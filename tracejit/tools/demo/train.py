@@ -1,102 +1,23 @@
-"""A network of two layers (64-64-10, relu, softmax cross entropy), trained by Adam on handwritten digits:
-eagerly and jitted.
+"""A network of two layers (64-64-10, relu, softmax cross entropy), trained by Adam, eagerly and jitted.
 
 Both ways run the same `loss` and the same `adam` on the same batches from the same parameters. They differ
 in how they get the gradient (`eager_step` calls ``backward`` on the tape, `jit_step` is one compiled function
 around ``value_and_grad``), so their loss curves must agree up to rounding.
-
-Source: E. Alpaydin and C. Kaynak (1998), Optical Recognition of Handwritten Digits, UCI Machine Learning
-Repository, https://doi.org/10.24432/C50P49, licensed under CC BY 4.0
-(https://creativecommons.org/licenses/by/4.0/). ``digits.npz`` holds 64 images of each digit, of the first 84
-in its test set: 8x8 pixels whose 17 levels of grey are rounded to three, 0 to 2. It compresses best by
-labels, images beside those that they are most like, and pixel by pixel. The attribution is in the file too.
 """
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from importlib.resources import files
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 
 import tracejit as tj
 
-Array = np.ndarray[Any, Any]
-
-TRAINING_IMAGES = 460
-#: The order in which the images are dealt out: one split for everybody.
-_SPLIT_SEED = 0
-
-
-@dataclass(frozen=True)
-class Digits:
-    """Images as rows of 64 pixels from 0 to 1, labels from 0 to 9."""
-
-    images: Array
-    labels: Array
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-
-def load_digits(dtype: Any = np.float64) -> tuple[Digits, Digits]:
-    """The 460 training images and the 180 held-out ones, always the same.
-
-    Example:
-        >>> from tracejit.tools.demo import load_digits
-        >>> training, held_out = load_digits()
-        >>> training.images.shape, held_out.labels.shape
-        ((460, 64), (180,))
-    """
-    with files(__package__).joinpath("digits.npz").open("rb") as file, np.load(file) as arrays:
-        images = (arrays["images"].T / 2.0).astype(dtype)
-        labels = arrays["labels"].astype(np.int64)
-    order = np.random.default_rng(_SPLIT_SEED).permutation(len(labels))
-    training, held_out = order[:TRAINING_IMAGES], order[TRAINING_IMAGES:]
-    return Digits(images[training], labels[training]), Digits(images[held_out], labels[held_out])
-
-
-_CELLS = 28
-
-
-class Bar:
-    """Redraws its line with every `advance`, and ends it in `close`.
-
-    The default stream is stderr, so that what the program prints on stdout can be piped. Nothing is written
-    to a stream that is not a terminal.
-    """
-
-    def __init__(self, label: str, total: int, stream: TextIO | None = None) -> None:
-        self._label = label
-        self._total = total
-        self._done = 0
-        self._stream = sys.stderr if stream is None else stream
-        self._shown = self._stream.isatty()
-        self._width = 0
-
-    def advance(self, note: str = "") -> None:
-        """Advance the bar by one of the total; `note` stands behind it."""
-        self._done += 1
-        if not self._shown:
-            return
-        filled = _CELLS * self._done // self._total
-        cells = "#" * filled + "." * (_CELLS - filled)
-        line = f"{self._label} [{cells}] {self._done}/{self._total}  {note}".rstrip()
-        # spaces cover what a longer line left behind; an escape sequence would not work everywhere
-        self._stream.write("\r" + line.ljust(self._width))
-        self._stream.flush()
-        self._width = len(line)
-
-    def close(self) -> None:
-        """Leave the finished bar as it stands and go to the next line."""
-        if self._shown and self._done:
-            self._stream.write("\n")
-            self._stream.flush()
-
+from .bar import Bar
+from .data import Array, Digits
 
 HIDDEN, CLASSES = 64, 10
 BATCH = 32

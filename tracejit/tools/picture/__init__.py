@@ -9,7 +9,8 @@ from __future__ import annotations
 from .dot import to_dot
 from .layout import Box, PictureLayout, Route, lay_out
 from .model import KINDS, Picture, PictureEdge, PictureGroup, PictureNode
-from .of_graph import live_dot, live_svg, picture_of_function, picture_of_graph
+from .of_function import picture_of_function
+from .of_graph import live_dot, live_svg, picture_of_graph
 from .svg import to_svg
 
 __all__ = [

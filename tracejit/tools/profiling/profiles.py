@@ -21,17 +21,8 @@ from ...runtime.executable import Executable
 from ...runtime.timing import TimedExecutable, site_costs, timed
 from ..observing import CallRun, KernelRun, profiling
 from . import tables
-from .records import (
-    Event,
-    FunctionProfile,
-    KernelRecord,
-    NestProfile,
-    lines_of,
-    ops_of,
-    owner_of,
-    text_of,
-    write_trace,
-)
+from .records import FunctionProfile, KernelRecord, NestProfile, lines_of, ops_of, owner_of, text_of
+from .trace import Event, write_trace
 
 #: Kernels and events that are kept one by one; what comes after is counted in the sums alone.
 KEPT: Final = 200_000

@@ -1,23 +1,16 @@
-"""Records of profiles of time and of memory, as data."""
+"""Records of profiles of time, as data."""
 
 from __future__ import annotations
 
-import gc
-import json
-import os
-import sys
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from ...codegen.module.costs import Cost
-from ...eager.tensor import Tensor
 from ...ir.dtypes import SHORT_NAME
-from ...ir.graph import Instruction, Location, Value
+from ...ir.graph import Instruction, Location
 from ...ir.records import field, record
-from ...tape.nodes import Node
 
 
 @record
@@ -164,103 +157,3 @@ def text_of(value: Any) -> str:
         return type(value).__name__
     array = np.asarray(value)
     return f"{SHORT_NAME.get(array.dtype, array.dtype.name)}[{','.join(map(str, array.shape))}]"
-
-
-@record
-class MemoryInfo:
-    """The tensors and the tape that are alive: the result of ``tj.memory``.
-
-    Attributes:
-        tensors: how many Tensors there are.
-        bytes: bytes of the arrays that Tensors and the tape hold, shared memory counted once.
-        saved_bytes: those of them that only the tape holds.
-        nodes: how many operations the tape holds.
-    """
-
-    tensors: int
-    bytes: int
-    saved_bytes: int
-    nodes: int
-
-
-def memory() -> MemoryInfo:
-    """Count what is alive: tensors, their bytes, and what the tape keeps for backward passes.
-
-    It asks Python's garbage collector for its objects, so it costs time here, and none anywhere else.
-
-    Example:
-        >>> import tracejit as tj
-        >>> before = tj.memory()
-        >>> x = tj.ones(1000)
-        >>> after = tj.memory()
-        >>> after.tensors - before.tensors, after.bytes - before.bytes
-        (1, 8000)
-
-    Semantics: ``tf.memory`` of TensorFlow.js.
-    """
-    gc.collect()
-    held: dict[int, int] = {}
-    saved: dict[int, int] = {}
-    tensors = nodes = 0
-    for item in gc.get_objects():
-        kind = type(item)
-        if kind is Tensor:
-            data = getattr(item, "_data", None)
-            if isinstance(data, np.ndarray):
-                tensors += 1
-                owner = owner_of(data)
-                held[id(owner)] = owner.nbytes
-            elif isinstance(data, Value):
-                tensors += 1
-        elif issubclass(kind, Node):
-            nodes += 1
-            for array in _arrays_of(item):
-                owner = owner_of(array)
-                saved[id(owner)] = owner.nbytes
-    only_saved = sum(nbytes for key, nbytes in saved.items() if key not in held)
-    return MemoryInfo(tensors, sum(held.values()) + only_saved, only_saved, nodes)
-
-
-def _arrays_of(node: Any) -> list[Any]:
-    """The arrays that a node holds, directly or in a list or tuple of its own."""
-    arrays = []
-    for referent in gc.get_referents(node):
-        parts = referent if type(referent) in (list, tuple) else [referent]
-        arrays += [part for part in parts if isinstance(part, np.ndarray)]
-    return arrays
-
-
-@record
-class Event:
-    """An event with a duration: `begin` and `duration` in nanoseconds, `begin` since the profile began."""
-
-    name: str
-    category: str
-    begin: int
-    duration: int
-    thread: int
-    thread_name: str
-    what: dict[str, Any]
-
-
-def write_trace(events: Sequence[Event], dropped: int = 0) -> str:
-    """The text of a trace file."""
-    pid = os.getpid()
-    program = Path(sys.argv[0]).name if sys.argv and sys.argv[0] else "python"
-    names = {event.thread: event.thread_name for event in events}
-    rows: list[dict[str, Any]] = [
-        {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": program}},
-        *(
-            {"ph": "M", "name": "thread_name", "pid": pid, "tid": thread, "args": {"name": name}}
-            for thread, name in names.items()
-        ),
-    ]
-    for event in sorted(events, key=lambda event: (event.begin, -event.duration)):
-        rows.append(
-            {
-                "ph": "X", "name": event.name, "cat": event.category, "pid": pid, "tid": event.thread,
-                "ts": event.begin / 1e3, "dur": event.duration / 1e3, "args": event.what,
-            }
-        )  # fmt: skip
-    other = {"dropped events": dropped} if dropped else {}
-    return json.dumps({"traceEvents": rows, "displayTimeUnit": "ns", "otherData": other})

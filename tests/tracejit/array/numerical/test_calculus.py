@@ -40,14 +40,6 @@ cases("ediff1d", INTEGERS, to_begin=[1, 2], to_end=9)
 cases("cumulative_sum", LINE)
 cases("cumulative_sum", MATRIX, axis=1, include_initial=True)
 cases("cumulative_prod", INTEGERS, axis=0, include_initial=True)
-cases("interp", LINE, ASCENDING, SHORT[[0, 1, 2, 0, 1, 2]])
-cases("interp", LINE, ASCENDING, ASCENDING**2, -7.0, 8.0)
-cases("interp", LINE, ASCENDING, ASCENDING**2, period=1.5)
-cases("interp", 0.3, ASCENDING, ASCENDING)
-cases("interp", INTEGERS, [0, 2, 3], [1, 5, 2])
-cases("interp", np.array([np.nan, 1]), ASCENDING, ASCENDING)
-cases("interp", SINGLE, ASCENDING, ASCENDING)
-cases("interp", LINE, [1.0], [2.0])
 
 
 @cases.parameters()
@@ -63,8 +55,6 @@ GRADIENTS = [
     (tj.ediff1d, LINE),
     (lambda x: tj.cumulative_sum(x, include_initial=True), LINE),
     (lambda x: tj.cumulative_prod(x), SHORT),
-    (tj.interp, np.array([0.1, 0.33]), ASCENDING, ASCENDING**2),
-    (lambda x, xp, fp: tj.interp(x, xp, fp, period=5.0), np.array([0.1, 0.33]), ASCENDING, ASCENDING**2),
 ]
 
 
@@ -84,17 +74,8 @@ def test_batches():
         (lambda: tj.gradient([1.0, 2.0], 1.0, 2.0), tj.ShapeError, "spacings"),
         (lambda: tj.gradient([1.0, 2.0, 4.0], edge_order=3), tj.ShapeError, "edge_order"),
         (lambda: tj.cumulative_sum([[1]]), tj.ShapeError, "axis is needed"),
-        (lambda: tj.interp(0.5, [1.0, 2.0], [1.0]), tj.ShapeError, "interp: .*one length"),
-        (lambda: tj.interp(0.5, [], []), tj.ShapeError, "interp: expected at least one point"),
-        (lambda: tj.interp(0.5, [1.0], [1.0], period=0), tj.DomainError, "period"),
     ],
 )
 def test_errors(call, error, message):
     with pytest.raises(error, match=message):
         call()
-
-
-def test_batches_of_interpolation():
-    batched(
-        lambda x, y: tj.interp(x, ASCENDING, y), np.stack([LINE, -LINE]), np.stack([ASCENDING, ASCENDING**2])
-    )

@@ -7,8 +7,8 @@ import pytest
 
 import tracejit as tj
 
-from ..agreement import Cases, batched, check, gradients
-from ..operands import ASCENDING, LINE, MATRIX, RNG, SHORT, SINGLE
+from ..agreement import Cases, check, gradients
+from ..operands import LINE, MATRIX, RNG, SHORT
 
 cases = Cases()
 cases("cross", SHORT, SHORT[::-1])
@@ -19,19 +19,6 @@ if hasattr(np, "matvec"):  # since NumPy 2.2
     cases("matvec", MATRIX, LINE[:5])
     cases("vecmat", LINE[:4], MATRIX)
     cases("matvec", RNG.normal(size=(2, 3, 4)), RNG.normal(size=(2, 4)))
-cases("convolve", LINE, SHORT)
-cases("convolve", SHORT, LINE, "same")
-cases("convolve", LINE, SHORT, "valid")
-cases("convolve", [1, 2, 3], [4, 5])
-cases("convolve", LINE, ASCENDING, "same")
-cases("correlate", LINE, SHORT)
-cases("correlate", SHORT, LINE, "full")
-cases("correlate", LINE, SHORT, "same")
-cases("correlate", SHORT, LINE, "same")
-cases("correlate", SHORT, LINE)
-cases("convolve", [True, False, True], [True, True])
-cases("convolve", 3.0, LINE)
-cases("convolve", SINGLE, SINGLE)
 
 
 @cases.parameters()
@@ -43,8 +30,6 @@ GRADIENTS = [
     (tj.cross, SHORT, SHORT**2),
     (tj.matvec, MATRIX, LINE[:5]),
     (tj.vecmat, LINE[:4], MATRIX),
-    (tj.convolve, LINE, SHORT),
-    (tj.correlate, SHORT, LINE),
 ]
 
 
@@ -58,15 +43,8 @@ def test_gradients(arguments):
     [
         (lambda: tj.cross([1.0] * 4, [1.0] * 4), tj.ShapeError, "2 or 3 elements"),
         (lambda: tj.matvec([1.0], [1.0]), tj.ShapeError, "matvec: expected matrices"),
-        (lambda: tj.convolve([], [1]), tj.ShapeError, "convolve: a line is empty"),
-        (lambda: tj.convolve([1], [1], "most"), tj.DomainError, "mode must be"),
-        (lambda: tj.correlate([[1]], [1]), tj.ShapeError, "rank 1"),
     ],
 )
 def test_errors(call, error, message):
     with pytest.raises(error, match=message):
         call()
-
-
-def test_batches():
-    batched(tj.convolve, np.stack([LINE, -LINE]), np.stack([SHORT, SHORT**2]))

@@ -14,7 +14,7 @@ from tracejit.ir.registry import OPS
 from tracejit.ir.text.parser import parse_function
 from tracejit.jitted.lowered import Lowered
 from tracejit.tools.picture import picture_of_function, picture_of_graph, to_dot, to_svg
-from tracejit.tools.picture.of_graph import operand_name
+from tracejit.tools.picture.of_function import operand_name
 
 
 def test_parameters_instructions_and_results():

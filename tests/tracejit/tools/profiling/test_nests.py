@@ -13,7 +13,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.ir.registry import OPS
-from tracejit.runtime.executable import OBSERVER
+from tracejit.runtime.observing import OBSERVER
 
 
 @tj.jit

@@ -1,0 +1,65 @@
+"""Contraction: products of matrices on the last two axes."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from ..dtypes import FLOAT16, FLOAT32
+from ..errors import ShapeError
+from ..registry import Attrs, Builtin, Kind
+from ..transforms.batching import batch_matmul
+from ..types import Types
+from .define import define
+
+
+def _matmul_infer(types: Types, attrs: Attrs) -> Types:
+    x, y = types
+    fits = x.ndim == y.ndim >= 2 and x.shape[:-2] == y.shape[:-2] and x.shape[-1] == y.shape[-2]
+    if not fits or x.dtype is not y.dtype:
+        raise ShapeError(f"matmul: expected (..., m, k) and (..., k, n) of one dtype, got {x} and {y}")
+    return (x.with_shape((*x.shape[:-1], y.shape[-1])),)
+
+
+def swap_last(b: Any, x: Any) -> Any:
+    """The last two axes exchanged."""
+    rank = len(x.shape)
+    return b.transpose(x, perm=(*range(rank - 2), rank - 1, rank - 2))
+
+
+#: Terms of a product's sums that are copied at a time where they are repeated.
+_COPIED: Final = 1 << 10
+
+
+def _matmul_eval(x: Any, y: Any) -> Any:
+    """NumPy adds up repeated elements one by one, so that the error grows with their number: not copies of
+    some at a time; and float16 without BLAS. Repeated rows of `x` and columns of `y` make the result repeat.
+    """
+    if x.dtype is FLOAT16:
+        return _matmul_eval(x.astype(FLOAT32), y.astype(FLOAT32)).astype(FLOAT16)
+    shape = (*x.shape[:-1], y.shape[-1])
+    if not x.strides[-2]:
+        x = x[..., :1, :]
+    if not y.strides[-1]:
+        y = y[..., :1]
+    if 0 in (x.strides[-1], y.strides[-2]):
+        parts = range(0, max(x.shape[-1], 1), _COPIED)
+        products = [(x[..., at : at + _COPIED], y[..., at : at + _COPIED, :]) for at in parts]
+        result = np.matmul(*[np.array(z, order="C") for z in products[0]])
+        for pair in products[1:]:
+            result += np.matmul(*[np.array(z, order="C") for z in pair])
+    else:
+        result = np.matmul(x, y)
+    return result if result.shape == shape else np.array(np.broadcast_to(result, shape))
+
+
+MATMUL = define(
+    "matmul", Kind.CONTRACTION, "x y", doc="matrix product over the last two axes, batched over the others",
+    infer=_matmul_infer, eval=_matmul_eval, batch=batch_matmul,
+    builtin=Builtin(np.matmul, second="matrix"),
+    vjp={
+        "x": lambda b, ct, y: b.matmul(ct, swap_last(b, y)),
+        "y": lambda b, ct, x: b.matmul(swap_last(b, x), ct),
+    },
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""Sorting, binary search, counting and compaction."""

@@ -1,0 +1,90 @@
+"""Norms of vectors by sums of powers: the gradient is 0 where the norm is 0, which is a subgradient, and the
+second derivative, which does not exist there, is NaN."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+import numpy as np
+
+from ..dtypes import is_complex, real_dtype
+from ..errors import DTypeError, ShapeError
+from ..registry import Attrs, Kind
+from ..transforms.batching import batch_axes
+from ..types import TensorType, Types, normalize_axes, remove_axes
+from .define import define
+from .linalg.common import conjugate
+from .reductions import SUM, spread
+
+
+def _infer(types: Types, attrs: Attrs) -> Types:
+    (operand,) = types
+    if operand.dtype.kind not in "fc":
+        raise DTypeError(f"vector_norm: expected a floating operand, got {operand}")
+    if not attrs["ord"] > 1:
+        raise ShapeError(f"vector_norm: ord must be more than 1, got {attrs['ord']}")
+    axes = normalize_axes("vector_norm", attrs["axes"], operand.ndim)
+    dtype = real_dtype(operand.dtype) if is_complex(operand.dtype) else operand.dtype
+    return (TensorType(dtype, remove_axes(operand.shape, axes)),)
+
+
+def _eval(x: Any, axes: tuple[int, ...], ord: float) -> Any:
+    size = np.abs(x) if x.dtype.kind == "c" or ord != 2 else x
+    if ord == 2:
+        return np.sqrt(SUM.eval(size * size, axes))
+    return SUM.eval(size**ord, axes) ** x.dtype.type(0).real.dtype.type(1.0 / ord)
+
+
+def _decompose(b: Any, x: Any, axes: tuple[int, ...], ord: float) -> Any:
+    size = b.abs(x) if is_complex(x.dtype) or ord != 2 else x
+    if ord == 2:
+        return b.sqrt(b.sum(b.mul(size, size), axes=axes))
+    return b.pow(b.sum(b.pow(size, ord), axes=axes), 1.0 / ord)
+
+
+#: For dtypes with a wide range, by the bytes of a real number, as powers of two: the least norm whose squares
+#: have all their digits, the largest that is far from overflow, and what brings smaller ones and larger ones
+#: between these.
+_RANGES: Final = {4: (-51, 63, 98, -80), 8: (-485, 511, 600, -600)}
+
+
+def _in_range(b: Any, out: Any, x: Any, axes: tuple[int, ...], ord: float) -> Any:
+    """A power of two, without a derivative, times each vector of `x`, whose norms are `out`: its own norm is
+    neither a sum of powers that underflow nor infinite, where there is such a power."""
+    dtype, shape = out.dtype, tuple(x.shape)
+    if ord == 2 and dtype.itemsize in _RANGES:
+        low, high, up, down = [2.0**power for power in _RANGES[dtype.itemsize]]
+        factor = b.cast(b.where(b.lt(out, low), up, b.where(b.gt(out, high), down, 1.0)), dtype=dtype)
+        return b.mul(x, b.cast(spread(b, factor, shape, axes), dtype=x.dtype))
+    largest = b.stop_gradient(b.max(b.abs(x), axes=axes))
+    info = np.finfo(dtype)
+    exponent = b.floor(b.log2(b.clip(largest, float(info.smallest_subnormal), float(info.max))))
+    return b.div(x, b.cast(spread(b, b.exp2(exponent), shape, axes), dtype=x.dtype))
+
+
+def _rule(b: Any, ct: Any, out: Any, x: Any, axes: tuple[int, ...], ord: float) -> Any:
+    """``d n = Re(conj(x) dx) (|x| / n)^(p - 2) / n``, which is that of a multiple of x."""
+    shape = tuple(x.shape)
+    if 0 not in shape:
+        x = _in_range(b, out, x, axes, ord)
+        out = b.vector_norm(x, axes=axes, ord=ord)
+    at_zero = b.eq(out, 0.0)
+    norm = spread(b, b.where(at_zero, 1.0, out), shape, axes)
+    # x, with a derivative that is NaN at 0, whatever it is multiplied by
+    there_is_none = b.cast(b.where(at_zero, math.nan, 1.0), dtype=x.dtype)
+    there_is_none = spread(b, there_is_none, shape, axes)
+    y = b.rewritten(b.mul(conjugate(b, x), there_is_none), conjugate(b, x))
+    if ord == 2:
+        y = b.div(y, b.cast(norm, dtype=x.dtype))  # of size 1: its products may not overflow
+    else:
+        # as powers of |x| with exponents from p - 1 on, which have their derivatives at zeros, too
+        y = b.mul(b.sign(y), b.cast(b.pow(b.div(b.abs(y), norm), ord - 1), dtype=x.dtype))
+    return b.mul(b.cast(spread(b, ct, shape, axes), dtype=x.dtype), y)
+
+
+VECTOR_NORM = define(
+    "vector_norm", Kind.COMPOSITE, "x", infer=_infer, eval=_eval, decompose=_decompose, vjp={"x": _rule},
+    batch=batch_axes, attrs={"axes": (tuple,), "ord": (int, float)}, defaults={"ord": 2},
+    doc="the root of order `ord`, more than 1, of the sum of powers of absolute values",
+)  # fmt: skip
