@@ -97,7 +97,7 @@ def summary(outcomes: list[Outcome], peers: list[str]) -> list[str]:
 
 
 def _first_calls(outcomes: list[Outcome], peer: str) -> list[str]:
-    """How many times ours the first calls of a peer take, and where that is below the goal."""
+    """Ratio of a peer's first calls to tracejit's, and where that is below the goal."""
     first_calls = {outcome.workload.name: first_call_ratio(outcome, peer) for outcome in outcomes}
     ratios = {name: ratio for name, ratio in first_calls.items() if ratio is not None}
     if not ratios:

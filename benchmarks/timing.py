@@ -78,7 +78,7 @@ def _timer(
 
 
 def calls_for(f: Callable[..., Any], args: tuple[Any, ...], wait: Wait, seconds: float) -> int:
-    """How many calls of ``f(*args)`` make a batch, after a warm-up."""
+    """Number of calls of ``f(*args)`` in a batch, after a warm-up."""
     timer, calls, target = _timer(f, args, wait), 1, min(BATCH_SECONDS, seconds)
     taken = timer.timeit(1)
     if taken < SLOW_SECONDS:

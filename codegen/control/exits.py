@@ -22,7 +22,7 @@ LONG_CYCLES: Final = 1_000_000.0
 
 
 def steps_between_polls(cycles: float) -> int:
-    """How many steps of `cycles` each lie between two polls: a power of two."""
+    """Number of steps, of `cycles` each, between two polls: a power of two."""
     return 1 << int(BETWEEN_POLLS / max(cycles, 1.0)).bit_length() - 1 if cycles < BETWEEN_POLLS else 1
 
 

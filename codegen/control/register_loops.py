@@ -280,8 +280,8 @@ class _RegisterWriter(ElementWriter):
         return all_inside(self.w, body, numbers, carries, indices, trips)
 
     def _steps_together(self, instruction: Instruction) -> int:
-        """How many steps of a loop are written behind each other: where there is little in a step, counting
-        would be felt, if it goes on for long enough. A power of two."""
+        """Unroll factor of a loop, a power of two: above 1 where a step is short, so that counting costs, and
+        the loop is long."""
         work = operations(instruction)
         if work is None or any(inner.regions for region in instruction.regions for inner in region.body):
             return 1
@@ -366,7 +366,7 @@ class _RegisterWriter(ElementWriter):
 
 
 def _results_in_registers(instruction: Instruction) -> int:
-    """How many results are not stacked."""
+    """Number of results that are not stacked."""
     return (
         len(instruction.results)
         if instruction.op.kind in (Kind.SWITCH, Kind.REWIND)

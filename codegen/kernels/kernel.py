@@ -40,7 +40,7 @@ class Kernel:
     interruptible: bool = False
     #: Estimated cycles that a task should at least have.
     grain: float = field(default_factory=lambda: machine().task_cycles)
-    #: The dtype whose product function it calls; see `codegen.products`.
+    #: The dtype whose product function it calls; see `codegen.kernels.gemm.library`.
     product: str = ""
     #: The symbols of LAPACK's functions that it calls.
     lapack: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ class Kernel:
 
     @property
     def chunk(self) -> int:
-        """How many tasks are claimed at a time."""
+        """Number of tasks that a thread claims at a time."""
         return tasks_at_a_time(self.tasks, self.cycles, self.grain)
 
     @property

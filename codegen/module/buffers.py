@@ -36,7 +36,7 @@ class Kernels(Protocol):
     """Interface through which a plan asks about instructions' kernels."""
 
     def workspace(self, instruction: Instruction, defs: Mapping[Value, Instruction]) -> int:
-        """How many bytes the kernel needs to work in, given the definitions around it."""
+        """Number of bytes that the kernel needs as workspace, given the definitions around it."""
 
     def overwrites(self, instruction: Instruction) -> Collection[tuple[int, int]]:
         """Positions of results, each with that of an operand over which it may be written."""

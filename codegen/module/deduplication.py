@@ -153,7 +153,7 @@ class KernelMemory:
         self.fusions = fusions
 
     def workspace(self, instruction: Instruction, defs: Mapping[Value, Instruction]) -> int:
-        """How many bytes the kernel needs to work in, given the definitions around it."""
+        """Number of bytes that the kernel needs as workspace, given the definitions around it."""
         lowering = LOWERINGS.get(instruction.op.kind)
         if lowering is None or lowering.workspace is None:
             return 0

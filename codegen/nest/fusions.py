@@ -126,5 +126,5 @@ class Fusions:
 
 
 def _text(fusion: Instruction) -> str:
-    """All that the kernel of `fusion` depends on. Raises NoContent."""
+    """Key of the kernel of `fusion`: everything that it depends on. Raises NoContent."""
     return f"{attributes(fusion.attrs)}\n{content(fusion.regions[0])}"

@@ -92,7 +92,7 @@ def independent(copies: Sequence[Sequence[Operation]]) -> bool:
 
 
 def live_vectors(operations: Sequence[Operation]) -> int:
-    """How many vectors that `operations` define are needed at a time, at the most."""
+    """Number of vectors that `operations` define and that are live at a time, at the most."""
     last = {text: place for place, operation in enumerate(operations) for text in operation.operands()}
     ends: dict[int, int] = {}
     live = most = 0

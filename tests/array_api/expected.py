@@ -27,7 +27,7 @@ _OF_NUMPY: Final = (
 
 
 def reason_for(name: str, module: str) -> str | None:
-    """Why the test `name` may fail for the library `module`; None where it may not."""
+    """Reason why the test `name` may fail for the library `module`; None where it may not."""
     for pattern, reason in (EXPECTED | SOMETIMES).items():
         if re.search(pattern, name):
             return reason

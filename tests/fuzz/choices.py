@@ -91,7 +91,7 @@ class Choices:
         return bool(self.rng.random() < probability)
 
     def integer(self, low: int, high: int) -> int:
-        """One of low, ..., high."""
+        """An integer of low, ..., high."""
         return int(self.rng.integers(low, high + 1))
 
     def number(self) -> float:
@@ -247,7 +247,7 @@ class Choices:
             return False
 
     def axis(self, name: str) -> int:
-        """One of its axes, counted from either end."""
+        """An axis of it, counted from either end."""
         ndim = self.array(name).ndim
         return self.integer(-ndim, ndim - 1)
 
@@ -344,7 +344,7 @@ class Choices:
             raise Unfit
 
     def drift(self, name: str) -> float:
-        """How far the worlds are apart; infinity where they disagree about a shape or what is not a float."""
+        """Distance between the worlds; infinity where they disagree about a shape or what is not a float."""
         x = self.array(name)
         largest = 0.0
         for world in self.worlds[1:]:

@@ -69,7 +69,7 @@ class Derivatives:
         self.tolerances = [self.tolerance] * len(self.floats)
 
     def backward(self, floats: Sequence[Array]) -> list[Array]:
-        """By the tape; zeros where the loss does not depend on an argument."""
+        """Gradients by the tape; zeros where the loss does not depend on an argument."""
         leaves = [tj.tensor(x.copy(), requires_grad=True) for x in floats]
         value = self.loss(*leaves)
         if not isinstance(value, tj.Tensor) or not value.requires_grad:

@@ -71,7 +71,7 @@ JOINT = {"remainder": _quotient, "fmod": _quotient, "floor_divide": _quotient, "
 
 
 def sampled(op: Op) -> list[Sample]:
-    """Up to eight f64 samples of moderate size with generic values, as different as can be."""
+    """Eight f64 samples or fewer, of moderate size with generic values, as different as can be."""
     rng = np.random.default_rng(zlib.crc32(op.name.encode()))
     chosen: dict[Any, Sample] = {}
     for sample in samples_of(op, rng):

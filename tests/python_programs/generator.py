@@ -107,7 +107,7 @@ _SEARCHES = (
 
 @dataclass(frozen=True)
 class Place:
-    """Where a statement stands.
+    """The place where a statement stands.
 
     Attributes:
         indices: counters of the loops around it, with the number that each is less than.

@@ -1,4 +1,4 @@
-"""Our own linker: what LLVM emits is linked as LLVM links it, and what is not understood is refused."""
+"""Tests of the linker: what LLVM emits is linked as LLVM links it, and what is not understood is refused."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ IMPORTS = {
 @pytest.mark.parametrize("use_jit_link", [True, platform.machine() == "aarch64"])
 @pytest.mark.parametrize("baseline", [True, False])
 def test_as_llvm_links_it(baseline: bool, use_jit_link: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By both of LLVM's linkers, the older one where it does not end the process."""
+    """Code agrees with that of both of LLVM's linkers, the older one where it does not end the process."""
     image, _ = emit_object(TEXT, Effort.PLAIN if baseline else Effort.FULL)
     jit = compiler.new_jit(use_jit_link=use_jit_link)
     monkeypatch.setattr(compiler, "_jit", lambda: jit)

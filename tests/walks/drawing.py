@@ -69,7 +69,7 @@ class Case:
 
 @dataclass
 class View:
-    """How an operand lies in its memory."""
+    """Layout of an operand in its memory."""
 
     name: str
     of: Callable[[Any, Any], Any]

@@ -1,6 +1,7 @@
 """Conversion of operands for array functions: to tensors, of one dtype, in one shape.
 
-Relies on ``tracejit.dispatch`` alone, so that each other module of the package can build on this one.
+Relies on ``tracejit.eager`` and what that relies on, so that each other module of the package can build on
+this one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Everything in what code hands to code that is not followed, which may look at all of it."""
+"""Escape analysis: the objects that code hands to callees that are not followed, which may read all of
+them."""
 
 from __future__ import annotations
 

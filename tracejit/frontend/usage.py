@@ -49,7 +49,7 @@ class Number:
 
 @record(eq=False, frozen=False)
 class Uses:
-    """Everything that code was seen to do with places. Grows while code is followed."""
+    """Uses of places that were seen in code. Grows while code is followed."""
 
     #: Guards by place, and by what they say.
     guards: dict[Any, Guard]

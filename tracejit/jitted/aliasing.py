@@ -174,7 +174,8 @@ class NoAlias:
     others: Sequence[Source]
 
     def problem(self, arguments: Any, leaves: Sequence[Any]) -> str:
-        """Why a call with `arguments`, with these `leaves`, cannot run as compiled; empty where it can."""
+        """Reason why a call with `arguments`, with these `leaves`, cannot run as compiled; empty where it
+        can."""
         objects = [leaf for leaf in leaves if isinstance(leaf, _ARRAYS)]
         looks = self.told_apart or self.written.containers
         containers = list(containers_in(_given(arguments))) if looks else []

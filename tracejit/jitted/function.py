@@ -2,7 +2,7 @@
 
 A call goes through three doors. The native entry of a signature checks and runs everything in machine code;
 where gradients are recorded, that is an entry of its own, which ends in `CallPlan.record`. What no entry
-recognises comes to `_slow`, which flattens the arguments and looks for a compiled signature; and a new
+recognises comes to `_slow`, which flattens the arguments and looks for a compiled signature. A new
 signature is traced and compiled. Under a trace, or with ``disable_jit``, the function just runs.
 """
 
@@ -335,7 +335,7 @@ class JitFunction(Exportable, Carriable, Bindable):
         return earlier or self._slow
 
     def _reason(self, key: Any) -> str:
-        """Why this signature is compiled although there are others."""
+        """Reason why this signature is compiled although there are others."""
         if not self._signatures:
             return self._first
         return reason_for(self._fn, self._static_argnums, list(self._signatures), key)

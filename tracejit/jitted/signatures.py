@@ -348,7 +348,7 @@ def captured_first(signature: Signature) -> list[Tensor] | None:
 
 
 def broken_guard(signature: Signature) -> str:
-    """Why a signature that was compiled must be compiled again."""
+    """Reason why a signature that was compiled must be compiled again."""
     for guard in signature.bindings.guards:
         if not guard.holds():
             before, after = guard.shown()

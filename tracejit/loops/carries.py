@@ -50,7 +50,8 @@ class UnsteadyError(LoopError):
 
 
 class LengthIsTold(LoopError):
-    """While its body was traced, Python code asked for integers that may tell a loop's number of steps."""
+    """Python code asked, while a loop's body was traced, for integers that may tell the loop's number of
+    steps."""
 
 
 class IsWritten(Exception):

@@ -193,7 +193,7 @@ class Runtime(Comprehensions):
         return self.callee(function)
 
     def references(self, value: Any) -> int:
-        """How many references there are to `value` while a method is called with it."""
+        """Number of references to `value` while a method is called with it."""
         return sys.getrefcount(value)
 
     def own(self, value: Any) -> Any:

@@ -88,7 +88,7 @@ class Node(abc.ABC):
 
     @property
     def count(self) -> int:
-        """How many outputs it has."""
+        """Number of outputs."""
         return 1
 
     @abc.abstractmethod
@@ -109,7 +109,8 @@ class Node(abc.ABC):
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
-        """Per operand, the node it comes from (None for constants) and which of its outputs. PyTorch's."""
+        """Node that each operand comes from (None for constants), and which of its outputs; PyTorch's
+        attribute."""
         edges: list[tuple[Any, int]] = []
         for parent in self.parents:
             if isinstance(parent, Output):

@@ -49,12 +49,12 @@ class Part(ABC):
     @property
     @abstractmethod
     def tasks(self) -> int:
-        """How many tasks there are."""
+        """Number of tasks."""
 
     @property
     @abstractmethod
     def chunk(self) -> int:
-        """How many tasks are claimed at a time."""
+        """Number of tasks that a thread claims at a time."""
 
     @property
     def by_library(self) -> bool:
@@ -224,7 +224,7 @@ class KernelPacking(Part):
 
     @property
     def stretch(self) -> tuple[int, int, int]:
-        """How many channels, kernel rows and columns are one run of memory, apart like neighbours."""
+        """Number of channels, kernel rows and columns that are one run of memory, apart like neighbours."""
         cut = self.cut
         _, _, by_channel, by_row, by_column = self.strides[1]
         rows, columns = cut.kernel
@@ -302,7 +302,7 @@ class KernelPacking(Part):
         w.loop(0, rows, together, row)
 
     def remaining(self, begin: Index, most: int) -> Index:
-        """How many channels there are from `begin` on, at most `most`."""
+        """Number of channels from `begin` on, at most `most`."""
         if isinstance(begin, int):
             return min(self.cut.channels - begin, most)
         return self.w.min(self.w.sub(self.cut.channels, begin), constant(most, "i64"))

@@ -241,7 +241,7 @@ class GroupKernel:
         return lanes
 
     def groups(self, target: Target) -> int:
-        """How many groups there are."""
+        """Number of groups."""
         return -(-self.batch // self.lanes(target))
 
     def total_cycles(self, target: Target) -> float:

@@ -45,7 +45,7 @@ class Tiles:
     leaves: tuple[tuple[Memory, Memory], ...]
 
     def tasks(self, nest: Nest) -> int:
-        """How many tasks the nest's function can be asked for."""
+        """Number of tasks that the nest's function can be asked for."""
         return -(-nest.sizes[0] // (self.edge * self.group)) if self.dim == 0 else nest.sizes[0]
 
     def __str__(self) -> str:

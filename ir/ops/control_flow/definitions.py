@@ -1,7 +1,7 @@
 """Control flow ops, which choose among regions or repeat them, with the gradients of ``while``.
 
-Operands of a loop come in this order: *carries*, which each step gets from the step before; *invariants*, the
-same for all steps; and, for ``scan``, *slices*, of which step i gets the i-th along the leading axis. A
+Operands of a loop come in this order: *carries*, which each step gets from the step before, *invariants*, the
+same for all steps, and for ``scan`` *slices*, of which step i gets the i-th along the leading axis. A
 region has a parameter for each of them. Their gradients are in `gradients` and here.
 
 Reverse mode of ``while`` is one op, ``while_vjp``, of what the loop was given and of the cotangents of its
@@ -75,7 +75,7 @@ def pull_while(b: Builder, instruction: Instruction, cotangents: list[Value | No
 
 
 def _parted(types: Sequence[Any], carries: int) -> int:
-    """How many operands of a ``while_vjp`` are the loop's own. Raises AttributeValueError."""
+    """Number of a ``while_vjp``'s operands that are the loop's own. Raises AttributeValueError."""
     own = len(types) - len(_floating(types[:carries]))
     if not 0 <= carries <= own:
         raise AttributeValueError(f"while_vjp: carries={carries} does not fit {len(types)} operands")

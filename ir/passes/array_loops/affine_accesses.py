@@ -1,5 +1,5 @@
-"""Indexed reads and writes at affine indices that are known to lie inside: slices, where nothing is checked;
-and whether steps of a loop depend on each other through such elements.
+"""Indexed reads and writes at affine indices that are known to lie inside: slices without checks, and the
+dependences between a loop's steps that follow from them.
 
     gather(x, 2 * iota + 1)       slice(x, start=1, step=2)
 

@@ -132,7 +132,7 @@ def lines_that_split_badly(size: int) -> dict[str, Array]:
 
 @pytest.mark.parametrize("levels", [quicksort.LEVELS, 0])
 def test_lines_that_split_badly(levels: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With levels for medians, and with pivots in the middle of the range of keys from the first on."""
+    """Lines with levels for medians, and with pivots in the middle of the range of keys from the first on."""
     monkeypatch.setattr(quicksort, "LEVELS", levels)
     for dtype, size in (("f8", 3001 + levels), ("i8", 2001 + levels), ("f4", 3501 + levels)):
         lines = lines_that_split_badly(size).values()

@@ -186,7 +186,7 @@ def test_unary_accuracy(method: str, dtype: str, lanes: int) -> None:
 
 
 def test_the_way_of_other_machines_is_as_accurate() -> None:
-    """Without tables in registers, which the tests above use where this machine has them."""
+    """Functions without tables in registers, which the tests above use where this machine has them."""
     for method in TABLED:
         for dtype in ("f32", "f64"):
             lanes = NATIVE[dtype]

@@ -186,7 +186,7 @@ _shared_arrays = functools.lru_cache(maxsize=len(DATA))(arrays_of)
 
 
 def ratio(function: Function, shape: tuple[int, ...], data: str, dtype: str, sets: int = SETS) -> float:
-    """Our error over NumPy's, the worst of the function's results."""
+    """The function's error over NumPy's, the worst of its results."""
     compiled = tj.jit(lambda x: function(tj, x))
     wide = np.dtype(np.float64 if dtype == "f4" else np.longdouble)
     arrays = (_shared_arrays if math.prod(shape) < 1_000_000 else arrays_of)(shape, data, dtype, sets)

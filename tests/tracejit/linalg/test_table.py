@@ -169,7 +169,7 @@ def test_derivatives(name: str) -> None:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", TABLE)
 def test_where_there_is_a_value_gradients_raise_no_error(name: str) -> None:
-    """By default matrices without a result are an error; a value that is NaN has a gradient that is NaN."""
+    """Matrices without a result are an error by default; a value that is NaN has a gradient that is NaN."""
     row = TABLE[name]
     for point in points(row):
         try:

@@ -1,4 +1,4 @@
-"""How loops are handled: modes, reports, warnings, guards, and what is compiled how often."""
+"""Modes of loops: reports, warnings, guards, and what is compiled how often."""
 
 import gc
 import threading

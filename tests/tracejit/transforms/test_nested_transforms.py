@@ -113,7 +113,7 @@ def nodes_behind(*tensors: Tensor) -> int:
 
 @pytest.fixture
 def visited(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many nodes each backward pass looks at."""
+    """Numbers of nodes that each backward pass looks at."""
     counts: list[int] = []
     reach = backward._Pass._reach
 
@@ -200,7 +200,7 @@ def test_gradients_pass_through_aux_alone() -> None:
 
 
 def test_a_pullback_of_a_transform_that_is_over_goes_on_working() -> None:
-    """After an outer gradient is done, and in another thread."""
+    """The pullback is called after an outer gradient is done, and in another thread."""
     kept = []
 
     def outer(w: Any) -> Any:

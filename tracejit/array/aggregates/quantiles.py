@@ -357,7 +357,7 @@ def _lines(name: str, x: Tensor, axis: Any) -> tuple[Tensor, Shape, Shape]:
 
 
 def _count(lines: Tensor) -> Tensor:
-    """How many elements of each line are not NaN."""
+    """Number of elements of each line that are not NaN."""
     return reductions.sum(run("logical_not", run("isnan", lines.detach())), -1)
 
 

@@ -1,4 +1,4 @@
-"""Cosine and sine transforms of types 1 to 4, and their inverses; and sizes whose transforms are fast."""
+"""Cosine and sine transforms of types 1 to 4, their inverses, and their fast sizes."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ def positions(graph: Layered) -> list[int]:
 
 
 def count_crossings(graph: Layered) -> int:
-    """How many pairs of edges cross, edges to one item from one item counted once."""
+    """Number of pairs of edges that cross, edges to one item from one item counted once."""
     place = positions(graph)
     total = 0
     for layer in graph.layers:
@@ -224,7 +224,7 @@ def _exchange(graph: Layered) -> bool:
 
 
 def _between(neighbours: list[list[int]], place: list[int], left: int, right: int) -> int:
-    """How many crossings of the edges of two neighbours go away when they change places."""
+    """Number of crossings of the edges of two neighbours that go away when they change places."""
     first = sorted(place[number] for number in neighbours[left])
     second = sorted(place[number] for number in neighbours[right])
     now = sum(len(first) - bisect_right(first, number) for number in second)

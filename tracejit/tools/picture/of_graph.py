@@ -238,7 +238,7 @@ def _is_leaf_end(value: Any) -> bool:
 
 
 def _read(node: Any) -> _Facts:
-    """All that a picture needs of a node; the only place that looks into one."""
+    """Description of a node for a picture; the only place that looks into one."""
     operands = []
     for position, (source, index) in enumerate(node.next_functions):
         type = _type_text(node.types[position])

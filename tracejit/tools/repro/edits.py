@@ -34,7 +34,7 @@ class Chunked(Edit):
 
     @abc.abstractmethod
     def count(self, case: Case) -> int:
-        """How many parts there are."""
+        """Number of parts."""
 
     @abc.abstractmethod
     def without(self, case: Case, parts: range) -> Iterator[Case]:

@@ -187,7 +187,7 @@ def _loop(row: KernelRow, rows: Sequence[KernelRow]) -> tuple[str, str, str]:
 
 
 def _denormals(row: KernelRow) -> tuple[str, str, str]:
-    """About a kernel or loop that denormal numbers slow down."""
+    """Hints about a kernel or loop that denormal numbers slow down."""
     least = "1.2e-38" if row.dtype == "f32" else "2.2e-308"
     return (
         "bad", "Denormal numbers",

@@ -44,8 +44,8 @@ def joined(result: Any) -> Array:
 
 
 def wrong(got: Array, want: Array) -> Array:
-    """Where a part is not the other one's NaN, infinity or signed zero, nor near in the sense of the absolute
-    value of the number: C99 leaves the sign of zeros and infinities beside NaN open."""
+    """Mask of parts that are not the other one's NaN, infinity or signed zero, nor near in the sense of the
+    absolute value of the number: C99 leaves the sign of zeros and infinities beside NaN open."""
     bad = np.zeros(want.shape, bool)
     with np.errstate(all="ignore"):
         near = np.abs(got / 4 - want / 4) <= 32 * np.finfo(float).eps * np.maximum(np.abs(want / 4), 1e-307)
