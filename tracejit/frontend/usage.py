@@ -111,7 +111,7 @@ class Uses:
         value = place.source.read()
         if value is place.value or (is_constant(place.value) and same_constant(value, place.value)):
             return True
-        self.unwatched[f"{place.source}: reading it again gives something else"] = None
+        self.unwatched[f"{place.source}: each read gives another value"] = None
         return False
 
     def same(self, place: Place) -> None:

@@ -182,10 +182,10 @@ class NoAlias:
         if self.told_apart:
             identities = [id(value) for value in (*objects, *containers)]
             if len(set(identities)) < len(identities):
-                return "an argument is another one, and which objects they are decides something"
+                return "two arguments are one object, and the function compares objects by identity"
             for source in self.others:
                 if id(source.read()) in identities:
-                    return f"an argument is {source}, and which objects they are decides something"
+                    return f"an argument is {source}, and the function compares objects by identity"
         arrays = [_array(source.read()) for source in self.written.arrays]
         pair = overlapping([*arrays, *map(_array, objects)], range(len(arrays))) if arrays else None
         if pair is not None and pair[1] >= len(arrays):

@@ -124,7 +124,7 @@ class ContainerRecorder:
                     raise TracejitError(
                         f"{label}: argument {name(container.first)} is in a "
                         f"{type(container.container).__name__}, which the function "
-                        "changes; under jit it has one of its own. Return the new one instead"
+                        "changes; under jit it changes a copy. Return the new one instead"
                     )
                 continue
             now = _content(container.kind, container.container, container.content)

@@ -97,7 +97,7 @@ class StackedList(list[Any]):
             super().__setitem__(slice(None), items)
             return self
         if changes:
-            raise LoopError("it changes a list that was made around it")
+            raise LoopError("it changes a list that was created outside of it")
         return items
 
     def __len__(self) -> int:
@@ -166,9 +166,9 @@ class Appends:
             if not isinstance(value, (list, StackedList, Recorder)):
                 continue
             if not exclusive and not isinstance(value, Recorder):
-                raise LoopError(f"it appends to {name}, a list that has another name")
+                raise LoopError(f"it appends to {name}, a list that another name refers to")
             if session.attempts > 1 and not isinstance(value, Recorder) and not session.is_fresh(value):
-                raise LoopError(f"it appends to {name}, which a loop or a branch around it uses otherwise")
+                raise LoopError(f"it appends to {name}, a list that an enclosing loop or branch also reads")
             self._before[name] = value
 
     def __bool__(self) -> bool:

@@ -1,4 +1,4 @@
-"""Gradient clipping, as a function of a pytree of gradients and in place on ``.grad`` of groups of parameters."""
+"""Gradient clipping: of a pytree of gradients, and in place of the ``.grad`` of groups of parameters."""
 
 from __future__ import annotations
 

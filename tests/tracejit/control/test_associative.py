@@ -130,7 +130,7 @@ def test_calls_are_logarithmic() -> None:
             r"sizes along axis 0 must agree: elems\[0\] has 3, elems\[1\] has 4",
         ),
         (lambda: tj.associative_scan(tj.add, 3.0), tj.ShapeError, "elems is a scalar"),
-        (lambda: tj.associative_scan(tj.add, ()), tj.ShapeError, "elems must have a leaf"),
+        (lambda: tj.associative_scan(tj.add, ()), tj.ShapeError, "elems must hold at least one array"),
         (lambda: tj.associative_scan(tj.add, tj.ones(3), axis=1), tj.AxisError, "axis 1 is out of bounds"),
         (lambda: tj.associative_scan(3, tj.ones(3)), tj.TracejitError, "expected a function, got int"),
         (

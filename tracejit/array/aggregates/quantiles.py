@@ -246,7 +246,7 @@ def _quantiles(
     require_real(name, x)
     check_method(name, method)
     if weights is not None and method != "inverted_cdf":
-        raise DomainError(f"{name}: weights= is for method='inverted_cdf', got method={method!r}")
+        raise DomainError(f"{name}: weights= needs method='inverted_cdf', got method={method!r}")
     whole = selects(method, q, weak)
     lines, axes, shape = _lines(name, x if whole else averaged(x, None), axis)
     extent, rank = lines.shape[-1], lines.ndim - 1
