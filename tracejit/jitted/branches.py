@@ -82,8 +82,8 @@ class Branches:
             return np.asarray(self._told[value])
         if len(self.made) >= MOST_DECISIONS:
             raise ConcretizationError(
-                f"the function tested more than {MOST_DECISIONS} traced values in one call; use tj.while_loop, "
-                "tj.fori_loop or tj.scan for loops whose length depends on values"
+                f"the function tested more than {MOST_DECISIONS} traced values in one call; use "
+                "tj.while_loop, tj.fori_loop or tj.scan for loops whose length depends on values"
             )
         if len(self.made) < len(self.prefix):
             seen = self.prefix[len(self.made)]

@@ -319,8 +319,8 @@ def _too_many(name: str, decision: Decision, max_paths: int) -> ConcretizationEr
     where = f"{decision.location.file}:{decision.location.line}" if decision.location else "a branch"
     return ConcretizationError(
         f"{name}: more than {max_paths} paths through its Python control flow were compiled for one "
-        f"signature; the most recent path was added for the value tested at {where}. Use tj.cond, tj.while_loop, "
-        "tj.scan or tj.where there, or jit(f, max_paths=...) for more"
+        f"signature; the most recent path was added for the value tested at {where}. Use tj.cond, "
+        "tj.while_loop, tj.scan or tj.where there, or jit(f, max_paths=...) for more"
     )
 
 
