@@ -64,7 +64,7 @@ class Worker:
             cwd=ROOT,
             env=environment(threads, self.caches.name),
         )
-        #: None where the library is not installed.
+        #: Version of the library, None where it is not installed.
         self.version: str | None = self._read()
         self.process.send_signal(signal.SIGSTOP)
 
@@ -157,7 +157,7 @@ class Contest:
         pythons: Mapping[str, str] | None = None,
     ) -> None:
         self.libraries, self.threads, self.effort = libraries, threads, effort
-        #: By library the interpreter that has it, where it is another than this process's.
+        #: Interpreter that has each library, where it is another than this process's.
         self.pythons = pythons or {}
         self.workers: dict[tuple[str, int], Worker] = {}
 

@@ -15,7 +15,7 @@ from .libraries import COMPILED_TORCH, OURS
 from .timing import Spread
 
 _WIDTHS: Final = (19, 14, 26, 19, 8, 8)
-#: How many times ours a peer's first call should take, by peer.
+#: Goals for the ratio of a peer's first call to tracejit's, by peer.
 FIRST_CALL_GOALS: Final = {"jax": 3.0, COMPILED_TORCH: 100.0, "numba": 5.0}
 HEADER: Final = ("workload", OURS, "best peer", "peer/ours (min-max)", "of limit", "goal")
 

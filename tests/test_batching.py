@@ -48,7 +48,7 @@ def example(op: Op, position: int, operand: Array, number: int) -> Array:
     return np.roll(operand.reshape(-1), number).reshape(operand.shape)
 
 
-#: How the product of a shared matrix with vectors is taken.
+#: Ops of the product of a shared matrix with vectors.
 TURNED = ["transpose", "reshape", "transpose", "matmul", "reshape", "transpose"]
 
 

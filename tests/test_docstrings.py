@@ -1,5 +1,5 @@
-"""Laws of docstrings and comments: docstrings open with a verb or a noun phrase, modules' docstrings have one
-subject, and the files and modules that are named exist."""
+"""Laws of docstrings and of comments on attributes (``#:``): they open with a verb or a noun phrase, modules'
+docstrings have one subject, and the files and modules that they name exist."""
 
 from __future__ import annotations
 
@@ -98,9 +98,13 @@ def faults(source: str) -> list[str]:
         if isinstance(node, ast.Module) and "; and " in " ".join(text.split()):
             found.append(f"{line}: the module's docstring joins two subjects with '; and'")
         found += [f"{line}: there is no {name}" for name in absent(text)]
-    for number, text in enumerate(source.splitlines(), 1):
-        if text.lstrip().startswith("#"):
+    before = ""
+    for number, text in enumerate(map(str.strip, source.splitlines()), 1):
+        if text.startswith("#: ") and not before.startswith("#:") and (word := opener(text[3:])):
+            found.append(f"{number}: begins with {word!r}: {text}")
+        if text.startswith("#"):
             found += [f"{number}: there is no {name}" for name in absent(text)]
+        before = text
     return found
 
 
@@ -142,6 +146,12 @@ def test_openers_that_are_no_noun_phrase_are_found(docstring: str) -> None:
 )  # fmt: skip
 def test_verbs_and_noun_phrases_are_fine(docstring: str) -> None:
     assert not faults(f'"""{docstring}"""')
+
+
+def test_comments_on_attributes_open_as_docstrings_do() -> None:
+    (fault,) = faults("#: How many there are,\n#: of these.\nCOUNT = 1\n")
+    assert fault.startswith("1: begins with 'how'")
+    assert not faults("#: Number of these,\n#: of all.\nCOUNT = 1  # what else\n# and one more\n")
 
 
 def test_two_subjects_are_found() -> None:

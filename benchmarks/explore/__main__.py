@@ -20,7 +20,7 @@ from .findings import Finding
 
 #: A program that seems slow is measured again, for longer: what it then takes counts.
 _AGAIN = 3
-#: Why programs are slow that nobody could mend, by their keys.
+#: Reasons why programs are slow that nobody could mend, by their keys.
 REASONS = Path(__file__).with_name("reasons.json")
 
 

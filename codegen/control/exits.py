@@ -15,7 +15,7 @@ from ..interface import INTERRUPTED, POLL
 from ..llvm.emitter import Reg, constant
 from ..llvm.loops import Bound, FunctionWriter
 
-#: About how many estimated cycles lie between two polls, of some ten nanoseconds each.
+#: Estimated cycles between two polls, of some ten nanoseconds each.
 BETWEEN_POLLS: Final = 100_000.0
 #: Estimated cycles up to which code does not poll.
 LONG_CYCLES: Final = 1_000_000.0

@@ -85,7 +85,8 @@ class _RegisterWriter(ElementWriter):
         super().__init__(name, FunctionWriter(context.declarations), context.target)
         self.w.moves_extrema = True
         self.instruction, self.parameters = instruction, context.parameters
-        #: How often what is being written runs; and whether other parameters would have made more code of it.
+        #: Number of times that the code being written runs; and whether other parameters would have made more
+        #: code of it.
         self.trips, self.shortened = 1.0, False
         self.defs, self.ranges = context.defs, index_ranges(instruction, context.defs)
         #: Whether it lets signals in, and where it is left where they raise.

@@ -40,7 +40,7 @@ from ..llvm.stack import ScratchSlot
 from .variants import Instrument, ModuleContext
 from .verifier import verify_code
 
-#: Where what leaves its buffer is read and written instead.
+#: Memory that is read and written in place of accesses outside their buffer.
 TRASH: Final = "check_trash"
 TRASH_BYTES: Final = 4096
 

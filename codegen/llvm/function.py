@@ -20,7 +20,7 @@ Marked: TypeAlias = tuple[str, tuple[int, ...]]
 ENTRY: Final = "entry"
 #: Bits of the longest registers that cost nothing beside short ones.
 _SHORT: Final = 256
-#: So many operations on longer ones take no time to speak of as twice as many on those.
+#: Operations on longer registers up to which their time does not matter.
 _FEW: Final = 16
 #: Attributes that make LLVM compile a function without optimization.
 UNOPTIMIZED: Final = "noinline optnone"

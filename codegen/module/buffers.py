@@ -63,7 +63,7 @@ class BufferPlan:
     workspaces: dict[Instruction, int] = field(default_factory=dict)
     #: Carries whose memory the result at the same position may be.
     replaceable: frozenset[int] = frozenset()
-    #: Where parameters are donated, `Kernels.overwrites` of each instruction.
+    #: `Kernels.overwrites` of each instruction, where parameters are donated.
     overwrites: dict[Instruction, Collection[tuple[int, int]]] = field(default_factory=dict)
 
 

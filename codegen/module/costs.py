@@ -21,7 +21,7 @@ from ...ir.records import record
 from ...ir.registry import Access, Kind
 from ..kernels.lowering import LOWERINGS
 
-#: From this cost in cycles an elementwise op is a series or a table rather than an instruction.
+#: Cost in cycles from which an elementwise op is a series or a table rather than an instruction.
 _TRANSCENDENTAL_CYCLES: Final = 12.0
 
 

@@ -24,7 +24,7 @@ from ..llvm.operations import Operation
 from ..nest.fusions import Fusions
 from .recovery import attributed
 
-#: For each part of a code, the kinds of its operations.
+#: Kinds of the operations of each part of a code.
 _Shape: TypeAlias = tuple[tuple[type[Operation], ...], ...]
 
 #: Largest size of an array, in second caches, of which the part in the cache counts.

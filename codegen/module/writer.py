@@ -76,7 +76,7 @@ class ModuleWriter(ExitWriter):
 
     #: Prefix of the names of the kernels and constants of this function.
     prefix = ""
-    #: How often a call runs this function's instructions, for estimates.
+    #: Number of times that a call runs this function's instructions, for estimates.
     trips = 1.0
 
     def __init__(

@@ -32,7 +32,7 @@ from ..llvm.operations import (
     Store,
 )
 
-#: How many vectors of copies may be needed at a time, without and with AVX-512.
+#: Most vectors of copies that may be live at a time, without and with AVX-512.
 _VECTORS: Final = (16, 64)
 #: Operations that may change places with those of other copies.
 _MOVABLE: Final = (Arrange, Compute, Convert, FunctionCall, Load, Offset, Origins, Store)

@@ -15,7 +15,7 @@ from tracejit.tools.picture import Picture, PictureEdge, PictureNode, to_svg
 
 IMAGES = Path(__file__).resolve().parents[1] / "images"
 _KINDS = {"(": "parameter", "?": "op", "!": "call", "=": "result"}
-#: From the source's id, over the outcome, to the target's id.
+#: Arrow from the source's id, over the outcome, to the target's id.
 _Arrow = tuple[str, str, str]
 
 

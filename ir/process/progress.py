@@ -60,7 +60,7 @@ def _initial() -> Progress | None:
     return Progress(tqdm_bar(), DELAY) if text == "1" else None
 
 
-#: For threads in no ``with`` block.
+#: Setting of threads in no ``with`` block.
 _INITIAL: Final = _initial()
 _CURRENT: Final[ContextVar[Progress | None]] = ContextVar("progress", default=_INITIAL)
 

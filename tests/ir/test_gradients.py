@@ -62,7 +62,8 @@ def _clip(rng: np.random.Generator, shapes: Sequence[tuple[int, ...]]) -> list[A
     return [generic(rng, x), *map(np.asarray, bounds)]
 
 
-#: Where an op is not defined, or not smooth, at generic values: one maker for all operands, or one for each.
+#: Values for ops that are not defined, or not smooth, at generic values: one maker for all operands, or one
+#: for each.
 DOMAINS: dict[str, Callable[..., Any]] = dict.fromkeys(
     ("log", "log2", "log10", "sqrt", "rsqrt", "pow"), positive
 )

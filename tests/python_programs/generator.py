@@ -133,7 +133,7 @@ class Generator:
     _filling: list[str] = field(default_factory=list)
     _searching: list[str] = field(default_factory=list)
     _closures: list[str] = field(default_factory=list)
-    #: So many statements are still to be written: what is small compiles soon, and fails for one reason.
+    #: Number of statements still to be written: what is small compiles soon, and fails for one reason.
     _budget: int = 0
 
     def program(self) -> str:

@@ -168,8 +168,9 @@ def test_llvm_links_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(library.addresses["main"])(0) != 0
 
 
-#: Everything that is linked: kernels with constants, the pool, products in two tiers, LAPACK, functions that
-#: run on the host, loops, signals, eager code, special functions, and variants that flush denormals.
+#: Program of everything that is linked: kernels with constants, the pool, products in two tiers, LAPACK,
+#: functions that run on the host, loops, signals, eager code, special functions, and variants that flush
+#: denormals.
 WHOLE = """
 import numpy as np, tracejit as tj
 from tracejit.runtime.cache import objects

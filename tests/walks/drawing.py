@@ -21,7 +21,7 @@ from tracejit.ir.machine import Machine
 from .memory import Array
 
 T = TypeVar("T")
-#: On both sides of vector widths, tiles and blocks of the kernels.
+#: Sizes on both sides of vector widths, tiles and blocks of the kernels.
 SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 15, 16, 17, 19, 22, 24, 31, 32, 33, 40, 48, 63, 64, 65, 96, 100,
          127, 128, 129, 200, 255, 256, 257, 300, 511, 513, 700, 1000, 1025)  # fmt: skip
 #: Lengths of long and thin arrays.

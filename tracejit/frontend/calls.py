@@ -41,11 +41,11 @@ from .values import (
 
 #: The type of NumPy's functions that ask their arguments for ``__array_function__``.
 _ARRAY_FUNCTION: Final = type(np.dot)
-#: How many instructions are followed for one trace, beside those of the function itself.
+#: Most instructions that are followed for one trace, beside those of the function itself.
 _MOST_STEPS: Final = 100_000
-#: How deep calls go.
+#: Greatest depth of calls.
 _DEEPEST: Final = 60
-#: How often a function is followed inside itself.
+#: Number of times that a function is followed inside itself.
 _MOST_RECURSIONS: Final = 3
 
 
@@ -62,7 +62,7 @@ class Reader(LibraryCalls):
         self._steps_left = _MOST_STEPS + (len(code.co_code) // 2 if isinstance(code, CodeType) else 0)
         self._running: list[CodeType] = []
         self._executions: list[Execution] = []
-        #: How many calls are being followed of which it is not known whether they happen.
+        #: Number of calls being followed of which it is not known whether they happen.
         self._uncertain = 0
         self._done: dict[Any, Any] = {}
 

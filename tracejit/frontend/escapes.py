@@ -44,7 +44,7 @@ from .values import (
     options,
 )
 
-#: How many values are looked at where a container is handed to code that is not followed.
+#: Most values that are looked at where a container is handed to code that is not followed.
 _MOST_CONTENTS: Final = 20_000
 #: Methods that make objects and end them, which nobody calls on the way.
 _MAKING: Final = frozenset(

@@ -19,7 +19,7 @@ from ..ir.records import record
 from ..pytree import TreeDef, count_leaves, flatten
 from ..state import STATE
 
-#: How a step leads from a container to what is in it.
+#: Kinds of step from a container to its contents.
 _ITEM, _ATTRIBUTE = "item", "attribute"
 _Path = tuple[tuple[str, Any], ...]
 _MISSING: Final = object()

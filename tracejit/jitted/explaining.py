@@ -25,7 +25,7 @@ from .static_arguments import static_text
 
 #: Lines are at most so long, where that is ours to say.
 _WIDTH: Final = 110
-#: How many of a list of arguments, captures or guards are printed; the report has all of them.
+#: Most of a list of arguments, captures or guards that are printed; the report has all of them.
 _MOST_LISTED: Final = 40
 
 

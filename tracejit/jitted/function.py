@@ -61,11 +61,11 @@ if TYPE_CHECKING:
     from .explaining import Explanation
     from .lowered import Lowered
 
-#: How many native entries are tried one after the other before the slow path looks the signature up.
+#: Most native entries that are tried one after the other before the slow path looks the signature up.
 _CHAIN = 6
-#: How many specializations are kept for values of what the function closes over.
+#: Most specializations that are kept for values of what the function closes over.
 _MOST_VARIANTS = 8
-#: How often a function is traced anew where what it reads changes meanwhile.
+#: Number of times that a function is traced anew where what it reads changes meanwhile.
 _MOST_ATTEMPTS = 4
 
 
@@ -111,7 +111,7 @@ class JitFunction(Exportable, Carriable, Bindable):
         self._signatures: dict[Any, Signature] = {}
         self._by_structure: dict[Any, Signature] = {}
         self._paths: dict[Any, Paths] = {}
-        #: Why calls ran as Python; by the keys of signatures, why these cannot be compiled.
+        #: Reasons why calls ran as Python; by the keys of signatures, reasons why these cannot be compiled.
         self._uncompiled: dict[Any, str] = {}
         self._use(None)
         self._chained, self._first = 0, "first call"

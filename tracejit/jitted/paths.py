@@ -30,7 +30,7 @@ from .calls import CompiledFunction, call
 from .shared_paths import SharedPaths, binds_path, share_paths
 from .signatures import MISS, Signature, as_input, read_captures
 
-#: How many paths one signature may have unless ``jit`` is told otherwise.
+#: Most paths that one signature may have unless ``jit`` is told otherwise.
 MAX_PATHS: Final = 32
 #: The number of calls without a new path after which the paths are compiled together.
 _SETTLED: Final = 8

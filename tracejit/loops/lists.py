@@ -156,7 +156,7 @@ class Appends:
     def __init__(self, names: Iterable[str], variables: Variables) -> None:
         self._variables = variables
         self._before: dict[str, Any] = {}
-        #: For each list, the items that a step appends, each with the weak flags of its leaves.
+        #: Items that a step appends to each list, each with the weak flags of its leaves.
         self._contents: dict[str, list[tuple[Content, list[bool]]]] = {}
         self._blocks: dict[str, Block | None] = {}
         session = CURRENT.session

@@ -50,7 +50,7 @@ class Session:
 
     def __init__(self, mode: str, label: str, checkpoint_every: int | None = None) -> None:
         self.mode, self.label, self.checkpoint_every = mode, label, checkpoint_every
-        #: How many loops are being traced once around the code that runs.
+        #: Number of loops being traced once around the code that runs.
         self.attempts = 0
         #: The tensors that those loops write in place.
         self.memories: list[Any] = []

@@ -64,13 +64,13 @@ class Node(abc.ABC):
     #: Whether cotangents of its operands are 0 where these were not chosen: see `ir.transforms.strong_zeros`.
     chooses: Any = False
 
-    #: Per operand: None, a leaf Tensor, a Node, or an Output of a node with several.
+    #: Parent of each operand: None, a leaf Tensor, a Node, or an Output of a node with several.
     parents: tuple[Any, ...]
-    #: Per operand: (shape, dtype) of what has a parent.
+    #: (shape, dtype) of each operand that has a parent.
     types: tuple[Any, ...]
     hooks: Hooks | None
-    #: For each saved value, its count of writes (`Tensor._memory`) and that count when it was saved. None
-    #: once the values are freed.
+    #: Count of writes to each saved value (`Tensor._memory`), and that count when it was saved. None once the
+    #: values are freed.
     memories: Sequence[tuple[list[Any], int]] | None
     #: The user's line, where somebody asked for it.
     location: Location | None
@@ -231,7 +231,7 @@ class OpNode(Node):
 
     plan: SavePlan
     attrs: Attrs
-    #: Per operand: the array or number where a rule needs it, else None; None altogether once freed.
+    #: Arrays and numbers of the operands that a rule needs, None for others; None altogether once freed.
     saved: tuple[Any, ...] | None
     #: The result's array where a rule needs it.
     output: Any

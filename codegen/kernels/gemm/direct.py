@@ -187,7 +187,7 @@ class _Nest:
         #: Whether y is read from scratch memory, where its columns were turned to rows.
         self.turns = batches.turning_pays(y, shape.k, shape.n, dtype, shape.lanes)
         width = shape.vectors * shape.lanes
-        #: Where the strip of y for a column of tiles is copied to.
+        #: Buffer to which the strip of y for a column of tiles is copied.
         self.strip = (
             MatrixRows(self.w.slot(dtype, shape.k * width), width, 1, padded=True) if shape.copies else None
         )

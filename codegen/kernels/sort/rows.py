@@ -18,7 +18,7 @@ from ...llvm.emitter import BITS, INT_OF, Emitter, Reg, constant
 from ...llvm.loops import FunctionWriter
 from ...llvm.transpose import turned
 
-#: How many NaNs have the sign bit set: all mantissas but 0.
+#: Number of NaNs that have the sign bit set: all mantissas but 0.
 _NEGATIVE_NANS: Final = {"f64": (1 << 52) - 1, "f32": (1 << 23) - 1}
 
 

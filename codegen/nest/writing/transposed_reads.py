@@ -39,7 +39,7 @@ class Tiles:
     #: The dimension along which the transposed leaves lie; the other edge is along the last one.
     dim: int
     edge: int
-    #: How many of them are together one strip.
+    #: Number of squares that are one strip.
     group: int
     #: Leaves that are read transposed, each with the scratch square that takes its place.
     leaves: tuple[tuple[Memory, Memory], ...]

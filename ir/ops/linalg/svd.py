@@ -125,7 +125,7 @@ QR = several(
 )  # fmt: skip
 
 
-#: Why there is no decomposition.
+#: Message where there is no decomposition.
 NO_SINGULAR_VALUES: Final = "SVD did not converge, or the matrix has NaN"
 
 

@@ -72,7 +72,7 @@ def split_exponential_sums(function: Function) -> Function:
 
 def _rules(matches: list[_Sum], normalized: set[Value]) -> dict[str, tuple[Rule, ...]]:
     rows, powers = {match.largest for match in matches}, {match.power: match.largest for match in matches}
-    #: By the maxima of rows: the rows cut into parts, and the maximum of each part.
+    #: Rows cut into parts, and the maximum of each part, by the maxima of rows.
     cut: dict[Value, tuple[Value, Value]] = {}
     products: dict[Value, _Product] = {}
 

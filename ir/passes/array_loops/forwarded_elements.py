@@ -153,7 +153,7 @@ def _widened(
     return Function(region.name, inner, tuple(steps), table.all(region.results))
 
 
-#: How many steps back a value is kept.
+#: Number of steps back for which a value is kept.
 MOST_STEPS: Final = 2
 
 

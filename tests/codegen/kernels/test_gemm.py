@@ -66,7 +66,7 @@ def check(x: Array, y: Array, *products: Array) -> None:
         assert (abs(product - expected) <= bound).all()
 
 
-#: Around the tile's sizes (14 x 32 in f32 here), blocks of the inner dimension (512), and thin ones.
+#: Sizes around the tile's (14 x 32 in f32 here), blocks of the inner dimension (512), and thin ones.
 SHAPES = [
     (64, 64, 64), (63, 65, 48), (48, 48, 49), (14, 512, 32), (15, 513, 33), (13, 800, 31), (300, 5, 100),
     (1000, 130, 3), (2, 1000, 70), (1, 200_000, 1), (130, 1, 1000), (256, 96, 17), (100, 1200, 77),

@@ -26,7 +26,8 @@ from ...rotation import share_of
 from ...support import Array, function_of, native
 from ..narrow import narrower, run_narrow
 
-#: None, one, less than a vector has lanes, one less, as many, not a multiple, and enough for several tasks.
+#: Batches: none, one, less than a vector has lanes, one less, as many, not a multiple, and enough for several
+#: tasks.
 BATCHES = [(), (0,), (1,), (3,), (7,), (8,), (2, 9), (1000,)]
 
 

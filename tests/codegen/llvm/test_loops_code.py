@@ -12,7 +12,7 @@ import tracejit as tj
 from tracejit.codegen.control.packing import GROUP_ELEMENTS, in_groups
 from tracejit.ir.graph import Function
 
-#: In registers, and over memory.
+#: Sizes in registers, and over memory.
 SIZES = (1, 40)
 
 

@@ -22,7 +22,7 @@ Array = np.ndarray[Any, Any]
 #: A function of a module, `numpy` or `tracejit`, and of arrays.
 Function = Callable[..., Any]
 
-#: How many times NumPy's error ours may be.
+#: Largest ratio of the function's error to NumPy's.
 LIMIT: Final = 4.0
 #: Results of a smaller mean square are zero but for rounding, as variances of equal numbers are.
 NOTHING: Final = 1e-12

@@ -205,7 +205,7 @@ def test_errors_of_dynamic_slices() -> None:
 
 
 OUTSIDE = np.array([0, 5, -1, -6, 2, 5])
-#: Where each index of `OUTSIDE` lies in four elements, by mode; None where nothing is written.
+#: Places of each index of `OUTSIDE` in four elements, by mode; None where nothing is written.
 PLACES: dict[str, list[int | None]] = {
     "drop": [0, None, 3, None, 2, None], "fill": [0, None, 3, None, 2, None],
     "clip": [0, 3, 3, 0, 2, 3], "wrap": [0, 1, 3, 2, 2, 1],

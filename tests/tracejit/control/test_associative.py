@@ -20,7 +20,7 @@ def maps(size: int) -> tuple[Any, Any]:
     return tj.linspace(0.5, 1.5, size), tj.cos(tj.arange(float(size)))
 
 
-#: By size, the maps that the prefixes are, and those of `reverse`.
+#: Maps that the prefixes are, and those of `reverse`, by size.
 EXPECTED = {
     1: ([[0.5], [1.0]], [[0.5], [1.0]]),
     5: (

@@ -21,7 +21,7 @@ from tracejit.ir.verifier import verify
 
 from ...support import check_round_trip
 
-#: In registers, and over memory.
+#: Sizes in registers, and over memory.
 SIZES = (3, 40)
 
 

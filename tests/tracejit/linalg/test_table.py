@@ -40,7 +40,7 @@ class Exact:
         self.direction = DIRECTION * scale
         self.values = self._all(number(at))
         rng = np.random.default_rng(1)
-        #: How far each moves by moves of the elements of 1.
+        #: Distance by which each moves by moves of the elements of 1.
         self.moves = [mpmath.mpf(0)] * 3
         for _ in range(2):
             moved = self._all(number(at) * (1 + number(rng.uniform(-1, 1, (3, 3))) * mpmath.mpf(10) ** -9))

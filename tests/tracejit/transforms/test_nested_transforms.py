@@ -28,7 +28,7 @@ def carried(f: Function) -> Function:
     return lambda x, y: tj.scan(lambda c, _: (f(c, y), None), x, None, 2)[0]
 
 
-#: From a function of two arrays of 2 to an array, or scalar, to a function of the same kind.
+#: Transforms from a function of two arrays of 2 to an array, or scalar, to a function of the same kind.
 TRANSFORMS: dict[str, Callable[[Function], Function]] = {
     "grad x": lambda f: tj.grad(lambda x, y: f(x, y).sum()),
     "grad y": lambda f: tj.grad(lambda x, y: f(x, y).sum(), 1),

@@ -219,7 +219,7 @@ def _parsed(function: FunctionType, code: CodeType) -> tuple[ast.Module, ast.Fun
     return wrapped, definition
 
 
-#: How a method is called depends on what else the module has, of which modules are guessed.
+#: Instructions for calls of methods, between which Python chooses by what else the module has.
 _CALLS: Final = frozenset(("LOAD_METHOD", "LOAD_ATTR", "PUSH_NULL"))
 
 

@@ -26,7 +26,7 @@ from ...ir.records import field, record
 #: their edges drawn straight across: a chain run backwards would need the square of its length.
 _WAYPOINTS_PER_NODE: Final = 4
 _WAYPOINTS_BESIDES: Final = 2000
-#: Up to this many items in all routes together every edge is drawn whole; beyond it, trunks only once.
+#: Most items in all routes together for which every edge is drawn whole; beyond it, trunks only once.
 _ITEMS_IN_ROUTES: Final = 20_000
 
 
@@ -43,8 +43,8 @@ class Layered:
     layers: list[list[int]]
     below: list[list[int]]
     above: list[list[int]]
-    #: Per edge: the items it passes, its ends included; its end alone where it is drawn straight across.
-    #: Begins at the last waypoint where a longer edge draws the trunk to there.
+    #: Items that each edge passes, its ends included; its end alone where it is drawn straight across. Begins
+    #: at the last waypoint where a longer edge draws the trunk to there.
     routes: list[tuple[int, ...]] = field(default_factory=list)
 
     @property

@@ -281,7 +281,7 @@ class _Drawing:
         self.nodes: list[PictureNode] = []
         self.edges: list[PictureEdge] = []
         self.drawn: dict[int, tuple[Any, str]] = {}
-        #: Per node: the types of its outputs, as far as those who use them say.
+        #: Types of the outputs of each node, as far as those who use them say.
         self.types: dict[str, dict[int, str]] = {}
         #: Edges from a node's output, whose labels wait until it is known whether it has several.
         self.outputs: list[tuple[int, int]] = []

@@ -18,7 +18,7 @@ SHARE: Final = 0.05
 NEAR: Final = 2.0
 #: Calls whose kernels take fewer seconds are hardly more than a call.
 SMALL: Final = 2e-6
-#: About as many plain operations take as long as one exp or log, in vectors.
+#: Number of plain operations that take as long as one exp or log, in vectors, roughly.
 TRANSCENDENTAL: Final = 12
 #: The smallest slowdown by denormal numbers that is reported.
 SLOWED: Final = 1.3

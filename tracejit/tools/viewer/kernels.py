@@ -167,7 +167,7 @@ class KernelRow:
     kernel: Kernel | None
     origins: tuple[int, ...]
     cost: Cost
-    #: How often one call runs it, as far as that is known before it runs.
+    #: Number of times that one call runs it, as far as that is known before it runs.
     trips: float = 1.0
     #: The kernel's own ops, by the ops of the equal kernel whose code it shares; empty without one.
     own: dict[Instruction, Instruction] = field(default_factory=dict)

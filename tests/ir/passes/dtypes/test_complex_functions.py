@@ -19,7 +19,7 @@ RULES = {**ARITHMETIC, **FUNCTIONS, **INVERSES}
 UNARY = [name for name in RULES if len(OPS[name].params) == 1 and name != "rint"]
 #: 0, 1, 2, halves, numbers whose square is subnormal or overflows, and what is no number; both signs.
 PARTS = [0.0, 1.0, 0.5, 2.0, 3.0, 1e-300, 1e-310, 1e300, 1.7e308, 1e160, 750.0, np.inf]
-#: Where NumPy's own functions are less exact, or leave it open: see docs/complex.md.
+#: Functions where NumPy's own are less exact, or leave it open: see docs/complex.md.
 OPEN = {"log1p", "sign", "square"}
 
 
