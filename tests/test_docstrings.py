@@ -53,13 +53,17 @@ def names() -> frozenset[str]:
     return frozenset("/".join(part[start:]) for part in parts for start in range(len(part)))
 
 
-def docstrings(tree: ast.Module) -> Iterator[tuple[ast.AST, int, str]]:
-    """Each docstring of a module, with its owner and line."""
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-            text = ast.get_docstring(node)
-            if text is not None:
-                yield node, node.body[0].lineno, text
+def docstrings(node: ast.AST) -> Iterator[tuple[ast.AST, int, str]]:
+    """Each docstring in a module or statement, with its owner and line."""
+    if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+        text = ast.get_docstring(node)
+        if text is not None:
+            yield node, node.body[0].lineno, text
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        statements = getattr(node, field, ())
+        if isinstance(statements, list):  # the body of a lambda is an expression
+            for statement in statements:
+                yield from docstrings(statement)
 
 
 def opener(text: str) -> str | None:
