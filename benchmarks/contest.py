@@ -135,12 +135,12 @@ class Outcome:
 
     @property
     def ratio(self) -> Spread | None:
-        """Time of the best peer over ours."""
+        """Ratio of the best peer's time to tracejit's."""
         return None if self.best_peer is None else self.ratios[self.best_peer]
 
     @property
     def goals(self) -> list[tuple[str, float, float]]:
-        """Each goal of the workload: the peer, its time over ours, and what that is to be."""
+        """Goals of the workload: the peer, the ratio of its time to tracejit's, and the ratio to reach."""
         goals = [] if self.best_peer is None else [(self.best_peer, self.workload.goal)]
         goals += [(peer, goal) for peer, goal in self.workload.goals if peer in self.ratios]
         return [(peer, self.ratios[peer].median, goal) for peer, goal in goals]
@@ -246,7 +246,7 @@ def _best_threads(samples: dict[str, list[float]]) -> tuple[dict[str, list[float
 
 
 def difference(workload: Workload, name: str, values: dict[str, list[Any]]) -> str:
-    """Description of how `name`'s results differ from ours, empty where they agree."""
+    """Description of how `name`'s results differ from tracejit's, empty where they agree."""
     ours, theirs = values[OURS], values[name]
     if [our.shape for our in ours] != [their.shape for their in theirs]:
         return f"{name}: shapes {[leaf.shape for leaf in theirs]}, ours {[leaf.shape for leaf in ours]}"

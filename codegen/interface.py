@@ -38,7 +38,7 @@ def bundled(images: Sequence[bytes]) -> bytes:
 
 
 def images_of(image: bytes) -> list[bytes]:
-    """The object images in what `bundled` gave."""
+    """The object images in the result of `bundled`."""
     if not image.startswith(_BUNDLE):
         return [image]
     (count,) = struct.unpack_from("<Q", image, len(_BUNDLE))
@@ -80,7 +80,7 @@ PRODUCT_KERNELS: Final = ("micro", "pack")
 #: The symbol of their addresses, in this order, where their callers look them up: they come in two tiers.
 PRODUCT_TABLE: Final = "product_kernels"
 
-#: The symbol of the numbers by which a function that is one product finds it: `single_gemm.NUMBERS`.
+#: The symbol of the numbers of a function that is a single GEMM: `single_gemm.NUMBERS`.
 LONE_NUMBERS: Final = "single_gemm_numbers"
 
 

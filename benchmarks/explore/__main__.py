@@ -47,7 +47,7 @@ def _options() -> argparse.Namespace:
 
 
 def main() -> int:
-    """Measure programs; 1 where values differ from a peer's, or one of ours fails."""
+    """Measure programs; 1 where values differ from a peer's, or tracejit fails."""
     options = _options()
     if options.show is not None:
         candidate = candidate_of(options.seed, options.show, options.families)

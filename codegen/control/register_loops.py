@@ -230,7 +230,7 @@ class _RegisterWriter(ElementWriter):
     def _counted(
         self, instruction: Instruction, counter: Counter, carries: list[Elements], invariants: list[Elements]
     ) -> list[Reg]:
-        """A while loop that counts by one, as a loop of so many steps."""
+        """A while loop that counts by one, as a loop of known length."""
         w, (condition, body) = self.w, instruction.regions
 
         def steps(copies: int) -> Callable[[Reg, list[Reg]], Sequence[Reg]]:

@@ -66,7 +66,7 @@ _CURRENT: Final[ContextVar[Progress | None]] = ContextVar("progress", default=_I
 
 
 def current_progress() -> Progress | None:
-    """The factory of progress bars in this thread, or None if nobody asked for them."""
+    """The factory of progress bars in this thread, or None where there are none."""
     return _CURRENT.get()
 
 

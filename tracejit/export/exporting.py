@@ -121,7 +121,7 @@ and may be called by several threads at a time.
 def header_text(
     name: str, origin: str, prototypes: Sequence[CPrototype], messages: Sequence[str], *, keeps_memory: bool
 ) -> str:
-    """The text of ``name.h``; `origin` says by whom and from what it was written."""
+    """The text of ``name.h``; `origin` says by which program and from which function it was written."""
     guard = f"{name.upper()}_H"
     memory = (
         ",\nbut for a block of memory that is kept between calls until {name}_release" if keeps_memory else ""

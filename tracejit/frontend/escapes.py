@@ -200,7 +200,7 @@ class Escapes(Attributes):
                     self.escape(Place(source, held, settled=True))
 
     def _follow_class(self, instance: Any, cls: type, is_called: Callable[[str], bool]) -> None:
-        """Follow the methods that somebody who has `instance`, an object of `cls`, may call.
+        """Follow the methods that the holder of `instance`, an object of `cls`, may call.
 
         `is_called`, a function of a module, says by their names which methods those are.
         """

@@ -59,7 +59,7 @@ class Operations(Contents):
                 self.escape(option)
 
     def unary(self, value: Any) -> Any:
-        """``-value`` and its like."""
+        """``-value``, ``+value`` and ``~value``."""
         if all_tensors(value):
             return TRACED
         self.escape(value)

@@ -113,7 +113,7 @@ class SignatureReport:
         donated: how many arrays are donated.
         reused: how many of those have memory that a result may take over.
         writes: the arguments that the function writes.
-        loops: what became of each loop in the function.
+        loops: the outcome of each loop in the function.
     """
 
     arguments: tuple[tuple[str, str], ...]

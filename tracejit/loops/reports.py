@@ -75,7 +75,7 @@ class Session:
         return id(value) in self._fresh.get(STATE.tracer, ())
 
     def note(self, where: str, outcome: str, reason: str) -> None:
-        """Note what became of the loop at `where`. Raises TraceError where it must be compiled and is not."""
+        """Note the outcome of the loop at `where`. Raises TraceError where it must be compiled and is not."""
         if outcome == "unrolled" and self.mode == "compiled":
             raise TraceError(
                 f'{self.label}: the loop at {where} cannot be compiled, which loops="compiled" asks for: '

@@ -185,7 +185,7 @@ class Runtime(Comprehensions):
         return checked_callee(function) if session.attempts else everywhere(function)
 
     def creation(self, function: Any) -> Any:
-        """`function`; for one of NumPy's that makes an array, ours that makes a Tensor of the same dtype."""
+        """`function`; for NumPy's that make arrays, tracejit's, which make Tensors of the same dtype."""
         if STATE.tracer is not None and CURRENT.session is not None:
             for theirs, ours in _CREATIONS:
                 if function is theirs:

@@ -22,8 +22,8 @@ from .cleanup import dce
 
 
 def fuse_gemv_pairs(function: Function) -> Function:
-    """*Requires*: no composites. *Ensures*: tall tables of floats that are multiplied by vectors from both
-    sides are multiplied and summed instead; no dead code where it changed anything."""
+    """*Requires*: no composites. *Ensures*: matrices of floats with many rows that are multiplied by vectors
+    from both sides are multiplied and summed instead; no dead code where it changed anything."""
     if not any(op.name == "matmul" for op in function.ops):
         return function
     defs = function.defs

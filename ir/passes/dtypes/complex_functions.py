@@ -280,7 +280,7 @@ def acosh(b: Any, x: Planes) -> Planes:
 
 
 def _is_lost(b: Any, x: Planes) -> Any:
-    """Whether x lies on the imaginary axis, nobody knows where."""
+    """Whether x lies on the imaginary axis, at an unknown place."""
     return b.logical_and(b.eq(x.re, 0.0), b.isnan(x.im))
 
 

@@ -67,7 +67,7 @@ def _put(x: Tensor, indices: Any, values: Any, mode: str = "raise") -> None:
 
 
 def _partition(x: Tensor, kth: Any, axis: int = -1, kind: str = "introselect", order: None = None) -> None:
-    """``partition`` in place, as NumPy's method; ``tj.partition(x, kth)`` leaves `x` what it is."""
+    """``partition`` in place, as NumPy's method; ``tj.partition(x, kth)`` does not change `x`."""
     inplace.write(x, "partition", (), lambda old: sorting.partition(old, kth, axis, kind, order))
 
 
