@@ -366,7 +366,7 @@ def warn_of_lost_parts(source: DType, target: DType) -> None:
     """Warn as NumPy does where numbers of dtype `source` lose their imaginary parts in `target`."""
     if is_complex(source) and not is_complex(target) and target is not BOOL:
         warnings.warn(
-            "Casting complex values to real discards the imaginary part; say x.real",
+            "Casting complex values to real discards the imaginary part; use x.real",
             ComplexWarning,
             stacklevel=user_stacklevel(),
         )

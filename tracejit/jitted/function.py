@@ -230,8 +230,8 @@ class JitFunction(Exportable, Carriable, Bindable):
             if captured is not None:
                 return signature, captured
         raise TraceError(
-            f"{self._name}: {broken_guard(signature)}, each time while it was traced; what a jitted function "
-            "reads must not be changed meanwhile by another thread"
+            f"{self._name}: {broken_guard(signature)}, each time while it was traced; another thread must "
+            "not change the values that a jitted function reads while it is traced"
         )
 
     def _split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:

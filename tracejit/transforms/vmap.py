@@ -333,8 +333,8 @@ def _unshared(result: Tensor, inputs: list[Any]) -> Tensor:
 def _no_draws() -> TraceError:
     return TraceError(
         "random.next_key: inside vmap all examples would draw the same numbers. Make a key for each outside, "
-        "keys = tj.random.split(tj.random.next_key(), n), map over them, and draw with "
-        "tj.random.normal(key, ...) and its like"
+        "keys = tj.random.split(tj.random.next_key(), n), map over them, and give each "
+        "draw its key: tj.random.normal(key, ...)"
     )
 
 
