@@ -18,7 +18,7 @@ from .pairs import Pair, mean_turn, options, table
 from .timing import Effort
 from .workload import Workload
 
-#: How many times slower is too slow.
+#: Slowdown that is too much.
 LIMIT: Final = 2.5
 #: A turn lasts for many of a scheduler's slices, which take some milliseconds.
 FULL: Final = Effort(rounds=7, turn_seconds=0.2, processes=1)

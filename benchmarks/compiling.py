@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 
-#: How many operations.
+#: Numbers of operations.
 SIZES: Final = (10, 100, 1000, 10_000)
 
 
@@ -217,7 +217,7 @@ def scalars(numpy: Any, count: int = 20_000) -> tuple[Callable[..., Any], tuple[
     return fn, (0.3, 1.1)
 
 
-#: By name: the program, and whether it is differentiated by its first argument.
+#: Programs by name, and whether each is differentiated by its first argument.
 UNROLLED: Final = {
     "sum of squares": (sum_of_squares, False),
     "LSTM gradient": (lstm, True),
@@ -230,7 +230,7 @@ UNROLLED: Final = {
     "scalars": (scalars, False),
 }
 
-#: How often tracing and passes are timed: the least counts.
+#: Number of times that tracing and passes are timed: the least counts.
 REPEATS: Final = 3
 
 

@@ -64,7 +64,7 @@ class Worker:
             cwd=ROOT,
             env=environment(threads, self.caches.name),
         )
-        #: None where the library is not installed.
+        #: Version of the library, None where it is not installed.
         self.version: str | None = self._read()
         self.process.send_signal(signal.SIGSTOP)
 
@@ -135,12 +135,12 @@ class Outcome:
 
     @property
     def ratio(self) -> Spread | None:
-        """Time of the best peer over ours."""
+        """Ratio of the best peer's time to tracejit's."""
         return None if self.best_peer is None else self.ratios[self.best_peer]
 
     @property
     def goals(self) -> list[tuple[str, float, float]]:
-        """Each goal of the workload: the peer, its time over ours, and what that is to be."""
+        """Goals of the workload: the peer, the ratio of its time to tracejit's, and the ratio to reach."""
         goals = [] if self.best_peer is None else [(self.best_peer, self.workload.goal)]
         goals += [(peer, goal) for peer, goal in self.workload.goals if peer in self.ratios]
         return [(peer, self.ratios[peer].median, goal) for peer, goal in goals]
@@ -157,7 +157,7 @@ class Contest:
         pythons: Mapping[str, str] | None = None,
     ) -> None:
         self.libraries, self.threads, self.effort = libraries, threads, effort
-        #: By library the interpreter that has it, where it is another than this process's.
+        #: Interpreter that has each library, where it is another than this process's.
         self.pythons = pythons or {}
         self.workers: dict[tuple[str, int], Worker] = {}
 
@@ -246,7 +246,7 @@ def _best_threads(samples: dict[str, list[float]]) -> tuple[dict[str, list[float
 
 
 def difference(workload: Workload, name: str, values: dict[str, list[Any]]) -> str:
-    """Description of how `name`'s results differ from ours, empty where they agree."""
+    """Description of how `name`'s results differ from tracejit's, empty where they agree."""
     ours, theirs = values[OURS], values[name]
     if [our.shape for our in ours] != [their.shape for their in theirs]:
         return f"{name}: shapes {[leaf.shape for leaf in theirs]}, ours {[leaf.shape for leaf in ours]}"

@@ -19,7 +19,7 @@ from .control import python_control
 Array = np.ndarray[Any, Any]
 
 OURS: Final = "tracejit"
-#: Ours with `flush_denormals`: what JAX does always.
+#: Rows of tracejit with `flush_denormals`: what JAX does always.
 FLUSHING: Final = "tracejit-flushing"
 COMPILED_TORCH: Final = "torch.compile"
 #: Every library, ours first, in the order of the tables.

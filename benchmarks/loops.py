@@ -19,7 +19,7 @@ import tracejit as tj
 from .timing import FULL, QUICK, Effort, call_turn, interleave
 
 STEPS = 10_000
-#: By name, the size of a loop's state: in registers, and over memory.
+#: Sizes of a loop's state, by name: in registers, and over memory.
 STATES = {"3 numbers": 3, "1,000 numbers": 1000}
 
 

@@ -29,7 +29,7 @@ from .report import line
 from .workload import Workload
 from .workloads import WORKLOADS, chosen, only_option
 
-#: Ours may take so many times the best peer's peak.
+#: Largest ratio of tracejit's peak to the best peer's.
 LIMIT: Final = 1.2
 #: Peaks below this are noise: Python objects, stacks, batches in which the kernel counts pages.
 LEAST_BYTES: Final = 2**20

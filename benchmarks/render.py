@@ -21,7 +21,7 @@ from .workloads import WORKLOADS
 
 
 def outcomes(files: list[dict[str, Any]]) -> list[tuple[Outcome, float | None]]:
-    """The outcomes in what ``--json`` wrote, with their limits; workloads that are no more are left out."""
+    """The outcomes in the output of ``--json``, with their limits; workloads that are gone are left out."""
     workloads = {workload.name: workload for workload in WORKLOADS}
     outcomes_by_name: dict[str, tuple[Outcome, float | None]] = {}
     for record in [result for file in files for result in file["results"] if result["name"] in workloads]:

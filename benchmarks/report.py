@@ -15,7 +15,7 @@ from .libraries import COMPILED_TORCH, OURS
 from .timing import Spread
 
 _WIDTHS: Final = (19, 14, 26, 19, 8, 8)
-#: How many times ours a peer's first call should take, by peer.
+#: Goals for the ratio of a peer's first call to tracejit's, by peer.
 FIRST_CALL_GOALS: Final = {"jax": 3.0, COMPILED_TORCH: 100.0, "numba": 5.0}
 HEADER: Final = ("workload", OURS, "best peer", "peer/ours (min-max)", "of limit", "goal")
 
@@ -97,7 +97,7 @@ def summary(outcomes: list[Outcome], peers: list[str]) -> list[str]:
 
 
 def _first_calls(outcomes: list[Outcome], peer: str) -> list[str]:
-    """How many times ours the first calls of a peer take, and where that is below the goal."""
+    """Ratio of a peer's first calls to tracejit's, and where that is below the goal."""
     first_calls = {outcome.workload.name: first_call_ratio(outcome, peer) for outcome in outcomes}
     ratios = {name: ratio for name, ratio in first_calls.items() if ratio is not None}
     if not ratios:

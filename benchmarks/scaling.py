@@ -16,7 +16,7 @@ from .pairs import Pair, mean_turn, options, table
 from .timing import Effort
 from .workload import Workload
 
-#: How many times as long is too long; less is noise.
+#: Ratio of times that is too long; less is noise.
 LIMIT: Final = 1.1
 FULL: Final = Effort(rounds=7, turn_seconds=0.1, processes=1)
 QUICK: Final = Effort(rounds=3, turn_seconds=0.05, processes=1)

@@ -29,7 +29,7 @@ class Effort:
     turn_seconds: float
     #: Fresh processes per contender.
     processes: int
-    #: One of `CLOCKS`, by which the worker measures.
+    #: The clock of `CLOCKS` by which the worker measures.
     clock: str = "wall"
 
 
@@ -78,7 +78,7 @@ def _timer(
 
 
 def calls_for(f: Callable[..., Any], args: tuple[Any, ...], wait: Wait, seconds: float) -> int:
-    """How many calls of ``f(*args)`` make a batch, after a warm-up."""
+    """Number of calls of ``f(*args)`` in a batch, after a warm-up."""
     timer, calls, target = _timer(f, args, wait), 1, min(BATCH_SECONDS, seconds)
     taken = timer.timeit(1)
     if taken < SLOW_SECONDS:
@@ -131,6 +131,6 @@ def call_turn(f: Callable[..., Any], args: tuple[Any, ...], wait: Wait, seconds:
     return lambda: least(f, args, wait, calls, seconds)
 
 
-#: By name: the time that passes, and the processor time of all threads of the process, which other processes
-#: do not add to.
+#: Clocks by name: the time that passes, and the processor time of all threads of the process, which other
+#: processes do not add to.
 CLOCKS: Final[dict[str, Callable[..., float]]] = {"wall": least, "processor": processor}

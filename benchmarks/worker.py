@@ -25,7 +25,7 @@ from .timing import CLOCKS, calls_for, mean
 from .workload import Workload
 from .workloads import GROUPS
 
-#: By command: the seconds per call on each clock, and the mean.
+#: Seconds per call on each clock, and the mean, by command.
 _MEASURES: Final[dict[str, Callable[..., float]]] = {
     "mean": mean,
     **CLOCKS,

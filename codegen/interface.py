@@ -38,7 +38,7 @@ def bundled(images: Sequence[bytes]) -> bytes:
 
 
 def images_of(image: bytes) -> list[bytes]:
-    """The object images in what `bundled` gave."""
+    """The object images in the result of `bundled`."""
     if not image.startswith(_BUNDLE):
         return [image]
     (count,) = struct.unpack_from("<Q", image, len(_BUNDLE))
@@ -80,7 +80,7 @@ PRODUCT_KERNELS: Final = ("micro", "pack")
 #: The symbol of their addresses, in this order, where their callers look them up: they come in two tiers.
 PRODUCT_TABLE: Final = "product_kernels"
 
-#: The symbol of the numbers by which a function that is one product finds it: `single_gemm.NUMBERS`.
+#: The symbol of the numbers of a function that is a single GEMM: `single_gemm.NUMBERS`.
 LONE_NUMBERS: Final = "single_gemm_numbers"
 
 
@@ -95,7 +95,7 @@ def out_of_memory(nbytes: int) -> str:
 
 # -- checks of accesses --------------------------------------------------------------------------------
 
-#: Where the first failed check is noted: its number in the kernel plus 1, its address and its buffer's.
+#: Variable that holds the first failed check: its number in the kernel plus 1, its address and its buffer's.
 REPORT: Final = "check_report"
 #: Prefix of the messages of failed checks.
 FAILED: Final = "checked code"
@@ -255,15 +255,15 @@ CALL_TABLE: Final = (
     "on", "first", "operands", "second", "kernel", "slow", "remember", "step", "shorten", "writable",
 )  # fmt: skip
 SECOND: Final = {"any": 0, "key": 1, "axis": 2, "matrix": 3, "shape": 4, "terms": 5, "ints": 6}
-#: It takes fewer arguments.
+#: Number of arguments that a call has fewer of.
 MOST_ARGUMENTS: Final = 8
 #: The words of the table of what joins arrays: whether it is in use, whether the axis is a new one, the
 #: callables, and how many dtypes follow.
 JOIN_TABLE: Final = ("on", "stacking", "slow", "remember", "kinds")
 #: The words of a dtype: its descriptor, the bytes of an element, and whether results can require gradients.
 JOIN_KIND: Final = ("descr", "bytes", "floating")
-#: It takes no more arrays, and results of no higher rank.
+#: Most arrays that are joined, and highest rank of the result.
 MOST_JOINED: Final = 512
 JOIN_RANK: Final = 16
-#: How Python numbers become operands beside arrays of a dtype.
+#: Conversions of Python numbers to operands beside arrays of a dtype.
 EAGER_NUMBERS: Final = {"none": 0, "f64": 1, "f32": 2, "i64": 3, "i32": 4}

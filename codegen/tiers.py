@@ -16,7 +16,7 @@ from ..ir.records import record
 class Effort(enum.Enum):
     """Effort that LLVM makes for the speed of code."""
 
-    #: All that pays.
+    #: Every optimization that pays.
     FULL = "full"
     #: The code generator alone optimizes, the functions that are worth it (`Kernel.worth_compiling`); the
     #: others are as in `PLAIN`. Half of the time, and code that is about as fast.

@@ -17,7 +17,7 @@ SIZE, WIDTH, LIGHT = 128, 1.5, 5_000.0
 _NEAR = np.minimum(np.arange(SIZE), SIZE - np.arange(SIZE))
 DISTANCES = _NEAR[:, None] ** 2 + _NEAR[None, :] ** 2
 FREQUENCIES = np.fft.fftfreq(SIZE)[:, None] ** 2 + np.fft.rfftfreq(SIZE)[None, :] ** 2
-#: How often each coefficient of the half spectrum stands in the whole one.
+#: Number of times that each coefficient of the half spectrum stands in the whole one.
 COUNTS = np.where((np.arange(SIZE // 2 + 1) % (SIZE // 2)) == 0, 1.0, 2.0)[None, :]
 
 

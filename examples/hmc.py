@@ -90,8 +90,8 @@ def sample(key):
 
 
 def effective_draws(x):
-    """How many independent draws would tell the mean as well: the initial monotone sequence
-    (Geyer, 1992) of the correlations, `x` being chains by draws (Gelman et al., BDA3, 11.5)."""
+    """Number of independent draws that would tell the mean as well: the initial monotone sequence (Geyer,
+    1992) of the correlations, `x` being chains by draws (Gelman et al., BDA3, 11.5)."""
     chains, n = x.shape
     spectrum = np.fft.rfft(x - x.mean(axis=1, keepdims=True), 2 * n)
     covariance = np.fft.irfft(np.abs(spectrum) ** 2)[:, :n].mean(axis=0) / (n - 1)

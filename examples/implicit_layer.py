@@ -15,7 +15,7 @@ from tracejit.autograd.functional import hessian, jacobian, vjp
 DOSE = tj.tensor([1.6907, 1.7242, 1.7552, 1.7842, 1.8113, 1.8369, 1.8610, 1.8839])  # log10 of mg / l
 BEETLES = tj.tensor([59.0, 60.0, 62.0, 56.0, 63.0, 59.0, 62.0, 60.0])
 KILLED = tj.tensor([6.0, 13.0, 18.0, 28.0, 52.0, 53.0, 61.0, 60.0])
-#: Near the middle of the doses, so that the intercept and the slope are nearly independent.
+#: Dose near the middle, so that the intercept and the slope are nearly independent.
 CENTRE = 1.78
 
 

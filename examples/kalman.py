@@ -19,7 +19,7 @@ JERK, NOISE = 1.0, 6.0
 #: Shares of a velocity and of an acceleration that are left after a step.
 DRAG, FADING = 0.97, 0.85
 AXIS = np.array([[1, STEP, STEP**2 / 2], [0, DRAG, STEP], [0, 0, FADING]])
-#: How the state moves in a step, how much the jerk spreads it, and what of it is measured.
+#: Matrices of a step: the movement of the state, its spread by the jerk, and the part that is measured.
 MOTION = np.kron(np.eye(2), AXIS)
 _PUSH = np.array([STEP**3 / 6, STEP**2 / 2, STEP])
 SPREAD = np.kron(np.eye(2), np.outer(_PUSH, _PUSH) / STEP)

@@ -58,8 +58,8 @@ class Plan:
     result: TensorType
 
 
-#: By the identities of the op, of the default dtype, and of the operands' types: those of Values that are
-#: Python numbers inverted, and the Python types of numbers.
+#: Types by the identities of the op, of the default dtype, and of the operands' types: those of Values that
+#: are Python numbers inverted, and the Python types of numbers.
 PLANS: Final[dict[tuple[int, ...], Plan]] = {}
 
 

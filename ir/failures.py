@@ -64,7 +64,7 @@ def failure_text(what: str, error: BaseException, instead: str = "") -> str:
 
 
 def _reason(error: BaseException) -> str:
-    """The error in a line, with the line of ours that raised it."""
+    """The error in a line, with the line of this package that raised it."""
     message = " ".join(str(error).split())
     if len(message) > 160:
         message = f"{message[:160]} ..."

@@ -57,9 +57,9 @@ class Traits:
     by_lines: bool = False
     #: Whether the op's regions are programs of their own, to which every pass applies.
     control: bool = False
-    #: For loops, the indices of the regions that run in every step, without those of the condition.
+    #: Indices of a loop's regions that run in every step, without those of the condition.
     step_regions: tuple[int, ...] = ()
-    #: For control flow, its name in tools.
+    #: Name of a control flow op in tools.
     label: str = ""
 
 

@@ -51,7 +51,7 @@ class Rule:
 
     fn: Callable[..., Any]
     wants: tuple[tuple[str, Any], ...]
-    #: Where one function gives the cotangents of all operands: that function, so that a tape can call it
+    #: The function that gives the cotangents of all operands, where there is one, so that a tape can call it
     #: once, ``joint(b, ct, inputs, out, types, attrs) -> cotangents``.
     joint: Callable[..., Any] | None = None
 
@@ -107,8 +107,8 @@ class Regions:
     expand: Callable[..., Any] | None = None
     #: The replacement for a differentiated instruction: ``pulled(instruction) -> instruction``.
     pulled: Callable[[Any], Any] | None = None
-    #: In place of `expand` where it matters which results are used:
-    #: ``expand_used(b, instruction, used) -> results``, with None for results that are not in `used`.
+    #: Alternative to `expand` where it matters which results are used: ``expand_used(b, instruction, used) ->
+    #: results``, with None for results that are not in `used`.
     expand_used: Callable[..., Any] | None = None
 
 
@@ -162,9 +162,9 @@ class Op:
     doc: str
     #: Attribute names with the Python types they accept.
     attrs: Mapping[str, tuple[type, ...]] = field(default_factory=dict)
-    #: For elementwise ops: operand dtypes (or weak Python types) to the dtypes computed in.
+    #: Loops of an elementwise op: operand dtypes (or weak Python types) to the dtypes computed in.
     promote: Callable[[tuple[Operand, ...]], tuple[DType, ...]] | None = None
-    #: For elementwise ops: scalar machine code, ``emit(b, *regs)``; None where there is none yet.
+    #: Scalar machine code of an elementwise op, ``emit(b, *regs)``; None where there is none yet.
     emit: Callable[..., Any] | None = None
     #: The kinds of dtype (NumPy's letters) that `emit` serves; others run by the NumPy kernel.
     emit_kinds: str = "biuf"
@@ -172,26 +172,27 @@ class Op:
     takes_float16: bool = False
     reduction: Reduction | None = None
     access: Callable[[TensorType, TensorType, Attrs], Access | None] | None = None
-    #: For views that can be written: the operand with `new` where they read, ``put(b, x, new, **attrs)``.
+    #: Write of a view that can be written: the operand with `new` where it reads, ``put(b, x, new,
+    #: **attrs)``.
     put: Callable[..., Any] | None = None
-    #: For composite ops: the same in terms of simpler ops, ``decompose(b, *operands, **attrs)``.
+    #: Decomposition of a composite op into simpler ops, ``decompose(b, *operands, **attrs)``.
     decompose: Callable[..., Any] | None = None
     #: The batching rule, where the kind's default does not serve; see ``ir.transforms.batching``.
     batch: Callable[..., Any] | None = None
-    #: For ops with regions, what those mean.
+    #: Meaning of an op with regions.
     regions: Regions | None = None
     #: Whether it does something beside computing its result, which nothing may drop, repeat or reorder.
     effect: bool = False
     commutative: bool = False
     #: Whether it divides its first operand by its second one: inverted where many elements share it.
     quotient: bool = False
-    #: For elementwise ops: whether finite cotangents give finite gradients at all finite operands.
+    #: Whether finite cotangents of an elementwise op give finite gradients at all finite operands.
     finite_gradient: bool = False
     #: Whether cotangents of operands are 0 where these were not chosen: see ``transforms.strong_zeros``.
     chooses: bool = False
-    #: For ops of kind HOST: a C function over arrays that native code calls in place of `eval`.
+    #: C function over arrays that native code calls in place of `eval`, of an op of kind HOST.
     native: External | None = None
-    #: For views and structured ops, NumPy's function that does the same. Others may `eval` a ufunc.
+    #: NumPy's function with the meaning of a view or structured op. Others may `eval` a ufunc.
     builtin: Builtin | None = None
     #: The values of attributes that a call may leave out.
     defaults: Mapping[str, Any] = field(default_factory=dict)

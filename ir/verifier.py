@@ -64,7 +64,7 @@ def _check_instruction(function: Function, instruction: Instruction, checked: se
         _check_regions(function, instruction, checked)
         return
     if instruction.regions:
-        raise _failure(function, instruction, "only ops whose record says so own regions")
+        raise _failure(function, instruction, "the op takes no regions")
     try:
         check_attrs(op, instruction.attrs)
         expected = op.infer(tuple(operand.type for operand in instruction.operands), instruction.attrs)

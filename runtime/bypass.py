@@ -9,8 +9,8 @@ from typing import Final
 
 from ..ir.process.locks import ForkLock
 
-#: Not 0 while native entries must take the slow path: a thread is tracing, or jit is disabled. Native entries
-#: read it at this address.
+#: Counter that is not 0 while native entries must take the slow path: a thread is tracing, or jit is
+#: disabled. Native entries read it at this address.
 _COUNT: Final = ctypes.c_int64(0)
 BYPASS_ADDRESS: Final = ctypes.addressof(_COUNT)
 _LOCK = ForkLock()

@@ -193,10 +193,10 @@ class Upgrade:
 
     fused: Function
     donated: tuple[int, ...]
-    #: Its module, where the baseline's text serves for both tiers.
+    #: The optimized tier's module, where the baseline's text serves for both tiers.
     module: Module | None
     baseline: Code
-    #: Its key in the disk cache, None where it is not kept; and the host calls, as texts.
+    #: Key in the disk cache, None where it is not kept; and the host calls, as texts.
     key: str | None
     calls: tuple[str, ...]
     machine: Machine

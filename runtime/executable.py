@@ -97,7 +97,8 @@ class Executable:
         self.tier, self.problem = "optimized", ""
         #: The baseline tier's code, which calls may still be in; and who holds `address`.
         self._earlier: Library | None = None
-        #: How many of the `errors` a call in the baseline tier may end with, once there is an optimized one.
+        #: Number of the `errors` with which a call in the baseline tier may end, once there is an optimized
+        #: one.
         self._earlier_errors = 0
         self._followers: list[tuple[Any, int]] = []
         self._lock = ForkLock()

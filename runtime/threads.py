@@ -118,7 +118,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def num_threads() -> int:
-    """How many threads compiled functions may use, the caller's included.
+    """Number of threads that compiled functions may use, including the caller's.
 
     Example:
         >>> import tracejit as tj

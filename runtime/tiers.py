@@ -27,13 +27,12 @@ from .cache.store import CACHE
 _SAVED_PER_MODULE: Final = 3.0
 _SAVED_PER_CHARACTER: Final = 0.0009
 _CYCLES_PER_MILLISECOND: Final = 3e6
-#: There is a baseline tier where it saves so many milliseconds: for less the thread and the second linking
-#: cost what it gains.
+#: Milliseconds that a baseline tier must save: for less the thread and the second linking cost what it gains.
 _LEAST_SAVED: Final = 1.0
 #: The background begins when no call has compiled for so long.
 _QUIET_SECONDS: Final = 0.03
-#: How long the end of a process, and what sends functions to others, wait for code that later ones will find
-#: on disk. Without a baseline tier the first call would have waited for it.
+#: Seconds for which the end of a process, and what sends functions to others, wait for code that later ones
+#: will find on disk. Without a baseline tier the first call would have waited for it.
 _ENDING_SECONDS: Final = 1.0
 
 
@@ -69,7 +68,8 @@ class _Background:
         self._changed = threading.Condition(self._lock)
         self._working = False
         self._ending = False
-        #: When somebody last compiled what a call waits for, and how many wait for the queue.
+        #: Time when somebody last compiled code that a call waits for, and number of those that wait for the
+        #: queue.
         self._last = 0.0
         self._hurried = 0
 

@@ -1,12 +1,12 @@
-"""What holds for every test: each pass's result is verified, slow tests run only when asked for by ``-m``,
-and nine of ten tests of values run code that LLVM compiled without optimization.
+"""Settings of every test: each pass's result is verified, slow tests run only when asked for by ``-m``. Nine
+of ten tests of values run code that LLVM compiled without optimization.
 
-What LLVM makes of our text is fixed by that text. So tests of values share what was compiled for one of
-them, in all processes of a run; and a tenth of them has the code that users run. Which one follows from the
-sources, or is said by `TRACEJIT_TENTH` (0 to 9, or ``all``).
+LLVM's result depends on its input text alone. So tests of values share compiled code, in all processes of a
+run, and a tenth of them has the code that users run. The sources choose that tenth, or `TRACEJIT_TENTH` does
+(0 to 9, or ``all``).
 
-Of large families of values' tests half rest, others with other sources, where all tests are run and no paths
-are named (`rotation.rests`).
+Half of the tests of a large family rest where all tests are run and no paths are named (`rotation.rests`).
+The sources choose that half, too.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _freeze() -> None:
 
 
 def pytest_report_header() -> str:
-    """Which tests have the code that users run, and which are run at all."""
+    """Print the choice of tests that have the code that users run, and of those that are run at all."""
     return f"{CHOICE}={KEY} repeats this run's choice of tests that rest and of optimized ones"
 
 
@@ -108,7 +108,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_sessionstart() -> None:
-    """What commands print is compared without colours, also where the environment asks for them."""
+    """Switch colours off: the output of commands is compared without them, also where the environment asks
+    for them."""
     for name in ("FORCE_COLOR", "NO_COLOR"):
         os.environ.pop(name, None)
 

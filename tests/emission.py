@@ -1,7 +1,8 @@
-"""How LLVM compiles for tests of values: without optimization for nine of ten, and each text once.
+"""LLVM's effort for tests of values: no optimization for nine of ten, and each text compiled once.
 
 Importing this replaces `compiler.emit_object`. Tests import it in ``conftest.py``, which sets `CODE` for each
-of them, and programs that they run in processes of their own import it first (`runtime.programs.python`).
+of them, and programs that they run in processes of their own import it first
+(`tests.runtime.programs.python`).
 """
 
 from __future__ import annotations

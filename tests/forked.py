@@ -2,7 +2,7 @@
 
 A server for each environment imports tracejit, compiles something small, and runs each program in a fork of
 itself: a crash or what a program leaves behind concerns nothing else. Tests of imports, of the cache on disk
-and of first calls need a fresh interpreter: `runtime.programs.python`.
+and of first calls need a fresh interpreter: `tests.runtime.programs.python`.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ ROWS = [0, 1, 2, 3, 8, 31, 127, 511, 512, 513, 600, 1025]
 #: Columns: `inline.MOST_COLUMNS` is 4; rows of 2048 bytes are short, columns up to 512 are few.
 COLUMNS = [1, 2, 3, 4, 5, 6, 8, 16, 33]
 WIDE = [1, 3, 17, 64, 255, 256, 257, 511, 513, 600]
-#: In patterns of next to nothing.
+#: Sizes in patterns of next to nothing.
 TINY = [0, 1, 2, 0, 1, 3]
 #: Elements of the largest value, and of a result.
 LARGEST = 120_000

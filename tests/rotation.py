@@ -34,7 +34,7 @@ KEY = os.environ.setdefault(CHOICE, str(tree_number()))
 TENTH = KEY if KEY == "all" else KEY[-1]
 #: The seed of random tests. The long walks that `.ci/run` begins draw seeds that were never used.
 SEED = int(os.environ.get("TRACEJIT_FUZZ_SEED") or 1)
-#: Where this variable is 1, half of the tests below `TURNS` rest, other ones with other sources.
+#: Variable that is 1 where half of the tests below `TURNS` rest, other ones with other sources.
 RESTING = "TRACEJIT_TEST_TURNS"
 #: Tests of values, many of each function: what one of them misses, others of its family see.
 TURNS = (

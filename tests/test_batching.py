@@ -48,7 +48,7 @@ def example(op: Op, position: int, operand: Array, number: int) -> Array:
     return np.roll(operand.reshape(-1), number).reshape(operand.shape)
 
 
-#: How the product of a shared matrix with vectors is taken.
+#: Ops of the product of a shared matrix with vectors.
 TURNED = ["transpose", "reshape", "transpose", "matmul", "reshape", "transpose"]
 
 
@@ -145,7 +145,7 @@ def test_every_op_has_a_rule(op: Op) -> None:
 
 
 def test_views_and_structured_ops_state_their_rules() -> None:
-    """They have no default: what their attributes mean is their own."""
+    """Views and structured ops have no default: what their attributes mean is their own."""
     defaults = (Kind.ELEMENTWISE, Kind.REDUCTION, Kind.CONCAT, Kind.UPDATE, Kind.CREATION, Kind.COMPOSITE)
     assert all(op.batch is not None for op in OPS if op.kind not in defaults and op not in _OF_PASSES)
 

@@ -58,7 +58,10 @@ def test_the_example_of_arrays_of_other_libraries() -> None:
             f"tutorials/{name}.md"
             for name in ("first-ten-minutes", "fit-a-model", "loop-with-gradient", "look-inside")
         ),
-        *(f"explanation/{name}.md" for name in ("trace-to-code", "numerics", "guards")),
+        *(
+            f"explanation/{name}.md"
+            for name in ("trace-to-code", "numerics", "guards", "life-of-a-loop", "states-of-a-call")
+        ),
     ],
 )
 def test_the_examples_of_tutorials_and_explanations(name: str) -> None:
@@ -105,3 +108,21 @@ def test_the_rooms_of_the_architecture() -> None:
 
 def test_the_examples_of_calls_from_c() -> None:
     check_document("c.md", least=10)
+
+
+def test_numbers_of_decisions_are_written_or_withdrawn() -> None:
+    written = [path.name[:4] for path in (ROOT / "docs" / "decisions").glob("*.md")]
+    index = (ROOT / "docs" / "developing" / "index.md").read_text()
+    withdrawn = re.findall(r"^\| (\d{4}) \| withdrawn", index, re.MULTILINE)
+    numbers = sorted(map(int, written + withdrawn))
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_sections_of_the_changelog_are_short() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text()
+    releases = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
+    assert releases
+    for release in releases:
+        headings = re.findall(r"^### (.*)", release, re.MULTILINE)
+        assert len(set(headings)) == len(headings)
+        assert len(release.splitlines()) <= 120

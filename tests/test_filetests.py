@@ -66,7 +66,7 @@ def _gradient(function: Function) -> Function:
 
 
 def _mapped(function: Function) -> Function:
-    """Over eight examples of every parameter."""
+    """Map over eight examples of every parameter."""
     return dce(batch(dce(function), [True] * len(function.params), 8)[0])
 
 

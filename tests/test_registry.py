@@ -67,7 +67,7 @@ def compiled(name: str) -> Executable:
 
 
 def tolerance(op: Op, sample: Sample, want: Array) -> dict[str, Any]:
-    """How far native code may be from NumPy; see the module docstring of tests/support.py."""
+    """Bound on the distance of native code from NumPy; see the module docstring of tests/support.py."""
     allowed: dict[str, Any] = {"zero_sign": op.name not in ZERO_SIGN_OPEN}
     if want.dtype.kind != "f":
         return allowed
@@ -293,7 +293,7 @@ def test_integers_to_negative_powers_are_an_error(dtype: str) -> None:
 @pytest.mark.parametrize("dtype", ["i8", "i16", "i32", "i64"])
 @pytest.mark.parametrize("name", ["floor_divide", "remainder", "fmod"])
 def test_integer_division_never_traps(name: str, dtype: str) -> None:
-    """By zero it gives 0, and the smallest integer by -1 wraps: as NumPy, and without SIGFPE."""
+    """Division by zero gives 0, and the smallest integer by -1 wraps: as NumPy, and without SIGFPE."""
     low = np.iinfo(BY_NAME[dtype]).min
     x = np.array([low, low, 7, 0, -7], BY_NAME[dtype])
     y = np.array([-1, 0, 0, 0, 2], BY_NAME[dtype])

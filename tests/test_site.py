@@ -10,11 +10,15 @@ from pathlib import Path
 import pytest
 
 import tracejit as tj
+from tracejit.tools.picture import to_svg
+
+from .test_docstrings import names
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 sys.path.append(str(DOCS.parent))  # behind what is installed
 
 from docs.site import docstrings, links, reference, sources  # noqa: E402
+from docs.site.diagrams import DIAGRAMS, modules_of  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -116,3 +120,19 @@ def test_a_link_to_what_is_no_page_is_an_error() -> None:
     assert sources.linked("[e](../examples/ising.py)", origin, DOCS, DOCS) == "[e](gallery/ising.md)"
     with pytest.raises(ValueError, match="no page of the site"):
         sources.linked("[e](../ir/graph.py)", origin, DOCS, DOCS)
+
+
+def test_diagrams_are_current() -> None:
+    for name, make in DIAGRAMS.items():
+        drawn = (DOCS / "images" / name).read_text()
+        assert drawn == to_svg(make()), "run python -m docs.site.diagrams"
+
+
+@pytest.mark.parametrize("page", ["life-of-a-loop", "states-of-a-call"])
+def test_pages_of_decisions_name_modules_that_exist(page: str) -> None:
+    text = (DOCS / "explanation" / f"{page}.md").read_text()
+    modules = re.findall(r"`([\w/]+\.py)`", text) + modules_of(DIAGRAMS[f"{page}.svg"]())
+    assert len(modules) > 20
+    assert set(modules) <= names()
+    rows = [int(number) for number in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)]
+    assert rows == list(range(1, len(rows) + 1))

@@ -40,7 +40,7 @@ BEYOND = """() => {
     .filter(e => e.getBoundingClientRect().right > root.clientWidth + 1)
     .map(e => e.tagName + "." + e.className).slice(0, 8).concat(["page " + root.scrollWidth]);
 }"""
-#: How many of the site's own images did not load.
+#: Script that gives the number of the site's own images that did not load.
 MISSING = """() => [...document.images]
   .filter(i => i.src.startsWith(location.origin) && i.complete && !i.naturalWidth).length"""
 BRIGHTNESS = """() => {

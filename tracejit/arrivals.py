@@ -18,7 +18,7 @@ from .eager.tensor import Tensor
 from .ir.process.locks import ForkLock
 from .ir.records import record
 
-#: How many functions are kept, and the bytes that each of them may read.
+#: Most functions that are kept, and the bytes that each of them may read.
 _MOST: Final = 32
 _MOST_BYTES: Final = 1 << 23
 _KEPT: Final[OrderedDict[Any, Any]] = OrderedDict()

@@ -118,7 +118,7 @@ def _machine_code(function: Any) -> dict[str, bytes]:
 
 
 def _compiled(function: Any) -> Iterator[CompiledFunction]:
-    """All that `function` has compiled: signatures, their variants and paths, and derivatives of these."""
+    """Compiled parts of `function`: signatures, their variants and paths, and derivatives of these."""
     with function._lock:
         signatures = list(function._signatures.values())
         signatures += [variant for signature in signatures for variant in signature.variants]

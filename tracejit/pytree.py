@@ -251,7 +251,7 @@ def children_of(tree: Any) -> list[Any] | None:
 
 
 def count_leaves(shape: Any) -> int:
-    """How many leaves the structure `shape` of a TreeDef has."""
+    """Number of leaves of the structure `shape` of a TreeDef."""
     if shape is None:
         return 1
     if not (isinstance(shape, tuple) and len(shape) == 3 and isinstance(shape[2], tuple)):

@@ -37,7 +37,7 @@ class _State(threading.local):
     inference: bool = False
     #: `LINALG_RAISE` or `LINALG_NAN`; `linalg.failures` asks.
     linalg: str = LINALG_RAISE
-    #: How often it was asked for: what was traced meanwhile depends on it.
+    #: Number of times that the setting was read: what was traced meanwhile depends on it.
     linalg_asked: int = 0
     #: The `callback_results.KeptResults` of the innermost call that tries paths, None where there is no call.
     callback_results: Any = None

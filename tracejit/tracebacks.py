@@ -47,8 +47,8 @@ def _note(count: int) -> str:
 
 @contextlib.contextmanager
 def _folded(error: BaseException) -> Iterator[int]:
-    """Within, `error` and what it was raised from have tracebacks without frames of this package. Gives how
-    many were left out."""
+    """Leave frames of this package out of the tracebacks of `error` and its causes for the ``with`` block.
+    Yields the number of frames left out."""
     whole: dict[BaseException, TracebackType | None] = {}
     left_out = 0
     if os.environ.get("TRACEJIT_TRACEBACK") != "full":

@@ -20,7 +20,7 @@ from .findings import Finding
 
 #: A program that seems slow is measured again, for longer: what it then takes counts.
 _AGAIN = 3
-#: Why programs are slow that nobody could mend, by their keys.
+#: Reasons why programs are slow that nobody could mend, by their keys.
 REASONS = Path(__file__).with_name("reasons.json")
 
 
@@ -47,7 +47,7 @@ def _options() -> argparse.Namespace:
 
 
 def main() -> int:
-    """Measure programs; 1 where values differ from a peer's, or one of ours fails."""
+    """Measure programs; 1 where values differ from a peer's, or tracejit fails."""
     options = _options()
     if options.show is not None:
         candidate = candidate_of(options.seed, options.show, options.families)

@@ -209,7 +209,7 @@ def regression(c: Choices) -> Written:
 
 
 def pairwise(c: Choices) -> Written:
-    """Something of all pairs of points."""
+    """A function of all pairs of points."""
     n, m, d = c.size(3, 900), c.size(3, 900), c.size(1, 12)
     kernel = c.one_of(
         [

@@ -18,14 +18,14 @@ from .inputs import generator
 
 #: Rows of matrices, by the number of matrices in a batch.
 _SIZES: Final = {10_000: (2, 3, 4, 6, 8), 1_000: (12, 16, 32), 1: (100, 500, 1000, 2000)}
-#: How many times as fast as the best peer, by the number of matrices.
+#: Least ratio of the best peer's time to tracejit's, by the number of matrices.
 _GOALS: Final = {10_000: 3.0, 1_000: 2.0, 1: 0.95}
 #: Goals beside JAX alone, by the number of matrices.
 _JAX_GOALS: Final = {10_000: (("jax", 10.0),)}
 
 Computation = Callable[[Any, Any, Any], Any]
 
-#: By name: what is computed of a matrix and a right side, multiply-adds for n rows.
+#: Functions of a matrix and a right side, by name, with multiply-adds for n rows.
 _OPERATIONS: Final[dict[str, tuple[Computation, Callable[[int], float]]]] = {
     "solve": (lambda linalg, a, b: linalg.solve(a, b), lambda n: n**3 / 3 + n**2),
     "cholesky": (lambda linalg, a, b: linalg.cholesky(a), lambda n: n**3 / 6),

@@ -55,13 +55,13 @@ BINARY: Final[dict[str, tuple[float, float]]] = {
 }
 #: Libraries that do not have an op as one function of arrays.
 SKIP: Final[dict[str, tuple[str, ...]]] = {"cbrt": ("torch", "torch.compile")}
-#: Where Python's `math` names it otherwise, for Numba; None where it does not name it.
+#: Names in Python's `math`, for Numba, where they differ; None where there is none.
 IN_MATH: Final[dict[str, str | None]] = {"power": "pow"} | dict.fromkeys(
     ("exp2", "cbrt", "rsqrt", "reciprocal", "sigmoid", "softplus", "logaddexp", "remainder"), None
 )
 #: The number of elements by what stands in the name.
 SIZES: Final = {"": 100_000, "1k-": 1_000, "1m-": 1_000_000}
-#: Within 10% of the best peer.
+#: Functions that must be within 10% of the best peer.
 GOAL: Final = 0.91
 
 

@@ -108,7 +108,7 @@ def _heat_loss(lib: Library, size: int, steps: int) -> Function:
 
 
 def _mandelbrot(lib: Library, size: int, iterations: int) -> Function:
-    """How many of the iterations each point stays within radius 2."""
+    """Number of the iterations in which each point stays within radius 2."""
 
     def count(x: Any, y: Any) -> Any:
         def step(_: Any, state: Any) -> Any:

@@ -55,7 +55,7 @@ class ElementWriter(PackingWriter, abc.ABC):
 
     def __init__(self, name: str, w: MathsWriter, target: Target) -> None:
         super().__init__(name, w, target)
-        #: Between which numbers integers are known to lie.
+        #: Numbers between which integers are known to lie.
         self.ranges: Mapping[Value, Interval] = {}
         #: Indices that were checked on the way to what is being written, counted from the front: by value,
         #: element and size of the axis.

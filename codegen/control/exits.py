@@ -15,14 +15,14 @@ from ..interface import INTERRUPTED, POLL
 from ..llvm.emitter import Reg, constant
 from ..llvm.loops import Bound, FunctionWriter
 
-#: About how many estimated cycles lie between two polls, of some ten nanoseconds each.
+#: Estimated cycles between two polls, of some ten nanoseconds each.
 BETWEEN_POLLS: Final = 100_000.0
 #: Estimated cycles up to which code does not poll.
 LONG_CYCLES: Final = 1_000_000.0
 
 
 def steps_between_polls(cycles: float) -> int:
-    """How many steps of `cycles` each lie between two polls: a power of two."""
+    """Number of steps, of `cycles` each, between two polls: a power of two."""
     return 1 << int(BETWEEN_POLLS / max(cycles, 1.0)).bit_length() - 1 if cycles < BETWEEN_POLLS else 1
 
 

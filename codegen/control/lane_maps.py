@@ -85,7 +85,7 @@ class _LaneWriter(ElementWriter):
     def __init__(self, name: str, storage: Storage, target: Target, errors: tuple[str, ...]) -> None:
         super().__init__(name, storage.w, target)
         self.lanes, self.messages = storage.lanes, errors
-        #: For each message the lanes where it is to be raised.
+        #: Lanes where each message is to be raised.
         self.masks = [constant(False, "bool", storage.lanes) for _ in errors]
 
     def control(self, instruction: Instruction, operands: list[Elements]) -> Sequence[Elements]:

@@ -26,7 +26,7 @@ _LARGE: Final = 64
 _HEADER: Final = 48
 #: Larger blocks are not kept between calls.
 KEPT_BYTES: Final = 1 << 28
-#: Where a module keeps its arena, and a stack, between calls.
+#: Names of a module's variables that keep its arena, and a stack, between calls.
 ARENA: Final = "arena_slot"
 _KEPT: Final = "stack_slot"
 

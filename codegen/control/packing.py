@@ -24,7 +24,7 @@ PACKED_COST: Final = 8.0
 #: compile.
 INLINED_USES: Final = 6
 
-#: How many elements the ops of a group have, as soon as they have so many.
+#: Number of elements at which a group of ops is written.
 GROUP_ELEMENTS: Final = 16
 
 #: Key of an op's code: its name, its attributes, the types of its operands.

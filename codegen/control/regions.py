@@ -23,7 +23,7 @@ from ..module.buffers import FIRST_VALUE, IN_PLACE, BufferLayout, BufferPlan, on
 from .exits import polled_loop, steps_between_polls
 from .loop_records import Stack, no_memory
 
-#: How many steps a loop of unknown length is taken to have, in estimates.
+#: Number of steps that estimates assume for a loop of unknown length.
 UNKNOWN_TRIPS: Final = 100.0
 #: Least cost of a call of a region, in cycles.
 CALL_CYCLES: Final = 20.0
@@ -35,7 +35,7 @@ class RegionCode:
 
     name: str
     fallible: bool
-    #: About the cycles of a call.
+    #: Estimated cycles of a call.
     cycles: float
 
 

@@ -86,7 +86,8 @@ class _RegisterWriter(ElementWriter):
         super().__init__(name, MathsWriter(context.declarations), context.target)
         self.w.moves_extrema = True
         self.instruction, self.parameters = instruction, context.parameters
-        #: How often what is being written runs; and whether other parameters would have made more code of it.
+        #: Number of times that the code being written runs; and whether other parameters would have made more
+        #: code of it.
         self.trips, self.shortened = 1.0, False
         self.defs, self.ranges = context.defs, index_ranges(instruction, context.defs)
         #: Whether it lets signals in, and where it is left where they raise.
@@ -230,7 +231,7 @@ class _RegisterWriter(ElementWriter):
     def _counted(
         self, instruction: Instruction, counter: Counter, carries: list[Elements], invariants: list[Elements]
     ) -> list[Reg]:
-        """A while loop that counts by one, as a loop of so many steps."""
+        """A while loop that counts by one, as a loop of known length."""
         w, (condition, body) = self.w, instruction.regions
 
         def steps(copies: int) -> Callable[[Reg, list[Reg]], Sequence[Reg]]:
@@ -281,8 +282,8 @@ class _RegisterWriter(ElementWriter):
         return all_inside(self.w, body, numbers, carries, indices, trips)
 
     def _steps_together(self, instruction: Instruction) -> int:
-        """How many steps of a loop are written behind each other: where there is little in a step, counting
-        would be felt, if it goes on for long enough. A power of two."""
+        """Unroll factor of a loop, a power of two: above 1 where a step is short, so that counting costs, and
+        the loop is long."""
         work = operations(instruction)
         if work is None or any(inner.regions for region in instruction.regions for inner in region.body):
             return 1
@@ -367,7 +368,7 @@ class _RegisterWriter(ElementWriter):
 
 
 def _results_in_registers(instruction: Instruction) -> int:
-    """How many results are not stacked."""
+    """Number of results that are not stacked."""
     return (
         len(instruction.results)
         if instruction.op.kind in (Kind.SWITCH, Kind.REWIND)

@@ -60,7 +60,7 @@ class _NoLanes(Exception):
 
 
 def _lanes(instruction: Instruction, target: Target) -> int:
-    """How many steps there are at a time."""
+    """Number of steps that run at a time, one per lane."""
     (body,) = instruction.regions
     dtypes = {result.dtype for inner in body.instructions() for result in inner.results}
     widths = [target.lanes(SHORT_NAME[dtype]) for dtype in dtypes if dtype.kind == "f"]

@@ -107,7 +107,7 @@ class ExportedModule:
     text: str
     #: Messages by status, less 1.
     errors: list[str]
-    #: By function, the bytes of its workspace.
+    #: Bytes of the workspace of each function.
     workspaces: dict[str, int]
     #: The dtypes whose product functions are called.
     products: list[str]

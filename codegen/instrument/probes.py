@@ -70,7 +70,7 @@ class Probes(Instrument):
         self._open: list[int] = []
 
     def words(self, events: int) -> int:
-        """The length of a buffer with room for so many events."""
+        """The length of a buffer for `events` events."""
         return HEAD_WORDS + SITE_WORDS * len(self.sites) + EVENT_WORDS * events
 
     def kernel(self, instruction: Instruction, kernel: Kernel, extents: Sequence[int]) -> None:

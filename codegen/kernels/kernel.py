@@ -13,9 +13,9 @@ from ..llvm.stack import most_along_calls
 from ..nest.loop_nest import Nest
 from .parallel_for import tasks_at_a_time
 
-#: How much longer a kernel takes as the baseline tier compiles it, in its estimated cycles: measured on the
-#: benchmarks, where estimates are for one thread and much waits for memory. The same for products; and for
-#: what is `Kernel.worth_compiling`.
+#: Slowdown of a kernel as the baseline tier compiles it, in its estimated cycles: measured on the benchmarks,
+#: where estimates are for one thread and much waits for memory. The same for products; and for what is
+#: `Kernel.worth_compiling`.
 SLOWDOWN: Final = 0.5
 PRODUCT_SLOWDOWN: Final = 6.0
 LIGHT_SLOWDOWN: Final = 0.1
@@ -40,25 +40,25 @@ class Kernel:
     interruptible: bool = False
     #: Estimated cycles that a task should at least have.
     grain: float = field(default_factory=lambda: machine().task_cycles)
-    #: The dtype whose product function it calls; see `codegen.products`.
+    #: The dtype whose product function it calls; see `codegen.kernels.gemm.library`.
     product: str = ""
     #: The symbols of LAPACK's functions that it calls.
     lapack: tuple[str, ...] = ()
-    #: Why its tasks run one after the other, in the user's words, where nothing else says so.
+    #: Reason why its tasks run one after the other, in the user's words, where nothing else says so.
     serial: str = ""
     #: Whether it hands tasks to the pool itself.
     pooled: bool = False
     #: The instruction that it computes, and the loops of a fusion.
     instruction: Instruction | None = None
     nest: Nest | None = None
-    #: How often one call of the whole function runs it, as far as that is known.
+    #: Number of times that one call of the whole function runs it, as far as that is known.
     trips: float = 1.0
     #: Whether schedule parameters made it shorter than it is at the full sizes.
     shortened: bool = False
     #: Whether LLVM's code generator optimizes it in the baseline tier, too: as it stands, it would take too
     #: long, or it is not known how long.
     worth_compiling: bool = False
-    #: How much longer it takes as the baseline tier compiles it, in `cycles`.
+    #: Slowdown as the baseline tier compiles it, of `cycles`.
     slowdown: float = SLOWDOWN
 
     def copy(self) -> Kernel:
@@ -72,7 +72,7 @@ class Kernel:
 
     @property
     def chunk(self) -> int:
-        """How many tasks are claimed at a time."""
+        """Number of tasks that a thread claims at a time."""
         return tasks_at_a_time(self.tasks, self.cycles, self.grain)
 
     @property

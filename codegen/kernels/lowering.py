@@ -90,9 +90,9 @@ class Lowering:
     reads_result_size: bool = False
     #: Whether kernels are unrolled code, which LLVM's passes over loops would do nothing for.
     unrolled: bool = False
-    #: For kernels that do about as much arithmetic as the machine can: their title in the viewer.
+    #: Title in the viewer of kernels that do about as much arithmetic as the machine can.
     arithmetic: str = ""
-    #: Why a kernel does not work on whole vectors, in the user's words.
+    #: Reason why a kernel does not work on whole vectors, in the user's words.
     why_scalar: str = ""
     advice: Callable[[Instruction], Advice] | None = None
 

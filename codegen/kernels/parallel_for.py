@@ -24,7 +24,8 @@ from ..llvm.operations import Load, Slot
 
 
 def tasks_at_a_time(tasks: int, cycles: float, grain: float) -> int:
-    """How many of the `tasks` that take `cycles` together are claimed at a time, for about `grain` cycles."""
+    """Number of the `tasks`, which take `cycles` together, that a thread claims at a time: about `grain`
+    cycles."""
     return max(1, int(tasks * grain / max(cycles, 1.0)))
 
 

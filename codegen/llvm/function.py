@@ -20,7 +20,7 @@ Marked: TypeAlias = tuple[str, tuple[int, ...]]
 ENTRY: Final = "entry"
 #: Bits of the longest registers that cost nothing beside short ones.
 _SHORT: Final = 256
-#: So many operations on longer ones take no time to speak of as twice as many on those.
+#: Operations on longer registers up to which their time does not matter.
 _FEW: Final = 16
 #: Attributes that make LLVM compile a function without optimization.
 UNOPTIMIZED: Final = "noinline optnone"
@@ -81,7 +81,7 @@ class FunctionCode:
 
     @property
     def length(self) -> int:
-        """How many characters its text has."""
+        """Length of its text in characters."""
         return sum(map(len, self.lines)) + len(self.lines) + len(self.head) + 2
 
     def text_of(self, lines: Sequence[str]) -> str:
@@ -174,7 +174,7 @@ def text_of(code: Code) -> str:
 
 
 def code_length(code: Code) -> int:
-    """About how many characters that has."""
+    """Length of `code` in characters, roughly."""
     return sum(part.length if isinstance(part, FunctionCode) else len(str(part)) for part in code)
 
 

@@ -42,7 +42,7 @@ class Target:
     vector_bits: int
 
     def lanes(self, dtype: str) -> int:
-        """How many elements of `dtype` one vector holds."""
+        """Number of elements of `dtype` in one vector."""
         return max(1, self.vector_bits // max(BITS[dtype], 8))
 
     @property

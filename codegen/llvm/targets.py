@@ -119,5 +119,5 @@ def _heard(run: Callable[[], Any]) -> tuple[Any, str]:
 def _unknown(name: str, why: str) -> TracejitError:
     return TracejitError(
         f"there is no target {name!r}: {why}. Targets are native, x86-64, x86-64-v3, x86-64-v4, znver4, "
-        "aarch64, aarch64:neoverse-n1, arm64-apple-darwin and their like; with features x86-64-v3,+avx512f"
+        "aarch64, aarch64:neoverse-n1, arm64-apple-darwin and others; with features x86-64-v3,+avx512f"
     )

@@ -19,7 +19,7 @@ from .wide.lookup import scaled_erfc
 
 #: erf is 1, and erfc is 0, from here on.
 ERF_TOP: Final = {"f32": 4.0, "f64": 6.0}
-#: From where on erf is 1 in f64 by its tables in registers.
+#: Argument from which erf is 1 in f64 by its tables in registers.
 BELOW_TOP: Final = 5.97
 ERFC_TOP: Final = {"f32": 10.5, "f64": 27.5}
 

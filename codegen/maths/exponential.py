@@ -20,14 +20,15 @@ LN2: Final = float.fromhex("0x1.62e42fefa39efp-1")
 #: ln 2 in two parts, the first with 15 (f32) or 41 (f64) bits, so that its products with k are exact.
 LN2_HIGH: Final = {"f32": float.fromhex("0x1.62e4p-1"), "f64": float.fromhex("0x1.62e42fefa3000p-1")}
 LN2_LOW: Final = {"f32": float.fromhex("0x1.7f7d1cp-20"), "f64": float.fromhex("0x1.3de6af278ece6p-42")}
-#: Beyond these exp gives 0 or infinity.
+#: Arguments beyond which exp gives 0 or infinity.
 EXP_RANGE: Final = {"f32": (-104.0, 89.0), "f64": (-746.0, 710.0)}
 EXP2_RANGE: Final = {"f32": (-151.0, 129.0), "f64": (-1076.0, 1025.0)}
 #: More than ln(2)/32.
 LARGEST_REST: Final = 0.03
 #: Numbers that are added to round to sixteenths.
 WIDE_MAGIC: Final = {"f32": MAGIC["f32"] / 16, "f64": MAGIC["f64"] / 16}
-#: Below the first expm1 is -1; where x^2 is below the second it is x, and half of x might not be a float.
+#: Limits of expm1: below the first it is -1; where x^2 is below the second it is x, and half of x might not
+#: be a float.
 EXPM1_LOW: Final = {"f32": -20.0, "f64": -40.0}
 EXPM1_TINY: Final = {"f32": 2.0**-120, "f64": 2.0**-1000}
 

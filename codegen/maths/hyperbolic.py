@@ -34,7 +34,7 @@ HYPERBOLIC_TOP: Final = {"f32": 89.6, "f64": 710.6}
 SINH_TINY: Final = {"f32": 2.0**-13, "f64": 2.0**-27}
 #: tanh rounds to 1 from here on.
 TANH_TOP: Final = {"f32": 10.0, "f64": 20.0}
-#: From here on x^2 + 1 is x^2, and asinh and acosh are log(2 x).
+#: Argument from which x^2 + 1 is x^2, and asinh and acosh are log(2 x).
 BIG: Final = {"f32": 2.0**14, "f64": 2.0**30}
 #: asinh x is x to less than a tenth of an ulp below, in f64.
 ASINH_TINY: Final = 2.0**-27

@@ -105,7 +105,7 @@ def pow(b: Emitter, x: Reg, y: Reg) -> Reg:
 #: balances the error at 3% (the integer trick of Kahan's cbrt; Moroz et al. 2021 for the reciprocal), in
 #: units of 2^-23.
 RECIPROCAL_CBRT: Final = {"f32": (127 * 4 / 3 - 0.0668) * 2.0**23, "f64": (1023 * 4 / 3 - 0.0668) * 2.0**23}
-#: Below the first, x is multiplied by the second, and the result by the third.
+#: Scaling of denormal numbers: below the first, x is multiplied by the second, and the result by the third.
 CBRT_LIFT: Final = {"f32": (2.0**-60, 2.0**72, 2.0**-24), "f64": (2.0**-800, 2.0**300, 2.0**-100)}
 
 
@@ -164,7 +164,7 @@ def cbrt(b: Emitter, x: Reg) -> Reg:
     return b.copysign(b.select(usual, c, size), x)
 
 
-#: Above the first the operands are multiplied by the second, below the third by the fourth.
+#: Scaling of operands: above the first they are multiplied by the second, below the third by the fourth.
 HYPOT_SCALE: Final = {
     "f32": (2.0**60, 2.0**-70, 2.0**-50, 2.0**100),
     "f64": (2.0**500, 2.0**-600, 2.0**-450, 2.0**700),

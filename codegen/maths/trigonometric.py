@@ -29,10 +29,10 @@ PI: Final = {
     ),
 }
 ONE_OVER_PI: Final = float.fromhex("0x1.45f306dc9c883p-2")
-#: Up to here the three parts suffice: the nearest multiple is k <= 2^15 in f32, 2^30 in f64, and the
-#: quotient's rounding leaves the polynomial's interval by at most k ulps.
+#: Largest argument for which the three parts suffice: the nearest multiple is k <= 2^15 in f32, 2^30 in f64,
+#: and the quotient's rounding leaves the polynomial's interval by at most k ulps.
 LIMIT: Final = {"f32": 1e5, "f64": 1e9}
-#: In f32 a few tangents beyond have errors of 2 ulps.
+#: Largest argument of tangents: in f32 a few beyond it have errors of 2 ulps.
 TAN_LIMIT: Final = {"f32": 3e4, "f64": 1e9}
 
 

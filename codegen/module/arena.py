@@ -47,7 +47,7 @@ def comes_after(
 #: Arenas of so many bytes are worth other tries, where there are no more blocks: they look at pairs.
 _WORTH_BYTES: Final = 1 << 13
 _MANY: Final = 150
-#: How many pairs all tries together may look at, and how many tries there are at most.
+#: Most pairs that all tries together may look at, and most tries.
 _PAIRS: Final = 6400
 _TRIES: Final = 16
 

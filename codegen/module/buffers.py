@@ -36,7 +36,7 @@ class Kernels(Protocol):
     """Interface through which a plan asks about instructions' kernels."""
 
     def workspace(self, instruction: Instruction, defs: Mapping[Value, Instruction]) -> int:
-        """How many bytes the kernel needs to work in, given the definitions around it."""
+        """Number of bytes that the kernel needs as workspace, given the definitions around it."""
 
     def overwrites(self, instruction: Instruction) -> Collection[tuple[int, int]]:
         """Positions of results, each with that of an operand over which it may be written."""
@@ -63,7 +63,7 @@ class BufferPlan:
     workspaces: dict[Instruction, int] = field(default_factory=dict)
     #: Carries whose memory the result at the same position may be.
     replaceable: frozenset[int] = frozenset()
-    #: Where parameters are donated, `Kernels.overwrites` of each instruction.
+    #: `Kernels.overwrites` of each instruction, where parameters are donated.
     overwrites: dict[Instruction, Collection[tuple[int, int]]] = field(default_factory=dict)
 
 

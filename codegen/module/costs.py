@@ -21,7 +21,7 @@ from ...ir.records import record
 from ...ir.registry import Access, Kind
 from ..kernels.lowering import LOWERINGS
 
-#: From this cost in cycles an elementwise op is a series or a table rather than an instruction.
+#: Cost in cycles from which an elementwise op is a series or a table rather than an instruction.
 _TRANSCENDENTAL_CYCLES: Final = 12.0
 
 
@@ -160,7 +160,7 @@ def _uses(region: Function) -> Iterable[tuple[Value, tuple[int, ...]]]:
 
 
 def _elements(access: Access, shape: tuple[int, ...]) -> int:
-    """How many distinct elements of its source an access over `shape` reads."""
+    """Number of distinct elements of its source that an access over `shape` reads."""
     used = {axis for axis, step, _ in access.dims if axis is not None and step != 0}
     return math.prod(shape[axis] for axis in used)
 

@@ -24,7 +24,7 @@ from ..llvm.operations import Operation
 from ..nest.fusions import Fusions
 from .recovery import attributed
 
-#: For each part of a code, the kinds of its operations.
+#: Kinds of the operations of each part of a code.
 _Shape: TypeAlias = tuple[tuple[type[Operation], ...], ...]
 
 #: Largest size of an array, in second caches, of which the part in the cache counts.
@@ -153,7 +153,7 @@ class KernelMemory:
         self.fusions = fusions
 
     def workspace(self, instruction: Instruction, defs: Mapping[Value, Instruction]) -> int:
-        """How many bytes the kernel needs to work in, given the definitions around it."""
+        """Number of bytes that the kernel needs as workspace, given the definitions around it."""
         lowering = LOWERINGS.get(instruction.op.kind)
         if lowering is None or lowering.workspace is None:
             return 0

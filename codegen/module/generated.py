@@ -29,7 +29,7 @@ class Module:
     products: list[str]
     arena_bytes: int
     cycles: float = 0.0
-    #: How many cycles more a call takes as the baseline tier compiles it.
+    #: Additional cycles of a call as the baseline tier compiles it.
     slower: float = 0.0
     #: Descriptions of its kernels: texts, or objects that print as one.
     descriptions: list[object] = field(default_factory=list)

@@ -1,7 +1,7 @@
 """Recovery from failures of the compiler on a valid program: a part of it is compiled in a simpler way.
 
 A fusion on which it fails is taken apart, each of its ops a kernel of its own; what fails alone is a host
-call of its op's NumPy kernel. Where nobody can say which part it is, all fusions are taken apart, then the
+call of its op's NumPy kernel. Where the part cannot be told, all fusions are taken apart, then the
 whole program is a host call. Each step warns and is noted; such code is not kept on disk.
 """
 

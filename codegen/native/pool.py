@@ -121,7 +121,7 @@ def init_pool(f: NativeWriter, workers: Int) -> None:
 
 @native("i64", export=THREADS)
 def threads(f: NativeWriter) -> None:
-    """How many threads work at most: the caller, too."""
+    """Number of threads that work at most, including the caller."""
     f.ret(f.add(atomic_load(f, _workers(f)), 1))
 
 

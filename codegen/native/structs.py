@@ -46,7 +46,7 @@ class Struct:
         self.size = size
 
     def extended(self, name: str, fields: Mapping[str, tuple[int | str, FieldType]]) -> Struct:
-        """A struct that begins as this one does."""
+        """A struct with the first fields of this one."""
         return Struct(name, {**self.fields, **fields})
 
     def __repr__(self) -> str:

@@ -38,8 +38,7 @@ class Fusions:
         self.lapack = library if lapack is None else lapack
         self._nests: dict[Instruction, Nest] = {}
         self._contents: dict[Instruction, str] = {}
-        #: By domain and ops the first fusion with them, and once there is a second one, the contents of all
-        #: by their texts.
+        #: First fusion by domain and ops, and once there is a second one, the contents of all by their texts.
         self._first: dict[tuple[object, ...], Instruction] = {}
         self._by_text: dict[tuple[object, ...], dict[str, str]] = {}
         self._workspaces: dict[str | Instruction, int] = {}
@@ -126,5 +125,5 @@ class Fusions:
 
 
 def _text(fusion: Instruction) -> str:
-    """All that the kernel of `fusion` depends on. Raises NoContent."""
+    """Key of the kernel of `fusion`: everything that it depends on. Raises NoContent."""
     return f"{attributes(fusion.attrs)}\n{content(fusion.regions[0])}"

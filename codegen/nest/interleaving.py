@@ -32,7 +32,7 @@ from ..llvm.operations import (
     Store,
 )
 
-#: How many vectors of copies may be needed at a time, without and with AVX-512.
+#: Most vectors of copies that may be live at a time, without and with AVX-512.
 _VECTORS: Final = (16, 64)
 #: Operations that may change places with those of other copies.
 _MOVABLE: Final = (Arrange, Compute, Convert, FunctionCall, Load, Offset, Origins, Store)
@@ -92,7 +92,7 @@ def independent(copies: Sequence[Sequence[Operation]]) -> bool:
 
 
 def live_vectors(operations: Sequence[Operation]) -> int:
-    """How many vectors that `operations` define are needed at a time, at the most."""
+    """Number of vectors that `operations` define and that are live at a time, at the most."""
     last = {text: place for place, operation in enumerate(operations) for text in operation.operands()}
     ends: dict[int, int] = {}
     live = most = 0

@@ -145,7 +145,7 @@ class Across:
     nbytes: int
     #: The results' buffers, in the order of the writes that fold.
     results: tuple[int, ...]
-    #: In the same order, where the errors of long sums are added up; see `totals`.
+    #: Memories, in that order, where the errors of long sums are added up; see `totals`.
     errors: tuple[Memory | None, ...] = ()
 
 
@@ -171,7 +171,7 @@ class Nest:
 
     name: str
     sizes: tuple[int, ...]
-    #: How many leading dimensions are parallel; the others are reduced.
+    #: Number of leading dimensions that are parallel; the others are reduced.
     parallel: int
     lanes: int
     members: list[Member]
@@ -194,11 +194,11 @@ class Nest:
     copies: int = 4
     #: Whether the lanes run along a reduced dimension.
     row_lanes: bool = False
-    #: How reductions are shared among tasks, where nothing outside them is.
+    #: Split of the reductions among tasks, where nothing outside them is parallel.
     split: Split | None = None
     #: Sums of squared distances from a mean that the first stage folds, too.
     moments: dict[Value, Moment] = field(default_factory=dict)
-    #: How rows are cut where something is folded across them.
+    #: Chunks of rows, where something is folded across them.
     across: Across | None = None
     #: Accesses whose lines are asked for before they are read or stored to.
     asked: frozenset[Memory] = frozenset()

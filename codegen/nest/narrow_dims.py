@@ -36,7 +36,7 @@ def unrolled(sizes: tuple[int, ...], members: list[Member], writes: list[Write],
 
 
 def _leaves(members: Iterable[Member], writes: Iterable[Write]) -> list[Memory]:
-    """All that is read."""
+    """Memories that `members` and `writes` read."""
     sources: list[Leaf | Value] = [operand for member in members for operand in member.operands]
     sources += [write.source for write in writes]
     return [memory for source in sources for memory in memories_of(source)]

@@ -86,7 +86,7 @@ class _Scheduler:
         }
         kept = [axis for axis in range(len(self.domain)) if axis not in self.axes]
         self.order = kept + list(self.axes)
-        #: How many elements loops have along the dimensions of the domain.
+        #: Extents of the loops along the dimensions of the domain.
         self.extents = self.domain if sizes is None else sizes
         self.place = place
         self.kept_wide = [axis for axis in kept if self.domain[axis] != 1]

@@ -46,7 +46,7 @@ def keep_between_stages(nest: Nest) -> None:
             budget -= nbytes
             chosen.append(member)
     last, strides, before = _last_reads(nest, chosen), _strides(nest), len(nest.scratch_sizes)
-    #: For each slot, its element type and the last stage in which its value is read.
+    #: Element type of each slot, and the last stage in which its value is read.
     slots: list[tuple[str, int]] = []
     for member in chosen:
         dtype = SHORT_NAME[member.value.dtype]

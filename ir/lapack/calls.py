@@ -32,7 +32,9 @@ def has(dtype: Any, *names: str) -> bool:
 def require(what: str, dtype: Any, *names: str) -> None:
     """Raise LinAlgError for `what` unless there are LAPACK's functions `names`."""
     if not has(dtype, *names):
-        raise LinAlgError(f"{what}: no LAPACK can be called in this process; with SciPy there is one")
+        raise LinAlgError(
+            f"{what}: no LAPACK library was found in this process; install SciPy, which has one"
+        )
 
 
 #: The first letter of LAPACK's functions by dtype.

@@ -4,7 +4,7 @@ on each line; the pass ``tile-transforms`` makes it. ``interpreted`` is a part o
 failed on; ``recovery`` makes it.
 
 A fusion's attributes say how its region is computed: the `domain`, a shape over which the loops go; the
-`axes` of it that are reduced, whose elements are a *row*; and for each instruction of the region its level:
+`axes` of it that are reduced, whose elements are a *row*. Each instruction of the region has a level:
 
 | level | what it is | which reads of the others |
 |---|---|---|

@@ -31,7 +31,7 @@ _PARITY: Final = 0x1BD11BDA
 _MASK: Final = 0xFFFFFFFF
 #: Elements that NumPy works on at a time: few enough that all temporaries stay in the second-level cache.
 _BLOCK: Final = 1 << 14
-#: Up to so many elements Python integers are faster than some two hundred NumPy calls.
+#: Most elements for which Python integers are faster than some two hundred NumPy calls.
 _FEW: Final = 16
 
 

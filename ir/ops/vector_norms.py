@@ -43,9 +43,9 @@ def _decompose(b: Any, x: Any, axes: tuple[int, ...], ord: float) -> Any:
     return b.pow(b.sum(b.pow(size, ord), axes=axes), 1.0 / ord)
 
 
-#: For dtypes with a wide range, by the bytes of a real number, as powers of two: the least norm whose squares
-#: have all their digits, the largest that is far from overflow, and what brings smaller ones and larger ones
-#: between these.
+#: Limits of dtypes with a wide range, by the bytes of a real number, as powers of two: the least norm whose
+#: squares have all their digits, the largest that is far from overflow, and what brings smaller ones and
+#: larger ones between these.
 _RANGES: Final = {4: (-51, 63, 98, -80), 8: (-485, 511, 600, -600)}
 
 

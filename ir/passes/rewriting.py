@@ -30,7 +30,7 @@ def rewrite(function: Function, rules: Mapping[str, Sequence[Rule]]) -> Function
     table = Substitution()
     replaced = table.table.keys()
     defs: Definitions = function.defs
-    #: These with what was rewritten: a copy from the first change on.
+    #: The definitions with what was rewritten: a copy from the first change on.
     changed_defs: dict[Value, Instruction] = {}
     changed = False
     for position, original in enumerate(function.body):

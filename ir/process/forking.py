@@ -115,9 +115,9 @@ class Ongoing:
 
 #: Top-level packages for whose imports a fork waits.
 _PACKAGES: Final = ("tracejit", "llvmlite", "numpy")
-#: How long it does: an import may itself wait for the thread that forks.
+#: Seconds for which it waits: an import may itself wait for the thread that forks.
 _IMPORT_SECONDS: Final = 10.0
-#: Where Python keeps the locks of modules that are being imported: weak references by name.
+#: Python's dict of the locks of modules that are being imported: weak references by name.
 _MODULE_LOCKS: Final[dict[str, Any]] = getattr(
     importlib.import_module("importlib._bootstrap"), "_module_locks", {}
 )

@@ -60,13 +60,13 @@ def _initial() -> Progress | None:
     return Progress(tqdm_bar(), DELAY) if text == "1" else None
 
 
-#: For threads in no ``with`` block.
+#: Setting of threads in no ``with`` block.
 _INITIAL: Final = _initial()
 _CURRENT: Final[ContextVar[Progress | None]] = ContextVar("progress", default=_INITIAL)
 
 
 def current_progress() -> Progress | None:
-    """The factory of progress bars in this thread, or None if nobody asked for them."""
+    """The factory of progress bars in this thread, or None where there are none."""
     return _CURRENT.get()
 
 

@@ -27,7 +27,7 @@ from .table import define
 _STIRLING: Final = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188)
 #: Logarithms by three of those are nearer than this, for arguments of some tens.
 _LIFTED_ERROR: Final = 2e-11
-#: Where Stirling's series begins to serve: twice that has a gamma function that is finite.
+#: Argument from which Stirling's series serves: twice that has a gamma function that is finite.
 _EDGE: Final = 20.0
 
 

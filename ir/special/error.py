@@ -20,7 +20,7 @@ _ROOT_2: Final = math.sqrt(2.0)
 _ROOT_HALF: Final = math.sqrt(0.5)
 #: 2 atanh t / t in t^2, for t < 1/3.
 _TWICE_ATANH: Final = Polynomial(0.0, 1 / 9, [2.0 / (2 * k + 1) for k in range(17)])
-#: Where -log(1 - y^2) is up to this, `tables.ERFINV` serves.
+#: Largest -log(1 - y^2) for which `tables.ERFINV` serves.
 _CENTRAL: Final = 6.25
 #: Upper ends and middles of the intervals of sqrt(-log z).
 _TAILS: Final = (

@@ -17,7 +17,7 @@ from ..dtypes import FLOAT64
 
 Array = np.ndarray[Any, Any]
 
-#: Up to here Python's loop over the elements is quicker than NumPy's calls.
+#: Most elements for which Python's loop over them is faster than NumPy's calls.
 _FEW: Final = 512
 #: Elements that are computed at a time, so that intermediate arrays stay in the cache.
 _BLOCK: Final = 1 << 14

@@ -16,7 +16,7 @@ from .evaluator import Evaluator
 from .jets import Index, Jet, value_of, write
 from .table import define, define_by_jets
 
-#: From minus this on down, zeta's terms below 0 are too many.
+#: Negative argument below which zeta's terms below 0 are too many.
 LOWEST: Final = 10_000.0
 HALF_LOG_2PI: Final = 0.5 * math.log(2.0 * math.pi)
 _ROOT: Final = 1.4616321449683622

@@ -18,7 +18,7 @@ from .information import log1p_less_x
 from .jets import Index, Jet, value_of, write
 from .table import define, define_by_jets
 
-#: From here on Stirling's series stands for gamma(a + 1).
+#: Argument from which Stirling's series stands for gamma(a + 1).
 _LARGE: Final = 12.0
 
 

@@ -17,7 +17,7 @@ from ..types import TensorType
 from . import VERSION
 from .lexer import Token, fail, line_of, tokenize, unquote
 
-#: How deep regions and lists may be nested, so that no text exhausts Python's stack.
+#: Most regions and lists inside each other, so that no text exhausts Python's stack.
 MAX_DEPTH: Final = 100
 
 #: A place that is printed as a line: an instruction, or a Function's head, return or closing brace.

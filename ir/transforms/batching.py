@@ -268,8 +268,8 @@ def _batch_composite(
     return all_mapped(b, results, flags, size)
 
 
-#: By kind. Views and ops with kernels of their own state their rules; ops that run on the host or own regions
-#: must; creations have no operands, and so are never mapped.
+#: Default rules by kind. Views and ops with kernels of their own state their rules; ops that run on the host
+#: or own regions must; creations have no operands, and so are never mapped.
 _BY_KIND: Final[Mapping[Kind, BatchRule]] = {
     Kind.ELEMENTWISE: batch_pointwise,
     Kind.REDUCTION: batch_axes,

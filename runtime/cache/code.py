@@ -74,7 +74,7 @@ def instruction_text(instruction: Instruction) -> str:
 
 
 def read_instruction(text: str) -> Instruction:
-    """The instruction in what `instruction_text` gave."""
+    """The instruction in the result of `instruction_text`."""
     from ...ir.text.parser import parse_function
 
     (instruction,) = parse_function(text).body

@@ -41,7 +41,7 @@ _SUFFIX: Final = ".tjc"
 _TEMPORARY: Final = ".tmp"
 #: A temporary file of this age belongs to a process that did not finish it.
 _ABANDONED_SECONDS: Final = 3600.0
-#: How entries are opened: a FIFO does not wait for its writer, and a symbolic link is not followed.
+#: Flags to open entries: a FIFO does not wait for its writer, and a symbolic link is not followed.
 _READ: Final = (
     os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NOCTTY", 0)
@@ -86,7 +86,7 @@ class DiskCache:
         self._folder: tuple[tuple[str, ...], Path] | None = None
         self._stores = 0
         self._warned = ""
-        #: Why the last entry was not kept, empty if it was.
+        #: Reason why the last entry was not kept, empty if it was.
         self.failure = ""
 
     @property

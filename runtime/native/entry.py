@@ -28,7 +28,7 @@ from .capi import native_interface
 
 _METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 _LOCK = ForkLock()
-#: How many inputs and results an entry takes at most.
+#: Most inputs and results that an entry takes.
 _MOST: Final = 2000
 
 

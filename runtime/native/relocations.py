@@ -26,7 +26,7 @@ class Unlinkable(Exception):
 class Architecture:
     """The relocations of one architecture."""
 
-    #: Its number in an ELF header (``e_machine``).
+    #: Number of the machine in an ELF header (``e_machine``).
     number: int
     #: The relocation that holds an address of 64 bits.
     absolute: int
@@ -49,7 +49,7 @@ class Architecture:
 
 _ABS64, _PC32, _PLT32, _GOTPCREL, _GOTPCRELX, _REX_GOTPCRELX, _PC64 = 1, 2, 4, 9, 41, 42, 24
 _X86_BY_TABLE: Final = (_GOTPCREL, _GOTPCRELX, _REX_GOTPCRELX)
-#: How distances are written, by relocation.
+#: Encodings of distances, by relocation.
 _X86_DISTANCES: Final = {_PC64: "<q"} | dict.fromkeys((_PC32, _PLT32, *_X86_BY_TABLE), "<i")
 
 

@@ -18,7 +18,7 @@ SOMETIMES: Final = {
     r"\[tanh\(real\(x_i\) is \+infinity and isfinite": "as NumPy's, the 0 has the sign of sin(2 y), as in C",
     r"\[expm1\(\(real\(x_i\) is \+0 or real": "as NumPy's, expm1 of -0 is -0",
 }
-#: Where NumPy fails besides: it is run to compare.
+#: Tests in which NumPy fails besides: it is run to compare.
 _OF_NUMPY: Final = (
     r"test_iinfo\[",
     r"test_signature",
@@ -27,7 +27,7 @@ _OF_NUMPY: Final = (
 
 
 def reason_for(name: str, module: str) -> str | None:
-    """Why the test `name` may fail for the library `module`; None where it may not."""
+    """Reason why the test `name` may fail for the library `module`; None where it may not."""
     for pattern, reason in (EXPECTED | SOMETIMES).items():
         if re.search(pattern, name):
             return reason

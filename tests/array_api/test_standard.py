@@ -14,7 +14,7 @@ import tracejit as tj
 from .standard import CONSTANTS, DTYPES, signatures
 
 _FUNCTIONS = signatures("")
-#: Where None, which NumPy has for other reasons, means the standard's default.
+#: Parameters whose None, which NumPy has for other reasons, means the standard's default.
 _NONE_IS_THE_DEFAULT = {
     ("argsort", "stable"),
     ("sort", "stable"),

@@ -36,7 +36,7 @@ def test_a_quick_run() -> None:
 
 
 def test_what_is_too_slow_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ours alone, by the median."""
+    """Name tracejit's times alone, by the median."""
     once = Spread(1e-3, 1e-3, 1e-3)
     ratios = {"dispatch-array": 2.4, "chain-10k-f32": 2.6}
 

@@ -38,7 +38,7 @@ def test_a_quick_run() -> None:
 
 
 def test_what_is_slower_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ours alone, by the median."""
+    """Name tracejit's times alone, by the median."""
     once = Spread(1e-3, 1e-3, 1e-3)
     ratios = {"dispatch-array": 0.95, "chain-10k-f32": 0.85}
 

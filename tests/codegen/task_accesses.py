@@ -67,10 +67,10 @@ class Trace(AccessChecks):
         return len(self.sites) - 1
 
     def before(self, writing: Any, instruction: Any, name: str) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def after(self, writing: Any, mark: Any) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def finish(self, writing: Any) -> None:
         words = 1 + _WORDS * _ENTRIES
@@ -283,7 +283,7 @@ class Tasks:
         raise Conflict(f"{where} {text}: {'; '.join(codes) or 'code compiled elsewhere'}")
 
     def _counts(self, entries: Array, size: int) -> Array:
-        """How often each byte is accessed by `entries`, as far as it is memory that tasks share."""
+        """Count the accesses of each byte by `entries`, as far as it is memory that tasks share."""
         lanes = []
         plain = entries[:, 3] == 1
         plain &= entries[:, 4] == 0

@@ -27,7 +27,7 @@ from ..support import function_of
 from ..test_registry import NAMES
 
 ROOT = Path(__file__).parents[2]
-#: One of each family of kernels.
+#: A program of each family of kernels.
 FAMILIES = ("matmul", "sort", "sum", "cumsum", "convolve", "gather", "scatter", "exp", "argmax", "transpose")
 DRAWN = 12
 ARM64 = named_target("aarch64")

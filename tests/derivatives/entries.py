@@ -36,7 +36,7 @@ class Entry:
     digits: int = 50
     #: Whether it has results in float32.
     single: bool = True
-    #: How many of the points are looked at, where the truth takes long.
+    #: Number of the points that are looked at, where the truth takes long.
     points: int = 1000
 
     @property

@@ -22,7 +22,7 @@ _SIZES = (
 
 
 def fixed(dtype: type, near: tuple[float, ...] = ()) -> np.ndarray:
-    """About 150 points of both signs, with the neighbours of 1, `near` among them."""
+    """Points of both signs, 150 or so, with the neighbours of 1, `near` among them."""
     with np.errstate(all="ignore"):
         positive = np.array([*_SPECIAL, *_SIZES], dtype)
         own = np.array(near, dtype)

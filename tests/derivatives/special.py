@@ -23,7 +23,8 @@ def _between(low: float, high: float) -> Callable[..., bool]:
 
 
 def _off_zero(low: float, high: float) -> Callable[..., bool]:
-    """Between, but for negative numbers next to 0: their reciprocals are infinite, and differ from that."""
+    """Predicate of the points between `low` and `high`, but for negative numbers next to 0: their reciprocals
+    are infinite, and differ from that."""
     return lambda x: low < x < high and not -1e-300 < x < 0
 
 

@@ -26,7 +26,7 @@ from .entries import Entry
 from .points import chosen, drawn, fixed
 from .table import ENTRIES, EXCUSED, EXCUSED_OPS, covered
 
-#: How many points of a row a run looks at, and how many rows it compiles.
+#: Number of points of a row that a run looks at, and of rows that it compiles.
 POINTS, SHARE = 24, 10
 
 

@@ -21,7 +21,8 @@ def example():
 
 
 def test_the_density(example):
-    """Against the textbook's densities, up to the constant that the difference of two points takes away."""
+    """The density agrees with the textbook's, up to the constant that the difference of two points takes
+    away."""
 
     def textbook(x):
         mu, tau = 5 * x[0], np.exp(x[1])
@@ -34,7 +35,7 @@ def test_the_density(example):
 
 
 def test_small_steps_keep_the_energy(example):
-    """So nearly all are accepted; large ones are not."""
+    """Small steps are nearly all accepted; large ones are not."""
     keys = tj.random.split(tj.random.key(3), 200)
     step = tj.jit(lambda size: tj.vmap(lambda key: example.transition(key, X, size)[1])(keys))
     small, smaller, large = (1 - step(size).numpy().mean() for size in (0.02, 0.01, 1.5))
@@ -44,7 +45,8 @@ def test_small_steps_keep_the_energy(example):
 
 
 def test_eager_mapped_and_jitted_agree(example, monkeypatch):
-    """But for roundings. Over many steps those grow: the dynamics of this density are chaotic."""
+    """The three agree but for roundings. Over many steps those grow: the dynamics of this density are
+    chaotic."""
     settings = example.chain.__globals__
     for name, value in {"WARM_UP": 4, "DRAWS": 6}.items():
         monkeypatch.setitem(settings, name, value)

@@ -33,7 +33,7 @@ FLOATS = ("float32", "float64")
 COMPLEX = ("complex64", "complex128")
 INTS = ("int64", "int32", "int16", "int8", "uint8", "uint16", "uint32", "uint64")
 LARGE = 300.0
-#: In float16, whose largest number is 65504: products of two are finite.
+#: Largest number in float16, which ends at 65504: products of two are finite.
 HALF_LARGE = 100.0
 EXACT_LARGE = 1e5
 #: Whole numbers up to which float16 has all eighths.
@@ -49,9 +49,9 @@ class Unfit(Exception):
 class Choices:
     """A program in the making."""
 
-    #: How often programs are of whole numbers.
+    #: Share of programs of whole numbers.
     EXACT = 0.25
-    #: How often a size is one of `THRESHOLDS`.
+    #: Share of sizes that are from `THRESHOLDS`.
     AT_THRESHOLDS = 0.12
 
     def __init__(self, seed: tuple[int, int]) -> None:
@@ -91,7 +91,7 @@ class Choices:
         return bool(self.rng.random() < probability)
 
     def integer(self, low: int, high: int) -> int:
-        """One of low, ..., high."""
+        """An integer of low, ..., high."""
         return int(self.rng.integers(low, high + 1))
 
     def number(self) -> float:
@@ -247,7 +247,7 @@ class Choices:
             return False
 
     def axis(self, name: str) -> int:
-        """One of its axes, counted from either end."""
+        """An axis of it, counted from either end."""
         ndim = self.array(name).ndim
         return self.integer(-ndim, ndim - 1)
 
@@ -344,7 +344,7 @@ class Choices:
             raise Unfit
 
     def drift(self, name: str) -> float:
-        """How far the worlds are apart; infinity where they disagree about a shape or what is not a float."""
+        """Distance between the worlds; infinity where they disagree about a shape or what is not a float."""
         x = self.array(name)
         largest = 0.0
         for world in self.worlds[1:]:

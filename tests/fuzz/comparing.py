@@ -33,7 +33,7 @@ class Skipped(Exception):
 
 
 def difference(got: Any, expected: NDArray[Any], tolerance: float) -> str:
-    """How a result differs from what it should be, or ""."""
+    """Difference between a result and what it should be, in words, or ""."""
     got = np.asarray(got)
     if got.dtype != expected.dtype:
         return f"dtype: {got.dtype} instead of {expected.dtype}"

@@ -24,7 +24,7 @@ class Folding(Choices):
         return str(self.axis(x))
 
     def count(self, x: str, axes: str) -> int:
-        """How many elements a fold over these axes takes."""
+        """Number of elements that a fold over these axes takes."""
         shape = self.array(x).shape
         chosen = eval(axes)
         if chosen is None:

@@ -19,12 +19,12 @@ from . import reference
 from .comparing import Mismatch, Skipped, compare
 from .subject import Array, Subject
 
-#: By how much the arguments move, relatively; and which part of the gradient's movement is its tolerance:
-#: some hundred roundings.
+#: Relative movement of the arguments, and the part of the gradient's movement that is its tolerance: some
+#: hundred roundings.
 MOVE = {"double": 1e-7, "single": 1e-4, "half": 5e-2}
 PART = {"double": 1e-6, "single": 0.2, "half": 1.0}
 FLOOR = {"double": 1e-11, "single": 1e-4, "half": 5e-2}
-#: Where a gradient moves by more than this part of it, there is a kink, or it is ill-conditioned.
+#: Part of a gradient by which it moves at a kink, or where it is ill-conditioned.
 SPREAD = {"double": 1e-2, "single": 1e-2, "half": 0.2}
 MOST = 1e6
 
@@ -69,7 +69,7 @@ class Derivatives:
         self.tolerances = [self.tolerance] * len(self.floats)
 
     def backward(self, floats: Sequence[Array]) -> list[Array]:
-        """By the tape; zeros where the loss does not depend on an argument."""
+        """Gradients by the tape; zeros where the loss does not depend on an argument."""
         leaves = [tj.tensor(x.copy(), requires_grad=True) for x in floats]
         value = self.loss(*leaves)
         if not isinstance(value, tj.Tensor) or not value.requires_grad:

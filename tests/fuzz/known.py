@@ -39,5 +39,5 @@ def gated(feature: str) -> bool:
 
 
 def known_reason(mode: str, message: str, text: str) -> str:
-    """Why a failure is expected; "" where it is not."""
+    """Reason why a failure is expected; "" where it is not."""
     return next((failure.reason for failure in FAILURES if failure.covers(mode, message, text)), "")

@@ -27,7 +27,7 @@ OF_GENERAL = (
     "xp.linalg.svd({g}, compute_uv=False)", "xp.linalg.norm({g}, 2, (-2, -1))", "xp.linalg.matrix_rank({g})",
     "xp.linalg.cond({g}, 1)",
 )  # fmt: skip
-#: With a right side `b`.
+#: Functions with a right side `b`.
 SOLUTIONS = (
     "xp.linalg.solve({m}, {b})", "xp.linalg.solve({g}, {b})", "xp.linalg.inv({m}) @ {b}",
     "xp.linalg.solve(xp.linalg.cholesky({m}), {b})", "xp.linalg.cholesky({m}) @ {b}",

@@ -73,7 +73,7 @@ def eager(subject: Subject) -> None:
 
 
 def jitted(subject: Subject, *, as_tensors: bool) -> None:
-    """Twice with the same types, then with captures rebound, twice."""
+    """Call twice with the same types, then twice with captures rebound."""
     function, rebind = subject.fresh(tj)
     compiled = tj.jit(function)
     form = tj.asarray if as_tensors else lambda x: x

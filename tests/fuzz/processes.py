@@ -20,7 +20,7 @@ from .comparing import Mismatch
 from .modes import check, environment
 from .subject import Subject
 
-#: How long a child may take.
+#: Seconds that a child may take.
 SECONDS = 60.0
 
 

@@ -50,7 +50,7 @@ class Capture:
 
     place: str
     content: str
-    #: How ``rebind`` must declare the name: "global", "nonlocal" or "".
+    #: Declaration of the name in ``rebind``: "global", "nonlocal" or "".
     scope: str
     name: str
     setup: str

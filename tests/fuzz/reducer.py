@@ -88,7 +88,7 @@ def fewer_results(program: Program) -> Iterator[Program]:
 
 
 def fewer_statements(program: Program) -> Iterator[Program]:
-    """Without runs of statements, long ones first; what they defined becomes an argument where it is used."""
+    """Remove runs of statements, long ones first; what they defined becomes an argument where it is used."""
     count = len(program.statements)
     arrays = snapshots(program)
     length = count
@@ -150,7 +150,7 @@ def written(array: NDArray[Any], literal: bool) -> str:
 
 
 def fewer_captures(program: Program) -> Iterator[Program]:
-    """Without captures that no statement reads."""
+    """Remove captures that no statement reads."""
     text = "\n".join(s.text for s in program.statements)
     kept = tuple(c for c in program.captures if re.search(rf"\b(read_|reading_)?{c.name}\b", text))
     if len(kept) < len(program.captures):
@@ -158,7 +158,7 @@ def fewer_captures(program: Program) -> Iterator[Program]:
 
 
 def fewer_arguments(program: Program) -> Iterator[Program]:
-    """Without arguments that nobody reads."""
+    """Remove arguments that nobody reads."""
     needed = {name for s in program.statements for name in s.names()} | set(program.results)
     kept = tuple(a for a in program.arguments if a.name in needed)
     if len(kept) < len(program.arguments):

@@ -249,7 +249,7 @@ def _solve_banded(l_and_u: tuple[int, int], ab: Array, b: Array) -> Array:
 
 
 def _solve_toeplitz(c: Array, b: Array) -> Array:
-    """Without a first row, which is the conjugate of the first column."""
+    """Solve without a first row, which is the conjugate of the first column."""
     line = np.concatenate([np.conj(c[:0:-1]), c])
     places = np.arange(len(c))
     return np.linalg.solve(line[places[:, None] - places + len(c) - 1], b)

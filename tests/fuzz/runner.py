@@ -24,7 +24,7 @@ from .report import write_test
 ROOT = Path(__file__).parents[2]
 #: A program that takes longer is one that hangs.
 SECONDS = 120.0
-#: So many failures of one kind are reduced.
+#: Number of failures of one kind that are reduced.
 ALIKE = 2
 
 

@@ -49,7 +49,8 @@ def test_programs(first: int) -> None:
 
 
 def test_programs_of_matrices_whose_axes_coincide() -> None:
-    """Other programs each time, as ``python -m tests.fuzz --kind matrices`` runs them by the thousand."""
+    """Programs are others each time, as ``python -m tests.fuzz --kind matrices`` runs them by the
+    thousand."""
     seed = rotation.SEED
     for index in range(16):
         program = write_program(seed, index, "matrices")

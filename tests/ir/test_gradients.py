@@ -62,7 +62,8 @@ def _clip(rng: np.random.Generator, shapes: Sequence[tuple[int, ...]]) -> list[A
     return [generic(rng, x), *map(np.asarray, bounds)]
 
 
-#: Where an op is not defined, or not smooth, at generic values: one maker for all operands, or one for each.
+#: Values for ops that are not defined, or not smooth, at generic values: one maker for all operands, or one
+#: for each.
 DOMAINS: dict[str, Callable[..., Any]] = dict.fromkeys(
     ("log", "log2", "log10", "sqrt", "rsqrt", "pow"), positive
 )
@@ -71,7 +72,7 @@ JOINT = {"remainder": _quotient, "fmod": _quotient, "floor_divide": _quotient, "
 
 
 def sampled(op: Op) -> list[Sample]:
-    """Up to eight f64 samples of moderate size with generic values, as different as can be."""
+    """Eight f64 samples or fewer, of moderate size with generic values, as different as can be."""
     rng = np.random.default_rng(zlib.crc32(op.name.encode()))
     chosen: dict[Any, Sample] = {}
     for sample in samples_of(op, rng):

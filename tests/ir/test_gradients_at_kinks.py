@@ -235,7 +235,8 @@ def test_one_value_used_many_times() -> None:
 
 @pytest.mark.parametrize("name", [op.name for op in OPS if op.finite_gradient])
 def test_gradients_that_are_said_to_be_finite(name: str) -> None:
-    """At zeros, negative numbers and both ends of the range, each by each: vmap of branches trusts it."""
+    """Gradients at zeros, negative numbers and both ends of the range, each by each: vmap of branches trusts
+    it."""
     edges = np.array([0.0, -0.0, 1.0, -1.0, 5e-324, -1e-300, 1.7e308, -1.7e308])
     pairs = [part.ravel() for part in np.meshgrid(edges, edges)]
     operands: list[Array] = [pairs[0], pairs[1]][: len(OPS[name].params)]

@@ -95,7 +95,7 @@ def test_work_for_each_op_is_bounded() -> None:
 
 
 def python_calls(action: Any) -> int:
-    """How many Python functions `action` calls."""
+    """Number of Python functions that `action` calls."""
     count = 0
 
     def observe(frame: Any, event: str, argument: Any) -> None:
@@ -111,7 +111,7 @@ def python_calls(action: Any) -> int:
 
 
 def python_lines(action: Any) -> int:
-    """How many lines `action` runs, and steps of comprehensions."""
+    """Number of lines that `action` runs, and steps of comprehensions."""
     count = 0
 
     def observe(frame: Any, event: str, argument: Any) -> Any:

@@ -152,7 +152,7 @@ def test_rows_are_the_text_with_the_instruction_of_each_line():
 
 @pytest.mark.parametrize("seed", range(40))
 def test_passes_lose_no_origins(seed):
-    """Whatever passes make of a random program, each op that is left says which ops it stems from."""
+    """Each op that passes leave of a random program says which ops it stems from."""
     function, ops = number_all(program(seed).function)
     for instruction in run_passes(function).instructions():
         origins = origins_of(instruction)

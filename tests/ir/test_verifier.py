@@ -77,7 +77,7 @@ def test_creation_ops_check_their_types(attrs: dict[str, object]) -> None:
 
 
 def test_instructions_that_passed_are_not_checked_again() -> None:
-    """Where they stand is, whatever function they are in."""
+    """Positions of instructions are checked again, whatever function they are in."""
     x, y, z = Value(TYPE, "x"), Value(TYPE), Value(TYPE)
     first, second = negation(x, y), negation(y, z)
     checked: set[Instruction] = set()

@@ -1,4 +1,4 @@
-"""Where random calls may differ: each rule is a row of docs/differences.md, by its expression."""
+"""Differences that random calls may show: each rule is a row of docs/differences.md, by its expression."""
 
 from __future__ import annotations
 

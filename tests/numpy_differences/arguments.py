@@ -32,7 +32,7 @@ class Arguments:
         self.random = np.random.default_rng(seed)
 
     def pick(self, options: Any) -> Any:
-        """One of `options`."""
+        """Draw an element of `options`."""
         return options[int(self.random.integers(len(options)))]
 
     def chance(self, probability: float) -> bool:

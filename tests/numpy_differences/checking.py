@@ -21,7 +21,7 @@ from .oracle import (
     numpy_outcome,
 )
 
-#: So many calls are one jitted function: compiling has costs of its own.
+#: Number of calls in one jitted function: compiling has costs of its own.
 GROUP = 24
 
 

@@ -17,7 +17,7 @@ Maker = Callable[[Arguments], CallArguments]
 
 
 def optional(a: Arguments, **values: Any) -> dict[str, Any]:
-    """Some of the keyword arguments `values`."""
+    """Draw a subset of the keyword arguments `values`."""
     return {name: value for name, value in values.items() if a.chance(0.5)}
 
 

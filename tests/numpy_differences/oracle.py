@@ -150,7 +150,7 @@ def mapped_outcome(call: Call) -> Outcome:
 
 
 def difference(call: Call, actual: Outcome, expected: Outcome, *, zero_signs: bool = True) -> str:
-    """How `actual` differs from what NumPy gives, or ""."""
+    """Difference between `actual` and what NumPy gives, in words, or ""."""
     if isinstance(actual, Exception) and not isinstance(actual, TracejitError):
         return f"raises {type(actual).__name__}, which is no TracejitError: {actual}"
     if isinstance(expected, Exception):

@@ -1,4 +1,5 @@
-"""Where NumPy's function raises ValueError, TypeError or IndexError, ours raises one that is that, too.
+"""Classes of errors: where NumPy's function raises ValueError, TypeError or IndexError, ours raises one that
+is that, too.
 
 Each function gets one argument that is wrong, in all ways that `WRONG` has for the parameter's name. Arrays
 are read and written by wrong keys (`KEYS`) and made Python numbers (`CONVERSIONS`), and functions of

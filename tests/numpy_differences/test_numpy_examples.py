@@ -219,7 +219,7 @@ def test_examples(name: str) -> None:
 
 
 def test_most_examples_agree() -> None:
-    """At least 95 of 100 agree, but for names that an example before did not give."""
+    """Examples agree, 95 or more of 100, but for names that an example before did not give."""
     parser = doctest.DocTestParser()
     names = _names()
     examples = sum(len(parser.get_examples(_text(name))) for name in names)

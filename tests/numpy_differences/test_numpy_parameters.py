@@ -113,7 +113,8 @@ def test_methods_take_numpys_parameters(name: str) -> None:
             assert own == parameter.default or own is parameter.default
 
 
-#: They take their first argument by place alone: looking for names would show in the time they take.
+#: Functions that take their first argument by place alone: looking for names would show in the time they
+#: take.
 _BY_PLACE_ALONE = {"copy", "expand_dims", "reshape", "squeeze", "swapaxes", "transpose"}
 #: Functions without comparable results: files, memory that is not written, and texts of two kinds of arrays.
 _NO_RESULT = {"empty", "empty_like", "fromfile", "frombuffer", "fromiter", "fromfunction", "load", "loadtxt"}

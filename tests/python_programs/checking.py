@@ -71,7 +71,7 @@ def _expired(*_: Any) -> None:
 
 
 def check(text: str, seed: int, *, calls: int = 3) -> Finding | None:
-    """How the jitted program differs from Python. Raises Refused where it is refused."""
+    """Difference between the jitted program and Python, in words. Raises Refused where it is refused."""
     short, running.SHORT = running.SHORT, running.SHORT if seed % 3 == 0 else -1  # type: ignore[misc]
     previous = signal.signal(signal.SIGPROF, _expired)
     try:

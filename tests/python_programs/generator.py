@@ -107,7 +107,7 @@ _SEARCHES = (
 
 @dataclass(frozen=True)
 class Place:
-    """Where a statement stands.
+    """The place where a statement stands.
 
     Attributes:
         indices: counters of the loops around it, with the number that each is less than.
@@ -133,7 +133,7 @@ class Generator:
     _filling: list[str] = field(default_factory=list)
     _searching: list[str] = field(default_factory=list)
     _closures: list[str] = field(default_factory=list)
-    #: So many statements are still to be written: what is small compiles soon, and fails for one reason.
+    #: Number of statements still to be written: what is small compiles soon, and fails for one reason.
     _budget: int = 0
 
     def program(self) -> str:

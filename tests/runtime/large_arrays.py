@@ -17,7 +17,7 @@ import tracejit as tj
 #: A little more than 2**31 elements, as rows too.
 ROWS, COLUMNS = (1 << 16) + 1, 1 << 15
 SIZE = ROWS * COLUMNS
-#: Behind 2**31, and some more.
+#: Number of elements behind 2**31, and some more.
 FAR = (1 << 31) + 12_345
 #: Bytes that a process may take.
 MOST = 6 << 30

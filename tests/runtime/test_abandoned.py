@@ -304,5 +304,6 @@ assert os.waitpid(child, 0)[1] == 0
 
 @pytest.mark.parametrize("settings", share_of(["0", "1"], 2))
 def test_a_signal_anywhere_in_a_first_call(settings: str) -> None:
-    """While it is traced, in passes, in LLVM, at linking: the next call is right, and nothing is stuck."""
+    """A signal comes in tracing, in passes, in LLVM, at linking: the next call is right, and nothing is
+    stuck."""
     run(ANYWHERE.replace("ROUNDS", "80"), TRACEJIT_TIERS=settings)

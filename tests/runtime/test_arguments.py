@@ -56,7 +56,7 @@ LAYOUTS: dict[str, Callable[[Array], Array]] = {
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "u1"])
 def test_layouts(layout: str, dtype: str) -> None:
-    """Through an Executable and through jit, before and after the native entry exists."""
+    """Layouts by an Executable and by jit, before and after the native entry exists."""
     base = np.arange(1, 13).reshape(3, 4).astype(dtype)
     x = LAYOUTS[layout](base)
     plain = np.array(np.asarray(x).astype(dtype))

@@ -142,7 +142,7 @@ def branch(word: int, kind: int) -> int:
 
 
 def reached(place: int, kind: int, memory: loader.Mapping) -> int:
-    """Where a branch leads, through a stub if there is one."""
+    """The target of a branch, through a stub if there is one."""
     target = place + branch(read(place), kind)
     if not memory.address <= target <= memory.address + memory.size - 12:
         return target

@@ -150,7 +150,7 @@ PLACES: dict[str, Callable[[Path, bytes], None]] = {
 
 @pytest.mark.parametrize("name", PLACES)
 def test_what_is_no_entry_counts_as_missing(name: str, folder: Path) -> None:
-    """Nothing waits for a FIFO's writer, which never comes, and no memory is asked for by a file's size."""
+    """No read waits for a FIFO's writer, which never comes, and no memory is allocated by a file's size."""
     if PLACES[name] is _of_another_user and os.getuid() != 0:
         pytest.skip("only root gives files away")
     executable()

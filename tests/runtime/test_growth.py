@@ -152,8 +152,8 @@ CALLS: dict[str, Callable[[], Run]] = {
 @pytest.mark.parametrize("count", [4_000, pytest.param(100_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", CALLS)
 def test_calls_do_not_grow(kind: str, count: int) -> None:
-    """In a steady state: what a hundred thousand calls leave is less than a page for ten of them, of 4,000
-    less than what one array each would be."""
+    """Calls in a steady state: a hundred thousand of them leave less than a page for ten, and 4,000 leave
+    less than one array each would be."""
     run = CALLS[kind]()
     run(4_000)
     assert is_given_back(lambda: run(count), 2_000_000)

@@ -92,7 +92,7 @@ LOOPS = {
     share_of([(name, settings) for settings in tiers() for name, case in LOOPS.items() if case[1]], 2),
 )
 def test_ctrl_c_ends_a_loop(name: str, settings: dict[str, str]) -> None:
-    """Where it is compiled just now, and where the native entry calls it. The next calls are right."""
+    """The loop is compiled just now, or called by the native entry. The next calls are right."""
     text, long, short, expected = LOOPS[name]
     program = f"f = tj.jit({text})\nlong = {long}\n"
     program += "for after in (0.3, 0.05):\n    interrupted(lambda: f(*long), after)\n"
@@ -261,7 +261,7 @@ assert float(f(4.0)) == 4.0
 
 
 def test_a_loop_in_another_thread_lets_the_main_thread_run() -> None:
-    """Also at the end of the process, which the thread does not hold up."""
+    """The main thread runs at the end of the process, too, which the thread does not hold up."""
     run(NOT_MAIN)
 
 
@@ -332,7 +332,7 @@ def test_forked_children() -> None:
 
 
 def test_a_process_that_is_told_to_end_ends() -> None:
-    """Without a handler of Python's, too."""
+    """Processes without a handler of Python's end, too."""
     run("""
 import subprocess
 code = '''
@@ -360,7 +360,7 @@ def test_short_loops_do_not_ask() -> None:
 @pytest.mark.parametrize("every", [1.0, 50.0])
 @pytest.mark.parametrize("name", [name for name, case in LOOPS.items() if case[2]])
 def test_loops_that_ask_often_are_right(name: str, every: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However their steps are cut into strips."""
+    """Results do not depend on how steps are cut into strips."""
     text, _, short, expected = LOOPS[name]
     monkeypatch.setattr(exits, "BETWEEN_POLLS", every)
     monkeypatch.setattr(exits, "LONG_CYCLES", every)

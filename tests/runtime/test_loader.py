@@ -1,4 +1,4 @@
-"""Our own linker: what LLVM emits is linked as LLVM links it, and what is not understood is refused."""
+"""Tests of the linker: what LLVM emits is linked as LLVM links it, and what is not understood is refused."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ IMPORTS = {
 @pytest.mark.parametrize("use_jit_link", [True, platform.machine() == "aarch64"])
 @pytest.mark.parametrize("baseline", [True, False])
 def test_as_llvm_links_it(baseline: bool, use_jit_link: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By both of LLVM's linkers, the older one where it does not end the process."""
+    """Code agrees with that of both of LLVM's linkers, the older one where it does not end the process."""
     image, _ = emit_object(TEXT, Effort.PLAIN if baseline else Effort.FULL)
     jit = compiler.new_jit(use_jit_link=use_jit_link)
     monkeypatch.setattr(compiler, "_jit", lambda: jit)
@@ -168,8 +168,9 @@ def test_llvm_links_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(library.addresses["main"])(0) != 0
 
 
-#: Everything that is linked: kernels with constants, the pool, products in two tiers, LAPACK, functions that
-#: run on the host, loops, signals, eager code, special functions, and variants that flush denormals.
+#: Program of everything that is linked: kernels with constants, the pool, products in two tiers, LAPACK,
+#: functions that run on the host, loops, signals, eager code, special functions, and variants that flush
+#: denormals.
 WHOLE = """
 import numpy as np, tracejit as tj
 from tracejit.runtime.cache import objects

@@ -117,7 +117,8 @@ def test_results_outlive_the_function() -> None:
 
 
 def test_blocks_of_sizes_that_are_not_wanted_any_more_make_place() -> None:
-    """Once other sizes fill the cache of blocks, a program that comes later has its results' memory again."""
+    """A program that comes after other sizes have filled the cache of blocks has its results' memory
+    again."""
     f = tj.jit(lambda x: x * 2.0)
     size = CACHE_LIMIT // 8 // 6
     held = [f(np.ones(size - 1000 * i)) for i in range(8)]

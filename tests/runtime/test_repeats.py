@@ -62,7 +62,7 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("argument", ARGUMENTS)
 def test_results_are_those_of_copies(argument: str, program: str) -> None:
-    """At the first calls and the later ones, before and after a call with a plain array."""
+    """Results of the first calls and the later ones, before and after a call with a plain array."""
     run, x = PROGRAMS[program], ARGUMENTS[argument]()
     want = run(np, x)
     want = want if isinstance(want, tuple) else (want,)

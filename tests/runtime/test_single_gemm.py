@@ -75,7 +75,8 @@ def test_both_tiers_give_the_same_bits(held: threading.Event, name: str, dtype: 
 
 
 def test_any_shape(held: threading.Event) -> None:
-    """Whatever is linked for any shape has the bits of what is compiled for it; NaN and infinity too."""
+    """Code that is linked for any shape has the bits of code that is compiled for it; NaN and infinity
+    too."""
     rng = np.random.default_rng(11)
     compiled, linked = [], 0
     for _ in range(120):

@@ -188,7 +188,7 @@ print('ends')
 
 
 def test_daemon_threads_in_native_code_at_exit() -> None:
-    """They come back to an interpreter that is gone, and must be stopped there, not crash."""
+    """Daemon threads come back to an interpreter that is gone, and must be stopped there, not crash."""
     assert python(DAEMONS).strip() == "ends"
 
 
@@ -353,5 +353,5 @@ print("fine")
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no affinities of threads here")
 @pytest.mark.parametrize("alone", [False, True])
 def test_workers_that_move_away_from_their_caller_keep_their_cores(alone: bool) -> None:
-    """They leave its core for a moment only, and stay where there is one core alone."""
+    """Workers leave their caller's core for a moment only, and stay where there is one core alone."""
     assert python(_CORES.replace("ONE", str(alone))).strip() == "fine"

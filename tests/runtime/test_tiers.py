@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(autouse=True)
 def always(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Everything has a baseline tier, and nothing is left to do after a test."""
+    """All code has a baseline tier, and nothing is left to do after a test."""
     monkeypatch.setenv("TRACEJIT_TIERS", "always")
     yield
     assert tiers.BACKGROUND.wait(60)

@@ -107,7 +107,8 @@ def test_a_python_number_that_is_chosen_keeps_the_dtype_of_the_others() -> None:
 
 # -- every function that chooses elements by a mask of the user's --------------------------------------------
 
-#: Where the mask ``X > 0`` holds, roots and their reciprocals are finite; elsewhere NaN and infinite.
+#: Numbers whose roots and reciprocals of these are finite where the mask ``X > 0`` holds, elsewhere NaN and
+#: infinite.
 ROOTS = np.array([-1.0, 0.0, 0.25, 0.64])
 
 

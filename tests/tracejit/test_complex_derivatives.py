@@ -73,7 +73,7 @@ def slopes(function: Any, order: int) -> Any:
 
 
 def exact(derivative: Derivative, z: complex) -> Any:
-    """Its value, on cuts the limit from the side that the sign of a zero says."""
+    """The exact value, on cuts the limit from the side that the sign of a zero says."""
     tiny = mpf(10) ** -60
     parts = [part if part else tiny * np.copysign(1.0, part) for part in (z.real, z.imag)]
     return derivative(mpmath.mpc(*parts))

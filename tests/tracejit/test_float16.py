@@ -98,7 +98,7 @@ ROUNDED: dict[str, Callable[[Any, Any, Any], Any]] = {
 
 @pytest.mark.parametrize("name", ROUNDED)
 def test_eager_and_jitted_give_numpys_bits(name: str) -> None:
-    """Where float32 rounds each operation correctly, compiled chains have NumPy's bits."""
+    """Compiled chains have NumPy's bits where float32 rounds each operation correctly."""
     program = ROUNDED[name]
     pairs = np.array(list(itertools.product(SPECIALS, SPECIALS)), HALF)
     for x, y in ((pairs[:, 0].copy(), pairs[:, 1].copy()), (values(1003), values(1003, seed=1))):
@@ -131,7 +131,7 @@ def test_reductions_round_once(function: str, axis: int | None) -> None:
 
 
 def test_sums_of_many_terms() -> None:
-    """In float16 a sum of ones ends at 2048, and a count at 65504."""
+    """A float16 sum of ones would end at 2048, and a count at 65504."""
     x = np.ones((5000, 20), HALF)
     for f in (lambda x: tj.sum(x, axis=0), lambda x: tj.cumsum(x, axis=0)[-1], lambda x: x.T @ x[:, 0]):
         assert set(np.asarray(f(tj.asarray(x))).tolist()) == {5000.0}

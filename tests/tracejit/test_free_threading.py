@@ -1,4 +1,4 @@
-"""Where Python has no GIL, native entries and native eager functions are off, and results are the same.
+"""Free-threaded Python: native entries and native eager functions are off, and results agree.
 
 No such interpreter is needed: `runtime.native.capi` goes by ``sys.version``, which a new process changes.
 """

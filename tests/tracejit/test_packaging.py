@@ -79,7 +79,7 @@ def test_data_files():
 
 @pytest.mark.slow
 def test_the_wheel_holds_what_is_imported(tmp_path):
-    """It is built of a copy, since a build leaves files behind."""
+    """The wheel is built of a copy, since a build leaves files behind."""
     source = tmp_path / "source"
     for folder in SOURCES:
         shutil.copytree(

@@ -22,7 +22,7 @@ from ..fuzz import reference
 from .memory import Array
 
 T = TypeVar("T")
-#: On both sides of vector widths, tiles and blocks of the kernels.
+#: Sizes on both sides of vector widths, tiles and blocks of the kernels.
 SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 15, 16, 17, 19, 22, 24, 31, 32, 33, 40, 48, 63, 64, 65, 96, 100,
          127, 128, 129, 200, 255, 256, 257, 300, 511, 513, 700, 1000, 1025)  # fmt: skip
 #: Lengths of long and thin arrays.
@@ -95,7 +95,7 @@ def _listed(results: Any) -> list[Any]:
 
 @dataclass
 class View:
-    """How an operand lies in its memory."""
+    """Layout of an operand in its memory."""
 
     name: str
     of: Callable[[Any, Any], Any]

@@ -44,7 +44,7 @@ def _sizes(draw: Draw) -> tuple[int, int, int]:
 
 
 def product(draw: Draw) -> Case:
-    """``x @ y`` and its kin, of two operands in any layout, or of one with itself."""
+    """``x @ y``, ``dot`` and other products, of two operands in any layout, or of one with itself."""
     dtype = draw.choose(("f4", "f4", "f8", "f8", "i4", "i8", "i1", "u2", "c8", "c16"))
     m, k, n = _sizes(draw)
     square = min(m, int(min(_WORK / k, _PRODUCT) ** 0.5) or 1)

@@ -15,7 +15,7 @@ from .trial import try_case
 
 
 def failure_of(each: Trial) -> str:
-    """How a trial fails, or ""."""
+    """Failure of a trial in words, or ""."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")

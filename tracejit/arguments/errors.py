@@ -3,7 +3,7 @@
 Public functions are called through `checked`. Where an error leaves one, and only then, its arguments are
 compared with what its parameters take (`wrong_arguments`): the error then says which one is wrong, what was
 expected and what came. What user code raised goes through as it is; so do AttributeError, KeyError and their
-like where every argument is of its kind, since those are mistakes of ours.
+like where every argument is of its kind, since those are mistakes of this package.
 """
 
 from __future__ import annotations

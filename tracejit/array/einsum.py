@@ -182,7 +182,7 @@ def _path(terms: Sequence[Term], output: str, optimize: Any) -> list[tuple[int, 
 
 
 def _summed(x: Tensor, labels: str, needed: set[str]) -> Term:
-    """`x` summed over the labels that nobody needs."""
+    """`x` summed over the labels that are not needed."""
     gone = tuple(axis for axis, label in enumerate(labels) if label not in needed)
     if not gone:
         return x, labels

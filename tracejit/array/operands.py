@@ -1,6 +1,7 @@
 """Conversion of operands for array functions: to tensors, of one dtype, in one shape.
 
-Relies on ``tracejit.dispatch`` alone, so that each other module of the package can build on this one.
+Relies on ``tracejit.eager`` and what that relies on, so that each other module of the package can build on
+this one.
 """
 
 from __future__ import annotations
@@ -365,7 +366,7 @@ def warn_of_lost_parts(source: DType, target: DType) -> None:
     """Warn as NumPy does where numbers of dtype `source` lose their imaginary parts in `target`."""
     if is_complex(source) and not is_complex(target) and target is not BOOL:
         warnings.warn(
-            "Casting complex values to real discards the imaginary part; say x.real",
+            "Casting complex values to real discards the imaginary part; use x.real",
             ComplexWarning,
             stacklevel=user_stacklevel(),
         )

@@ -205,7 +205,7 @@ def _mean(x: Any, axis: Any, dtype: Any, keepdims: bool) -> Tensor:
 
 
 def counted(name: str, x: Tensor, axis: Any) -> int:
-    """How many elements of `x` there are along `axis`."""
+    """Number of elements of `x` along `axis`."""
     return math.prod(x.shape[place] for place in normalize_axes(name, axis, x.ndim))
 
 

@@ -170,7 +170,7 @@ def basis(tensor: Tensor) -> Tensor:
 
 
 def rows(output: Tensor, inputs: Tensors, *, create_graph: bool, vectorize: bool) -> list[Gradients]:
-    """Per element of `output`, its gradients with respect to `inputs`, None where there is no path."""
+    """Gradients of each element of `output` with respect to `inputs`, None where there is no path."""
     if not output.requires_grad:
         return [(None,) * len(inputs)] * output.size
     if not vectorize or output.size == 0:

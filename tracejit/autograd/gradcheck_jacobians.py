@@ -76,7 +76,7 @@ def _count(tensor: Tensor) -> int:
 
 @contextmanager
 def _moved(tensor: Tensor, step: Any) -> Iterator[None]:
-    """Inside, the memory of `tensor` holds its value plus `step`."""
+    """Add `step` to the value in `tensor`'s memory for the ``with`` block."""
     memory = tensor.detach().numpy()
     before = memory.copy()
     memory[...] = before + step
@@ -105,7 +105,8 @@ def _evaluated(func: Func, inputs: Sequence[Any], like: Sequence[Tensor], what: 
 def numerical_derivatives(
     func: Func, inputs: Sequence[Any], index: int, direction: Array, outputs: Sequence[Tensor], eps: float
 ) -> list[Array]:
-    """Per output, (f(x + eps d) - f(x - eps d)) / 2 eps for `direction` d of input `index`."""
+    """Difference quotients (f(x + eps d) - f(x - eps d)) / 2 eps of each output, for `direction` d of input
+    `index`."""
     tensor: Tensor = inputs[index]
     what = f"input {index} is moved by {eps}"
     step = (eps * direction).astype(tensor.dtype)
@@ -122,7 +123,7 @@ def numerical_derivatives(
 def numerical_jacobians(
     func: Func, inputs: Sequence[Any], index: int, outputs: Sequence[Tensor], eps: float
 ) -> list[Array]:
-    """Per output, its Jacobian with respect to input `index`."""
+    """Jacobian of each output with respect to input `index`, by differences."""
     rows = [
         numerical_derivatives(func, inputs, index, unit, outputs, eps) for unit in directions(inputs[index])
     ]
@@ -159,7 +160,7 @@ def _checked(gradient: Tensor | None, x: Tensor, position: int) -> Array:
 
 
 def analytical_jacobians(output: Tensor, inputs: Sequence[Tensor]) -> list[Array]:
-    """Per input, the Jacobian of `output`, by one backward pass per element of it."""
+    """Jacobian of `output` with respect to each input, by one backward pass per element of it."""
     columns = [pulled_back(output, inputs, unit) for unit in directions(output)]
     return [
         np.array([parts_of(column[position]) for column in columns], real_dtype(x.dtype))
@@ -184,7 +185,7 @@ def batched_jacobians(output: Tensor, inputs: Sequence[Tensor]) -> list[Array]:
 def forward_derivatives(
     func: Func, inputs: Sequence[Any], targets: Sequence[Tensor], index: int, directions: Sequence[Array]
 ) -> list[list[Array]]:
-    """Per direction of ``targets[index]`` and per output that requires grad, the derivative along it.
+    """Derivative along each direction of ``targets[index]``, of each output that requires grad.
 
     The gradient is linear in the cotangent u, and its derivative with respect to u, applied to a direction,
     is the forward derivative along it.

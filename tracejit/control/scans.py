@@ -102,7 +102,7 @@ def _steps(name: str, stacked: Tree, length: Any) -> int:
         return int(length)
     for leaf, path in zip(stacked.leaves, stacked.paths, strict=True):
         if not type_of(leaf).shape:
-            raise ShapeError(f"{name}: xs{path} is a scalar; it must have a leading axis to go along")
+            raise ShapeError(f"{name}: xs{path} is a scalar; it must have a leading axis to scan over")
     sizes = [type_of(leaf).shape[0] for leaf in stacked.leaves]
     if len(set(sizes)) > 1 or (length is not None and sizes[0] != length):
         listed = ", ".join(f"xs{path} has {size}" for path, size in zip(stacked.paths, sizes, strict=True))
@@ -208,7 +208,7 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
         raise TracejitError(f"map: expected a function, got {type(f).__name__}")
     stacked = take_apart("map", "xs", xs)
     if not stacked.leaves:
-        raise ShapeError("map: xs must have a leaf to go along")
+        raise ShapeError("map: xs must hold at least one array")
     steps = _steps("map", stacked, None)
     if batch_size is not None:
         return map_in_batches(map, f, xs, steps, positive("map", "batch_size", batch_size))

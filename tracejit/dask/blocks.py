@@ -95,7 +95,7 @@ class _OneThread:
 ONE_THREAD: Final = _OneThread()
 
 
-#: For how many places of blocks, first or last along each axis, machine code goes along.
+#: Number of places of blocks, first or last along each axis, for which machine code goes along.
 _MOST_PLACES: Final = 8
 
 

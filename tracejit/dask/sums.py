@@ -22,7 +22,7 @@ from ..transforms.grad import checked_argnums, name_of
 from ..transforms.grad import value_and_grad as of_one_block
 from .blocks import ONE_THREAD, current_client, dask_module, is_dask_array, tasks_shown
 
-#: For how many sizes of blocks machine code goes along; workers compile for others.
+#: Number of sizes of blocks for which machine code goes along; workers compile for others.
 _MOST_SIZES: Final = 4
 
 

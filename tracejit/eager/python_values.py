@@ -195,14 +195,13 @@ def warn_of_lost_gradient(tensor: Tensor, asked: str, result: str = "a Python nu
     if tracked and _stores_item():
         raise GradientError(
             f"{transform}: a tensor that requires grad is written to an element of an array of NumPy's, "
-            "which no gradient follows. Use tj.zeros and its like in place of np.zeros, or compile the "
-            "gradient, which follows the write: tj.jit(tj.grad(f)); or say x.item() or x.detach() where a "
-            "constant is meant"
+            "which no gradient follows. Use tj.zeros in place of np.zeros, or compile the gradient, which "
+            "follows the write: tj.jit(tj.grad(f)); or write x.item() or x.detach() where a constant is meant"
         )
     if tracked:
         warnings.warn(
             f"{transform}: {asked} makes {result}, which no gradient follows: what is computed from "
-            "it is a constant to the gradient. Use tj.exp(x) and its like in place of math.exp(x), or say "
+            "it is a constant to the gradient. Use tj.exp(x) in place of math.exp(x), or write "
             "x.item() or x.detach() where a constant is meant",
             LostGradientWarning,
             stacklevel=user_stacklevel(),

@@ -26,7 +26,7 @@ from ..state import STATE
 from ..tape.plans import Composite
 from .tensor import Tensor
 
-#: How hard NumPy looks at two arrays that lie between one another, as columns of a matrix do.
+#: Effort that NumPy spends on two arrays that lie between one another, as columns of a matrix do.
 _MAX_WORK: Final = 10_000
 
 

@@ -61,7 +61,7 @@ def casadi_programs(
     Raises ArgumentError for what CasADi has no matrices for.
     """
     if isinstance(order, bool) or order not in (0, 1, 2):
-        raise ArgumentError(f"export: casadi is the order of derivatives, 0, 1 or 2, got {order!r}")
+        raise ArgumentError(f"export: casadi must be the order of derivatives, 0, 1 or 2, got {order!r}")
     vector_function = _of_vectors(f"{name}_casadi", function, specs, value)
     programs = []
     for number in range(order + 1):

@@ -206,7 +206,7 @@ def _argnums(option: str, argnums: Any, args: Sequence[Any]) -> tuple[int, ...]:
 
 
 def _elements(values: Sequence[Any]) -> int:
-    """How many elements `values`, types and numbers, have together."""
+    """Number of elements of `values`, types and numbers, together."""
     return sum(math.prod(getattr(value, "shape", ())) for value in values)
 
 

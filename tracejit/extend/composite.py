@@ -21,7 +21,7 @@ from .calling import call_op
 from .pullback import append_function
 
 Types = tuple[TensorType, ...]
-#: How many answers are remembered per op.
+#: Number of answers that are remembered per op.
 _MOST_ANSWERS = 4096
 
 
@@ -61,7 +61,7 @@ def text_of(types: Sequence[TensorType]) -> str:
     return ", ".join(map(str, types)) or "none"
 
 
-#: How many pullbacks are remembered per op.
+#: Number of pullbacks that are remembered per op.
 _MOST_PULLBACKS = 256
 
 

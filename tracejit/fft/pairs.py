@@ -40,7 +40,7 @@ def opposite(norm: Any) -> Any:
 
 
 def size_of(name: str, n: Any, default: int, parameter: str = "n") -> int:
-    """How many elements are transformed: `n`, or `default` where it is None."""
+    """Number of elements that are transformed: `n`, or `default` where it is None."""
     try:
         size = default if n is None else operator.index(n)
     except TypeError as error:

@@ -47,11 +47,11 @@ from .values import (
 
 #: The type of NumPy's functions that ask their arguments for ``__array_function__``.
 _ARRAY_FUNCTION: Final = type(np.dot)
-#: How many instructions are followed for one trace, beside those of the function itself.
+#: Most instructions that are followed for one trace, beside those of the function itself.
 _MOST_STEPS: Final = 100_000
-#: How deep calls go.
+#: Greatest depth of calls.
 _DEEPEST: Final = 60
-#: How often a function is followed inside itself.
+#: Number of times that a function is followed inside itself.
 _MOST_RECURSIONS: Final = 3
 
 

@@ -1,4 +1,5 @@
-"""Everything in what code hands to code that is not followed, which may look at all of it."""
+"""Escape analysis: the objects that code hands to callees that are not followed, which may read all of
+them."""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ from .values import (
     options,
 )
 
-#: How many values are looked at where a container is handed to code that is not followed.
+#: Most values that are looked at where a container is handed to code that is not followed.
 _MOST_CONTENTS: Final = 20_000
 #: Methods that make objects and end them, which nobody calls on the way.
 _MAKING: Final = frozenset(

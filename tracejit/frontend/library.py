@@ -63,7 +63,7 @@ _ARRAY_PARAMETERS: Final = frozenset(
 _ARRAY_BUILDERS: Final = frozenset(
     (np.arange, np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.full)
 )
-#: How the names of SciPy's modules begin that have functions here, too.
+#: Prefixes of the names of SciPy's modules that have functions here, too.
 OF_SCIPY: Final = ("scipy.special.", "scipy.linalg.", "scipy.fft.", "scipy.signal.")
 #: Functions of ``math`` that call methods of their arguments.
 _BY_METHODS: Final = frozenset((math.floor, math.ceil))
@@ -109,7 +109,7 @@ GENERATORS: Final = (
     np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random,
 )  # fmt: skip
 _SEEDED: Final = (np.random.RandomState, np.random.BitGenerator, np.random.SeedSequence, random.Random)
-#: How the names of modules that draw random numbers begin, with a dot behind.
+#: Prefixes of the names of modules that draw random numbers, with a dot behind.
 _IN_RANDOM_MODULES: Final = ("numpy.random.", "random.", "secrets.")
 _CLOCKS: Final = frozenset(
     ("time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time",

@@ -65,7 +65,7 @@ class Operations:
                 self.escapes.escape(option)
 
     def unary(self, value: Any) -> Any:
-        """``-value`` and its like."""
+        """``-value``, ``+value`` and ``~value``."""
         if all_tensors(value):
             return TRACED
         self.escapes.escape(value)

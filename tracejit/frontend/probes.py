@@ -7,7 +7,7 @@ import gc
 from itertools import islice
 from typing import Any, Final
 
-#: How many of a cache's entries are compared. Clearing a cache removes all of them.
+#: Number of a cache's entries that are compared. Clearing a cache removes all of them.
 _COMPARED_ENTRIES: Final = 16
 
 

@@ -49,7 +49,7 @@ class Number:
 
 @record(eq=False, frozen=False)
 class Uses:
-    """Everything that code was seen to do with places. Grows while code is followed."""
+    """Uses of places that were seen in code. Grows while code is followed."""
 
     #: Guards by place, and by what they say.
     guards: dict[Any, Guard]
@@ -111,7 +111,7 @@ class Uses:
         value = place.source.read()
         if value is place.value or (is_constant(place.value) and same_constant(value, place.value)):
             return True
-        self.unwatched[f"{place.source}: reading it again gives something else"] = None
+        self.unwatched[f"{place.source}: each read gives another value"] = None
         return False
 
     def same(self, place: Place) -> None:

@@ -101,7 +101,7 @@ def _called(value: Any, method: str) -> Any:
 
 _STEPS: Final = {"attr": _attribute, "item": _item, "call": _called}
 _SHOWN: Final = {"attr": ".{}", "item": "[{!r}]", "call": ".{}()"}
-#: How many alternatives are kept apart.
+#: Most alternatives that are kept apart.
 MOST_ALTERNATIVES: Final = 256
 
 

@@ -174,17 +174,18 @@ class NoAlias:
     others: Sequence[Source]
 
     def problem(self, arguments: Any, leaves: Sequence[Any]) -> str:
-        """Why a call with `arguments`, with these `leaves`, cannot run as compiled; empty where it can."""
+        """Reason why a call with `arguments`, with these `leaves`, cannot run as compiled; empty where it
+        can."""
         objects = [leaf for leaf in leaves if isinstance(leaf, _ARRAYS)]
         looks = self.told_apart or self.written.containers
         containers = list(containers_in(_given(arguments))) if looks else []
         if self.told_apart:
             identities = [id(value) for value in (*objects, *containers)]
             if len(set(identities)) < len(identities):
-                return "an argument is another one, and which objects they are decides something"
+                return "two arguments are one object, and the function compares objects by identity"
             for source in self.others:
                 if id(source.read()) in identities:
-                    return f"an argument is {source}, and which objects they are decides something"
+                    return f"an argument is {source}, and the function compares objects by identity"
         arrays = [_array(source.read()) for source in self.written.arrays]
         pair = overlapping([*arrays, *map(_array, objects)], range(len(arrays))) if arrays else None
         if pair is not None and pair[1] >= len(arrays):

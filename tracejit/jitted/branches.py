@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 #: The largest number of decisions of one path: a loop that decides in each step should be a structured one
 #: long before.
 MOST_DECISIONS: Final = 10_000
-#: Through so many values it is looked for what was decided.
+#: Most values that are followed from a value to decided ones.
 _MOST_FOLLOWED: Final = 64
 
 
@@ -41,7 +41,7 @@ class Decision:
     value: Value
     seen: bool | int | float
     location: Location | None
-    #: How many instructions the trace had appended when it was asked for.
+    #: Number of instructions that the trace had appended when the value was tested.
     position: int
 
     def __str__(self) -> str:
@@ -69,7 +69,7 @@ class Branches:
         self.callback_results.begin()
         #: The trace in which the function raised, if it did.
         self.unfinished: Tracer | None = None
-        #: How many callbacks there were in the trace.
+        #: Number of callbacks in the trace.
         self.callbacks = 0
         #: The instruction that computes each value of the trace, and the number of instructions noted so far.
         self._producers: dict[Value, Instruction] = {}
@@ -82,8 +82,8 @@ class Branches:
             return np.asarray(self._told[value])
         if len(self.made) >= MOST_DECISIONS:
             raise ConcretizationError(
-                f"the function asked for {MOST_DECISIONS} traced values in one call; use tj.while_loop, "
-                "tj.fori_loop or tj.scan for loops whose length depends on values"
+                f"the function tested more than {MOST_DECISIONS} traced values in one call; use "
+                "tj.while_loop, tj.fori_loop or tj.scan for loops whose length depends on values"
             )
         if len(self.made) < len(self.prefix):
             seen = self.prefix[len(self.made)]

@@ -19,7 +19,7 @@ from ..ir.records import record
 from ..pytree import TreeDef, count_leaves, flatten
 from ..state import STATE
 
-#: How a step leads from a container to what is in it.
+#: Kinds of step from a container to its contents.
 _ITEM, _ATTRIBUTE = "item", "attribute"
 _Path = tuple[tuple[str, Any], ...]
 _MISSING: Final = object()
@@ -124,7 +124,7 @@ class ContainerRecorder:
                     raise TracejitError(
                         f"{label}: argument {name(container.first)} is in a "
                         f"{type(container.container).__name__}, which the function "
-                        "changes; under jit it has one of its own. Return the new one instead"
+                        "changes; under jit it changes a copy. Return the new one instead"
                     )
                 continue
             now = _content(container.kind, container.container, container.content)

@@ -25,7 +25,7 @@ from .static_arguments import static_text
 
 #: Lines are at most so long, where that is ours to say.
 _WIDTH: Final = 110
-#: How many of a list of arguments, captures or guards are printed; the report has all of them.
+#: Most of a list of arguments, captures or guards that are printed; the report has all of them.
 _MOST_LISTED: Final = 40
 
 
@@ -113,7 +113,7 @@ class SignatureReport:
         donated: how many arrays are donated.
         reused: how many of those have memory that a result may take over.
         writes: the arguments that the function writes.
-        loops: what became of each loop in the function.
+        loops: the outcome of each loop in the function.
     """
 
     arguments: tuple[tuple[str, str], ...]

@@ -2,7 +2,7 @@
 
 A call goes through three doors. The native entry of a signature checks and runs everything in machine code;
 where gradients are recorded, that is an entry of its own, which ends in `CallPlan.record`. What no entry
-recognises comes to `_slow`, which flattens the arguments and looks for a compiled signature; and a new
+recognises comes to `_slow`, which flattens the arguments and looks for a compiled signature. A new
 signature is traced and compiled. Under a trace, or with ``disable_jit``, the function just runs.
 """
 
@@ -61,11 +61,11 @@ if TYPE_CHECKING:
     from .explaining import Explanation
     from .lowered import Lowered
 
-#: How many native entries are tried one after the other before the slow path looks the signature up.
+#: Most native entries that are tried one after the other before the slow path looks the signature up.
 _CHAIN = 6
-#: How many specializations are kept for values of what the function closes over.
+#: Most specializations that are kept for values of what the function closes over.
 _MOST_VARIANTS = 8
-#: How often a function is traced anew where what it reads changes meanwhile.
+#: Number of times that a function is traced anew where what it reads changes meanwhile.
 _MOST_ATTEMPTS = 4
 
 
@@ -111,7 +111,7 @@ class JitFunction(Exportable, Carriable, Bindable):
         self._signatures: dict[Any, Signature] = {}
         self._by_structure: dict[Any, Signature] = {}
         self._paths: dict[Any, Paths] = {}
-        #: Why calls ran as Python; by the keys of signatures, why these cannot be compiled.
+        #: Reasons why calls ran as Python; by the keys of signatures, reasons why these cannot be compiled.
         self._uncompiled: dict[Any, str] = {}
         self._use(None)
         self._chained, self._first = 0, "first call"
@@ -230,8 +230,8 @@ class JitFunction(Exportable, Carriable, Bindable):
             if captured is not None:
                 return signature, captured
         raise TraceError(
-            f"{self._name}: {broken_guard(signature)}, each time while it was traced; what a jitted function "
-            "reads must not be changed meanwhile by another thread"
+            f"{self._name}: {broken_guard(signature)}, each time while it was traced; another thread must "
+            "not change the values that a jitted function reads while it is traced"
         )
 
     def _split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
@@ -335,7 +335,7 @@ class JitFunction(Exportable, Carriable, Bindable):
         return earlier or self._slow
 
     def _reason(self, key: Any) -> str:
-        """Why this signature is compiled although there are others."""
+        """Reason why this signature is compiled although there are others."""
         if not self._signatures:
             return self._first
         return reason_for(self._fn, self._static_argnums, list(self._signatures), key)

@@ -30,7 +30,7 @@ from .calls import CompiledFunction, call
 from .shared_paths import SharedPaths, binds_path, share_paths
 from .signatures import MISS, Signature, as_input, read_captures
 
-#: How many paths one signature may have unless ``jit`` is told otherwise.
+#: Most paths that one signature may have unless ``jit`` is told otherwise.
 MAX_PATHS: Final = 32
 #: The number of calls without a new path after which the paths are compiled together.
 _SETTLED: Final = 8
@@ -319,8 +319,8 @@ def _too_many(name: str, decision: Decision, max_paths: int) -> ConcretizationEr
     where = f"{decision.location.file}:{decision.location.line}" if decision.location else "a branch"
     return ConcretizationError(
         f"{name}: more than {max_paths} paths through its Python control flow were compiled for one "
-        f"signature; the last new one comes from the value asked for at {where}. Use tj.cond, tj.while_loop, "
-        "tj.scan or tj.where there, or jit(f, max_paths=...) for more"
+        f"signature; the most recent path was added for the value tested at {where}. Use tj.cond, "
+        "tj.while_loop, tj.scan or tj.where there, or jit(f, max_paths=...) for more"
     )
 
 

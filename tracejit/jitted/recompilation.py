@@ -1,4 +1,5 @@
-"""Why a jitted function compiles although it has compiled before: what changed, from what to what."""
+"""Reasons for recompilation: what changed between a call and those that compiled before, from what to
+what."""
 
 from __future__ import annotations
 
@@ -47,13 +48,14 @@ class Change:
 
 
 class Reason(str):
-    """Why something was compiled, in words; `changes` has it as data."""
+    """Reason for a compilation, in words; `changes` has it as data."""
 
     changes: tuple[Change, ...] = ()
 
 
 def reason_for(fn: Callable[..., Any], static: frozenset[int], keys: Sequence[Any], key: Any) -> Reason:
-    """Why `key` needs a signature although those of `keys` exist: how it differs from the nearest of them.
+    """Reason why `key` needs a signature although those of `keys` exist: how it differs from the nearest of
+    them.
 
     Keys are (structure, leaf types, static arguments, `signatures.settings`). Of the nearest, the latest
     counts.

@@ -162,7 +162,7 @@ class _Merger:
         #: The place of each capture, in the order of the parameters after the arguments.
         self.sources: dict[Any, Source] = {}
         self._captures: dict[Any, Value] = {}
-        #: For each path, its values as those of the new Function.
+        #: Values of each path as those of the new Function.
         self._tables: list[Substitution] = []
 
     def run(self, name: str) -> Function:

@@ -55,7 +55,7 @@ class Signature:
     compiled: CompiledFunction
     bindings: Bindings
     result: TreeDef
-    #: For Python integers that meet a narrower dtype, by position: the range that fits.
+    #: Ranges of the Python integers that meet a narrower dtype, by position.
     ranges: dict[int, tuple[int, int]]
     #: The native entry on flat leaves, None where it cannot be used.
     flat_entry: Any = None
@@ -69,7 +69,7 @@ class Signature:
     reason: str = ""
     #: The reasons for which it was compiled before, where it was compiled again.
     earlier: list[str] = field(default_factory=list)
-    #: Other specializations for the same arguments, whose guards hold for other values of what they read.
+    #: Variants: specializations for the same arguments, whose guards hold for other values of what they read.
     variants: list[Signature] = field(default_factory=list)
     #: The values that Python code saw of traced values, in order; they are the Function's last results. See
     #: `paths`.
@@ -86,7 +86,7 @@ class Signature:
     writes: ArgumentWrites | None = None
     #: The conditions on aliases of arguments; None where arguments may be anything.
     no_alias: NoAlias | None = None
-    #: How linear algebra fails, where what was traced depends on it: see `STATE.linalg`.
+    #: Handling of failures in linear algebra, where what was traced depends on it: see `STATE.linalg`.
     linalg: str | None = None
     #: Reports on the loops in the function.
     loops: tuple[LoopReport, ...] = ()
@@ -348,7 +348,7 @@ def captured_first(signature: Signature) -> list[Tensor] | None:
 
 
 def broken_guard(signature: Signature) -> str:
-    """Why a signature that was compiled must be compiled again."""
+    """Reason why a signature that was compiled must be compiled again."""
     for guard in signature.bindings.guards:
         if not guard.holds():
             before, after = guard.shown()

@@ -170,7 +170,7 @@ def _cond(name: str, matrix: Tensor, p: Any) -> Tensor:
 
 
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Tensor:
-    """How many singular values are above `tol`, or above `rtol` times the largest.
+    """Number of singular values above `tol`, or above `rtol` times the largest.
 
     By default `rtol` is machine epsilon times the larger side. The rank of a vector is 1, or 0 of zeros.
     `hermitian` promises that `A` is, which is not made use of.

@@ -353,7 +353,7 @@ class _Attempt:
 
         inits, paths = [0, *self.inits, *bases], ["step", *paths]
         results = append_while("loop", tracer, condition, repeated, inits, paths, every, apply=self._apply)
-        text = "as many steps as its values say"
+        text = "a number of steps that depends on values"
         if steps is not None and isinstance(steps.count, int):
             text = f"{'at most ' * bool(flag)}{steps.count} steps"
         return results[1:], text + (f", {every} at a time" if every else "")

@@ -223,7 +223,9 @@ def _check_identity(name: str, pair: Sequence[Content], statement: Statement | N
         for leaf in content.leaves:
             is_tensor = isinstance(leaf, Tensor) and is_array(leaf)
             if is_tensor and (not is_traced(leaf) or is_seen(leaf._data) or chain_of(leaf)):
-                raise LoopError(f"{name} is one of two arrays, and an array is written in place by that name")
+                raise LoopError(
+                    f"{name} becomes another name of an array in a branch, and is written in place"
+                )
 
 
 def _shown(value: Any) -> str:

@@ -74,7 +74,7 @@ def checked_callee(function: Any) -> Any:
             return function
         if issubclass(function, tuple) and hasattr(function, "_fields"):
             return function
-        raise LoopError(f"it makes a {function.__name__}, whose effects are not known")
+        raise LoopError(f"it creates a {function.__name__}, whose effects are not known")
     inner = getattr(function, "_fn", None)
     if callable(inner) and _is_library(type(function)):  # a jitted function
         return checked_callee(inner)
@@ -190,7 +190,7 @@ def _method_of_container(method: Any, kind: type) -> Any:
     if method.__name__ in _PURE_METHODS.get(kind, ()) or CURRENT.session.is_fresh(owner):
         return method
     if isinstance(owner, list) and method.__name__ == "append":
-        raise LoopError("it appends to a list, and uses it otherwise, or the list has another name")
+        raise LoopError("it appends to a list that it also reads, or that another name refers to")
     raise LoopError(f"it calls {kind.__name__}.{method.__name__}, whose effects are not known")
 
 

@@ -50,7 +50,8 @@ class UnsteadyError(LoopError):
 
 
 class LengthIsTold(LoopError):
-    """While its body was traced, Python code asked for integers that may tell a loop's number of steps."""
+    """Python code asked, while a loop's body was traced, for integers that may tell the loop's number of
+    steps."""
 
 
 class IsWritten(Exception):
@@ -132,7 +133,7 @@ class Carry:
 
     def __init__(self, name: str, content: Content, *, exclusive: bool) -> None:
         self.name, self.content, self.exclusive = name, content, exclusive
-        #: For each leaf, the caller's tensor that stays the variable's; None for a leaf that is handed on.
+        #: The caller's tensor for each leaf that stays the variable's; None for a leaf that is handed on.
         self.held: list[Tensor | None] = []
         #: Whether it has a value before the loop.
         self.is_defined = True

@@ -62,10 +62,10 @@ def _with_inner(code: CodeType) -> Iterator[CodeType]:
 def loops_traced(
     mode: str, label: str, rewritten: Mapping[FunctionType, Extent], checkpoint_every: int | None = None
 ) -> Iterator[Callable[[int], tuple[LoopReport, ...]]]:
-    """Within, the functions `rewritten` have code in which loops can be traced as loops, by `mode`, and what
-    asks NumPy or ``math`` for arrays and numbers gets what is traced. Gives a function that tells what became
-    of loops, of the number of operations that were traced; `label` is what messages call the function that is
-    traced, and `checkpoint_every` of how many steps gradients keep the first carries."""
+    """Give the functions `rewritten`, for the ``with`` block, code in which loops can be traced as loops, by
+    `mode`; NumPy's and ``math``'s functions take traced values there. Yields a function that maps the number
+    of traced operations to the outcomes of the loops. Messages call the traced function `label`. Gradients
+    keep the first carries of every `checkpoint_every` steps."""
     if not rewritten:
         yield lambda operations: ()
         return

@@ -97,7 +97,7 @@ class StackedList(list[Any]):
             super().__setitem__(slice(None), items)
             return self
         if changes:
-            raise LoopError("it changes a list that was made around it")
+            raise LoopError("it changes a list that was created outside of it")
         return items
 
     def __len__(self) -> int:
@@ -156,7 +156,7 @@ class Appends:
     def __init__(self, names: Iterable[str], variables: Variables) -> None:
         self._variables = variables
         self._before: dict[str, Any] = {}
-        #: For each list, the items that a step appends, each with the weak flags of its leaves.
+        #: Items that a step appends to each list, each with the weak flags of its leaves.
         self._contents: dict[str, list[tuple[Content, list[bool]]]] = {}
         self._blocks: dict[str, Block | None] = {}
         session = CURRENT.session
@@ -166,9 +166,9 @@ class Appends:
             if not isinstance(value, (list, StackedList, Recorder)):
                 continue
             if not exclusive and not isinstance(value, Recorder):
-                raise LoopError(f"it appends to {name}, a list that has another name")
+                raise LoopError(f"it appends to {name}, a list that another name refers to")
             if session.attempts > 1 and not isinstance(value, Recorder) and not session.is_fresh(value):
-                raise LoopError(f"it appends to {name}, which a loop or a branch around it uses otherwise")
+                raise LoopError(f"it appends to {name}, a list that an enclosing loop or branch also reads")
             self._before[name] = value
 
     def __bool__(self) -> bool:

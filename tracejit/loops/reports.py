@@ -48,7 +48,7 @@ class Session:
 
     def __init__(self, mode: str, label: str, checkpoint_every: int | None = None) -> None:
         self.mode, self.label, self.checkpoint_every = mode, label, checkpoint_every
-        #: How many loops are being traced once around the code that runs.
+        #: Number of loops being traced once around the code that runs.
         self.attempts = 0
         #: The tensors that those loops write in place.
         self.memories: list[Any] = []
@@ -73,7 +73,7 @@ class Session:
         return id(value) in self._fresh.get(STATE.tracer, ())
 
     def note(self, where: str, outcome: str, reason: str) -> None:
-        """Note what became of the loop at `where`. Raises TraceError where it must be compiled and is not."""
+        """Note the outcome of the loop at `where`. Raises TraceError where it must be compiled and is not."""
         if outcome == "unrolled" and self.mode == "compiled":
             raise TraceError(
                 f'{self.label}: the loop at {where} cannot be compiled, which loops="compiled" asks for: '

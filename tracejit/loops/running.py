@@ -24,6 +24,8 @@ _PROBED: Final = 2
 #: Errors of a variable that has another type, or no value, in the first step. It may keep its type from then
 #: on.
 _UNSTEADY: Final = (UnsteadyError, NameError, DTypeError, ShapeError)
+#: Advice for loops over other objects.
+_ITERABLES: Final = "ranges and arrays, and enumerate, zip and reversed of these, become loops"
 
 
 def run_for(iterable: Iterable[Any], body: Callable[[Any], Any], statement: Statement) -> None:
@@ -44,7 +46,7 @@ def _trace_for(
         iterations.ask_for_bounds(iterable)
     steps = iterations.steps_of(iterable)
     if steps is None:
-        reason = note(statement, session, f"it goes along a {type(iterable).__name__}")
+        reason = note(statement, session, f"it iterates over a {type(iterable).__name__}; {_ITERABLES}")
         _each(watched(iterable, statement, session, reason), body, statement)
         return
     fixed = isinstance(steps.count, int)

@@ -21,7 +21,7 @@ from .variables import is_traced
 def python_number(value: Any, dtype: DType) -> Any:
     """A traced scalar as what Python's `int` or `float` makes of it."""
     if value.size != 1:
-        raise LoopError(f"a tensor of type {value.type} is taken for a number")
+        raise LoopError(f"a tensor of type {value.type} is used as a number")
     tracer = STATE.tracer
     number = value.reshape(()) if value.shape else value
     if number.dtype is dtype and tracer.is_weak(tracer.lift(number)):
@@ -68,7 +68,7 @@ def as_complex(*arguments: Any) -> Any:
     if len(arguments) == 1 and arguments[0].dtype.kind == "c":
         return python_number(arguments[0], COMPLEX128)
     if any(isinstance(part, complex) or (is_traced(part) and part.dtype.kind == "c") for part in arguments):
-        raise LoopError("complex() gets a complex part")
+        raise LoopError("complex() has a complex number as its real or imaginary part")
     number = apply(OPS["complex"], tuple(map(as_float, (*arguments, 0.0)[:2])), {})
     STATE.tracer.mark_weak(number._data)
     note_number(number._data)
@@ -85,7 +85,7 @@ def as_bool(*arguments: Any) -> Any:
 def truth(value: Any) -> Tensor:
     """Whether a traced tensor of one element is true."""
     if value.size != 1:
-        raise LoopError(f"the truth of a tensor of type {value.type} is asked for")
+        raise LoopError(f"a tensor of type {value.type} is used as a condition")
     scalar = value.reshape(()) if value.shape else value
     result: Tensor = scalar if scalar.dtype is BOOL else apply(OPS["ne"], (scalar, 0), {})
     return result

@@ -1,4 +1,4 @@
-"""Functions of SciPy that stand here too: ours takes the calls that get tensors which are traced or require
+"""Functions of SciPy that tracejit has too: its own take the calls with tensors that are traced or require
 grad. They are found where code that is rewritten calls them, and where they are handed to a transform or a
 control-flow function.
 """

@@ -94,7 +94,7 @@ def _divmod(x: Any, y: Any) -> Any:
 
 
 def _numpy_scalar(scalar: type[np.generic]) -> Any:
-    """``numpy.float32`` and its like."""
+    """``numpy.float32`` and the other scalar types."""
     dtype = as_dtype(scalar)
 
     def call(*arguments: Any) -> Any:
@@ -127,7 +127,7 @@ def _numpy_array(function: Any, ours: Any) -> Any:
 
 
 def _deferred(name: str) -> Callable[..., Any]:
-    """A function of ours that loads at first use."""
+    """A function of this package that loads at first use."""
     return lambda *arguments, **options: getattr(array, name)(*arguments, **options)
 
 

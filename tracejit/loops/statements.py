@@ -186,7 +186,7 @@ class Runtime(Comprehensions):
         return checked_callee(function) if session.attempts else everywhere(function)
 
     def creation(self, function: Any) -> Any:
-        """`function`; for one of NumPy's that makes an array, ours that makes a Tensor of the same dtype."""
+        """`function`; for NumPy's that make arrays, tracejit's, which make Tensors of the same dtype."""
         if STATE.tracer is not None and CURRENT.session is not None:
             for theirs, ours in _CREATIONS:
                 if function is theirs:
@@ -194,7 +194,7 @@ class Runtime(Comprehensions):
         return self.callee(function)
 
     def references(self, value: Any) -> int:
-        """How many references there are to `value` while a method is called with it."""
+        """Number of references to `value` while a method is called with it."""
         return sys.getrefcount(value)
 
     def own(self, value: Any) -> Any:

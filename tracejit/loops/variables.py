@@ -117,7 +117,7 @@ class WrittenTensors:
         """Note that the memory of `tensor` is written. Raises LoopError if that is noted already."""
         base = base_of(tensor)
         if any(base is other for other in self.bases):
-            raise LoopError("a tensor that is written in place is used in a way that is not understood")
+            raise LoopError("two variables share the memory of an array that is written in place")
         self.bases.append(base)
         if not base.shape:
             STATE.tracer.note_array(base)

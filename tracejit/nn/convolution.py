@@ -173,7 +173,7 @@ def _check_channels(name: str, rank: int, x: Tensor, weight: Tensor, groups: int
 
 
 def _widths(name: str, padding: Any, steps: tuple[int, ...], extents: list[int]) -> list[Pair]:
-    """How many zeros go before and after each spatial axis."""
+    """Numbers of zeros before and after each spatial axis."""
     if padding == "valid":
         padding = 0
     if padding == "same":

@@ -147,7 +147,7 @@ class _Windows:
         return pad(x, [(0, 0), (0, 0), *both], constant_values=value) if any(map(any, both)) else x
 
     def taps(self, padded: Tensor) -> list[Tensor]:
-        """For each place in the window, row by row, the elements there of all windows."""
+        """Elements of all windows at each place in the window, row by row."""
         rows, columns = self.kernel
         return [
             tap(padded, (i * self.dilation[0], j * self.dilation[1]), self.result, self.stride)  # type: ignore[arg-type]
@@ -156,7 +156,7 @@ class _Windows:
         ]
 
     def counts(self, *, include_padding: bool) -> Any:
-        """How many elements each window has."""
+        """Number of elements in each window."""
         lines = []
         for axis in range(2):
             size, width = self.sizes[axis], self.padding[axis]

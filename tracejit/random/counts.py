@@ -80,7 +80,7 @@ def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = INT64) -> Tensor
 
 
 def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = INT64) -> Tensor:
-    """How many of `n` trials succeed, where each does with probability `p`.
+    """Number of successes in `n` trials, each of probability `p`.
 
     `shape` is what `n` and `p` broadcast to unless given. By inversion where fewer than 10 are expected to
     succeed, or to fail; else by Hörmann's transformed rejection BTRS (1993). Parameters outside
@@ -102,7 +102,7 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = INT64) ->
 
 
 def multinomial(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = INT64) -> Tensor:
-    """How many of `n` trials end in each category, with the probabilities `p` along the last axis.
+    """Number of `n` trials that end in each category, with the probabilities `p` along the last axis.
 
     `p` is divided by its sum. `shape` is that of the result, what ``n[..., None]`` and `p` broadcast to
     unless given. One binomial number after another, each of the trials that are left.

@@ -66,7 +66,7 @@ def _key(tensor: Tensor) -> Any:
 class Reach:
     """The part of the graph behind the roots of backward passes, found by the first pass."""
 
-    #: Per node or leaf, how many edges lead to it; None before the first pass.
+    #: Number of edges that lead to each node or leaf; None before the first pass.
     edges: dict[Any, int] | None = None
     #: The nodes on the way to the targets, None where all are.
     useful: set[Node] | None = None
@@ -95,9 +95,9 @@ class _Pass:
         self.chosen: set[Any] = set()
         #: The gradients of the targets.
         self.gradients: dict[Any, Tensor] = {}
-        #: Per node or leaf, the cotangent so far; a list of them for nodes with several outputs.
+        #: Cotangent so far of each node or leaf; a list of them for nodes with several outputs.
         self.pending: dict[Any, Any] = {}
-        #: Per node or leaf, how many edges to it have not been passed yet.
+        #: Number of edges to each node or leaf that have not been passed yet.
         self.waiting: dict[Any, int] = {}
         #: The nodes and leaves to which all edges have been passed.
         self.ready: list[Any] = []

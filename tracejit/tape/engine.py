@@ -25,7 +25,7 @@ from .nodes import Node, OpNode, Output
 from .plans import Pull
 from .recording import record
 
-#: Up to how many elements a number is written out as a row: native kernels read no views of one element.
+#: Most elements for which a number is written out as a row: native kernels read no views of one element.
 _ROW: Final = 1024
 _BROADCAST_VIEW: Final = OPS["broadcast"].eval
 

@@ -84,7 +84,7 @@ class FunctionNode(Node):
                 for argument in arguments
             ]
         )
-        #: Per output: (shape, dtype) of a tensor, None for another value.
+        #: (shape, dtype) of each output that is a tensor, None for another value.
         self.outputs = tuple(
             [(output.shape, output.dtype) if isinstance(output, Tensor) else None for output in outputs]
         )
@@ -196,7 +196,7 @@ class FunctionCtx:
 
     def __init__(self, function: Any, needs_input_grad: tuple[bool, ...]) -> None:
         self._function = function
-        #: Per argument of forward, whether a gradient for it is needed.
+        #: Whether a gradient is needed for each argument of forward.
         self.needs_input_grad = needs_input_grad
         self.materializes = True
         self._to_save: tuple[Tensor | None, ...] = ()

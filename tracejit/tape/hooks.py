@@ -101,9 +101,9 @@ class Hooks:
     __slots__ = ("accumulated", "end", "metadata", "post", "pre", "retained", "tensor")
 
     def __init__(self) -> None:
-        #: Per output: called with its gradient.
+        #: Hooks of each output, called with its gradient.
         self.tensor: dict[int, HookDict] = {}
-        #: Per output: the tensor whose ``grad`` keeps the gradient.
+        #: Tensor of each output whose ``grad`` keeps the gradient.
         self.retained: dict[int, weakref.ref[Tensor]] = {}
         self.pre: HookDict = {}
         self.post: HookDict = {}

@@ -64,13 +64,13 @@ class Node(abc.ABC):
     #: Whether cotangents of its operands are 0 where these were not chosen: see `ir.transforms.strong_zeros`.
     chooses: Any = False
 
-    #: Per operand: None, a leaf Tensor, a Node, or an Output of a node with several.
+    #: Parent of each operand: None, a leaf Tensor, a Node, or an Output of a node with several.
     parents: tuple[Any, ...]
-    #: Per operand: (shape, dtype) of what has a parent.
+    #: (shape, dtype) of each operand that has a parent.
     types: tuple[Any, ...]
     hooks: Hooks | None
-    #: For each saved value, its count of writes (`Tensor._memory`) and that count when it was saved. None
-    #: once the values are freed.
+    #: Count of writes to each saved value (`Tensor._memory`), and that count when it was saved. None once the
+    #: values are freed.
     memories: Sequence[tuple[list[Any], int]] | None
     #: The user's line, where somebody asked for it.
     location: Location | None
@@ -88,7 +88,7 @@ class Node(abc.ABC):
 
     @property
     def count(self) -> int:
-        """How many outputs it has."""
+        """Number of outputs."""
         return 1
 
     @abc.abstractmethod
@@ -109,7 +109,8 @@ class Node(abc.ABC):
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
-        """Per operand, the node it comes from (None for constants) and which of its outputs. PyTorch's."""
+        """Node that each operand comes from (None for constants), and which of its outputs; PyTorch's
+        attribute."""
         edges: list[tuple[Any, int]] = []
         for parent in self.parents:
             if isinstance(parent, Output):
@@ -230,7 +231,7 @@ class OpNode(Node):
 
     plan: SavePlan
     attrs: Attrs
-    #: Per operand: the array or number where a rule needs it, else None; None altogether once freed.
+    #: Arrays and numbers of the operands that a rule needs, None for others; None altogether once freed.
     saved: tuple[Any, ...] | None
     #: The result's array where a rule needs it.
     output: Any

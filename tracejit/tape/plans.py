@@ -142,7 +142,7 @@ class SavePlan:
         self.mixes = any(each.kind.traits.mixes for each in ops_of(op))
         #: The rules of the tracked operands by parameter; of a composite, the plans of its ops.
         self.parts: dict[Any, Any] = {}
-        #: Per operand, whether to save it; and whether to save the output.
+        #: Whether to save each operand; and whether to save the output.
         self.inputs: tuple[bool, ...]
         if isinstance(op, Composite) and op.transposed is not None:
             self.inputs, self.output, joint, own_rules = (False,), False, False, True

@@ -122,7 +122,7 @@ def record(op: Op | Composite, operands: Sequence[Any], attrs: Attrs, result: Te
     result._requires_grad = True
 
 
-#: How many threads want every node to go through `record`: they look at what is saved, or at where.
+#: Number of threads that want every node to go through `record`: they look at what is saved, or at where.
 _observers = [0]
 
 

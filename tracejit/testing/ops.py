@@ -150,7 +150,7 @@ class _Run:
         return None
 
     def op(self, op: Op, sample: Sample) -> None:
-        """Everything about a record."""
+        """Check a record: types, values, gradients and batching."""
         self.check("type rule", checks.type_rule, op, sample)
         function = self.check("kernels", checks.function_of, op, sample)
         if function is not None:
@@ -166,7 +166,7 @@ class _Run:
         self.vmap(fn, sample)
 
     def function(self, fn: Callable[..., Any], sample: Sample) -> None:
-        """Everything about a function of tensors."""
+        """Check a function of tensors: values, gradients and batching."""
         bound = functools.partial(fn, **sample.attrs) if sample.attrs else fn
         traced = self.check("jit", trace, bound, *sample.operands)
         if traced is not None:

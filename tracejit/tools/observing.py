@@ -73,7 +73,7 @@ class CallRun:
 class _Here(threading.local):
     profilers: tuple[Profiler, ...] = ()
     checkers: tuple[Checker, ...] = ()
-    #: Within something that is observed: what it runs is a part of it.
+    #: Whether something that is observed is running: what it runs is a part of it.
     busy: bool = False
 
 

@@ -17,7 +17,7 @@ from ..ir.dtypes import INT64
 from ..ir.graph import Value
 from ..ir.registry import Op
 
-#: How far what an integer was computed from is followed.
+#: Depth to which what an integer was computed from is followed.
 _DEPTH: Final = 8
 
 
@@ -32,7 +32,7 @@ class Integers:
     def __init__(self) -> None:
         self.known: dict[Value, int] = {}
         self._definitions: dict[Value, tuple[str, Sequence[Any]]] = {}
-        #: How many steps loops have, by their counters, which go from 0.
+        #: Numbers of steps of loops, by their counters, which go from 0.
         self.counts: dict[Value, int] = {}
 
     def define(self, result: Value, op: Op, operands: Sequence[Any]) -> None:

@@ -146,7 +146,7 @@ def note_written(tracer: Tracer, value: Any) -> None:
 
 
 def decisions_of(tracer: Tracer | None) -> int:
-    """How many values `tracer` and those around it were asked for."""
+    """Number of values that `tracer` and those around it were asked for."""
     count = 0
     while tracer is not None:
         count += len(tracer.branches.made) if tracer.branches is not None else 0

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def window(tracer: Tracer, start: Any, stop: Any, extent: int) -> int | None:
-    """How many elements ``start:stop`` has in each step, if all lie inside of `extent`, else None. Outside of
+    """Number of elements of ``start:stop`` in each step, if all lie inside of `extent`, else None. Outside of
     regions Python code asks for values."""
     if not tracer.is_region:
         return None

@@ -33,7 +33,7 @@ from .tiling import windows_of
 
 #: Vectors of a row of the slab up to which copying it is written out.
 UNROLLED: Final = 8
-#: How much longer kernels take whose results are transposed in memory: measured on 1x1 kernels.
+#: Slowdown of kernels whose results are transposed in memory: measured on 1x1 kernels.
 MEMORY_SLOWDOWN: Final = 0.3
 
 

@@ -21,7 +21,7 @@ class KernelPacking(Part):
 
     @property
     def stretch(self) -> tuple[int, int, int]:
-        """How many channels, kernel rows and columns are one run of memory, apart like neighbours."""
+        """Number of channels, kernel rows and columns that are one run of memory, apart like neighbours."""
         cut = self.cut
         _, _, by_channel, by_row, by_column = self.strides[1]
         rows, columns = cut.kernel
@@ -99,7 +99,7 @@ class KernelPacking(Part):
         w.loop(0, rows, together, row)
 
     def remaining(self, begin: Index, most: int) -> Index:
-        """How many channels there are from `begin` on, at most `most`."""
+        """Number of channels from `begin` on, at most `most`."""
         if isinstance(begin, int):
             return min(self.cut.channels - begin, most)
         return self.w.min(self.w.sub(self.cut.channels, begin), constant(most, "i64"))

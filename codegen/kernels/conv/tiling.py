@@ -43,7 +43,7 @@ class Cut:
 
     @property
     def units(self) -> int:
-        """How many blocks there are."""
+        """Number of blocks."""
         return -(-self.size // self.unit)
 
     @property
@@ -81,7 +81,7 @@ class Windows:
 
     @property
     def terms(self) -> int:
-        """How many products an element is the sum of."""
+        """Number of products that an element is the sum of."""
         return self.channels * math.prod(self.kernel)
 
     @property
@@ -233,7 +233,7 @@ def _part(channels: int, rows: int, columns: int) -> tuple[int, int, int]:
 
 
 def _halved(part: tuple[int, int, int]) -> tuple[int, int, int]:
-    """About half of the part; a dimension is cut when those before it are 1."""
+    """Half of the part, roughly; a dimension is cut when those before it are 1."""
     channels, rows, columns = part
     if channels > 1:
         return -(-channels // 2), rows, columns
@@ -268,7 +268,8 @@ def _with(windows: Windows, **changes: object) -> Windows:
 
 
 def _reach(windows: Windows, unit: int, axis: int) -> int:
-    """How many elements of an axis of the images `unit` elements of the result read in a part of the sum."""
+    """Number of elements of an axis of the images that `unit` elements of the result read in a part of the
+    sum."""
     taps = windows.part[axis + 1]
     return (unit - 1) * windows.stride[axis] + (taps - 1) * windows.dilation[axis] + 1
 

@@ -26,7 +26,7 @@ from .stockham import Buffers, Change, Source, Stockham, Target
 class Convolution(abc.ABC):
     """Transforms of `size` elements by convolutions, which are made by transforms of another size."""
 
-    #: Where the spectrum that the convolution multiplies by is in the table of roots.
+    #: Offset in the table of roots of the spectrum that the convolution multiplies by.
     spectrum: int
 
     def __init__(self, w: FunctionWriter, size: int, inner: Stockham, roots: RootTable) -> None:

@@ -44,7 +44,7 @@ class Halves:
         self.w, self.rows, self.roots = w, rows, roots
         self.scale, self.interior = scale, interior
         self.half = size // 2
-        #: How many rows from 1 on there are whose mirror images are the others.
+        #: Number of rows from 1 on whose mirror images are the others.
         self.count = self.half // 2
 
     def split(self, source: Source, target: Target) -> None:

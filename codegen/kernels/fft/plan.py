@@ -30,7 +30,7 @@ class TwoSteps:
     second: tuple[int, ...]
     #: Columns, or rows, that are transformed at a time.
     columns: int
-    #: How many tasks a step has at most.
+    #: Most tasks that a step has.
     tasks: int
 
     @property

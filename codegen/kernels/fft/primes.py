@@ -33,8 +33,8 @@ def generator(prime: int) -> int | None:
 
 
 class PrimeTransform(Convolution):
-    """Rader's algorithm: a prime-size transform as a cyclic convolution; `inner` are those of one element
-    less."""
+    """Rader's algorithm: a prime-size transform as a cyclic convolution; `inner` are the transforms of size
+    p - 1."""
 
     def __init__(self, w: FunctionWriter, size: int, inner: Stockham, roots: RootTable) -> None:
         super().__init__(w, size, inner, roots)

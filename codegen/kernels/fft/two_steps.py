@@ -222,8 +222,8 @@ class TwoStepWriter:
 
     @property
     def _factors_of_row(self) -> int:
-        """How many places in a block have factors; where columns are left over, the last block begins within
-        the one before, and has that one's factors, so that no column depends on who computes it."""
+        """Number of places in a block that have factors. Where columns are left over, the last block begins
+        within the one before, and has that one's factors, so that no column depends on who computes it."""
         return self.steps.columns + self.steps.width % self.steps.columns
 
     def _roots_of(self, row: Number, base: Reg, place: Reg) -> Complex:

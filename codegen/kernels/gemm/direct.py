@@ -152,7 +152,8 @@ def choose_tiles(m: int, n: int, k: int, dtype: str, target: Target, x_row: int)
 
 
 def _registers(rows: int, vectors: int) -> int:
-    """How many vector registers a tile takes: its sums, the fewer of both factors, and one of the other."""
+    """Number of vector registers that a tile takes: its sums, the fewer of both factors, and one of the
+    other."""
     return rows * vectors + min(rows, vectors) + 1
 
 
@@ -163,7 +164,7 @@ def small_tiles(shape: Shape, most: int) -> Shape:
 
 
 def rows_in_cache(distance: int) -> int:
-    """How many lines `distance` bytes apart the nearest cache, of 8 ways, can hold."""
+    """Number of lines `distance` bytes apart that the nearest cache, of 8 ways, can hold."""
     line, way = machine().line_bytes, machine().l1_bytes // 8
     return 8 * (way // math.gcd(distance, way)) if distance % line == 0 else 8 * way // line
 
@@ -186,7 +187,7 @@ class _Nest:
         #: Whether y is read from scratch memory, where its columns were turned to rows.
         self.turns = batches.turning_pays(y, shape.k, shape.n, dtype, shape.lanes)
         width = shape.vectors * shape.lanes
-        #: Where the strip of y for a column of tiles is copied to.
+        #: Buffer to which the strip of y for a column of tiles is copied.
         self.strip = (
             MatrixRows(self.w.slot(dtype, shape.k * width), width, 1, padded=True) if shape.copies else None
         )

@@ -115,7 +115,7 @@ class _Writer:
         return self.w.load(self.w.offset("%context", "i64", _CONTEXT.index(name)), "i64")
 
     def parts(self, size: Reg, by: Reg | int) -> Reg:
-        """How many blocks of `by` cover `size`."""
+        """Number of blocks of `by` that cover `size`."""
         w = self.w
         return self.divided(w.add(size, w.sub(by, 1) if isinstance(by, Reg) else by - 1), by)
 

@@ -136,7 +136,7 @@ class BlockedQR(BlockedFactorization):
         self.block = max(columns_for(self.least, _BLOCKS), self.lanes)
         #: Columns of q; 0 where there is none.
         self.inner = instruction.results[0].shape[-1] if len(instruction.results) == 2 else 0
-        #: From a column to the next: whole vectors, and zeros behind the last row.
+        #: Distance from a column to the next: whole vectors, and zeros behind the last row.
         self.pitch = -(-self.rows // self.lanes) * self.lanes
         self.count = -(-self.least // self.block)
         self.square = self.block**2

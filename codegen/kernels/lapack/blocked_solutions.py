@@ -58,7 +58,7 @@ class BlockedSolution(ByProducts):
             for last in range(_BLOCK, self.size, _BLOCK)
         ]
         self.count, self.rest = -(-self.size // _BLOCK), self.size % _BLOCK
-        #: From a row of the room of a block to the next.
+        #: Distance from a row of the room of a block to the next.
         self.room_pitch = -(-self.width // WHOLE_STRIPS) * WHOLE_STRIPS
         self.room = STATE_BYTES
         self.room_bytes = _BLOCK * self.room_pitch * self.bytes

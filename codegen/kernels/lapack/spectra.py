@@ -127,7 +127,7 @@ def svd(p: Problem) -> Reg | None:
 
 
 def _svd_sides(instruction: Instruction) -> tuple[int, int]:
-    """How many left and right vectors there are, 0 where just values are computed."""
+    """Numbers of left and right vectors, 0 where just values are computed."""
     if len(instruction.results) == 1:
         return 0, 0
     return instruction.results[0].shape[-1], instruction.results[2].shape[-2]

@@ -51,8 +51,8 @@ class BatchPart:
 #: Attributes of functions in which vectors are spilled: their stack slots are aligned as the vectors are.
 _ATTRIBUTES: Final = 'nounwind "stackrealign"'
 
-#: From the matrices of the operands to those of the results, and in which lanes it failed: a mask for each
-#: of the errors.
+#: Function from the matrices of the operands to those of the results, and to the lanes in which it failed: a
+#: mask for each of the errors.
 Compute: TypeAlias = Callable[[Storage, list[Matrix]], tuple[Sequence[Matrix], Sequence[Reg]]]
 
 
@@ -67,7 +67,7 @@ class GroupKernel:
     compute: Compute
     #: Whether elements are registers, and loops are unrolled.
     in_registers: bool
-    #: About the cycles for one matrix, on one lane.
+    #: Estimated cycles for one matrix, on one lane.
     cycles: float
     description: str
     #: The messages where lanes fail.
@@ -82,7 +82,7 @@ class GroupKernel:
         return lanes
 
     def groups(self, target: Target) -> int:
-        """How many groups there are."""
+        """Number of groups."""
         return -(-self.batch // self.lanes(target))
 
     def total_cycles(self, target: Target) -> float:

@@ -180,7 +180,7 @@ OPERATIONS: Final[Mapping[Op, MatrixOperation]] = {
 }
 
 
-#: About the cycles of an exchange, each of which waits for the one before.
+#: Estimated cycles of an exchange, each of which waits for the one before.
 _CYCLES = 8.0
 
 

@@ -38,7 +38,7 @@ _HEAD: Final = 64
 #: Threads from which on two passes are shared. Measured on Zen 4, one pass on one thread and two passes on
 #: two: 0.30 and 0.29 ms for a million f64, 1.5 and 2.4 for four, whose memory one thread can keep busy.
 _SHARED: Final = 3
-#: There are few lines where they are fewer than this.
+#: Number of lines below which lines are few.
 _FEW_LINES: Final = 4
 #: Rows of columns that are walked with their totals in registers, and vectors side by side.
 _ROWS: Final = 8

@@ -318,7 +318,7 @@ class QuicksortWriter:
         return self.w.call(name, x.dtype, x.lanes, x, mask, Reg("poison", x.dtype, x.lanes))
 
     def _count(self, mask: Reg) -> Reg:
-        """How many lanes are in `mask`."""
+        """Number of lanes in `mask`."""
         w = self.w
         return w.call("llvm.ctpop.i64", "i64", 1, w.mask_bits(mask))
 

@@ -180,7 +180,7 @@ class DigitWriter:
         return w.cast(w.and_(w.lshr(key, shift), self.plan.digits - 1), "i64")
 
     def _count(self, task: Reg, chunk: Reg) -> None:
-        """How many keys of a chunk have each digit."""
+        """Count the keys of a chunk by digit."""
         w, plan = self.w, self.plan
         keys = self._buffer(task, plan.keys, plan.key, self._get(task, _FLIP))
         shift, counts = w.cast(self._get(task, _SHIFT), plan.key), self._counts(task, chunk)

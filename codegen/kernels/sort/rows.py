@@ -36,7 +36,7 @@ class RowFormat:
         self._sign = -(1 << (BITS[self.dtype] - 1))
 
     def block(self, vector_bits: int) -> int:
-        """How many rows a block in registers has."""
+        """Number of rows in a block in registers."""
         return _BLOCK[vector_bits >= 512] // len(self.dtypes)
 
     # -- elements and rows ------------------------------------------------------------------------

@@ -17,12 +17,13 @@ from .rows import RowFormat
 #: of digits (of 4000 f32 a fifth), and less further on too; but its scratch, 64 bytes an element, is on the
 #: stack.
 NETWORKED: Final = 4096
-#: It sorts a vector of lines in the time of one, and pays from so many on: for ranks, and for digits.
+#: Numbers of lines from which the network pays, as it sorts a vector of lines in the time of one: against
+#: ranks, and against digits.
 NETWORK_LINES: Final = (2, 4)
-#: Other lines of at most so many elements are ranked: n^2 steps of vectors, but nothing else.
+#: Most elements of other lines that are ranked: n^2 steps of vectors, but nothing else.
 RANKED: Final = 256
-#: Where there are partitions, which elements of at least 32 bits are sorted by, lines of at most so many are
-#: ranked, and longer ones than the second number sorted by a network where they fill half a vector.
+#: Limits where there are partitions, by which elements of at least 32 bits are sorted: lines of at most so
+#: many are ranked, and longer ones than the second number sorted by a network where they fill half a vector.
 PARTITIONED_AFTER: Final = (16, 64)
 #: Lines from this length on are cut into chunks where there are fewer than `_FEW_LINES`.
 CHUNKED: Final = 1 << 15
@@ -70,7 +71,7 @@ class SortPlan:
         self.digits = 1 << self.bits
         self._top = 0
         self.head = self._part(8 * 8)
-        #: Where the parts of rows begin that a task partitions, and those that wait beside them.
+        #: Starts of the parts of rows that a task partitions, and of those that wait beside them.
         self.streams: list[int] = []
         if self.partitioned:
             self.segments = self._part(2 * 8 * SEGMENTS if self.chunked else 0)

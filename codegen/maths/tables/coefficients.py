@@ -237,6 +237,6 @@ LOG2_WIDE: Final[Table] = {
 
 # fmt: on
 
-#: Where the argument of `ERF_TAIL` is centred, and `K` of `ERFC`.
+#: Centres of the argument of `ERF_TAIL`, and of `K` of `ERFC`.
 ERF_MIDDLE: Final = {"f32": 2.5, "f64": 3.5}
 ERFC_CENTRE: Final = {"f32": 2.0, "f64": 4.0}

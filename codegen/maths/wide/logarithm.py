@@ -21,7 +21,7 @@ from . import lookup
 CELL_BITS: Final = {"f32": 5, "f64": 4}
 #: `wide.significand`'s selection: 3/4 <= m < 3/2, and NaN for negative numbers.
 POSITIVE_IN_THE_MIDDLE: Final = 3 + 8
-#: Up to here floats hold all integers; of all x below 1 only the last one has a larger x / (1 - x).
+#: Largest odds x / (1 - x) of all x below 1 but the last one; floats hold all integers up to it.
 LARGEST_ODDS: Final = {"f32": 2.0**24 - 1, "f64": 2.0**53 - 1}
 #: `lookup.fixed_up`'s responses: -infinity for 0, infinity for itself, NaN for NaN and what is negative.
 OF_ODDS: Final = 0x0353_0422

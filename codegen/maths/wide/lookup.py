@@ -260,7 +260,7 @@ def _items(row: Sequence[float], dtype: str) -> str:
     return f"[{', '.join([f'{LLVM_SCALAR[dtype]} {literal(number, dtype)}' for number in row])}]"
 
 
-#: Where x is clamped by those who call: the function is 1 / (sqrt(pi) x) to all digits.
+#: Argument at which callers clamp x: the function is 1 / (sqrt(pi) x) to all digits.
 FARTHEST: Final = 1e15
 
 

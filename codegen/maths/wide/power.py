@@ -18,7 +18,7 @@ from .logarithm import cell
 
 #: `wide.significand`'s selection: 3/4 <= m < 3/2, of |x|.
 SIZE_IN_THE_MIDDLE: Final = 3 + 4
-#: From here on 2^t is infinite, and below its negative 0.
+#: Argument from which 2^t is infinite, and below its negative 0.
 LIMIT: Final = {"f32": 192.0, "f64": 1200.0}
 
 

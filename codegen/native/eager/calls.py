@@ -247,7 +247,7 @@ def _share_memory(
 
 
 def is_in_use(f: NativeWriter, table: Pointer) -> Reg:
-    """Whether the function of an eager table works: it is switched on, and nobody traces or looks."""
+    """Whether the function of an eager table serves calls: it is on, and no thread traces or observes."""
     bypass = f.global_("tracejit_bypass", "i64").value
     return f.and_(f.eq(bypass, 0), f.ne(table["on"], 0))
 

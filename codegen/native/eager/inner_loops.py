@@ -212,7 +212,7 @@ def eager_join(f: NativeWriter, self: Annotated[Pointer, bytes_of(JOIN)], args: 
 def _extents(
     f: NativeWriter, lead: Pointer, rank: Reg, sizes: Pointer, axis: Reg, free: Reg, slow: Exit
 ) -> tuple[Reg, Reg]:
-    """How many elements there are before the axis and behind it; fills in `sizes`. Each factor is at most
+    """Numbers of elements before the axis and behind it; fills in `sizes`. Each factor is at most
     MOST_ELEMENTS, and so is each product that goes on."""
     before, behind = f.variable("i64", 1), f.variable("i64", 1)
     with f.for_(rank) as i:

@@ -39,7 +39,7 @@ def is_same_shape(f: NativeWriter, a: Array, b: Array) -> None:
 
 @native("i64")
 def elements(f: NativeWriter, array: Array) -> None:
-    """How many elements an array has."""
+    """Number of elements of an array."""
     count, sizes = f.variable("i64", 1), array["sizes"]
     with f.for_(f.cast(array["rank"], "i64")) as axis:
         count.value = f.mul(count.value, sizes[axis])

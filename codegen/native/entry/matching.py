@@ -61,7 +61,7 @@ ARRAY_NODE: Final = words(
 )
 NUMBER_NODE: Final = words("number node", {**_BEGIN, "low": "i64", "high": "i64"})
 OBJECT_NODE: Final = words("object node", {**_BEGIN, "object": OBJECT})
-#: Where the order of a dict's keys is not that of its children, it stands behind these, from `ordered` on.
+#: Order of a dict's keys behind its children, from `ordered` on, where the two differ.
 CONTAINER_NODE: Final = words(
     "container node",
     {**_BEGIN, "type": OBJECT, "count": "i64", "ordered": "i64", "keys": Inline(OBJECTS)},

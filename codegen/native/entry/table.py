@@ -133,20 +133,20 @@ class EntrySpec:
     #: those that ``@main`` reads.
     guards: tuple[Capture, ...]
     results: tuple[ResultSpec, ...]
-    #: How the results are put together: None for one as it is, else (kind, keys, children).
+    #: Structure of the results: None for one as it is, else (kind, keys, children).
     structure: Structure
     #: Whether to let go of the GIL while ``@main`` runs.
     release_gil: bool
-    #: How many of the inputs the recorder gets after all results, where there is one.
+    #: Number of the inputs that the recorder gets after all results, where there is one.
     recorded: int = 0
-    #: How many of the last results the recorder alone gets: residuals, which are not returned.
+    #: Number of the last results that the recorder alone gets: residuals, which are not returned.
     residuals: int = 0
 
 
 #: The addresses of a dict's keys, one for each child, and in the order that it has, where that is another.
 Keys = tuple[tuple[int, ...], tuple[int, ...]]
 NO_KEYS: Final[Keys] = ((), ())
-#: None for a leaf; else the kind of a container, a dict's keys, and the children.
+#: Structure: None for a leaf; else the kind of a container, a dict's keys, and the children.
 Structure = tuple[str, Keys, tuple["Structure", ...]] | None
 
 #: The words before the nodes, by name.

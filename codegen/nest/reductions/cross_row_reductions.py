@@ -104,11 +104,11 @@ class AcrossWriter(NestWriter):
         across = nest.across
         assert across is not None
         self.chunks, self.rows = across.chunks, across.size
-        #: By their results' buffers, the writes that fold.
+        #: Writes that fold, by their results' buffers.
         self.folds = dict(
             zip(across.results, [write for write in nest.writes if write.fold is not None], strict=True)
         )
-        #: Where the errors of long sums are added up, by their totals.
+        #: Memories where the errors of long sums are added up, by their totals.
         self.errors = {
             write.memory: error
             for write, error in zip(self.folds.values(), across.errors, strict=True)

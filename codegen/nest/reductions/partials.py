@@ -48,8 +48,8 @@ class Partials:
             if member.is_reduction:
                 self.total[member] = place(member.value, 1)
                 self.partial[member] = partial(member.value, adds=is_float_sum(member.instruction))
-        #: By the sums that second moments begin with, the numbers that chunks take distances from, and the
-        #: sums of those.
+        #: Numbers that chunks take distances from, and their sums, by the sums that second moments begin
+        #: with.
         self.near: dict[Value, Memory] = {}
         self.away: dict[Value, Memory] = {}
         for moment in nest.moments.values():

@@ -146,7 +146,7 @@ def add_blocks(
 
 
 def _terms(writer: NestWriter, step: FoldStep, dim: int, stop: int) -> int:
-    """How many terms an accumulator takes in the loops from `dim` on."""
+    """Number of terms that an accumulator takes in the loops from `dim` on."""
     return step.terms * math.prod(writer.extent(inner)[2] for inner in range(dim, stop))
 
 

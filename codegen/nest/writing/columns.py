@@ -12,7 +12,7 @@ from ...llvm.loops import FunctionWriter
 from ..loop_nest import Memory, Nest, Write
 from .prefetch import ask_for
 
-#: So many columns are stored together, with so many values.
+#: Most columns that are stored together, with so many values.
 MOST_COLUMNS: Final = 8
 MOST_DIFFERENT: Final = 4
 

@@ -15,7 +15,7 @@ from ..loop_nest import Leaf, Member, Memory, Nest, Write
 from .columns import neighbouring_reads, neighbouring_writes, put_columns, read_columns
 from .prefetch import ask_for, begins_line
 
-#: Where each access is at the current place of the loops: a pointer, or for iotas a number.
+#: Location of each access at the current place of the loops: a pointer, or for iotas a number.
 Places = dict[Memory, "str | Reg"]
 
 
@@ -68,10 +68,10 @@ class ElementPass:
         self.stage = stage
         self.folds = folds
         self.writes = writes
-        #: By the write of the first of neighbouring columns, those of all of them.
+        #: Writes of neighbouring columns, by the write of the first of them.
         self.neighbours = neighbouring_writes(writer.nest, writes)
         self.keeps = keeps
-        #: How many vectors were written.
+        #: Number of vectors that were written.
         self.vectors = 0
         self.ahead = writer.ahead[stage - 1 : stage] if stage else ()
         self.row_values: list[Value] = []

@@ -47,8 +47,7 @@ class NestWriter:
         self.ops: OpWriter | None = None
         #: Writes past the cache, and those among them that the code being written makes.
         self.streamed, self.streaming = streamed, frozenset[Memory]()
-        #: Where outcomes of windows' checks are known; those that are, and the loops' indices, where code is
-        #: being written.
+        #: Known outcomes of windows' checks, and the loops' indices, where code is being written.
         self.interior, self.at = Interior(nest), dict[int, Reg]()
         self.known: Mapping[tuple[Memory, int], bool] = {}
         #: Inverted divisors of the elements of a map's line.
@@ -65,7 +64,7 @@ class NestWriter:
         self.ahead = fetched_ahead(nest) if self.block == 1 else ()
         tasks = max(1, task_count(nest))
         self.polls_in = polling_dim(nest.sizes, 1, nest.cycles / tasks) if nest.parallel else None
-        #: Where full-level values of earlier stages can be read back.
+        #: Memories from which full-level values of earlier stages can be read back.
         self.reload: dict[Value, Memory] = dict(nest.kept)
         for write in nest.writes:
             if isinstance(write.source, Value) and not write.row_level and write.fold is None:

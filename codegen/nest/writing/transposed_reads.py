@@ -39,13 +39,13 @@ class Tiles:
     #: The dimension along which the transposed leaves lie; the other edge is along the last one.
     dim: int
     edge: int
-    #: How many of them are together one strip.
+    #: Number of squares that are one strip.
     group: int
     #: Leaves that are read transposed, each with the scratch square that takes its place.
     leaves: tuple[tuple[Memory, Memory], ...]
 
     def tasks(self, nest: Nest) -> int:
-        """How many tasks the nest's function can be asked for."""
+        """Number of tasks that the nest's function can be asked for."""
         return -(-nest.sizes[0] // (self.edge * self.group)) if self.dim == 0 else nest.sizes[0]
 
     def __str__(self) -> str:

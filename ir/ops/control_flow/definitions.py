@@ -75,7 +75,7 @@ def _counted(name: str, types: Types, **counts: int) -> None:
 def _keeps(name: str, carries: Types, results: Types) -> None:
     if results != carries:
         raise ShapeError(
-            f"{name}: the body must return the carries with the types they came with, {_text(carries)}, got "
+            f"{name}: the body must return the carries with their initial types, {_text(carries)}, got "
             f"{_text(results)}"
         )
 

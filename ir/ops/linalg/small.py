@@ -25,7 +25,7 @@ MAX_RIGHT: Final = MAX_SIZE**2
 #: long to compile.
 MAX_IN_REGISTERS: Final = 64
 
-#: About the cycles of each op that has such code: ``cycles(rows, columns of right sides)``.
+#: Estimated cycles of each op that has such code: ``cycles(rows, columns of right sides)``.
 CYCLES: Final[dict[Op, Callable[[int, int], float]]] = {
     CHOLESKY: lambda n, _: n**3 / 2 + 2 * n**2 + 30 * n,
     LU: lambda n, _: n**3 + 16 * n**2 + 30 * n,

@@ -31,7 +31,7 @@ from .common import (
 )
 from .undetermined import largest, quotients
 
-#: Why there is no decomposition.
+#: Message where there is no decomposition.
 NO_SINGULAR_VALUES: Final = "SVD did not converge, or the matrix has NaN"
 
 

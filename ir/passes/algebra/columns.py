@@ -9,7 +9,7 @@ from ...registry import Kind
 from ..fusion.inlining import MOST_COLUMNS, Definitions, is_window
 from ..fusion.reasons import is_fusable
 
-#: Where there are fewer rows, everything stays as it is: there would be more code for little work.
+#: Least rows for which columns are split: below, there would be more code for little work.
 LEAST_ROWS: Final = 1 << 9
 #: The elementwise op that folds two elements of a reduction.
 FOLDS: Final = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}

@@ -72,7 +72,7 @@ def split_exponential_sums(function: Function) -> Function:
 
 def _rules(matches: list[_Sum], normalized: set[Value]) -> dict[str, tuple[Rule, ...]]:
     rows, powers = {match.largest for match in matches}, {match.power: match.largest for match in matches}
-    #: By the maxima of rows: the rows cut into parts, and the maximum of each part.
+    #: Rows cut into parts, and the maximum of each part, by the maxima of rows.
     cut: dict[Value, tuple[Value, Value]] = {}
     products: dict[Value, _Product] = {}
 
@@ -179,7 +179,7 @@ def _is_quotient(instruction: Instruction, match: _Sum, defs: Definitions) -> bo
 
 
 def part_size(x: Value) -> int:
-    """How many elements a part of the rows of `x` has: a quarter of the first cache at most, so that it holds
+    """Number of elements in a part of the rows of `x`: a quarter of the first cache at most, so that it holds
     a part, its exponentials and what is read next. 0 where rows stay in the second cache beside their
     exponentials, or cannot be cut into whole lines."""
     size = x.shape[-1] if x.shape else 0

@@ -1,4 +1,4 @@
-"""Gathers from what is a view or was gathered: the elements are taken from where they lie.
+"""Composition of gathers with views and gathers: the elements are taken from where they lie.
 
     transpose(x)[:, i]  =  transpose(x[i])
     x[i][arange(n), j]  =  x[i, j]

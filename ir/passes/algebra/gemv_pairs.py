@@ -1,4 +1,4 @@
-"""A tall table that is read twice, times a vector from the right and then from the left, is read once.
+"""Fusion of A x and u^T A, for a matrix A with many rows, into one pass over A.
 
 Gradients of regressions are such programs: a table of 100,000 rows of 64 gives a number for each row, which
 some arithmetic makes a factor of the row; what is wanted is the sum of the rows times their factors. As
@@ -7,7 +7,7 @@ as sums,
 
     x @ v  =  sum(x * v, axis=1)        u @ x  =  sum(u[:, None] * x, axis=0)
 
-both fit one row nest that folds across its rows (`across.py`): each row is read once.
+both fit one row nest that folds across its rows (`cross_row_reductions.py`): each row is read once.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from .cleanup import dce
 
 
 def fuse_gemv_pairs(function: Function) -> Function:
-    """*Requires*: no composites. *Ensures*: tall tables of floats that are multiplied by vectors from both
-    sides are multiplied and summed instead; no dead code where it changed anything."""
+    """*Requires*: no composites. *Ensures*: matrices of floats with many rows that are multiplied by vectors
+    from both sides are multiplied and summed instead; no dead code where it changed anything."""
     if not any(op.name == "matmul" for op in function.ops):
         return function
     defs = function.defs

@@ -13,7 +13,7 @@ from ...graph import Function, Instruction, Value
 from ...records import record
 from ..rewriting import Definitions
 
-#: How far a factor may be from one over the number of elements, by rounding to f32.
+#: Relative distance of a factor from one over the number of elements, by rounding to f32.
 _ROUNDING = 1e-6
 
 

@@ -36,7 +36,7 @@ from .step_folds import FOLDS, Extremum, Fold, folds
 
 #: A value of all steps has at most so many elements: it may have to lie in memory.
 MAX_NEST: Final = 1 << 24
-#: Inside of a loop that stays one, what has fewer elements is better off in registers.
+#: Least elements of arrays inside of a loop that stays one: smaller ones are faster in registers.
 MIN_NEST: Final = 256
 
 _KINDS: Final = frozenset(
@@ -158,7 +158,7 @@ class _Steps:
         self.members = {member for fold in self.folds for member in fold.members}
         #: Elements to which all steps add: what writes each, with what reads it, what adds, and the term.
         self.accumulated: dict[Instruction, tuple[Instruction, Instruction, Value]] = {}
-        #: For each version of an array that is written, the carry that it is.
+        #: Carries by the versions of the arrays that are written.
         self.versions: dict[Value, int] = {}
 
     def arrays(self) -> Function:

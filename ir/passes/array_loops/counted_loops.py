@@ -50,7 +50,7 @@ def count_loops(function: Function) -> Function:
 
 
 def _steps(loop: Instruction, numbers: dict[Value, int]) -> int | None:
-    """How many steps a while loop has, if that is known."""
+    """Trip count of a while loop, if it is known."""
     condition, body = loop.regions
     test = next((step for step in condition.body if step.results[0] is condition.results[0]), None)
     if test is None or test.op.name not in _EXCHANGED:

@@ -21,9 +21,9 @@ Interval: TypeAlias = tuple[int | None, int | None]
 UNKNOWN: Final[Interval] = (None, None)
 #: Numbers beyond may wrap around.
 _LIMIT: Final = 1 << 60
-#: How often the step of a loop is looked at for carries that change.
+#: Number of times that the step of a loop is analyzed for carries that change.
 _ROUNDS: Final = 3
-#: How many ops before a loop are followed to what makes an operand.
+#: Number of ops before a loop that are followed to the definition of an operand.
 _DEPTH: Final = 4
 
 

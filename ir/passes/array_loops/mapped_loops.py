@@ -26,7 +26,7 @@ from ..rewriting import Definitions
 MIN_CYCLES: Final = 20_000.0
 #: Lanes pay where a branch computes for so long with each element that it reads.
 READ_CYCLES: Final = 20.0
-#: How many steps a loop of unknown length is taken to have.
+#: Number of steps that a loop of unknown length is assumed to have.
 UNKNOWN_STEPS: Final = 16.0
 
 

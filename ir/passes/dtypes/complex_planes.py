@@ -175,7 +175,7 @@ class _Splitter:
         """Rewrite `function` with parameters and results as arrays of pairs. In a region of control flow the
         first `carries` of both, and small values, are in planes."""
         b = self.b
-        #: Where parameters are read first, and results made: their planes are of those lines.
+        #: Lines where parameters are read first, and results made: their planes are of those lines.
         places: dict[Value, Location | None] = {}
         for instruction in function.body:
             for operand in instruction.operands:

@@ -44,7 +44,7 @@ class _Widening:
         self.b = Builder()
         self.b.params = list(function.params)
         self.table = Substitution()
-        #: For float16 values, the float32 values equal to them.
+        #: Equal float32 values, by the float16 values.
         self.wide: dict[Value, Value] = {}
 
     def run(self) -> Function:

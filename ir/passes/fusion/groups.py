@@ -14,7 +14,7 @@ from ...registry import Access, Kind
 from ...types import Shape
 from .reasons import is_fusable
 
-#: For each dimension of a value, the domain dimension it runs along; None for size 1.
+#: The domain dimension along which each dimension of a value runs; None for size 1.
 Coordinates: TypeAlias = tuple[int | None, ...]
 #: The coordinates of what is folded across rows: nowhere, as long as rows are folded.
 ACROSS: Final[Coordinates] = (-1,)
@@ -33,8 +33,8 @@ class Unit:
     domain: Shape | None
     axes: tuple[int, ...] | None = None
     members: list[Instruction] = field(default_factory=list)
-    #: Where a member's operands are read, and where its result is, of those that are not at the full level:
-    #: `own_of` and `coordinates_of` serve all.
+    #: Coordinates of a member's operands, and of its result, where those are not at the full level: `own_of`
+    #: and `coordinates_of` serve all.
     own: dict[Instruction, Coordinates] = field(default_factory=dict)
     coordinates: dict[Value, Coordinates] = field(default_factory=dict)
     #: The units that this one depends on, as bits: those of their numbers, or of units merged into them.

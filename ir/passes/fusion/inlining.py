@@ -14,7 +14,7 @@ from ...access import compose, counter_strides, identity, resolve, view_access
 from ...graph import Function, Instruction, Value
 from ...registry import Access, Kind
 
-#: How zero is written, and not minus zero.
+#: Text of zero, and not of minus zero.
 _ZEROS: Final = ("0", "0.0", "False")
 
 #: More columns are put side by side by copying them: single elements far apart are slow to write.

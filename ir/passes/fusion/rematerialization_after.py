@@ -125,7 +125,7 @@ class _Repeating:
         return function, Reads(function), [unit for unit in self.units if unit.members]
 
     def _unread(self, body: Sequence[Instruction]) -> set[Instruction]:
-        """The originals that nobody reads any more."""
+        """The originals that no instruction reads any more."""
         copied = {original.result for _, original in self.copies}
         read, unread = set(self.function.results), set()
         for instruction in reversed(body):

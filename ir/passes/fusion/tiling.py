@@ -52,7 +52,7 @@ class _Tiling:
         self.defs = function.defs
         self.position = {instruction: number for number, instruction in enumerate(function.body)}
         self.units = Units()
-        #: By the numbers of units that are groups of transforms: the shape of their batch of lines.
+        #: Shapes of batches of lines, by the numbers of units that are groups of transforms.
         self.batches: dict[int, Shape] = {}
         self.before = effects_before(function)
         #: The instructions that read a value; None for the function's results.

@@ -23,7 +23,7 @@ from ..array_loops.affine import AffineValues
 from ..array_loops.boxes import MOST_BOXES, Box, common, whole, without
 from ..array_loops.written_elements import UnknownAccess, accesses, box_of, read_region, version_after
 
-#: At most one element in this many may be filled separately, in at most this many boxes.
+#: Share of the elements that may be filled separately, one in this many, and most boxes of them.
 _FEW: Final = 8
 #: Filling what is smaller costs nothing that could be felt.
 MIN_BYTES: Final = 1 << 12

@@ -19,11 +19,11 @@ from ...graph import Instruction, Value
 from ...records import field, record
 from .repetitions import Repetition
 
-#: How many steps back a value may come from.
+#: Number of steps back from which a value may come.
 _FURTHEST: Final = 4
 #: A repetition of short steps may be one of longer steps: how many of the short ones at most.
 _MOST_MERGED: Final = 64
-#: How often a plan is tried anew, for fewer or longer steps.
+#: Number of times that a plan is tried anew, for fewer or longer steps.
 _ATTEMPTS: Final = 6
 #: Attributes that may change from step to step.
 CHANGING: Final = {"slice": "start", "update": "start", "full": "value", "constant": "data"}

@@ -27,7 +27,7 @@ LEAST_STEPS: Final = 8
 LEAST_OPS: Final = 256
 #: Candidates are looked at until those had so many instructions for each of the function.
 _EFFORT: Final = 8
-#: How often loops are chosen anew, without those that cost more than they save.
+#: Number of times that loops are chosen anew, without those that cost more than they save.
 _ROUNDS: Final = 4
 #: Values from before the loop, one for each step, are copied to a stack: no larger ones than these.
 _MOST_LISTED_BYTES: Final = 1024

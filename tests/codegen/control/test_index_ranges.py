@@ -41,7 +41,7 @@ def _until(x: Any, n: Any) -> Any:
 
 
 def _checks(function: Any, *arguments: Any) -> int:
-    """How many messages about indices the compiled function has."""
+    """Number of messages about indices in the compiled function."""
     return sum("out of bounds" in text for text in _messages(tj.jit(function).lower(*arguments)))
 
 
@@ -139,7 +139,8 @@ def _strided(x: Any, start: Any, step: Any, count: Any) -> Any:
     ],
 )  # fmt: skip
 def test_indices_that_grow_evenly(start: int, step: int, count: int) -> None:
-    """Also such as begin or end behind the last element, in front of the first one, as Python counts."""
+    """Indices that begin or end behind the last element, or in front of the first one, as Python counts, are
+    among them."""
     x = np.random.default_rng(0).random(40)
     f = tj.jit(_strided)
     for result, value in zip(f(x, start, step, count), _strided(x, start, step, count), strict=True):

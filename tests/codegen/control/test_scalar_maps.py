@@ -180,7 +180,7 @@ def test_what_other_lanes_would_compute_does_not_matter() -> None:
 
 
 def _bisected(sorted_: Any, x: Any) -> Any:
-    """Where `x` would be inserted."""
+    """The place where `x` would be inserted."""
     places = np.zeros(len(x), np.int64)
     for i in range(len(x)):
         low, high = 0, len(sorted_)
@@ -238,7 +238,7 @@ def test_indices_out_of_range_are_errors_of_lanes_that_run() -> None:
 
 @pytest.mark.parametrize("length", [400, 60_000])
 def test_lanes_let_signals_in(length: int) -> None:
-    """On one thread and on several."""
+    """Lanes of one thread and of several."""
 
     class Alarm(Exception):
         pass

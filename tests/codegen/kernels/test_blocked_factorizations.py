@@ -38,7 +38,7 @@ def factor(a: Array, on_error: str = "raise") -> Array:
 
 _LIBRARY = library()
 LEAST_ROWS = 33 if _LIBRARY is None else _LIBRARY.blocks_from
-#: Where blocks begin to pay, where they end with a column, with all and within, and wide ones.
+#: Sizes where blocks begin to pay, where they end with a column, with all and within, and wide ones.
 SIZES = pytest.mark.parametrize("size", [LEAST_ROWS, 64, 100, 255, 391, 640, 671])
 SIZES_OF_LU = pytest.mark.parametrize("size", [LEAST_ROWS, LEAST_ROWS + 1, 48, 100, 255, 383, 384, 391])
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -78,7 +78,7 @@ def test_convolutions(number: int, dtype: str) -> None:
 
 
 def test_sums_in_parts_are_what_some_cases_are() -> None:
-    """Some of the cases split their sums: not all sums stay in registers."""
+    """Sums are split in some of the cases: not all sums stay in registers."""
     split, masked = set(), 0
     for x, w, attrs in CASES:
         function = function_of(
@@ -185,7 +185,7 @@ def test_operands_are_read_as_they_lie() -> None:
 
 
 def test_a_large_sum_needs_no_large_workspace() -> None:
-    """Nothing but the packed kernels: they are as large as the kernels."""
+    """The workspace holds the packed kernels alone, and is as large as they are."""
     x, w = np.ones((8, 64, 28, 28), "f4"), np.ones((64, 64, 3, 3), "f4")
     native = executable(x, w, **plain(padding=(1, 1, 1, 1)))
     assert native.module.arena_bytes <= w.nbytes + 4096

@@ -225,7 +225,7 @@ def test_lines_do_not_depend_on_their_neighbours() -> None:
 @pytest.mark.skipif(np.finfo(np.longdouble).nmant < 60, reason="long doubles have no more bits here")
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 def test_root_mean_square_errors(dtype: str) -> None:
-    """At most 0.36 eps sqrt(log2 n), 0.55 by a chirp: less than NumPy's in float64, in which it computes
+    """Bounds: 0.36 eps sqrt(log2 n), 0.55 by a chirp: less than NumPy's in float64, in which it computes
     float32, too."""
     eps = float(np.finfo(dtype).eps)
     for n in (16, 64, 100, 256, 1000, 1024, 4096, 1 << 15, 1009):
@@ -273,7 +273,7 @@ def test_radices_multiply_to_the_size() -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 4096, 6006, 2**20, 9 * 10**18])
 def test_middle_divisors(size: int) -> None:
-    """Also of sizes that nobody has memory for, in no time."""
+    """Divisors of sizes that nobody has memory for are found at once, too."""
     divisor = _middle_divisor(size)
     assert size % divisor == 0
     assert divisor**2 <= size

@@ -66,7 +66,7 @@ def check(x: Array, y: Array, *products: Array) -> None:
         assert (abs(product - expected) <= bound).all()
 
 
-#: Around the tile's sizes (14 x 32 in f32 here), blocks of the inner dimension (512), and thin ones.
+#: Sizes around the tile's (14 x 32 in f32 here), blocks of the inner dimension (512), and thin ones.
 SHAPES = [
     (64, 64, 64), (63, 65, 48), (48, 48, 49), (14, 512, 32), (15, 513, 33), (13, 800, 31), (300, 5, 100),
     (1000, 130, 3), (2, 1000, 70), (1, 200_000, 1), (130, 1, 1000), (256, 96, 17), (100, 1200, 77),
@@ -78,7 +78,7 @@ SHAPES = [
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_products(dtype: str, shape: tuple[int, int, int]) -> None:
-    """With each operand as it lies in memory, and turned."""
+    """Each operand is taken as it lies in memory, and transposed."""
     rng = np.random.default_rng(5)
     m, k, n = shape
     x, y = operand(rng, (m, k), dtype), operand(rng, (k, n), dtype)
@@ -273,7 +273,7 @@ def test_integers(dtype: str) -> None:
 
 
 def test_long_sums_of_bools() -> None:
-    """Their parts are joined as their terms are: by ``or``."""
+    """Partial sums are joined by ``or``, as their terms are."""
     rng = np.random.default_rng(9)
     x, y = rng.random((20, 1500)) > 0.99, rng.random((1500, 7)) > 0.95
     expected = x @ y
@@ -354,7 +354,7 @@ def test_inside_a_loop() -> None:
 
 
 def test_blocks_cover_and_fit() -> None:
-    """For any shape: blocks of whole tiles, workspace enough, tasks of bounded number."""
+    """Any shape has blocks of whole tiles, workspace enough, and tasks of bounded number."""
     rng = np.random.default_rng(13)
     for _ in range(500):
         m, n, k = (int(2 ** rng.uniform(0, 17)) for _ in range(3))

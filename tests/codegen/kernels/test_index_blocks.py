@@ -77,7 +77,7 @@ def test_bad_indices(count: int) -> None:
 
 @pytest.mark.parametrize("count", [BLOCK_OF_LONG, BLOCK, BLOCK + 1, 3 * BLOCK - 1, 40_003])
 def test_gathers_in_blocks(count: int) -> None:
-    """Below and above what threads share: elements, rows, and bad indices at the blocks' ends."""
+    """Sizes below and above what threads share: elements, rows, and bad indices at the blocks' ends."""
     rng = np.random.default_rng(count)
     x, flags = values((7, 5, 3), "f4"), values((9,), "?")
     i, j, k = [rng.integers(-n, n, count) for n in (7, 5, 3)]
@@ -112,7 +112,7 @@ PLANS = [
 @pytest.mark.parametrize("dtype", ["f8", "i4", "?"])
 @pytest.mark.parametrize(("shape", "axes", "count", "how"), PLANS, ids=str)
 def test_large_scatters(shape: tuple[int, ...], axes: int, count: int, how: How, dtype: str) -> None:
-    """In parts, and where one thread does all: sums of small integers, so that their order does not show."""
+    """Scatters in parts and on one thread: sums of small integers, so that their order does not show."""
     rng = np.random.default_rng(count)
     x, v = values(shape, dtype), values((count, *shape[axes:]), dtype)
     indices = [rng.integers(-n, n, count) for n in shape[:axes]]
@@ -244,7 +244,7 @@ print("fine")
 
 
 def test_indices_that_another_thread_changes() -> None:
-    """Between their check and their use. What comes out is open, but the process goes on."""
+    """Indices change between their check and their use. The result is open, but the process goes on."""
     assert forked(CHANGED_MEANWHILE).strip() == "fine"
 
 

@@ -81,7 +81,7 @@ def test_symmetric_matrices(name: str, batch: tuple[int, ...], dtype: Any) -> No
 @DTYPES
 @BATCHES
 def test_eigenvectors(batch: tuple[int, ...], dtype: Any) -> None:
-    """Their signs are not determined."""
+    """Signs of eigenvectors are not determined."""
     a = positive(*batch, dtype=dtype)
     w, v = Executable(build(lambda b, x: b.eigh(x), a)).run([a])
     tolerance = 2e-4 * SIZE if is_single(dtype) else 1e-11

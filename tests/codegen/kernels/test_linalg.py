@@ -26,7 +26,8 @@ from ...rotation import share_of
 from ...support import Array, function_of, native
 from ..narrow import narrower, run_narrow
 
-#: None, one, less than a vector has lanes, one less, as many, not a multiple, and enough for several tasks.
+#: Batches: none, one, less than a vector has lanes, one less, as many, not a multiple, and enough for several
+#: tasks.
 BATCHES = [(), (0,), (1,), (3,), (7,), (8,), (2, 9), (1000,)]
 
 
@@ -91,7 +92,7 @@ def compiled_without_numpy(function: Function) -> Executable:
 
 @pytest.mark.parametrize("size", share_of(range(1, MAX_SIZE + 1), 2))
 def test_all_sizes(size: int) -> None:
-    """In turn both dtypes, and all batches."""
+    """All batches, with both dtypes in turn."""
     dtype, batch = ("f4", "f8")[size % 2], BATCHES[size % len(BATCHES)]
     a = matrices(batch, size, size, dtype)
     arrays = [a, positive(a), matrices(batch, size, 1 + size % 3, dtype, 1)]
@@ -103,7 +104,7 @@ def test_all_sizes(size: int) -> None:
     ("size", "batch"), share_of([(size, batch) for batch in BATCHES for size in (2, 5, 11)], 2), ids=str
 )
 def test_all_batches(size: int, batch: tuple[int, ...]) -> None:
-    """In registers and in scratch memory, against NumPy."""
+    """Matrices in registers and in scratch memory, against NumPy."""
     for dtype in ("f4", "f8"):
         a = matrices(batch, size, size, dtype)
         s, right = positive(a), matrices(batch, size, 2, dtype, 1)
@@ -210,7 +211,8 @@ def test_adjugates_of_singular_matrices(size: int, dtype: str) -> None:
 
 
 def test_determinants_of_small_matrices_that_are_nearly_of_rank_one() -> None:
-    """Against fractions: an error of few roundings of the products of elements and their cofactors."""
+    """Determinants against fractions: an error of few roundings of the products of elements and their
+    cofactors."""
     rng = np.random.default_rng(3)
     a = rng.standard_normal((20, 3, 1)) * rng.standard_normal((20, 1, 3)) + 1e-9 * rng.random((20, 3, 3))
     function = function_of("f", [a], lambda b, a: (f := b.lu(a)) and b.det(a, *f))
@@ -232,7 +234,7 @@ def failing(build: Any, good: Array, *more: Array) -> Executable:
 @pytest.mark.parametrize("batch", [1, 5, 8, 11, 20_000])
 @pytest.mark.parametrize("size", [3, 10])
 def test_cholesky_of_what_is_not_positive_definite_raises(batch: int, size: int) -> None:
-    """On any thread, at any place, and not for the zeros behind a batch."""
+    """The error comes from any thread and any place, and not from the zeros behind a batch."""
     good = np.broadcast_to(np.eye(size) + 0.5, (batch, size, size)).copy()
     run = failing(lambda b, a: b.cholesky(a), good)
     run([good])

@@ -20,7 +20,7 @@ from ..narrow import narrower, run_narrow
 
 DTYPES = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"]
 RANKED_SHAPES = [(0,), (3, 0), (0, 3), (1,), (2,), (7,), (1, 16), (17,), (1, 33), (RANKED,)]
-#: Too few lines for a vector, as many, and a vector that is not full.
+#: Numbers of lines: too few for a vector, as many, and a vector that is not full.
 NETWORKS = [(2, 7), (5, 33), (16, 17), (2, 3, 300), (37, 65)]
 TASKS = [(NETWORK_LINES[1] - 1, RANKED + 1), (70, NETWORKED + 1)]
 CHUNKS = [(CHUNKED,), (3, CHUNKED + 1), (50_001,)]
@@ -132,7 +132,7 @@ def lines_that_split_badly(size: int) -> dict[str, Array]:
 
 @pytest.mark.parametrize("levels", [quicksort.LEVELS, 0])
 def test_lines_that_split_badly(levels: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With levels for medians, and with pivots in the middle of the range of keys from the first on."""
+    """Lines with levels for medians, and with pivots in the middle of the range of keys from the first on."""
     monkeypatch.setattr(quicksort, "LEVELS", levels)
     for dtype, size in (("f8", 3001 + levels), ("i8", 2001 + levels), ("f4", 3501 + levels)):
         lines = lines_that_split_badly(size).values()

@@ -171,7 +171,7 @@ def transform(draw: Draw) -> Program:
 
 
 def long_transform(draw: Draw) -> Program:
-    """In two steps, whose results go by columns."""
+    """A transform in two steps, whose results go by columns."""
     x = draw.array((2**16,), "f4 f8")
     return draw.pick(lambda x: tj.fft.fft(x), lambda x: tj.fft.rfft(x)), [x]
 

@@ -66,7 +66,7 @@ def inputs(shape: tuple[int, ...], dtype: str) -> tuple[Any, Any]:
 
 
 def tiled(f: Callable[..., Any], *args: Any) -> int:
-    """How many groups there are."""
+    """Number of groups."""
     fused = tj.jit(f).lower(*args).fused
     return sum(instruction.op.kind is Kind.TILED for instruction in fused.body)
 

@@ -55,7 +55,8 @@ def test_what_needs_a_feature_goes_with_it(features: str, bits: int) -> None:
 
 
 def test_long_pieces_are_compiled_for_the_same_machine() -> None:
-    """In a thread of their own; pieces for different CPUs would pass vectors to one another differently."""
+    """Pieces are compiled in a thread of their own; for different CPUs they would pass vectors to one another
+    differently."""
     with use_machine(Machine(features="-avx")):
         assert interruptibly(host) == host()
 

@@ -78,7 +78,7 @@ def test_conversions() -> None:
 
 
 def test_conversions_by_integer_operations() -> None:
-    """On machines without F16C."""
+    """Conversions on machines without F16C."""
     program = "from tests.codegen.llvm.test_half_conversions import check_all\ncheck_all()\nprint('fine')"
     assert forked(program, TRACEJIT_CPU_FEATURES="-f16c").strip() == "fine"
 

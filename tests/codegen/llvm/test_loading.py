@@ -1,4 +1,4 @@
-"""How LLVM is set up."""
+"""Initialization of LLVM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much code loops become: not more for more steps, and as much more as a body has more operations."""
+"""Code size of loops: independent of the number of steps, and linear in the operations of a body."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import tracejit as tj
 from tracejit.codegen.control.packing import GROUP_ELEMENTS, in_groups
 from tracejit.ir.graph import Function
 
-#: In registers, and over memory.
+#: Sizes in registers, and over memory.
 SIZES = (1, 40)
 
 
@@ -85,7 +85,8 @@ def body_of(f: Callable[..., Any], *args: Any) -> Function:
 
 
 def test_groups_are_an_order_of_the_instructions() -> None:
-    """Alike and independent ones together, as many as fit vectors, each after what it needs."""
+    """Groups hold instructions that are alike and independent, as many as fit vectors, each after what it
+    needs."""
 
     def step(carry: Any, _: Any) -> Any:
         waves = [tj.sin(carried) for carried in carry]
@@ -129,7 +130,8 @@ def test_slices_read_late_and_stacks_written_early() -> None:
 
 @pytest.mark.parametrize(("branches", "loops"), [(1, 2), (2, 2), (3, 4)])
 def test_names_of_registers_and_of_blocks_differ(branches: int, loops: int) -> None:
-    """They are one name space to LLVM: branches and loops over memory had a `chosen16` each."""
+    """Registers and blocks share one name space in LLVM: branches and loops over memory had a `chosen16`
+    each."""
 
     def several(x: Any) -> Any:
         for _ in range(loops):

@@ -44,7 +44,8 @@ def test_short_vectors_and_long_strides_are_gathered() -> None:
     ("dtype", "stride"), share_of([(dtype, stride) for dtype in DTYPES for stride in STRIDES], 5)
 )
 def test_every_dtype_and_stride(dtype: str, stride: int) -> None:
-    """Beside NumPy, under checks of every access: the array ends with the last element that is read."""
+    """Reads agree with NumPy, under checks of every access: the array ends with the last element that is
+    read."""
     values = np.random.default_rng(3).integers(0, 2 if dtype == "bool" else 100, 1200).astype(dtype)
     for count in (7, 65, 130):
         x = values[: (count - 1) * abs(stride) + 1]

@@ -436,7 +436,7 @@ def scaled_error_function() -> None:
 
 
 def cube_roots(degrees: dict[str, int]) -> None:
-    """By the lowest two bits of an exponent from -1 to 1 and three bits of the significand."""
+    """Cube roots by the lowest two bits of an exponent from -1 to 1 and three bits of the significand."""
     inverses, roots, series, notes = {}, {}, {}, []
     for dtype, degree in degrees.items():
         c, t = [1.0] * 32, [1.0] * 32

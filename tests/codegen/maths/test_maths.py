@@ -92,7 +92,7 @@ TABLED = (
     "rsqrt",
     "pow",
 )
-#: Where an exhaustive search in f32, or a long one in f64, found the largest errors.
+#: Arguments where an exhaustive search in f32, or a long one in f64, found the largest errors.
 WORST: dict[str, tuple[float, ...]] = {
     "exp": (48.86541, 37.848598, 26.690063, -0.9788651061898523, 0.3532465331120138),
     "exp2": (-8.473252, 2.6034851, -0.49600968, 0.507312461510361, 0.5008287884189231),
@@ -186,7 +186,7 @@ def test_unary_accuracy(method: str, dtype: str, lanes: int) -> None:
 
 
 def test_the_way_of_other_machines_is_as_accurate() -> None:
-    """Without tables in registers, which the tests above use where this machine has them."""
+    """Functions without tables in registers, which the tests above use where this machine has them."""
     for method in TABLED:
         for dtype in ("f32", "f64"):
             lanes = NATIVE[dtype]

@@ -22,7 +22,7 @@ def test_a_sample_of_all_floats(method: str) -> None:
         assert error <= ULP_BOUND[method]["f32"], where
 
 
-#: Where every float is tried, by size: all of its binades, or a few where the others are alike.
+#: Ranges where every float is tried, by size: all of its binades, or a few where the others are alike.
 USUAL: dict[str, tuple[float, float]] = {
     "exp": (2.0**-13, 104.0),
     "exp2": (2.0**-13, 151.0),
@@ -64,7 +64,7 @@ def test_every_float(method: str, wide_tables: bool | None) -> None:
     assert error <= ULP_BOUND[method]["f32"], where
 
 
-#: Where float64 is sampled: usual ranges, and where the errors are large.
+#: Ranges where float64 is sampled: usual ones, and where the errors are large.
 DOUBLES: dict[str, list[tuple[float, float]]] = {
     "exp": [(-1, 1), (-700, 700)],
     "exp2": [(-1, 1), (-1000, 1000)],

@@ -1,4 +1,4 @@
-"""Where blocks lie in an arena."""
+"""Placement of blocks in an arena."""
 
 from __future__ import annotations
 

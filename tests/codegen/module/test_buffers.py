@@ -1,4 +1,5 @@
-"""Where values live: arenas without overlaps; memory handed on to results, to loops, and lent by results."""
+"""Placement of values: arenas without overlaps; memory handed on to results, to loops, and lent by
+results."""
 
 from __future__ import annotations
 

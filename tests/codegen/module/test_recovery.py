@@ -121,7 +121,7 @@ def test_kernels_that_fail(program: Any, kind: Kind, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_fusions_of_several_ops_that_fail(program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are taken apart, and everything is native code."""
+    """Fusions are taken apart, and everything is native code."""
 
     def several(instruction: Instruction) -> bool:
         inside = instruction.regions[0].body

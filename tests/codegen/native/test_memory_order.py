@@ -52,7 +52,7 @@ def test_a_job_is_written_before_its_chunks_and_read_after_them() -> None:
 
 
 def job_accesses(access: str, function: str) -> list[int]:
-    """Where a function loads or stores fields of the job."""
+    """The instructions of a function that load or store fields of the job."""
     fields = "|".join(["@job", *re.findall(r"(%\S+) = getelementptr i8, ptr @job", function)])
     return [match.start() for match in re.finditer(rf"\b{access} [^\n]*ptr ({fields}),", function)]
 

@@ -38,7 +38,7 @@ def twice(f: NativeWriter, number: Int) -> None:
 
 @native("i64", export="sum_of_odd")
 def sum_of_odd(f: NativeWriter, count: Int) -> None:
-    """Twice the sum of the odd numbers below `count`, -1 where it would be above 100."""
+    """Double the sum of the odd numbers below `count`, -1 where it would be above 100."""
     total = f.variable("i64", 0)
     with f.attempt() as too_large:
         with f.for_(count) as i:

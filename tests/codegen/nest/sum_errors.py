@@ -22,7 +22,7 @@ Array = np.ndarray[Any, Any]
 #: A function of a module, `numpy` or `tracejit`, and of arrays.
 Function = Callable[..., Any]
 
-#: How many times NumPy's error ours may be.
+#: Largest ratio of the function's error to NumPy's.
 LIMIT: Final = 4.0
 #: Results of a smaller mean square are zero but for rounding, as variances of equal numbers are.
 NOTHING: Final = 1e-12
@@ -186,7 +186,7 @@ _shared_arrays = functools.lru_cache(maxsize=len(DATA))(arrays_of)
 
 
 def ratio(function: Function, shape: tuple[int, ...], data: str, dtype: str, sets: int = SETS) -> float:
-    """Our error over NumPy's, the worst of the function's results."""
+    """The function's error over NumPy's, the worst of its results."""
     compiled = tj.jit(lambda x: function(tj, x))
     wide = np.dtype(np.float64 if dtype == "f4" else np.longdouble)
     arrays = (_shared_arrays if math.prod(shape) < 1_000_000 else arrays_of)(shape, data, dtype, sets)

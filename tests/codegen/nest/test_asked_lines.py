@@ -32,12 +32,12 @@ def text_for(function: Any, target: Target) -> str:
 
 
 def to_write(text: str) -> int:
-    """How many lines the code asks for to write to them."""
+    """Number of lines that the code prefetches to write to them."""
     return len(re.findall(r"@llvm.prefetch.p0\(ptr %\w+, i32 1, i32 3", text))
 
 
 def to_read(text: str) -> int:
-    """How many lines the code asks for to read them."""
+    """Number of lines that the code prefetches to read them."""
     return len(re.findall(r"@llvm.prefetch.p0\(ptr %\w+, i32 0, i32 3", text))
 
 
@@ -127,7 +127,7 @@ def test_running_sums(*, reverse: bool) -> None:
 
 @pytest.mark.usefixtures("_all_is_large")
 def test_results_that_lie_anywhere() -> None:
-    """Nothing but the result is written, whatever lies behind it, also where it is the operand itself."""
+    """The result alone is written, whatever lies behind it, also where it is the operand itself."""
     x = np.arange(300.0)
     executable = Executable(doubled(300))
     main = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(

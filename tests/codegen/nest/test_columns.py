@@ -33,7 +33,7 @@ print("fine")
 
 @pytest.mark.parametrize("flag", ["0", "1"])
 def test_columns_within_their_arrays(flag: str) -> None:
-    """With checks of every access, too."""
+    """Every access is checked, too."""
     assert forked(PROGRAM, TRACEJIT_CHECK=flag).strip() == "fine"
 
 

@@ -36,7 +36,7 @@ def always_chunks(set_attribute: Any) -> None:
 
 
 def chunks(function: Any) -> list[int]:
-    """In how many chunks the nests that fold across rows are cut."""
+    """Numbers of chunks into which the nests that fold across rows are cut."""
     bodies = [instruction for instruction in run_passes(function).body if instruction.op.name == "fusion"]
     nests = [schedule(body.regions[0], body.attrs, "nest", host()) for body in bodies]
     return [nest.across.chunks for nest in nests if nest.across is not None]
@@ -145,7 +145,7 @@ def test_what_is_not_a_number_is_found_in_any_row() -> None:
 
 @pytest.mark.parametrize("shape", [(0, 5), (5, 0), (0, 0), (1, 5), (5, 1)])
 def test_nothing_to_fold_across(shape: tuple[int, int]) -> None:
-    """Without rows, or with one, and where rows have one element, reductions stay nests of their own."""
+    """Reductions without rows, with one, or of rows of one element stay nests of their own."""
 
     def build(b: Any, x: Any) -> list[Any]:
         y = b.exp(x)

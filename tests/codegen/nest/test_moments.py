@@ -28,7 +28,7 @@ def always_cut(set_attribute: Any) -> None:
 
 
 def in_one_pass(f: Any, *arrays: Array) -> int:
-    """How many sums of squares need no pass of their own."""
+    """Number of sums of squares that need no pass of their own."""
     bodies = [
         instruction
         for instruction in run_passes(tj.trace(f, *arrays)).body

@@ -38,7 +38,7 @@ def values(shape: tuple[int, ...], dtype: str) -> Array:
 
 
 def splits(function: Any) -> list[Any]:
-    """How the nests of a function are cut, those that are."""
+    """The cuts of a function's nests, for those that are cut."""
     bodies = [instruction for instruction in run_passes(function).body if instruction.op.name == "fusion"]
     nests = [schedule(body.regions[0], body.attrs, "nest", host()) for body in bodies]
     return [nest.split for nest in nests if nest.split is not None]

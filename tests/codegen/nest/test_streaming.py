@@ -55,7 +55,7 @@ def test_maps_at_every_tail(dtype: str) -> None:
 
 @pytest.mark.parametrize("columns", [64, 80, 128, 77])
 def test_rows(columns: int) -> None:
-    """Where rows do not begin at whole vectors, stores stay as they are."""
+    """Stores stay as they are where rows do not begin at whole vectors."""
     x = np.random.default_rng(columns).standard_normal((9, columns))
     function = function_of("rows", [x], softmax)
     assert streams(function) == (columns % 16 == 0)

@@ -50,7 +50,7 @@ def test_every_order_of_three_axes(perm: tuple[int, ...]) -> None:
 
 
 def test_several_leaves_and_results() -> None:
-    """Beside what lies along the results, with mixed dtypes, slices, and ops that are written as a loop."""
+    """Leaves that lie along the results, mixed dtypes, slices, and ops that are written as a loop."""
     x, y, z = values((70, 50), "float64"), values((70, 50), "float32"), values((50, 70), "float64")
 
     def f(x: Any, y: Any, z: Any) -> Any:
@@ -71,7 +71,7 @@ def test_several_leaves_and_results() -> None:
 @pytest.mark.parametrize("shape", [(8, 8), (8, 24), (33, 19), (70, 50)])
 @pytest.mark.parametrize("start", [0, 1, 3])
 def test_windows_of_what_is_read_transposed(shape: tuple[int, int], start: int) -> None:
-    """Beside the squares, their memory is read as it lies, where a window is inside."""
+    """Memory beside the squares is read as it lies, where a window is inside."""
     x = values(shape, "float64")
     expected = x.T.copy()
     expected[start:, 1:] = (expected[start:, 1:] + 2.0) * 3.0

@@ -198,7 +198,7 @@ print('fine')
 
 @pytest.mark.parametrize("features", ["", "-avx512f", "-avx512f,-avx2,-avx,-fma"])
 def test_nothing_outside_is_read(features: str) -> None:
-    """Nothing outside is read: the array ends at a page that may not be read."""
+    """The array ends at a page that may not be read."""
     assert forked(EDGE, TRACEJIT_CPU_FEATURES=features).strip() == "fine"
 
 

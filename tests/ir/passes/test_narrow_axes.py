@@ -157,7 +157,7 @@ def test_sums_among_zeros_keep_the_sign_of_zero(seed):
 
 
 def test_one_of_the_sums_put_side_by_side():
-    """It is read where it is in memory, after the loop that puts it there."""
+    """The sum is read where it is in memory, after the loop that puts it there."""
     x = points(LEAST_ROWS, 2)
 
     def f(x):

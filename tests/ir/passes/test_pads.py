@@ -83,7 +83,7 @@ def test_a_step_back_through_a_stencil_is_one_nest():
 
 @pytest.mark.parametrize("factor", [2.0, -2.0, 0.0, float("inf"), float("nan")])
 def test_pads_of_one_product(factor):
-    """Outside is zero, and not minus zero or NaN."""
+    """The border is zero, and not minus zero or NaN."""
     x = np.arange(-2.0, 3.0)
 
     def f(x):

@@ -31,7 +31,7 @@ def powers(x, w):
 
 
 def passed_on(program, *arguments):
-    """How many arrays go from one fusion to another."""
+    """Number of arrays that go from one fusion to another."""
     function = run_passes(tj.trace(program, *arguments))
     fused = [instruction for instruction in function.body if instruction.op.name == "fusion"]
     results = {result for instruction in fused for result in instruction.results}

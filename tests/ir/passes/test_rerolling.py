@@ -142,7 +142,8 @@ def test_constants_keep_the_sign_of_zero() -> None:
 
 
 def test_what_parameters_have_no_part_in_stays() -> None:
-    """It is folded, step by step; where a parameter enters, however late, it is a loop."""
+    """A run without parameters is folded, step by step; where a parameter enters, however late, it is a
+    loop."""
 
     def power(base: Any, x: Any) -> Any:
         for _ in range(200):

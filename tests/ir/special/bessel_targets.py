@@ -89,7 +89,7 @@ def tables() -> Iterator[Table]:
                         19)  # fmt: skip
         yield Table(
             f"Y{order}_LOW",
-            f"what the logarithm leaves of Y{order}, x^2 = t",
+            f"remainder without the logarithm of Y{order}, x^2 = t",
             second_kind_rest(order),
             0,
             4,
@@ -108,7 +108,7 @@ def tables() -> Iterator[Table]:
                     lambda t, small=small: small(t + mp.mpf(1) / 16), -mp.mpf(1) / 16, mp.mpf(1) / 16,
                     26)  # fmt: skip
         yield Table(
-            f"K{order}_LOW", f"what the logarithm leaves of K{order}, x^2 = t", k_rest(order), 0, 4, 9
+            f"K{order}_LOW", f"remainder without the logarithm of K{order}, x^2 = t", k_rest(order), 0, 4, 9
         )
         for name, low, high, degree in (("MIDDLE", "0.2", "0.5", 16), ("HIGH", "0", "0.2", 22)):
             yield Table(f"K{order}_{name}", f"sqrt(x) exp(x) K{order} x, 1 / x = t",

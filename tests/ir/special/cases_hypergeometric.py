@@ -20,7 +20,7 @@ def degrees_and_orders(rng: Rng, count: int) -> list[Array]:
 
 
 def associated(m: Any, n: Any, x: Any) -> Any:
-    """By derivatives of the polynomial: mpmath's own is complex."""
+    """Associated Legendre function by derivatives of the polynomial: mpmath's own is complex."""
     order, degree = abs(int(m)), int(n)
     coefficients = [mp.mpf(0)] * (2 * degree + 1)
     for k in range(degree + 1):  # (x^2 - 1)^n

@@ -14,7 +14,7 @@ import tracejit as tj
 from tracejit.ir.registry import OPS
 from tracejit.ir.special import error_function
 
-#: In units of the last place of the exact value, which is denormal at the end of erfc. See the module.
+#: Bounds in units of the last place of the exact value, which is denormal at the end of erfc. See the module.
 BOUNDS = {"erf": 1.0, "erfc": 2.5}
 EXACT: dict[str, Callable[[Any], Any]] = {"erf": mpmath.erf, "erfc": mpmath.erfc}
 

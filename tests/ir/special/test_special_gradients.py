@@ -99,7 +99,7 @@ def test_batches_and_forward_mode(name: str) -> None:
      ("betaincinv", "betainc", (2.5, 1.5, 0.3))],
 )  # fmt: skip
 def test_gradients_of_inverses(name: str, forward: str, at: tuple[float, ...]) -> None:
-    """By central differences of the inverse, which is exact to some parts in 10^15."""
+    """Gradients agree with central differences of the inverse, which is exact to some parts in 10^15."""
     f = function(name)
     values = [tj.tensor(value, dtype=tj.float64) for value in at]
     step = 1e-3

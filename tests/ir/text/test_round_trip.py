@@ -182,7 +182,7 @@ def test_strings():
 
 
 def test_text_that_was_damaged_is_a_parse_error_or_parses():
-    """Whatever a text is, the parser says so in its own words, with a place in the text."""
+    """The parser reports an error of any text in its own words, with a place in the text."""
     pieces = [*'%@#;:,=(){}[]"-> \n\\', "inf", "nan", "99999999999999999999", "f32", "é"]
     for rng in generators(200):
         text = print_functions([random_function(rng, rng.sample(list(OPS), 3))])

@@ -163,7 +163,7 @@ def test_logspace_of_several_bases(start, stop, base, axis):
 
 @pytest.mark.parametrize("dtype", [None, "f4", "c16", "i2"])
 def test_large_copies_begin_a_line(dtype):
-    """Wherever what is copied begins; in its order, and with memory of its own."""
+    """Copies begin a line wherever the copied array begins; in its order, and with memory of its own."""
     memory = np.arange(40_010, dtype="f8")
     for start in range(8):
         source = memory[start : start + 40_000].reshape(200, 200)

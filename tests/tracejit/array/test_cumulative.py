@@ -49,7 +49,7 @@ def test_nan_stays(name: str) -> None:
 
 
 def test_large_lines() -> None:
-    """In chunks, with their short one at either end."""
+    """Lines are cut into chunks, with their short one at either end."""
     x = np.random.default_rng(1).normal(size=100_003)
     for name in ("cummax", "cummin"):
         for reverse in (False, True):

@@ -51,7 +51,7 @@ Call = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def arity(name: str) -> int:
-    """How many arrays a function takes; 0 for what is left out."""
+    """Number of arrays that a function takes; 0 for what is left out."""
     of_numpy, ours = getattr(np, name), getattr(tj, name)
     if name in LEFT_OUT or name.startswith("_") or inspect.isclass(ours) or not callable(ours):
         return 0

@@ -83,7 +83,7 @@ def test_errors_of_at() -> None:
 
 
 def _check_gradient(f: Callable[..., Any], *args: Any) -> None:
-    """Against central differences, at points without ties; jitted as eager; to second order."""
+    """Compare with central differences, at points without ties; jitted as eager; to second order."""
     weights = [np.cos(np.arange(x.size) + 1.0).reshape(x.shape) for x in args]
 
     def loss(*values: Any) -> Any:
@@ -205,7 +205,7 @@ def test_errors_of_dynamic_slices() -> None:
 
 
 OUTSIDE = np.array([0, 5, -1, -6, 2, 5])
-#: Where each index of `OUTSIDE` lies in four elements, by mode; None where nothing is written.
+#: Places of each index of `OUTSIDE` in four elements, by mode; None where nothing is written.
 PLACES: dict[str, list[int | None]] = {
     "drop": [0, None, 3, None, 2, None], "fill": [0, None, 3, None, 2, None],
     "clip": [0, 3, 3, 0, 2, 3], "wrap": [0, 1, 3, 2, 2, 1],
@@ -250,7 +250,7 @@ INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uin
 
 
 def place_of(index: int, extent: int, mode: str) -> int | None:
-    """Where `index` lies in `extent` elements, by Python's integers; None outside."""
+    """The place of `index` in `extent` elements, by Python's integers; None outside."""
     if mode == "wrap":
         return index % extent
     counted = index + extent if index < 0 else index

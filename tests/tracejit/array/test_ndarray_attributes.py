@@ -59,7 +59,7 @@ def test_gradients_follow_a_tensor_whose_shape_is_assigned():
 def test_shapes_that_cannot_be_assigned():
     with pytest.raises(tj.ShapeError, match=r"cannot reshape \(6,\) of size 6 to \(4, 2\)"):
         tj.tensor(M).shape = (4, 2)
-    with pytest.raises(tj.ShapeError, match="only by a copy"):
+    with pytest.raises(tj.ShapeError, match="without a copy"):
         tj.ones((2, 3)).T.shape = (6,)
     with pytest.raises(tj.GradientError, match="a leaf that requires grad keeps its shape"):
         tj.tensor(M, requires_grad=True).shape = (2, 3)

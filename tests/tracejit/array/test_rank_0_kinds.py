@@ -94,7 +94,7 @@ def calls_of_methods(name: str) -> Iterator[tuple[str, Run]]:
 
 
 def kinds(calls: Iterator[tuple[str, Run]]) -> tuple[int, list[str]]:
-    """How many results of rank 0 `calls` have, and those of another kind than NumPy's."""
+    """Number of results of rank 0 of `calls`, and those of another kind than NumPy's."""
     count, different = 0, []
     for text, run in calls:
         for source, number in SOURCES.items():

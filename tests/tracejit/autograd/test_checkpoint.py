@@ -96,7 +96,7 @@ def test_the_function_runs_again_just_once():
 
 
 def test_nested_checkpoints():
-    """In backward the outer function runs again, and the inner one once within it and once for itself."""
+    """Backward runs the outer function again, and the inner one once within it and once for itself."""
     inner, inner_calls = counted(lambda x: tj.sin(x) * x)
     outer, outer_calls = counted(lambda x: checkpoint(inner, x * x).sum())
     x = leaf(0.5, 1.5)
@@ -415,12 +415,12 @@ def test_it_decorates():
 
     @tj.checkpoint
     def f(x, scale=2.0):
-        """Twice."""
+        """Double `x`."""
         calls.append(1)
         return (tj.sin(x) * scale).sum()
 
     assert f.__name__ == "f"
-    assert f.__doc__ == "Twice."
+    assert f.__doc__ == "Double `x`."
     x = tj.tensor([0.5, 1.0])
     np.testing.assert_allclose(tj.grad(f)(x).numpy(), 2 * np.cos(x.numpy()))
     assert len(calls) == 2

@@ -1,4 +1,4 @@
-"""How many Python functions a derivative of a small function calls: what it costs eagerly."""
+"""Counts of the Python functions that a derivative of a small function calls: its cost in eager code."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CALLS = {
 
 
 def frames(function, args):
-    """How many Python functions a call of `function` enters."""
+    """Number of Python functions that a call of `function` enters."""
     count = 0
 
     def note(frame, event, argument):

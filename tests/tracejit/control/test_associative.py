@@ -20,7 +20,7 @@ def maps(size: int) -> tuple[Any, Any]:
     return tj.linspace(0.5, 1.5, size), tj.cos(tj.arange(float(size)))
 
 
-#: By size, the maps that the prefixes are, and those of `reverse`.
+#: Maps that the prefixes are, and those of `reverse`, by size.
 EXPECTED = {
     1: ([[0.5], [1.0]], [[0.5], [1.0]]),
     5: (
@@ -130,7 +130,7 @@ def test_calls_are_logarithmic() -> None:
             r"sizes along axis 0 must agree: elems\[0\] has 3, elems\[1\] has 4",
         ),
         (lambda: tj.associative_scan(tj.add, 3.0), tj.ShapeError, "elems is a scalar"),
-        (lambda: tj.associative_scan(tj.add, ()), tj.ShapeError, "elems must have a leaf"),
+        (lambda: tj.associative_scan(tj.add, ()), tj.ShapeError, "elems must hold at least one array"),
         (lambda: tj.associative_scan(tj.add, tj.ones(3), axis=1), tj.AxisError, "axis 1 is out of bounds"),
         (lambda: tj.associative_scan(3, tj.ones(3)), tj.TracejitError, "expected a function, got int"),
         (

@@ -13,7 +13,7 @@ import pytest
 
 import tracejit as tj
 
-#: In registers, and over memory.
+#: Sizes in registers, and over memory.
 SIZES = (3, 40)
 
 

@@ -11,7 +11,7 @@ import tracejit as tj
 
 
 def both(f: Any, *args: Any) -> list[Any]:
-    """Eagerly and jitted."""
+    """Run `f` eagerly and jitted."""
     return [lambda: f(*args), lambda: tj.jit(f)(*args)]
 
 

@@ -111,7 +111,7 @@ def test_derivatives(f: Callable[..., Any], way: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize("way", [lambda f: f, tj.jit], ids=["eager", "jit"])
 def test_tangents_of_while(way: Callable[..., Any]) -> None:
-    """Whose reverse mode JAX does not have: test_while_gradients.py."""
+    """Tangents alone: JAX has no reverse mode of ``while`` loops; see test_while_gradients.py."""
 
     def pushed(x: Any) -> Any:
         return tj.jvp(repeated, (x,), (W,))

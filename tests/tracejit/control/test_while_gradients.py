@@ -21,7 +21,7 @@ from tracejit.ir.verifier import verify
 
 from ...support import check_round_trip
 
-#: In registers, and over memory.
+#: Sizes in registers, and over memory.
 SIZES = (3, 40)
 
 
@@ -288,7 +288,7 @@ def test_many_examples_with_their_own_number_of_steps(size: int) -> None:
 
 
 def test_examples_that_are_done_do_not_spoil_gradients() -> None:
-    """Where an example ends at 1, the body's derivative is infinite there, and times 0 would be NaN."""
+    """The body's derivative is infinite where an example ends at 1, and times 0 would be NaN."""
 
     def f(x: Any) -> Any:
         return tj.while_loop(lambda v: v > 1, lambda v: tj.sqrt(v - 1), x)
@@ -418,7 +418,7 @@ def test_calls_at_once_have_stacks_of_their_own() -> None:
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("backwards", [False, True])
 def test_an_error_in_a_step_gives_the_stack_back(size: int, backwards: bool) -> None:
-    """In the forward loop, or in a gather that only the gradient has."""
+    """The error is in the forward loop, or in a gather that only the gradient has."""
 
     def f(x: Any, limit: Any) -> Any:
         def body(carry: Any) -> Any:
@@ -445,7 +445,7 @@ def test_an_error_in_a_step_gives_the_stack_back(size: int, backwards: bool) -> 
 
 
 def test_without_memory_it_says_so() -> None:
-    """In a process of its own, whose address space is limited: a MemoryError, after which all goes on."""
+    """A process of its own, whose address space is limited, gets a MemoryError, after which all goes on."""
     program = """
         import resource
         import numpy as np

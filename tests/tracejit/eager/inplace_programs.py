@@ -49,7 +49,7 @@ class Dual:
     v: Array
     t: Array
     memory: Memory
-    #: For a view made under no_grad, the memory that it was made of.
+    #: Memory from which a view under no_grad was made.
     made_of: Memory | None = None
 
 
@@ -79,7 +79,7 @@ def viewed(a: Any, name: str, arg: Any) -> Any:
     return a.reshape(n * n)[:: n + 1] if isinstance(a, np.ndarray) else a.diagonal()
 
 
-#: Per operation: its value, and its tangent.
+#: Value and tangent of each operation.
 BINARY = {
     "add": (lambda a, b: a + b, lambda a, b, s, t: s + t),
     "sub": (lambda a, b: a - b, lambda a, b, s, t: s - t),

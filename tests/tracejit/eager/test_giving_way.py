@@ -26,7 +26,7 @@ class Symbol:
 
 
 class OptedOut(Symbol):
-    """One that could be read as an array, and says that NumPy's operators shall not do that."""
+    """An object that could be read as an array, and says that NumPy's operators shall not do that."""
 
     __array_ufunc__ = None
 

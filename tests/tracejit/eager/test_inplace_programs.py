@@ -1,7 +1,7 @@
 """Random programs of views and in-place writes, against NumPy's memory and forward-mode differentiation.
 
-Values of every live handle are compared after every statement, eagerly; gradients of a weighted sum of all
-that live at the end against the tangents; and then the traced program with both. Tolerance: 1e-9 of the
+Values of every live handle are compared after every statement, eagerly. Gradients of a weighted sum of all
+that live at the end are compared with the tangents, and the traced program with both. Tolerance: 1e-9 of the
 largest number involved, for float64 sums of some hundred terms.
 """
 

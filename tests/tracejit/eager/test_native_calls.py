@@ -375,7 +375,7 @@ def test_the_list_of_views_stays_short() -> None:
 
 @pytest.mark.parametrize("native", [True, False])
 def test_views_of_several_threads_stay_known(native: bool) -> None:
-    """While one thread shortens the list of views, others add to it."""
+    """One thread shortens the list of views while others add to it."""
 
     def make_views(kept: list[tj.Tensor]) -> None:
         for i in range(4000):

@@ -70,7 +70,7 @@ def _parameters(*sizes):
     return weights | {f"b{i}": np.zeros(pair[1], "float32") for i, pair in enumerate(pairs, 1)}
 
 
-#: By name, the function, its arguments, and those that it is differentiated by.
+#: Function, arguments, and those that it is differentiated by, by name.
 SAMPLES = {
     "eight_schools": (eight_schools, (0.3, -0.2, RNG.normal(size=8)), (0, 1, 2)),
     "network": (

@@ -119,7 +119,7 @@ def test_second_derivatives_for_casadi_have_empty_blocks(tmp_path):
 def test_what_casadi_has_no_matrices_for(tmp_path):
     with pytest.raises(tj.ArgumentError, match=r"CasADi has float64 matrices alone, and n is i64\[\]"):
         tj.jit(lambda x, n: x * n).export(tmp_path / "f", 1.0, 2, casadi=1)
-    with pytest.raises(tj.ArgumentError, match="casadi is the order of derivatives, 0, 1 or 2, got 3"):
+    with pytest.raises(tj.ArgumentError, match="casadi must be the order of derivatives, 0, 1 or 2, got 3"):
         tj.jit(lambda x: x).export(tmp_path / "f", 1.0, casadi=3)
 
 

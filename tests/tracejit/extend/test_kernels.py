@@ -26,7 +26,7 @@ def op_with(kernel: Callable[..., Any], infer: Callable[..., Any] = lambda x: x)
 
 
 def each_way(op: tj.extend.OpCall) -> list[Callable[..., Any]]:
-    """Eagerly, compiled, and compiled after another op (so that the input is an intermediate)."""
+    """Results eagerly, compiled, and compiled after another op (so that the input is an intermediate)."""
     return [op, tj.jit(lambda x: op(x)), tj.jit(lambda x: op(x + 0.0) * 1.0)]
 
 

@@ -101,7 +101,7 @@ class Program:
     # -- the calls ---------------------------------------------------------------------------------
 
     def _choice(self, kind: str) -> tuple[str, int]:
-        """Where an argument comes from: one of the objects of the world of its kind."""
+        """The source of an argument: an object of the world of its kind."""
         return kind, self._random.randrange(8 if kind == "array" else 5)
 
 

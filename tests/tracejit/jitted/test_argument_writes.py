@@ -245,7 +245,8 @@ def test_the_program_in_the_documentation() -> None:
 
 
 def test_large_arrays_are_written_by_the_program_itself() -> None:
-    """Where nothing else reads the argument after its result is written; the value is the same elsewhere."""
+    """The program writes arguments that nothing else reads after their result is written; the value agrees
+    elsewhere."""
 
     def f(x: Any, y: Any) -> Any:
         x *= 2.0

@@ -247,7 +247,7 @@ def test_a_captured_tensor_that_is_rebound_and_changes_requires_grad() -> None:
 
 
 def test_nothing_is_recorded_without_gradients(slow_calls: list[Any]) -> None:
-    """Such calls have entries of their own, which run the program without residuals."""
+    """Calls without gradients have entries of their own, which run the program without residuals."""
     f, y = tj.jit(lambda x, y: tj.sin(x) * 2 + y), constant([3, 4])
     x, z = leaf([1, 2]), constant([1, 2])
     expected = f(x, y).detach().numpy()

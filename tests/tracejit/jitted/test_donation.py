@@ -200,7 +200,7 @@ def test_the_program_in_the_documentation() -> None:
 
 @pytest.mark.parametrize("arguments", [1.0, [1.0], {"w": np.ones(3), "lr": 0.5}, (True, 3, tj.ones(2))])
 def test_python_numbers_among_donated_arguments_are_not_donated(arguments: Any) -> None:
-    """They have no memory; calls after the first one go through the native entry."""
+    """Python numbers have no memory; calls after the first one go through the native entry."""
     step = tj.jit(lambda tree: tj.tree_map(lambda leaf: leaf * 2, tree), donate_argnums=0)
     for _ in range(3):
         expected = [np.asarray(leaf) * 2 for leaf in tj.tree_leaves(arguments)]

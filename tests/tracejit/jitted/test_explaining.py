@@ -19,7 +19,7 @@ weights: Any = None
 
 
 def last_reason(f: Callable[..., Any], *calls: tuple[Any, ...], **options: Any) -> str:
-    """Why the last of `calls` compiled."""
+    """Reason why the last of `calls` compiled."""
     jitted = tj.jit(f, **options)
     for args in calls:
         jitted(*args)

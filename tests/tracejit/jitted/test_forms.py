@@ -34,11 +34,11 @@ def test_decorator_function_and_decorator_with_arguments():
 def test_the_wrapper_keeps_name_and_docstring():
     @tj.jit
     def area(x):
-        """What it is."""
+        """The area."""
         return x
 
     assert area.__name__ == "area"
-    assert area.__doc__ == "What it is."
+    assert area.__doc__ == "The area."
     assert "area" in repr(area)
 
 

@@ -48,7 +48,7 @@ WRITES = {
     "tensor of the memory": "a = tj.asarray(G)\na[i] += x[i]",
     "one of two": "L[i % 2][i] += x[i]",
 }
-#: Where a write stands.
+#: Places where a write stands.
 PLACES = {
     "alone": "i = 0\n{}",
     "loop": "for i in range(4):\n{}",

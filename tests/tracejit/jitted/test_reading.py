@@ -1,4 +1,4 @@
-"""How a jitted function reads what is not among its arguments: inputs, guards, and what is said of them."""
+"""Reads of a jitted function outside its arguments: inputs, guards, and what is said of them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Counted:
 
 
 def traces(jitted: Any) -> int:
-    """How often a jitted function of one signature was compiled."""
+    """Number of compilations of a jitted function of one signature."""
     (signature,) = jitted.explain().signatures
     return 1 + len(signature.earlier)
 
@@ -208,7 +208,7 @@ def test_asserts_that_pytest_rewrites_depend_on_what_they_test_alone() -> None:
 
 
 def test_clocks_that_installed_packages_read_are_their_own_affair(tmp_path: Path) -> None:
-    """Also where they call the user's code back: a plugin, a hook."""
+    """Clocks are theirs, too, where they call the user's code back: a plugin, a hook."""
     package = tmp_path / "site-packages" / "installed.py"
     module = types.ModuleType("installed")
     exec(compile("def run(hook): return hook() > 0", str(package), "exec"), vars(module))

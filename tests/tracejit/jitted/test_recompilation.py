@@ -1,4 +1,4 @@
-"""When a call compiles again, and when not."""
+"""Recompilation: the calls that compile again, and those that do not."""
 
 from __future__ import annotations
 

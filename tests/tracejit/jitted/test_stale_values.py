@@ -45,7 +45,7 @@ class Derived(Base):
     def __call__(self): return self.k
 """
 
-#: How a program is set up with the value `v`, how `v` is changed, and how the function reads it.
+#: Set-up of a program with the value `v`, change of `v`, and the function's read of it.
 PLACES = {
     "global": ("k = v", "k = v", "k"),
     "attribute": ("o = Plain(); o.k = v", "o.k = v", "o.k"),

@@ -233,7 +233,7 @@ def reassembled(x: Any) -> Any:
 
 
 EQUAL = {"identity": 1, "zero": 1, "repeated": 1}
-#: Where the last pivot is 0 or a rounding, according to the order of operations.
+#: Matrices whose last pivot is 0 or a rounding, according to the order of operations.
 NEARLY_SINGULAR = ("singular",)
 EQUAL_SECOND = {"identity": 2, "zero": 2, "repeated": 2}
 TABLE: dict[str, Row] = {

@@ -40,7 +40,7 @@ class Exact:
         self.direction = DIRECTION * scale
         self.values = self._all(number(at))
         rng = np.random.default_rng(1)
-        #: How far each moves by moves of the elements of 1.
+        #: Distance by which each moves by moves of the elements of 1.
         self.moves = [mpmath.mpf(0)] * 3
         for _ in range(2):
             moved = self._all(number(at) * (1 + number(rng.uniform(-1, 1, (3, 3))) * mpmath.mpf(10) ** -9))
@@ -169,7 +169,7 @@ def test_derivatives(name: str) -> None:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", TABLE)
 def test_where_there_is_a_value_gradients_raise_no_error(name: str) -> None:
-    """By default matrices without a result are an error; a value that is NaN has a gradient that is NaN."""
+    """Matrices without a result are an error by default; a value that is NaN has a gradient that is NaN."""
     row = TABLE[name]
     for point in points(row):
         try:

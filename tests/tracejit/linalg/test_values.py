@@ -228,7 +228,7 @@ def test_condition_numbers_without_elements() -> None:
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
 def test_what_all_matrices_share_has_the_shape_of_a_batch(n: int) -> None:
-    """There are as many matrices as each has rows: a right side for all is no right side for each."""
+    """The batch has as many matrices as each has rows: a right side for all is no right side for each."""
     rng = np.random.default_rng(n)
     a = rng.standard_normal((n, n, n)) + 4 * np.eye(n)
     b, c = rng.standard_normal((n, 2)), rng.standard_normal((n, n))

@@ -68,7 +68,7 @@ class ExitGenerator:
         return [f"if {test}:", f"    s += {self._pick('0.5', '2.0')}", f"    {leave}"]
 
     def _jump(self, i: str) -> list[str]:
-        """Something that may leave the step, or the loop, earlier."""
+        """A statement that may leave the step, or the loop, earlier."""
         test = self._pick(f"x[{i} - 1] > t", f"{i} % 3 == 2", f"k[{i} - 1] == 4", "s > 12.0")
         return [f"if {test}:", "    s += 0.25", "    " + self._pick("continue", "break", "return s, c, b, a")]
 

@@ -1,4 +1,4 @@
-"""if, elif, else, and, or, not, chained comparisons and conditional expressions."""
+"""``if``, ``elif``, ``else``, ``and``, ``or``, ``not``, chained comparisons and conditional expressions."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""How loops are handled: modes, reports, warnings, guards, and what is compiled how often."""
+"""Modes of loops: reports, warnings, guards, and what is compiled how often."""
 
 import gc
 import threading
@@ -148,7 +148,7 @@ def test_much_code_without_source_is_worth_a_warning():
     scope = {}
     exec("def f(x):\n    for i in range(4500): x = x * 2\n    return x", scope)
     with pytest.warns(
-        tj.UnrolledLoopWarning, match="f: the loop at <string>:1 .* the source of f is not there"
+        tj.UnrolledLoopWarning, match="f: the loop at <string>:1 .* the source of f cannot be found"
     ):
         tj.jit(scope["f"]).trace(X)
 
@@ -181,7 +181,7 @@ def test_helpers_without_source_are_unrolled():
     assert float(jitted(X)) == pytest.approx(X[:20].sum() / 8)
     line = f.__code__.co_firstlineno + 2
     assert f"loop at test_modes.py:{line}: unrolled: it calls half" in jitted.explain()
-    with pytest.raises(tj.TraceError, match="the source of half is not there"):
+    with pytest.raises(tj.TraceError, match="the source of half cannot be found"):
         tj.jit(f, loops="compiled")(X)
 
 
@@ -190,8 +190,8 @@ def test_functions_without_source_are_unrolled():
     exec("def f(x):\n    s = 0.0\n    for i in range(50): s += x[i]\n    return s", scope)
     jitted = tj.jit(scope["f"])
     np.testing.assert_allclose(float(jitted(X)), X[:50].sum())
-    assert reports(jitted) == [("unrolled", "the source of f is not there")]
-    with pytest.raises(tj.TraceError, match="the source of f is not there"):
+    assert reports(jitted) == [("unrolled", "the source of f cannot be found")]
+    with pytest.raises(tj.TraceError, match="the source of f cannot be found"):
         tj.jit(scope["f"], loops="compiled")(X)
 
 

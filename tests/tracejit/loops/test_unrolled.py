@@ -149,9 +149,9 @@ def containers(x):
 
 CASES = [
     (appended_under_a_condition, (X,), "appends to a list in a branch"),
-    (appended_and_read, (X,), "appends to a list, and uses it otherwise"),
+    (appended_and_read, (X,), "appends to a list that it also reads"),
     (appended_until, (X,), "a list, whose length would depend on values"),
-    (appended_by_two_names, (X,), "a list that has another name"),
+    (appended_by_two_names, (X,), "a list that another name refers to"),
     (indexed_list, (X,), "Python integer"),
     (is_none_in_between, (X,), "None in the other"),
     (python_numbers_alone, (X,), "Python numbers alone"),
@@ -161,7 +161,7 @@ CASES = [
     (contains_try, (X,), "a try statement"),
     (raises_in_a_branch, (X,), "ValueError: neg"),
     (dict_written, (X,), "writes a dict"),
-    (containers, (X,), "goes along a list"),
+    (containers, (X,), "iterates over a list; ranges and arrays"),
 ]
 
 

@@ -78,7 +78,7 @@ def test_lanes_read_them() -> None:
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: str(function.__name__))
 def test_gradients(function: Callable[..., Any]) -> None:
-    """Beside differences."""
+    """Gradients agree with differences."""
     rng = np.random.default_rng(0)
     x, h = rng.random(2000), rng.random(33)
 

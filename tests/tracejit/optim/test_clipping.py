@@ -12,7 +12,7 @@ import tracejit as tj
 from tracejit import optim
 
 A, B = [[0.5, -1.25], [2.0, 0.125]], [1.5, -0.75, 0.25]
-#: From PyTorch 2.15: norm_type, the norm, and the clipped gradients for a max_norm of 1.
+#: Values from PyTorch 2.15: norm_type, the norm, and the clipped gradients for a max_norm of 1.
 # fmt: off
 PYTORCH: list[tuple[float, float, list[float]]] = [
     (

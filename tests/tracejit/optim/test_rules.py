@@ -10,7 +10,8 @@ import pytest
 
 import tracejit as tj
 
-#: From PyTorch 2.15 in float64: optimiser, options, and the parameters [a0, a1, b0, b1] after four steps.
+#: Values from PyTorch 2.15 in float64: optimiser, options, and the parameters [a0, a1, b0, b1] after four
+#: steps.
 # fmt: off
 PYTORCH: list[tuple[str, dict[str, Any], list[float]]] = [
     ("SGD", {"lr": 0.1},

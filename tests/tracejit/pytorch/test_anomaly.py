@@ -14,7 +14,7 @@ from .common import leaf, refuses, values
 
 @contextmanager
 def quietly():
-    """Without the warning that anomaly detection is slow."""
+    """Silence the warning that anomaly detection is slow."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

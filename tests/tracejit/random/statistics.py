@@ -19,7 +19,7 @@ def kolmogorov(sample, cdf):
 
 
 def chi_squared(sample, probabilities):
-    """How many standard deviations Pearson's statistic is above its mean. Outcomes 0, 1, ...; rare ones, and
+    """Excess of Pearson's statistic over its mean, in standard deviations. Outcomes 0, 1, ...; rare ones, and
     those beyond `probabilities`, are taken together."""
     expected = np.asarray(probabilities, np.float64) * np.size(sample)
     counts = np.bincount(np.ravel(sample), minlength=len(expected))

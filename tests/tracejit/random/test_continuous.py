@@ -99,7 +99,7 @@ def test_eager_jitted_and_mapped_agree(name):
     np.testing.assert_allclose(mapped.numpy(), by_loop, rtol=1e-11, atol=1e-12)
 
 
-#: From jax 0.10.2 in float64, with key(0) and shape (3,).
+#: Values from jax 0.10.2 in float64, with key(0) and shape (3,).
 JAX = {
     "logistic": ((), [-0.3291103200974086, -1.2873867755266637, 3.3263401466314915]),
     "cauchy": ((), [-0.2619295066536063, -1.2378460184296847, 9.142528431003585]),

@@ -47,7 +47,8 @@ def test_binomial(n, p):
 
 
 def test_large_counts_are_normal():
-    """Within the sample's resolution: the skew of a Poisson number is lam^(-1/2), the step lam^(-1/2) too."""
+    """Counts are normal within the sample's resolution: the skew of a Poisson number is lam^(-1/2), the step
+    lam^(-1/2) too."""
     for draw, mean, variance in (
         (lambda k: r.poisson(k, 1e9, (N,)), 1e9, 1e9),
         (lambda k: r.poisson(k, 1e14, (N,)), 1e14, 1e14),

@@ -248,7 +248,7 @@ def test_gradients():
 
 
 def test_second_gradients_see_the_draw_of_the_forward_run():
-    """With create_graph the compiled backward computes the forward part again, from the same keys."""
+    """The compiled backward with create_graph computes the forward part again, from the same keys."""
     f = tj.jit(lambda x: (r.rand(4) * x**3).sum())
     r.seed(2)
     total = float(r.rand(4).sum())

@@ -94,7 +94,7 @@ def test_unit_uniform_is_the_same_bit_by_bit():
         assert np.array_equal(eager, tj.jit(lambda k, d=dtype: r.uniform(k, (9, 70), d))(r.key(4)).numpy())
 
 
-#: From jax 0.10.2 in float64, whose uniform numbers have 52 bits.
+#: Values from jax 0.10.2 in float64, whose uniform numbers have 52 bits.
 JAX = {
     "uniform": [0.41845711171638644, 0.21629545460551136, 0.9653214611189975],
     "exponential": [0.5420705551711603, 0.24372318502372997, 3.3616342594163338],

@@ -189,7 +189,8 @@ def test_means_of_gradients():
 
 
 def test_gradients_reach_the_relatives():
-    """Against means that are known: of beta a / (a + b), of chi-squared df, of t^2 df / (df - 2)."""
+    """Gradients agree with means that are known: of beta a / (a + b), of chi-squared df, of t^2 df / (df -
+    2)."""
 
     def mean(draw):
         return lambda *args: draw(r.key(8), *args, (20_000,)).mean()

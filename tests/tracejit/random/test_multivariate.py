@@ -109,7 +109,7 @@ def test_multivariate_normal_batches():
 
 
 def test_multivariate_normal_gradients():
-    """By the covariance along symmetric directions, and by the mean."""
+    """Gradients by the covariance along symmetric directions, and by the mean."""
     key, mean, direction = r.key(7), np.zeros(3), np.diag([0.3, 0.2, 0.1]) + 0.05
 
     def draw(mean, cov):

@@ -138,7 +138,7 @@ def test_lu_gives_the_matrix_back(wrap: Any, matrix: Any) -> None:
     ],
 )  # fmt: skip
 def test_functions_of_matrices_against_mpmath(wrap: Any, name: str, matrix: Any, units: float) -> None:
-    """In units of the last place of the largest element."""
+    """Errors in units of the last place of the largest element."""
     with mpmath.workdps(80):
         exact = np.array(getattr(mpmath, name)(mpmath.matrix(matrix.tolist())).tolist())
         result = wrap(getattr(LINALG, name))(matrix).numpy()

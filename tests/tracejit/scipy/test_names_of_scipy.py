@@ -203,7 +203,7 @@ ENTERING = {
 @pytest.mark.parametrize("bound", [False, True], ids=["plain", "partial"])
 @pytest.mark.parametrize("name", ENTERING)
 def test_functions_that_are_transformed_are_taken(name: str, bound: bool) -> None:
-    """Where SciPy's function itself is what is jitted, mapped or differentiated."""
+    """SciPy's function itself is what is jitted, mapped or differentiated."""
     function = theirs(f"scipy.{name}")
     if bound:
         function = functools.partial(function, **ENTERING[name])

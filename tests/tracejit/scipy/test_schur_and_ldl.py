@@ -33,7 +33,7 @@ def rounding(dtype: Any) -> float:
 
 
 def symmetric(x: Any, hermitian: bool) -> Any:
-    """With a small diagonal, so that there are blocks of two rows."""
+    """A symmetric matrix with a small diagonal, so that there are blocks of two rows."""
     both = x + (adjoint(x) if hermitian else np.swapaxes(x, -1, -2))
     rows = np.arange(x.shape[-1])
     both[..., rows, rows] *= 0.01
@@ -108,7 +108,7 @@ def test_sylvester(wrap: Any, dtype: Any, sizes: tuple[int, int]) -> None:
 
 
 def test_all_is_native() -> None:
-    """But for the gradient of `schur`, which calls Python."""
+    """All but the gradient of `schur`, which calls Python."""
 
     def results(a: Any) -> Any:
         return *LINALG.schur(a), *LINALG.ldl(a + a.mT), LINALG.solve_sylvester(a, a, a)

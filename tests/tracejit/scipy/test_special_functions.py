@@ -169,7 +169,8 @@ def test_wrong_arguments_are_named() -> None:
 
 
 def test_spherical_harmonics() -> None:
-    """By their formula from associated Legendre functions, of negative orders and angles, too."""
+    """Values agree with the formula from associated Legendre functions, of negative orders and angles,
+    too."""
     n, m = (axis.ravel() for axis in np.meshgrid(np.arange(-1, 9), np.arange(-9, 10)))
     rng = np.random.default_rng(4)
     theta, phi = rng.uniform(-4, 4, (2, n.size))

@@ -128,8 +128,8 @@ def test_other_processes_take_what_a_module_defines(way: str, tmp_path: Path) ->
 
 
 def test_pickles_wait_for_what_the_disk_is_to_keep(tmp_path: Path) -> None:
-    """Just optimized code is kept, which the background compiles: who gets the pickle finds it. It begins
-    when it is waited for, and has the time that it takes."""
+    """Optimized code alone is kept, which the background compiles: who gets the pickle finds it. Compilation
+    begins when it is waited for, and has the time that it takes."""
     program = (
         "import pickle, numpy, tests.tracejit.sending.functions as f\n"
         "from tracejit.runtime import tiers\n"

@@ -65,7 +65,7 @@ def test_callback_keeps_structure_and_constants() -> None:
 
 
 def test_order_and_number_are_those_of_the_program() -> None:
-    """Through every pass: equal prints, inputs that are ready early or late, dead values."""
+    """Prints go through every pass: equal prints, inputs that are ready early or late, dead values."""
     seen: list[str] = []
 
     def note(name: str, x: Any) -> None:

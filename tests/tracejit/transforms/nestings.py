@@ -86,7 +86,7 @@ TRANSFORMS = {
     "hessian": tj.hessian,
     "hvp": lambda f: lambda x: tj.hvp(lambda x: tj.sum(f(x)), (x,), (TANGENT,)),
 }
-#: How often each differentiates.
+#: Order of differentiation of each.
 ORDER = {"jit": 0, "checkpoint": 0, "vmap": 0, "hessian": 2, "hvp": 2}
 
 

@@ -426,7 +426,8 @@ def test_default_random_numbers_are_the_same_again() -> None:
 
 @pytest.mark.parametrize(("name", "order", "transform"), ORDERS, ids=NAMES)
 def test_what_rules_print(name: str, order: int, transform: Any) -> None:
-    """Once each, at every order: a forward that runs again for a gradient's gradient does so in silence."""
+    """Rules print once each, at every order: a forward that runs again for a gradient's gradient does so in
+    silence."""
     seen: list[str] = []
 
     def note(what: str, x: Any) -> None:

@@ -28,7 +28,7 @@ def carried(f: Function) -> Function:
     return lambda x, y: tj.scan(lambda c, _: (f(c, y), None), x, None, 2)[0]
 
 
-#: From a function of two arrays of 2 to an array, or scalar, to a function of the same kind.
+#: Transforms from a function of two arrays of 2 to an array, or scalar, to a function of the same kind.
 TRANSFORMS: dict[str, Callable[[Function], Function]] = {
     "grad x": lambda f: tj.grad(lambda x, y: f(x, y).sum()),
     "grad y": lambda f: tj.grad(lambda x, y: f(x, y).sum(), 1),
@@ -113,7 +113,7 @@ def nodes_behind(*tensors: Tensor) -> int:
 
 @pytest.fixture
 def visited(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many nodes each backward pass looks at."""
+    """Numbers of nodes that each backward pass looks at."""
     counts: list[int] = []
     reach = backward._Pass._reach
 
@@ -200,7 +200,7 @@ def test_gradients_pass_through_aux_alone() -> None:
 
 
 def test_a_pullback_of_a_transform_that_is_over_goes_on_working() -> None:
-    """After an outer gradient is done, and in another thread."""
+    """The pullback is called after an outer gradient is done, and in another thread."""
     kept = []
 
     def outer(w: Any) -> Any:

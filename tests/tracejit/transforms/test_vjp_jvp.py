@@ -208,7 +208,8 @@ def test_a_pullback_takes_one_cotangent():
 
 
 def test_a_pullback_passes_the_same_graph_again():
-    """With inputs that do not lead to the result, closed-over tensors that do, and hooks added meanwhile."""
+    """Inputs include some that do not lead to the result, closed-over tensors that do, and hooks added
+    meanwhile."""
     closed = tj.tensor([3.0, 4.0], requires_grad=True)
     seen = []
 

@@ -90,7 +90,7 @@ def histogram_bin_edges(x: Any, bins: Any = 10, range: Any = None, weights: Any 
 def histogram(
     x: Any, bins: Any = 10, range: Any = None, density: bool = False, weights: Any = None
 ) -> tuple[Tensor, Tensor]:
-    """How many elements of `x` fall into each bin, and the edges of the bins.
+    """Count of the elements of `x` in each bin, and the edges of the bins.
 
     `bins` are the edges, of which the last one belongs to its bin; or the number of bins of equal width
     between the ends in `range`, or the smallest and the largest element; or the name of a rule for it. With

@@ -107,7 +107,7 @@ def _reduced(name: str, x: Tensor, axis: Any, keepdims: bool, initial: Any, wher
     if not is_everywhere(where):
         start = _IDENTITIES.get(name) if initial is None or name in ("sum", "prod") else initial
         if start is None:
-            raise ShapeError(f"{name}: where= needs initial=, as there is no {name} of nothing")
+            raise ShapeError(f"{name}: where= needs initial=, the {name} of no elements")
         x = masked(x, mask_of(name, where, x), start)
     dtypes = (x.dtype,) if name in ("sum", "prod") else ()  # of the result: that of `x` as it is now
     if initial is None:

@@ -246,7 +246,7 @@ def _quantiles(
     require_real(name, x)
     check_method(name, method)
     if weights is not None and method != "inverted_cdf":
-        raise DomainError(f"{name}: weights= is for method='inverted_cdf', got method={method!r}")
+        raise DomainError(f"{name}: weights= needs method='inverted_cdf', got method={method!r}")
     whole = selects(method, q, weak)
     lines, axes, shape = _lines(name, x if whole else averaged(x, None), axis)
     extent, rank = lines.shape[-1], lines.ndim - 1
@@ -357,7 +357,7 @@ def _lines(name: str, x: Tensor, axis: Any) -> tuple[Tensor, Shape, Shape]:
 
 
 def _count(lines: Tensor) -> Tensor:
-    """How many elements of each line are not NaN."""
+    """Number of elements of each line that are not NaN."""
     return reductions.sum(run("logical_not", run("isnan", lines.detach())), -1)
 
 

@@ -43,5 +43,5 @@ def reshape_in_order(x: Any, shape: Any, order: Any, copy: bool | None) -> Tenso
     else:
         result = reshape(x, shape)
     if copy is False and not x.is_traced and result.size and not np.shares_memory(result._data, x._data):
-        raise DomainError(f"reshape: copy=False, and {x.shape} becomes {shape} by a copy alone")
+        raise DomainError(f"reshape: copy=False, but {x.shape} cannot become {shape} without a copy")
     return run("copy", result) if copy else result

@@ -61,7 +61,7 @@ def write(
 def in_place_operator(
     name: str, function: Callable[[Any, Any], Any], reflected: str
 ) -> Callable[[Any, Any], Any]:
-    """``x += y`` and its like, which give way to the method `reflected` of `y`."""
+    """``x += y`` and the other augmented assignments, which give way to the method `reflected` of `y`."""
 
     def call(x: Tensor, y: Any) -> Any:
         tracer = STATE.tracer

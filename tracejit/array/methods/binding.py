@@ -163,7 +163,7 @@ def _sort(
     descending: bool = False,
     stable: bool | None = None,
 ) -> None:
-    """``sort`` in place, as NumPy's method; ``tj.sort(x)`` leaves `x` what it is."""
+    """``sort`` in place, as NumPy's method; ``tj.sort(x)`` does not change `x`."""
     options: dict[str, Any] = {"descending": descending, "stable": stable}
     inplace.write(x, "sort", (), lambda old: sorting.sort(old, axis, kind, order, **options))
 

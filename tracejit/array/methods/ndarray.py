@@ -67,7 +67,7 @@ def _put(x: Tensor, indices: Any, values: Any, mode: str = "raise") -> None:
 
 
 def _partition(x: Tensor, kth: Any, axis: int = -1, kind: str = "introselect", order: None = None) -> None:
-    """``partition`` in place, as NumPy's method; ``tj.partition(x, kth)`` leaves `x` what it is."""
+    """``partition`` in place, as NumPy's method; ``tj.partition(x, kth)`` does not change `x`."""
     inplace.write(x, "partition", (), lambda old: sorting.partition(old, kth, axis, kind, order))
 
 
@@ -211,7 +211,7 @@ def _set_shape(x: Tensor, shape: Any) -> None:
     new = RESHAPE.run(was, shape)
     if type(new._aliases) is not tuple:
         raise ShapeError(
-            f"shape: a tensor of shape {x.shape} becomes {new.shape} only by a copy; use x.reshape"
+            f"shape: a tensor of shape {x.shape} cannot become {new.shape} without a copy; use x.reshape"
         )
     if type(was._aliases) is list:  # `was` is the base now
         for view in views_of(x):

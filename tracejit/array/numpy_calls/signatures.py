@@ -45,10 +45,10 @@ class ArgumentMap:
         self.ours: Mapping[str, inspect.Parameter] = inspect.signature(own).parameters
         self.order = [parameter.name for parameter in theirs]
         self.defaults = {parameter.name: parameter.default for parameter in theirs}
-        #: parameters of the same meaning, by NumPy's name; the first `by_place` by their place
+        #: Parameters of one meaning, by NumPy's name; the first `by_place` by their place.
         self.agreeing: dict[str, str] = {}
         self.by_place = 0
-        #: those that our function takes by that name, where it takes no number of them
+        #: Parameters that tracejit's function takes by that name, where it takes no number of them.
         self.alike: frozenset[str] = frozenset()
         names = [parameter.name for parameter in self.ours.values() if parameter.kind in _BY_PLACE]
         kinds = [parameter.kind for parameter in theirs]

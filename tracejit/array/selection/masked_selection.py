@@ -65,7 +65,7 @@ class Selection:
 
     @property
     def _after(self) -> int:
-        """How many axes are behind that of the elements."""
+        """Number of axes behind that of the elements."""
         return self._whole.ndim - self._first - self._mask.ndim
 
     @property

@@ -34,7 +34,7 @@ class VectorSpace:
 
     @property
     def size(self) -> int:
-        """How many elements the values have."""
+        """Number of elements of the values."""
         return sum(type_.size for type_ in self.types)
 
     @property

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from types import CodeType
 from typing import Final
 
-#: How many parentheses around the body of a lambda are closed behind it, at most, and within how many bytes.
+#: Most parentheses around the body of a lambda that are closed behind it, and within how many bytes.
 _AROUND: Final = 8
 _TAIL: Final = 400
 

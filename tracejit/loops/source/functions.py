@@ -207,7 +207,7 @@ def _parsed(function: FunctionType, code: CodeType) -> tuple[ast.Module, ast.Fun
     linecache.checkcache(code.co_filename)
     lines, first = linecache.getlines(code.co_filename, function.__globals__), code.co_firstlineno
     if not 0 < first <= len(lines):
-        return f"the source of {name} is not there"
+        return f"the source of {name} cannot be found"
     find = lambda_at if code.co_name == "<lambda>" else function_at
     definition = find(original(code), lines)
     if isinstance(definition, str):
@@ -220,7 +220,7 @@ def _parsed(function: FunctionType, code: CodeType) -> tuple[ast.Module, ast.Fun
     return wrapped, definition
 
 
-#: How a method is called depends on what else the module has, of which modules are guessed.
+#: Instructions for calls of methods, between which Python chooses by what else the module has.
 _CALLS: Final = frozenset(("LOAD_METHOD", "LOAD_ATTR", "PUSH_NULL"))
 
 

@@ -193,7 +193,7 @@ _COMPOUND = (
 )
 #: Nodes that count as an operation, except conditionals.
 _COUNTED = frozenset((ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.Subscript, ast.AugAssign, ast.IfExp))
-#: Other nodes that bind names, or that keep names in them from being bound.
+#: Nodes of other kinds that bind names, or that keep names in them from being bound.
 _BINDING = frozenset(
     (*COMPREHENSIONS, ast.Import, ast.ImportFrom, ast.MatchAs, ast.MatchStar, ast.MatchMapping)
 )

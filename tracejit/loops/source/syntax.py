@@ -199,8 +199,8 @@ _FRAMES = ("super", "locals", "vars", "eval", "exec", "dir")
 
 
 def refusal(loop: ast.For | ast.While | ast.FunctionDef, outside: set[str]) -> str:
-    """Why `loop`, or a function that is called in one, stays as it is written; empty where nothing speaks
-    against it. `outside` are the names that the function declares global or nonlocal."""
+    """Reason why `loop`, or a function that is called in one, stays as it is written; empty where there is
+    none. `outside` are the names that the function declares global or nonlocal."""
     if not any(_may_refuse(node, outside) for node in walk(loop)):  # which does not keep their order
         return ""
     for node in (loop, *_same_scope(loop)):

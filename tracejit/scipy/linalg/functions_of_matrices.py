@@ -160,7 +160,7 @@ def _logm_backward(a: Any, ct: Any) -> Any:
 
 
 def _power_of_two(x: Any) -> Any:
-    """About the size of each of the matrices `x`; 1 of zeros."""
+    """Power of two near the size of each of the matrices `x`; 1 of zeros."""
     largest = run("max", run("abs", x.detach()), axes=(x.ndim - 2, x.ndim - 1))
     exponent = run("floor", run("log2", run("where", run("gt", largest, 0.0), largest, 1.0)))
     return run("cast", reshaped(run("exp2", exponent), (*largest.shape, 1, 1)), dtype=x.dtype)

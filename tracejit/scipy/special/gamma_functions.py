@@ -177,7 +177,7 @@ def factorial(n: Any, exact: bool = False) -> Tensor:
     ``scipy.special.factorial``.
     """
     if exact:
-        raise DomainError("factorial: exact=True has no tensors: use math.factorial")
+        raise DomainError("factorial: exact=True is not supported for tensors; use math.factorial")
     (n,) = floats(n)
     return run("where", run("lt", n, 0.0), 0.0, gamma(run("maximum", n, 0.0) + 1.0))
 
@@ -206,7 +206,7 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Te
     Raises DomainError for ``exact=True``, which has Python's integers. Semantics: ``scipy.special.comb``.
     """
     if exact:
-        raise DomainError("comb: exact=True has no tensors: use math.comb")
+        raise DomainError("comb: exact=True is not supported for tensors; use math.comb")
     n, k = floats(N, k)
     if repetition:
         # of nothing there is one choice of nothing, and no other

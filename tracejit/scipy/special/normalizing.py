@@ -105,5 +105,5 @@ def _normalized(function: Any, x: Any, axis: Any) -> Tensor:
 
 
 def _size(shape: tuple[int, ...], count: int) -> int:
-    """How many elements the last `count` axes of `shape` have."""
+    """Number of elements in the last `count` axes of `shape`."""
     return math.prod(shape[len(shape) - count :])

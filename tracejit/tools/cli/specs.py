@@ -27,7 +27,7 @@ class Call:
         self.label, self.fn, self.static, self.passed = label, fn, static, passed
         self.names: list[str] = []
         self.values: list[Any] = []
-        #: How many of the arguments follow the named parameters, for ``*args``.
+        #: Number of the arguments that follow the named parameters, for ``*args``.
         self.extra = 0
 
     def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -36,7 +36,7 @@ Array = np.ndarray[Any, Any]
 #: Examples of ``--vmap`` without a number.
 BATCH: Final = 8
 
-#: How the options of ``jit`` that select parameters begin.
+#: Prefixes of the options of ``jit`` that select parameters.
 _OF_PARAMETERS: Final = ("static_", "donate_")
 
 TARGET_HELP = """\

@@ -26,7 +26,7 @@ from ...ir.records import field, record
 #: their edges drawn straight across: a chain run backwards would need the square of its length.
 _WAYPOINTS_PER_NODE: Final = 4
 _WAYPOINTS_BESIDES: Final = 2000
-#: Up to this many items in all routes together every edge is drawn whole; beyond it, trunks only once.
+#: Most items in all routes together for which every edge is drawn whole; beyond it, trunks only once.
 _ITEMS_IN_ROUTES: Final = 20_000
 
 
@@ -43,8 +43,8 @@ class Layered:
     layers: list[list[int]]
     below: list[list[int]]
     above: list[list[int]]
-    #: Per edge: the items it passes, its ends included; its end alone where it is drawn straight across.
-    #: Begins at the last waypoint where a longer edge draws the trunk to there.
+    #: Items that each edge passes, its ends included; its end alone where it is drawn straight across. Begins
+    #: at the last waypoint where a longer edge draws the trunk to there.
     routes: list[tuple[int, ...]] = field(default_factory=list)
 
     @property
@@ -162,7 +162,7 @@ def positions(graph: Layered) -> list[int]:
 
 
 def count_crossings(graph: Layered) -> int:
-    """How many pairs of edges cross, edges to one item from one item counted once."""
+    """Number of pairs of edges that cross, edges to one item from one item counted once."""
     place = positions(graph)
     total = 0
     for layer in graph.layers:
@@ -224,7 +224,7 @@ def _exchange(graph: Layered) -> bool:
 
 
 def _between(neighbours: list[list[int]], place: list[int], left: int, right: int) -> int:
-    """How many crossings of the edges of two neighbours go away when they change places."""
+    """Number of crossings of the edges of two neighbours that go away when they change places."""
     first = sorted(place[number] for number in neighbours[left])
     second = sorted(place[number] for number in neighbours[right])
     now = sum(len(first) - bisect_right(first, number) for number in second)

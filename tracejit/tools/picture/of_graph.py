@@ -118,7 +118,7 @@ def _is_leaf_end(value: Any) -> bool:
 
 
 def _read(node: Any) -> _Facts:
-    """All that a picture needs of a node; the only place that looks into one."""
+    """Description of a node for a picture; the only place that looks into one."""
     operands = []
     for position, (source, index) in enumerate(node.next_functions):
         type = _type_text(node.types[position])
@@ -161,7 +161,7 @@ class _Drawing:
         self.nodes: list[PictureNode] = []
         self.edges: list[PictureEdge] = []
         self.drawn: dict[int, tuple[Any, str]] = {}
-        #: Per node: the types of its outputs, as far as those who use them say.
+        #: Types of the outputs of each node, as far as those who use them say.
         self.types: dict[str, dict[int, str]] = {}
         #: Edges from a node's output, whose labels wait until it is known whether it has several.
         self.outputs: list[tuple[int, int]] = []

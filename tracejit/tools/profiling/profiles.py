@@ -115,7 +115,7 @@ class Profile:
         return tables.summary(self)
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything but single events, as what JSON can hold."""
+        """Totals without single events, as values that JSON can hold."""
         return tables.as_dict(self)
 
     def save_trace(self, path: str | os.PathLike[str]) -> None:

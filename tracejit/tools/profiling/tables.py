@@ -174,7 +174,7 @@ def _denormals(function: FunctionProfile) -> list[str]:
 
 
 def as_dict(profile: Profile) -> dict[str, Any]:
-    """Everything but single events. Times of threads at work at once add up."""
+    """Totals without single events. Times of threads at work at once add up."""
     functions = profile.functions
     cost = sum((function.cost for function in functions), Cost())
     kernels = sum(function.kernel_milliseconds for function in functions)

@@ -15,7 +15,7 @@ from ...ir.registry import Kind
 from ...ir.types import TensorType
 from .trials import Array, Case
 
-#: Up to so many instructions are tried one by one where halves found nothing.
+#: Most instructions that are tried one by one where halves found nothing.
 _ONE_BY_ONE: Final = 64
 
 
@@ -34,7 +34,7 @@ class Chunked(Edit):
 
     @abc.abstractmethod
     def count(self, case: Case) -> int:
-        """How many parts there are."""
+        """Number of parts."""
 
     @abc.abstractmethod
     def without(self, case: Case, parts: range) -> Iterator[Case]:

@@ -1,4 +1,4 @@
-"""``tracejit view``: what became of a function, from its source to assembly, as one HTML file."""
+"""``tracejit view``: every stage of a function, from its source to assembly, as one HTML file."""
 
 from __future__ import annotations
 

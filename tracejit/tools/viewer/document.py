@@ -1,4 +1,4 @@
-"""Everything that the viewer shows of a function, as one JSON document.
+"""JSON document of all that the viewer shows of a function.
 
 Ops of the trace are numbered; a line of a listing refers to the set of ops that it is about by an index into
 ``groups``. See docs/view.md for the fields.
@@ -118,7 +118,7 @@ class _Collector:
         self.apart: list[Apart] = []
 
     def document(self) -> dict[str, Any]:
-        """Everything, in the order in which it comes about."""
+        """The document's parts, in the order in which compilation makes them."""
         self._stage("trace", "Traced", "what the function did, op by op", self._listing(self.traced))
         passed = through_passes(self.traced, self.names, lambda *note: self.apart.append(note))
         optimized = self._listing(passed.optimized)
@@ -221,7 +221,7 @@ class _Collector:
     # -- tables -----------------------------------------------------------------------------------
 
     def _ops(self, sources: Sources, passed: Passed) -> list[list[Any]]:
-        """Per op: its name, file, line, whether it is of a gradient, and the pass that it went away in."""
+        """Name, file and line of each op, whether it is of a gradient, and the pass that removed it."""
         rows: list[list[Any]] = []
         for number, op in enumerate(self.ops):
             file, line = sources.place(op.location)

@@ -18,7 +18,7 @@ SHARE: Final = 0.05
 NEAR: Final = 2.0
 #: Calls whose kernels take fewer seconds are hardly more than a call.
 SMALL: Final = 2e-6
-#: About as many plain operations take as long as one exp or log, in vectors.
+#: Number of plain operations that take as long as one exp or log, in vectors, roughly.
 TRANSCENDENTAL: Final = 12
 #: The smallest slowdown by denormal numbers that is reported.
 SLOWED: Final = 1.3
@@ -187,7 +187,7 @@ def _loop(row: KernelRow, rows: Sequence[KernelRow]) -> tuple[str, str, str]:
 
 
 def _denormals(row: KernelRow) -> tuple[str, str, str]:
-    """About a kernel or loop that denormal numbers slow down."""
+    """Hints about a kernel or loop that denormal numbers slow down."""
     least = "1.2e-38" if row.dtype == "f32" else "2.2e-308"
     return (
         "bad", "Denormal numbers",

@@ -167,7 +167,7 @@ class KernelRow:
     kernel: Kernel | None
     origins: tuple[int, ...]
     cost: Cost
-    #: How often one call runs it, as far as that is known before it runs.
+    #: Number of times that one call runs it, as far as that is known before it runs.
     trips: float = 1.0
     #: The kernel's own ops, by the ops of the equal kernel whose code it shares; empty without one.
     own: dict[Instruction, Instruction] = field(default_factory=dict)
@@ -230,7 +230,7 @@ def _inside(instruction: Instruction) -> list[Instruction]:
 
 
 def alike(rows: Sequence[KernelRow]) -> dict[str, dict[tuple[int, ...], tuple[int, ...]]]:
-    """For each function of the module, a map from the ops that mark a line to all ops that it stands for, in
+    """A map for each function of the module, from the ops that mark a line to all ops that it stands for, in
     every kernel whose code the function is."""
     by_function: dict[str, dict[tuple[int, ...], dict[int, None]]] = {}
     for row in rows:
@@ -296,7 +296,7 @@ def _kind(instruction: Instruction, kernel: Kernel | None) -> str:
 def _why_apart(
     row: KernelRow, writer: Mapping[Value, str], names: Mapping[Value, str], apart: Sequence[Apart]
 ) -> Iterator[dict[str, str]]:
-    """Why it is not one kernel with those whose results it reads."""
+    """Reason why it is not one kernel with those whose results it reads."""
     misfit = None if row.instruction.op.kind.traits.grouped else why_alone(row.instruction)
     if misfit is not None:
         yield {"why": misfit.text}
@@ -335,7 +335,7 @@ def strided_reads(nest: Nest) -> dict[int, int]:
 
 
 def _why_scalar(row: KernelRow, names: Mapping[Value, str]) -> str:
-    """Why its inner loop does not work on whole vectors."""
+    """Reason why its inner loop does not work on whole vectors."""
     nest, kind = row.nest, row.instruction.op.kind
     if nest is None:
         if row.kernel is None:
@@ -362,7 +362,7 @@ def _why_scalar(row: KernelRow, names: Mapping[Value, str]) -> str:
 
 
 def _why_serial(row: KernelRow) -> str:
-    """Why it runs on one thread."""
+    """Reason why it runs on one thread."""
     if row.kernel is None:
         return "" if row.is_loop else "Python code holds the interpreter's lock"
     return row.kernel.why_serial()

@@ -164,7 +164,7 @@ def check_leaves(name: str, args: Any, advice: str) -> None:
 
 
 def closed_over(name: str) -> str:
-    """Why there is no gradient with respect to what the function `name` closes over."""
+    """Message that there is no gradient with respect to what the function `name` closes over."""
     return (
         f"{name}: the function uses a tensor that requires grad and is none of its arguments, so its rule "
         "cannot say what its gradient is; pass it as an argument, or use tj.stop_gradient of it"

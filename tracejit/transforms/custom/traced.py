@@ -25,8 +25,8 @@ from ...tracing.regions import RegionTracer
 from ...tracing.tracer import Tracer, as_value, tracing
 from .rule import DerivativeRule, as_tensors, checked_gradients, closed_over, leaf_of, refuse_closed_over
 
-#: How often a rule may be traced within itself: the order up to which rules that use their function can be
-#: differentiated through a trace.
+#: Depth to which a rule may be traced within itself: the order up to which rules that use their function can
+#: be differentiated through a trace.
 DEPTH: Final = 3
 
 

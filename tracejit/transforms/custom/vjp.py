@@ -107,7 +107,7 @@ class CustomFunction(abc.ABC, Generic[P, R]):
 
     @computed_once
     def _arity(self) -> int:
-        """How many arguments the function takes where they all have places, else -1."""
+        """Number of arguments of the function where they all have places, else -1."""
         try:
             kinds = [parameter.kind for parameter in inspect.signature(self.fun).parameters.values()]
         except ValueError:  # a builtin

@@ -1,4 +1,4 @@
-"""While loops that count: compiled like loops over ranges, whatever they count to."""
+"""``while`` loops that count: compiled like loops over ranges, whatever they count to."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _bound_on_the_left(x: Any) -> Any:
 
 
 def _no_end_of_its_own(x: Any) -> Any:
-    """It counts in the wrong direction, and is left by a break."""
+    """A loop that counts in the wrong direction, and is left by a break."""
     total, i = 0.0, 0
     while i < 10:
         total += x[i]
@@ -65,7 +65,8 @@ def _never(x: Any) -> Any:
 
 
 def _numbers_that_become_traced(x: Any) -> Any:
-    """In the first step nothing that the break waits for is traced."""
+    """Numbers that are not traced in the first step, so that nothing that the break waits for is traced
+    there."""
     y = np.zeros(len(x))
     for i, start in enumerate(x):
         a = b = 0.0

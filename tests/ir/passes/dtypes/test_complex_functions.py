@@ -21,7 +21,7 @@ RULES = {**ARITHMETIC, **FUNCTIONS, **INVERSES}
 UNARY = [name for name in RULES if len(OPS[name].params) == 1 and name != "rint"]
 #: 0, 1, 2, halves, numbers whose square is subnormal or overflows, and what is no number; both signs.
 PARTS = [0.0, 1.0, 0.5, 2.0, 3.0, 1e-300, 1e-310, 1e300, 1.7e308, 1e160, 750.0, np.inf]
-#: Where NumPy's own functions are less exact, or leave it open: see docs/complex.md.
+#: Functions where NumPy's own are less exact, or leave it open: see docs/complex.md.
 OPEN = {"log1p", "sign", "square"}
 
 
@@ -46,8 +46,8 @@ def joined(result: Any) -> Array:
 
 
 def wrong(got: Array, want: Array) -> Array:
-    """Where a part is not the other one's NaN, infinity or signed zero, nor near in the sense of the absolute
-    value of the number: C99 leaves the sign of zeros and infinities beside NaN open."""
+    """Mask of parts that are not the other one's NaN, infinity or signed zero, nor near in the sense of the
+    absolute value of the number: C99 leaves the sign of zeros and infinities beside NaN open."""
     bad = np.zeros(want.shape, bool)
     with np.errstate(all="ignore"):
         near = np.abs(got / 4 - want / 4) <= 32 * np.finfo(float).eps * np.maximum(np.abs(want / 4), 1e-307)

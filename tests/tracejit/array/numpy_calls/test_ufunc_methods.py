@@ -52,7 +52,8 @@ def test_reduce(name, array):
 
 @pytest.mark.parametrize("name", ["power", "arctan2"])
 def test_folds_of_rows(name):
-    """By definition: NumPy gives something else for these along a contiguous axis on some machines."""
+    """Folds agree with their definition: NumPy gives something else for these along a contiguous axis on some
+    machines."""
     expected = functools.reduce(getattr(np, name), FLOATS.T)
     np.testing.assert_allclose(getattr(tj, name).reduce(FLOATS, axis=1).numpy(), expected, rtol=1e-12)
 

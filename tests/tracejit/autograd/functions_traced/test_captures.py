@@ -61,7 +61,7 @@ def test_class_methods_read_globals_afresh(monkeypatch):
 
 
 def test_closed_over_tensors_that_require_grad():
-    """Nothing of forward is recorded, so only backward's use of them can be differentiated."""
+    """Operations of forward are not recorded, so only backward's use of them can be differentiated."""
     w = tj.tensor(2.0, requires_grad=True)
     scaled = function(lambda ctx, x: x * w, lambda ctx, ct: w * w * ct)
     for f in (scaled, jit(scaled)):

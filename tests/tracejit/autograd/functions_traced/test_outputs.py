@@ -139,7 +139,8 @@ def test_gradients_are_summed_and_cast_to_their_argument():
 
 
 def test_needs_input_grad():
-    """Eagerly it is what backward needs; under a trace each floating argument may be differentiated later."""
+    """The flags say eagerly what backward needs; under a trace each floating argument may be differentiated
+    later."""
     seen = []
 
     def backward(ctx, ct):

@@ -65,7 +65,7 @@ def test_pre_and_post_hooks_of_the_node():
 
 @pytest.mark.parametrize("used", [0, 1])
 def test_a_prehook_sees_each_output(used):
-    """None for those that were not used, the last ones as well."""
+    """Outputs that were not used are None, the last ones as well."""
     x, seen = leaf(1.0, 2.0), []
     outputs = pair(x)
     node = outputs[0].grad_fn

@@ -1,4 +1,4 @@
-"""The document: every stage, what became of each op, the passes, and the kernels with reasons."""
+"""The document: every stage, the outcome of each op, the passes, and the kernels with reasons."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from .hands import picture, row
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1400, 800, 390])
 def test_windows_of_any_width(visit, shown, width, theme, tmp_path):
-    """Nothing is to be scrolled sideways but code, and every view has something to see."""
+    """Code alone is scrolled sideways, and every view has something to see."""
     page = visit(shown, width=width, height=900, theme=theme)
     for view_name, sign in [
         ("summary", ".figure"), ("stages", "[data-pane=source] .row"), ("passes", ".pass"),

@@ -1,4 +1,4 @@
-"""``tracejit view``: what became of a function, from its source to assembly, as one HTML page."""
+"""``tracejit view``: every stage of a function, from its source to assembly, as one HTML page."""
 
 from __future__ import annotations
 
