@@ -12,9 +12,10 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from ...ir.errors import CompileError
+from ...ir.process.finalization import Followed
 from ...ir.process.forking import FORKS, free_lock_of_llvmlite
 from ...ir.process.forking import LLVM_LOCK as LOCK
 from ...ir.process.progress import with_progress
@@ -181,6 +182,15 @@ def _loop_reduction(enabled: bool) -> Iterator[None]:
         binding.set_option("tracejit", "-disable-lsr=false")
 
 
+class _LinkedCode:
+    """Owner of code that LLVM has linked."""
+
+
+#: Objects that unload code. They do so before the next code is linked: llvmlite's Python code would lose the
+#: exception of a signal's handler where the code is dropped.
+_LINKED: Final[Followed[_LinkedCode, Any]] = Followed()
+
+
 def link_object(image: bytes, exports: Sequence[str], imports: Mapping[str, int] | None = None) -> Library:
     """Link an object image into this process."""
     free_lock_of_llvmlite()
@@ -193,11 +203,15 @@ def link_object(image: bytes, exports: Sequence[str], imports: Mapping[str, int]
             builder.export_symbol(name)
         for name, address in (imports or {}).items():
             builder.import_symbol(name, address)
+        for dropped in _LINKED.take():
+            dropped.close()
         try:
             tracker = builder.link(_jit(), f"tracejit{next(_NAMES)}")
         except RuntimeError as error:
             raise CompileError(f"linking failed: {error}") from error
-        return Library({name: tracker[name] for name in exports}, tracker)
+        code = _LinkedCode()
+        _LINKED.follow(code, tracker)
+        return Library({name: tracker[name] for name in exports}, code)
 
 
 def optimized_text(text: str, target: Target | None = None) -> str:
