@@ -82,9 +82,10 @@ def emit_object(
         # options are the process's: with one of its own nothing may run beside it
         alone = len(piece) > _LONG and (reduce_loops or effort_ is not Effort.FULL)
         if alone:
-            images.append(interruptibly(functools.partial(_emit_apart, piece, effort_, variables, clock)))
+            emit = functools.partial(_emit_apart, piece, effort_, variables, clock)
         else:
-            images.append(_emit(piece, effort_, reduce_loops, variables, clock))
+            emit = functools.partial(_emit, piece, effort_, reduce_loops, variables, clock)
+        images.append(interruptibly(emit))
     return bundled(images), clock.laps
 
 
@@ -141,7 +142,8 @@ def _prepared(text: str, effort: Effort, variables: bool, clock: _Clock, context
 def interruptibly(work: Callable[[], T]) -> T:
     """``work()``, while signals are let in where this is the main thread: another thread does it, with the
     context variables of this one, such as `machine`. After an exception of theirs that thread ends what it is
-    at, and nobody looks at it."""
+    at, and nobody looks at it. None of llvmlite's finalizers, in which exceptions are lost, runs in the main
+    thread."""
     if threading.current_thread() is not threading.main_thread():
         return work()
     outcome: list[Any] = []
@@ -194,6 +196,10 @@ _LINKED: Final[Followed[_LinkedCode, Any]] = Followed()
 def link_object(image: bytes, exports: Sequence[str], imports: Mapping[str, int] | None = None) -> Library:
     """Link an object image into this process."""
     free_lock_of_llvmlite()
+    return interruptibly(functools.partial(_linked, image, exports, imports or {}))
+
+
+def _linked(image: bytes, exports: Sequence[str], imports: Mapping[str, int]) -> Library:
     binding = llvm_binding()
     with LOCK:
         builder = binding.JITLibraryBuilder().add_current_process()
@@ -201,7 +207,7 @@ def link_object(image: bytes, exports: Sequence[str], imports: Mapping[str, int]
             builder.add_object_img(part)
         for name in exports:
             builder.export_symbol(name)
-        for name, address in (imports or {}).items():
+        for name, address in imports.items():
             builder.import_symbol(name, address)
         for dropped in _LINKED.take():
             dropped.close()
