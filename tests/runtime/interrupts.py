@@ -11,6 +11,9 @@ import os, signal, sys, threading, time
 import numpy as np
 import tracejit as tj
 
+# a shell that starts a process in the background has it ignore Ctrl-C
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 #: Seconds of processor time that no native loop takes to let a signal in. What other processes take does not
 #: count, and what waits for ever ends with the program's time.
 PATIENCE = 20.0
