@@ -1,10 +1,13 @@
-"""Signals that come while objects are dropped: what is raised in a finalizer has no caller, and would be lost."""
+"""Signals that come while objects are dropped: an exception in a finalizer has no caller, and was lost."""
 
 from __future__ import annotations
 
+import ast
+from typing import Any
+
 import pytest
 
-from .programs import python
+from .programs import ROOT, python
 
 PRELUDE = """
 import gc, os, pickle, signal, sys, tempfile
@@ -141,3 +144,32 @@ def test_no_python_code_runs_where_an_object_is_dropped(linker: str) -> None:
 
 def test_each_signal_that_comes_while_objects_are_dropped_is_raised() -> None:
     python(f"COUNT = 20\n{PRELUDE}{SIGNALS}", TRACEJIT_TIERS="0")
+
+
+#: Classes and functions of `weakref` whose callbacks are Python code.
+_PYTHON_CALLBACKS = {"finalize", "WeakSet", "WeakKeyDictionary", "WeakValueDictionary", "WeakMethod"}
+
+
+def test_no_source_has_a_finalizer_in_python() -> None:
+    """`ir/process/finalization.py` has what does the same in C."""
+    found = []
+    for folder in ("ir", "codegen", "runtime", "tracejit"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if any(parent.is_symlink() for parent in path.parents):
+                continue
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if _is_finalizer(node) and path.name != "finalization.py":
+                    found.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    assert not found, found
+
+
+def _is_finalizer(node: Any) -> bool:
+    if isinstance(node, ast.FunctionDef):
+        return node.name == "__del__"
+    if isinstance(node, ast.Call):
+        return ast.unparse(node.func) in ("weakref.ref", "weakref.proxy") and len(node.args) > 1
+    return (
+        isinstance(node, ast.Attribute)
+        and ast.unparse(node.value) == "weakref"
+        and node.attr in _PYTHON_CALLBACKS
+    )

@@ -105,7 +105,7 @@ def trace_call(
 
     def trace(mode: str) -> CallTrace:
         nonlocal handled
-        handled, numbers = HandledErrors(name, run.__code__), uses.numbers()
+        handled, numbers = HandledErrors(run.__code__), uses.numbers()
         traced_loops = loops_traced(mode, name, rewritten, jitted._checkpoint_every)
         with collector_paused(), traced_loops as reports:
             try:

@@ -27,6 +27,7 @@ from ..state import STATE
 from ..tracing.traces import Traced
 from .aliasing import (
     AliasedError,
+    HandledError,
     arrays_in,
     check_aliases,
     own_results,
@@ -276,8 +277,8 @@ class JitFunction(Exportable, Carriable, Bindable):
             result, writes = traced.rest
             reused = donated | (writes.positions if writes else frozenset())
             compiled = CompiledFunction(traced.function, reused, self._flush_denormals)
-            if trace.handled:
-                trace.handled.check(compiled.executable.errors)
+            if trace.handled and (problem := trace.handled.problem(compiled.executable.errors)):
+                raise HandledError(f"{self._name}: {problem}")
         signature = Signature(
             structure, leaf_types, static, traced.function, compiled, bindings, result, traced.ranges
         )

@@ -18,17 +18,8 @@ from ..frontend.handlers import handles
 from ..ir.errors import IndexValueError, LinAlgError, OutOfBoundsError
 from ..ir.graph import Instruction
 from ..ir.registry import Kind, Op
-from ..jitted.aliasing import UncompilableError
 from ..location import is_own_file
 
-#: The errors of kinds of ops in compiled code. What runs on the host raises anything.
-_ERRORS: Final[dict[Kind, tuple[type[Exception], ...]]] = {
-    Kind.GATHER: (OutOfBoundsError,),
-    Kind.SCATTER: (OutOfBoundsError,),
-    Kind.HISTOGRAM: (OutOfBoundsError, IndexValueError),
-    Kind.LINALG: (LinAlgError,),
-    Kind.HOST: (Exception,),
-}
 #: The errors of Python's operators on numbers, by op: compiled code gives infinities and NaN.
 _OPERATORS: Final = {
     "div": (ZeroDivisionError,),
@@ -40,19 +31,24 @@ _OPERATORS: Final = {
 NUMBER_ERRORS: Final = (ValueError, OverflowError, ZeroDivisionError)
 
 
-class HandledError(UncompilableError):
-    """A call that cannot run as compiled, since the function handles an error of what is compiled."""
-
-    advice = "test for the error's cause instead, or move the `try` or `with` outside of the function"
+def _errors(instruction: Instruction) -> tuple[type[Exception], ...]:
+    """The errors of an instruction in compiled code; what runs on the host raises anything."""
+    kind = instruction.op.kind
+    if instruction.regions:  # whose instructions are noted themselves
+        return ()
+    if kind is Kind.LINALG:
+        return (LinAlgError,)
+    if kind is Kind.HOST:
+        return (Exception,)
+    return (OutOfBoundsError,) if kind.traits.indexes_operand else (OutOfBoundsError, IndexValueError)
 
 
 class HandledErrors:
-    """Operations of a trace whose errors code of the traced function would see.
+    """Operations of a trace whose errors code of the traced function would see; `boundary` is the code that
+    calls the function."""
 
-    `label` is the function's name, and `boundary` the code that calls it."""
-
-    def __init__(self, label: str, boundary: CodeType) -> None:
-        self._label, self._boundary = label, boundary
+    def __init__(self, boundary: CodeType) -> None:
+        self._boundary = boundary
         #: The lines of operations that check, as messages of compiled code name them.
         self._checked: dict[str, None] = {}
         #: The first operation of numbers, which do not check.
@@ -60,8 +56,8 @@ class HandledErrors:
 
     def note(self, instruction: Instruction) -> None:
         """Note an instruction that may fail."""
-        errors = _ERRORS.get(instruction.op.kind)
-        if errors is None or not self._are_handled(errors):
+        errors = _errors(instruction)
+        if not errors or not self._are_handled(errors):
             return
         where = instruction.location
         self._checked["" if where is None else f"({where.file}:{where.line})"] = None
@@ -81,19 +77,21 @@ class HandledErrors:
     def __bool__(self) -> bool:
         return bool(self._checked or self._unchecked)
 
-    def check(self, messages: Iterable[str]) -> None:
-        """Raise HandledError where one of the noted operations is in code that may end with `messages`."""
+    def problem(self, messages: Iterable[str]) -> str:
+        """Why a program whose code may end with `messages` is not the function, which handles an error of it;
+        empty where it is."""
         if self._unchecked:
-            raise HandledError(
-                f"{self._label}: {self._unchecked} may raise where the function handles the error, "
-                "and compiled code does not raise it"
+            return (
+                f"{self._unchecked} may raise an error that the function handles, and compiled code does not "
+                "raise it"
             )
         for message in messages:
             if any(place in message for place in self._checked):
-                raise HandledError(
-                    f"{self._label}: the function handles an error that compiled code raises outside of its "
-                    f"`try` or `with` ({message})"
+                return (
+                    "the function handles an error that compiled code raises outside of its `try` or `with` "
+                    f"({message})"
                 )
+        return ""
 
     def _are_handled(self, errors: Sequence[type[BaseException]]) -> bool:
         frame: FrameType | None = sys._getframe(2)
