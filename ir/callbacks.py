@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from .errors import TraceError
+from .process.finalization import forgotten_with
 
 
 class CallbackName(str):
@@ -23,7 +24,7 @@ class CallbackName(str):
     callback: Callable[..., Any]
 
 
-_ALIVE: Final[weakref.WeakValueDictionary[str, CallbackName]] = weakref.WeakValueDictionary()
+_ALIVE: Final[dict[str, weakref.ref[CallbackName]]] = {}
 _NUMBERS: Final = itertools.count()
 
 
@@ -38,14 +39,15 @@ def named(callback: Callable[..., Any], hint: str) -> CallbackName:
     text = re.sub(r"[^A-Za-z0-9_.]+", "_", hint).strip("_") or "callback"
     name = CallbackName(f"{text}#{next(_NUMBERS)}")
     name.callback = callback
-    _ALIVE[str(name)] = name
+    _ALIVE[str(name)] = forgotten_with(name, _ALIVE, str(name))
     return name
 
 
 def callable_of(name: str) -> Callable[..., Any]:
     """The callable behind `name`. Raises TraceError where there is none any more."""
-    callback_name = name if isinstance(name, CallbackName) else _ALIVE.get(name)
-    if callback_name is None:
+    reference = None if isinstance(name, CallbackName) else _ALIVE.get(name)
+    callback_name = name if reference is None else reference()
+    if not isinstance(callback_name, CallbackName):
         raise TraceError(
             f"there is no callback {name!r} in this process: it was read from text, and the function that "
             "it belonged to is gone. Trace the function again"

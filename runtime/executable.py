@@ -24,6 +24,7 @@ from ..codegen.interface import (
 from ..ir.errors import CompileError, DomainError, IndexValueError, LinAlgError, OutOfBoundsError
 from ..ir.graph import Function
 from ..ir.machine import use_machine
+from ..ir.process.finalization import finalize
 from ..ir.process.locks import ForkLock
 from .cache.code import Code
 from .cache.objects import link
@@ -126,8 +127,7 @@ class Executable:
         else:
             self._main = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(self.address)
         if "release" in library.addresses:
-            # not __del__: in a cycle the collector may finalise the library, which unmaps the code, first
-            weakref.finalize(self, _release, library).atexit = False
+            finalize(self, _function(library, "release"), keeping=library)
 
     def follow(self, holder: Any, place: int) -> None:
         """Write `address` to the memory at `place`, which `holder` owns, now and when it changes."""
@@ -151,7 +151,7 @@ class Executable:
             self._followers.clear()
         early = [name for name in (EARLY_RELEASE, "release") if name in self._earlier.addresses]
         if early:
-            _release(self._earlier, early[0])  # the arena that it keeps
+            _function(self._earlier, early[0])()  # gives back the arena that it keeps
 
     def copies_at_steps(self) -> list[StepCopy]:
         """The copies that lines make at each step of loops, each once. Without loops the module is not asked
@@ -323,7 +323,6 @@ def _upgrade(waiting: weakref.ref[Executable], upgrade: Upgrade) -> None:
         raise
 
 
-def _release(library: Library, function: str = "release") -> None:
-    """Give memory back that the code owns, while the code is still there: all of it, unless another
-    `function` of the library says otherwise."""
-    ctypes.CFUNCTYPE(None)(library.addresses[function])()
+def _function(library: Library, name: str) -> Callable[[], None]:
+    """A function of a library without arguments and results. It does not keep the library alive."""
+    return ctypes.CFUNCTYPE(None)(library.addresses[name])

@@ -6,12 +6,12 @@ import bisect
 import functools
 import os
 import sys
-import weakref
 from types import CodeType, FrameType
 
 import numpy as np
 
 from .ir.graph import Location
+from .ir.process.finalization import forgotten_with
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 #: The folders of the library's sources; in a checkout some are beside the package rather than in it.
@@ -41,7 +41,7 @@ class _Code:
 
     def __init__(self, code: CodeType) -> None:
         #: Takes this out of the table before another code object has the same identity.
-        self.entry = weakref.ref(code, functools.partial(_forget, id(code)))
+        self.entry = forgotten_with(code, _codes, id(code))
         file = code.co_filename
         #: Locations by offset of an instruction; None where the code is not the user's.
         self.lines: dict[int, Location] | None = {} if is_user_file(file) else None
@@ -63,10 +63,6 @@ class _Code:
 
 #: Facts by identity of the code object, since code objects hash all of their constants.
 _codes: dict[int, _Code] = {}
-
-
-def _forget(identity: int, _: weakref.ref[CodeType]) -> None:
-    _codes.pop(identity, None)
 
 
 #: Locations by file and line, so that all ops of a line share one object.

@@ -16,6 +16,7 @@ from importlib import import_module
 from types import CellType, CodeType, FunctionType
 from typing import Any, Final, TypeAlias
 
+from .ir.process.finalization import WeakTable
 from .runtime.tiers import BACKGROUND
 
 _Making: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]
@@ -23,8 +24,8 @@ _Making: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]
 #: The file name of code that cloudpickle 3.1.3 and later write.
 _NO_FILE: Final = "<dynamic-code>"
 _EMPTY: Final = CellType()
-#: The object that a function of `Sendable._place` stands for.
-_OWNERS: Final[weakref.WeakKeyDictionary[FunctionType, weakref.ref[Any]]] = weakref.WeakKeyDictionary()
+#: Functions of `Sendable._place`, and the object that each stands for.
+_OWNERS: Final[WeakTable[FunctionType, weakref.ref[Any]]] = WeakTable()
 
 
 class Sendable:

@@ -12,9 +12,10 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from ...ir.errors import CompileError
+from ...ir.process.finalization import Followed
 from ...ir.process.forking import FORKS, free_lock_of_llvmlite
 from ...ir.process.forking import LLVM_LOCK as LOCK
 from ...ir.process.progress import with_progress
@@ -81,9 +82,10 @@ def emit_object(
         # options are the process's: with one of its own nothing may run beside it
         alone = len(piece) > _LONG and (reduce_loops or effort_ is not Effort.FULL)
         if alone:
-            images.append(interruptibly(functools.partial(_emit_apart, piece, effort_, variables, clock)))
+            emit = functools.partial(_emit_apart, piece, effort_, variables, clock)
         else:
-            images.append(_emit(piece, effort_, reduce_loops, variables, clock))
+            emit = functools.partial(_emit, piece, effort_, reduce_loops, variables, clock)
+        images.append(interruptibly(emit))
     return bundled(images), clock.laps
 
 
@@ -140,7 +142,8 @@ def _prepared(text: str, effort: Effort, variables: bool, clock: _Clock, context
 def interruptibly(work: Callable[[], T]) -> T:
     """``work()``, while signals are let in where this is the main thread: another thread does it, with the
     context variables of this one, such as `machine`. After an exception of theirs that thread ends what it is
-    at, and nobody looks at it."""
+    at, and nobody looks at it. None of llvmlite's finalizers, in which exceptions are lost, runs in the main
+    thread."""
     if threading.current_thread() is not threading.main_thread():
         return work()
     outcome: list[Any] = []
@@ -181,9 +184,22 @@ def _loop_reduction(enabled: bool) -> Iterator[None]:
         binding.set_option("tracejit", "-disable-lsr=false")
 
 
+class _LinkedCode:
+    """Owner of code that LLVM has linked."""
+
+
+#: Objects that unload code. They do so before the next code is linked: llvmlite's Python code would lose the
+#: exception of a signal's handler where the code is dropped.
+_LINKED: Final[Followed[_LinkedCode, Any]] = Followed()
+
+
 def link_object(image: bytes, exports: Sequence[str], imports: Mapping[str, int] | None = None) -> Library:
     """Link an object image into this process."""
     free_lock_of_llvmlite()
+    return interruptibly(functools.partial(_linked, image, exports, imports or {}))
+
+
+def _linked(image: bytes, exports: Sequence[str], imports: Mapping[str, int]) -> Library:
     binding = llvm_binding()
     with LOCK:
         builder = binding.JITLibraryBuilder().add_current_process()
@@ -191,13 +207,17 @@ def link_object(image: bytes, exports: Sequence[str], imports: Mapping[str, int]
             builder.add_object_img(part)
         for name in exports:
             builder.export_symbol(name)
-        for name, address in (imports or {}).items():
+        for name, address in imports.items():
             builder.import_symbol(name, address)
+        for dropped in _LINKED.take():
+            dropped.close()
         try:
             tracker = builder.link(_jit(), f"tracejit{next(_NAMES)}")
         except RuntimeError as error:
             raise CompileError(f"linking failed: {error}") from error
-        return Library({name: tracker[name] for name in exports}, tracker)
+        code = _LinkedCode()
+        _LINKED.follow(code, tracker)
+        return Library({name: tracker[name] for name in exports}, code)
 
 
 def optimized_text(text: str, target: Target | None = None) -> str:

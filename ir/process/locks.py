@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import _thread
 import os
-import weakref
 from collections.abc import Callable
 from typing import Any, Final, Generic, TypeVar, overload
+
+from .finalization import WeakTable
 
 T = TypeVar("T")
 
@@ -23,18 +24,16 @@ class ForkLock(_thread.RLock):  # type: ignore[misc]
     __slots__ = ()
 
     def __init__(self) -> None:
-        # what dies takes itself out
-        _LOCKS[weakref.ref(self, _LOCKS.pop)] = None
+        _LOCKS[self] = None
 
 
 #: All of them that are alive.
-_LOCKS: Final[dict[weakref.ref[ForkLock], None]] = {}
+_LOCKS: Final[WeakTable[ForkLock, None]] = WeakTable()
 
 
 def _free_in_child() -> None:
-    for reference in list(_LOCKS):
-        lock = reference()
-        if lock is not None and not lock._is_owned():  # type: ignore[attr-defined]
+    for lock in _LOCKS.alive():
+        if not lock._is_owned():  # type: ignore[attr-defined]
             lock._at_fork_reinit()  # type: ignore[attr-defined]
 
 

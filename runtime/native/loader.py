@@ -23,12 +23,12 @@ import mmap
 import platform
 import struct
 import sys
-import weakref
 from collections.abc import Mapping as Table
 from collections.abc import Sequence
 from typing import Any, Final
 
 from ...codegen.interface import Library, images_of
+from ...ir.process.finalization import finalize
 from ...ir.records import record
 from .relocations import ARCHITECTURES, Architecture, Unlinkable
 
@@ -62,7 +62,7 @@ class Mapping:
         self.address: int = _libc().mmap(None, size, 3, 0x22, -1, 0)  # read and write; private, anonymous
         if self.address in (None, ctypes.c_void_p(-1).value):
             raise Unlinkable("no memory")
-        weakref.finalize(self, _libc().munmap, self.address, size).atexit = False
+        finalize(self, _libc().munmap, self.address, size)
 
     def seal(self, size: int, architecture: Architecture) -> None:
         """Make the first `size` bytes executable, and no longer writable."""

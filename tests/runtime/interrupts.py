@@ -11,6 +11,9 @@ import os, signal, sys, threading, time
 import numpy as np
 import tracejit as tj
 
+# a shell that starts a process in the background has it ignore Ctrl-C
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 #: Seconds of processor time that no native loop takes to let a signal in. What other processes take does not
 #: count, and what waits for ever ends with the program's time.
 PATIENCE = 20.0
@@ -19,8 +22,9 @@ def interrupted(run, after=0.3, number=signal.SIGINT, error=KeyboardInterrupt, b
     """Run it, send a signal after some time, or once it `began`; returns the processor time it took to raise.
 
     It is sent again where Python has lost it: what a handler raises in ``__del__`` is printed, no more."""
-    sent, ended = [], threading.Event()
+    sent, ended, ready = [], threading.Event(), threading.Event()
     def send():
+        ready.wait()
         began.wait(60) if began else ended.wait(after)
         while not ended.is_set():
             sent.append(time.process_time())
@@ -29,6 +33,7 @@ def interrupted(run, after=0.3, number=signal.SIGINT, error=KeyboardInterrupt, b
     thread = threading.Thread(target=send)
     thread.start()
     try:
+        ready.set()
         run()
     except error:
         took = time.process_time() - sent[-1]

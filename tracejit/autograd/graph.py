@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import weakref
 from collections.abc import Callable, Sequence
@@ -12,6 +13,7 @@ import numpy as np
 
 from ..eager.tensor import Tensor, wrap
 from ..ir.errors import GradientError
+from ..ir.process.finalization import WeakTable, finalize
 from ..state import STATE
 from ..tape.hooks import RemovableHandle, register_hook
 from ..tape.nodes import AccumulateGrad, Node
@@ -125,16 +127,17 @@ class _File:
                 "exists and may be written to"
             ) from error
         self.path = Path(name)
+        finalize(self, _unlink(), os.fsencode(name), at_exit=True)
         with os.fdopen(handle, "wb") as file:
             np.save(file, tensor._data, allow_pickle=False)
 
     def read(self) -> Any:
         return np.load(self.path, allow_pickle=False)
 
-    def __del__(self) -> None:
-        path = getattr(self, "path", None)
-        if path is not None:
-            path.unlink(missing_ok=True)
+
+def _unlink() -> Callable[[bytes], object]:
+    """A C function that removes a file. C's own does not raise where somebody else has removed it."""
+    return ctypes.CDLL(None).unlink if os.name == "posix" else os.unlink
 
 
 def get_gradient_edge(tensor: Tensor) -> tuple[Any, int]:
@@ -205,15 +208,16 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[[list[Any]]
     for tensor in tensors:
         place = tensor._node
         places.append((weakref.ref(place.node if place is not None else tensor), getattr(place, "index", 0)))
-    passes: weakref.WeakKeyDictionary[Any, tuple[list[Any], set[int]]] = weakref.WeakKeyDictionary()
+    passes: WeakTable[Any, tuple[list[Any], set[int]]] = WeakTable()
 
     def hook_for(position: int) -> Callable[[Tensor], None]:
         def hook(gradient: Tensor) -> None:
             walk = STATE.walk
-            if walk not in passes:
+            entry = passes.get(walk)
+            if entry is None:
                 missing = {i for i, (place, index) in enumerate(places) if walk.reaches(place(), index)}
-                passes[walk] = ([None] * len(places), missing)
-            gradients, missing = passes[walk]
+                entry = passes[walk] = ([None] * len(places), missing)
+            gradients, missing = entry
             if position not in missing:
                 return
             gradients[position] = gradient

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-import weakref
 from collections.abc import Sequence
 from typing import Any, Final
 
 from ..codegen.export.adapters import Adapter, ArrayAdapter, adapter_text, array_adapter_text
 from ..codegen.export.emission import LinkGroup
-from ..codegen.interface import Library
 from ..codegen.llvm.target import host
 from ..ir.dtypes import SHORT_NAME
 from ..ir.errors import ArgumentError
+from ..ir.process.finalization import finalize
 from ..jitted.function import JitFunction
 from ..runtime.cache.objects import link
 from .compiling import compiled
@@ -48,13 +47,9 @@ def function_pointer(function: JitFunction, specs: Sequence[Any], signature: str
     library = link(code.emission.image, [symbol, *release], {})
     pointer = FunctionPointer(code.prototypes[0], numbers, code.messages, library, symbol)
     for export in release:
-        weakref.finalize(pointer, _release, library, export).atexit = False
+        # gives back the memory that the code keeps between calls, while the code is still there
+        finalize(pointer, ctypes.CFUNCTYPE(None)(library.addresses[export]), keeping=library)
     return pointer
-
-
-def _release(library: Library, symbol: str) -> None:
-    """Give back the memory that the code keeps between calls, while the code is still there."""
-    ctypes.CFUNCTYPE(None)(library.addresses[symbol])()
 
 
 def _adapter(name: str, signature: NumberSignature, program: ExportedProgram, workspace: int) -> Adapter:

@@ -7,16 +7,12 @@ import weakref
 from types import CodeType
 from typing import Any, Final
 
+from ..ir.process.finalization import forgotten_with
 from .bytecode import decode
 
 #: Rewritten code and its original, by identity of the former. The original of an inner function that
 #: rewriting made is the function around it.
 _ORIGINALS: Final[dict[int, tuple[Any, Any]]] = {}
-
-
-def forgotten_with(code: CodeType, table: dict[Any, Any], key: Any) -> weakref.ref[CodeType]:
-    """A reference to `code`, with which the entry `key` of `table` goes."""
-    return weakref.ref(code, lambda _: table.pop(key, None))
 
 
 def stands_for(code: CodeType, source: CodeType) -> None:

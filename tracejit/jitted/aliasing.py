@@ -7,6 +7,7 @@ a `tj.UncompiledCallWarning` says once. It matters to few functions, and only th
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -31,6 +32,16 @@ if TYPE_CHECKING:
 _ARRAYS: Final = (Tensor, np.ndarray)
 
 
+@contextlib.contextmanager
+def refusal_kept(reasons: dict[Any, Any], key: Any) -> Iterator[None]:
+    """Context manager: the class and the text of an UncompilableError are kept among `reasons`, by `key`."""
+    try:
+        yield
+    except UncompilableError as error:
+        reasons[key] = type(error), str(error)
+        raise
+
+
 class AliasedError(TracejitError):
     """A call that cannot run as compiled, since what the function writes has another name as well.
 
@@ -39,6 +50,16 @@ class AliasedError(TracejitError):
     """
 
     advice = "pass a copy of either"
+
+
+class UncompilableError(AliasedError):
+    """A call that cannot run as compiled, as no call of its signature can."""
+
+
+class HandledError(UncompilableError):
+    """A call that cannot run as compiled, since the function handles an error of what is compiled."""
+
+    advice = "test for the error's cause instead, or move the `try` or `with` outside of the function"
 
 
 @record(eq=False)
@@ -218,11 +239,11 @@ def no_alias(label: str, uses: Uses, arguments: Any, leaves: Sequence[Any]) -> N
 # -- calls that are not compiled -----------------------------------------------------------------------
 
 
-def warn_uncompiled(problem: AliasedError, told: dict[Any, str]) -> None:
+def warn_uncompiled(problem: AliasedError, told: dict[Any, Any]) -> None:
     """Say that a call runs as Python because of `problem`, unless that is among what was `told`."""
     if str(problem) in told:
         return
-    told[str(problem)] = str(problem)
+    told[str(problem)] = None
     warnings.warn(
         f"{problem}. Such calls run as Python, and are not compiled; {problem.advice}",
         UncompiledCallWarning,

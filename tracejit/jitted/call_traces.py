@@ -18,6 +18,7 @@ from ..loops.reports import ROLLED
 from ..loops.scipy_functions import handed_on
 from ..pytree import TreeDef, flatten
 from ..state import STATE
+from ..tracing.handled_errors import HandledErrors
 from ..tracing.outside_arrays import OutsideArrays
 from ..tracing.random_draws import refuse_draws
 from ..tracing.traces import Traced, trace_flat
@@ -43,12 +44,14 @@ class CallTrace:
         traced: the Function, and what it captures; its `rest` is the result's structure, and the
             `ArgumentWrites`.
         no_alias: what arguments must not be for the trace to be right, None where they may be anything.
+        handled: operations whose errors code of the function would see.
     """
 
     uses: Uses
     numbers: Numbers
     traced: Traced
     no_alias: NoAlias | None
+    handled: HandledErrors
 
 
 def trace_call(
@@ -77,8 +80,10 @@ def trace_call(
         apart.check(dynamic, leaves)
 
     outside = OutsideArrays(name, uses)
+    handled: HandledErrors
 
     def run(*symbols: Tensor) -> tuple[list[Any], tuple[TreeDef, ArgumentWrites | None]]:
+        STATE.tracer.handled = handled
         for symbol, type_ in zip(symbols, types, strict=True):
             if is_numpy_scalar(type_):
                 STATE.tracer.note_scalar(symbol)
@@ -99,7 +104,8 @@ def trace_call(
     symbols = [(*symbol_type(type_), name) for type_, name in zip(types, names, strict=True)]
 
     def trace(mode: str) -> CallTrace:
-        numbers = uses.numbers()
+        nonlocal handled
+        handled, numbers = HandledErrors(run.__code__), uses.numbers()
         traced_loops = loops_traced(mode, name, rewritten, jitted._checkpoint_every)
         with collector_paused(), traced_loops as reports:
             try:
@@ -113,7 +119,7 @@ def trace_call(
 
             traced.function = multiply_adds(traced.function, everywhere=True)
         traced.loops = reports(len(traced.function.body))
-        return CallTrace(uses, numbers, traced, apart)
+        return CallTrace(uses, numbers, traced, apart, handled)
 
     try:
         with _recording():

@@ -24,9 +24,17 @@ from ..ir.process.collector import collector_paused
 from ..ir.process.locks import ForkLock
 from ..pytree import TreeDef, flatten
 from ..state import STATE
-from ..tracing.outside_arrays import OutsideArrayError, refusal_kept
 from ..tracing.traces import Traced
-from .aliasing import AliasedError, arrays_in, check_aliases, own_results, read_outside, warn_uncompiled
+from .aliasing import (
+    AliasedError,
+    HandledError,
+    arrays_in,
+    check_aliases,
+    own_results,
+    read_outside,
+    refusal_kept,
+    warn_uncompiled,
+)
 from .call_traces import trace_call
 from .calls import CompiledFunction, requiring_grad
 from .captures import bind, renewed_at_each_call, warn_of_frozen
@@ -112,7 +120,7 @@ class JitFunction(Exportable, Carriable, Bindable):
         self._by_structure: dict[Any, Signature] = {}
         self._paths: dict[Any, Paths] = {}
         #: Reasons why calls ran as Python; by the keys of signatures, reasons why these cannot be compiled.
-        self._uncompiled: dict[Any, str] = {}
+        self._uncompiled: dict[Any, Any] = {}
         self._use(None)
         self._chained, self._first = 0, "first call"
         watch(self)
@@ -167,8 +175,9 @@ class JitFunction(Exportable, Carriable, Bindable):
             if latest is not None and latest.no_alias is not None:
                 latest.no_alias.check(dynamic, leaves)
             signature, captured = self._fitting(key)
-            if captured is None and key in self._uncompiled:
-                raise OutsideArrayError(self._uncompiled[key])
+            if key in self._uncompiled and (captured is None or (signature and signature.decisions)):
+                refusal, reason = self._uncompiled[key]
+                raise refusal(reason)
             with collector_paused(captured is None):
                 if signature is None or captured is None:
                     signature, captured = self._specialize(args, kwargs, key, leaves)
@@ -260,14 +269,16 @@ class JitFunction(Exportable, Carriable, Bindable):
         start, asked = time.perf_counter(), STATE.linalg_asked
         with refusal_kept(self._uncompiled, key):
             trace = trace_call(self, args, kwargs, prefix, acts=True)
-        seconds = time.perf_counter() - start
-        uses, traced = trace.uses, trace.traced
-        structure, leaf_types, static, _ = key
-        bindings, donated = bind(uses, trace.numbers, traced), self._donated_leaves(structure, leaf_types)
-        warn_of_frozen(self._name, uses)
-        result, writes = traced.rest
-        reused = donated | (writes.positions if writes else frozenset())
-        compiled = CompiledFunction(traced.function, reused, self._flush_denormals)
+            seconds = time.perf_counter() - start
+            uses, traced = trace.uses, trace.traced
+            structure, leaf_types, static, _ = key
+            bindings, donated = bind(uses, trace.numbers, traced), self._donated_leaves(structure, leaf_types)
+            warn_of_frozen(self._name, uses)
+            result, writes = traced.rest
+            reused = donated | (writes.positions if writes else frozenset())
+            compiled = CompiledFunction(traced.function, reused, self._flush_denormals)
+            if trace.handled and (problem := trace.handled.problem(compiled.executable.errors)):
+                raise HandledError(f"{self._name}: {problem}")
         signature = Signature(
             structure, leaf_types, static, traced.function, compiled, bindings, result, traced.ranges
         )

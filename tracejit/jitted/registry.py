@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import threading
-import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, Protocol
 
+from ..ir.process.finalization import WeakTable
 from ..ir.process.locks import ForkLock
 from ..runtime.bypass import bypass_native_entries
 
@@ -21,7 +21,7 @@ class Compiled(Protocol):
 
 
 _LOCK: Final = ForkLock()
-_FUNCTIONS: Final[weakref.WeakSet[Compiled]] = weakref.WeakSet()
+_FUNCTIONS: Final[WeakTable[Compiled, None]] = WeakTable()
 
 _KEPT: Final[list[list[Compiled]]] = []
 
@@ -29,7 +29,7 @@ _KEPT: Final[list[list[Compiled]]] = []
 def watch(function: Compiled) -> None:
     """Register `function`, so that registrations of ops and kernels reach it."""
     with _LOCK:
-        _FUNCTIONS.add(function)
+        _FUNCTIONS[function] = None
         for functions in _KEPT:
             functions.append(function)
 
@@ -54,7 +54,7 @@ def recompile_all(reason: str) -> None:
     takes.
     """
     with _LOCK:
-        functions = list(_FUNCTIONS)
+        functions = _FUNCTIONS.alive()
     for function in functions:
         function.clear_cache(reason)
 

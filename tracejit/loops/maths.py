@@ -12,6 +12,8 @@ from importlib import import_module
 from typing import Any, Final
 
 from ..array.operands import given_as_scalar
+from ..state import STATE
+from ..tracing.handled_errors import NUMBER_ERRORS
 from .scalars import as_bool, as_complex, as_float, as_int
 from .variables import is_traced
 
@@ -27,6 +29,13 @@ def _are_traced_numbers(arguments: Iterable[Any]) -> bool:
     return bool(traced) and all(argument.size == 1 for argument in traced)
 
 
+def _note_errors(python: Callable[..., Any]) -> None:
+    """Note that `python` may raise, which what is compiled for it does not."""
+    handled = STATE.tracer.handled
+    if handled is not None:
+        handled.note_numbers(NUMBER_ERRORS, f"{python.__module__}.{python.__name__}")
+
+
 def _of_floats(
     python: Callable[..., Any],
     function: Callable[..., Any],
@@ -39,6 +48,7 @@ def _of_floats(
     def call(*arguments: Any, **options: Any) -> Any:
         if not _are_traced_numbers(arguments):
             return python(*arguments, **options)
+        _note_errors(python)
         return as_result(function(*map(as_argument, arguments), **options))
 
     return call
@@ -49,7 +59,10 @@ def _of_integers(python: Callable[..., Any], function: Callable[..., Any]) -> An
 
     @functools.wraps(python)
     def call(*arguments: Any) -> Any:
-        return as_int(function(*arguments)) if _are_traced_numbers(arguments) else python(*arguments)
+        if not _are_traced_numbers(arguments):
+            return python(*arguments)
+        _note_errors(python)
+        return as_int(function(*arguments))
 
     return call
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import warnings
-import weakref
 from typing import Any, Final
 
 from ..ir.errors import TraceError, UnrolledLoopWarning
+from ..ir.process.finalization import WeakTable
 from ..ir.records import record
 from ..location import user_stacklevel
 from ..state import STATE
@@ -56,7 +56,7 @@ class Session:
         #: or a loop that may give them one does.
         self.untyped: frozenset[str] = frozenset()
         #: Identities of the lists and dicts that traced code has made, by tracer.
-        self._fresh: weakref.WeakKeyDictionary[Any, set[int]] = weakref.WeakKeyDictionary()
+        self._fresh: WeakTable[Any, set[int]] = WeakTable()
         self._reports: dict[LoopReport, None] = {}
         self._warned: set[str] = set()
         #: The number of operations before a loop, by the line of the loop.
@@ -65,12 +65,15 @@ class Session:
     def note_fresh(self, value: Any) -> None:
         """Note that the running code has made `value`, a list or dict."""
         if self.attempts:
-            self._fresh.setdefault(STATE.tracer, set()).add(id(value))
+            fresh = self._fresh.get(STATE.tracer)
+            if fresh is None:
+                fresh = self._fresh[STATE.tracer] = set()
+            fresh.add(id(value))
 
     def is_fresh(self, value: Any) -> bool:
         """Whether a list or dict was made where the running code is, so that no other step has it. (Another
         that took the place of one that is gone was made here as well.)"""
-        return id(value) in self._fresh.get(STATE.tracer, ())
+        return id(value) in (self._fresh.get(STATE.tracer) or ())
 
     def note(self, where: str, outcome: str, reason: str) -> None:
         """Note the outcome of the loop at `where`. Raises TraceError where it must be compiled and is not."""

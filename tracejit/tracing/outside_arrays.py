@@ -7,9 +7,8 @@ the function runs; else the arrays are compared after the trace, and what it wro
 
 from __future__ import annotations
 
-import contextlib
 import operator
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -19,23 +18,13 @@ from ..frontend.guards import same_content
 from ..frontend.library import may_write_arrays
 from ..frontend.usage import Uses
 from ..frontend.values import Source
-from ..jitted.aliasing import AliasedError
+from ..jitted.aliasing import UncompilableError
 
 
-class OutsideArrayError(AliasedError):
+class OutsideArrayError(UncompilableError):
     """A call that cannot run as compiled, since the function writes an array that is no argument."""
 
     advice = "pass the array as an argument"
-
-
-@contextlib.contextmanager
-def refusal_kept(reasons: dict[Any, str], key: Any) -> Iterator[None]:
-    """Context manager: why a trace raises OutsideArrayError is kept among `reasons`, by `key`."""
-    try:
-        yield
-    except OutsideArrayError as error:
-        reasons[key] = str(error)
-        raise
 
 
 class OutsideArrays:

@@ -46,6 +46,7 @@ from .integers import Integers
 
 if TYPE_CHECKING:
     from ..frontend.usage import Numbers
+    from .handled_errors import HandledErrors
 
 #: Operators after which a result of weak operands alone is weak, as Python's arithmetic would be.
 _WEAK_OPERATORS = frozenset(("add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "neg", "abs"))
@@ -100,6 +101,8 @@ class Tracer(Builder):
         self.inspected: dict[int, Any] = {}
         #: Captured arrays of NumPy's that are written through tensors that share their memory.
         self.written: list[Array] = []
+        #: The operations whose errors the traced function handles, where somebody asks for them.
+        self.handled: HandledErrors | None = None if parent is None else parent.handled
         #: Set while a gradient rule runs: its ops belong to the forward op's line.
         self.pinned_location = False
 
@@ -113,6 +116,8 @@ class Tracer(Builder):
     def write(self, instruction: Instruction) -> None:
         self.body.append(instruction)
         self._owned.update(instruction.results)
+        if self.handled is not None and instruction.op.kind.traits.can_fail:
+            self.handled.note(instruction)
 
     def owns(self, value: Value) -> bool:
         """Whether `value` belongs to this trace, and not to one around it or one that is over."""
@@ -337,8 +342,7 @@ class Tracer(Builder):
                 return self.apply(op, values, attrs)
         numbers = tuple([self._number(value) for value in values])
         result = self.apply(op, numbers, attrs)
-        weak.add(result)
-        self.integers.define(result, op, numbers)
+        self._note_number(op, numbers, result)
         return result
 
     def element(self, x: Tensor, slice_attrs: Attrs) -> Value:
@@ -379,9 +383,15 @@ class Tracer(Builder):
             self.location = user_location(skipped=3)
         result = self.write_planned(plan, op, tuple(values))
         if all_weak and op.name in _WEAK_OPERATORS:
-            weak.add(result)
-            self.integers.define(result, op, values)
+            self._note_number(op, values, result)
         return result
+
+    def _note_number(self, op: Op, operands: Sequence[Any], result: Value) -> None:
+        """Note that `result` is what Python's operator gives for `operands`, which are numbers."""
+        self._weak.add(result)
+        self.integers.define(result, op, operands)
+        if self.handled is not None:
+            self.handled.note_operator(op, operands[-1])
 
     def _number(self, value: Any) -> Any:
         """`value`, which is a Python number; a bool as the integer that it is to Python's arithmetic."""

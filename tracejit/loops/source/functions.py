@@ -7,14 +7,14 @@ import ast
 import inspect
 import linecache
 import re
-import weakref
 from collections.abc import Mapping
 from importlib import import_module
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final, Literal, TypeAlias
 
 from ...frontend.bytecode import decode
-from ...frontend.rewritten import forgotten_with, original, stands_for
+from ...frontend.rewritten import original, stands_for
+from ...ir.process.finalization import WeakTable, forgotten_with
 from ...ir.process.locks import ForkLock
 from ..unrolled import Comprehensions
 from .definitions import complete, extent, function_at, lambda_at
@@ -31,9 +31,7 @@ _LOCK: Final = ForkLock()
 #: which the entry goes, and the new code or the reason why there is none.
 _REWRITTEN: Final[dict[tuple[int, Extent], tuple[Any, CodeType | str]]] = {}
 #: Functions that loops call: the code, and a copy of the function for the inside of loops.
-_COPIES: Final[weakref.WeakKeyDictionary[FunctionType, tuple[Any, FunctionType]]] = (
-    weakref.WeakKeyDictionary()
-)
+_COPIES: Final[WeakTable[FunctionType, tuple[Any, FunctionType]]] = WeakTable()
 #: Code that checks its calls and writes, by identity.
 _CHECKED: Final[dict[int, Any]] = {}
 #: Functions that have rewritten code now: how many traces want that, their own code, and how far the other

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 import time
-import weakref
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,6 +14,7 @@ import numpy as np
 
 from ...codegen.module.costs import Cost
 from ...ir.errors import TracejitError
+from ...ir.process.finalization import Followed, WeakTable
 from ...ir.process.locks import ForkLock
 from ...ir.records import record
 from ...runtime.executable import Executable
@@ -65,7 +65,9 @@ class Profile:
         self._functions: dict[int, _Seen] = {}
         self._done: list[FunctionProfile] = []
         self._live = 0
-        self._followed: dict[int, Any] = {}
+        #: The owners of memory that are alive, and the bytes of each until its death is noted.
+        self._owners: WeakTable[Any, None] = WeakTable()
+        self._bytes: Followed[Any, int] = Followed()
         self._lock = ForkLock()
         self._stack = ExitStack()
         self._begun = 0
@@ -81,10 +83,11 @@ class Profile:
         self.milliseconds_on = (time.monotonic_ns() - self._begun) / 1e6
         self._stack.close()
         with self._lock:
+            self._forget_dead()
             self.new_bytes = self._live
             self._done = [function.function for function in self._functions.values()]
             self._functions.clear()  # executables must not live as long as what is known about them
-            self._followed.clear()
+            self._bytes.clear()
 
     # -- what was seen ----------------------------------------------------------------------------
 
@@ -223,23 +226,22 @@ class Profile:
 
     def _memory(self, arrays: Sequence[Any], operands: Sequence[Any]) -> None:
         """Follow the memory of new arrays until it is given back."""
+        self._forget_dead()
         owners = {id(owner_of(operand)) for operand in operands if isinstance(operand, np.ndarray)}
         for array in arrays:
             owner = owner_of(array)
-            if id(owner) not in owners and id(owner) not in self._followed:
+            if id(owner) not in owners and owner not in self._owners:
                 self._follow(owner)
         self.peak_bytes = max(self.peak_bytes, self._live)
 
     def _follow(self, owner: Any) -> None:
-        key, nbytes = id(owner), owner.nbytes
+        self._owners[owner] = None
+        self._bytes.follow(owner, owner.nbytes)
+        self._live += owner.nbytes
 
-        def died(_: Any) -> None:
-            with self._lock:
-                self._live -= nbytes
-                self._followed.pop(key, None)
-
-        self._followed[key] = weakref.ref(owner, died)
-        self._live += nbytes
+    def _forget_dead(self) -> None:
+        """Subtract the memory that has been given back since the last call."""
+        self._live -= sum(self._bytes.take())
 
 
 def _described(executable: Executable, variant: TimedExecutable) -> FunctionProfile:

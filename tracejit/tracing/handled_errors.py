@@ -1,0 +1,102 @@
+"""Errors of compiled code that the traced program would handle.
+
+The ``try`` statements of a function run while it is traced, when its operations have no values yet. An index
+out of range, a singular matrix or a division of Python numbers by zero is found when the compiled code runs,
+and no ``except``, ``finally`` or context manager of the function is around it then. So operations that may
+fail are noted where code of the function would see their errors, and where the compiled code keeps one that
+can fail, calls run as Python.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from types import CodeType, FrameType
+from typing import Final
+
+from ..frontend.handlers import handles
+from ..ir.errors import IndexValueError, LinAlgError, OutOfBoundsError
+from ..ir.graph import Instruction
+from ..ir.registry import Kind, Op
+from ..location import is_own_file
+
+#: The errors of Python's operators on numbers, by op: compiled code gives infinities and NaN.
+_OPERATORS: Final = {
+    "div": (ZeroDivisionError,),
+    "floor_divide": (ZeroDivisionError,),
+    "remainder": (ZeroDivisionError,),
+    "pow": (ZeroDivisionError, OverflowError),
+}
+#: The errors of functions of ``math``, and of ``int``.
+NUMBER_ERRORS: Final = (ValueError, OverflowError, ZeroDivisionError)
+
+
+def _errors(instruction: Instruction) -> tuple[type[Exception], ...]:
+    """The errors of an instruction in compiled code; what runs on the host raises anything."""
+    kind = instruction.op.kind
+    if instruction.regions:  # whose instructions are noted themselves
+        return ()
+    if kind is Kind.LINALG:
+        return (LinAlgError,)
+    if kind is Kind.HOST:
+        return (Exception,)
+    return (OutOfBoundsError,) if kind.traits.indexes_operand else (OutOfBoundsError, IndexValueError)
+
+
+class HandledErrors:
+    """Operations of a trace whose errors code of the traced function would see; `boundary` is the code that
+    calls the function."""
+
+    def __init__(self, boundary: CodeType) -> None:
+        self._boundary = boundary
+        #: The lines of operations that check, as messages of compiled code name them.
+        self._checked: dict[str, None] = {}
+        #: The first operation of numbers, which do not check.
+        self._unchecked = ""
+
+    def note(self, instruction: Instruction) -> None:
+        """Note an instruction that may fail."""
+        errors = _errors(instruction)
+        if not errors or not self._are_handled(errors):
+            return
+        where = instruction.location
+        self._checked["" if where is None else f"({where.file}:{where.line})"] = None
+        self._checked[f"{instruction.op.name}: its NumPy kernel raised"] = None
+
+    def note_operator(self, op: Op, divisor: object) -> None:
+        """Note an operator of Python numbers, of which `divisor` is the last."""
+        errors = _OPERATORS.get(op.name, ())
+        if errors and not (isinstance(divisor, (int, float, complex)) and divisor and op.name != "pow"):
+            self.note_numbers(errors, f"{op.name} of Python numbers")
+
+    def note_numbers(self, errors: Sequence[type[Exception]], what: str) -> None:
+        """Note `what`, an operation of numbers that raises one of `errors` in Python and none if compiled."""
+        if not self._unchecked and self._are_handled(errors):
+            self._unchecked = what
+
+    def __bool__(self) -> bool:
+        return bool(self._checked or self._unchecked)
+
+    def problem(self, messages: Iterable[str]) -> str:
+        """Why a program whose code may end with `messages` is not the function, which handles an error of it;
+        empty where it is."""
+        if self._unchecked:
+            return (
+                f"{self._unchecked} may raise an error that the function handles, and compiled code does not "
+                "raise it"
+            )
+        for message in messages:
+            if any(place in message for place in self._checked):
+                return (
+                    "the function handles an error that compiled code raises outside of its `try` or `with` "
+                    f"({message})"
+                )
+        return ""
+
+    def _are_handled(self, errors: Sequence[type[BaseException]]) -> bool:
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None and frame.f_code is not self._boundary:
+            if not is_own_file(frame.f_code.co_filename) and handles(frame, errors):
+                return True
+            frame = frame.f_back
+        return False
