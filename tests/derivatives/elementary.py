@@ -96,6 +96,12 @@ def _usual_power(largest: float) -> Callable[[float, float], bool]:
     return usual
 
 
+def _of_exponent(x: Any, y: Any) -> Any:
+    """The relative change of x^y for a change of y by as much as it is, or by 1: y - 1 is so rounded, and
+    factors y are not, so that changes of y itself, of y x^(y-1) in all, may tell less."""
+    return abs(mp.log(abs(x))) * max(abs(y), 1) if x else mp.mpf(0)
+
+
 def _hypot(which: str) -> Any:
     def truth(x: Any, y: Any) -> Any:
         r = mp.hypot(x, y)
@@ -199,9 +205,9 @@ ENTRIES: list[Entry] = [
     unary("cbrt", tj.cbrt, lambda x: mp.sign(x) * mp.cbrt(abs(x)), lambda x: 1 / (3 * mp.cbrt(abs(x)) ** 2),
           lambda x: mp.sign(x) * -2 / (9 * mp.cbrt(abs(x)) ** 5)),
     binary("power", tj.power, *map(_power, ("f", "x", "y", "xx", "xy", "yy")), inside=_usual_power(3e38),
-           least=(0.0, 1.0), reason="y - 1 is rounded"),
+           inner=_of_exponent, reason="y - 1 is rounded"),
     binary("float_power", tj.float_power, *map(_power, ("f", "x", "y", "xx", "xy", "yy")), single=False,
-           inside=_usual_power(sys.float_info.max), least=(0.0, 1.0), reason="y - 1 is rounded"),
+           inside=_usual_power(sys.float_info.max), inner=_of_exponent, reason="y - 1 is rounded"),
     binary("hypot", tj.hypot, *map(_hypot, ("f", "x", "y", "xx", "xy", "yy"))),
     steps("floor", tj.floor, mp.floor),
     steps("ceil", tj.ceil, mp.ceil),

@@ -64,8 +64,8 @@ NAN_UNLESS_ZERO = define(
 )  # fmt: skip
 
 
-def _warn_eval(x: Any, mask: Any, of: str) -> Any:
-    if np.any(mask & (x != 0)):
+def _warn_eval(x: Any, mask: Any, of: str = "") -> Any:
+    if of and np.any(mask & (x != 0)):
         share = float(few_digits(x.dtype))
         warnings.warn(_WARNINGS[of].format(share=share), UndeterminedGradientWarning, stacklevel=2)
     return x
@@ -74,7 +74,7 @@ def _warn_eval(x: Any, mask: Any, of: str) -> Any:
 #: Compiled code is that of x.
 WARN_UNLESS_ZERO = define(
     "warn_unless_zero", Kind.COMPOSITE, "x mask", infer=lambda types, attrs: types[:1], eval=_warn_eval,
-    decompose=lambda b, x, mask, of: x, batch=batch_pointwise, attrs={"of": (str,)},
+    decompose=lambda b, x, mask, of: x, batch=batch_pointwise, attrs={"of": (str,)}, defaults={"of": ""},
     vjp={"x": lambda b, ct, mask, of: b.warn_unless_zero(ct, mask, of=of)},
     doc="x; Python code warns where mask and x is not 0: of a derivative with few right digits",
 )  # fmt: skip
