@@ -174,7 +174,8 @@ def _log_ndtr_jet(m: Evaluator, x: Jet) -> Jet:
         return slopes[k - 1] * (1.0 / k)
 
     far = m.log(scaled * 0.5) + x * x * -0.5
-    return m.where(x < -0.15, far, compose(x, coefficient))
+    result: Jet = m.where(x < -0.15, far, compose(x, coefficient))
+    return result
 
 
 def _expit(m: Evaluator, x: Any) -> Any:

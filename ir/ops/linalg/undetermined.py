@@ -66,8 +66,8 @@ NAN_UNLESS_ZERO = define(
 
 def _warn_eval(x: Any, mask: Any, of: str = "") -> Any:
     if of and np.any(mask & (x != 0)):
-        share = float(few_digits(x.dtype))
-        warnings.warn(_WARNINGS[of].format(share=share), UndeterminedGradientWarning, stacklevel=2)
+        text = _WARNINGS[of].format(share=few_digits(x.dtype))
+        warnings.warn(text, UndeterminedGradientWarning, stacklevel=2)
     return x
 
 
@@ -82,7 +82,7 @@ WARN_UNLESS_ZERO = define(
 
 def few_digits(dtype: Any) -> float:
     """The difference of values, as a part of the largest, by which a quotient has a third of its digits."""
-    return unit_roundoff(dtype) ** (2 / 3)
+    return math.pow(unit_roundoff(dtype), 2 / 3)
 
 
 def quotients(b: Any, x: Any, divisors: Any, scale: Any, *, diagonal: bool) -> Any:
