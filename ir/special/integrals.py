@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from .coefficients import integral as tables
 from .evaluator import Evaluator
-from .incomplete_gamma import settled, unsettled
+from .incomplete_gamma import unsettled
 from .jets import Index, value_of, write
 from .polynomials import Polynomial
 from .table import define, define_by_jets
@@ -157,7 +157,8 @@ def _expn(m: Evaluator, n: Any, x: Any) -> Any:
             b = b + 2.0
             following = 1.0 / (b - above * d)
             term = term * (above * d * following)
-            return b, following, term, total + term, k, settled(m, term / total + 1.0, k, last)
+            last = m.where(term > total * (m.epsilon * 8.0), k, last)
+            return b, following, term, total + term, k, last
 
         start = x + n
         first = 1.0 / start
