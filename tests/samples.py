@@ -389,7 +389,7 @@ BY_NAME_OF_OP: dict[str, Maker] = {
     "rewritten": _elementwise,
     "undifferentiable": _undifferentiable,
     "pow": _powers, "fma": _multiply_adds,
-    "nan_unless_zero": _masked_floats,
+    "nan_unless_zero": _masked_floats, "warn_unless_zero": _masked_floats,
     "where": _where, "cast": _casts, "reshape": _RESHAPES, "transpose": _TRANSPOSES,
     "broadcast": _BROADCASTS, "slice": _SLICES, "update": _UPDATES, "concat": _CONCATS, "matmul": _matmuls,
     "convolve": _convolutions,
@@ -669,6 +669,7 @@ _RENAMED = {
     "clip": lambda x, low, high: np.minimum(np.maximum(x, low), high), "fma": lambda x, y, z: x * y + z,
     "nan_unless_zero": lambda x, mask, of="":
         np.where(np.logical_and(mask, x != 0), np.full_like(x, np.nan), x),
+    "warn_unless_zero": lambda x, mask, of="": x,
     "cast": lambda x, dtype: x.astype(dtype),
     "rsqrt": lambda x: 1 / np.sqrt(x), "erf": _by_math(math.erf), "erfc": _by_math(math.erfc),
     "sech_squared": _by_math(_sech_squared), "lorentzian": _np_lorentzian,

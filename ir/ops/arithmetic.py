@@ -48,7 +48,9 @@ DIV = elementwise(
     quotient=True,
     vjp={
         "x": lambda b, ct, y: b.div(ct, y),
-        "y": lambda b, ct, y, out: b.neg(b.mul(b.div(ct, y), out)),
+        # (ct out) / y: the cotangent of log |y|. It is in range where the loss is, however large y is, and
+        # 1 / y^2, which need not be, is in no derivative of it
+        "y": lambda b, ct, y, out: b.neg(b.div(b.mul(ct, out), y)),
     },
     emit=lambda b, x, y: b.div(x, y),
 )  # fmt: skip
@@ -132,20 +134,26 @@ def _pow_x(b: Any, ct: Any, x: Any, y: Any) -> Any:
     # y x^(y-1), and 0 for y = 0 even at 0 and infinity; of a Python number y stays one, so that x keeps its
     # dtype
     if type(y) in NUMBERS:
-        return b.mul(ct, b.mul(y, b.pow(x, y - 1 if y else 0)))
-    # at y = 0 the power is 1 / x, whose derivative in y counts; where that is infinite it is 1
-    undefined = b.logical_and(b.eq(y, 0.0), b.lt(b.abs(x), float(np.finfo(x.dtype).tiny)))
+        return b.mul(ct, b.mul(y, b.pow(b.add(x, 0.0) if y and y - 1 == -1 else x, y - 1 if y else 0)))
+    exponent = b.sub(y, 1.0)
+    # y - 1 is rounded to the odd number -1 of a y that is nearly 0: -0.0 counts as 0.0 there. Where y is 0,
+    # this power is 1 / x, whose derivative in y counts
+    base = b.where(b.eq(exponent, -1.0), b.add(x, 0.0), x)
     # of x^(y-1) (1 + y log x), the derivative of that in y, the 1 is nothing beside the logarithm as x goes
     # to 0; where that is taken as 0, at y = 1 and y = 0, so is all of it, as in the other order
     factor = b.where(b.eq(x, 0.0), b.stop_gradient(y), y)
-    return b.mul(ct, b.mul(factor, b.pow(b.where(undefined, 1.0, x), b.sub(y, 1.0))))
+    return b.strong_mul(ct, b.strong_mul(factor, b.pow(base, exponent)))
 
 
 def _pow_y(b: Any, ct: Any, x: Any, y: Any, out: Any) -> Any:
     # x^y log x, and 0 at x = 0 where y >= 0 (the limit for y > 0)
     exponent = b.real(y) if is_complex(y.dtype) else y
     at_zero = b.logical_and(b.eq(x, 0.0), b.ge(exponent, 0.0))
-    return b.mul(ct, b.mul(out, b.log(b.where(at_zero, 1.0, x))))
+    # its derivative in x is -infinity at x = 0 where y < 1, and 0 beyond: there any negative number will do
+    # for the logarithm in the product with x^(y-1), and is nothing beside x^y = 0
+    steep = b.logical_and(b.gt(exponent, 0.0), b.lt(exponent, 1.0))
+    logarithm = b.log(b.where(at_zero, b.where(steep, 0.5, 1.0), x))
+    return b.strong_mul(ct, b.strong_mul(out, logarithm))
 
 
 POW = elementwise(

@@ -59,7 +59,7 @@ STRONG_DIV = elementwise(
     eval=_quotient,
     vjp={
         "x": lambda b, ct, y: b.strong_div(ct, y),
-        "y": lambda b, ct, y, out: b.neg(b.strong_mul(b.strong_div(ct, y), out)),
+        "y": lambda b, ct, y, out: b.neg(b.strong_div(b.strong_mul(ct, out), y)),
     },
     emit=_emit_quotient, cost=5.0, chooses=True,
 )  # fmt: skip

@@ -1,5 +1,6 @@
 """Norms of vectors by sums of powers: the gradient is 0 where the norm is 0, which is a subgradient, and the
-second derivative, which does not exist there, is NaN."""
+second derivative, which does not exist there, is NaN. Norms of orders below 1 have cusps where an element is
+0: derivatives by it are 0, as those of its absolute value."""
 
 from __future__ import annotations
 
@@ -22,8 +23,8 @@ def _infer(types: Types, attrs: Attrs) -> Types:
     (operand,) = types
     if operand.dtype.kind not in "fc":
         raise DTypeError(f"vector_norm: expected a floating operand, got {operand}")
-    if not attrs["ord"] > 1:
-        raise ShapeError(f"vector_norm: ord must be more than 1, got {attrs['ord']}")
+    if not math.isfinite(attrs["ord"]) or attrs["ord"] in (0, 1):
+        raise ShapeError(f"vector_norm: ord must be finite, and neither 0 nor 1, got {attrs['ord']}")
     axes = normalize_axes("vector_norm", attrs["axes"], operand.ndim)
     dtype = real_dtype(operand.dtype) if is_complex(operand.dtype) else operand.dtype
     return (TensorType(dtype, remove_axes(operand.shape, axes)),)
@@ -57,9 +58,16 @@ def _in_range(b: Any, out: Any, x: Any, axes: tuple[int, ...], ord: float) -> An
         low, high, up, down = [2.0**power for power in _RANGES[dtype.itemsize]]
         factor = b.cast(b.where(b.lt(out, low), up, b.where(b.gt(out, high), down, 1.0)), dtype=dtype)
         return b.mul(x, b.cast(spread(b, factor, shape, axes), dtype=x.dtype))
-    largest = b.stop_gradient(b.max(b.abs(x), axes=axes))
+    # the element that the sum of powers is about as large as that of; of orders from 0 to 1 no power leaves
+    # the range of the dtype before the norm does
+    if 0 < ord < 1:
+        return x
+    size = b.stop_gradient(b.abs(x))
+    leading = (
+        b.max(size, axes=axes) if ord > 0 else b.min(b.where(b.eq(size, 0.0), math.inf, size), axes=axes)
+    )
     info = np.finfo(dtype)
-    exponent = b.floor(b.log2(b.clip(largest, float(info.smallest_subnormal), float(info.max))))
+    exponent = b.floor(b.log2(b.clip(leading, float(info.smallest_subnormal), float(info.max))))
     return b.div(x, b.cast(spread(b, b.exp2(exponent), shape, axes), dtype=x.dtype))
 
 
@@ -79,12 +87,19 @@ def _rule(b: Any, ct: Any, out: Any, x: Any, axes: tuple[int, ...], ord: float) 
         y = b.div(y, b.cast(norm, dtype=x.dtype))  # of size 1: its products may not overflow
     else:
         # as powers of |x| with exponents from p - 1 on, which have their derivatives at zeros, too
-        y = b.mul(b.sign(y), b.cast(b.pow(b.div(b.abs(y), norm), ord - 1), dtype=x.dtype))
+        size, sign = b.abs(y), b.sign(y)
+        share = b.div(size, norm)
+        if ord < 1:
+            # elements so large that a negative power of them is 0 count as flat, too
+            aside = b.logical_or(b.eq(size, 0.0), b.eq(share, math.inf))
+            flat = b.logical_or(aside, spread(b, at_zero, shape, axes))
+            share, sign = b.where(flat, 1.0, share), b.where(flat, 0.0, sign)
+        y = b.mul(sign, b.cast(b.pow(share, ord - 1), dtype=x.dtype))
     return b.mul(b.cast(spread(b, ct, shape, axes), dtype=x.dtype), y)
 
 
 VECTOR_NORM = define(
     "vector_norm", Kind.COMPOSITE, "x", infer=_infer, eval=_eval, decompose=_decompose, vjp={"x": _rule},
     batch=batch_axes, attrs={"axes": (tuple,), "ord": (int, float)}, defaults={"ord": 2},
-    doc="the root of order `ord`, more than 1, of the sum of powers of absolute values",
+    doc="the root of order `ord`, neither 0 nor 1, of the sum of powers of absolute values",
 )  # fmt: skip

@@ -127,8 +127,6 @@ def _ndtri(m: Evaluator, p: Any) -> Any:
 def _upper(m: Evaluator, x: Any, scaled: Any) -> Any:
     """The normal distribution's upper tail at x >= 0, where `scaled` is erfcx(x / sqrt(2))."""
     x = m.min(40.0, x)  # NaN stays
-    if isinstance(x, Jet):
-        return exp_of_square(m, x, -0.5) * scaled * 0.5
     high, low = m.two_product(x, x)
     return m.exp_product(high * -0.5, low * -0.5, scaled * 0.5)
 
@@ -140,14 +138,44 @@ def _ndtr(m: Evaluator, x: Any) -> Any:
 
 
 def _log_ndtr(m: Evaluator, x: Any) -> Any:
+    if isinstance(x, Jet):
+        return _log_ndtr_jet(m, x)
     # log(erfcx(-x / sqrt(2)) / 2) - x^2 / 2, or the logarithm of 1 - tail, to which rounding is added
     size = m.abs(x)
     scaled = erfcx_positive(m, size * _ROOT_HALF)
     tail = _upper(m, size, scaled)
     upper = 1.0 - tail
-    rest = (1.0 - value_of(upper)) - value_of(tail)
+    rest = (1.0 - upper) - tail
     negative = x < 0.0
     return m.log(m.where(negative, scaled * 0.5, upper)) + m.where(negative, x * x * -0.5, rest)
+
+
+def _log_ndtr_jet(m: Evaluator, x: Jet) -> Jet:
+    """Evaluate `_log_ndtr` on jets: above -0.15 by its slope h, the density over the distribution, and
+    h' = -h (x + h), where terms have one sign or nearly so."""
+    size = m.abs(x)
+    scaled = erfcx_positive(m, size * _ROOT_HALF)
+    density = exp_of_square(m, size.value, -0.5) * math.sqrt(0.5 / math.pi)
+    upper = 1.0 - _upper(m, size.value, scaled.value)
+    slopes = [m.where(x < 0.0, math.sqrt(2.0 / math.pi) / scaled.value, density / upper)]
+
+    def coefficient(k: int) -> Any:
+        if k == 0:
+            return _log_ndtr(m, x.value)
+        while len(slopes) < k:
+            others = [slopes[0] + x.value, *slopes[1:]]
+            if len(others) > 1:
+                others[1] = others[1] + 1.0
+            terms = [slope * other for slope, other in zip(slopes, reversed(others), strict=True)]
+            total = terms[0]
+            for term in terms[1:]:
+                total = total + term
+            slopes.append(total * (-1.0 / len(slopes)))
+        return slopes[k - 1] * (1.0 / k)
+
+    far = m.log(scaled * 0.5) + x * x * -0.5
+    result: Jet = m.where(x < -0.15, far, compose(x, coefficient))
+    return result
 
 
 def _expit(m: Evaluator, x: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from .coefficients import integral as tables
 from .evaluator import Evaluator
-from .incomplete_gamma import settled, unsettled
+from .incomplete_gamma import unsettled
 from .jets import Index, value_of, write
 from .polynomials import Polynomial
 from .table import define, define_by_jets
@@ -150,21 +150,23 @@ def _expn(m: Evaluator, n: Any, x: Any) -> Any:
         return total
 
     def fraction(n: Any, x: Any) -> Any:
-        def turn(b: Any, c: Any, d: Any, h: Any, k: Any, last: Any) -> tuple[Any, ...]:
+        # the continued fraction as a sum of positive terms, which shrink: a product would round each turn
+        def turn(b: Any, d: Any, term: Any, total: Any, k: Any, last: Any) -> tuple[Any, ...]:
             k = k + 1.0
-            above = -k * (n - 1.0 + k)
+            above = k * (n - 1.0 + k)
             b = b + 2.0
-            d = 1.0 / (above * d + b)
-            c = b + above / c
-            delta = c * d
-            return b, c, d, h * delta, k, settled(m, delta, k, last)
+            following = 1.0 / (b - above * d)
+            term = term * (above * d * following)
+            last = m.where(term > total * (m.epsilon * 8.0), k, last)
+            return b, following, term, total + term, k, last
 
         start = x + n
-        _, _, _, h, _, _ = m.loop(
-            lambda b, c, d, h, k, last: unsettled(m, k, last, x), turn,
-            start, 1e290, 1.0 / start, 1.0 / start, 0.0, 0.0,
+        first = 1.0 / start
+        _, _, _, total, _, _ = m.loop(
+            lambda b, d, term, total, k, last: unsettled(m, k, last, x), turn,
+            start, first, first, first, 0.0, 0.0,
         )  # fmt: skip
-        return h * m.exp(-x)
+        return total * m.exp(-x)
 
     value = m.choose(
         (n, x), (m.eq(n, 0.0), lambda n, x: m.exp(-x) / x), ((x <= 1.0) & (n < 60.0), series), fraction

@@ -137,12 +137,13 @@ class Truths:
             if mp.isinf(value):
                 return value, mp.mpf(0)
             allowed = abs(value) * step + mp.mpf(float(info.tiny))
+            if entry.inner is not None:
+                allowed += abs(value) * step * entry.inner(*point)
             for place, x in enumerate(point):
-                if not x and not (entry.least and entry.least[place]):
+                if not x:
                     continue
                 moves = [mp.mpf(0)]
-                size = max(abs(x), entry.least[place]) if entry.least else abs(x)
-                way = max(size * step, smallest * ROUNDINGS)
+                way = max(abs(x) * step, smallest * ROUNDINGS)
                 for part in (sign * part for part in entry.ways for sign in (1, -1)):
                     moved_x = x + way * part
                     moved = _number(truth, [*point[:place], moved_x, *point[place + 1 :]])

@@ -49,6 +49,8 @@ def _power(which: str) -> Any:
         log = mp.log(x) if x > 0 else None
         if x == 0 and y < 0:
             return None
+        if x == 0 and 0 < y < 2 and y != 1:
+            return _limits_at_zero(y)[which]
         if which == "f":
             return mp.power(x, y)
         if which == "x":
@@ -56,7 +58,7 @@ def _power(which: str) -> Any:
         if which == "xx":
             return y * (y - 1) * mp.power(x, y - 2) if y not in (0, 1) else mp.mpf(0)
         if x == 0:  # limits, and where there are none, for y = 0 and y = 1, those of the docstring
-            return None if which == "xy" and 0 < y < 1 else mp.mpf(0)
+            return mp.mpf(0)
         if log is None:
             return None
         if which == "y":
@@ -66,6 +68,15 @@ def _power(which: str) -> Any:
         return mp.power(x, y - 1) * (1 + y * log)
 
     return truth
+
+
+def _limits_at_zero(y: Any) -> dict[str, Any]:
+    """Derivatives of x^y as x goes to 0 from above, for 0 < y < 2 but 1."""
+    below = y < 1
+    return {
+        "f": mp.mpf(0), "x": mp.inf if below else mp.mpf(0), "y": mp.mpf(0),
+        "xx": -mp.inf if below else mp.inf, "xy": -mp.inf if below else mp.mpf(0), "yy": mp.mpf(0),
+    }  # fmt: skip
 
 
 def _usual_power(largest: float) -> Callable[[float, float], bool]:
@@ -83,6 +94,12 @@ def _usual_power(largest: float) -> Callable[[float, float], bool]:
         )
 
     return usual
+
+
+def _of_exponent(x: Any, y: Any) -> Any:
+    """The relative change of x^y for a change of y by as much as it is, or by 1: y - 1 is so rounded, and
+    factors y are not, so that changes of y itself, of y x^(y-1) in all, may tell less."""
+    return abs(mp.log(abs(x))) * max(abs(y), 1) if x else mp.mpf(0)
 
 
 def _hypot(which: str) -> Any:
@@ -171,8 +188,8 @@ ENTRIES: list[Entry] = [
     binary("subtract", tj.subtract, lambda x, y: x - y, ONE, constant(-1), ZERO, ZERO, ZERO),
     binary("multiply", tj.multiply, lambda x, y: x * y, lambda x, y: y, lambda x, y: x, ZERO, ONE, ZERO),
     binary("divide", tj.divide, lambda x, y: x / y, lambda x, y: 1 / y, lambda x, y: -x / y**2, ZERO,
-           lambda x, y: -1 / y**2, lambda x, y: 2 * x / y**3, inside=lambda x, y: x or abs(y) > 1e-18,
-           reason="0 / y^3 is 0 times 1 / y^2, which overflows, in float32"),
+           lambda x, y: -1 / y**2, lambda x, y: 2 * x / y**3, inside=lambda x, y: x or abs(y) > 1e-37,
+           reason="0 / y^3 is 0 times 1 / y, which is infinite beside the smallest numbers, in float32"),
     binary("floor_divide", tj.floor_divide, lambda x, y: None, ZERO, ZERO, ZERO, ZERO, ZERO),
     binary("remainder", tj.remainder, *_remainder(mp.floor), **_MOD_RANGE),
     binary("fmod", tj.fmod, *_remainder(lambda q: mp.floor(q) if q > 0 else mp.ceil(q)), **_MOD_RANGE),
@@ -188,9 +205,9 @@ ENTRIES: list[Entry] = [
     unary("cbrt", tj.cbrt, lambda x: mp.sign(x) * mp.cbrt(abs(x)), lambda x: 1 / (3 * mp.cbrt(abs(x)) ** 2),
           lambda x: mp.sign(x) * -2 / (9 * mp.cbrt(abs(x)) ** 5)),
     binary("power", tj.power, *map(_power, ("f", "x", "y", "xx", "xy", "yy")), inside=_usual_power(3e38),
-           least=(0.0, 1.0), reason="y - 1 is rounded"),
+           inner=_of_exponent, reason="y - 1 is rounded"),
     binary("float_power", tj.float_power, *map(_power, ("f", "x", "y", "xx", "xy", "yy")), single=False,
-           inside=_usual_power(sys.float_info.max), least=(0.0, 1.0), reason="y - 1 is rounded"),
+           inside=_usual_power(sys.float_info.max), inner=_of_exponent, reason="y - 1 is rounded"),
     binary("hypot", tj.hypot, *map(_hypot, ("f", "x", "y", "xx", "xy", "yy"))),
     steps("floor", tj.floor, mp.floor),
     steps("ceil", tj.ceil, mp.ceil),

@@ -28,8 +28,9 @@ class Entry:
     near: tuple[float, ...] = ()
     slack: Mapping[Orders, float] = field(default_factory=dict)
     reason: str = ""
-    #: Sizes of operands, below which their roundings are those of this size; empty where there are none.
-    least: tuple[float, ...] = ()
+    #: By how many times its size a result changes for roundings, relative to 1, of a number that the rules
+    #: compute from operands, with `reason`; None where they compute none that matters.
+    inner: Callable[..., Any] | None = None
     #: Parts of the roundings by which operands move: more where a whole one may be a period.
     ways: tuple[float, ...] = (1,)
     #: Digits that mpmath needs.

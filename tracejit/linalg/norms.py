@@ -97,7 +97,7 @@ def _extreme(sizes: Tensor, axes: tuple[int, ...], ord: float) -> Tensor:
 def _vector(name: str, x: Tensor, axes: tuple[int, ...], ord: Any, keepdims: bool) -> Tensor:
     if isinstance(ord, str):
         raise DomainError(f"{name}: ord must be a number for vectors, got {ord!r}")
-    if ord not in (_INF, -_INF) and isinstance(ord, (int, float)) and ord > 1:
+    if isinstance(ord, (int, float)) and math.isfinite(ord) and ord not in (0, 1):
         value = run("vector_norm", x, axes=axes, ord=ord)
     elif ord in (_INF, -_INF):
         value = _extreme(run("abs", x), axes, ord)

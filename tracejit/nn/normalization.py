@@ -84,6 +84,4 @@ def _norm(x: Tensor, p: float, axes: tuple[int, ...]) -> Tensor:
         return run("max" if p > 0 else "min", size, axes=axes)
     if p == 0.0:
         return run("sum", cast(run("ne", x, 0.0), x.dtype), axes=axes)
-    total = run("sum", run("pow", size, p), axes=axes)
-    zero = run("eq", total, 0.0)
-    return run("where", zero, 0.0, run("pow", run("where", zero, 1.0, total), 1.0 / p))
+    return run("vector_norm", x, axes=axes, ord=p)

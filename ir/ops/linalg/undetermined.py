@@ -5,6 +5,9 @@ Gradients of eigenvectors and singular vectors go by quotients by differences of
 Vectors of equal values are not determined: any others that span the same will do. What a loss makes of them
 and of their values may have a gradient, such as ``(v * f(w)) @ v^H``, but neither the vectors' cotangents nor
 the values' say what it is: there the quotient is NaN.
+
+Vectors of nearly equal values are determined up to roundings over the difference of the values, and so are
+quotients: Python code warns where few digits are left.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import numpy as np
 from ...dtypes import BOOL, is_complex, result_type
 from ...errors import DTypeError, UndeterminedGradientWarning
 from ...registry import Attrs, Kind
+from ...transforms.batching import batch_pointwise
 from ...types import Types
 from ..define import define, same_shape
 from .common import column_of, offsets, row_of, unit_roundoff
@@ -26,6 +30,9 @@ from .common import column_of, offsets, row_of, unit_roundoff
 _WARNINGS: Final = {
     "vectors": "gradients are NaN where eigenvalues or singular values are equal: their vectors are not "
     "determined there; sqrtm, logm, expm, polar, pinv, inv and matrix_power have derivatives: docs/linalg.md",
+    "close vectors": "gradients have few right digits where eigenvalues or singular values are nearly equal, "
+    "by less than {share:.0e} of the largest one: rounding is divided by the difference; sqrtm, logm, expm, "
+    "polar, pinv, inv and matrix_power have exact derivatives: docs/linalg.md",
     "basis": "gradients of eigenvalues are NaN where a matrix has no basis of eigenvectors",
     "columns": "gradients of QR factors are NaN where columns are not independent",
 }
@@ -58,17 +65,40 @@ NAN_UNLESS_ZERO = define(
 )  # fmt: skip
 
 
+def _warn_eval(x: Any, mask: Any, of: str = "") -> Any:
+    if of and np.any(mask & (x != 0)):
+        text = _WARNINGS[of].format(share=few_digits(x.dtype))
+        warnings.warn(text, UndeterminedGradientWarning, stacklevel=2)
+    return x
+
+
+#: Compiled code is that of x.
+WARN_UNLESS_ZERO = define(
+    "warn_unless_zero", Kind.COMPOSITE, "x mask", infer=lambda types, attrs: types[:1], eval=_warn_eval,
+    decompose=lambda b, x, mask, of: x, batch=batch_pointwise, attrs={"of": (str,)}, defaults={"of": ""},
+    vjp={"x": lambda b, ct, mask, of: b.warn_unless_zero(ct, mask, of=of)},
+    doc="x; Python code warns where mask and x is not 0: of a derivative with few right digits",
+)  # fmt: skip
+
+
+def few_digits(dtype: Any) -> float:
+    """The difference of values, as a part of the largest, by which a quotient has a third of its digits."""
+    return math.pow(unit_roundoff(dtype), 2 / 3)
+
+
 def quotients(b: Any, x: Any, divisors: Any, scale: Any, *, diagonal: bool) -> Any:
     """``x / divisors``, which are differences of values of the size `scale`; without `diagonal`, 0 on it.
 
     Where a divisor is 0 up to rounding, the vectors turn by an amount that their values do not say: the
     quotient is NaN, but for an x that is 0, as that of vectors which nothing depends on. Where values are
-    equal to the last bit, a function of them may be 0 for both, and x is 0 that need not be: NaN, too. Each
-    step is linear in `x`, so that forward mode, which differentiates by it, says the same.
+    equal to the last bit, a function of them may be 0 for both, and x is 0 that need not be: NaN, too. Where
+    it is small, a warning says that few digits are right. Each step is linear in `x`, so that forward mode,
+    which differentiates by it, says the same.
     """
     shape = tuple(x.shape)
     size = b.abs(b.stop_gradient(divisors))
     near = b.le(size, b.mul(scale, 4 * shape[-1] * unit_roundoff(scale.dtype)))
+    close = b.logical_and(b.le(size, b.mul(scale, few_digits(scale.dtype))), b.logical_not(near))
     unknown = near
     if not diagonal:
         row, column = offsets(b, x)
@@ -78,7 +108,8 @@ def quotients(b: Any, x: Any, divisors: Any, scale: Any, *, diagonal: bool) -> A
     factor = b.where(b.logical_and(unknown, b.eq(size, 0.0)), math.nan, factor)
     if is_complex(x.dtype) and not is_complex(factor.dtype):
         factor = b.cast(factor, dtype=x.dtype)
-    return nan_unless_zero(b, b.mul(x, factor), unknown, "vectors")
+    quotient = b.warn_unless_zero(b.mul(x, factor), close, of="close vectors")
+    return nan_unless_zero(b, quotient, unknown, "vectors")
 
 
 def nan_unless_zero(b: Any, x: Any, mask: Any, of: str) -> Any:

@@ -180,11 +180,7 @@ def banded(a: Any, below: int, above: int) -> Any:
 
 
 def p_norm(a: Any, p: Any) -> Any:
-    return (
-        mpmath.root((abs(a) ** p).sum(), p)
-        if p != 1.5
-        else ((abs(a) ** mpmath.mpf(1.5)).sum()) ** (mpmath.mpf(2) / 3)
-    )
+    return (abs(a) ** mpmath.mpf(p)).sum() ** (1 / mpmath.mpf(p))
 
 
 # -- the table -----------------------------------------------------------------------------------
@@ -307,6 +303,15 @@ TABLE: dict[str, Row] = {
         lambda a: p_norm(a, 1.5),
         ["zero", "identity", "defective"],
         roundings=1024.0,
+    ),
+    "linalg.norm, 0.5": norm(
+        lambda x: L.norm(x.reshape(-1), 0.5), lambda a: p_norm(a, 0.5), ["zero", "identity", "defective"]
+    ),
+    "linalg.norm, -1": norm(
+        lambda x: L.norm(x.reshape(-1), -1), lambda a: p_norm(a, -1), ["zero", "identity", "defective"]
+    ),
+    "linalg.norm, -3": norm(
+        lambda x: L.norm(x.reshape(-1), -3), lambda a: p_norm(a, -3), ["zero", "identity", "defective"]
     ),
     "linalg.norm, nuc": row(
         lambda x: L.norm(x, "nuc"),

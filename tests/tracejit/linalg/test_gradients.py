@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -368,3 +369,28 @@ def test_gradients_use_the_factors_of_the_forward_pass(
 ) -> None:
     at = SQUARE.astype(dtype) + (1j * OTHER if dtype == np.complex128 else 0)
     assert sorted(factorizations(function, at)) == sorted(expected)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, tj.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize("order", [0.5, 0.25, -0.5, -1, -2.5])
+@pytest.mark.parametrize("small", [0.0, -0.0, 1e-150, 1e-300])
+def test_norms_of_orders_below_1_at_zeros_and_tiny_elements(order: float, small: float, wrap: Any) -> None:
+    """The derivative is sign(x) (|x| / n)^(p - 1), and 0 by an element that is 0; of a negative order n is 0
+    beside it, and so is each derivative."""
+    x = np.array([small, 1.5, -2.0])
+    with np.errstate(all="ignore"):  # of powers of zeros, as NumPy's norm
+        slope = wrap(tj.grad(lambda x: tj.linalg.norm(x, order)))(x)
+        second = wrap(tj.hessian(lambda x: tj.linalg.norm(x, order)))(x)
+    with mpmath.workdps(60):
+        terms = [mpmath.mpf(float(e)) for e in x]
+        if small:
+            norm = sum(abs(e) ** mpmath.mpf(order) for e in terms) ** (1 / mpmath.mpf(order))
+        else:
+            norm = sum(abs(e) ** mpmath.mpf(order) for e in terms[1:]) ** (1 / mpmath.mpf(order))
+        expected = [
+            float(mpmath.sign(e) * (abs(e) / norm) ** (order - 1)) if e and (small or order > 0) else 0.0
+            for e in terms
+        ]
+    np.testing.assert_allclose(slope, expected, rtol=1e-12, atol=1e-300)
+    if small or order > 0:
+        assert not np.isnan(second).any()
