@@ -10,10 +10,16 @@ from __future__ import annotations
 import sys
 from typing import Any, Final
 
+import numpy as np
+
 from ..codegen.interface import TAKES_ARRAYS
+from ..state import STATE
 
-__all__ = ["frame_above", "takes_arrays"]
+__all__ = ["class_for_caller", "frame_above", "takes_arrays"]
 
+#: The beginnings of the names of modules that ask whether a matrix is an ndarray, and write none that they
+#: are given. Elsewhere in SciPy an array made of something that is no ndarray itself may be overwritten.
+_ASKERS: Final = ("scipy.sparse.", "scipy.linalg.interpolative")
 #: The frame so many calls up.
 frame_above: Final = sys._getframe
 
@@ -26,6 +32,26 @@ class _Takers(dict[Any, bool]):
 
 
 _TAKERS: Final = _Takers()
+
+
+class _Askers(dict[Any, bool]):
+    """Whether the code of a module asks for the class of matrices, by the module's name."""
+
+    def __missing__(self, name: Any) -> bool:
+        return self.setdefault(name, isinstance(name, str) and name.startswith(_ASKERS))
+
+
+_ASKS: Final = _Askers()
+
+
+def class_for_caller(tensor: Any) -> type:
+    """The class of `tensor` for the code that asks. It is ndarray where that takes matrices which are sparse,
+    or just of that class, and where the tensor is no more than an array."""
+    if _ASKS[frame_above(1).f_globals.get("__name__")] and not (
+        tensor._requires_grad or tensor.is_traced or STATE.tracer is not None
+    ):
+        return np.ndarray
+    return type(tensor)
 
 
 def takes_arrays(frame: Any) -> bool:
