@@ -205,7 +205,7 @@ ENTRY_OBJECTS: Final = (
     "slice", "Ellipsis", "Exception", "generic", "float16", "float32", "float64", "complex64", "complex128",
     "function", "key_of_name", "takes_arrays",
 )  # fmt: skip
-#: The beginning of the names of modules whose code gets arrays, not Tensors, from the functions that it calls.
+#: The beginning of the names of modules that get arrays, not Tensors, from the functions that they call.
 TAKES_ARRAYS: Final = "scipy."
 #: Offsets in CPython's objects; `runtime.native.capi` probes them.
 TYPE, SIZE, TUPLE_ITEMS, LIST_ITEMS, CELL_REF, BYTES_DATA = 8, 16, 24, 24, 16, 32

@@ -44,13 +44,18 @@ class _Askers(dict[Any, bool]):
 _ASKS: Final = _Askers()
 
 
+class TensorAsArray(np.ndarray[Any, Any]):
+    """The class of tensors to code that asks whether they are ndarrays. It has no instances. Code with a
+    short way for ndarray itself does not take that for a subclass."""
+
+
 def class_for_caller(tensor: Any) -> type:
-    """The class of `tensor` for the code that asks. It is ndarray where that takes matrices which are sparse,
-    or just of that class, and where the tensor is no more than an array."""
+    """The class of `tensor` for the code that asks: a subclass of ndarray where that takes matrices which are
+    sparse or ndarrays, and where the tensor is no more than an array."""
     if _ASKS[frame_above(1).f_globals.get("__name__")] and not (
         tensor._requires_grad or tensor.is_traced or STATE.tracer is not None
     ):
-        return np.ndarray
+        return TensorAsArray
     return type(tensor)
 
 

@@ -171,8 +171,8 @@ def _as_array(leaf: Any) -> Any:
 
 
 def entry_of(function: Callable[..., Any], namespace: Any) -> Callable[..., Any]:
-    """`function`, of a jitted function with globals `namespace`, with results for callers as those of entries:
-    see `results_as_arrays`."""
+    """`function` as an entry, whose results are arrays to callers that take these. It belongs to a jitted
+    function with the globals `namespace`."""
     layout = entry_layout_of_tensors()
     assert layout is not None  # it calls a native entry
     return make_passing_entry(function, results_as_arrays, namespace, layout)

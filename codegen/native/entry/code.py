@@ -12,8 +12,8 @@ A donated argument is taken only where nobody else uses its memory: a writable a
 input and, if a Tensor, has no views, no gradient and no graph that saved it. Where a result reuses its
 memory, that result is the Tensor itself.
 
-Results are Tensors, save where code of SciPy's makes the call and no gradients are recorded: it computes with
-what it gets, and hands it to C, so it gets arrays, and scalars for those of rank 0, as from NumPy's functions.
+Results are Tensors, save where code of SciPy's makes the call and no gradients are recorded. It computes with
+results and hands them to C, so it gets what NumPy's functions give: arrays, and scalars for those of rank 0.
 """
 
 from __future__ import annotations

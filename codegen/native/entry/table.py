@@ -236,8 +236,8 @@ def entry_table(spec: EntrySpec, *, main: int, slow: int, failed: int, recorder:
         inputs=len(inputs), results=len(spec.results), sources=len(sources),
         extras=sum([how == "attr" for source in sources for how, _ in source.steps]),
         release=int(spec.release_gil), donated=len(donated), once=int(once or bool(donated)),
-        recorder=recorder, recorded=spec.recorded, returned=len(spec.results) - spec.residuals, home=spec.home,
-        arrays=int(not spec.recorded and not all([result.plain for result in spec.results])),
+        recorder=recorder, recorded=spec.recorded, returned=len(spec.results) - spec.residuals,
+        home=spec.home, arrays=int(not spec.recorded and any(not result.plain for result in spec.results)),
     )  # fmt: skip
     words[: len(HEADER)] = [header[name] for name in HEADER]
     return struct.pack(f"={len(words)}q", *words)

@@ -13,7 +13,6 @@ from scipy.sparse.linalg import LinearOperator
 
 import tracejit as tj
 
-
 #: The functions whose callback gets a record of the state, and the attribute of that which has arrays.
 _RECORDS: Final = {
     "differentiate.derivative": "df",

@@ -50,7 +50,7 @@ def callback_parameters() -> dict[str, set[str]]:
 
 
 def _functions() -> Iterator[tuple[str, Any]]:
-    """The public functions, classes and methods, each by one name: deprecated modules give those of others."""
+    """The public functions, classes and methods, each by one name."""
     modules = sorted(_modules(scipy), key=lambda module: (_is_deprecated(module), module.__name__))
     seen: set[int] = set()
     for module in modules:
