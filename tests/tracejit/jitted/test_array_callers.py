@@ -1,4 +1,4 @@
-"""SciPy's code gets arrays of jitted functions, by every way that a call can take; SciPy is not needed here."""
+"""SciPy's code gets arrays of jitted functions, by every way that a call can take. SciPy is not needed."""
 
 from __future__ import annotations
 
