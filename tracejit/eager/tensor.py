@@ -67,7 +67,7 @@ class Tensor(Signatures):
     __array_priority__ = 1000.0
 
     # what ``isinstance`` asks where the type itself does not answer
-    __class__ = property(class_for_caller)  # type: ignore[assignment]
+    __class__ = property(class_for_caller)
 
     __hash__ = python_values.hash_of
 

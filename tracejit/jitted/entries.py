@@ -175,7 +175,8 @@ def entry_of(function: Callable[..., Any], namespace: Any) -> Callable[..., Any]
     function with the globals `namespace`."""
     layout = entry_layout_of_tensors()
     assert layout is not None  # it calls a native entry
-    return make_passing_entry(function, results_as_arrays, namespace, layout)
+    entry: Callable[..., Any] = make_passing_entry(function, results_as_arrays, namespace, layout)
+    return entry
 
 
 def is_numpy_scalar(leaf_type: Any) -> bool:
