@@ -197,14 +197,16 @@ ENTRY_FUNCTIONS: Final = (
     "PyDict_Next", "PyDict_Size", "PyDict_GetItemWithError", "PyObject_GetAttr", "PyEval_SaveThread",
     "PyEval_RestoreThread", "PyErr_Occurred", "PyErr_Clear", "PyLong_AsLongLong", "PyLong_FromLong",
     "Py_IncRef", "Py_DecRef", "PyType_IsSubtype", "PyErr_ExceptionMatches",
-    "PyWeakref_NewRef", "Py_FatalError",
+    "PyWeakref_NewRef", "Py_FatalError", "PyEval_GetGlobals", "PyUnicode_Tailmatch",
 )  # fmt: skip
 #: Objects whose addresses it compares with, as symbols ``object_Tensor`` and so on.
 ENTRY_OBJECTS: Final = (
     "None", "False", "True", "Tensor", "ndarray", "float", "int", "complex", "tuple", "list", "dict", "str",
     "slice", "Ellipsis", "Exception", "generic", "float16", "float32", "float64", "complex64", "complex128",
-    "function",
+    "function", "key_of_name", "takes_arrays",
 )  # fmt: skip
+#: The beginning of the names of modules that get arrays, not Tensors, from the functions that they call.
+TAKES_ARRAYS: Final = "scipy."
 #: Offsets in CPython's objects; `runtime.native.capi` probes them.
 TYPE, SIZE, TUPLE_ITEMS, LIST_ITEMS, CELL_REF, BYTES_DATA = 8, 16, 24, 24, 16, 32
 SLICE_START, SLICE_STOP, SLICE_STEP = 16, 24, 32

@@ -22,11 +22,15 @@ new_list = ImportedFunction("PyList_New", OBJECT, "i64")
 append_to_list = ImportedFunction("PyList_Append", "i32", OBJECT, OBJECT)
 new_dict = ImportedFunction("PyDict_New", OBJECT)
 compare_strings = ImportedFunction("PyUnicode_Compare", "i32", OBJECT, OBJECT)
+#: Whether a part of a string begins (-1) or ends (1) with another: 1, else 0.
+matches = ImportedFunction("PyUnicode_Tailmatch", "i64", OBJECT, OBJECT, "i64", "i64", "i32")
 dict_size = ImportedFunction("PyDict_Size", "i64", OBJECT)
 dict_get = ImportedFunction("PyDict_GetItemWithError", OBJECT, OBJECT, OBJECT)
 dict_set = ImportedFunction("PyDict_SetItem", "i32", OBJECT, OBJECT, OBJECT)
 dict_next = ImportedFunction("PyDict_Next", "i32", OBJECT, WORDS, Items(OBJECT), Items(OBJECT))
 
+#: The globals of the Python code that runs.
+current_globals = ImportedFunction("PyEval_GetGlobals", OBJECT)
 save_thread = ImportedFunction("PyEval_SaveThread", BYTES)
 restore_thread = ImportedFunction("PyEval_RestoreThread", None, BYTES)
 
@@ -35,3 +39,5 @@ empty_array = ImportedFunction("PyArray_Empty", ARRAY, "i32", WORDS, OBJECT, "i3
 #: A copy in C order, which is aligned.
 copy_array = ImportedFunction("PyArray_NewCopy", ARRAY, ARRAY, "i32")
 array_from_scalar = ImportedFunction("PyArray_FromScalar", ARRAY, OBJECT, OBJECT)
+#: A scalar in place of an array of rank 0. Takes over the reference to the array.
+array_return = ImportedFunction("PyArray_Return", OBJECT, ARRAY)

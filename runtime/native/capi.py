@@ -40,6 +40,7 @@ from ...codegen.interface import (
     SLICE_START,
     SLICE_STEP,
     SLICE_STOP,
+    TAKES_ARRAYS,
     TUPLE_ITEMS,
     TYPE,
     WEAK_REFERENT,
@@ -49,9 +50,11 @@ from ...ir.records import record
 
 #: Indices in NumPy's API table, fixed by its ABI.
 _ARRAY_API: Final = {
-    "PyArray_FromScalar": 61, "PyArray_NewCopy": 85, "PyArray_NewFromDescr": 94, "PyArray_Empty": 184,
-    "PyArray_SetBaseObject": 282,
+    "PyArray_FromScalar": 61, "PyArray_Return": 76, "PyArray_NewCopy": 85, "PyArray_NewFromDescr": 94,
+    "PyArray_Empty": 184, "PyArray_SetBaseObject": 282,
 }  # fmt: skip
+#: Strings that native code looks up, or compares with, by the names of their symbols.
+_STRINGS: Final = {"key_of_name": sys.intern("__name__"), "takes_arrays": TAKES_ARRAYS}
 
 
 @record
@@ -76,11 +79,12 @@ def native_interface(tensor_type: type, slots: tuple[str, ...]) -> NativeInterfa
         symbols["PyArray_Empty"] = _array_empty()
         symbols["PyArray_FromScalar"] = _array_from_scalar()
         symbols["PyArray_NewCopy"] = _new_copy()
+        symbols["PyArray_Return"] = _array_return()
     except (AttributeError, ImportError):
         return None
     named: dict[str, Any] = {"Tensor": tensor_type, "ndarray": np.ndarray, "generic": np.generic}
     named["function"] = types.FunctionType
-    named |= {number.name: number for number in INEXACT}
+    named |= {number.name: number for number in INEXACT} | _STRINGS
     objects = {name: named.get(name, getattr(builtins, name, None)) for name in ENTRY_OBJECTS}
     symbols |= {f"object_{name}": id(object_) for name, object_ in objects.items()}
     offsets = {name: _slot_offset(tensor_type, name) for name in slots}
@@ -129,6 +133,17 @@ def _new_copy() -> int:
     copied = copy(array, 0)
     flags = copied.flags if type(copied) is np.ndarray else None
     if flags is None or copied.shape != (3, 2) or not (flags.c_contiguous and flags.owndata):
+        raise ImportError("numpy's API table is not as expected")
+    return address
+
+
+def _array_return() -> int:
+    address = array_api("PyArray_Return")
+    scalar_of = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(address)
+    array = np.array(1.5)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(array))  # the call steals a reference
+    scalar = scalar_of(array)
+    if type(scalar) is not np.float64 or scalar != 1.5:
         raise ImportError("numpy's API table is not as expected")
     return address
 

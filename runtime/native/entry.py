@@ -17,6 +17,7 @@ from ...codegen.native.entry.table import (
     EntrySpec,
     ResultSpec,
     entry_table,
+    passing_table,
 )
 from ...ir.graph import Function
 from ...ir.process.locks import ForkLock
@@ -81,6 +82,18 @@ def make_entry(
     table = _Table(entry_table(spec, **addresses, once=bool(executable.not_lowered)))
     table.keep = (executable, otherwise, failed, keep, recorder)
     executable.follow(table, id(table) + BYTES_DATA + AT["main"])
+    return function_of(definition, table)
+
+
+def make_passing_entry(
+    function: Callable[..., Any], convert: Callable[[Any], Any], namespace: Any, layout: EntryLayout
+) -> Any:
+    """The builtin function that calls `function`, and ``convert`` of its result where a module that takes
+    arrays makes the call; `namespace` are the globals of one that does not."""
+    with _LOCK:
+        definition = _definition(layout)
+    table = _Table(passing_table(slow=id(function), convert=id(convert), home=id(namespace)))
+    table.keep = (function, convert, namespace)
     return function_of(definition, table)
 
 

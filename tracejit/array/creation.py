@@ -165,7 +165,7 @@ def asarray(data: Any, dtype: Any = None, order: str | None = None, *, copy: boo
     Semantics: the Array API's ``asarray``, and ``numpy.asarray``.
     """
     result_dtype = None if dtype is None else as_dtype(dtype)
-    if isinstance(data, (list, tuple)) and holds_tensors(data):
+    if not isinstance(data, Tensor) and isinstance(data, (list, tuple)) and holds_tensors(data):
         return array_of_traced(data, result_dtype)
     if not isinstance(data, (Tensor, np.ndarray)) and result_dtype is not None:
         result = constant_of(np.asarray(as_array(data), result_dtype))

@@ -365,7 +365,7 @@ def count_nonzero(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor
 
     Raises AxisError. Semantics: ``numpy.count_nonzero``.
     """
-    return sum(cast(as_tensor(x), BOOL), axis, keepdims=keepdims)
+    return sum(cast(as_tensor(x), BOOL), axis, keepdims=bool(keepdims))
 
 
 # NumPy's second names.

@@ -60,7 +60,8 @@ Tensors = Tensor | Sequence[Tensor]
 
 
 def _as_list(value: Any, name: str, what: str) -> list[Tensor]:
-    tensors = list(value) if isinstance(value, (tuple, list)) else [value]
+    several = not isinstance(value, Tensor) and isinstance(value, (tuple, list))
+    tensors = list(value) if several else [value]
     for tensor in tensors:
         if not isinstance(tensor, Tensor):
             raise GradientError(f"{name}: {what} must be tensors, got {type(tensor).__name__}")

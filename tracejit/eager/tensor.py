@@ -19,6 +19,7 @@ from ..ir.types import Shape, TensorType
 from ..pytree import LEAVES
 from ..state import STATE
 from . import python_values
+from .array_callers import class_for_caller
 from .foreign_arrays import is_foreign, read_foreign
 from .python_values import tensor_text
 
@@ -64,6 +65,9 @@ class Tensor(Signatures):
 
     # ndarray operators give way to ours
     __array_priority__ = 1000.0
+
+    # what ``isinstance`` asks where the type itself does not answer
+    __class__ = property(class_for_caller)
 
     __hash__ = python_values.hash_of
 

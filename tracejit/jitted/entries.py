@@ -25,6 +25,7 @@ from ..codegen.native.entry.table import (
     Structure,
 )
 from ..eager.native_ops import entry_layout_of_tensors
+from ..eager.tensor import Tensor
 from ..frontend.guards import (
     ArrayTypeGuard,
     ChangedGuard,
@@ -38,8 +39,8 @@ from ..frontend.guards import (
 )
 from ..generator import Draws
 from ..ir import dtypes
-from ..pytree import _key_order
-from ..runtime.native.entry import array_spec, can_enter, make_entry, scalar_spec
+from ..pytree import _key_order, tree_leaves, tree_map
+from ..runtime.native.entry import array_spec, can_enter, make_entry, make_passing_entry, scalar_spec
 from ..state import LINALG_NAN, LINALG_RAISE, STATE
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def make_entries(
     compiled = signature.compiled if plan is None else plan.forward
     if layout is None or not can_enter(compiled.function):
         return None, None
-    keep: list[Any] = [bindings, signature.static]
+    keep: list[Any] = [bindings, signature.static, signature.namespace]
     # of a function that raises where linear algebra fails, no thread may be where that is NaN
     setting = _USUAL if signature.linalg is LINALG_RAISE else _DEFAULT
     settings = Capture("global", id(vars(dtypes)), id(setting), Same(id(dtypes.default_dtype())))
@@ -138,6 +139,7 @@ def make_entries(
             executable.slow_enough,
             0 if plan is None else len(tracked),
             len(results) - returned,
+            id(signature.namespace),
         )
     except _Unsupported:
         return None, None
@@ -150,9 +152,31 @@ def make_entries(
         return by_leaves, None
     spec = EntrySpec(
         arguments, keywords, spec.captures, spec.guards, spec.results, structure, spec.release_gil,
-        spec.recorded, spec.residuals,
+        spec.recorded, spec.residuals, spec.home,
     )  # fmt: skip
     return by_leaves, make_entry(spec, layout, executable, otherwise(), keep, recorder)
+
+
+def results_as_arrays(result: Any) -> Any:
+    """`result` with arrays, and scalars for those of rank 0, in place of its tensors: for callers that take
+    arrays. Where one of the tensors requires a gradient or is traced, `result` as it is."""
+    leaves = tree_leaves(result)
+    if any(isinstance(leaf, Tensor) and (leaf._requires_grad or leaf.is_traced) for leaf in leaves):
+        return result
+    return tree_map(_as_array, result)
+
+
+def _as_array(leaf: Any) -> Any:
+    return leaf if not isinstance(leaf, Tensor) else leaf._data if leaf.ndim else leaf._data[()]
+
+
+def entry_of(function: Callable[..., Any], namespace: Any) -> Callable[..., Any]:
+    """`function` as an entry, whose results are arrays to callers that take these. It belongs to a jitted
+    function with the globals `namespace`."""
+    layout = entry_layout_of_tensors()
+    assert layout is not None  # it calls a native entry
+    entry: Callable[..., Any] = make_passing_entry(function, results_as_arrays, namespace, layout)
+    return entry
 
 
 def is_numpy_scalar(leaf_type: Any) -> bool:

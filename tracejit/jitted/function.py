@@ -9,12 +9,14 @@ signature is traced and compiled. Under a trace, or with ``disable_jit``, the fu
 from __future__ import annotations
 
 import functools
+import inspect
 import time
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..carrying import Carriable
+from ..eager.array_callers import frame_above, takes_arrays
 from ..eager.tensor import Tensor
 from ..export.methods import Exportable
 from ..generator import DEFAULT
@@ -38,7 +40,7 @@ from .aliasing import (
 from .call_traces import trace_call
 from .calls import CompiledFunction, requiring_grad
 from .captures import bind, renewed_at_each_call, warn_of_frozen
-from .entries import make_entries
+from .entries import make_entries, results_as_arrays
 from .methods import Bindable, is_instance, is_method
 from .paths import MAX_PATHS, Paths
 from .recompilation import reason_for
@@ -136,7 +138,14 @@ class JitFunction(Exportable, Carriable, Bindable):
     # -- calling ----------------------------------------------------------------------------------
 
     def _slow(self, *args: Any, **kwargs: Any) -> Any:
-        if STATE.tracer is not None or jit_is_disabled():
+        if STATE.tracer is not None:
+            return self._fn(*args, **kwargs)
+        result = self._outside_traces(args, kwargs)
+        return results_as_arrays(result) if takes_arrays(frame_above(1)) else result
+
+    def _outside_traces(self, args: Any, kwargs: Any) -> Any:
+        """The result of a call that no native entry recognises."""
+        if jit_is_disabled():
             return self._fn(*args, **kwargs)
         if self._is_method and args and 0 not in self._static_argnums and is_instance(args[0]):
             return self.__get__(args[0])(*args[1:], **kwargs)
@@ -288,6 +297,7 @@ class JitFunction(Exportable, Carriable, Bindable):
             )
         signature.writes, signature.loops, signature.no_alias = writes, traced.loops, trace.no_alias
         signature.reason, signature.decisions, signature.donated = reason, traced.decisions, donated
+        signature.namespace = getattr(inspect.unwrap(self._fn), "__globals__", None)
         signature.callback_results = traced.callback_results
         signature.linalg = STATE.linalg if STATE.linalg_asked > asked else None
         signature.milliseconds = {"trace": seconds * 1e3}

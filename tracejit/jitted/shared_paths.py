@@ -27,7 +27,7 @@ from ..state import STATE
 from .branches import Decision
 from .calls import CompiledFunction, call
 from .captures import Bindings
-from .entries import make_entries
+from .entries import entry_of, make_entries
 from .signatures import MISS, Signature, as_input, miss, read_captures
 
 #: Programs with more instructions than this stay apart: they take long to compile, and a decision more or
@@ -57,7 +57,7 @@ class SharedPaths:
             result = self._taken(self.direct(*args, **kwargs))
             return otherwise(*args, **kwargs) if result is MISS else result
 
-        return enter
+        return entry_of(enter, self.signature.namespace)
 
     def _taken(self, results: Any) -> Any:
         if results is MISS:
@@ -105,6 +105,7 @@ def share_paths(name: str, paths: Sequence[Signature]) -> SharedPaths | None:
     signature = Signature(
         lead.structure, lead.leaf_types, lead.static, function, compiled, bindings, result, _ranges(chosen)
     )
+    signature.namespace = lead.namespace
     signature.linalg = next((path.linalg for path in chosen if path.linalg), None)
     signature.flat_entry, direct = make_entries(signature, miss, lambda: miss)
     return SharedPaths(chosen, signature, direct)

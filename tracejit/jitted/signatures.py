@@ -28,7 +28,7 @@ from .argument_writes import ArgumentWrites
 from .branches import Decision
 from .calls import CompiledFunction, call, requiring_grad
 from .captures import Bindings
-from .entries import NUMPY_SCALAR, is_numpy_scalar, make_entries
+from .entries import NUMPY_SCALAR, entry_of, is_numpy_scalar, make_entries
 
 #: The result of an entry whose signature does not fit the call.
 MISS: Final = object()
@@ -90,6 +90,8 @@ class Signature:
     linalg: str | None = None
     #: Reports on the loops in the function.
     loops: tuple[LoopReport, ...] = ()
+    #: The globals of the function, None where it has none.
+    namespace: Any = None
 
     def run(self, arguments: Any, leaves: Sequence[Any], inputs: Sequence[Tensor]) -> Any:
         """The result for ``arguments = (positional, named)``, whose leaves are `leaves`; `inputs` are these
@@ -134,7 +136,7 @@ def writing_entry(signature: Signature, otherwise: Callable[[], Any]) -> Callabl
             return following(*args, **kwargs)
         return result.unflatten(returned)
 
-    return enter
+    return entry_of(enter, signature.namespace)
 
 
 def no_alias_entry(signature: Signature, otherwise: Callable[[], Any]) -> Callable[..., Any] | None:
@@ -153,7 +155,7 @@ def no_alias_entry(signature: Signature, otherwise: Callable[[], Any]) -> Callab
             return following(*args, **kwargs)
         return entry(*args, **kwargs)
 
-    return enter
+    return entry_of(enter, signature.namespace)
 
 
 def _acts(function: Function) -> bool:

@@ -11,6 +11,9 @@ references to what it reads: without the GIL another thread may rebind a name.
 A donated argument is taken only where nobody else uses its memory: a writable array that overlaps no other
 input and, if a Tensor, has no views, no gradient and no graph that saved it. Where a result reuses its
 memory, that result is the Tensor itself.
+
+Results are Tensors, save where code of SciPy's makes the call and no gradients are recorded. It computes with
+results and hands them to C, so it gets what NumPy's functions give: arrays, and scalars for those of rank 0.
 """
 
 from __future__ import annotations
@@ -25,11 +28,14 @@ from ..module import NativeModule
 from ..objects import decref_all
 from ..pointers import Pointer
 from ..python_api import (
+    array_return,
     clear_error,
+    current_globals,
     dict_get,
     dict_set,
     empty_array,
     get_attribute,
+    matches,
     new_dict,
     new_list,
     new_long,
@@ -264,7 +270,14 @@ def entry(
         with f.if_(f.is_null(whole)):
             decref_all(f, objects, used.value, returned)
         f.ret(whole)
-    f.ret(vectorcall(f, table["slow"], args, nargs, names))
+    answer = vectorcall(f, table["slow"], args, nargs, names)
+    with f.attempt() as same:
+        same.when(f.is_null(table["convert"]))
+        same.when(f.is_null(answer))
+        same.unless(caller_takes_arrays(f, table))
+        whole = f.variable(OBJECT, f.own(answer))
+        f.ret(vectorcall(f, table["convert"], whole, 1, None))
+    f.ret(answer)
 
 
 def _match_arguments(
@@ -337,14 +350,43 @@ def _fail(f: NativeWriter, table: Pointer, status: Reg, slow: Exit) -> None:
     f.ret(vectorcall(f, table["failed"], number, 1, None))
 
 
+@native("bool")
+def names_taker(f: NativeWriter, namespace: Object) -> None:
+    """Whether the globals `namespace` are those of a module that takes arrays."""
+    no = f.returning(False)
+    name = dict_get(f, namespace, f.object_named("key_of_name"))
+    with f.if_(f.is_null(name)):
+        clear_error(f)
+        no.leave()
+    no.unless(f.is_type(name, "str"))
+    f.ret(f.eq(matches(f, name, f.object_named("takes_arrays"), 0, 2**63 - 1, -1), 1))
+
+
+@native("bool", inline=True)
+def caller_takes_arrays(f: NativeWriter, table: Table) -> None:
+    """Whether the Python code that makes the call is of a module that takes arrays."""
+    namespace, no = current_globals(f), f.returning(False)
+    no.when(f.eq(namespace, table["home"]))
+    no.when(f.is_null(namespace))
+    f.ret(names_taker(f, namespace))
+
+
 def _wrap_results(f: NativeWriter, table: Pointer, objects: Pointer, state: Pointer) -> None:
-    """Turn arrays into Tensors, save for those that stay arrays."""
+    """Turn arrays into Tensors, save for those that stay arrays, and for callers that take arrays."""
     node = f.variable(RESULT, section(table, "results", RESULT))
+    as_arrays = f.variable("bool", False)
+    with f.if_(f.ne(table["arrays"], 0)):
+        as_arrays.value = caller_takes_arrays(f, table)
     with f.for_(table["results"]) as i:
         result = node.value
         node.value = behind(result)
         f.next_turn.unless(f.eq(result["plain"], 0))
         array, reuses = objects[i], result["reuses"]
+        with f.if_(as_arrays.value):
+            objects[i] = None
+            objects[i] = array_return(f, array.as_(ARRAY))
+            f.returning(None).when(f.is_null(objects[i]))
+            f.next_turn.leave()
         with f.attempt() as new:
             new.when(f.lt(reuses, 0))
             holder = state["holders"].bounded(state["count"])[reuses]

@@ -35,7 +35,9 @@ from ..writer import Exit, NativeWriter
 from .table import GRADIENTS, HEADER, KINDS
 
 MAIN: Final = CFunctionType("i32", (Items(BYTES), Items(BYTES)))
-TABLE: Final = words("table", HEADER, slow=OBJECT, main=MAIN, failed=OBJECT, recorder=OBJECT)
+TABLE: Final = words(
+    "table", HEADER, slow=OBJECT, main=MAIN, failed=OBJECT, recorder=OBJECT, home=OBJECT, convert=OBJECT
+)
 
 _BEGIN: Final = {"kind": "i64", "length": "i64"}
 NODE: Final = words("node", _BEGIN)

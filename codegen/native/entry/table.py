@@ -141,6 +141,8 @@ class EntrySpec:
     recorded: int = 0
     #: Number of the last results that the recorder alone gets: residuals, which are not returned.
     residuals: int = 0
+    #: The address of the globals of the function, whose module takes Tensors; 0 where it has none.
+    home: int = 0
 
 
 #: The addresses of a dict's keys, one for each child, and in the order that it has, where that is another.
@@ -153,7 +155,7 @@ Structure = tuple[str, Keys, tuple["Structure", ...]] | None
 HEADER: Final = (
     "slow", "main", "failed", "positional", "keywords", "inputs", "extras", "results", "sources", "release",
     "once", "donated", "arguments_at", "keywords_at", "sources_at", "results_at", "structure_at",
-    "donated_at", "recorder", "recorded", "returned",
+    "donated_at", "recorder", "recorded", "returned", "home", "arrays", "convert",
 )  # fmt: skip
 #: Byte offsets of the header's words.
 AT: Final = {name: 8 * position for position, name in enumerate(HEADER)}
@@ -235,9 +237,17 @@ def entry_table(spec: EntrySpec, *, main: int, slow: int, failed: int, recorder:
         extras=sum([how == "attr" for source in sources for how, _ in source.steps]),
         release=int(spec.release_gil), donated=len(donated), once=int(once or bool(donated)),
         recorder=recorder, recorded=spec.recorded, returned=len(spec.results) - spec.residuals,
+        home=spec.home, arrays=int(not spec.recorded and any(not result.plain for result in spec.results)),
     )  # fmt: skip
     words[: len(HEADER)] = [header[name] for name in HEADER]
     return struct.pack(f"={len(words)}q", *words)
+
+
+def passing_table(*, slow: int, convert: int, home: int) -> bytes:
+    """The table of an entry that no call fits: each goes to the callable at `slow`, and its result to that at
+    `convert` where a module that takes arrays makes the call."""
+    header = {**dict.fromkeys(HEADER, 0), "positional": -1, "slow": slow, "convert": convert, "home": home}
+    return struct.pack(f"={len(HEADER)}q", *header.values())
 
 
 def _node(words: list[int], spec: Spec) -> None:

@@ -23,7 +23,7 @@ import tracejit as tj
 from tracejit.codegen.native.entry import table as t
 from tracejit.eager.native_ops import entry_layout_of_tensors
 from tracejit.runtime.native.eager import NativeOps, eager_problem
-from tracejit.runtime.native.entry import array_spec, make_entry
+from tracejit.runtime.native.entry import array_spec, make_entry, make_passing_entry
 
 LAYOUT = entry_layout_of_tensors()
 if LAYOUT is None or sys.platform != "linux" or eager_problem():
@@ -225,6 +225,33 @@ def test_entries(name: str) -> None:
 def _parts(value: Any) -> list[Any]:
     items = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
     return [value, *[part for item in items for part in _parts(item)]]
+
+
+def calling(entry: Any, module: Any) -> Callable[[Any], Any]:
+    """The call of `entry` with an argument, made by a module of the name `module`."""
+    namespace: dict[str, Any] = {"entry": entry, "__name__": module}
+    exec("call = lambda x: entry(x)", namespace)
+    call: Callable[[Any], Any] = namespace["call"]
+    return call
+
+
+def test_callers_that_take_arrays() -> None:
+    scalar, structure = t.ResultSpec(array_spec(F64, ())), ("tuple", ((), ()), (None, None))
+    entry = make(ARRAY, results=(t.ResultSpec(ARRAY), scalar), structure=structure)
+    passing = make_passing_entry(lambda x: [x], lambda result: tuple(result), globals(), LAYOUT)  # type: ignore[arg-type]
+    failing = make_passing_entry(raising, lambda result: result, None, LAYOUT)  # type: ignore[arg-type]
+    for module in ("scipy.optimize", "scipy", "user", None, 1):
+        takes = module == "scipy.optimize"
+        types = [np.ndarray, np.float64] if takes else [tj.Tensor, tj.Tensor]
+        call, pass_on, fail = (calling(function, module) for function in (entry, passing, failing))
+        assert [type(result) for result in call(X)] == types
+        assert type(pass_on(X)) is (tuple if takes else list)
+        for function in (call, pass_on, fail):
+            assert_balanced(lambda function=function: function(X), X, F64, entry, entry.__self__, module)
+    donor = tj.tensor(np.ones(3))
+    reusing = calling(make(DONATED, results=(t.ResultSpec(ARRAY, reuses=0),)), "scipy.optimize")
+    assert reusing(donor) is donor._data
+    assert_balanced(lambda: reusing(donor), donor, donor._data)
 
 
 def test_keyword_arguments() -> None:

@@ -403,8 +403,8 @@ def _detached_array(value: Any) -> Any:
 
 def _memory_key(key: Any) -> Any:
     """`key` with Tensors as arrays."""
+    if isinstance(key, Tensor):
+        return key._data
     if isinstance(key, tuple):
         return tuple(_memory_key(entry) for entry in key)
-    if isinstance(key, list):
-        return [_memory_key(entry) for entry in key]
-    return key._data if isinstance(key, Tensor) else key
+    return [_memory_key(entry) for entry in key] if isinstance(key, list) else key

@@ -74,7 +74,7 @@ def plan_key(name: str, shape: Shape, key: Any) -> KeyPlan:
     Raises OutOfBoundsError for indices outside and for too many of them, DTypeError for what is no index,
     ShapeError for masks that do not fit.
     """
-    keys = key if isinstance(key, tuple) else (key,)
+    keys = key if not isinstance(key, Tensor) and isinstance(key, tuple) else (key,)
     entries = list(_expanded(name, shape, keys))
     start, size, step = [0] * len(shape), list(shape), [1] * len(shape)
     middle: list[int] = []
@@ -156,13 +156,20 @@ def _expanded(name: str, shape: Shape, key: tuple[Any, ...]) -> Iterator[tuple[s
             for _ in range(len(shape) - used):
                 yield "slice", axis, (0, shape[axis], 1)
                 axis += 1
-        elif isinstance(item, slice):
+        elif type(item) is slice:
             if item.step == 0:
                 raise ShapeError(f"{name}: the step of a slice cannot be zero, at axis {axis}")
             yield "slice", axis, item.indices(shape[axis])
             axis += 1
-        elif isinstance(item, bool):
+        elif type(item) is bool:
             yield "flag", axis, constant_of(np.zeros(int(item), np.int64))
+        elif isinstance(item, Tensor):
+            if item.dtype is BOOL:
+                yield from _mask(name, shape, axis, item)
+                axis += item.ndim
+            else:
+                yield "array", axis, _checked(name, shape, axis, item)
+                axis += 1
         elif isinstance(item, np.ndarray) and item.dtype == BOOL:
             yield from _known_mask(name, shape, axis, item)
             axis += item.ndim
@@ -171,13 +178,6 @@ def _expanded(name: str, shape: Shape, key: tuple[Any, ...]) -> Iterator[tuple[s
                 bounded(name, shape, axis, int(extreme))
             yield "array", axis, constant_of(item)
             axis += 1
-        elif isinstance(item, Tensor):
-            if item.dtype is BOOL:
-                yield from _mask(name, shape, axis, item)
-                axis += item.ndim
-            else:
-                yield "array", axis, _checked(name, shape, axis, item)
-                axis += 1
         else:
             yield "int", axis, bounded(name, shape, axis, item)
             axis += 1
@@ -228,13 +228,13 @@ def is_integer_symbol(item: Any) -> bool:
 
 
 def _is_basic(item: Any) -> bool:
-    return item is None or item is Ellipsis or isinstance(item, slice) or type(item) is int
+    return item is None or item is Ellipsis or type(item) is slice or type(item) is int
 
 
 def _axes_used(item: Any) -> int:
-    if item is None or item is Ellipsis or isinstance(item, bool):
+    if item is None or item is Ellipsis or type(item) is bool:
         return 0
-    return item.ndim if isinstance(item, (np.ndarray, Tensor)) and item.dtype == BOOL else 1
+    return item.ndim if isinstance(item, (Tensor, np.ndarray)) and item.dtype == BOOL else 1
 
 
 def _as_index(name: str, item: Any) -> Any:
@@ -255,26 +255,27 @@ def _no_index(name: str, got: str) -> IndexKindError:
 
 
 def _converted(item: Any) -> Any:
-    if isinstance(item, (bool, np.bool_)):
-        return bool(item)
-    if isinstance(item, np.integer):
-        return int(item)
-    if isinstance(item, (list, tuple)):
-        if not holds_tensors(item):
-            array = as_array(item)
-            if array.dtype.kind != "f" or not array.size:
-                return _as_places(array if array.size else array.astype(np.int64))
-            item = constant_of(array)
+    if not isinstance(item, Tensor):
+        if isinstance(item, (bool, np.bool_)):
+            return bool(item)
+        if isinstance(item, np.integer):
+            return int(item)
+        if isinstance(item, (list, tuple)):
+            if holds_tensors(item):
+                item = array_of_traced(item, None)
+            else:
+                array = as_array(item)
+                if array.dtype.kind != "f" or not array.size:
+                    return _as_places(array if array.size else array.astype(np.int64))
+                item = constant_of(array)
         else:
-            item = array_of_traced(item, None)
-    elif not isinstance(item, Tensor):
-        if not isinstance(item, np.ndarray) and hasattr(item, "__index__"):
-            return operator.index(item)
-        if is_tracing() and isinstance(item, np.ndarray) and item.dtype == BOOL and item.ndim:
-            STATE.tracer.note_inspected(item)
-            return item
-        # the user may change the array before backward looks at it: a copy, except for captures of a trace
-        item = as_tensor(item if is_tracing() else np.array(item))
+            if not isinstance(item, np.ndarray) and hasattr(item, "__index__"):
+                return operator.index(item)
+            if is_tracing() and isinstance(item, np.ndarray) and item.dtype == BOOL and item.ndim:
+                STATE.tracer.note_inspected(item)
+                return item
+            # the user may change the array before backward looks at it: a copy, save for captures of a trace
+            item = as_tensor(item if is_tracing() else np.array(item))
     if item.ndim == 0 and item.dtype is BOOL and not isinstance(item._data, Value) and not is_tracing():
         return item._data.item()
     return item  # of rank 0, too: NumPy copies what an array indexes, and views what an integer does

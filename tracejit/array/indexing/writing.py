@@ -110,9 +110,9 @@ def take_memory(x: Tensor) -> None:
 
 
 def _requires_grad(value: Any) -> bool:
-    if isinstance(value, (list, tuple)):
-        return any(_requires_grad(item) for item in value)
-    return isinstance(value, Tensor) and value._requires_grad
+    if isinstance(value, Tensor):
+        return value._requires_grad
+    return isinstance(value, (list, tuple)) and any(_requires_grad(item) for item in value)
 
 
 def before(x: Tensor, *, keep: bool = True) -> Tensor:

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...eager.array_callers import frame_above, takes_arrays
 from ...eager.tensor import Tensor
 from ...ir.errors import ArgumentError, TracejitError
 from ...state import STATE
@@ -89,7 +90,7 @@ def _functions(ufunc: np.ufunc) -> Callable[..., Any] | None:
 
 def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
     """Run `ufunc`, or its `method`, on `inputs` of which one is a tensor. NumPy's ``__array_ufunc__``."""
-    if _getframe(1).f_globals.get("__name__", "")[:6] == "scipy." and _are_plain(inputs, options, method):
+    if takes_arrays(frame_above(1)) and _are_plain(inputs, options, method):
         return getattr(ufunc, method)(*as_arrays(inputs), **as_arrays(options))
     function = _functions[ufunc]
     if function is None:
@@ -124,7 +125,6 @@ def _is_foreign(value: Any) -> bool:
     return not own and getattr(type(value), "__array_ufunc__", None) is not None
 
 
-_getframe = sys._getframe
 #: Calls a function with the positional arguments and the options of NumPy's.
 Adapter = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 
@@ -194,7 +194,7 @@ def array_function(
     options: dict[str, Any],
 ) -> Any:
     """Run NumPy's `function` on arguments that contain a tensor. NumPy's ``__array_function__``."""
-    if _getframe(1).f_globals.get("__name__", "")[:6] == "scipy." and _are_plain(args, options):
+    if takes_arrays(frame_above(1)) and _are_plain(args, options):
         return function(*as_arrays(args), **as_arrays(options))
     adapter = _adapters[function]
     if adapter is not None:

@@ -6,12 +6,27 @@ import importlib
 import inspect
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 import tracejit as tj
+
+#: The functions whose callback gets a record of the state, and the attribute of that which has arrays.
+_RECORDS: Final = {
+    "differentiate.derivative": "df",
+    "integrate.tanhsinh": "integral",
+    "optimize.elementwise.find_minimum": "x",
+    "optimize.elementwise.find_root": "x",
+    "optimize.linprog": "x",
+}
+
+
+def _is_far(*state):
+    """The answer of a callback that stops nothing, computed from the first array that it is told of."""
+    place = np.stack(state[0]) if isinstance(state[0], list) else state[0]
+    return np.sum(place) < -1e9
 
 
 class Callbacks:
@@ -58,6 +73,8 @@ class Callbacks:
             inner, _, rest = rest.partition(".")
             module = f"{module}.{inner}"
         function = operator.attrgetter(rest)(importlib.import_module(f"scipy.{module}"))
+        if takes(function, "callback"):
+            options.setdefault("callback", self._callback(name, options))
         try:
             named = inspect.signature(function).bind(*args, **options).arguments
         except (TypeError, ValueError):  # classes and functions in C that do not tell
@@ -67,10 +84,27 @@ class Callbacks:
         self.reached.update((name, str(key)) for key, value in named.items() if self._holds_function(value))
         return function(*args, **options)
 
+    def _callback(self, name: str, options: dict[str, Any]) -> Callable[..., Any]:
+        """What is told of the steps of the function `name`."""
+        is_far = self(_is_far)
+        if name in _RECORDS:
+            return self._kept(lambda record: is_far(getattr(record, _RECORDS[name])))
+        if options.get("method") == "trust-constr":
+            return self._kept(lambda x, record: is_far(x))
+        return is_far
+
     def _holds_function(self, value: Any) -> bool:
         if isinstance(value, (tuple, list)):
             return any(map(self._holds_function, value))
         return isinstance(value, LinearOperator) or any(value is function for function in self._functions)
+
+
+def takes(function: Callable[..., Any], parameter: str) -> bool:
+    """Whether `function` has a parameter of this name."""
+    try:
+        return parameter in inspect.signature(function).parameters
+    except (TypeError, ValueError):  # classes and functions in C that do not tell
+        return False
 
 
 def leaves(result: Any, place: str = "result", depth: int = 0) -> dict[str, Any]:

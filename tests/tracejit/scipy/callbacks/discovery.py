@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import pkgutil
 import re
 import warnings
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any, Final
 
-MODULES: Final = (
-    "cluster.hierarchy", "cluster.vq", "differentiate", "fft", "fftpack", "integrate",
-    "interpolate", "linalg", "linalg.interpolative", "ndimage", "odr", "optimize",
-    "optimize.elementwise", "signal", "signal.windows", "sparse", "sparse.csgraph", "sparse.linalg",
-    "spatial", "spatial.distance", "spatial.transform", "special", "stats", "stats.contingency",
-    "stats.mstats", "stats.qmc", "stats.sampling",
-)  # fmt: skip
+import scipy
 
 #: Names that SciPy gives parameters for callbacks, also where a docstring does not say what they take.
 _NAMES: Final = frozenset(
@@ -54,17 +50,36 @@ def callback_parameters() -> dict[str, set[str]]:
 
 
 def _functions() -> Iterator[tuple[str, Any]]:
-    for module in MODULES:
-        namespace = importlib.import_module(f"scipy.{module}")
-        for name in sorted(set(namespace.__all__)):
-            value = getattr(namespace, name, None)
+    """The public functions, classes and methods, each by one name."""
+    modules = sorted(_modules(scipy), key=lambda module: (_is_deprecated(module), module.__name__))
+    seen: set[int] = set()
+    for module in modules:
+        place = module.__name__.partition(".")[2]
+        for name in sorted(set(getattr(module, "__all__", ()))):
+            value = getattr(module, name, None)
+            if not callable(value) or id(value) in seen:
+                continue
+            seen.add(id(value))
+            yield f"{place}.{name}", value
             if inspect.isclass(value):
-                yield f"{module}.{name}", value
                 for key, method in vars(value).items():
                     if not key.startswith("_") and inspect.isfunction(method):
-                        yield f"{module}.{name}.{key}", method
-            elif callable(value):
-                yield f"{module}.{name}", value
+                        yield f"{place}.{name}.{key}", method
+
+
+def _modules(package: ModuleType) -> Iterator[ModuleType]:
+    """The public modules below `package`."""
+    for found in pkgutil.iter_modules(package.__path__):
+        if not found.name.startswith("_") and found.name not in ("tests", "conftest"):
+            module = importlib.import_module(f"{package.__name__}.{found.name}")
+            yield module
+            if found.ispkg:
+                yield from _modules(module)
+
+
+def _is_deprecated(module: ModuleType) -> bool:
+    """Whether `module` gives names of others, with a warning."""
+    return "__getattr__" in vars(module) and not hasattr(module, "__path__")
 
 
 def _parameters(function: Any) -> set[str]:

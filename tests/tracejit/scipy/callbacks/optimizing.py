@@ -293,6 +293,10 @@ def cases() -> Iterator[tuple[str, Case]]:
     yield "differential_evolution constraint", _evolution_with_constraint
     yield "differential_evolution vectorized", _vectorized_evolution
     yield "line_search", _line_search
+    yield (
+        "linprog",
+        lambda o: o.call("optimize.linprog", [-1.0, -2.0], A_ub=[[1.0, 1.0]], b_ub=[4.0], method="simplex").x,
+    )
     for name in ("anderson", "broyden1", "broyden2", "diagbroyden"):
         yield name, _with_norm(name)
     for name in ("excitingmixing", "linearmixing"):

@@ -1,0 +1,64 @@
+"""Callers that take arrays in place of Tensors: the code of SciPy.
+
+SciPy computes with what callbacks return by operators, keeps it in results, and hands it to C and Fortran. So
+jitted functions give its code arrays, and NumPy's functions take tensors for arrays there. The native entry
+asks the same of its caller (`codegen.native.entry.code`).
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Final
+
+import numpy as np
+
+from ..codegen.interface import TAKES_ARRAYS
+from ..state import STATE
+
+__all__ = ["class_for_caller", "frame_above", "takes_arrays"]
+
+#: The beginnings of the names of modules that ask whether a matrix is an ndarray, and write none that they
+#: are given. Elsewhere in SciPy an array made of something that is no ndarray itself may be overwritten.
+_ASKERS: Final = ("scipy.sparse.", "scipy.linalg.interpolative")
+#: The frame so many calls up.
+frame_above: Final = sys._getframe
+
+
+class _Takers(dict[Any, bool]):
+    """Whether the code of a module takes arrays, by the module's name; a look-up is cheaper than a test."""
+
+    def __missing__(self, name: Any) -> bool:
+        return self.setdefault(name, isinstance(name, str) and name.startswith(TAKES_ARRAYS))
+
+
+_TAKERS: Final = _Takers()
+
+
+class _Askers(dict[Any, bool]):
+    """Whether the code of a module asks for the class of matrices, by the module's name."""
+
+    def __missing__(self, name: Any) -> bool:
+        return self.setdefault(name, isinstance(name, str) and name.startswith(_ASKERS))
+
+
+_ASKS: Final = _Askers()
+
+
+class TensorAsArray(np.ndarray[Any, Any]):
+    """The class of tensors to code that asks whether they are ndarrays. It has no instances. Code with a
+    short way for ndarray itself does not take that for a subclass."""
+
+
+def class_for_caller(tensor: Any) -> type:
+    """The class of `tensor` for the code that asks: a subclass of ndarray where that takes matrices which are
+    sparse or ndarrays, and where the tensor is no more than an array."""
+    if _ASKS[frame_above(1).f_globals.get("__name__")] and not (
+        tensor._requires_grad or tensor.is_traced or STATE.tracer is not None
+    ):
+        return TensorAsArray
+    return type(tensor)
+
+
+def takes_arrays(frame: Any) -> bool:
+    """Whether the code of `frame` takes arrays in place of tensors."""
+    return _TAKERS[frame.f_globals.get("__name__")]
