@@ -73,15 +73,16 @@ tests() {  # as pyproject.toml has them, in one process
   inside python3 -m pytest -p no:cacheprovider -o addopts= -p no:logging --import-mode=importlib -q -m "not slow" "$@"
 }
 
-example() {  # a script of examples/, shown where it fails
-  echo "== $1"
+example() {  # a script of examples/: its last line, or all where it fails
   inside TRACEJIT_CACHE=0 timeout 3600 python3 "$1" > "$output" 2>&1 || { cat "$output"; return 1; }
+  tail -n 1 "$output"
 }
 
 examples() {
   tests tests/examples
   local script
   for script in "$source"/examples/*.py; do
+    echo "== examples/${script##*/}"
     example "examples/${script##*/}"
   done
 }
