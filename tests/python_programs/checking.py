@@ -44,14 +44,17 @@ class Refused(Exception):
     """The function is refused with an error that names what is not supported."""
 
 
-def inputs(seed: int, call: int) -> tuple[Any, ...]:
-    """The arguments of a call: multiples of a quarter. In one program of four, two arrays may be one."""
+def inputs(seed: int, call: int, module: Any = None) -> tuple[Any, ...]:
+    """The arguments of a call: multiples of a quarter. In one program of four, two arrays may be one, and in
+    another, an argument may be an array of the `module`."""
     rng = np.random.default_rng((seed, call))
     x, a = rng.integers(-8, 9, 6) / 4, rng.integers(-8, 9, (4, 3)) / 4
     n, z = int(rng.integers(0, 7)), float(rng.integers(-6, 9) / 4)
     y = rng.integers(-8, 9, 6) / 4
     if seed % 4 == 0:
         y = (y, x, x[::-1], a.reshape(-1)[3:9])[rng.integers(0, 4)]
+    if seed % 4 == 1 and hasattr(module, "STATE"):
+        y = (y, module.STATE, module.STATE[::-1])[rng.integers(0, 3)]
     return x, a, n, z, y
 
 
@@ -83,7 +86,9 @@ def check(text: str, seed: int, *, calls: int = 3) -> Finding | None:
             warnings.simplefilter("ignore")
             jitted = tj.jit(module.f)
             for call in range(calls):
-                finding = _compare(plain.f, jitted, seed, call)
+                finding = _compare(
+                    plain.f, jitted, inputs(seed, call, plain), inputs(seed, call, module), call
+                )
                 if finding is None and hasattr(plain, "STATE") and _differs(module.STATE, plain.STATE):
                     written = f"STATE: {_shown(module.STATE)} instead of {_shown(plain.STATE)}"
                     finding = Finding("captured", written, call)
@@ -96,8 +101,9 @@ def check(text: str, seed: int, *, calls: int = 3) -> Finding | None:
     return None
 
 
-def _compare(function: Any, jitted: Any, seed: int, call: int) -> Finding | None:
-    expected_arguments, arguments = inputs(seed, call), inputs(seed, call)
+def _compare(
+    function: Any, jitted: Any, expected_arguments: tuple[Any, ...], arguments: tuple[Any, ...], call: int
+) -> Finding | None:
     error: Exception | None = None
     expected: Any = None
     signal.setitimer(signal.ITIMER_PROF, SECONDS)

@@ -178,6 +178,14 @@ class Expressions(Choices):
                 f"(t := {a} * 0.5) < {b}",
                 f"({a} > {b}) and (w := {b}) > 0.0",
             ]
+        if self.has("comprehensions", 0.3):
+            row, _ = self.row(place)
+            choices += [
+                f"any(e > {a} for e in {row})",
+                f"all([e < {a} for e in {row}])",
+                f"{a} in {row}",
+                f"({row} > {a}).any()",
+            ]
         if self.touching and self.chance(0.4):
             call = f"{self.pick(*self.touching)}({self.row(place)[0]}, {a})"
             choices += [

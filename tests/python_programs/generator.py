@@ -67,6 +67,7 @@ class Generator(Statements):
             (helpers.SCALAR + raising * 2, self.scalar),
             (helpers.FILLING, self.filling),
             (helpers.SEARCHING, self.searching),
+            (helpers.MATRICES * ("rows" in self.features), self.matrices),
             (helpers.TOUCHING * ("booleans" in self.features), self.touching),
         ):
             for form in self.random.sample(forms, min(self.random.randint(0, 2), len(forms))):
@@ -165,6 +166,9 @@ class Generator(Statements):
             return self.view(place)
         if kind < 0.5 and self.filling:
             return [f"{self.pick(*self.filling)}({self.row(place)[0]}, {self.operand(place)})"], place
+        if kind < 0.52 and self.matrices:
+            matrix = self.pick("a", "b", "a.T", "b[1:]", "a[::-1]", "x.reshape(2, 3)", "b[:, :2]", "u[None]")
+            return [f"{self.pick(*self.matrices)}({matrix}, {self.operand(place)})"], place
         if kind < 0.58 and place.depth:
             return self._jump(place), place
         if not deep and self.chance(0.3):
@@ -335,6 +339,12 @@ class Generator(Statements):
                 (f"for {name} in (3, 0, 2):", 4, place.rows),
                 ("for s in np.arange(3) * 0.5:", 0, place.rows),
                 (f"for _ in range({n} % 6):", 0, place.rows),
+                (f"for s in (e * 0.5 for e in {row}):", 0, place.rows),
+                (f"for w in sorted({row}):", 0, place.rows),
+                (f"for w in list({row}):", 0, place.rows),
+                (f"for {name}, w in list(enumerate({row})):", length, place.rows),
+                (f"for {name} in range(len({row}))[::-1]:", length, place.rows),
+                (f"for {name} in {{2: s, 0: t}}:", 3, place.rows),
             )
         )
 

@@ -161,6 +161,37 @@ FILLING = (
         r[0] = 0.25
 """,
 )
+#: Functions that write an array of rank 2.
+MATRICES = (
+    """def spread{0}(c, v):
+    for q in range(c.shape[0]):
+        for e in range(c.shape[1]):
+            if c[q, e] > v:
+                continue
+            c[q][e] = v * 0.5 + q - e
+""",
+    """def swept{0}(c, v):
+    for r in c:
+        for q in range(1, len(r)):
+            r[q] = r[q - 1] * 0.5 + v
+            if r[q] > 2.0:
+                return
+""",
+    """def turned{0}(c, v):
+    for q in range(len(c.T)):
+        r = c[:, q]
+        if r[0] > v:
+            r[:] = r[::-1]
+        else:
+            r[1:] += 0.5
+""",
+    """def crossed{0}(c, v):
+    q = 0
+    while q < min(c.shape):
+        c[q], c[:, q] = v, 0.5
+        q += 1
+""",
+)
 #: Functions of an array of rank 1 and a number that give a number.
 SEARCHING = (
     """def above{0}(r, v):

@@ -60,6 +60,7 @@ class Choices:
         scalar: functions of two numbers.
         filling: functions that write an array.
         searching: functions of an array that give a number.
+        matrices: functions that write an array of rank 2.
         touching: functions that write, and give a bool.
         closures: functions of a number inside `f`.
         features: the kinds of Python that it draws from.
@@ -71,6 +72,7 @@ class Choices:
     scalar: list[str] = field(default_factory=list)
     filling: list[str] = field(default_factory=list)
     searching: list[str] = field(default_factory=list)
+    matrices: list[str] = field(default_factory=list)
     touching: list[str] = field(default_factory=list)
     closures: list[str] = field(default_factory=list)
     features: frozenset[str] = frozenset()

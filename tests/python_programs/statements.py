@@ -115,7 +115,7 @@ class Statements(Expressions):
                 [f"{name} = h * 0.5"],
                 [f"{name} = float(h)", f"{name} += 0.25"],
             ]
-        if self.has("containers"):
+        if self.has("containers") and place.loops < 2:  # such loops are unrolled
             forms += [
                 [f'd["s"] = {a}'],
                 [f'd["s"] = d["s"] * 0.5 + {a}'],
@@ -134,7 +134,7 @@ class Statements(Expressions):
                 [f"d = {{**d, 's': {a}}}"],
                 [f"{name}, {other} = d['s'], q[0]"],
             ]
-        if self.has("attributes"):
+        if self.has("attributes") and place.loops < 2:
             forms += [
                 [f"o.v = {a}"],
                 ["o.v *= 0.5"],
@@ -207,6 +207,11 @@ class Statements(Expressions):
             f"{matrix}.T[1] -= 0.5",
             f"{vector}[{self.index(place, 6)} % 3:4] = {a}",
             f"u = np.minimum({second} * 0.5 + {a}, 4.0)",
+            f"{vector}[{one}:{one} + 2] = {a}",
+            f"{vector}[{one}:] += 0.5",
+            f"{vector}[:{two}] = {second}[:{two}]",
+            f"{vector}[{one} : {two}] = {a}",
+            f"{matrix}[{one}, {self.index(place, 3)} :] -= 0.5",
             f"u = {second}.copy()",
             f"b = {other}.copy()",
         )

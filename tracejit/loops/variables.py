@@ -119,6 +119,8 @@ class WrittenTensors:
         if any(base is other for other in self.bases):
             raise LoopError("a tensor that is written in place is used in a way that is not understood")
         self.bases.append(base)
+        if STATE.tracer.is_region:
+            STATE.tracer.outdate(base._data)
         if not base.shape:
             STATE.tracer.note_array(base)
 
