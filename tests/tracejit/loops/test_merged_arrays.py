@@ -76,6 +76,20 @@ def what_a_function_returns(x, u):
     return s
 
 
+def topped(r, v):
+    if v > 0.5:
+        r[0] = v
+        return r
+    return r
+
+
+@case(X, U)
+def what_a_function_writes_and_returns(x, u):
+    for i in range(6):
+        r = topped(x, u[i])
+        r[i] = 2.0
+
+
 @case(X, U)
 def parts(x, u):
     for i in range(6):
