@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Runs tests on arm64, emulated where this machine is another one.
 #
-#     tests/arm64.sh [smoke | filetests | examples | PATH[::TEST] ...]
+#     tests/arm64.sh [smoke | filetests | examples | examples/NAME.py | PATH[::TEST] ...]
 #
 # Without arguments: the first three. smoke is tests/test_smoke.py and the linkers' tests, examples are tests/examples
-# and the scripts in examples/. Other arguments are tests, as pytest takes them.
+# and the scripts in examples/, each of which can be run by its path. Other arguments are tests, as pytest takes them.
 #
 # A tree of Debian for arm64 with Python, NumPy and llvmlite is made once, in some minutes and about 1.2 GB, at
 # TRACEJIT_ARM64_TREE (default: ~/.cache/tracejit-arm64). Delete the folder to have it made anew. This checkout is mounted
@@ -16,6 +16,7 @@
 set -euo pipefail
 suite=bookworm
 python=3.11
+wheels=(numpy llvmlite scipy 'pytest>=8' mpmath 'dask[array]' distributed)
 source="$(cd "$(dirname "$0")/.." && pwd)"
 tree="${TRACEJIT_ARM64_TREE:-${HOME:-/root}/.cache/tracejit-arm64}"
 
@@ -48,13 +49,18 @@ make_tree() {
   echo "== a tree of Debian $suite for arm64 in $tree"
   mkdir -p "$tree"
   mmdebstrap --variant=apt --arch=arm64 --include=python3,libgcc-s1,gcc,libc6-dev "$suite" "$tree"
-  echo "== wheels for arm64"
-  python3 -m pip install --quiet --target "$tree/usr/local/lib/python$python/dist-packages" --only-binary=:all: \
-    --python-version "$python" --implementation cp --platform manylinux_2_28_aarch64 \
-    --platform manylinux_2_27_aarch64 --platform manylinux_2_17_aarch64 --platform manylinux2014_aarch64 \
-    numpy llvmlite scipy 'pytest>=8' mpmath
   mkdir -p "$tree/tracejit"
   touch "$tree/.complete"
+}
+
+install_wheels() {
+  local installed="$tree/.wheels"
+  [ "$(cat "$installed" 2> /dev/null)" != "${wheels[*]}" ] || return 0
+  echo "== wheels for arm64"
+  python3 -m pip install --quiet --upgrade --target "$tree/usr/local/lib/python$python/dist-packages" --only-binary=:all: \
+    --python-version "$python" --implementation cp --platform manylinux_2_28_aarch64 \
+    --platform manylinux_2_27_aarch64 --platform manylinux_2_17_aarch64 --platform manylinux2014_aarch64 "${wheels[@]}"
+  echo "${wheels[*]}" > "$installed"
 }
 
 inside() {  # a command in the tree, at the checkout
@@ -67,22 +73,23 @@ tests() {  # as pyproject.toml has them, in one process
   inside python3 -m pytest -p no:cacheprovider -o addopts= -p no:logging --import-mode=importlib -q -m "not slow" "$@"
 }
 
+example() {  # a script of examples/: its last line, or all where it fails
+  inside TRACEJIT_CACHE=0 timeout 3600 python3 "$1" > "$output" 2>&1 || { cat "$output"; return 1; }
+  tail -n 1 "$output"
+}
+
 examples() {
   tests tests/examples
-  local example
-  for example in "$source"/examples/*.py; do
-    example="examples/${example##*/}"
-    case "$example" in
-      # needs dask; written to be slow, as a subject for the viewer
-      examples/dask_regression.py | examples/slow.py) continue ;;
-    esac
-    echo "== $example"
-    inside TRACEJIT_CACHE=0 timeout 1800 python3 "$example" > "$output" 2>&1 || { cat "$output"; return 1; }
+  local script
+  for script in "$source"/examples/*.py; do
+    echo "== examples/${script##*/}"
+    example "examples/${script##*/}"
   done
 }
 
 emulate
 make_tree
+install_wheels
 mount --bind -o ro "$source" "$tree/tracejit"
 mount --bind /proc "$tree/proc"
 mount --bind /dev "$tree/dev"
@@ -97,6 +104,7 @@ for part in "$@"; do
     smoke) tests tests/test_smoke.py tests/runtime/test_loader.py tests/runtime/test_arm64_objects.py ;;
     filetests) tests tests/test_filetests.py ;;
     examples) examples ;;
+    examples/*.py) example "$part" ;;
     *) tests "$part" ;;
   esac
 done

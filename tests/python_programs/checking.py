@@ -44,16 +44,23 @@ class Refused(Exception):
     """The function is refused with an error that names what is not supported."""
 
 
-def inputs(seed: int, call: int) -> tuple[Any, ...]:
-    """The arguments of a call: multiples of a quarter."""
+def inputs(seed: int, call: int, module: Any = None) -> tuple[Any, ...]:
+    """The arguments of a call: multiples of a quarter. In one program of four, two arrays may be one, and in
+    another, an argument may be an array of the `module`."""
     rng = np.random.default_rng((seed, call))
     x, a = rng.integers(-8, 9, 6) / 4, rng.integers(-8, 9, (4, 3)) / 4
-    return x, a, int(rng.integers(0, 7)), float(rng.integers(-6, 9) / 4)
+    n, z = int(rng.integers(0, 7)), float(rng.integers(-6, 9) / 4)
+    y = rng.integers(-8, 9, 6) / 4
+    if seed % 4 == 0:
+        y = (y, x, x[::-1], a.reshape(-1)[3:9])[rng.integers(0, 4)]
+    if seed % 4 == 1 and hasattr(module, "STATE"):
+        y = (y, module.STATE, module.STATE[::-1])[rng.integers(0, 3)]
+    return x, a, n, z, y
 
 
 @contextlib.contextmanager
 def loaded(text: str) -> Iterator[Any]:
-    """The function f of a program, from a file: rewriting reads its source."""
+    """The module of a program, from a file: rewriting reads its source."""
     with tempfile.TemporaryDirectory() as folder:
         name = f"program_{abs(hash(text))}"
         path = Path(folder) / f"{name}.py"
@@ -63,7 +70,7 @@ def loaded(text: str) -> Iterator[Any]:
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        yield module.f
+        yield module
 
 
 def _expired(*_: Any) -> None:
@@ -75,11 +82,16 @@ def check(text: str, seed: int, *, calls: int = 3) -> Finding | None:
     short, running.SHORT = running.SHORT, running.SHORT if seed % 3 == 0 else -1  # type: ignore[misc]
     previous = signal.signal(signal.SIGPROF, _expired)
     try:
-        with loaded(text) as function, warnings.catch_warnings():
+        with loaded(text) as plain, loaded(text) as module, warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            jitted = tj.jit(function)
+            jitted = tj.jit(module.f)
             for call in range(calls):
-                finding = _compare(function, jitted, seed, call)
+                finding = _compare(
+                    plain.f, jitted, inputs(seed, call, plain), inputs(seed, call, module), call
+                )
+                if finding is None and hasattr(plain, "STATE") and _differs(module.STATE, plain.STATE):
+                    written = f"STATE: {_shown(module.STATE)} instead of {_shown(plain.STATE)}"
+                    finding = Finding("captured", written, call)
                 if finding is not None:
                     return finding
     finally:
@@ -89,8 +101,9 @@ def check(text: str, seed: int, *, calls: int = 3) -> Finding | None:
     return None
 
 
-def _compare(function: Any, jitted: Any, seed: int, call: int) -> Finding | None:
-    expected_arguments, arguments = inputs(seed, call), inputs(seed, call)
+def _compare(
+    function: Any, jitted: Any, expected_arguments: tuple[Any, ...], arguments: tuple[Any, ...], call: int
+) -> Finding | None:
     error: Exception | None = None
     expected: Any = None
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
@@ -120,7 +133,7 @@ def _compare(function: Any, jitted: Any, seed: int, call: int) -> Finding | None
         return Finding("no error", f"Python raises {error!r}", call)
     if _differs(result, expected):
         return Finding("value", f"{_shown(result)} instead of {_shown(expected)}", call)
-    for name, written, plain in zip("xa", arguments, expected_arguments, strict=False):
+    for name, written, plain in zip("xanzy", arguments, expected_arguments, strict=False):
         if _differs(written, plain):
             return Finding("argument", f"{name}: {_shown(written)} instead of {_shown(plain)}", call)
     return None

@@ -28,7 +28,7 @@ def _smaller(text: str) -> Iterator[str]:
     blocks = [
         (node_number, field)
         for node_number, node in enumerate(ast.walk(tree))
-        for field in ("body", "orelse")
+        for field in ("body", "orelse", "finalbody", "handlers", "cases")
         if isinstance(getattr(node, field, None), list)
     ]
     for node_number, field in blocks:
@@ -51,10 +51,14 @@ def _smaller(text: str) -> Iterator[str]:
 
 def _parts(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
     """Statements that may stand instead of `statement`."""
-    if isinstance(statement, (ast.If, ast.For, ast.While)):
+    if isinstance(statement, (ast.If, ast.For, ast.While, ast.Try, ast.With)):
         yield statement.body
-        if statement.orelse:
-            yield statement.orelse
-            shorter = copy.deepcopy(statement)
-            shorter.orelse = []
-            yield [shorter]
+    if isinstance(statement, ast.Match):
+        yield from (case.body for case in statement.cases)
+    if isinstance(statement, ast.Try):
+        yield from (handler.body for handler in statement.handlers)
+    if isinstance(statement, (ast.If, ast.For, ast.While, ast.Try)) and statement.orelse:
+        yield statement.orelse
+        shorter = copy.deepcopy(statement)
+        shorter.orelse = []
+        yield [shorter]

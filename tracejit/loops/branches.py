@@ -27,6 +27,7 @@ from .variables import (
     Content,
     Variables,
     WrittenTensors,
+    base_of,
     called,
     content_of,
     is_array,
@@ -131,10 +132,12 @@ def merged(
     parent = STATE.tracer
     regions: list[Region] = []
     contents: list[list[Content]] = []
+    arrays: list[list[list[bool]]] = []
     for side in sides:
 
         def flat(side: Callable[[], list[Any]] = side) -> list[Any]:
             contents.append([content_of(value) for value in side()])
+            arrays.append([[is_array(leaf) for leaf in content.leaves] for content in contents[-1]])
             return [
                 as_leaf("if", name, path, leaf)
                 for name, content in zip(names, contents[-1], strict=True)
@@ -174,11 +177,67 @@ def merged(
         _share_reads(parent, region)
     for i in range(len(results[0])):
         agree("if", _LABELS, regions, i, "")
-    outputs = iter(_appended(parent, test, regions))
+    outputs = _appended(parent, test, regions)
+    _note_merged(contents, arrays, values, regions, outputs)
+    remaining = iter(outputs)
     return [
-        value.unflatten([next(outputs) for _ in range(value.leaves)]) if _is_structure(value) else value.value
+        value.unflatten([next(remaining) for _ in range(value.leaves)])
+        if _is_structure(value)
+        else value.value
         for value in values
     ]
+
+
+def _note_merged(
+    contents: Sequence[list[Content]],
+    arrays: Sequence[list[list[bool]]],
+    values: Sequence[Any],
+    regions: Sequence[Region],
+    outputs: Sequence[Tensor],
+) -> None:
+    """Note which of the `outputs` are in Python arrays that have other names. `contents` are the values of
+    each side, `arrays` whether their leaves are arrays, and `values` the structures of those that are
+    merged."""
+    tracer = STATE.tracer
+    sources: list[set[Value]] = [set() for _ in outputs]
+    shared, kinds = [False] * len(outputs), [set[bool]() for _ in outputs]
+    for side, flags, region in zip(contents, arrays, regions, strict=True):
+        position, owners = 0, dict[int, int]()
+        for content, are_arrays, value in zip(side, flags, values, strict=True):
+            if not _is_structure(value):
+                continue
+            for i, (leaf, array) in enumerate(zip(content.leaves, are_arrays, strict=True), position):
+                kinds[i].add(array)
+                if not array:
+                    continue
+                others = _other_names(leaf, region)
+                if others is not None:
+                    shared[i] = True
+                    sources[i] |= others
+                elif (other := owners.setdefault(id(base_of(leaf)), i)) != i:
+                    shared[i] = shared[other] = True
+            position += value.leaves
+    for i, output in enumerate(outputs):
+        if not output.shape and True in kinds[i]:
+            tracer.note_array(output)
+            shared[i] |= False in kinds[i]
+        if shared[i]:
+            tracer.merged_arrays.add(output, sources[i])
+
+
+def _other_names(leaf: Any, region: Region) -> set[Value] | None:
+    """The values of the memory outside of `region` that the array `leaf` is a part of; None if it was made
+    inside."""
+    if not isinstance(leaf, Tensor):
+        return set()
+    base = base_of(leaf)
+    inside = region.tracer.merged_arrays.sources_of(base._data)
+    if inside is not None:
+        outer_of = {inner: outer for outer, inner in region.tracer.captured.items()}
+        return {outer_of.get(source, source) for source in inside}
+    if not is_traced(base):
+        return set()
+    return {base._data} if is_seen(base._data) else None
 
 
 class _Kept:

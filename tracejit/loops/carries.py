@@ -211,6 +211,9 @@ class Identities:
         is_written_part = chain is not None and (writes if is_fixed else self._is_written(name))
         if self._memory.holds(leaf) or is_written_part:
             raise LoopError(f"{name} is a part of an array, and an array is written in place")
+        is_merged = STATE.tracer.merged_arrays.sources_of(base_of(leaf)._data) is not None
+        if is_merged and self._in_place and not is_returned(name):
+            raise LoopError(f"{name} becomes one of several arrays, and an array is written in place")
         start = self._by_symbol.get(id(leaf))
         if start is None:
             if self._in_place and is_traced(leaf) and not STATE.tracer.owns(leaf._data):

@@ -119,6 +119,8 @@ class WrittenTensors:
         if any(base is other for other in self.bases):
             raise LoopError("two variables share the memory of an array that is written in place")
         self.bases.append(base)
+        if STATE.tracer.is_region:
+            STATE.tracer.outdate(base._data)
         if not base.shape:
             STATE.tracer.note_array(base)
 
@@ -154,7 +156,13 @@ class WrittenTensors:
             return value
         if not is_returned(name):
             raise LoopError(f"{name} becomes another name of an array that is written in place")
-        leaves = [wrap(leaf._data) if self.holds(leaf) else leaf for leaf in content.leaves]
+        leaves = []
+        for leaf in content.leaves:
+            if self.holds(leaf):
+                leaves.append(wrap(leaf._data))
+                STATE.tracer.merged_arrays.add(leaves[-1], ())  # to the caller, it is the array
+            else:
+                leaves.append(leaf)
         return content.structure.unflatten(leaves)
 
     def check(self) -> None:

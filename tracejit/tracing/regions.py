@@ -25,6 +25,7 @@ from ..state import STATE
 from ..tape.hooks import Cotangents
 from ..tape.nodes import IsNeeded, Node, Output, refuse_gradients
 from ..tape.recording import versions_of
+from .merged_arrays import OUTDATED, MergedArrays
 from .tracer import Tracer, as_value, tracing
 
 _STOP_GRADIENT = OPS["stop_gradient"]
@@ -45,6 +46,9 @@ class RegionTracer(Tracer):
         self.integers.counts = parent.integers.counts
         # a call may run the region any number of times
         self.no_draws = _NO_DRAWS_IN_LOOPS if repeats else ""
+        self.merged_arrays = MergedArrays()
+        #: Values of merged arrays that may not be read any more.
+        self._outdated: set[Value] = set()
         #: Values of the parent to the parameters that stand for them here.
         self.captured: dict[Value, Value] = {}
         #: Integers of the parent that are known to the constants that stand for them here.
@@ -57,6 +61,8 @@ class RegionTracer(Tracer):
             return value._data
         if isinstance(value, Value) and value in self._owned:
             return value
+        if self._outdated and getattr(value, "_data", value) in self._outdated:
+            raise TraceError(OUTDATED)
         assert self.parent is not None
         outer = self.parent.lift(value)
         if not isinstance(outer, Value):
@@ -73,6 +79,13 @@ class RegionTracer(Tracer):
             if self.parent.is_weak(outer):
                 self._weak.add(inner)
         return inner
+
+    def outdate(self, value: Value) -> None:
+        """Note that the memory which has `value` is written: merged arrays that may be it are not read any
+        more. Raises TraceError if it is a merged array itself."""
+        outdated = self.merged_arrays.outdated_by(value)
+        self._outdated.update(outdated)
+        self._owned.difference_update(outdated)
 
     def is_weak(self, value: Value) -> bool:
         return super().is_weak(value) or (value not in self._owned and self._around.is_weak(value))
@@ -134,6 +147,7 @@ class RegionTracer(Tracer):
 def note_written(tracer: Tracer, value: Any) -> None:
     """A tensor of `value` is written in place, which may stand for the memory of a captured array."""
     while isinstance(tracer, RegionTracer):
+        tracer.outdate(value)
         outer = next((outer for outer, inner in tracer.captured.items() if inner is value), None)
         if outer is None or tracer.parent is None:
             return

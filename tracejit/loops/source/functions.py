@@ -20,7 +20,8 @@ from ..unrolled import Comprehensions
 from .definitions import complete, extent, function_at, lambda_at
 from .descriptions import Statement, mark_comprehensions
 from .expressions import RUNTIME, follow_calls
-from .syntax import locate_missing, placed, refusal
+from .refusals import refusal
+from .syntax import locate_missing, placed
 
 #: The extent to which a function is rewritten: its comprehensions alone, its loops and calls, or all of it,
 #: as a part of a loop's step.
@@ -132,7 +133,7 @@ def _rewrite(function: FunctionType, code: CodeType, extent: Extent) -> CodeType
         return parsed
     module, definition = parsed
     inside = extent == "step"
-    reason = refusal(definition, set()) if inside else ""
+    reason = refusal(definition, set(code.co_freevars)) if inside else ""
     if reason:
         return f"{function.__qualname__}: {reason}"
     statements: list[Statement] = []

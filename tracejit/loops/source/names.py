@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 from typing import Any
 
-from .syntax import COMPREHENSIONS, SCOPES, children, walk
+from .syntax import COMPREHENSIONS, SCOPES, children, same_scope, walk
 
 
 class NodeNames:
@@ -138,16 +138,32 @@ def written_in_place(nodes: Iterable[ast.AST]) -> frozenset[str]:
     return frozenset(names)
 
 
-def rebound_inside(nodes: Iterable[ast.AST]) -> frozenset[str]:
-    """The names that functions among `nodes`, which stand in one function, declare nonlocal."""
-    return frozenset(
-        name
-        for node in nodes
-        if isinstance(node, SCOPES)
-        for inner in walk(node)
-        if isinstance(inner, ast.Nonlocal)
-        for name in inner.names
-    )
+def rebound_inside(statements: Iterable[ast.AST]) -> set[str]:
+    """The names that functions in `statements`, which stand in one function, declare nonlocal, and which are
+    not their own."""
+    names: set[str] = set()
+    for statement in statements:
+        for node in (statement, *same_scope(statement)):
+            if isinstance(node, SCOPES):
+                names |= rebound_outside(node)
+    return names
+
+
+def rebound_outside(scope: ast.AST) -> set[str]:
+    """The names of variables of functions around the function, class or lambda `scope` that it assigns, or
+    that functions in it do."""
+    if not any(isinstance(node, ast.Nonlocal) for node in walk(scope)):
+        return set()
+    declared = {name for node in same_scope(scope) if isinstance(node, ast.Nonlocal) for name in node.names}
+    inside = rebound_inside(children(scope))
+    if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        inside -= NameTable().of(*scope.body).assigned | parameters(scope) - declared
+    return declared | inside
+
+
+def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    """The names of the parameters of `function`."""
+    return {node.arg for node in walk(function.args) if isinstance(node, ast.arg)}
 
 
 def _list_of(node: Any) -> str:

@@ -20,8 +20,18 @@ from .descriptions import Statement, described, mark
 from .exits import lower_function, lower_loop
 from .expressions import Everywhere, InLoops, Iterations, call, operator_name, thunk
 from .liveness import Liveness
-from .names import NameTable, NodeNames, rebound_inside, written_in_place
-from .syntax import COMPREHENSIONS, SCOPES, comprehensions, has_jumps, placed, refusal, walk, written_by_calls
+from .names import NameTable, NodeNames, parameters, rebound_inside, written_in_place
+from .refusals import refusal
+from .syntax import (
+    COMPREHENSIONS,
+    SCOPES,
+    comprehensions,
+    has_jumps,
+    placed,
+    same_scope,
+    walk,
+    written_by_calls,
+)
 
 
 class FunctionRewriter:
@@ -47,8 +57,8 @@ class FunctionRewriter:
                 mark(comprehension, self._file, self._statements)
             parts = [walk(statement) for statement in body]
         nodes = [node for part in parts for node in part]
-        scopes = [node for node in nodes if isinstance(node, (ast.Global, ast.Nonlocal))]
-        self._outside = {name for node in scopes for name in node.names}
+        own = parameters(function)
+        rebound = self._find_outside(body, own, nodes)
         self._written = written_in_place(nodes)
         documented = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
         start, body = (body[:1], body[1:]) if documented else ([], body)
@@ -65,19 +75,30 @@ class FunctionRewriter:
             body = self._without_returns(body)
         else:
             body = self._lowered_outside(body)
-        parameters = {node.arg for node in walk(function.args) if isinstance(node, ast.arg)}
-        rebound = rebound_inside(nodes)
-        if rebound:
-            rebound &= NameTable().of(*body).assigned - self._outside | parameters
         self._names = NameTable(rebound)
         self._liveness = Liveness(body, self._names)
-        variables = sorted(self._names.of(*body).assigned - parameters - self._outside)
+        variables = sorted(self._names.of(*body).assigned - own - self._outside)
         self._variables = frozenset(variables)
         declared = [_never_assigned(variables, function)] if variables else []
         globals_ = [node for node in body if isinstance(node, (ast.Global, ast.Nonlocal))]
         rest = [node for node in body if not isinstance(node, (ast.Global, ast.Nonlocal))]
         rewritten = self._inside(rest) if inside else self._outside_loops(rest)
         function.body = [*start, *globals_, *declared, *rewritten] or [ast.Pass()]
+
+    def _find_outside(self, body: list[ast.stmt], own: set[str], nodes: list[ast.AST]) -> frozenset[str]:
+        """Note the variables from outside that code of the function assigns; the names of its own variables
+        that functions inside rebind. `own` are its parameters, and `nodes` all that is in its body."""
+        self._outside = set()
+        if not any(isinstance(node, (ast.Global, ast.Nonlocal)) for node in nodes):
+            return frozenset()
+        for statement in body:
+            for node in (statement, *same_scope(statement)):
+                if isinstance(node, (ast.Global, ast.Nonlocal)):
+                    self._outside.update(node.names)
+        own = (own | NameTable().of(*body).assigned) - self._outside
+        rebound = rebound_inside(body)
+        self._outside |= rebound - own
+        return frozenset(rebound & own)
 
     # -- jumps -------------------------------------------------------------------------------------
 

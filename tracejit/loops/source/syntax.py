@@ -1,5 +1,4 @@
-"""Syntax trees: walks over them, changes of them, places in the text, and what stands in a loop that cannot
-be a function of its own."""
+"""Syntax trees: walks over them, changes of them, and places in the text."""
 
 from __future__ import annotations
 
@@ -82,6 +81,17 @@ def children(node: ast.AST) -> Sequence[ast.AST]:
     """The direct children of `node`, without operators and contexts of names."""
     inside = _CHILDREN[type(node)]
     return () if inside is None else inside(node)
+
+
+def same_scope(node: ast.AST) -> list[ast.AST]:
+    """The nodes in `node` in source order, without the contents of inner scopes."""
+    nodes: list[ast.AST] = []
+    pending = list(children(node)[::-1])
+    while pending:
+        nodes.append(pending.pop())
+        if not isinstance(nodes[-1], SCOPES):
+            pending += children(nodes[-1])[::-1]
+    return nodes
 
 
 class Transformer:
@@ -176,80 +186,3 @@ def has_jumps(statements: Iterable[ast.AST]) -> bool:
 
 
 _BLOCKS = (ast.stmt, ast.ExceptHandler, ast.match_case)
-
-
-_REFUSED: dict[type[ast.AST], str] = {
-    ast.Try: "a try statement",
-    ast.With: "a with statement",
-    ast.AsyncWith: "a with statement",
-    ast.AsyncFor: "async for",
-    ast.Match: "a match statement",
-    ast.Yield: "yield",
-    ast.YieldFrom: "yield",
-    ast.Await: "await",
-    ast.ClassDef: "a class",
-    ast.Global: "a global statement",
-    ast.Nonlocal: "a nonlocal statement",
-    getattr(ast, "TryStar", ast.Try): "a try statement",
-}
-#: Node classes that `refusal` looks at.
-_ASKED = frozenset((*_REFUSED, ast.For, ast.While, ast.Call, ast.Name, ast.Import, ast.ImportFrom))
-#: Builtins that look at the frame which calls them.
-_FRAMES = ("super", "locals", "vars", "eval", "exec", "dir")
-
-
-def refusal(loop: ast.For | ast.While | ast.FunctionDef, outside: set[str]) -> str:
-    """Reason why `loop`, or a function that is called in one, stays as it is written; empty where there is
-    none. `outside` are the names that the function declares global or nonlocal."""
-    if not any(_may_refuse(node, outside) for node in walk(loop)):  # which does not keep their order
-        return ""
-    for node in (loop, *_same_scope(loop)):
-        if type(node) not in _ASKED:
-            continue
-        if isinstance(node, ast.For) and not _is_plain_target(node.target):
-            return f"the target of a loop is not a name or a tuple of names (line {node.lineno})"
-        text = _REFUSED.get(node.__class__)
-        if text is not None:
-            return f"it contains {text} (line {getattr(node, 'lineno', loop.lineno)})"
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _FRAMES:
-            return f"it calls {node.func.id}() (line {node.lineno})"
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load) and node.id in outside:
-            return f"it assigns {node.id}, a variable outside the function (line {node.lineno})"
-        if isinstance(node, ast.While) and any(isinstance(x, ast.NamedExpr) for x in walk(node.test)):
-            return f"its test assigns a variable (line {node.lineno})"
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            return f"it contains an import (line {node.lineno})"
-    return ""
-
-
-def _may_refuse(node: Any, outside: set[str]) -> bool:
-    """Whether `node` may be what `refusal` looks for."""
-    kind = type(node)
-    if kind not in _ASKED:
-        return False
-    if kind is ast.Name:
-        return bool(outside) and node.id in outside
-    if kind is ast.Call:
-        return isinstance(node.func, ast.Name) and node.func.id in _FRAMES
-    if kind is ast.For:
-        return not _is_plain_target(node.target)
-    if kind is ast.While:
-        return any(isinstance(inner, ast.NamedExpr) for inner in walk(node.test))
-    return True
-
-
-def _same_scope(node: ast.AST) -> list[ast.AST]:
-    """The nodes in `node` in source order, without the contents of inner scopes."""
-    nodes: list[ast.AST] = []
-    pending = list(children(node)[::-1])
-    while pending:
-        nodes.append(pending.pop())
-        if not isinstance(nodes[-1], SCOPES):
-            pending += children(nodes[-1])[::-1]
-    return nodes
-
-
-def _is_plain_target(target: ast.expr) -> bool:
-    if isinstance(target, (ast.Tuple, ast.List)):
-        return all(map(_is_plain_target, target.elts))
-    return isinstance(target, ast.Name)
