@@ -19,10 +19,11 @@ from ..loops.scipy_functions import handed_on
 from ..pytree import TreeDef, flatten
 from ..state import STATE
 from ..tracing.handled_errors import HandledErrors
+from ..tracing.merged_arrays import MergedArrayError
 from ..tracing.outside_arrays import OutsideArrays
 from ..tracing.random_draws import refuse_draws
 from ..tracing.traces import Traced, trace_flat
-from .aliasing import AliasedError, NoAlias, no_alias
+from .aliasing import AliasedError, NoAlias, UncompilableError, no_alias
 from .argument_writes import ArgumentRecorder, ArgumentWrites
 from .branches import Branches
 from .entries import is_numpy_scalar
@@ -33,6 +34,13 @@ from .static_arguments import with_static
 
 if TYPE_CHECKING:
     from .function import JitFunction
+
+
+class ChosenArrayError(UncompilableError):
+    """A call that cannot run as compiled, since the function writes an array that traced values choose, or
+    reads it after one of those was written."""
+
+    advice = "write a copy"
 
 
 @record(eq=False)
@@ -129,6 +137,8 @@ def trace_call(
                 if branches is not None or jitted._loops != "auto":
                     raise
             return trace(ROLLED)  # a branch in a short loop can be traced where its test has no value
+    except MergedArrayError as error:
+        raise ChosenArrayError(f"{name}: {error}") from error
     except AliasedError:
         raise  # the call runs as Python, with all its effects
     except Exception as error:

@@ -7,7 +7,7 @@ that an attempt that fails has changed nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,12 @@ from ..control.loops import append_while
 from ..control.scans import append_scan
 from ..eager.tensor import Tensor, wrap
 from ..ir.dtypes import FLOAT64, INT64
-from ..ir.graph import Function
+from ..ir.graph import Function, Value
 from ..ir.registry import OPS, Attrs, Op
 from ..ir.types import TensorType
 from ..state import STATE
 from ..tracing.regions import decisions_of
+from ..tracing.tracer import Tracer
 from .arrays import apply_loop
 from .branches import guarded
 from .carries import (
@@ -42,6 +43,7 @@ from .carries import (
     zero_of,
 )
 from .lists import Appends
+from .origins import LoopOrigins, Origin, StepOrigins, origins_before
 from .reports import CURRENT, LoopError
 from .scalars import as_float, truth
 from .variables import (
@@ -104,6 +106,10 @@ class _Attempt:
         self.arrays: list[bool] = []
         #: Whether each carry is the same array at the end of each step, which no step writes.
         self.unchanged: list[bool] = []
+        #: The origins of the array that each result is where a step ends.
+        self.ends: list[frozenset[Origin]] = []
+        #: What steps append, as arrays.
+        self.stacks: list[Tensor] = []
         #: Whether items are read from the arrays in each step, since steps write to those, or to items.
         self.indexes = loop.steps is not None and any(map(memory.holds, loop.steps.arrays))
 
@@ -121,7 +127,8 @@ class _Attempt:
                 self.inits[change.position] = as_float(self.inits[change.position])
             except ItemIsWritten:
                 self.indexes = True
-        self._finish(tracer, results)
+        self._finish(tracer, results[1:])
+        self._note_origins(tracer, results[0], results[1:])
         return text
 
     # -- before -------------------------------------------------------------------------------------
@@ -240,13 +247,15 @@ class _Attempt:
         tracer = STATE.tracer
         written = [symbol for symbol, param in zip(symbols, params, strict=True) if symbol._data is not param]
         leaves: list[Any] = []
+        origins = StepOrigins(symbols, params, self.memory)
         identities = Identities(
             self._starts(symbols),
             self.statement.written_anywhere,
             self.memory,
             written,
+            origins,
         )
-        self.arrays, self.unchanged = [], []
+        self.arrays, self.unchanged, self.ends = [], [], []
         for carry in self.carries:
             value = self.variables.get(carry.name)
             if is_returned(carry.name):
@@ -261,6 +270,7 @@ class _Attempt:
                     )
                 continue
             if value is UNDEFINED:
+                self.ends += [frozenset([len(leaves) + i]) for i in range(len(before.leaves))]
                 leaves += [symbols[len(leaves) + i] for i in range(len(before.leaves))]
                 self.arrays += carry.arrays
                 self.unchanged += [False] * len(before.leaves)
@@ -296,6 +306,7 @@ class _Attempt:
                 self.arrays.append(becomes_array)
                 self.unchanged.append(leaf is symbol and not is_written and carry.is_defined)
                 identities.check(carry.name + path, leaf)
+                self.ends.append(origins.of(leaf))
                 leaf = as_leaf("loop", carry.name, path, leaf)
                 before_number = is_weak(tracer, symbol) and symbol.dtype.kind == "i"
                 if before_number and is_weak(tracer, leaf) and as_tensor_type(leaf).dtype is FLOAT64:
@@ -304,6 +315,7 @@ class _Attempt:
         items = self.appends.leave(lambda leaf: is_weak(tracer, leaf))
         for name, leaf in items:
             identities.check(f"{name}[-1]", leaf)
+            self.ends.append(origins.of(leaf))
         return [*leaves, *[wrap(base._data) for base in self.memory.bases], *[leaf for _, leaf in items]]
 
     def _starts(self, symbols: list[Tensor]) -> Iterator[Start]:
@@ -339,8 +351,9 @@ class _Attempt:
                 apply=self._apply,
             )
             self.appends.finish(stacks, count)
+            self.stacks = stacks
             text = f"{count} step{'s' * (count != 1)}"
-            return results[1:], text if tracer.body[-1].op is OPS["scan"] else f"{text} at once, as arrays"
+            return results, text if tracer.body[-1].op is OPS["scan"] else f"{text} at once, as arrays"
 
         if self.appends:
             raise LoopError("it appends to a list, whose length would depend on values")
@@ -356,7 +369,7 @@ class _Attempt:
         text = "a number of steps that depends on values"
         if steps is not None and isinstance(steps.count, int):
             text = f"{'at most ' * bool(flag)}{steps.count} steps"
-        return results[1:], text + (f", {every} at a time" if every else "")
+        return results, text + (f", {every} at a time" if every else "")
 
     def _apply(
         self, op: Op, operands: Sequence[Tensor], attrs: Attrs, regions: tuple[Function, ...]
@@ -429,3 +442,36 @@ class _Attempt:
                     leaves.append(held)
             values[carry.name] = structure.unflatten(leaves)
         self.variables.update(values)
+
+    def _note_origins(self, tracer: Tracer, steps: Tensor, results: list[Tensor]) -> None:
+        """Note the results that are in Python arrays which have other names. `steps` is their number."""
+        if not any(self.ends):
+            return
+        firsts = [
+            (carry, first)
+            for carry in self.carries
+            for held, first in zip(carry.held, carry.content.leaves, strict=True)
+            if held is None
+        ]
+        before = [origins_before(first) if carry.is_defined else frozenset() for carry, first in firsts]
+        origins = LoopOrigins(before, self.ends)
+        gone: set[Origin] = set()  # nothing has these arrays any more
+        for (carry, first), own, unchanged in zip(firsts, before, self.unchanged, strict=True):
+            if not unchanged and carry.owns(first):
+                gone |= own
+        count = self.loop.steps.count if self.loop.steps is not None else None
+        for i, result in enumerate([*results[: len(firsts)], *self.stacks]):
+            if i < len(firsts) and self.unchanged[i]:
+                continue
+            sources = origins.of(i) - gone
+            if sources or origins.is_shared(i):
+                tracer.merged_arrays.add(result, self._values(sources))
+            elif i < len(firsts) and not (isinstance(count, int) and count) and before[i] - gone:
+                tracer.merged_arrays.add(result, self._values(before[i]), steps)
+
+    def _values(self, origins: Iterable[Origin]) -> Iterator[Value]:
+        for origin in origins:
+            if isinstance(origin, Value):
+                yield origin
+            elif isinstance(origin, tuple) and origin[0] == "written":
+                yield self.memory.bases[origin[1]]._data

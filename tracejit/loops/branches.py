@@ -92,9 +92,8 @@ def _trace_conditional(
         return run
 
     names = [*statement.results, *[f"array {i}" for i in range(len(memory.bases))]]
-    values = merged(test, [side(function) for function in sides], names, statement)
+    values = merged(test, [side(function) for function in sides], names, statement, memory)
     count = len(statement.results)
-    memory.write(values[count:])
     variables.update(dict.fromkeys(statement.assigned, UNDEFINED))
     variables.update(dict(zip(statement.results, values[:count], strict=True)))
 
@@ -126,9 +125,15 @@ def guarded(test: Tensor, value: Callable[[], Any]) -> Any:
 
 
 def merged(
-    test: Tensor, sides: Sequence[Callable[[], list[Any]]], names: Sequence[str], statement: Statement | None
+    test: Tensor,
+    sides: Sequence[Callable[[], list[Any]]],
+    names: Sequence[str],
+    statement: Statement | None,
+    memory: WrittenTensors | None = None,
 ) -> list[Any]:
-    """The values that the side taken returns: of ``sides[1]`` where `test`, else of ``sides[0]``."""
+    """The values that the side taken returns: of ``sides[1]`` where `test`, else of ``sides[0]``. The last of
+    them are written to the tensors of `memory`."""
+    memory = memory or WrittenTensors()
     parent = STATE.tracer
     regions: list[Region] = []
     contents: list[list[Content]] = []
@@ -178,7 +183,8 @@ def merged(
     for i in range(len(results[0])):
         agree("if", _LABELS, regions, i, "")
     outputs = _appended(parent, test, regions)
-    _note_merged(contents, arrays, values, regions, outputs)
+    memory.write(outputs[len(outputs) - len(memory.bases) :])
+    _note_merged(contents, arrays, values, regions, outputs, memory)
     remaining = iter(outputs)
     return [
         value.unflatten([next(remaining) for _ in range(value.leaves)])
@@ -194,10 +200,11 @@ def _note_merged(
     values: Sequence[Any],
     regions: Sequence[Region],
     outputs: Sequence[Tensor],
+    memory: WrittenTensors,
 ) -> None:
     """Note which of the `outputs` are in Python arrays that have other names. `contents` are the values of
     each side, `arrays` whether their leaves are arrays, and `values` the structures of those that are
-    merged."""
+    merged. Both sides write `memory`."""
     tracer = STATE.tracer
     sources: list[set[Value]] = [set() for _ in outputs]
     shared, kinds = [False] * len(outputs), [set[bool]() for _ in outputs]
@@ -210,14 +217,14 @@ def _note_merged(
                 kinds[i].add(array)
                 if not array:
                     continue
-                others = _other_names(leaf, region)
+                others = _other_names(leaf, region, memory)
                 if others is not None:
                     shared[i] = True
                     sources[i] |= others
                 elif (other := owners.setdefault(id(base_of(leaf)), i)) != i:
                     shared[i] = shared[other] = True
             position += value.leaves
-    for i, output in enumerate(outputs):
+    for i, output in enumerate(outputs[: len(outputs) - len(memory.bases)]):
         if not output.shape and True in kinds[i]:
             tracer.note_array(output)
             shared[i] |= False in kinds[i]
@@ -225,11 +232,13 @@ def _note_merged(
             tracer.merged_arrays.add(output, sources[i])
 
 
-def _other_names(leaf: Any, region: Region) -> set[Value] | None:
-    """The values of the memory outside of `region` that the array `leaf` is a part of; None if it was made
-    inside."""
+def _other_names(leaf: Any, region: Region, memory: WrittenTensors) -> set[Value] | None:
+    """The values of the memory outside of `region` that the array `leaf` is a part of, also of that which the
+    region writes as a part of `memory`; None if it was made inside."""
     if not isinstance(leaf, Tensor):
         return set()
+    if leaf._data in memory.snapshots:
+        return {memory.bases[memory.snapshots[leaf._data]]._data}
     base = base_of(leaf)
     inside = region.tracer.merged_arrays.sources_of(base._data)
     if inside is not None:

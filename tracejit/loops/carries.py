@@ -23,6 +23,7 @@ from ..ir.types import TensorType
 from ..state import STATE
 from ..tracing.regions import RegionTracer
 from .iterations import Steps
+from .origins import StepOrigins
 from .reports import CURRENT, LoopError
 from .source.descriptions import Statement
 from .variables import (
@@ -185,10 +186,13 @@ class Identities:
         in_place: frozenset[str],
         memory: WrittenTensors,
         written: Sequence[Tensor],
+        origins: StepOrigins,
     ) -> None:
         """`in_place` are the names by which the function writes arrays in place; `written` are the symbols of
         variables that this step has written."""
         starts = list(starts)
+        self._origins = origins
+        self._positions = {start.name: i for i, start in enumerate(starts)}
         self._writes_rank_0 = any(not symbol.shape for symbol in written)
         self._by_symbol = {id(start.symbol): start for start in starts}
         self._exclusive = {start.name: start.exclusive for start in starts}
@@ -212,7 +216,7 @@ class Identities:
         if self._memory.holds(leaf) or is_written_part:
             raise LoopError(f"{name} is a part of an array, and an array is written in place")
         is_merged = STATE.tracer.merged_arrays.sources_of(base_of(leaf)._data) is not None
-        if is_merged and self._in_place and not is_returned(name):
+        if is_merged and self._in_place and not is_returned(name) and not self._is_own(name, leaf):
             raise LoopError(f"{name} becomes one of several arrays, and an array is written in place")
         start = self._by_symbol.get(id(leaf))
         if start is None:
@@ -229,6 +233,14 @@ class Identities:
                 f"{name} becomes the array {start.name}, which has another name, and is written in place: "
                 "begin with a copy of it"
             )
+
+    def _is_own(self, name: str, leaf: Tensor) -> bool:
+        """Whether `leaf` is a new array, or the one that `name` named where the step began."""
+        own = self._positions.get(name)
+        return all(
+            origin == own if isinstance(origin, int) else isinstance(origin, tuple) and origin[0] == "new"
+            for origin in self._origins.of(leaf)
+        )
 
     def _is_written(self, name: str) -> bool:
         return name.split("[")[0].split(".")[0] in self._in_place

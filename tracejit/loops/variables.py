@@ -112,6 +112,8 @@ class WrittenTensors:
 
     def __init__(self) -> None:
         self.bases: list[Tensor] = []
+        #: The values of snapshots in a region, with the positions of their tensors.
+        self.snapshots: dict[Value, int] = {}
 
     def add(self, tensor: Tensor) -> None:
         """Note that the memory of `tensor` is written. Raises LoopError if that is noted already."""
@@ -119,8 +121,7 @@ class WrittenTensors:
         if any(base is other for other in self.bases):
             raise LoopError("two variables share the memory of an array that is written in place")
         self.bases.append(base)
-        if STATE.tracer.is_region:
-            STATE.tracer.outdate(base._data)
+        STATE.tracer.outdate(base._data)
         if not base.shape:
             STATE.tracer.note_array(base)
 
@@ -161,6 +162,8 @@ class WrittenTensors:
             if self.holds(leaf):
                 leaves.append(wrap(leaf._data))
                 STATE.tracer.merged_arrays.add(leaves[-1], ())  # to the caller, it is the array
+                base = base_of(leaf)
+                self.snapshots[leaf._data] = next(k for k, other in enumerate(self.bases) if other is base)
             else:
                 leaves.append(leaf)
         return content.structure.unflatten(leaves)

@@ -1,13 +1,13 @@
-"""Arrays that are one of several, as a traced condition says: ``r = x if t else y``.
+"""Arrays that are one of several, as traced values say: ``r = x if t else y``, or what a loop leaves behind.
 
-In Python `r` is `x` or `y` itself. A region has a copy of the elements, which is the same until one of the
-arrays is written: then the region raises, and Python runs the code.
+In Python `r` is `x` or `y` itself. A trace has a copy of the elements, which is the same until one of the
+arrays is written: then the trace raises, and Python runs the loop, or the function.
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from ..eager.tensor import Tensor
@@ -15,38 +15,55 @@ from ..eager.views import views_of
 from ..ir.errors import TraceError
 from ..ir.graph import Value
 
-_WRITTEN: Final = "an array that is one of several, by a traced condition, is written in place"
+WRITTEN: Final = "an array that is one of several, by a traced condition, is written in place"
 OUTDATED: Final = "an array is written in place that has another name, by a traced condition"
 
 
+class MergedArrayError(TraceError):
+    """An array that is one of several is written in place, or one is written and another one is read."""
+
+
 class MergedArrays:
-    """The merged arrays of one region."""
+    """The merged arrays of one trace."""
 
     def __init__(self) -> None:
         self._sources: dict[Value, frozenset[Value]] = {}
         self._results: dict[Value, list[weakref.ref[Tensor]]] = {}
+        #: For a result that is another array only if its loop had no steps, the number of steps.
+        self._steps: dict[Value, Tensor] = {}
 
-    def add(self, result: Tensor, sources: Iterable[Value]) -> None:
-        """Note that `result` is in Python one of the arrays whose memory has the values `sources`."""
-        self._sources[result._data] = frozenset(sources)
-        for source in self._sources[result._data]:
+    def add(self, result: Tensor, sources: Iterable[Value], steps: Tensor | None = None) -> None:
+        """Note that `result` is in Python one of the arrays whose memory has the values `sources`; if there
+        are `steps`, only where their number is 0."""
+        every = set(sources)
+        every.update(*[self._sources.get(source, ()) for source in every])
+        self._sources[result._data] = frozenset(every)
+        for source in every:
             self._results.setdefault(source, []).append(weakref.ref(result))
+        if steps is not None:
+            self._steps[result._data] = steps
 
     def sources_of(self, value: Value) -> frozenset[Value] | None:
         """The values of the arrays of which `value` is one; None if it is no merged array."""
         return self._sources.get(value)
 
-    def outdated_by(self, value: Value) -> list[Value]:
-        """The values that are outdated where the memory that has `value` is written. Raises TraceError if
-        that is a merged array itself."""
-        if value in self._sources:
-            raise TraceError(_WRITTEN)
+    def outdated_by(self, value: Value, has: Callable[[Tensor], bool]) -> list[Value] | None:
+        """The values that are outdated where the memory that has `value` is written; None if that is a merged
+        array itself, which may not be written. `has` is asked whether a loop had steps."""
+        if self._is_merged(value, has):
+            return None
         outdated: list[Value] = []
         pending = [value]
         for source in pending:  # which grows
             for reference in self._results.pop(source, ()):
                 result = reference()
-                if result is not None:
+                if result is not None and self._is_merged(result._data, has):
                     outdated += [tensor._data for tensor in (result, *views_of(result))]
                     pending.append(result._data)
         return outdated
+
+    def _is_merged(self, value: Value, has: Callable[[Tensor], bool]) -> bool:
+        steps = self._steps.pop(value, None)
+        if steps is not None and has(steps):
+            del self._sources[value]
+        return value in self._sources

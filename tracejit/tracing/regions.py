@@ -25,7 +25,6 @@ from ..state import STATE
 from ..tape.hooks import Cotangents
 from ..tape.nodes import IsNeeded, Node, Output, refuse_gradients
 from ..tape.recording import versions_of
-from .merged_arrays import OUTDATED, MergedArrays
 from .tracer import Tracer, as_value, tracing
 
 _STOP_GRADIENT = OPS["stop_gradient"]
@@ -46,9 +45,6 @@ class RegionTracer(Tracer):
         self.integers.counts = parent.integers.counts
         # a call may run the region any number of times
         self.no_draws = _NO_DRAWS_IN_LOOPS if repeats else ""
-        self.merged_arrays = MergedArrays()
-        #: Values of merged arrays that may not be read any more.
-        self._outdated: set[Value] = set()
         #: Values of the parent to the parameters that stand for them here.
         self.captured: dict[Value, Value] = {}
         #: Integers of the parent that are known to the constants that stand for them here.
@@ -61,8 +57,7 @@ class RegionTracer(Tracer):
             return value._data
         if isinstance(value, Value) and value in self._owned:
             return value
-        if self._outdated and getattr(value, "_data", value) in self._outdated:
-            raise TraceError(OUTDATED)
+        self.check_current(value)
         assert self.parent is not None
         outer = self.parent.lift(value)
         if not isinstance(outer, Value):
@@ -79,13 +74,6 @@ class RegionTracer(Tracer):
             if self.parent.is_weak(outer):
                 self._weak.add(inner)
         return inner
-
-    def outdate(self, value: Value) -> None:
-        """Note that the memory which has `value` is written: merged arrays that may be it are not read any
-        more. Raises TraceError if it is a merged array itself."""
-        outdated = self.merged_arrays.outdated_by(value)
-        self._outdated.update(outdated)
-        self._owned.difference_update(outdated)
 
     def is_weak(self, value: Value) -> bool:
         return super().is_weak(value) or (value not in self._owned and self._around.is_weak(value))
@@ -152,6 +140,7 @@ def note_written(tracer: Tracer, value: Any) -> None:
         if outer is None or tracer.parent is None:
             return
         tracer, value = tracer.parent, outer
+    tracer.outdate(value)
     tracer.written += [
         holder
         for holder, symbol in tracer.captures.values()

@@ -43,6 +43,7 @@ from ..location import is_user_file, user_location
 from ..runtime.bypass import bypass_while_tracing
 from ..state import STATE
 from .integers import Integers
+from .merged_arrays import OUTDATED, WRITTEN, MergedArrayError, MergedArrays
 
 if TYPE_CHECKING:
     from ..frontend.usage import Numbers
@@ -101,6 +102,9 @@ class Tracer(Builder):
         self.inspected: dict[int, Any] = {}
         #: Captured arrays of NumPy's that are written through tensors that share their memory.
         self.written: list[Array] = []
+        self.merged_arrays = MergedArrays()
+        #: Values of merged arrays that may not be read any more.
+        self._outdated: set[Value] = set()
         #: The operations whose errors the traced function handles, where somebody asks for them.
         self.handled: HandledErrors | None = None if parent is None else parent.handled
         #: Set while a gradient rule runs: its ops belong to the forward op's line.
@@ -201,6 +205,7 @@ class Tracer(Builder):
             if not isinstance(data, Value):
                 return self._capture(value)
             if data not in self._owned:
+                self.check_current(value)
                 raise TraceError(
                     f"a traced tensor of type {data.type} outlived its trace: it was stored outside the "
                     "function (in a global, an attribute or a list) while tracing. Return it instead."
@@ -238,6 +243,24 @@ class Tracer(Builder):
             self._weak.add(symbol)
             capture = self.captures[id(number)] = (number, symbol)
         return wrap(capture[1])
+
+    def outdate(self, value: Value) -> None:
+        """Note that the memory which has `value` is written: merged arrays that may be it are not read any
+        more. Raises if it is a merged array itself."""
+        outdated = self.merged_arrays.outdated_by(value, self._has_steps)
+        if outdated is None:
+            raise MergedArrayError(WRITTEN)
+        self._outdated.update(outdated)
+        self._owned.difference_update(outdated)
+
+    def check_current(self, value: Any) -> None:
+        """Raise where `value` is a merged array that is outdated."""
+        if self._outdated and getattr(value, "_data", value) in self._outdated:
+            raise MergedArrayError(OUTDATED)
+
+    def _has_steps(self, steps: Tensor) -> bool:
+        is_asked = not self.is_region and STATE.tracer is self and self.can_decide(steps._data)
+        return is_asked and bool(steps > 0)
 
     def note_inspected(self, tensor: Any) -> None:
         """Python code looks at the elements of `tensor`, or array, which has some."""

@@ -1,0 +1,142 @@
+"""Origins of the arrays that a loop leaves behind: arrays from outside, or of one another.
+
+A step may give a variable an array that is there already, or a part of one: ``best = x[i:]``. Steps hand copies
+on, so the result of such a variable is noted as a merged array (`tracing.merged_arrays`). Its origins follow
+from where each step's arrays come from, and from the arrays before the loop, which are the result of no steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ..eager.tensor import Tensor
+from ..ir.graph import Value
+from ..state import STATE
+from ..tracing.regions import RegionTracer
+from .variables import WrittenTensors, base_of, is_array, is_traced
+
+#: Memory that an array may be in: an integer for that of a carried leaf where the step begins, a Value for that
+#: of an array outside of the loop, and otherwise a pair: ("written", k) for a tensor that the loop writes,
+#: ("outside", identity) for an array that is not traced, ("new", identity) for one that the step makes.
+Origin: TypeAlias = "int | Value | tuple[str, int]"
+
+
+class StepOrigins:
+    """Origins of arrays where a step of the running region ends."""
+
+    def __init__(self, symbols: Sequence[Tensor], params: Sequence[Value], memory: WrittenTensors) -> None:
+        """`symbols` are those of the carried leaves, whose values were `params` where the step began."""
+        tracer = STATE.tracer
+        assert isinstance(tracer, RegionTracer)
+        self._merged, self._memory = tracer.merged_arrays, memory
+        self._symbols = {id(symbol): i for i, symbol in enumerate(symbols)}
+        self._values: dict[Value, Origin] = {inner: outer for outer, inner in tracer.captured.items()}
+        self._values |= {param: i for i, param in enumerate(params)}
+        self._values |= {symbol._data: i for i, symbol in enumerate(symbols)}
+        self._values |= {base._data: ("written", k) for k, base in enumerate(memory.bases)}
+        self._owns = tracer.owns
+
+    def of(self, leaf: Any) -> frozenset[Origin]:
+        """The memory that `leaf` may be in; empty if it is no array."""
+        if not isinstance(leaf, (Tensor, np.ndarray)) or not is_array(leaf):
+            return frozenset()
+        if not isinstance(leaf, Tensor):
+            return frozenset([("outside", id(leaf))])
+        if leaf._data in self._memory.snapshots:
+            return frozenset([("written", self._memory.snapshots[leaf._data])])
+        base = base_of(leaf)
+        if not is_traced(base):
+            return frozenset([("outside", id(base))])
+        if id(base) in self._symbols:
+            return frozenset([self._symbols[id(base)]])
+        new: tuple[str, int] = ("new", id(base))
+        merged = self._merged.sources_of(base._data)
+        if merged is None:
+            return frozenset([self._origin(base._data, new)])
+        return frozenset([new, *[self._origin(source, new) for source in merged]])
+
+    def _origin(self, value: Value, new: Origin) -> Origin:
+        return self._values.get(value, new if self._owns(value) else value)
+
+
+def origins_before(leaf: Any) -> frozenset[Origin]:
+    """The memory that `leaf`, the value of a variable before a loop, may be in."""
+    if not isinstance(leaf, (Tensor, np.ndarray)) or not is_array(leaf):
+        return frozenset()
+    base = base_of(leaf) if isinstance(leaf, Tensor) else leaf
+    if not is_traced(base):
+        return frozenset([("outside", id(base))])
+    return frozenset([base._data, *(STATE.tracer.merged_arrays.sources_of(base._data) or ())])
+
+
+class LoopOrigins:
+    """Origins of the results of a loop."""
+
+    def __init__(self, before: Sequence[frozenset[Origin]], ends: Sequence[frozenset[Origin]]) -> None:
+        """`before` has those of the carried leaves before the loop; `ends` those of each result where a step
+        ends, of the carried leaves and then of others."""
+        self._before, self._ends = list(before), list(ends)
+        self._carried = [set(origins) for origins in before]  # at the start of any step
+        is_growing = True
+        while is_growing:
+            is_growing = False
+            for carried, end in zip(self._carried, self._ends, strict=False):
+                more = self._resolved(end) - carried
+                is_growing |= bool(more)
+                carried |= more
+        self._pairs = self._together()
+
+    def _resolved(self, end: frozenset[Origin]) -> set[Origin]:
+        """`end` with the origins of carried leaves in their place, and without new arrays."""
+        resolved: set[Origin] = set()
+        for origin in end:
+            if isinstance(origin, int):
+                resolved |= self._carried[origin]
+            elif not (isinstance(origin, tuple) and origin[0] == "new"):
+                resolved.add(origin)
+        return resolved
+
+    def _together(self) -> set[tuple[int, int]]:
+        """Pairs of carried leaves, and of results, that may be in the same memory."""
+        count = len(self._before)
+        pairs = {(i, j) for i in range(count) for j in range(i) if self._before[i] & self._before[j]}
+        is_growing = True
+        while is_growing:
+            more = {
+                (i, j)
+                for i, end in enumerate(self._ends)
+                for j in range(i)
+                if (i, j) not in pairs and self._meet(end, self._ends[j], pairs)
+            }
+            pairs |= more
+            is_growing = bool(more)
+        return pairs
+
+    def _meet(
+        self, first: frozenset[Origin], second: frozenset[Origin], pairs: set[tuple[int, int]]
+    ) -> bool:
+        if first & second:
+            return True
+        if not first or not second:
+            return False
+        for a in first:
+            for b in second:
+                if isinstance(a, int) and isinstance(b, int):
+                    if (max(a, b), min(a, b)) in pairs:
+                        return True
+                elif isinstance(a, int) and b in self._carried[a]:
+                    return True
+                elif isinstance(b, int) and a in self._carried[b]:
+                    return True
+        return False
+
+    def of(self, position: int) -> set[Origin]:
+        """The memory outside of the loop that a result may be in behind the last of some steps."""
+        return self._resolved(self._ends[position])
+
+    def is_shared(self, position: int) -> bool:
+        """Whether a result may be in the memory of another one."""
+        return any(position in pair for pair in self._pairs)
