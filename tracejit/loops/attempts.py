@@ -460,12 +460,14 @@ class _Attempt:
             if not unchanged and carry.owns(first):
                 gone |= own
         count = self.loop.steps.count if self.loop.steps is not None else None
-        for i, result in enumerate([*results[: len(firsts)], *self.stacks]):
+        arrays = [*results[: len(firsts)], *self.stacks]
+        for i, result in enumerate(arrays):
             if i < len(firsts) and self.unchanged[i]:
                 continue
-            sources = origins.of(i) - gone
-            if sources or origins.is_shared(i):
-                tracer.merged_arrays.add(result, self._values(sources))
+            sources = set(self._values(origins.of(i) - gone))
+            sources |= {arrays[other]._data for other in origins.together_with(i)}
+            if sources:
+                tracer.merged_arrays.add(result, sources)
             elif i < len(firsts) and not (isinstance(count, int) and count) and before[i] - gone:
                 tracer.merged_arrays.add(result, self._values(before[i]), steps)
 

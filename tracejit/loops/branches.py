@@ -207,46 +207,40 @@ def _note_merged(
     merged. Both sides write `memory`."""
     tracer = STATE.tracer
     sources: list[set[Value]] = [set() for _ in outputs]
-    shared, kinds = [False] * len(outputs), [set[bool]() for _ in outputs]
+    kinds = [set[bool]() for _ in outputs]
     for side, flags, region in zip(contents, arrays, regions, strict=True):
-        position, owners = 0, dict[int, int]()
+        position, owners = 0, dict[Value, int]()
         for content, are_arrays, value in zip(side, flags, values, strict=True):
             if not _is_structure(value):
                 continue
             for i, (leaf, array) in enumerate(zip(content.leaves, are_arrays, strict=True), position):
                 kinds[i].add(array)
-                if not array:
-                    continue
-                others = _other_names(leaf, region, memory)
-                if others is not None:
-                    shared[i] = True
-                    sources[i] |= others
-                elif (other := owners.setdefault(id(base_of(leaf)), i)) != i:
-                    shared[i] = shared[other] = True
+                for source in _memories(leaf, region, memory) if array else ():
+                    if is_seen(source):
+                        sources[i].add(source)
+                    elif (other := owners.setdefault(source, i)) != i:
+                        sources[i].add(outputs[other]._data)
+                        sources[other].add(outputs[i]._data)
             position += value.leaves
     for i, output in enumerate(outputs[: len(outputs) - len(memory.bases)]):
+        is_either = len(kinds[i]) == 2
         if not output.shape and True in kinds[i]:
             tracer.note_array(output)
-            shared[i] |= False in kinds[i]
-        if shared[i]:
+        if sources[i] or (not output.shape and is_either):
             tracer.merged_arrays.add(output, sources[i])
 
 
-def _other_names(leaf: Any, region: Region, memory: WrittenTensors) -> set[Value] | None:
-    """The values of the memory outside of `region` that the array `leaf` is a part of, also of that which the
-    region writes as a part of `memory`; None if it was made inside."""
-    if not isinstance(leaf, Tensor):
-        return set()
+def _memories(leaf: Any, region: Region, memory: WrittenTensors) -> set[Value]:
+    """The values of the memory that the array `leaf`, made in `region`, may be a part of. Memory outside has
+    its value there, also that which the region writes as a part of `memory`."""
+    tracer = STATE.tracer
+    if not isinstance(leaf, Tensor) or not is_traced(base := base_of(leaf)):
+        return {tracer.lift(leaf)}
     if leaf._data in memory.snapshots:
         return {memory.bases[memory.snapshots[leaf._data]]._data}
-    base = base_of(leaf)
-    inside = region.tracer.merged_arrays.sources_of(base._data)
-    if inside is not None:
-        outer_of = {inner: outer for outer, inner in region.tracer.captured.items()}
-        return {outer_of.get(source, source) for source in inside}
-    if not is_traced(base):
-        return set()
-    return {base._data} if is_seen(base._data) else None
+    outer_of = {inner: outer for outer, inner in region.tracer.captured.items()}
+    inside = region.tracer.merged_arrays.sources_of(base._data) or ()
+    return {outer_of.get(source, source) for source in (base._data, *inside)}
 
 
 class _Kept:

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from ..eager.tensor import Tensor
 from ..ir.graph import Value
 from ..state import STATE
@@ -19,8 +17,8 @@ from ..tracing.regions import RegionTracer
 from .variables import WrittenTensors, base_of, is_array, is_traced
 
 #: Memory that an array may be in: an integer for that of a carried leaf where the step begins, a Value for that
-#: of an array outside of the loop, and otherwise a pair: ("written", k) for a tensor that the loop writes,
-#: ("outside", identity) for an array that is not traced, ("new", identity) for one that the step makes.
+#: of an array outside of the loop, ("written", k) for that of a tensor which the loop writes, and
+#: ("new", identity) for that of an array which the step makes.
 Origin: TypeAlias = "int | Value | tuple[str, int]"
 
 
@@ -29,47 +27,44 @@ class StepOrigins:
 
     def __init__(self, symbols: Sequence[Tensor], params: Sequence[Value], memory: WrittenTensors) -> None:
         """`symbols` are those of the carried leaves, whose values were `params` where the step began."""
-        tracer = STATE.tracer
-        assert isinstance(tracer, RegionTracer)
-        self._merged, self._memory = tracer.merged_arrays, memory
+        self._tracer: RegionTracer = STATE.tracer
+        self._memory = memory
         self._symbols = {id(symbol): i for i, symbol in enumerate(symbols)}
-        self._values: dict[Value, Origin] = {inner: outer for outer, inner in tracer.captured.items()}
-        self._values |= {param: i for i, param in enumerate(params)}
+        self._values: dict[Value, Origin] = {param: i for i, param in enumerate(params)}
         self._values |= {symbol._data: i for i, symbol in enumerate(symbols)}
         self._values |= {base._data: ("written", k) for k, base in enumerate(memory.bases)}
-        self._owns = tracer.owns
 
     def of(self, leaf: Any) -> frozenset[Origin]:
         """The memory that `leaf` may be in; empty if it is no array."""
-        if not isinstance(leaf, (Tensor, np.ndarray)) or not is_array(leaf):
+        if not is_array(leaf):
             return frozenset()
-        if not isinstance(leaf, Tensor):
-            return frozenset([("outside", id(leaf))])
+        if not isinstance(leaf, Tensor) or not is_traced(base := base_of(leaf)):
+            return frozenset([self._origin(self._tracer.lift(leaf))])
         if leaf._data in self._memory.snapshots:
             return frozenset([("written", self._memory.snapshots[leaf._data])])
-        base = base_of(leaf)
-        if not is_traced(base):
-            return frozenset([("outside", id(base))])
         if id(base) in self._symbols:
             return frozenset([self._symbols[id(base)]])
-        new: tuple[str, int] = ("new", id(base))
-        merged = self._merged.sources_of(base._data)
-        if merged is None:
-            return frozenset([self._origin(base._data, new)])
-        return frozenset([new, *[self._origin(source, new) for source in merged]])
+        merged = self._tracer.merged_arrays.sources_of(base._data) or ()
+        return frozenset([self._origin(value) for value in (base._data, *merged)])
 
-    def _origin(self, value: Value, new: Origin) -> Origin:
-        return self._values.get(value, new if self._owns(value) else value)
+    def _origin(self, value: Value) -> Origin:
+        origin = self._values.get(value)
+        if origin is not None:
+            return origin
+        captured = next((outer for outer, inner in self._tracer.captured.items() if inner is value), None)
+        if captured is not None:
+            return captured
+        return ("new", id(value)) if self._tracer.owns(value) else value
 
 
 def origins_before(leaf: Any) -> frozenset[Origin]:
     """The memory that `leaf`, the value of a variable before a loop, may be in."""
-    if not isinstance(leaf, (Tensor, np.ndarray)) or not is_array(leaf):
+    if not is_array(leaf):
         return frozenset()
-    base = base_of(leaf) if isinstance(leaf, Tensor) else leaf
-    if not is_traced(base):
-        return frozenset([("outside", id(base))])
-    return frozenset([base._data, *(STATE.tracer.merged_arrays.sources_of(base._data) or ())])
+    tracer = STATE.tracer
+    if not isinstance(leaf, Tensor) or not is_traced(base := base_of(leaf)):
+        return frozenset([tracer.lift(leaf)])
+    return frozenset([base._data, *(tracer.merged_arrays.sources_of(base._data) or ())])
 
 
 class LoopOrigins:
@@ -115,9 +110,7 @@ class LoopOrigins:
             is_growing = bool(more)
         return pairs
 
-    def _meet(
-        self, first: frozenset[Origin], second: frozenset[Origin], pairs: set[tuple[int, int]]
-    ) -> bool:
+    def _meet(self, first: frozenset[Origin], second: frozenset[Origin], pairs: set[tuple[int, int]]) -> bool:
         if first & second:
             return True
         if not first or not second:
@@ -137,6 +130,6 @@ class LoopOrigins:
         """The memory outside of the loop that a result may be in behind the last of some steps."""
         return self._resolved(self._ends[position])
 
-    def is_shared(self, position: int) -> bool:
-        """Whether a result may be in the memory of another one."""
-        return any(position in pair for pair in self._pairs)
+    def together_with(self, position: int) -> set[int]:
+        """The results that may be in the memory of the one at `position`."""
+        return {other for pair in self._pairs if position in pair for other in pair} - {position}
