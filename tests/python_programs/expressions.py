@@ -243,7 +243,12 @@ class Expressions(Choices):
             choices += [("o.r", 4)]
         if self.has("captured", 0.3):
             choices += [("STATE", 6), (f"STATE[{self.pick('1:', '::-1')}]", 5)]
-        return self.random.choice(choices)
+        chosen, length = self.random.choice(choices)
+        if self.choosing and place.loops < 2 and length > 2 and self.chance(0.3):
+            name = self.pick(*self.choosing)
+            number = self.pick(*FLOATS, "z", "0.5", "k * 0.5")
+            return f"{name}({chosen}, {number})", length - name.startswith("tail")
+        return chosen, length
 
     def result(self, place: Place) -> str:
         """What the program returns."""

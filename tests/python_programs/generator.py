@@ -68,6 +68,7 @@ class Generator(Statements):
             (helpers.FILLING, self.filling),
             (helpers.SEARCHING, self.searching),
             (helpers.MATRICES * ("rows" in self.features), self.matrices),
+            (helpers.CHOOSING * ("returned" in self.features), self.choosing),
             (helpers.TOUCHING * ("booleans" in self.features), self.touching),
         ):
             for form in self.random.sample(forms, min(self.random.randint(0, 2), len(forms))):
@@ -93,6 +94,11 @@ class Generator(Statements):
                 f"    return v\n"
             )
             self.scalar.append(name)
+        if self.choosing and self.chance(0.3):
+            inner, name = self.pick(*self.choosing), f"again{self.number()}"
+            if not inner.startswith("tail"):
+                texts.append(f"def {name}(r, v):\n    e = {inner}(r, v)\n    return {inner}(e, v * 0.5)\n")
+                self.choosing.append(name)
         return texts
 
     def _closure_lines(self) -> list[str]:

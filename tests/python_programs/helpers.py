@@ -248,6 +248,131 @@ TOUCHING = (
     return False
 """,
 )
+#: Functions of an array of rank 1 and a number that give the array, a view of it or a new one, of its length;
+#: those called tail, of one element less.
+CHOOSING = (
+    """def reached{0}(r, v):
+    for q in range(len(r)):
+        if r[q] > v:
+            return r
+    return r * 0.5
+""",
+    """def tail{0}(r, v):
+    for q in range(len(r)):
+        if r[q] > v:
+            return r[1:]
+    return r[:-1]
+""",
+    """def turning{0}(r, v):
+    e = r
+    q = 0
+    while q < 3:
+        if r[q % len(r)] > v:
+            e = e[::-1]
+            break
+        q += 1
+    return e
+""",
+    """def damped{0}(r, v):
+    e = r
+    while e[0] > v and e[0] > 0.25:
+        e = e * 0.5
+    return e
+""",
+    """def latest{0}(r, v):
+    e = last = r
+    for q in range(int(abs(v)) % 3):
+        last = e
+        e = e * 0.5
+    return last
+""",
+    """def larger{0}(r, v):
+    e = r
+    for q in range(len(r)):
+        e = r if r[q] > v else e * 0.5
+    return e
+""",
+    """def either{0}(r, v):
+    e = (r, r * 0.5)
+    for q in range(len(r)):
+        if r[q] < v:
+            e = (e[1], e[0])
+        if r[q] == 0.0:
+            break
+    else:
+        return e[1]
+    return e[0]
+""",
+    """def collected{0}(r, v):
+    e = []
+    for q in range(3):
+        e.append(r[::-1] if v > 0.5 else r)
+    return e[-1]
+""",
+    """def stored{0}(r, v):
+    d = {{"r": r * 0.5, "s": v}}
+    for q in range(2):
+        if r[q % len(r)] > v:
+            d = {{"r": r, "s": d["s"] * 0.5}}
+    return d["r"]
+""",
+    """def lowered{0}(r, v):
+    for q in range(len(r)):
+        if r[q] > v:
+            return r
+        r[q] = v
+    return r
+""",
+    """def deep{0}(r, v):
+    for q in range(2):
+        for e in range(len(r)):
+            if r[e] > v + q:
+                return r[::-1]
+        else:
+            if q and v > 0.0:
+                return r
+    return r.copy()
+""",
+    """def twins{0}(r, v):
+    for q in range(3):
+        e = r * 0.5 + q
+        c = (e, e[::-1])
+        if e[0] > v:
+            break
+    c[0][0] = v
+    return c[1]
+""",
+    """def named{0}(r, v):
+    q = 0
+    while (e := r if r[q] > v else r[::-1])[0] < 0.5:
+        q += 1
+        if q >= len(r):
+            return r
+    return e
+""",
+    """def cases{0}(r, v):
+    for q in range(3):
+        match q:
+            case 1:
+                e = r
+            case _:
+                e = r * 0.5
+        if e[0] > v:
+            break
+    return e
+""",
+    """def tried{0}(r, v):
+    e = r * 0.5
+    for q in range(3):
+        try:
+            if r[q % len(r)] > v:
+                e = r
+                continue
+        finally:
+            v = v * 0.5
+    return e
+""",
+)
 #: A class with attributes that programs write.
 BOX = """class Box:
     def __init__(self, v, r):

@@ -27,6 +27,7 @@ FEATURES = (
     "mixed",
     "names",
     "rank 0",
+    "returned",
     "rows",
     "star",
     "walrus",
@@ -61,6 +62,7 @@ class Choices:
         filling: functions that write an array.
         searching: functions of an array that give a number.
         matrices: functions that write an array of rank 2.
+        choosing: functions of an array and a number that give an array, often the same one.
         touching: functions that write, and give a bool.
         closures: functions of a number inside `f`.
         features: the kinds of Python that it draws from.
@@ -73,6 +75,7 @@ class Choices:
     filling: list[str] = field(default_factory=list)
     searching: list[str] = field(default_factory=list)
     matrices: list[str] = field(default_factory=list)
+    choosing: list[str] = field(default_factory=list)
     touching: list[str] = field(default_factory=list)
     closures: list[str] = field(default_factory=list)
     features: frozenset[str] = frozenset()

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..array.indexing.writing import before
 from ..array.operands import run
 from ..eager.tensor import Tensor
+from ..eager.views import chain_of
 from ..ir.builder import Builder
 from ..ir.graph import Function, Value
 from ..ir.passes.array_loops.conversion import loops_to_arrays
@@ -34,10 +36,15 @@ def apply_loop(
     if rewritten is function:
         return apply_with_regions(op, operands, attrs, regions)
     results = replay(rewritten, operands, located=True)
-    return [
-        run("copy", result) if any(result is other for other in (*operands, *results[:place])) else result
-        for place, result in enumerate(results)
-    ]
+    return [_apart(result, (*operands, *results[:place])) for place, result in enumerate(results)]
+
+
+def _apart(result: Tensor, others: Sequence[Tensor]) -> Tensor:
+    """`result`, which may be one of the `others` or a view, as an array of its own: results of loops are."""
+    if any(result is other for other in others):
+        copy: Tensor = run("copy", result)
+        return copy
+    return result if chain_of(result) is None else before(result, keep=False)
 
 
 def _repeats(tracer: Tracer | None) -> bool:

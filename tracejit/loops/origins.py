@@ -1,8 +1,8 @@
 """Origins of the arrays that a loop leaves behind: arrays from outside, or of one another.
 
-A step may give a variable an array that is there already, or a part of one: ``best = x[i:]``. Steps hand copies
-on, so the result of such a variable is noted as a merged array (`tracing.merged_arrays`). Its origins follow
-from where each step's arrays come from, and from the arrays before the loop, which are the result of no steps.
+A step may give a variable an array that is there already, or a part of one: ``best = x[i:]``. Steps hand on
+copies, so the result of such a variable is noted as a merged array (`tracing.merged_arrays`). Its origins
+follow from those of the arrays where a step ends, and of the arrays before the loop: what no steps leave.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from ..state import STATE
 from ..tracing.regions import RegionTracer
 from .variables import WrittenTensors, base_of, is_array, is_traced
 
-#: Memory that an array may be in: an integer for that of a carried leaf where the step begins, a Value for that
-#: of an array outside of the loop, ("written", k) for that of a tensor which the loop writes, and
+#: Memory that an array may be in: an integer for that of a carried leaf where the step begins, a Value for
+#: that of an array outside of the loop, ("written", k) for that of a tensor which the loop writes, and
 #: ("new", identity) for that of an array which the step makes.
 Origin: TypeAlias = "int | Value | tuple[str, int]"
 
@@ -111,20 +111,15 @@ class LoopOrigins:
         return pairs
 
     def _meet(self, first: frozenset[Origin], second: frozenset[Origin], pairs: set[tuple[int, int]]) -> bool:
-        if first & second:
-            return True
-        if not first or not second:
-            return False
-        for a in first:
-            for b in second:
-                if isinstance(a, int) and isinstance(b, int):
-                    if (max(a, b), min(a, b)) in pairs:
-                        return True
-                elif isinstance(a, int) and b in self._carried[a]:
-                    return True
-                elif isinstance(b, int) and a in self._carried[b]:
-                    return True
-        return False
+        """Whether arrays of two origins may be in the same memory."""
+        return not first.isdisjoint(second) or any(
+            (max(a, b), min(a, b)) in pairs
+            if isinstance(a, int) and isinstance(b, int)
+            else (isinstance(a, int) and b in self._carried[a])
+            or (isinstance(b, int) and a in self._carried[b])
+            for a in first
+            for b in second
+        )
 
     def of(self, position: int) -> set[Origin]:
         """The memory outside of the loop that a result may be in behind the last of some steps."""
