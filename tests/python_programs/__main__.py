@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 from ..fuzz.runner import Worker
-from .checking import SECONDS, Finding, Refused, check
+from .checking import SECONDS, Finding, Refused, TooLong, check
 from .generator import Generator
 from .reducer import reduce_text
 from .worker import number_of
@@ -39,6 +39,7 @@ def main() -> int:
     begin, index, done = time.monotonic(), options.first, 0
     failures: list[int] = []
     refused: Counter[str] = Counter()
+    long: list[int] = []
     worker: Worker | None = None
     while (
         (minutes is None or time.monotonic() - begin < 60 * minutes)
@@ -62,6 +63,10 @@ def main() -> int:
         elif "refused" in line:
             finding = None
             refused[line["refused"].split(": ", 1)[-1]] += 1
+        elif "long" in line:
+            finding = None
+            long.append(index)
+            print(f"program {index} does not compile in {SECONDS} s of processor time", flush=True)
         else:
             finding = Finding(*line["finding"]) if line["finding"] else None
         if finding is not None:
@@ -82,7 +87,7 @@ def main() -> int:
         worker.end()
     print(
         f"seed {seed}: {done} programs in {time.monotonic() - begin:.0f} s, {sum(refused.values())} refused, "
-        f"{len(failures)} failures"
+        f"{len(long)} too long to compile, {len(failures)} failures"
     )
     if options.refusals:
         for reason, count in refused.most_common(40):
@@ -97,6 +102,9 @@ def _show(number: int) -> int:
         finding = check(text, number)
     except Refused as refusal:
         print(f"refused: {refusal}")
+        return 0
+    except TooLong:
+        print(f"does not compile in {SECONDS} s of processor time")
         return 0
     print(finding)
     if finding is None:

@@ -10,12 +10,14 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
 import tracejit as tj
 from tracejit.loops import running
+from tracejit.runtime import compilation
 
 #: A call that takes more processor time does not end: programs have some hundred steps.
 SECONDS = 120
@@ -42,6 +44,10 @@ class Finding:
 
 class Refused(Exception):
     """The function is refused with an error that names what is not supported."""
+
+
+class TooLong(Exception):
+    """The program takes too long to compile: what its loops are unrolled to is large."""
 
 
 def inputs(seed: int, call: int, module: Any = None) -> tuple[Any, ...]:
@@ -73,12 +79,17 @@ def loaded(text: str) -> Iterator[Any]:
         yield module
 
 
-def _expired(*_: Any) -> None:
+def _expired(_: int, frame: FrameType | None) -> None:
+    while frame is not None:
+        if frame.f_code.co_filename == compilation.__file__:  # of a trace that has come to its end
+            raise TooLong
+        frame = frame.f_back
     raise TimeoutError
 
 
 def check(text: str, seed: int, *, calls: int = 3) -> Finding | None:
-    """Difference between the jitted program and Python, in words. Raises Refused where it is refused."""
+    """Difference between the jitted program and Python, in words. Raises Refused where it is refused, and
+    TooLong where it does not compile in time."""
     short, running.SHORT = running.SHORT, running.SHORT if seed % 3 == 0 else -1  # type: ignore[misc]
     previous = signal.signal(signal.SIGPROF, _expired)
     try:
@@ -117,6 +128,8 @@ def _compare(
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         result = jitted(*arguments)
+    except TooLong:
+        raise
     except TimeoutError:
         return Finding("hang", f"no end after {SECONDS} s of processor time", call)
     except REFUSALS as refusal:

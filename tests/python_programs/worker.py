@@ -9,7 +9,7 @@ import os
 import sys
 from typing import Any
 
-from .checking import Refused, check
+from .checking import Refused, TooLong, check
 from .generator import Generator
 
 
@@ -37,6 +37,8 @@ def main() -> None:
             finding = check(text, number)
         except Refused as refusal:
             say({"end": index, "refused": str(refusal)})
+        except TooLong:
+            say({"end": index, "long": True})
         else:
             say({"end": index, "finding": finding and [finding.kind, finding.message, finding.call]})
         index += 1
