@@ -50,6 +50,7 @@ from .variables import (
     UNDEFINED,
     Content,
     WrittenTensors,
+    base_of,
     called,
     content_of,
     is_rank_0_array,
@@ -108,7 +109,9 @@ class _Attempt:
         self.unchanged: list[bool] = []
         #: The origins of the array that each result is where a step ends.
         self.ends: list[frozenset[Origin]] = []
-        #: What steps append, as arrays.
+        #: The origins of each array that the loop iterates over.
+        self.iterated: list[frozenset[Origin]] = []
+        #: The arrays of what steps append.
         self.stacks: list[Tensor] = []
         #: Whether items are read from the arrays in each step, since steps write to those, or to items.
         self.indexes = loop.steps is not None and any(map(memory.holds, loop.steps.arrays))
@@ -117,6 +120,8 @@ class _Attempt:
         tracer = STATE.tracer
         self.memory.check()
         self._collect()
+        if self.loop.steps is not None and not self.indexes:
+            self.iterated = [origins_before(array) for array in self.loop.steps.arrays]
         while True:
             if self.undefined:
                 self._give_undefined_types()
@@ -137,6 +142,8 @@ class _Attempt:
         for name in self.statement.carried:
             exclusive = self.variables.is_exclusive(name)
             value = self.variables.get(name)
+            if is_traced(value) and STATE.tracer.is_merged(base_of(value)._data):
+                exclusive = False
             if value is UNDEFINED:
                 if name in self.statement.results:
                     self.undefined.append(name)
@@ -242,12 +249,18 @@ class _Attempt:
                 STATE.tracer.note_scalar(element)
         self.loop.step(counter, None if self.indexes else elements)
 
-    def _leave(self, symbols: list[Tensor], params: list[Any]) -> list[Any]:
-        """The leaves at the end of a step. Raises where the variables are not what they were."""
+    def _leave(self, symbols: list[Tensor], params: list[Any], elements: Any) -> list[Any]:
+        """The leaves at the end of a step, which got `elements`. Raises where the variables are not what they
+        were."""
         tracer = STATE.tracer
         written = [symbol for symbol, param in zip(symbols, params, strict=True) if symbol._data is not param]
         leaves: list[Any] = []
-        origins = StepOrigins(symbols, params, self.memory)
+        items = (
+            {}
+            if self.indexes or not elements
+            else dict(zip([x._data for x in elements], self.iterated, strict=True))
+        )
+        origins = StepOrigins(symbols, params, self.memory, items)
         identities = Identities(
             self._starts(symbols),
             self.statement.written_anywhere,
@@ -392,7 +405,7 @@ class _Attempt:
             symbols = self._enter(values)
             params = [symbol._data for symbol in symbols]
             self._step(counter, elements)
-            leaves = self._leave(symbols, params)
+            leaves = self._leave(symbols, params, elements)
             self.weak = [is_weak(tracer, wrap(param)) for param in params]
         finally:
             self._restore(saved)

@@ -7,7 +7,7 @@ follow from those of the arrays where a step ends, and of the arrays before the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from ..eager.tensor import Tensor
@@ -25,10 +25,17 @@ Origin: TypeAlias = "int | Value | tuple[str, int]"
 class StepOrigins:
     """Origins of arrays where a step of the running region ends."""
 
-    def __init__(self, symbols: Sequence[Tensor], params: Sequence[Value], memory: WrittenTensors) -> None:
-        """`symbols` are those of the carried leaves, whose values were `params` where the step began."""
+    def __init__(
+        self,
+        symbols: Sequence[Tensor],
+        params: Sequence[Value],
+        memory: WrittenTensors,
+        items: Mapping[Value, frozenset[Origin]],
+    ) -> None:
+        """`symbols` are those of the carried leaves, whose values were `params` where the step began; `items`
+        are the parts of arrays that the step gets, with the memory of each."""
         self._tracer: RegionTracer = STATE.tracer
-        self._memory = memory
+        self._memory, self._items = memory, items
         self._symbols = {id(symbol): i for i, symbol in enumerate(symbols)}
         self._values: dict[Value, Origin] = {param: i for i, param in enumerate(params)}
         self._values |= {symbol._data: i for i, symbol in enumerate(symbols)}
@@ -44,6 +51,8 @@ class StepOrigins:
             return frozenset([("written", self._memory.snapshots[leaf._data])])
         if id(base) in self._symbols:
             return frozenset([self._symbols[id(base)]])
+        if base._data in self._items:
+            return self._items[base._data]
         merged = self._tracer.merged_arrays.sources_of(base._data) or ()
         return frozenset([self._origin(value) for value in (base._data, *merged)])
 

@@ -29,7 +29,7 @@ class MergedArrays:
     def __init__(self) -> None:
         self._sources: dict[Value, frozenset[Value]] = {}
         self._results: dict[Value, list[weakref.ref[Tensor]]] = {}
-        #: For a result that is another array only if its loop had no steps, the number of steps.
+        #: The number of steps of the loop of each result that is another array only if there were none.
         self._steps: dict[Value, Tensor] = {}
 
     def add(self, result: Tensor, sources: Iterable[Value], steps: Tensor | None = None) -> None:
@@ -47,23 +47,24 @@ class MergedArrays:
         """The values of the arrays of which `value` is one; None if it is no merged array."""
         return self._sources.get(value)
 
-    def outdated_by(self, value: Value, has: Callable[[Tensor], bool]) -> list[Value] | None:
-        """The values that are outdated where the memory that has `value` is written; None if that is a merged
-        array itself, which may not be written. `has` is asked whether a loop had steps."""
-        if self._is_merged(value, has):
-            return None
-        outdated: list[Value] = []
-        pending = [value]
-        for source in pending:  # which grows
-            for reference in self._results.pop(source, ()):
-                result = reference()
-                if result is not None and self._is_merged(result._data, has):
-                    outdated += [tensor._data for tensor in (result, *views_of(result))]
-                    pending.append(result._data)
-        return outdated
-
-    def _is_merged(self, value: Value, has: Callable[[Tensor], bool]) -> bool:
+    def forbids_writing(self, value: Value, has: Callable[[Tensor], bool]) -> bool:
+        """Whether the memory that has `value` is a merged array's, which may not be written. `has` is asked
+        whether a loop had steps."""
         steps = self._steps.pop(value, None)
         if steps is not None and has(steps):
             del self._sources[value]
         return value in self._sources
+
+    def outdated_by(self, value: Value) -> dict[Value, Tensor | None]:
+        """The values that are outdated where the memory that has `value` is written; for those that are only
+        if a loop had no steps, the number of its steps."""
+        outdated: dict[Value, Tensor | None] = {}
+        pending = [value]
+        for source in pending:  # which grows
+            for reference in self._results.pop(source, ()):
+                result = reference()
+                if result is not None and result._data in self._sources:
+                    steps = self._steps.get(result._data) if source is value else None
+                    outdated |= {tensor._data: steps for tensor in (result, *views_of(result))}
+                    pending.append(result._data)
+        return outdated

@@ -58,7 +58,9 @@ class RegionTracer(Tracer):
             return value._data
         if isinstance(value, Value) and value in self._owned:
             return value
-        self.check_current(value)
+        data = value._data if isinstance(value, Tensor) else value
+        if isinstance(data, Value):
+            self.check_current(data)
         assert self.parent is not None
         outer = self.parent.lift(value)
         if not isinstance(outer, Value):

@@ -103,8 +103,9 @@ class Tracer(Builder):
         #: Captured arrays of NumPy's that are written through tensors that share their memory.
         self.written: list[Array] = []
         self.merged_arrays = MergedArrays()
-        #: Values of merged arrays that may not be read any more.
-        self._outdated: set[Value] = set()
+        #: The values of merged arrays that may not be read any more: if they may where a loop had steps, with
+        #: the number of its steps.
+        self._outdated: dict[Value, Tensor | None] = {}
         #: The operations whose errors the traced function handles, where somebody asks for them.
         self.handled: HandledErrors | None = None if parent is None else parent.handled
         #: Set while a gradient rule runs: its ops belong to the forward op's line.
@@ -205,7 +206,8 @@ class Tracer(Builder):
             if not isinstance(data, Value):
                 return self._capture(value)
             if data not in self._owned:
-                self.check_current(value)
+                self.check_current(data)
+            if data not in self._owned:
                 raise TraceError(
                     f"a traced tensor of type {data.type} outlived its trace: it was stored outside the "
                     "function (in a global, an attribute or a list) while tracing. Return it instead."
@@ -247,20 +249,37 @@ class Tracer(Builder):
     def outdate(self, value: Value) -> None:
         """Note that the memory which has `value` is written: merged arrays that may be it are not read any
         more. Raises if it is a merged array itself."""
-        outdated = self.merged_arrays.outdated_by(value, self._has_steps)
-        if outdated is None:
+        if self.merged_arrays.forbids_writing(value, self._has_steps):
             raise MergedArrayError(WRITTEN)
-        self._outdated.update(outdated)
+        outdated = self.merged_arrays.outdated_by(value)
+        self._outdated |= outdated
         self._owned.difference_update(outdated)
 
-    def check_current(self, value: Any) -> None:
-        """Raise where `value` is a merged array that is outdated."""
-        if self._outdated and getattr(value, "_data", value) in self._outdated:
+    def is_merged(self, value: Value) -> bool:
+        """Whether `value` is that of a merged array of this trace, or of one around it."""
+        tracer: Tracer | None = self
+        while tracer is not None and tracer.merged_arrays.sources_of(value) is None:
+            tracer = tracer.parent
+        return tracer is not None
+
+    def check_current(self, value: Value) -> None:
+        """Raise where `value` is that of a merged array which is outdated."""
+        if value not in self._outdated:
+            return
+        steps = self._outdated[value]
+        if steps is None or not self._has_steps(steps):
             raise MergedArrayError(OUTDATED)
+        for other, same in [*self._outdated.items()]:
+            if same is steps:
+                del self._outdated[other]
+                self._owned.add(other)
 
     def _has_steps(self, steps: Tensor) -> bool:
-        is_asked = not self.is_region and STATE.tracer is self and self.can_decide(steps._data)
-        return is_asked and bool(steps > 0)
+        """Whether the number `steps` is not 0 in the call that is traced."""
+        if self.is_region or not self.can_decide(steps._data):
+            return False
+        with tracing(self):
+            return bool(steps > 0)
 
     def note_inspected(self, tensor: Any) -> None:
         """Python code looks at the elements of `tensor`, or array, which has some."""

@@ -254,6 +254,71 @@ def best_by_else(a):
     return a.sum()
 
 
+def last_item(a):
+    for row in a:
+        s = row[0] * 2
+    return row, s
+
+
+@case(A)
+def item_written(a):
+    r, s = last_item(a)
+    r[1] = s
+    return a.sum()
+
+
+@case(A)
+def item_source(a):
+    r, s = last_item(a)
+    a[3] = s
+    return r.sum()
+
+
+def best_item(a):
+    best = a[0]
+    for _, (row, other) in enumerate(zip(a, a[::-1], strict=True)):
+        if row[0] > 2.0 * other[0]:
+            best = other
+    return best
+
+
+@case(A)
+def best_item_written(a):
+    r = best_item(a)
+    r += 100.0
+    return a.sum()
+
+
+@case(A)
+def best_item_written_in_a_loop(a):
+    for i in range(3):
+        r = best_item(a)
+        r += 100.0 * i
+    return a.sum()
+
+
+def items_of(a):
+    items = []
+    for row in a:
+        items.append(row)
+    return items
+
+
+@case(A)
+def items_written(a):
+    q = items_of(a)
+    q[2][0] = 100.0
+    return a.sum()
+
+
+@case(A)
+def item_behind_the_loop(a):
+    for row in a:
+        s = row[0] * 2
+    row[1] = s
+    return a.sum()
+
+
 def collect(a):
     items = []
     for i in range(4):
@@ -507,6 +572,41 @@ def power_carried(x, n):
     return out
 
 
+@case(X, Y)
+def written_and_assigned_in_a_loop(x, y):
+    r = ternary_of(x, y)
+    for i in range(3):
+        r[0] = i + 2.0
+        r = r * 0.5
+    return x.sum() - y.sum() + r.sum()
+
+
+@case(X, Y)
+def the_result_of_a_result(x, y):
+    r = halved(ternary_of(x, y), 0)
+    y[1] = 30.0
+    return r.sum()
+
+
+@case(X, 2)
+@case(X, 0)
+def zero_steps_source_written_by_a_loop(x, n):
+    r = halved(x, n)
+    q = r[1:]
+    for i in range(6):
+        x[i] = r[5 - i] + i
+    return r.sum() + q[2]
+
+
+@case(X, 2)
+@case(X, 0)
+def zero_steps_source_written_and_not_read(x, n):
+    r = halved(x, n)
+    s = r.sum()
+    x[1] = s
+    return s
+
+
 @case(X, Y, 2)
 def read_only(x, y, n):
     r = ternary_of(x, y)
@@ -536,6 +636,8 @@ def test_an_array_of_the_module_is_written(monkeypatch):
         (read_only, (X, Y, 2)),
         (zero_steps, (X, 2)),
         (zero_steps_source_written, (X, 2)),
+        (zero_steps_source_written_by_a_loop, (X, 2)),
+        (zero_steps_source_written_and_not_read, (X, 0)),
         (while_zero, (Y,)),
         (power, (X, 2)),
         (power_carried, (X, 2)),
