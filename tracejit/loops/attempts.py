@@ -255,12 +255,9 @@ class _Attempt:
         tracer = STATE.tracer
         written = [symbol for symbol, param in zip(symbols, params, strict=True) if symbol._data is not param]
         leaves: list[Any] = []
-        items = (
-            {}
-            if self.indexes or not elements
-            else dict(zip([x._data for x in elements], self.iterated, strict=True))
-        )
-        origins = StepOrigins(symbols, params, self.memory, items)
+        elements = [] if self.indexes else elements or []
+        parts = {element._data: own for element, own in zip(elements, self.iterated, strict=False)}
+        origins = StepOrigins(symbols, params, self.memory, parts)
         identities = Identities(
             self._starts(symbols),
             self.statement.written_anywhere,
