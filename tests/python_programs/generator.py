@@ -69,6 +69,7 @@ class Generator(Statements):
             (helpers.SEARCHING, self.searching),
             (helpers.MATRICES * ("rows" in self.features), self.matrices),
             (helpers.CHOOSING * ("returned" in self.features), self.choosing),
+            (helpers.PAIRING * ("returned" in self.features), self.pairing),
             (helpers.TOUCHING * ("booleans" in self.features), self.touching),
         ):
             for form in self.random.sample(forms, min(self.random.randint(0, 2), len(forms))):

@@ -373,6 +373,50 @@ CHOOSING = (
     return e
 """,
 )
+#: Functions of an array of rank 1 and a number that give two arrays of its length, which may share memory.
+PAIRING = (
+    """def sides{0}(r, v):
+    for q in range(len(r)):
+        if r[q] > v:
+            return r, r[::-1]
+    return r * 0.5, r
+""",
+    """def ordered{0}(r, v):
+    e, c = r, r[::-1]
+    for q in range(3):
+        if r[q % len(r)] > v:
+            e, c = c, e
+    return e, c
+""",
+    """def history{0}(r, v):
+    e = c = r
+    for q in range(int(abs(v)) % 3):
+        e, c = c * 0.5, e
+    return e, c
+""",
+    """def halved{0}(r, v):
+    for q in range(3):
+        e = r * 0.5
+        c = e[::-1]
+        if e[0] > v:
+            break
+    return e, c
+""",
+    """def rebound{0}(r, v):
+    e = c = r
+
+    def again():
+        nonlocal e, c
+        e, c = c[::-1], e
+
+    for q in range(3):
+        if r[q % len(r)] > v:
+            again()
+            continue
+        c = e
+    return [e, c]
+""",
+)
 #: A class with attributes that programs write.
 BOX = """class Box:
     def __init__(self, v, r):

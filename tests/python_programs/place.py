@@ -63,6 +63,7 @@ class Choices:
         searching: functions of an array that give a number.
         matrices: functions that write an array of rank 2.
         choosing: functions of an array and a number that give an array, often the same one.
+        pairing: functions of an array and a number that give two arrays.
         touching: functions that write, and give a bool.
         closures: functions of a number inside `f`.
         features: the kinds of Python that it draws from.
@@ -76,6 +77,7 @@ class Choices:
     searching: list[str] = field(default_factory=list)
     matrices: list[str] = field(default_factory=list)
     choosing: list[str] = field(default_factory=list)
+    pairing: list[str] = field(default_factory=list)
     touching: list[str] = field(default_factory=list)
     closures: list[str] = field(default_factory=list)
     features: frozenset[str] = frozenset()

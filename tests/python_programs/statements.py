@@ -255,7 +255,14 @@ class Statements(Expressions):
                     f"({name}, {rest}), s = ({row}, x), 0.5",
                 )
             ]
-        inner = replace(place, rows=(*place.rows, (name, length)))
+        rows = (*place.rows, (name, length))
+        if self.pairing and place.loops < 2 and self.chance(0.5):
+            other = f"r{self.number()}"
+            lines += [f"{name}, {other} = {self.pick(*self.pairing)}({name}, {self.pick(*FLOATS, '0.5')})"]
+            rows += ((other, length),)
+            if self.chance(0.5):
+                lines += [f"{other}[{self.index(place, length)}] = {self.value(replace(place, rows=rows))}"]
+        inner = replace(place, rows=rows)
         form = self.random.random()
         if form < 0.3:
             lines += [f"{name}[{self.index(place, length)}] = {self.value(place)}"]
