@@ -263,7 +263,6 @@ class _Attempt:
             self.statement.written_anywhere,
             self.memory,
             written,
-            origins,
         )
         self.arrays, self.unchanged, self.ends = [], [], []
         for carry in self.carries:
@@ -315,8 +314,8 @@ class _Attempt:
                     raise UnsteadyError(f"{carry.name}{path} is a scalar first and an array of rank 0 later")
                 self.arrays.append(becomes_array)
                 self.unchanged.append(leaf is symbol and not is_written and carry.is_defined)
-                identities.check(carry.name + path, leaf)
                 self.ends.append(origins.of(leaf))
+                identities.check(carry.name + path, leaf, self.ends[-1])
                 leaf = as_leaf("loop", carry.name, path, leaf)
                 before_number = is_weak(tracer, symbol) and symbol.dtype.kind == "i"
                 if before_number and is_weak(tracer, leaf) and as_tensor_type(leaf).dtype is FLOAT64:
@@ -324,8 +323,8 @@ class _Attempt:
                 leaves.append(leaf)
         items = self.appends.leave(lambda leaf: is_weak(tracer, leaf))
         for name, leaf in items:
-            identities.check(f"{name}[-1]", leaf)
             self.ends.append(origins.of(leaf))
+            identities.check(f"{name}[-1]", leaf, self.ends[-1])
         return [*leaves, *[wrap(base._data) for base in self.memory.bases], *[leaf for _, leaf in items]]
 
     def _starts(self, symbols: list[Tensor]) -> Iterator[Start]:

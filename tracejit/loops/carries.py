@@ -23,7 +23,7 @@ from ..ir.types import TensorType
 from ..state import STATE
 from ..tracing.regions import RegionTracer
 from .iterations import Steps
-from .origins import StepOrigins
+from .origins import Origin
 from .reports import CURRENT, LoopError
 from .source.descriptions import Statement
 from .variables import (
@@ -186,12 +186,10 @@ class Identities:
         in_place: frozenset[str],
         memory: WrittenTensors,
         written: Sequence[Tensor],
-        origins: StepOrigins,
     ) -> None:
         """`in_place` are the names by which the function writes arrays in place; `written` are the symbols of
         variables that this step has written."""
         starts = list(starts)
-        self._origins = origins
         self._positions = {start.name: i for i, start in enumerate(starts)}
         self._writes_rank_0 = any(not symbol.shape for symbol in written)
         self._by_symbol = {id(start.symbol): start for start in starts}
@@ -199,10 +197,12 @@ class Identities:
         self._in_place, self._memory = in_place, memory
         self._writes = bool(written or memory.bases)
         self._owners: dict[int, str] = {}
+        #: The name of a new array, and whether it may be another array as well.
+        self._new: dict[Origin, tuple[str, bool]] = {}
 
-    def check(self, name: str, leaf: Any) -> None:
-        """Note that `name` names the array `leaf`. Raises LoopError where it may be written by another
-        name."""
+    def check(self, name: str, leaf: Any, origins: Iterable[Origin]) -> None:
+        """Note that `name` names the array `leaf`, of these `origins`. Raises LoopError where it may be written
+        by another."""
         if not isinstance(leaf, Tensor) or not is_array(leaf):
             return
         other = self._owners.setdefault(id(leaf), name)
@@ -216,7 +216,8 @@ class Identities:
         if self._memory.holds(leaf) or is_written_part:
             raise LoopError(f"{name} is a part of an array, and an array is written in place")
         is_merged = STATE.tracer.merged_arrays.sources_of(base_of(leaf)._data) is not None
-        if is_merged and self._in_place and not is_returned(name) and not self._is_own(name, leaf):
+        is_alone = self._is_alone(name, origins, is_merged)
+        if self._in_place and not is_returned(name) and not is_alone:
             raise LoopError(f"{name} becomes one of several arrays, and an array is written in place")
         start = self._by_symbol.get(id(leaf))
         if start is None:
@@ -234,13 +235,18 @@ class Identities:
                 "begin with a copy of it"
             )
 
-    def _is_own(self, name: str, leaf: Tensor) -> bool:
-        """Whether `leaf` is a new array, or the one that `name` named where the step began."""
+    def _is_alone(self, name: str, origins: Iterable[Origin], is_merged: bool) -> bool:
+        """Whether an array that may be one of several is a new one, which has no other name, or the one that
+        `name` named where the step began."""
         own = self._positions.get(name)
-        return all(
-            origin == own if isinstance(origin, int) else isinstance(origin, tuple) and origin[0] == "new"
-            for origin in self._origins.of(leaf)
-        )
+        is_alone = True
+        for origin in origins:
+            if isinstance(origin, tuple) and origin[0] == "new":
+                other, may_be_another = self._new.setdefault(origin, (name, is_merged))
+                is_alone &= other == name or not (is_merged or may_be_another)
+            else:
+                is_alone &= origin == own or not is_merged
+        return is_alone
 
     def _is_written(self, name: str) -> bool:
         return name.split("[")[0].split(".")[0] in self._in_place

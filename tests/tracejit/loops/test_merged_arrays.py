@@ -272,13 +272,52 @@ def rank_0_and_a_part(x, u):
     return h
 
 
+@case(X, U)
+def a_new_array_and_one_of_two(x, u):
+    s = 0.0
+    r = u * 1
+    q = u * 2
+    for i in range(6):
+        r[1] = s
+        s = s * 0.5 + q[1] + q[0]
+        q = x * i
+        r = q if u[i] > 0.5 else r
+    return s
+
+
+@case(X, U)
+def one_of_two_and_a_new_array(x, u):
+    s = 0.0
+    r = u * 1
+    z = u * 2
+    for i in range(6):
+        r[1] = s
+        s = s * 0.5 + z[1] + z[0]
+        z = x * i
+        r = z if u[i] > 0.5 else r
+    return s
+
+
+@case(X, U)
+def itself_or_a_new_array(x, u):
+    y = np.zeros(6)
+    r = u * 1
+    for i in range(6):
+        if r[2] > 0.1:
+            r = r * 0.5
+        y[i] = r[0] + x[i]
+    return y, r
+
+
 @pytest.mark.parametrize(("function", "arguments", "mode"), case)
 def test_form(function, arguments, mode, monkeypatch):
     monkeypatch.setattr("tracejit.loops.running.SHORT", -1)
     agree(function, *arguments, mode="auto")
 
 
-@pytest.mark.parametrize("function", [nothing_is_written, elements_are_numbers, written_after_the_last_read])
+@pytest.mark.parametrize(
+    "function", [nothing_is_written, elements_are_numbers, written_after_the_last_read, itself_or_a_new_array]
+)
 def test_what_python_and_a_copy_agree_on_is_compiled(function, monkeypatch):
     monkeypatch.setattr("tracejit.loops.running.SHORT", -1)
     jitted = agree(function, X, U, mode="auto")
