@@ -42,7 +42,7 @@ from .carries import (
     written_by,
     zero_of,
 )
-from .lists import Appends
+from .lists import Appends, check_containers
 from .origins import LoopOrigins, Origin, StepOrigins, origins_before
 from .reports import CURRENT, LoopError
 from .scalars import as_float, truth
@@ -109,6 +109,8 @@ class _Attempt:
         self.unchanged: list[bool] = []
         #: The origins of the array that each result is where a step ends.
         self.ends: list[frozenset[Origin]] = []
+        #: The values of the carries where the step began.
+        self.entered: dict[str, Any] = {}
         #: The origins of each array that the loop iterates over.
         self.iterated: list[frozenset[Origin]] = []
         #: The arrays of what steps append.
@@ -235,7 +237,8 @@ class _Attempt:
                     STATE.tracer.note_scalar(symbols[position])
                 leaves.append(symbols[position] if held is None else held)
                 position += held is None
-            self.variables.set(carry.name, structure.unflatten(leaves))
+            self.entered[carry.name] = structure.unflatten(leaves)
+            self.variables.set(carry.name, self.entered[carry.name])
         self.memory.enter([value._data for value in values[count : count + len(self.memory.bases)]])
         return symbols
 
@@ -272,6 +275,8 @@ class _Attempt:
             if value is UNDEFINED and not is_returned(carry.name):
                 raise UnsteadyError(f"{carry.name} may have no value at the end of a step")
             before, after = carry.content, content_of(value)
+            if value is not self.entered.get(carry.name):
+                check_containers(carry.name, value)
             if before.structure is None:
                 if value is not before.value:
                     raise UnsteadyError(

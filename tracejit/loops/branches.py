@@ -20,6 +20,7 @@ from ..ir.registry import OPS, Kind
 from ..state import STATE
 from ..tracing.regions import apply_with_regions, replay
 from ..tracing.tracer import tracing
+from .lists import check_containers
 from .reports import CURRENT, LoopError
 from .source.descriptions import Statement
 from .variables import (
@@ -80,11 +81,12 @@ def _trace_conditional(
             try:
                 memory.enter([STATE.tracer.lift(base) for base in memory.bases])
                 function()
-                values = [
-                    value if value is before.get(name) else memory.snapshot(name, value)
-                    for name, value in variables.values(statement.results).items()
-                ]
-                return [*values, *[wrap(base._data) for base in memory.bases]]
+                values = variables.values(statement.results)
+                changed = {name: value for name, value in values.items() if value is not before.get(name)}
+                for name, value in changed.items():
+                    check_containers(name, value)
+                    values[name] = memory.snapshot(name, value)
+                return [*values.values(), *[wrap(base._data) for base in memory.bases]]
             finally:
                 memory.restore(saved)
                 variables.update(before)
@@ -100,8 +102,16 @@ def _trace_conditional(
 
 def chosen(test: Tensor, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
     """The value of one of two expressions, by a traced test."""
-    sides = [lambda: [orelse()], lambda: [then()]]
-    return merged(test, sides, ["the value"], None)[0]
+
+    def side(function: Callable[[], Any]) -> Callable[[], list[Any]]:
+        def run() -> list[Any]:
+            value = function()
+            check_containers("the value", value)
+            return [value]
+
+        return run
+
+    return merged(test, [side(orelse), side(then)], ["the value"], None)[0]
 
 
 def guarded(test: Tensor, value: Callable[[], Any]) -> Any:

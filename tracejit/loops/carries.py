@@ -201,8 +201,8 @@ class Identities:
         self._new: dict[Origin, tuple[str, bool]] = {}
 
     def check(self, name: str, leaf: Any, origins: Iterable[Origin]) -> None:
-        """Note that `name` names the array `leaf`, of these `origins`. Raises LoopError where it may be written
-        by another."""
+        """Note that `name` names the array `leaf`, of these `origins`. Raises LoopError where another name
+        may write it."""
         if not isinstance(leaf, Tensor) or not is_array(leaf):
             return
         other = self._owners.setdefault(id(leaf), name)

@@ -9,11 +9,11 @@ from typing import Any, Final
 from ..array.joining import stack
 from ..eager.tensor import Tensor, wrap
 from ..ir.records import record
-from ..pytree import TreeDef, register_pytree_node
+from ..pytree import TreeDef, flatten, register_pytree_node
 from ..state import STATE
 from ..tracing.tracer import Tracer
 from .reports import CURRENT, LoopError
-from .variables import Content, Variables, content_of
+from .variables import Content, Variables, called, content_of, is_traced
 
 
 @record(eq=False)
@@ -236,3 +236,30 @@ def _content(name: str, item: Any, is_weak: Any) -> tuple[Content, list[bool]]:
         raise LoopError(f"it appends a {type(item).__name__} to {name}, which is no number or array")
     leaves = [leaf if isinstance(leaf, Tensor) else wrap(STATE.tracer.lift(leaf)) for leaf in content.leaves]
     return Content(item, leaves, content.structure), [is_weak(leaf) for leaf in content.leaves]
+
+
+def check_containers(name: str, value: Any) -> None:
+    """Raise LoopError where the variable `name` gets a list or dict from outside of all loops, in `value`: a
+    loop hands copies on, and such a one has other names."""
+    if isinstance(value, StackedList):
+        return
+    if isinstance(value, (list, dict)) and not CURRENT.session.is_fresh(value):
+        leaves = flatten(value, static_strings=True)[0]
+        if leaves and not any(map(_is_of_a_region, leaves)):
+            raise LoopError(f"{called(name)} becomes another name of a {type(value).__name__}")
+    if isinstance(value, (tuple, list)):
+        for item in value:
+            check_containers(name, item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            check_containers(name, item)
+
+
+def _is_of_a_region(leaf: Any) -> bool:
+    """Whether the running loops and branches have made `leaf`."""
+    tracer = STATE.tracer
+    while is_traced(leaf) and tracer.is_region:
+        if tracer.owns(leaf._data):
+            return True
+        tracer = tracer.parent
+    return False

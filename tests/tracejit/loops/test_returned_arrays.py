@@ -607,6 +607,104 @@ def zero_steps_source_written_and_not_read(x, n):
     return s
 
 
+def pick(d, e, x):
+    for i in range(6):
+        if x[i] > 0.5:
+            return d
+    return e
+
+
+@case(X)
+def dict_returned(x):
+    d = {"a": x * 1.0}
+    e = {"a": x * 2}
+    r = pick(d, e, x)
+    r["a"] = x * 3
+    return d["a"]
+
+
+@case(X)
+def list_returned(x):
+    d = [x * 1.0]
+    e = [x * 2]
+    r = pick(d, e, x)
+    r.append(x * 3)
+    return len(d) * 1.0
+
+
+@case(X)
+def list_returned_source(x):
+    d = [x * 1.0]
+    e = [x * 2]
+    r = pick(d, e, x)
+    d[0] = x * 3
+    return r[0]
+
+
+@case(X)
+def list_returned_loop(x):
+    d = [x * 1.0]
+    e = [x * 2]
+    for _k in range(3):
+        r = pick(d, e, x)
+        r[0] = r[0] + 1.0
+    return d[0]
+
+
+def last_of(d, e, x):
+    r = d
+    for i in range(6):
+        if x[i] > 0.5:
+            r = e
+    return r
+
+
+@case(X)
+def dict_by_a_name(x):
+    d = {"a": x * 1.0}
+    e = {"a": x * 2}
+    r = last_of(d, e, x)
+    r["a"] = x * 3
+    return e["a"]
+
+
+@case(X)
+def dict_rebound(x):
+    d = {"a": x * 1.0}
+    e = {"a": x * 2}
+    r = d
+    for _i in range(6):
+        r = e
+    r["a"] = x * 3
+    return e["a"]
+
+
+@case(X)
+def dict_by_a_condition(x):
+    d = {"a": x * 1.0}
+    e = {"a": x * 2}
+    for i in range(6):
+        r = d if x[i] > 0.5 else e
+    r["a"] = x * 3
+    return e["a"]
+
+
+@case(X)
+def dict_new(x):
+    r = {"a": x * 1.0}
+    for i in range(6):
+        r = {"a": r["a"] * 0.5 + x[i]}
+    r["a"] = x + r["a"]
+    return r["a"]
+
+
+@case({"a": X}, {"a": Y}, X)
+def argument_dicts(d, e, x):
+    r = pick(d, e, x)
+    r["a"] = x * 3
+    return d["a"] * 1.0
+
+
 @case(X, Y, 2)
 def read_only(x, y, n):
     r = ternary_of(x, y)
