@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import enum
 import functools
 import inspect
 import operator
@@ -14,14 +15,15 @@ from typing import Any, Final
 import numpy as np
 
 from ..eager.tensor import Tensor
-from . import library
-from .attributes import in_classes, is_library, is_own, is_user_function
+from .attributes import SEQUENCES
 from .bytecode import original
+from .classes import in_classes
+from .container_calls import ContainerCalls
 from .execution import Execution
 from .guards import Guard
-from .library_calls import LibraryCalls
+from .libraries import library
+from .libraries.origins import is_library_class, is_own, is_user_function
 from .values import (
-    MISSING,
     TRACED,
     UNKNOWN,
     Bound,
@@ -34,13 +36,14 @@ from .values import (
     Place,
     Source,
     Transformed,
-    choice_of,
     join,
     options,
 )
 
 #: The type of NumPy's functions that ask their arguments for ``__array_function__``.
 _ARRAY_FUNCTION: Final = type(np.dot)
+#: Types of objects whose methods are read as if they were looked up where they are called.
+_WITH_METHODS: Final = (dict, *SEQUENCES, set, contextvars.ContextVar, functools._lru_cache_wrapper)
 #: How many instructions are followed for one trace, beside those of the function itself.
 _MOST_STEPS: Final = 100_000
 #: How deep calls go.
@@ -53,7 +56,7 @@ class TooLongError(Exception):
     """The function has more code than is followed."""
 
 
-class Reader(LibraryCalls):
+class Reader(ContainerCalls):
     """Follows a function and what it calls; `uses` tells what that reads."""
 
     def __init__(self, function: Any) -> None:
@@ -141,6 +144,7 @@ class Reader(LibraryCalls):
         self, callee: Place, positional: list[Any], named: dict[str, Any], run: Any, i: Any
     ) -> Any:
         value = callee.value
+        self.watch_parts(value)
         frozen = None if isinstance(value, FunctionType) else library.frozen_source(value)
         if frozen is not None:
             self.freeze(frozen, value)
@@ -169,6 +173,10 @@ class Reader(LibraryCalls):
         if isinstance(value, FunctionType) and is_user_function(value):
             self.uses.same(callee)
             return self._follow_function(callee, value, positional, named)
+        if isinstance(value, types.BuiltinFunctionType) and isinstance(value.__self__, _WITH_METHODS):
+            self.uses.same(callee)
+            owner = callee.attribute("__self__", value.__self__)
+            return self._call_bound(Bound(owner, value.__name__), positional, named, run, i)
         if isinstance(value, (FunctionType, types.BuiltinFunctionType, np.ufunc, _ARRAY_FUNCTION)):
             self.uses.same(callee)
             return self.call_library(value, positional, named, run, i, callee)
@@ -185,12 +193,16 @@ class Reader(LibraryCalls):
         self.note_asking(value, (*positional, *named.values()))
         if isinstance(value, weakref.ReferenceType):
             return self.place(callee.call(value()))
-        if isinstance(value, operator.methodcaller) and positional:
-            name = value.__reduce__()[1][0] if type(value.__reduce__()[0]) is type else ""
-            self.call_for_others(self.attribute(positional[0], str(name)), [], {"*": UNKNOWN})
-        if isinstance(value, operator.attrgetter) and positional:
+        subject = positional[0] if positional else named.get("*", UNKNOWN)
+        if isinstance(value, operator.methodcaller):
+            maker, arguments = value.__reduce__()[:2]
+            name = maker.args[0] if isinstance(maker, functools.partial) else arguments[0]
+            self.call_for_others(self.attribute(subject, str(name)), [], {"*": UNKNOWN})
+        if isinstance(value, operator.attrgetter):
             for path in value.__reduce__()[1]:
-                self.escape(functools.reduce(self.attribute, str(path).split("."), positional[0]))
+                self.escape(functools.reduce(self.attribute, str(path).split("."), subject))
+        if isinstance(value, functools._lru_cache_wrapper):
+            self._note_cache(value)
         method = self._attribute(callee, "__call__")
         return (
             self.call(method, positional, named, run, i)
@@ -202,22 +214,35 @@ class Reader(LibraryCalls):
         self, callee: Place, cls: type, positional: list[Any], named: dict[str, Any], run: Any, i: Any
     ) -> Any:
         self.uses.same(callee)
-        if is_own(cls.__module__) or is_library(cls.__module__):
+        if is_own(cls.__module__) or is_library_class(cls):
             return self.call_library(cls, positional, named, run, i, callee)
-        maker = in_classes(inspect.getmro(type(cls)), "__call__")
+        self.same_in_class(type(cls), "__call__")
+        maker = in_classes(type(cls).__mro__, "__call__")
         if isinstance(maker, FunctionType) and is_user_function(maker):
             function = self._class_function(type(cls), "__call__", maker)
             return self.call(function, [callee, *positional], named, run, i)
+        if isinstance(cls, enum.EnumMeta):  # by value
+            names = callee.attribute("_member_names_", cls._member_names_)
+            self.uses.structure(names)
+        return self.make(callee, positional, named)
+
+    def make(self, callee: Any, positional: list[Any], named: dict[str, Any]) -> Any:
+        """``type.__call__(callee, *positional, **named)``"""
+        cls = callee.value if isinstance(callee, (Place, Constant)) else None
+        if not isinstance(cls, type):
+            return self.hand_over(positional, named)
+        for name in ("__new__", "__init__"):
+            self.same_in_class(cls, name)
         created: Any = UNKNOWN
         creator = in_classes(cls.__mro__, "__new__")
         if isinstance(creator, staticmethod) and isinstance(creator.__func__, FunctionType):
             function = self._class_function(cls, "__new__", creator.__func__)
-            created = self.call(function, [callee, *positional], named, run, i)
+            created = self.call(function, [callee, *positional], named, None, None)
         instance: Any = Instance(cls)
         initializer = getattr(cls, "__init__", None)
         if isinstance(initializer, FunctionType):
             self.call(
-                self._class_function(cls, "__init__", initializer), [instance, *positional], named, run, i
+                self._class_function(cls, "__init__", initializer), [instance, *positional], named, None, None
             )
         else:
             self.hand_over(positional, named)
@@ -237,6 +262,8 @@ class Reader(LibraryCalls):
             return UNKNOWN if name in library.GIVES_OTHERS else TRACED
         if isinstance(owner, Constant):
             if isinstance(owner.value, str):
+                for value in (*positional, *named.values()) if name == "format" else ():
+                    self.show(value)
                 self.hand_over(positional, named)
                 return UNKNOWN
             return self.call_library(getattr(owner.value, name, None), positional, named, run, i)
@@ -246,60 +273,6 @@ class Reader(LibraryCalls):
             return self._call_on_container(owner, name, positional, named, run)
         self.escape(owner)
         return self.hand_over(positional, named)
-
-    def _call_on_group(self, group: Group, name: str, positional: list[Any], named: dict[str, Any]) -> Any:
-        if name == "items" and group.keys is not None:
-            pairs = zip(map(Constant, group.keys), group.items, strict=True)
-            return Iteration(choice_of([Group("tuple", pair) for pair in pairs]))
-        if name == "values":
-            return Iteration(choice_of(group.items))
-        if name == "get" and positional:
-            return join(self._item_of_group(group, positional[0]), *positional[1:])
-        return self.hand_over(positional, named)
-
-    def _call_on_container(
-        self, owner: Place, name: str, positional: list[Any], named: dict[str, Any], run: Any
-    ) -> Any:
-        value = owner.value
-        if isinstance(value, dict):
-            if name == "items":
-                self.uses.structure(owner)
-                if len(value) <= 256:
-                    pairs = [Group("tuple", (Constant(key), self._at(owner, key))) for key in value]
-                    return Iteration(choice_of(pairs))
-                return Iteration(Group("tuple", (UNKNOWN, self.values_of(owner))))
-            if name == "values":
-                return Iteration(self.values_of(owner))
-            if name in ("get", "setdefault", "pop") and positional:
-                return join(self.item(owner, positional[0]), *positional[1:])
-        if name in library.STRUCTURAL and isinstance(value, dict):
-            self.uses.structure(owner)
-            return Iteration(self.iterate(owner)) if name == "keys" else UNKNOWN
-        if isinstance(value, type) and name == "__subclasses__":
-            self.freeze(f"{value.__qualname__}.__subclasses__", value)
-        if isinstance(value, contextvars.ContextVar) and name == "get":
-            return self._context_value(owner, positional)
-        if name in library.ARRAY_WRITERS:
-            self.write_array(owner)
-        if name in library.MUTATING:
-            self.written(owner)
-            if name in ("pop", "sort"):
-                self.escape(owner)
-            return self.hand_over([*positional, *([owner] if name == "sort" else [])], named)
-        frozen = library.frozen_source(getattr(value, name, None)) if not isinstance(value, Tensor) else None
-        if frozen is not None:
-            self.freeze(frozen, getattr(value, name))
-            return self.hand_over(positional, named)
-        self.escape(owner)
-        return self.hand_over(positional, named)
-
-    def _context_value(self, owner: Place, defaults: list[Any]) -> Any:
-        """``variable.get(default)``"""
-        place = owner.call(owner.source.call("get").read(), "get")
-        if place.value is MISSING:
-            self.uses.missing(place)
-            return defaults[0] if defaults else UNKNOWN
-        return self.place(place)
 
     # -- following functions ---------------------------------------------------------------------------
 
@@ -315,6 +288,7 @@ class Reader(LibraryCalls):
             try:
                 content = cell.cell_contents
             except ValueError:
+                self.uses.missing(Place(Source("cell", cell, name), None))
                 continue
             cells[name] = Cell(self.place(Place(Source("cell", cell, name), content)))
         defaults = place.attribute("__defaults__", function.__defaults__)

@@ -13,19 +13,18 @@ from typing import Any, Final
 import numpy as np
 
 from ..eager.tensor import Tensor
-from .attributes import (
-    SEQUENCES,
-    in_classes,
-    is_user_function,
-)
+from .attributes import SEQUENCES
+from .classes import in_classes
 from .escapes import Escapes
 from .guards import is_constant
-from .library import TELLING, asks_for_values, makes_array, may_be_traced, takes_list, writes_items
+from .libraries.library import TELLING, asks_for_values, makes_array, may_be_traced, takes_list, writes_items
+from .libraries.origins import is_user_function
 from .values import (
     MISSING,
     MOST_ALTERNATIVES,
     TRACED,
     UNKNOWN,
+    Bound,
     Constant,
     Group,
     Instance,
@@ -83,8 +82,6 @@ class Contents(Escapes):
         if isinstance(value, Tensor):
             self.escape(key)
             return TRACED
-        if isinstance(value, (dict, MappingProxyType, *SEQUENCES)):
-            return self._item_of_container(owner, key)
         if isinstance(value, np.ndarray):
             self.note_key(key)
         for name in ("__getitem__", "__class_getitem__") if isinstance(value, type) else ("__getitem__",):
@@ -92,9 +89,21 @@ class Contents(Escapes):
             method = getattr(method, "__func__", method)
             if isinstance(method, FunctionType) and is_user_function(method):
                 return self.call(self._attribute(owner, name), [key], {}, None, None)
+        if isinstance(value, (dict, MappingProxyType, *SEQUENCES)):
+            return self._item_of_container(owner, key)
+        self.note_hidden(owner)
         self.escape(owner)
         self.escape(key)
         return UNKNOWN
+
+    def special(self, value: Any, name: str) -> Any:
+        """The special method `name` of what lies at a place, if its class is the user's and has one; else
+        None."""
+        method = in_classes(type(value.value).__mro__, name) if isinstance(value, Place) else None
+        if isinstance(method, FunctionType) and is_user_function(method):
+            self._of_class(value)
+            return Bound(value, name, self._class_function(type(value.value), name, method))
+        return None
 
     def note_key(self, key: Any) -> None:
         """Note that the code that is followed reads or writes items by `key`, if that is traced."""
@@ -228,7 +237,11 @@ class Contents(Escapes):
         container = value.value
         if isinstance(container, Tensor):
             return TRACED
-        if isinstance(container, dict):
+        method = self.special(value, "__iter__")
+        if method is not None:
+            iterator = self.call(method, [], {}, None, None)
+            return self.iterate(iterator) if iterator != value else self.following(value)
+        if isinstance(container, (dict, MappingProxyType)):
             self.uses.structure(value)
             return choice_of([Constant(key) for key in container]) if len(container) < 1000 else UNKNOWN
         if isinstance(container, SEQUENCES):
@@ -236,10 +249,6 @@ class Contents(Escapes):
             return self._elements(value, [(i, element) for i, element in enumerate(container)])
         if isinstance(container, Iterator):  # which gives others to each call
             self.freeze("next", next)
-        method = in_classes(type(container).__mro__, "__iter__")
-        if isinstance(method, FunctionType) and is_user_function(method):
-            iterator = self.call(self._attribute(value, "__iter__"), [], {}, None, None)
-            return self.iterate(iterator) if iterator != value else self.following(value)
         self.escape(value)
         return UNKNOWN
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import array
+import contextvars
+import ctypes
 import decimal
+import enum
 import functools
 import gc
+import io
 import operator
 import types
 import weakref
@@ -16,18 +20,12 @@ from typing import Any, Final
 import numpy as np
 
 from ..eager.tensor import Tensor
-from .attributes import (
-    METHODS,
-    SEQUENCES,
-    Attributes,
-    in_classes,
-    instance_dict,
-    is_library,
-    is_own,
-    is_user_function,
-)
+from .attributes import METHODS, SEQUENCES, Attributes, instance_dict
+from .classes import SLOTS, class_place, in_classes
 from .guards import is_constant
-from .probes import CacheEntries
+from .libraries.origins import is_library, is_library_class, is_own, is_standard, is_user_function
+from .libraries.probes import CacheEntries
+from .libraries.process_state import Snapshot, parts_read
 from .values import (
     PLAIN,
     UNKNOWN,
@@ -52,6 +50,15 @@ _MAKING: Final = frozenset(
 )  # fmt: skip
 #: Objects that hold numbers in memory of their own.
 _BUFFERS: Final = (array.array, bytearray, memoryview)
+#: Modules whose classes call no methods that users define.
+_WITHOUT_CALLS: Final = frozenset(("builtins", "abc", "typing", "enum", "types", "collections"))
+#: Types and modules of objects in C that hold what cannot be read without changing them.
+HIDING: Final = (io.IOBase, contextvars.Context, ctypes._SimpleCData, ctypes.Array, ctypes.Structure)
+HIDING_MODULES: Final = frozenset(("itertools", "mmap", "sqlite3", "_thread", "_ctypes", "_hashlib", "zlib"))
+#: Their methods that tell nothing.
+SILENT: Final = frozenset(
+    ("write", "writelines", "flush", "close", "acquire", "release", "__enter__", "__exit__", "__iter__")
+)
 
 #: Objects in C that hold others.
 _HOLDERS: Final[tuple[type, ...]] = (
@@ -68,6 +75,8 @@ class Escapes(Attributes):
         self._contents = 0
         self._followed_classes: set[tuple[type, type, Any]] = set()
         self._inside: set[int] = set()
+        #: Parts of the process's state that are watched.
+        self._states: set[str] = set()
 
     def note_asking(self, function: Any, arguments: Any) -> None:
         raise NotImplementedError
@@ -91,7 +100,7 @@ class Escapes(Attributes):
             elif isinstance(option, Transformed):
                 self.escape(option.function)
             elif isinstance(option, Instance):
-                self._follow_class(option, option.cls, _is_callable)
+                self._follow_class(option, option.cls, is_callable)
             elif isinstance(option, Closure):
                 self.call_for_others(option, [], {"*": UNKNOWN})
 
@@ -113,6 +122,13 @@ class Escapes(Attributes):
             return
         if isinstance(value, np.ndarray) or is_constant(value):
             self.uses.inspect(place)
+            if not (is_library_class(type(value)) or isinstance(value, enum.Enum)):
+                self._escape_contents(place)
+            elif isinstance(value, np.ndarray) and value.dtype.hasobject:
+                for element in value.flat:
+                    self.escape(
+                        Place(Source("object", element, f"{place.source}[...]"), element, settled=True)
+                    )
         elif isinstance(value, Tensor):
             return
         elif isinstance(value, (MethodType, functools.partial)) or (
@@ -156,20 +172,71 @@ class Escapes(Attributes):
                 self.uses.same(place)
             self._escape_held(place)
             if isinstance(value, decimal.Decimal):
-                self.watch_decimal()
+                self.watch_state("the arithmetic of decimal")
             if isinstance(value, functools._lru_cache_wrapper) and not is_library(value.__module__):
                 probe = Place(Source("object", CacheEntries(value), f"the cache of {place.source}"), value)
                 self.uses.kept.append(probe.attribute("removed", False))
             if isinstance(value, weakref.ReferenceType):
                 self.escape(self.place(place.call(value())))
-            self._follow_class(place, type(value), is_special)
+            if not is_library_class(type(value)):
+                self._of_class(place)
+            self._follow_class(place, type(value), is_callable if extends_library(value) else is_special)
 
-    def watch_decimal(self) -> None:
-        """Results of `decimal` depend on the thread's context."""
-        context = decimal.getcontext()
-        place = Place(Source("object", decimal, "decimal").call("getcontext"), context)
-        for name in ("prec", "rounding"):
-            self.uses.same(place.attribute(name, getattr(context, name)))
+    def watch_state(self, part: str) -> None:
+        """The function depends on a part of the process's state (`process_state.STATES`)."""
+        if part not in self._states:
+            self._states.add(part)
+            probe = Place(Source("object", Snapshot(part), part), None)
+            self.uses.kept.append(probe.attribute("changed", False))
+
+    def watch_parts(self, function: Any) -> None:
+        """The parts of the process's state that `function` reads are watched."""
+        for part in parts_read(function):
+            self.watch_state(part)
+
+    def note_hidden(self, place: Place) -> None:
+        """The function asks an object in C what it holds, which cannot be read without changing it."""
+        if isinstance(place.value, HIDING) or type(place.value).__module__ in HIDING_MODULES:
+            self.uses.give_up(f"{place.source}: what an object of {type(place.value).__name__} holds")
+
+    def show(self, value: Any) -> None:
+        """`value` becomes text: of NumPy's arrays and scalars that depends on its print options."""
+        for option in options(value):
+            held = option.value if isinstance(option, Place) else None
+            inside = held.values() if isinstance(held, dict) else held if isinstance(held, SEQUENCES) else ()
+            if any(isinstance(each, (np.ndarray, np.generic)) for each in (held, *inside)):
+                self.watch_state("the print options of NumPy")
+
+    def reflect(self, value: Any) -> None:
+        """`value` is handed to code that looks at how functions, classes and modules are made."""
+        for option in options(value):
+            if not isinstance(option, Place):
+                continue
+            held = option.value
+            if isinstance(held, FunctionType) and is_user_function(held):
+                for name in ("__code__", "__defaults__", "__kwdefaults__", "__annotations__", "__dict__"):
+                    self._reflect_part(option, name, getattr(held, name))
+            elif isinstance(held, ModuleType):
+                self._reflect_part(option, "__dict__", vars(held))
+            elif not is_constant(held):
+                cls = held if isinstance(held, type) else type(held)
+                self.same_bases(cls)
+                for each in (*cls.__mro__, *(type(held).__mro__ if isinstance(held, type) else ())):
+                    if not is_library_class(each):
+                        self._reflect_part(class_place(each), "__dict__", vars(each))
+
+    def _reflect_part(self, owner: Place, name: str, value: Any) -> None:
+        """What `owner` keeps in C as `name`, and which objects lie in it."""
+        part = owner.attribute(name, value)
+        if not isinstance(value, (dict, MappingProxyType, tuple)):
+            self.uses.same(part)
+            return
+        self.uses.structure(part)
+        for key, item in list(value.items() if not isinstance(value, tuple) else enumerate(value)):
+            if isinstance(item, (dict, *SEQUENCES)):
+                self.escape(self.place(part.item(key, item)))
+            elif key != "__dict__":
+                self.uses.same(part.item(key, item))
 
     def _escape_class(self, place: Place, cls: type) -> None:
         """Code that is not followed gets a class of the user's: it may read what that has."""
@@ -179,6 +246,7 @@ class Escapes(Attributes):
         for name, item in list(vars(cls).items()):
             if name == "__annotations__" or not (name[:2] == "__" or hasattr(type(item), "__get__")):
                 self.escape(self.place(place.attribute(name, item)))
+        self._follow_class(Instance(cls), cls, is_callable)
 
     def escape_closure(self, function: Any) -> None:
         """Functions of the user's that a function of the standard library made of them holds: it calls
@@ -211,12 +279,23 @@ class Escapes(Attributes):
             raw = in_classes(cls.__mro__, name)
             function = raw.fget if isinstance(raw, property) else getattr(raw, "__func__", raw)
             if isinstance(function, FunctionType) and is_user_function(function):
+                if is_special(name):
+                    self.same_in_class(cls, name)
                 place = Place(Source("object", function, function.__qualname__), function, settled=True)
                 owner = Instance(cls) if name == "__setstate__" else instance  # of a copy
                 self.call_for_others(place, [owner], {"*": UNKNOWN})
 
 
-def _is_callable(name: str) -> bool:
+def extends_library(value: Any) -> bool:
+    """Whether the class of `value` is the user's and has a base in Python's own modules, whose methods may
+    call those of the class."""
+    cls = type(value)
+    return not is_library_class(cls) and any(
+        is_standard(base.__module__) and base.__module__ not in _WITHOUT_CALLS for base in cls.__mro__
+    )
+
+
+def is_callable(name: str) -> bool:
     """Whether a method is one that code calls of an object that there is."""
     return name not in _MAKING
 
@@ -231,7 +310,12 @@ def attributes_of(value: Any) -> list[tuple[str, Any]]:
     attributes = [(name, item) for name, item in instance_dict(value).items() if name != METHODS]
     for cls in type(value).__mro__:
         for name, raw in list(vars(cls).items()):
-            if isinstance(raw, types.MemberDescriptorType) and not name.startswith("__"):
+            is_slot = isinstance(raw, types.MemberDescriptorType)
+            if (
+                (is_slot or isinstance(value, decimal.Context))
+                and isinstance(raw, SLOTS)
+                and name[:2] != "__"
+            ):
                 try:
                     attributes.append((name, raw.__get__(value, cls)))
                 except AttributeError:

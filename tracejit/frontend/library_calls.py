@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import abc
+import dataclasses
 import functools
+import importlib
+import logging
 import operator
 import pathlib
-from collections.abc import Iterable
-from types import FunctionType, MethodType, ModuleType
+import types
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
 from ..eager.tensor import Tensor
 from ..ir.registry import OPS, Kind
-from . import library
-from .attributes import SEQUENCES, in_classes, is_library, is_own, is_user_function
-from .execution import Execution
-from .guards import Guard, is_constant
-from .operations import Operations, all_tensors
-from .probes import Listing
+from .builtin_calls import BuiltinCalls
+from .classes import class_place
+from .libraries import library
+from .libraries.origins import is_library_class, is_own, is_user_function
+from .operations import all_tensors
 from .values import (
     MISSING,
     TRACED,
@@ -29,7 +30,6 @@ from .values import (
     Constant,
     Group,
     Instance,
-    Iteration,
     Parent,
     Place,
     Source,
@@ -50,67 +50,18 @@ def _holds_tensors(value: Any) -> bool:
     return all_tensors(value)
 
 
-def _is_class_check(name: str) -> bool:
-    """Whether ``isinstance`` or ``issubclass`` calls the method `name` of a metaclass."""
-    return name in ("__instancecheck__", "__subclasscheck__")
-
-
-def _is_callback(value: Any) -> bool:
-    """Whether `value` is a function of the user's, which is followed where it is called."""
-    if isinstance(value, Place):
-        function = value.value
-        return isinstance(function, (MethodType, functools.partial)) or (
-            isinstance(function, FunctionType) and is_user_function(function)
-        )
-    return isinstance(value, Closure) or (isinstance(value, Bound) and value.function is not None)
-
-
-class LibraryCalls(Operations):
+class LibraryCalls(BuiltinCalls):
     """Abstract calls of functions of this library, of Python and of NumPy."""
-
-    def hand_over(self, positional: Iterable[Any], named: dict[str, Any]) -> Any:
-        """Hand arguments to a function that is not followed. It may call the user's functions among them with
-        the other ones, and with their elements."""
-        self.uses.hands_over = True
-        arguments = [*positional, *named.values()]
-        callbacks = [value for value in arguments if any(map(_is_callback, options(value)))]
-        if 0 < len(callbacks) < len(arguments):
-            others = [value for value in arguments if not any(map(_is_callback, options(value)))]
-            handed = join(UNKNOWN, *others, *map(self._inside_of, others))
-            for callback in callbacks:
-                self.call_for_others(callback, [], {"*": handed})
-        for value in arguments:
-            self.escape(value)
-        return UNKNOWN
-
-    def _inside_of(self, value: Any) -> Any:
-        """The elements of containers; of lists, dicts and sets one of each type, which has the methods."""
-        inside: list[Any] = [UNKNOWN]
-        for option in options(value):
-            held = option.value if isinstance(option, Place) else None
-            if isinstance(held, (dict, *SEQUENCES)):
-                pairs = list(held.items() if isinstance(held, dict) else enumerate(held))
-                first_keys = {type(element): key for key, element in reversed(pairs)}
-                inside += [self.place(option.item(key, held[key])) for key in first_keys.values()]
-            elif isinstance(held, (set, frozenset)):
-                for element in {type(element): element for element in held}.values():
-                    inside.append(Place(Source("object", element, "an element"), element, settled=True))
-            elif isinstance(option, Group):
-                inside += option.items
-            elif isinstance(option, Iteration):
-                inside.append(option.element)
-        return join(*inside)
-
-    def parent(self, cls: Any, owner: Any) -> Any:
-        """``super(cls, owner)``"""
-        value = cls.value if isinstance(cls, (Place, Constant)) else None
-        return Parent(value, owner) if isinstance(value, type) else UNKNOWN
 
     def call_library(
         self, function: Any, positional: list[Any], named: dict[str, Any], run: Any, i: Any, place: Any = None
     ) -> Any:
         name = getattr(function, "__name__", "")
         module = getattr(function, "__module__", None)
+        if function is type.__call__ and positional:
+            return join(*[self.make(option, positional[1:], named) for option in options(positional[0])])
+        if function in library.ATTRIBUTE_READERS and len(positional) == 2:
+            return self._get_attribute("getattr", positional)
         self.note_asking(function, (*positional, *named.values()))
         if "out" in named:
             self.write_array(named["out"])
@@ -134,13 +85,41 @@ class LibraryCalls(Operations):
                     made = function(*values)
                     return Place(Source("object", made, f"operator.{name}"), made, settled=True)
             if module == "decimal":
-                self.watch_decimal()
+                self.watch_state("the arithmetic of decimal")
             state = library.state_of(function, positional)
-            if state is not None and state.value is MISSING:
-                self.uses.missing(state)
-                return UNKNOWN
             if state is not None:
+                self.hand_over(positional[1:], named)
+                if state.value is MISSING:
+                    self.uses.missing(state)
+                    return UNKNOWN
                 return self.place(state)
+            self.watch_parts(function)
+            if module in library.REFLECTIVE:
+                for value in (*positional, *named.values()):
+                    self.reflect(value)
+            if function is types.new_class and len(positional) > 1:
+                self._make_class(self._items_of(positional[1]), named)
+            first = positional[0] if positional else UNKNOWN
+            if isinstance(first, Constant) or not positional:
+                if function is importlib.import_module and positional:
+                    return self.loaded_module(str(first.value))
+                if function is logging.getLogger:
+                    logger = logging.getLogger(first.value if positional else None)
+                    return Place(Source("object", logger, f"the logger {logger.name}"), logger, settled=True)
+            if function is dataclasses.replace:
+                for option in options(first):
+                    if isinstance(option, Place):
+                        self.make(class_place(type(option.value)), [], {"*": UNKNOWN})
+            if function in library.COPYING or (module == "collections" and name in ("_make", "_replace")):
+                self.hand_over(positional, named)
+                return join(
+                    UNKNOWN,
+                    *[
+                        Instance(option.value if isinstance(option.value, type) else type(option.value))
+                        for option in options(positional[0])
+                        if isinstance(option, Place) and not is_library_class(type(option.value))
+                    ],
+                )
             self.escape_closure(function)
             if isinstance(function, type) and issubclass(function, pathlib.PurePath):
                 self.hand_over(positional, named)
@@ -271,127 +250,3 @@ class LibraryCalls(Operations):
             )
             for option in options(value)
         )
-
-    def _call_builtin(self, name: str, positional: list[Any], named: dict[str, Any], run: Any, i: Any) -> Any:
-        if name == "super" and run is not None:
-            return self._super(positional, run)
-        if name == "id":
-            for option in options(positional[0] if positional else UNKNOWN):
-                self.uses.same(option) if isinstance(option, Place) else None
-                self.tell_arguments_apart(()) if option is TRACED else None
-            return UNKNOWN
-        if name in ("vars", "locals") and not positional and run is not None:
-            return self.mapping([*map(Constant, run.locals)], [*run.locals.values()])
-        if name == "vars" and positional and isinstance(positional[0], Place):
-            return self.attribute(positional[0], "__dict__")
-        if name == "dir" and positional:
-            return self._list_names(positional[0])
-        if name in library.TYPE_ONLY:
-            self.tell_kinds(*positional)
-            self._ask_metaclasses(positional[1:])
-            return UNKNOWN
-        if name == "globals" and run is not None:
-            return Place(Source("object", run.module, "globals()"), run.module, settled=True)
-        if name in ("eval", "exec"):
-            self.give_up_reading(f"what {name} reads")
-        if name == "len" and len(positional) == 1:
-            for option in options(positional[0]):
-                if option is TRACED or option is UNKNOWN:
-                    self.note_length()
-                if isinstance(option, Place) and isinstance(option.value, (dict, list, tuple, set)):
-                    self.uses.structure(option)
-                else:
-                    self.call_for_others(self.attribute(option, "__len__"), [], {})
-            return UNKNOWN
-        if name in ("getattr", "hasattr") and len(positional) > 1:
-            return self._get_attribute(name, positional)
-        if name == "type" and len(positional) == 1:
-            (value,) = positional
-            if isinstance(value, Place) and is_constant(value.value):
-                self.tell_kinds(value)
-                return Constant(type(value.value))
-            return self.attribute(value, "__class__") if isinstance(value, (Place, Instance)) else UNKNOWN
-        if name == "zip":
-            return Iteration(Group("tuple", tuple(map(self.iterate, positional))))
-        if name == "enumerate" and positional:
-            return Iteration(Group("tuple", (UNKNOWN, self.iterate(positional[0]))))
-        if name in ("reversed", "iter", "sorted", "list", "tuple", "set") and positional and not named:
-            if name in ("sorted", "reversed"):  # by comparisons, and by ``__reversed__``
-                self.escape(positional[0])
-            return Iteration(self.iterate(positional[0]))
-        if name == "next" and positional:
-            return join(*[self._next(option) for option in options(positional[0])])
-        if name == "__build_class__":
-            for base in positional[2:]:
-                self.call_for_others(self.attribute(base, "__init_subclass__"), [], {})
-        if name in ("map", "filter") and len(positional) > 1:
-            elements = [self.iterate(value) for value in positional[1:]]
-            result = self.call(positional[0], elements, {}, run, i)
-            return Iteration(result if name == "map" else elements[0])
-        if name in ("repr", "ascii") and positional:
-            self.call_for_others(self.attribute(positional[0], "__repr__"), [], {})
-        if name == "dict" and not positional:
-            return self.mapping([Constant(key) for key in named], list(named.values()))
-        return self.hand_over(positional, named)
-
-    def _list_names(self, value: Any) -> Any:
-        """``dir(value)``"""
-        for option in options(value):
-            cls = option.cls if isinstance(option, Instance) else type(getattr(option, "value", None))
-            method = in_classes(cls.__mro__, "__dir__")
-            if isinstance(method, FunctionType):
-                self.call_for_others(self._class_function(cls, "__dir__", method), [option], {})
-            elif isinstance(option, Place):
-                self.uses.same(option)
-                if isinstance(option.value, ModuleType) and "__dir__" in vars(option.value):
-                    self.call_for_others(self.attribute(option, "__dir__"), [], {})
-                else:
-                    probe = Place(Source("object", Listing(option.value), f"dir({option.source})"), None)
-                    self.uses.kept.append(probe.attribute("changed", False))
-            else:
-                self.escape(option)
-        return UNKNOWN
-
-    def _next(self, iterator: Any) -> Any:
-        method = getattr(type(iterator.value), "__next__", None) if isinstance(iterator, Place) else None
-        return self.following(iterator) if isinstance(method, FunctionType) else self.iterate(iterator)
-
-    def _ask_metaclasses(self, classes: Iterable[Any]) -> None:
-        """``isinstance`` and ``issubclass`` ask the metaclasses of `classes`."""
-        for cls in classes:
-            for option in (*options(cls), *(cls.items if isinstance(cls, Group) else ())):
-                if isinstance(option, Place) and isinstance(option.value, abc.ABCMeta):
-                    self._ask_registrations(option.value)
-                if isinstance(option, Place) and type(option.value) is not type:
-                    self._follow_class(option, type(option.value), _is_class_check)
-
-    def _ask_registrations(self, cls: type) -> None:
-        """Guard the classes that are registered with `cls`, by the one token of all abstract classes."""
-        if not is_library(cls.__module__):
-            source = Source("object", abc, "abc").call("get_cache_token")
-            self.uses.same(Place(source, abc.get_cache_token()))
-
-    def _get_attribute(self, name: str, positional: list[Any]) -> Any:
-        key = self._known_key(positional[1])
-        if not isinstance(key, str):
-            self.escape(positional[0])
-            return UNKNOWN
-        attribute = self.attribute(positional[0], key)
-        if name == "hasattr":
-            for option in options(attribute):
-                if isinstance(option, Place) and not option.settled:
-                    cls = type(option.value)
-                    self.uses.guard(Guard, option.attribute("__class__", cls), cls)
-            return UNKNOWN
-        return join(attribute, *positional[2:])
-
-    def _super(self, positional: list[Any], run: Execution) -> Any:
-        if positional:
-            return self.parent(*positional[:2]) if len(positional) > 1 else UNKNOWN
-        cell = run.cells.get("__class__")
-        cls = None if cell is None else cell.value
-        names = run.code.co_varnames
-        if cls is None or not names:
-            return UNKNOWN
-        owner = run.cells[names[0]].value if names[0] in run.code.co_cellvars else run.locals.get(names[0])
-        return self.parent(cls, UNKNOWN if owner is None else owner)

@@ -25,6 +25,7 @@ from .guards import (
     copied_content,
     elements_of,
     is_constant,
+    length_of,
     same_constant,
 )
 from .values import MISSING, Place, Source
@@ -111,6 +112,8 @@ class Uses:
         value = place.source.read()
         if value is place.value or (is_constant(place.value) and same_constant(value, place.value)):
             return True
+        if type(value) is type(place.value) is MappingProxyType:  # a new one at each reading of ``__dict__``
+            return True
         self.unwatched[f"{place.source}: reading it again gives something else"] = None
         return False
 
@@ -126,9 +129,10 @@ class Uses:
         """The function depends on the length or the keys of the container at `place`."""
         value = place.value
         if isinstance(value, (dict, MappingProxyType)):
-            self.guard(KeysGuard, place, (type(value), tuple(value)))
+            keys = dict.keys(value) if isinstance(value, dict) else value
+            self.guard(KeysGuard, place, (type(value), tuple(keys)))
         elif isinstance(value, (list, tuple, collections.deque)):
-            self.guard(LengthGuard, place, (type(value), len(value)))
+            self.guard(LengthGuard, place, (type(value), length_of(value)))
         elif isinstance(value, (set, frozenset)):
             self.guard(ElementsGuard, place, (type(value), elements_of(value)))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from .bytecode import Instruction
 from .execution import Execution, on
-from .values import UNKNOWN, Cell, Closure, Constant, Group, Iteration, Place, Source
+from .values import UNKNOWN, Cell, Closure, Constant, Group, Instance, Iteration, Place, Source
 
 
 @on("BINARY_SUBSCR")
@@ -192,6 +192,14 @@ def _store_fast(run: Execution, i: Instruction) -> None:
     run.locals[i.argument] = run.pop()
 
 
+@on("STORE_NAME")
+def _store_name(run: Execution, i: Instruction) -> None:
+    value = run.pop()  # in the body of a class, which tells its attributes their names
+    if isinstance(value, Instance):
+        run.reader.call_for_others(run.reader.attribute(value, "__set_name__"), [], {"*": UNKNOWN})
+    run.reader.escape(value)
+
+
 @on("STORE_FAST_STORE_FAST")
 def _store_two(run: Execution, i: Instruction) -> None:
     for name in i.argument:
@@ -329,6 +337,7 @@ def _push_exc_info(run: Execution, i: Instruction) -> None:
 @on("FORMAT_VALUE")
 def _format_value(run: Execution, i: Instruction) -> None:
     for value in run.pop_many(2 if i.number & 4 else 1):
+        run.reader.show(value)
         run.reader.escape(value)
     run.push(UNKNOWN)
 
