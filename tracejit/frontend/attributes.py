@@ -222,6 +222,8 @@ class Attributes(ClassAttributes):
             return self._run_getter(owner, cls, name, raw.func)
         if not hasattr(type(raw), "__get__"):
             return self.place(owner.attribute(name, raw))
+        if instance_has_dict(value) and not is_data(raw) and not is_library_class(cls):
+            self.uses.missing(owner.attribute("__dict__", own).item(name, None))  # which would hide it
         if isinstance(raw, functools.partialmethod):
             self._of_class(owner)
             return self._partial_method(owner, cls, name, raw)

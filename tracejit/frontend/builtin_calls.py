@@ -185,7 +185,7 @@ class BuiltinCalls(Operations):
             self.call_for_others(self.attribute(base, "__mro_entries__"), [], {"*": UNKNOWN})
             for option in options(base):
                 if isinstance(option, Place) and isinstance(option.value, type):
-                    self.same_bases(option.value)
+                    self.reflect(option)
                     self._follow_class(Instance(option.value), option.value, is_callable)
         for option in options(named.get("metaclass", UNKNOWN)):
             if isinstance(option, Place) and isinstance(option.value, type):

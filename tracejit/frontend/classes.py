@@ -4,6 +4,7 @@ which class defines them."""
 from __future__ import annotations
 
 import functools
+import gc
 import sys
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any, Final
@@ -64,29 +65,48 @@ class ClassAttributes:
             if in_classes(type(cls).__mro__, name) is MISSING and not _gives_any(type(cls)):
                 self.uses.missing(Place(source, None))
                 return
-            for each in cls.__mro__:
-                if not is_library_class(each):
-                    self.uses.missing(Place(_source(each).attribute("__dict__").item(name), None))
+            self._not_in(cls.__mro__, name)
+        elif _reads_by_code(cls, name, raw):
+            self.uses.same(self._raw_place(cls, name, raw))
         elif isinstance(raw, classmethod):
             self.uses.guard(Guard, Place(source.attribute("__func__"), raw.__func__), raw.__func__)
         elif isinstance(raw, staticmethod):
             self.uses.guard(Guard, Place(source, raw.__func__), raw.__func__)
         elif isinstance(raw, functools.partialmethod):
             self.uses.guard(Guard, Place(source.attribute(_PARTIAL_METHOD), raw), raw)
-        elif isinstance(in_classes(type(raw).__mro__, "__get__"), FunctionType) and not isinstance(
-            raw, functools.cached_property
-        ):
-            defining = defining_class(cls.__mro__, name)
-            self.uses.same(Place(_source(defining).attribute("__dict__").item(name), raw))
-            self.same_bases(cls)
         else:
             self.uses.same(Place(source, raw))
+
+    def _raw_place(self, cls: type, name: str, raw: Any) -> Place:
+        """The place where the class that defines an attribute of `cls` keeps it."""
+        order = cls.__mro__
+        position = next(k for k, each in enumerate(order) if name in vars(each))
+        self._not_in(order[:position], name)
+        self.same_bases(cls)
+        return Place(raw_source(order[position], name), raw)
+
+    def _value_in_class(self, cls: type, name: str, raw: Any) -> Any:
+        """What instances of `cls` read as `name` from it, where that is no descriptor."""
+        if _reads_by_code(cls, name, raw):
+            return self.place(self._raw_place(cls, name, raw))
+        return self.place(class_place(cls).attribute(name, raw))
+
+    def _not_in(self, classes: tuple[type, ...], name: str) -> None:
+        """The function depends on none of `classes` having an attribute `name` of its own."""
+        for each in classes:
+            if not is_library_class(each):
+                self.uses.missing(Place(raw_source(each, name), None))
 
     def _class_function(self, cls: type, name: str, function: Any) -> Place:
         """A function that `cls` defines or inherits, guarded against another in its place."""
         place = Place(Source("object", function, getattr(function, "__qualname__", name)), function)
         place.settled = True
-        if self._may_be_replaced(cls, name, function):
+        if not self._may_be_replaced(cls, name, function):
+            return place
+        raw = in_classes(cls.__mro__, name)
+        if raw is not MISSING and _reads_by_code(cls, name, raw):
+            self.same_in_class(cls, name)
+        else:
             source = _source(cls).attribute(name)
             current = source.read()
             expected = current if isinstance(current, FunctionType) else getattr(current, "__func__", None)
@@ -120,6 +140,10 @@ class ClassAttributes:
             if isinstance(raw, property):
                 self._same_descriptor(type(cls), name, raw)
                 return self._run_getter(owner, type(cls), name, raw.fget)
+            if not is_library_class(type(cls)):
+                self.same_in_class(type(cls), name)
+                self._not_in(cls.__mro__, name)  # which would go before the metaclass
+                self.same_bases(cls)
             if isinstance(raw, FunctionType) and is_user_function(raw):
                 return Bound(owner, name, self._class_function(type(cls), name, raw))
             plain = raw is not MISSING and not hasattr(type(raw), "__get__")
@@ -133,6 +157,7 @@ class ClassAttributes:
             in_python = isinstance(in_classes(type(raw).__mro__, "__get__"), FunctionType)
             if not in_python and raw.__get__(None, cls) is raw:  # as what `functools.cache` gives
                 return self.place(owner.attribute(name, raw))
+            self.same_in_class(type(cls), name)  # where a property would go before it
             return self._described(cls, name, raw, Constant(None))
         return self.place(owner.attribute(name, raw))
 
@@ -154,6 +179,7 @@ class ClassAttributes:
 
     def _described(self, cls: type, name: str, raw: Any, instance: Any) -> Any:
         """The result of the descriptor `raw` of `cls`, followed if its ``__get__`` is the user's."""
+        self.same_in_class(cls, name)
         getter = in_classes(type(raw).__mro__, "__get__")
         if not (isinstance(getter, FunctionType) and is_user_function(getter)):
             if is_library_class(cls):
@@ -174,6 +200,8 @@ class ClassAttributes:
         raw = in_classes(cls.__mro__, name)
         if raw is MISSING:
             getter = in_classes(cls.__mro__, "__getattr__")
+            if not _stores(cls, name):
+                self.same_in_class(cls, name)
             if not isinstance(getter, FunctionType):
                 return UNKNOWN
             function = self._class_function(cls, "__getattr__", getter)
@@ -189,7 +217,7 @@ class ClassAttributes:
             return self._partial_method(owner, cls, name, raw)
         if hasattr(type(raw), "__get__"):
             return self._described(cls, name, raw, owner)
-        return join(UNKNOWN, self.place(class_place(cls).attribute(name, raw)))
+        return join(UNKNOWN, self._value_in_class(cls, name, raw))
 
     def _partial_method(self, owner: Any, cls: type, name: str, raw: functools.partialmethod[Any]) -> Any:
         """A method with some arguments, of whose other ones nothing is known here."""
@@ -255,7 +283,8 @@ class ClassAttributes:
         if isinstance(in_classes(type(raw).__mro__, "__get__"), FunctionType) and not callable(raw):
             return self._described(defining, name, raw, owner)
         if not hasattr(type(raw), "__get__"):
-            return self.place(class_place(defining).attribute(name, raw))
+            return self._value_in_class(defining, name, raw)
+        self.same_in_class(defining, name)
         if callable(raw) and not isinstance(raw, type):  # decorated
             if is_library_class(defining):
                 return UNKNOWN
@@ -270,6 +299,29 @@ def class_place(cls: type) -> Place:
 
 def _source(cls: type) -> Source:
     return Source("object", cls, cls.__qualname__)
+
+
+def raw_source(cls: type, name: str) -> Source:
+    """The place where `cls` itself keeps the attribute `name`: the dict behind ``vars(cls)``, which an entry
+    reads without calling descriptors."""
+    (attributes,) = gc.get_referents(vars(cls))
+    return Source("object", attributes, f"vars({cls.__qualname__})").item(name)
+
+
+def _reads_by_code(cls: type, name: str, raw: Any) -> bool:
+    """Whether reading the attribute `name` of `cls` runs code that gives something else than `raw`: of a
+    descriptor's class in Python, or of the metaclass."""
+    meta = in_classes(type(cls).__mro__, name)
+    if meta is not MISSING and hasattr(type(meta), "__set__") and not isinstance(meta, SLOTS):
+        return True
+    in_python = isinstance(in_classes(type(raw).__mro__, "__get__"), FunctionType)
+    return in_python and not isinstance(raw, (functools.cached_property, functools.partialmethod))
+
+
+def _stores(cls: type, name: str) -> bool:
+    """Whether a method of `cls` names an attribute, which its objects then may have themselves."""
+    raws = [raw for each in cls.__mro__ for raw in vars(each).values()]
+    return any(isinstance(raw, FunctionType) and name in raw.__code__.co_names for raw in raws)
 
 
 def _gives_any(metaclass: type) -> bool:

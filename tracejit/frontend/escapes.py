@@ -20,8 +20,8 @@ from typing import Any, Final
 import numpy as np
 
 from ..eager.tensor import Tensor
-from .attributes import METHODS, SEQUENCES, Attributes, instance_dict
-from .classes import SLOTS, class_place, in_classes
+from .attributes import METHODS, SEQUENCES, Attributes, instance_dict, instance_has_dict
+from .classes import SLOTS, in_classes
 from .guards import is_constant
 from .libraries.origins import is_library, is_library_class, is_own, is_standard, is_user_function
 from .libraries.probes import CacheEntries
@@ -221,9 +221,13 @@ class Escapes(Attributes):
             elif not is_constant(held):
                 cls = held if isinstance(held, type) else type(held)
                 self.same_bases(cls)
+                if cls is not held and instance_has_dict(held) and METHODS not in instance_dict(held):
+                    self._reflect_part(option, "__dict__", instance_dict(held))
                 for each in (*cls.__mro__, *(type(held).__mro__ if isinstance(held, type) else ())):
                     if not is_library_class(each):
-                        self._reflect_part(class_place(each), "__dict__", vars(each))
+                        (attributes,) = gc.get_referents(vars(each))
+                        source = Source("object", attributes, f"vars({each.__qualname__})")
+                        self._reflect_items(Place(source, attributes))
 
     def _reflect_part(self, owner: Place, name: str, value: Any) -> None:
         """What `owner` keeps in C as `name`, and which objects lie in it."""
@@ -231,6 +235,10 @@ class Escapes(Attributes):
         if not isinstance(value, (dict, MappingProxyType, tuple)):
             self.uses.same(part)
             return
+        self._reflect_items(part)
+
+    def _reflect_items(self, part: Place) -> None:
+        value = part.value
         self.uses.structure(part)
         for key, item in list(value.items() if not isinstance(value, tuple) else enumerate(value)):
             if isinstance(item, (dict, *SEQUENCES)):

@@ -146,7 +146,9 @@ def state_of(function: Any, positional: Sequence[Any]) -> Place | None:
 
 
 #: Modules whose functions look at how functions, classes and modules are made.
-REFLECTIVE: Final = frozenset(("inspect", "typing", "dataclasses", "types", "abc"))
+REFLECTIVE: Final = frozenset(
+    ("inspect", "typing", "dataclasses", "types", "abc", "copy", "pickle", "_pickle")
+)
 #: Functions that give an object of the class of their first argument.
 COPYING: Final = (copy.copy, copy.deepcopy, dataclasses.replace)
 #: Methods of builtin classes that read the attribute that they are given.
