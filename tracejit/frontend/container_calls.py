@@ -49,6 +49,8 @@ class ContainerCalls(LibraryCalls):
                 return join(self.item(owner, positional[0]), *positional[1:])
         if name in library.STRUCTURAL and isinstance(value, (dict, MappingProxyType)):
             self.uses.structure(owner)
+            if name == "copy":
+                return self.updated(Group("dict", (), ()), owner)
             return Iteration(self.iterate(owner)) if name == "keys" else UNKNOWN
         if isinstance(value, type) and name == "__subclasses__":
             self.freeze(f"{value.__qualname__}.__subclasses__", value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import deque
+from collections import OrderedDict, deque
 from typing import Any, Final
 
 import numpy as np
@@ -119,7 +119,7 @@ class KeysGuard(Guard):
         value = self.source.read()
         if type(value) is not self.expected[0]:
             return False
-        keys = list(dict.keys(value) if isinstance(value, dict) else value)
+        keys = keys_of(value)
         return len(keys) == len(self.expected[1]) and all(
             type(key) is type(other) and (key is other or key == other)
             for key, other in zip(keys, self.expected[1], strict=True)
@@ -168,6 +168,13 @@ class ContentGuard(Guard):
 
     def shown(self) -> tuple[str, str]:
         return "its elements", "others"
+
+
+def keys_of(mapping: Any) -> list[Any]:
+    """The keys of a mapping in order, whatever a class of the user's says of them."""
+    kinds = (OrderedDict, dict)
+    kind = next((kind for kind in kinds if isinstance(mapping, kind)), None)
+    return list(mapping if kind is None else kind.keys(mapping))
 
 
 def length_of(sequence: Any) -> int:

@@ -220,7 +220,7 @@ class Operations(Contents):
         keys, items = target.keys or (), target.items
         if isinstance(added, Group) and added.keys is not None:
             return Group("dict", (*items, *added.items), (*keys, *added.keys))
-        if isinstance(added, Place) and isinstance(added.value, dict):
+        if isinstance(added, Place) and isinstance(added.value, (dict, MappingProxyType)):
             self.uses.structure(added)
             names = tuple(added.value)
             values = [self._at(added, name) for name in names]

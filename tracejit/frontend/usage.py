@@ -25,6 +25,7 @@ from .guards import (
     copied_content,
     elements_of,
     is_constant,
+    keys_of,
     length_of,
     same_constant,
 )
@@ -129,8 +130,7 @@ class Uses:
         """The function depends on the length or the keys of the container at `place`."""
         value = place.value
         if isinstance(value, (dict, MappingProxyType)):
-            keys = dict.keys(value) if isinstance(value, dict) else value
-            self.guard(KeysGuard, place, (type(value), tuple(keys)))
+            self.guard(KeysGuard, place, (type(value), tuple(keys_of(value))))
         elif isinstance(value, (list, tuple, collections.deque)):
             self.guard(LengthGuard, place, (type(value), length_of(value)))
         elif isinstance(value, (set, frozenset)):

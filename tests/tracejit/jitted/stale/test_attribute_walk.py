@@ -1,8 +1,8 @@
 """Random changes of where an attribute is found: a jitted function reads it where Python then finds it.
 
 An object of a small tree of classes has an attribute, as a value, a method, a property or a descriptor, in
-one or several places. A walk draws changes: of the attribute in each place, of the bases of classes, of the object's
-class. After each the jitted function gives what the function gives. Nothing is warned of: warnings are errors.
+one or several places. A walk draws changes: of the attribute in each place, of the bases of classes, of the
+object's class. After each the jitted function gives what the function gives. A warning is an error here.
 """
 
 from __future__ import annotations
