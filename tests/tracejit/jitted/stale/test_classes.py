@@ -26,12 +26,12 @@ _SETUP_1 = (
 _CHANGE_0 = "R.__bases__ = (A if v == v0 else B,)\nER.__bases__ = (EA if v == v0 else EB,)"
 #: Setup, change, and what is read: an expression.
 READS: dict[str, Read] = {
-    'bases: inst attr': (_SETUP_0, _CHANGE_0, 'o.p'),
+    'bases: inst attribute': (_SETUP_0, _CHANGE_0, 'o.p'),
     'bases: inst method': (_SETUP_0, _CHANGE_0, 'o.m()'),
-    'bases: class attr': (_SETUP_0, _CHANGE_0, 'R.p'),
+    'bases: class attribute': (_SETUP_0, _CHANGE_0, 'R.p'),
     'bases: class method': (_SETUP_0, _CHANGE_0, 'R.m(o)'),
     'bases: super method': (_SETUP_0, _CHANGE_0, 'o.s()'),
-    'bases: super attr': (_SETUP_0, _CHANGE_0, 'o.q'),
+    'bases: super attribute': (_SETUP_0, _CHANGE_0, 'o.q'),
     'bases: super classmethod': (_SETUP_0, _CHANGE_0, 'R.c()'),
     'bases: issubclass': (_SETUP_0, _CHANGE_0, 'float(issubclass(R, B))'),
     'bases: isinstance': (_SETUP_0, _CHANGE_0, 'float(isinstance(o, B))'),
@@ -39,7 +39,7 @@ READS: dict[str, Read] = {
     'bases: bases item': (_SETUP_0, _CHANGE_0, 'R.__bases__[0].p'),
     'bases: base': (_SETUP_0, _CHANGE_0, 'R.__base__.p'),
     'bases: mro()': (_SETUP_0, _CHANGE_0, 'R.mro()[1].p'),
-    'bases: new inst attr': (_SETUP_0, _CHANGE_0, 'R().p'),
+    'bases: new inst attribute': (_SETUP_0, _CHANGE_0, 'R().p'),
     'bases: new inst method': (_SETUP_0, _CHANGE_0, 'R().m()'),
     'bases: new super': (_SETUP_0, _CHANGE_0, 'R().s()'),
     'bases: type(o).p': (_SETUP_0, _CHANGE_0, 'type(o).p'),
@@ -61,7 +61,7 @@ READS: dict[str, Read] = {
     ),
     'bases: getmembers': (_SETUP_0, _CHANGE_0, "dict(inspect.getmembers(R))['p']"),
     'bases: getattr_static': (_SETUP_0, _CHANGE_0, "inspect.getattr_static(o, 'p')"),
-    'bases: getattr_static cls': (_SETUP_0, _CHANGE_0, "inspect.getattr_static(R, 'p')"),
+    'bases: getattr_static a class': (_SETUP_0, _CHANGE_0, "inspect.getattr_static(R, 'p')"),
     'bases: getmro': (_SETUP_0, _CHANGE_0, 'inspect.getmro(R)[1].p'),
     'bases: isinstance in tuple': (_SETUP_0, _CHANGE_0, 'float(isinstance(o, (int, B)))'),
     'bases: isinstance union': (_SETUP_0, _CHANGE_0, 'float(isinstance(o, int | B))'),
@@ -81,13 +81,13 @@ READS: dict[str, Read] = {
     ),
     'bases: copy': (_SETUP_0, _CHANGE_0, 'copy.copy(o).p'),
     'bases: object made': (_SETUP_0, _CHANGE_0, "type('Z', (R,), {})().p"),
-    'bases: cls attr of name': (_SETUP_0, _CHANGE_0, 'float(R.__base__ is B)'),
+    'bases: a class attribute of name': (_SETUP_0, _CHANGE_0, 'float(R.__base__ is B)'),
     'bases: __subclasscheck': (_SETUP_0, _CHANGE_0, 'float(o.__class__.__mro__[1] is B)'),
     'bases: __name__': (_SETUP_0, _CHANGE_0, "float(R.__mro__[1].__name__ == 'B')"),
     'bases: in mro': (_SETUP_0, _CHANGE_0, 'float(B in R.__mro__)'),
     'bases: in bases': (_SETUP_0, _CHANGE_0, 'float(B in type(o).__mro__)'),
     'bases: any mro': (_SETUP_0, _CHANGE_0, 'float(any(c is B for c in R.__mro__))'),
-    'bases of a base: attr': (_SETUP_1, 'R.__bases__ = (A if v == v0 else B,)', 'o.p'),
+    'bases of a base: attribute': (_SETUP_1, 'R.__bases__ = (A if v == v0 else B,)', 'o.p'),
     'bases of a base: isinstance': (
         _SETUP_1,
         'R.__bases__ = (A if v == v0 else B,)',
@@ -103,7 +103,7 @@ READS: dict[str, Read] = {
         'R.__bases__ = (A if v == v0 else B,)',
         'o.s()',
     ),
-    'shadow by subclass attr': (
+    'shadow by subclass attribute': (
         'class A: p = v0\nclass S(A): pass\no = S()',
         'if v > 1: S.p = v1\nelse: del S.p',
         'o.p',
@@ -121,7 +121,7 @@ READS: dict[str, Read] = {
         'if v > 1: M.m = lambda self: v1\nelse: del M.m',
         'o.s()',
     ),
-    'shadow super attr': (
+    'shadow super attribute': (
         (
             'class A:\n    m = v0\nclass M(A): pass\nclass S(M):\n'
             '    def s(self): return super().m\no = S()'
@@ -137,7 +137,7 @@ READS: dict[str, Read] = {
         'if v > 1: M.m = property(lambda self: v1)\nelse: del M.m',
         'o.s()',
     ),
-    'super attr': (
+    'super attribute': (
         'class A:\n    m = v0\nclass S(A):\n    def s(self): return super().m\no = S()',
         'A.m = v',
         'o.s()',
@@ -160,7 +160,7 @@ READS: dict[str, Read] = {
         'A.m = v',
         'float(o.s())',
     ),
-    'super slot descr': (
+    'super slot descriptor': (
         (
             "class A:\n    __slots__=('k',)\nclass S(A):\n    def s(self): return super().k\n"
             'o = S(); o.k=v'
@@ -168,7 +168,7 @@ READS: dict[str, Read] = {
         'o.k = v',
         'float(o.s())',
     ),
-    'super descr': (
+    'super descriptor': (
         (
             'class D:\n    def __get__(self, o, c): return k\nk=v\nclass A:\n    m=D()\n'
             'class S(A):\n    def s(self): return super().m\no = S()'
@@ -192,7 +192,7 @@ READS: dict[str, Read] = {
         'k = v',
         'C().k',
     ),
-    'super class __call__ kw': (
+    'super class __call__ keywords': (
         (
             'class M(type):\n    def __call__(cls, *a, **kw): return super().__call__(*a, **kw)\n'
             'class C(metaclass=M):\n    def __init__(self, n): self.k = k*n\nk = v'
@@ -226,7 +226,7 @@ READS: dict[str, Read] = {
         'C().k = v',
         'C().k',
     ),
-    'super __new__ meta': (
+    'super __new__ metaclass': (
         (
             'class C:\n    def __new__(cls, *a):\n        o = super().__new__(cls)\n'
             '        o.k = k\n        return o\nk = v'
@@ -258,7 +258,7 @@ READS: dict[str, Read] = {
         'k = v',
         'C().k',
     ),
-    'super meta attr': (
+    'super metaclass attribute': (
         (
             'class M(type): p = v\nclass N(M):\n    def q(cls): return super().p\n'
             'class C(metaclass=N): pass'
@@ -266,12 +266,12 @@ READS: dict[str, Read] = {
         'M.p = v',
         'C.q()',
     ),
-    'meta __call__ replaced': (
+    'metaclass __call__ replaced': (
         'class M(type):\n    def __call__(cls): return v0\nclass C(metaclass=M): pass',
         'M.__call__ = (lambda cls: v0) if v == v0 else (lambda cls: v1)',
         'C()',
     ),
-    'meta __call__ added': (
+    'metaclass __call__ added': (
         'class M(type): pass\nclass C(metaclass=M): k = v0',
         'if v > 1: M.__call__ = lambda cls: types.SimpleNamespace(k=v1)\nelse: del M.__call__',
         'C().k',
@@ -377,12 +377,12 @@ READS: dict[str, Read] = {
         'C.__hash__ = (lambda self: int(v*4))',
         'float(hash(o))',
     ),
-    'descr __get__ replaced': (
+    'descriptor __get__ replaced': (
         'class D:\n    def __get__(self, o, c): return v0\nclass C: p = D()\no = C()',
         'D.__get__ = lambda self, o, c: v',
         'o.p',
     ),
-    'descr class replaced by data': (
+    'descriptor class replaced by data': (
         'class D: pass\nclass C: p = D()\no = C(); C.p.k = 1; o.p = v0',
         (
             'if v > 1: D.__set__ = lambda s, o, v: None; D.__get__ = lambda s, o, c: v1\n'
@@ -390,12 +390,12 @@ READS: dict[str, Read] = {
         ),
         'o.p',
     ),
-    'property hides attr': (
+    'property hides attribute': (
         'class C: pass\no = C(); o.p = v0',
         'if v > 1: C.p = property(lambda self: v1)\nelse: del C.p',
         'o.p',
     ),
-    'instance attr hides classattr': (
+    'instance attribute hides classattr': (
         'class C: p = v0\no = C()',
         'if v > 1: o.p = v1\nelse: del o.p',
         'o.p',
@@ -457,8 +457,8 @@ READS: dict[str, Read] = {
         'k = v; o.c = C()',
         'o.c.p',
     ),
-    '__name__ of cls': ('class H: pass', "H.__name__ = 'a' if v < 1 else 'bb'", 'float(len(H.__name__))'),
-    '__qualname__ of cls': (
+    '__name__ of a class': ('class H: pass', "H.__name__ = 'a' if v < 1 else 'bb'", 'float(len(H.__name__))'),
+    '__qualname__ of a class': (
         'class H: pass',
         "H.__qualname__ = 'a' if v < 1 else 'bb'",
         'float(len(H.__qualname__))',
@@ -468,8 +468,8 @@ READS: dict[str, Read] = {
         "H.__name__ = 'a' if v < 1 else 'bb'",
         'float(len(type(o).__name__))',
     ),
-    '__doc__ of cls': ("class H: 'd'", "H.__doc__ = 'a' if v < 1 else 'bb'", 'float(len(H.__doc__))'),
-    '__module__ of cls': (
+    '__doc__ of a class': ("class H: 'd'", "H.__doc__ = 'a' if v < 1 else 'bb'", 'float(len(H.__doc__))'),
+    '__module__ of a class': (
         'class H: pass',
         "H.__module__ = 'a' if v < 1 else 'bb'",
         'float(len(H.__module__))',
@@ -544,7 +544,7 @@ READS: dict[str, Read] = {
         'k = v',
         'h()',
     ),
-    'meta __new__': (
+    'metaclass __new__': (
         (
             'class M(type):\n'
             "    def __new__(m, n, b, d): return super().__new__(m, n, b, {**d, 'z': k})\nk=v\n"
@@ -553,7 +553,7 @@ READS: dict[str, Read] = {
         'k = v',
         'h()',
     ),
-    'meta __init__': (
+    'metaclass __init__': (
         (
             'class M(type):\n    def __init__(c, *a): c.z = k\nk=v\ndef h():\n'
             '    class C(metaclass=M): pass\n    return C.z'
@@ -605,22 +605,22 @@ READS: dict[str, Read] = {
         'if v > 1: M.__instancecheck__ = (lambda c, o: True)\nelse: del M.__instancecheck__',
         'float(isinstance(3, C))',
     ),
-    'meta len replaced': (
+    'metaclass len replaced': (
         'class M(type):\n    def __len__(c): return 1\nclass C(metaclass=M): pass',
         'M.__len__ = (lambda c: int(v*4))',
         'float(len(C))',
     ),
-    'meta getattr replaced': (
+    'metaclass getattr replaced': (
         'class M(type):\n    def __getattr__(c, n): return v0\nclass C(metaclass=M): pass',
         'M.__getattr__ = (lambda c, n: v)',
         'C.zz',
     ),
-    'meta prop replaced': (
+    'metaclass property replaced': (
         'class M(type):\n    p = property(lambda c: v0)\nclass C(metaclass=M): pass',
         'M.p = property((lambda c: v0) if v < 1 else (lambda c: v1))',
         'C.p',
     ),
-    'meta bases': (
+    'metaclass bases': (
         (
             'class A(type): p = v0\nclass B(type): p = v1\nclass M(A): pass\n'
             'class C(metaclass=M): pass'
@@ -628,7 +628,7 @@ READS: dict[str, Read] = {
         'M.__bases__ = (A if v < 1 else B,)',
         'C.p',
     ),
-    'meta bases method': (
+    'metaclass bases method': (
         (
             'class A(type):\n    def m(c): return v0\nclass B(type):\n    def m(c): return v1\n'
             'class M(A): pass\nclass C(metaclass=M): pass'
@@ -636,7 +636,7 @@ READS: dict[str, Read] = {
         'M.__bases__ = (A if v < 1 else B,)',
         'C.m()',
     ),
-    'meta bases super': (
+    'metaclass bases super': (
         (
             'class A(type):\n    def m(c): return v0\nclass B(type):\n    def m(c): return v1\n'
             'class M(A):\n    def z(c): return super().m()\nclass C(metaclass=M): pass'

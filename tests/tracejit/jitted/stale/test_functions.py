@@ -51,7 +51,7 @@ READS: dict[str, Read] = {
         'C.m.fget.__code__ = mc if v < 1 else g.__code__',
         'o.m',
     ),
-    '__code__ of init': (
+    '__code__ of __init__': (
         (
             'class C:\n    def __init__(self): self.k = v0\ndef g(self): self.k = v1\n'
             'mc = C.__init__.__code__'
@@ -79,8 +79,10 @@ READS: dict[str, Read] = {
         'h.__code__ = hc if v < 1 else g.__code__',
         'float(h.__code__.co_argcount)',
     ),
-    '__name__ of fn': ('def h(): pass', "h.__name__ = 'a' if v < 1 else 'bb'", 'float(len(h.__name__))'),
-    '__doc__ of fn': ("def h(): 'a'", "h.__doc__ = 'a' if v < 1 else 'bb'", 'float(len(h.__doc__))'),
+    '__name__ of a function': (
+        'def h(): pass', "h.__name__ = 'a' if v < 1 else 'bb'", 'float(len(h.__name__))',
+    ),
+    '__doc__ of a function': ("def h(): 'a'", "h.__doc__ = 'a' if v < 1 else 'bb'", 'float(len(h.__doc__))'),
     '__wrapped__': (
         (
             'def h(): return v0\ndef g(): return v1\n@functools.wraps(h)\n'
@@ -94,17 +96,17 @@ READS: dict[str, Read] = {
         'w.__wrapped__ = h if v < 1 else g',
         'inspect.unwrap(w)()',
     ),
-    '__annotations__ of fn': (
+    '__annotations__ of a function': (
         'def h(a: int): pass',
         "h.__annotations__['a'] = int if v < 1 else float",
         "float(h.__annotations__['a'] is float)",
     ),
-    'get_type_hints fn': (
+    'get_type_hints a function': (
         'def h(a: int): pass',
         "h.__annotations__['a'] = int if v < 1 else float",
         "float(typing.get_type_hints(h)['a'] is float)",
     ),
-    'signature fn defaults': (
+    'signature a function defaults': (
         'def h(a=v): pass',
         'h.__defaults__ = (v,)',
         "inspect.signature(h).parameters['a'].default",
@@ -141,13 +143,13 @@ READS: dict[str, Read] = {
         'if v < 1: del h.__closure__[0].cell_contents\nelse: h.__closure__[0].cell_contents = v1',
         'h()',
     ),
-    'cell of cell obj': ('c = types.CellType(v)', 'c.cell_contents = v', 'c.cell_contents'),
-    'partial attr': (
+    'cell of cell an object': ('c = types.CellType(v)', 'c.cell_contents = v', 'c.cell_contents'),
+    'partial attribute': (
         'o=Plain(); o.h = functools.partial(lambda k: k, v)',
         'o.h = functools.partial(lambda k: k, v)',
         'o.h()',
     ),
-    'partial kw': ('h = functools.partial(lambda k=0: k, k=v)', "h.keywords['k'] = v", 'h()'),
+    'partial keywords': ('h = functools.partial(lambda k=0: k, k=v)', "h.keywords['k'] = v", 'h()'),
     'partial setstate': (
         'h = functools.partial(lambda k: k, v)',
         'h.__setstate__((h.func, (v,), {}, {}))',
@@ -178,7 +180,7 @@ READS: dict[str, Read] = {
         'h.__setstate__((h.func, (v,), {}, {}))',
         'list(map(h, [1.0]))[0]',
     ),
-    'partialmethod kw': (
+    'partialmethod keywords': (
         'class C:\n    def m(self, n): return n\n    p = functools.partialmethod(m, n=v)\no = C()',
         "C.__dict__['p'].keywords['n'] = v",
         'o.p()',
@@ -238,7 +240,7 @@ READS: dict[str, Read] = {
         '[h(e) for e in range(int(v * 4))]',
         "float(operator.methodcaller('cache_info')(h).misses)",
     ),
-    'fn __get__': ('def h(self): return self.k\no=Plain(); o.k=v', 'o.k = v', 'h.__get__(o)()'),
+    'a function __get__': ('def h(self): return self.k\no=Plain(); o.k=v', 'o.k = v', 'h.__get__(o)()'),
     'h.__call__': ('def h(): return k\nk=v', 'k = v', 'h.__call__()'),
     'operator.call': ('def h(): return k\nk=v', 'k = v', 'operator.call(h)'),
     'attrgetter dotted': (
@@ -261,7 +263,7 @@ READS: dict[str, Read] = {
         "g = operator.attrgetter('a' if v < 1 else 'b')",
         'g(o)',
     ),
-    'attrgetter in obj': (
+    'attrgetter in an object': (
         "o = Plain(); o.a = v0; o.b = v1; o.g = operator.attrgetter('a')",
         "o.g = operator.attrgetter('a' if v < 1 else 'b')",
         'o.g(o)',
@@ -271,7 +273,7 @@ READS: dict[str, Read] = {
         'o.k = v',
         'list(map(g, [o]))[0]',
     ),
-    'attrgetter sorted class attr': (
+    'attrgetter sorted class attribute': (
         'class C: k = v\no = C(); p = Plain(); p.k = 1.0',
         'C.k = v',
         "sorted([o, p], key=operator.attrgetter('k'))[0].k",
@@ -281,8 +283,8 @@ READS: dict[str, Read] = {
         'k = v',
         'list(map(g, [o]))[0]',
     ),
-    'attrgetter class attr': ("class C: k = v\no=C(); g = operator.attrgetter('k')", 'C.k = v', 'g(o)'),
-    'attrgetter map class attr': (
+    'attrgetter class attribute': ("class C: k = v\no=C(); g = operator.attrgetter('k')", 'C.k = v', 'g(o)'),
+    'attrgetter map class attribute': (
         "class C: k = v\no=C(); g = operator.attrgetter('k')",
         'C.k = v',
         'list(map(g, [o]))[0]',
@@ -314,7 +316,7 @@ READS: dict[str, Read] = {
         'k = v',
         'g(o)',
     ),
-    'methodcaller kw': (
+    'methodcaller keywords': (
         (
             'class C:\n    def m(self, n): return n * k\nk=v\n'
             "o=C(); g = operator.methodcaller('m', n=2.0)"
@@ -353,8 +355,8 @@ READS: dict[str, Read] = {
         'builtins.abs = (lambda x: 9.0) if v > 1 else ORIGINAL_ABS',
         "__builtins__['abs'](-2.0)",
     ),
-    'functools.reduce init': ('k=v', 'k = v', 'functools.reduce(lambda a, b: a * b, [2.0], k)'),
-    'cmp_to_key obj': (
+    'functools.reduce __init__': ('k=v', 'k = v', 'functools.reduce(lambda a, b: a * b, [2.0], k)'),
+    'cmp_to_key an object': (
         'h = functools.cmp_to_key(lambda a, b: (a-b) * k)\nk=1',
         'k = 1 if v < 1 else -1',
         'float(h(1.0) < h(2.0))',

@@ -25,7 +25,7 @@ _SETUP_2 = (
 )
 #: Setup, change, and what is read: an expression.
 READS: dict[str, Read] = {
-    'getattr_static obj': ('o = Plain(); o.k = v', 'o.k = v', "inspect.getattr_static(o, 'k')"),
+    'getattr_static an object': ('o = Plain(); o.k = v', 'o.k = v', "inspect.getattr_static(o, 'k')"),
     'getattr_static class': ('class C: k = v', 'C.k = v', "inspect.getattr_static(C, 'k')"),
     'getattr_static default': (
         'class C: pass',
@@ -42,7 +42,7 @@ READS: dict[str, Read] = {
         'if v > 1: C.k = v\nelse: del C.k',
         "inspect.getattr_static(o, 'k')",
     ),
-    'getattr_static prop': (
+    'getattr_static property': (
         'class A:\n    k = property(lambda s: v0)\no = A()',
         'A.k = property((lambda s: v0) if v < 1 else (lambda s: v1))',
         "inspect.getattr_static(o, 'k').fget(o)",
@@ -52,12 +52,12 @@ READS: dict[str, Read] = {
         'm.k = v',
         "inspect.getattr_static(m, 'k')",
     ),
-    'getattr_static meta': (
+    'getattr_static metaclass': (
         'class M(type): k = v\nclass C(metaclass=M): pass',
         'M.k = v',
         "inspect.getattr_static(C, 'k')",
     ),
-    'getmembers obj': ('o = Plain(); o.k = v', 'o.k = v', "dict(inspect.getmembers(o))['k']"),
+    'getmembers an object': ('o = Plain(); o.k = v', 'o.k = v', "dict(inspect.getmembers(o))['k']"),
     'getmembers_static': (
         'class A: k = v\nclass C(A): pass',
         'A.k = v',
@@ -86,7 +86,7 @@ READS: dict[str, Read] = {
     'vars of module': ("m = types.ModuleType('m'); m.k = v", 'm.k = v', "vars(m)['k']"),
     '__dict__ of module': ("m = types.ModuleType('m'); m.k = v", 'm.k = v', "m.__dict__['k']"),
     'vars get': ('o = Plain(); o.k = v', 'o.k = v', "vars(o).get('k', 1.0)"),
-    'vars of fn': ('def h(): pass\nh.k = v', 'h.k = v', "vars(h)['k']"),
+    'vars of a function': ('def h(): pass\nh.k = v', 'h.k = v', "vars(h)['k']"),
     'vars replaced': ('o = Plain(); o.k = v', "o.__dict__ = {'k': v}", 'o.k'),
     'vars replaced vars': ('o = Plain(); o.k = v', "o.__dict__ = {'k': v}", "vars(o)['k']"),
     'vars held': ('o = Plain(); o.k = v; d = vars(o)', 'o.k = v', "d['k']"),
@@ -158,17 +158,17 @@ READS: dict[str, Read] = {
         'k = v',
         "E('zz').value",
     ),
-    'dc default by class attr': (
+    'data class: default by class attribute': (
         '@dataclasses.dataclass\nclass C:\n    k: float = 0.5\no = C()',
         'C.k = v',
         'float(C.k)',
     ),
-    'dc default by fields': (
+    'data class: default by fields': (
         '@dataclasses.dataclass\nclass C:\n    k: float = 0.5\n',
         "C.__dataclass_fields__['k'].default = v",
         'dataclasses.fields(C)[0].default',
     ),
-    'dc default factory': (
+    'data class: default factory': (
         (
             '@dataclasses.dataclass\nclass C:\n'
             '    k: float = dataclasses.field(default_factory=lambda: k)\nk=v'
@@ -176,13 +176,13 @@ READS: dict[str, Read] = {
         'k = v',
         'C().k',
     ),
-    'dc kwonly default': (
+    'data class: kwonly default': (
         '@dataclasses.dataclass(kw_only=True)\nclass C:\n    k: float = 0.5\n',
         "C.__init__.__kwdefaults__ = {'k': v}",
         'C().k',
     ),
-    'dc replace': (_SETUP_1, 'o.k = v', 'dataclasses.replace(o).k'),
-    'dc replace default': (
+    'data class: replace': (_SETUP_1, 'o.k = v', 'dataclasses.replace(o).k'),
+    'data class: replace default': (
         (
             '@dataclasses.dataclass\nclass C:\n    k: float = 0.5\n    z: float = 1.0\n'
             '    def __post_init__(self): self.s = self.k * kk\nkk=v\no = C()'
@@ -190,34 +190,34 @@ READS: dict[str, Read] = {
         'kk = v',
         'dataclasses.replace(o, z=2.0).s',
     ),
-    'dc asdict': (_SETUP_1, 'o.k = v', "dataclasses.asdict(o)['k']"),
-    'dc astuple': (_SETUP_1, 'o.k = v', 'dataclasses.astuple(o)[0]'),
-    'dc astuple nested': (
+    'data class: asdict': (_SETUP_1, 'o.k = v', "dataclasses.asdict(o)['k']"),
+    'data class: astuple': (_SETUP_1, 'o.k = v', 'dataclasses.astuple(o)[0]'),
+    'data class: astuple nested': (
         '@dataclasses.dataclass\nclass C:\n    k: float = 0.5\no = C([C(v)])',
         'o.k[0].k = v',
         'dataclasses.astuple(o)[0][0][0]',
     ),
-    'dc eq': (
+    'data class: eq': (
         '@dataclasses.dataclass\nclass C:\n    k: float = 0.5\no = C(v); p = C(0.5)',
         'o.k = v',
         'float(o == p)',
     ),
-    'dc frozen obj setattr': (
+    'data class: frozen an object setattr': (
         '@dataclasses.dataclass(frozen=True)\nclass C:\n    k: float = 0.5\no = C(v)',
         "object.__setattr__(o, 'k', v)",
         'o.k',
     ),
-    'dc slots': (
+    'data class: slots': (
         '@dataclasses.dataclass(slots=True)\nclass C:\n    k: float = 0.5\no = C(v)',
         'o.k = v',
         'o.k',
     ),
-    'dc order': (
+    'data class: order': (
         '@dataclasses.dataclass(order=True)\nclass C:\n    k: float = 0.5\no = C(v); p = C(1.0)',
         'o.k = v',
         'float(o < p)',
     ),
-    'dc fields len': (
+    'data class: fields len': (
         '@dataclasses.dataclass\nclass C:\n    k: float = 0.5\n',
         (
             "if v > 1: C.__dataclass_fields__['z'] = C.__dataclass_fields__['k']\n"
@@ -225,12 +225,12 @@ READS: dict[str, Read] = {
         ),
         'float(len(dataclasses.fields(C)))',
     ),
-    'dc is_dataclass': (
+    'data class: is_dataclass': (
         'class C: pass\no=C()',
         'if v > 1: C.__dataclass_fields__ = {}\nelse: del C.__dataclass_fields__',
         'float(dataclasses.is_dataclass(o))',
     ),
-    'dc InitVar': (
+    'data class: InitVar': (
         (
             '@dataclasses.dataclass\nclass C:\n    n: dataclasses.InitVar[float]\n'
             '    def __post_init__(self, n): self.k = n * k\nk=v'
@@ -248,24 +248,26 @@ READS: dict[str, Read] = {
         'C.__init__.__defaults__ = (v,)',
         'C().k',
     ),
-    'nt: _replace': (_SETUP_2, 'p = P(v)', 'p._replace(z=3.0).k'),
-    'nt: _replace default': (_SETUP_2, 'P.__new__.__defaults__ = (v,)', 'P(1.0).z'),
-    'nt: _asdict': (_SETUP_2, 'p = P(v)', "p._asdict()['k']"),
-    'nt: _fields': (_SETUP_2, "P._fields = ('k', 'z') if v < 1 else ('k',)", 'float(len(p._fields))'),
-    'nt: _field_defaults': (_SETUP_2, "P._field_defaults['z'] = v", "P._field_defaults['z']"),
-    'nt: method': (_SETUP_2, 'kk = v', 'p.m()'),
-    'nt: _make': (_SETUP_2, 'kk = v', 'P._make([1.0, 2.0]).m()'),
-    'nt: _replace m': (_SETUP_2, 'kk = v', 'p._replace(k=2.0).m()'),
-    'nt: index': (_SETUP_2, 'p = P(v)', 'p[0]'),
-    'nt: unpack': (_SETUP_2, 'p = P(v)', '(lambda a, b: a)(*p)'),
-    'nt: getattr': (_SETUP_2, 'p = P(v)', "getattr(p, 'k')"),
-    'nt: m replaced': (_SETUP_2, 'P.m = (lambda s: s.k) if v < 1 else (lambda s: -s.k)', 'p.m()'),
-    'nt: field replaced': (
+    'named tuple: _replace': (_SETUP_2, 'p = P(v)', 'p._replace(z=3.0).k'),
+    'named tuple: _replace default': (_SETUP_2, 'P.__new__.__defaults__ = (v,)', 'P(1.0).z'),
+    'named tuple: _asdict': (_SETUP_2, 'p = P(v)', "p._asdict()['k']"),
+    'named tuple: _fields': (
+        _SETUP_2, "P._fields = ('k', 'z') if v < 1 else ('k',)", 'float(len(p._fields))',
+    ),
+    'named tuple: _field_defaults': (_SETUP_2, "P._field_defaults['z'] = v", "P._field_defaults['z']"),
+    'named tuple: method': (_SETUP_2, 'kk = v', 'p.m()'),
+    'named tuple: _make': (_SETUP_2, 'kk = v', 'P._make([1.0, 2.0]).m()'),
+    'named tuple: _replace m': (_SETUP_2, 'kk = v', 'p._replace(k=2.0).m()'),
+    'named tuple: index': (_SETUP_2, 'p = P(v)', 'p[0]'),
+    'named tuple: unpack': (_SETUP_2, 'p = P(v)', '(lambda a, b: a)(*p)'),
+    'named tuple: getattr': (_SETUP_2, 'p = P(v)', "getattr(p, 'k')"),
+    'named tuple: m replaced': (_SETUP_2, 'P.m = (lambda s: s.k) if v < 1 else (lambda s: -s.k)', 'p.m()'),
+    'named tuple: field replaced': (
         _SETUP_2,
         'P.k = property(lambda s: v0) if v < 1 else property(lambda s: v1)',
         'p.k',
     ),
-    'nt: _replace replaced': (
+    'named tuple: _replace replaced': (
         _SETUP_2,
         (
             'P._replace = (lambda s, **k: types.SimpleNamespace(k=v0)) if v < 1 else (lambda'

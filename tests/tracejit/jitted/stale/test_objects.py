@@ -181,8 +181,8 @@ READS: dict[str, Read] = {
         'k = v',
         'd[0]',
     ),
-    'tuple subclass attr': ('class D(tuple): pass\nd=D([1.0]); d.k = v', 'd.k = v', 'd.k'),
-    'float subclass attr': ('class D(float): pass\nd=D(1.0); d.k = v', 'd.k = v', 'd.k'),
+    'tuple subclass attribute': ('class D(tuple): pass\nd=D([1.0]); d.k = v', 'd.k = v', 'd.k'),
+    'float subclass attribute': ('class D(float): pass\nd=D(1.0); d.k = v', 'd.k = v', 'd.k'),
     'float subclass op': (
         'class D(float):\n    def __add__(self, o): return k\nk=v\nd=D(1.0)',
         'k = v',
@@ -200,7 +200,7 @@ READS: dict[str, Read] = {
         'd * 1.0',
     ),
     'str subclass method': ("class D(str):\n    def m(self): return k\nk=v\nd=D('a')", 'k = v', 'd.m()'),
-    'str subclass attr': ("class D(str): pass\nd=D('a'); d.k=v", 'd.k = v', 'd.k'),
+    'str subclass attribute': ("class D(str): pass\nd=D('a'); d.k=v", 'd.k = v', 'd.k'),
     'set subclass': (
         'class D(set):\n    def __contains__(self, o): return k > 1\nk=v\nd=D()',
         'k = v',
@@ -259,7 +259,7 @@ READS: dict[str, Read] = {
         'next(g, None)',
         'float(g.gi_frame is None)',
     ),
-    'exception attr': ('e = ValueError(v)', 'e.args = (v,)', 'e.args[0]'),
+    'exception attribute': ('e = ValueError(v)', 'e.args = (v,)', 'e.args[0]'),
     'itertools.starmap': (
         'l=[(v, 1.0)]',
         'l[0] = (v, 1.0)',

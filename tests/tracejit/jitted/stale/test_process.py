@@ -43,7 +43,7 @@ READS: dict[str, Read] = {
         _CHANGE_0,
         'h()',
     ),
-    'sys.modules import from attr': (
+    'sys.modules import from attribute': (
         (
             "m = types.ModuleType('made_reads'); m.k = v; sys.modules['made_reads'] = m\ndef h():\n"
             '    from made_reads import k\n    return k'
@@ -93,9 +93,9 @@ READS: dict[str, Read] = {
         _CHANGE_1,
         'made_reload.K',
     ),
-    'importlib.reload fn': (_SETUP_0, _CHANGE_1, 'made_reload.f()'),
-    'importlib.reload cls': (_SETUP_0, _CHANGE_1, 'made_reload.C.p'),
-    'importlib.reload obj': (_SETUP_0, _CHANGE_1, 'made_reload.C().m()'),
+    'importlib.reload a function': (_SETUP_0, _CHANGE_1, 'made_reload.f()'),
+    'importlib.reload a class': (_SETUP_0, _CHANGE_1, 'made_reload.C.p'),
+    'importlib.reload an object': (_SETUP_0, _CHANGE_1, 'made_reload.C().m()'),
     'importlib.reload import': (_SETUP_0, _CHANGE_1, 'imp()'),
     'importlib.reload vars': (_SETUP_0, _CHANGE_1, "vars(made_reload)['K']"),
     'importlib.reload getattr': (_SETUP_0, _CHANGE_1, "getattr(made_reload, 'K')"),
@@ -168,7 +168,7 @@ READS: dict[str, Read] = {
         "os.environ['MADE_K'] = str(v)",
         'float(os.getenv(n))',
     ),
-    'os.getenv kw': (
+    'os.getenv keywords': (
         "os.environ['MADE_K'] = str(v); n = 'MADE_K'",
         "os.environ['MADE_K'] = str(v)",
         "float(os.getenv(key='MADE_K'))",
@@ -219,7 +219,7 @@ READS: dict[str, Read] = {
         'sys.setrecursionlimit(1000 if v < 1 else 1100)',
         'float(grl())',
     ),
-    'sys.getrecursionlimit in obj': (
+    'sys.getrecursionlimit in an object': (
         'o=Plain(); o.g = sys.getrecursionlimit',
         'sys.setrecursionlimit(1000 if v < 1 else 1100)',
         'float(o.g())',
@@ -241,7 +241,7 @@ READS: dict[str, Read] = {
         "threading.current_thread().name = 'a' if v < 1 else 'bb'",
         'float(len(threading.current_thread().name))',
     ),
-    'threading.local in obj': ('o=Plain(); o.t = threading.local(); o.t.k = v', 'o.t.k = v', 'o.t.k'),
+    'threading.local in an object': ('o=Plain(); o.t = threading.local(); o.t.k = v', 'o.t.k = v', 'o.t.k'),
     'lock.locked': ('l = threading.Lock()', 'l.acquire() if v > 1 else l.release()', 'float(l.locked())'),
     'event.is_set': ('l = threading.Event()', 'l.set() if v > 1 else l.clear()', 'float(l.is_set())'),
     'queue': ('import queue\nq = queue.Queue()', 'q.put(1) if v > 1 else q.get()', 'float(q.qsize())'),
@@ -301,12 +301,12 @@ READS: dict[str, Read] = {
         'decimal.getcontext().prec = 10 if v < 1 else 4',
         'h()',
     ),
-    'decimal ctx obj': (
+    'decimal context an object': (
         'c = decimal.Context(prec=10)',
         'c.prec = 10 if v < 1 else 4',
         'float(c.divide(decimal.Decimal(1), decimal.Decimal(3)))',
     ),
-    'decimal ctx given': (
+    'decimal context given': (
         'c = decimal.Context(prec=10); d=decimal.Decimal(2)',
         'c.prec = 10 if v < 1 else 4',
         'float(d.sqrt(c))',
@@ -355,7 +355,7 @@ READS: dict[str, Read] = {
         "np.seterr(divide='ignore' if v < 1 else 'warn')",
         'h()',
     ),
-    'np.seterr ret': (
+    'np.seterr result': (
         "np.seterr(divide='ignore')",
         "np.seterr(divide='ignore' if v < 1 else 'warn')",
         "float(np.seterr()['divide'] == 'warn')",
@@ -371,26 +371,26 @@ READS: dict[str, Read] = {
         'np.set_printoptions(precision=8 if v < 1 else 3)',
         'float(np.array2string(a)[1:-1])',
     ),
-    'np str': (_SETUP_1, 'np.set_printoptions(precision=8 if v < 1 else 3)', 'float(str(a)[1:-1])'),
-    'np repr': (_SETUP_1, 'np.set_printoptions(precision=8 if v < 1 else 3)', 'float(len(repr(a)))'),
-    'np fstring': (_SETUP_1, 'np.set_printoptions(precision=8 if v < 1 else 3)', "float(len(f'{a}'))"),
-    'np format': (
+    'NumPy: str': (_SETUP_1, 'np.set_printoptions(precision=8 if v < 1 else 3)', 'float(str(a)[1:-1])'),
+    'NumPy: repr': (_SETUP_1, 'np.set_printoptions(precision=8 if v < 1 else 3)', 'float(len(repr(a)))'),
+    'NumPy: fstring': (_SETUP_1, 'np.set_printoptions(precision=8 if v < 1 else 3)', "float(len(f'{a}'))"),
+    'NumPy: format': (
         _SETUP_1,
         'np.set_printoptions(precision=8 if v < 1 else 3)',
         "float(len('{}'.format(a)))",
     ),
-    'np percent': (_SETUP_1, 'np.set_printoptions(precision=8 if v < 1 else 3)', "float(len('%s' % a))"),
-    'np str list': (
+    'NumPy: percent': (_SETUP_1, 'np.set_printoptions(precision=8 if v < 1 else 3)', "float(len('%s' % a))"),
+    'NumPy: str list': (
         'np.set_printoptions(legacy=False); a = [np.float64(1.5)]',
         "np.set_printoptions(legacy=False if v < 1 else '1.25')",
         'float(len(str(a)))',
     ),
-    'np scalar repr': (
+    'NumPy: scalar repr': (
         'np.set_printoptions(legacy=False); a = np.float64(1.5)',
         "np.set_printoptions(legacy=False if v < 1 else '1.25')",
         'float(len(repr(a)))',
     ),
-    'np printoptions ctx': (
+    'NumPy: printoptions context': (
         (
             'np.set_printoptions(precision=8); a = np.array([1/3])\ndef h():\n'
             '    with np.printoptions(suppress=True): return float(str(a)[1:-1])'
@@ -398,27 +398,29 @@ READS: dict[str, Read] = {
         'np.set_printoptions(precision=8 if v < 1 else 3)',
         'h()',
     ),
-    'np array flags': ('a = np.array([1.0])', 'a.flags.writeable = v < 1', 'float(a.flags.writeable)'),
-    'np array shape': ('a = np.ones(4)', 'a.shape = (4,) if v < 1 else (2, 2)', 'float(a.ndim)'),
-    'np array content': ('a = np.array([v])', 'a[0] = v', 'float(a[0])'),
-    'np array dtype': (
+    'NumPy: array flags': ('a = np.array([1.0])', 'a.flags.writeable = v < 1', 'float(a.flags.writeable)'),
+    'NumPy: array shape': ('a = np.ones(4)', 'a.shape = (4,) if v < 1 else (2, 2)', 'float(a.ndim)'),
+    'NumPy: array content': ('a = np.array([v])', 'a[0] = v', 'float(a[0])'),
+    'NumPy: array dtype': (
         'a = np.array([1.0, 2.0])',
         "a = np.array([1.0, 2.0], 'f4' if v > 1 else 'f8')",
         'float(a.itemsize)',
     ),
-    'np subclass attr': ('class S(np.ndarray): pass\na = np.ones(2).view(S); a.k = v', 'a.k = v', 'a.k'),
-    'np view of buffer': (
+    'NumPy: subclass attribute': (
+        'class S(np.ndarray): pass\na = np.ones(2).view(S); a.k = v', 'a.k = v', 'a.k',
+    ),
+    'NumPy: view of buffer': (
         'b = bytearray(8); a = np.frombuffer(b)',
         "np.frombuffer(b, dtype='f8').flags; b[:] = np.array([v]).tobytes()",
         'float(a[0])',
     ),
-    'np object array': ('o=Plain(); o.k=v; a = np.array([o], dtype=object)', 'o.k = v', 'a[0].k'),
-    'np structured': (
+    'NumPy: object array': ('o=Plain(); o.k=v; a = np.array([o], dtype=object)', 'o.k = v', 'a[0].k'),
+    'NumPy: structured': (
         "a = np.zeros(1, dtype=[('k', 'f8')]); a['k'] = v",
         "a['k'] = v",
         "float(a['k'][0])",
     ),
-    'np poly1d': ('p = np.poly1d([1.0, v])', 'p.coeffs[1] = v', 'float(p(2.0))'),
+    'NumPy: poly1d': ('p = np.poly1d([1.0, v])', 'p.coeffs[1] = v', 'float(p(2.0))'),
     'np.vectorize': ('g = np.vectorize(lambda e: e * k)\nk=v', 'k = v', 'float(g(2.0))'),
     'logging.getLogger level': (
         "log = logging.getLogger('made'); log.setLevel(10)",
@@ -458,7 +460,7 @@ READS: dict[str, Read] = {
         'c.set(v)',
         'c.get()',
     ),
-    'ctx run': (
+    'context run': (
         (
             "c = contextvars.ContextVar('c', default=1.0); x_ = contextvars.copy_context();"
             ' x_.run(c.set, v)'
@@ -466,7 +468,7 @@ READS: dict[str, Read] = {
         'x_.run(c.set, v)',
         'x_.run(c.get)',
     ),
-    'ctx item': (
+    'context item': (
         (
             "c = contextvars.ContextVar('c', default=1.0); x_ = contextvars.copy_context();"
             ' x_.run(c.set, v)'
@@ -483,8 +485,8 @@ READS: dict[str, Read] = {
 #: Reads that cannot be watched, and the words by which the warning names them.
 TOLD: dict[str, str] = {
     "lock.locked": "l: what an object of lock holds",
-    "ctx run": "x_: what an object of Context holds",
-    "ctx item": "x_: what an object of Context holds",
+    "context run": "x_: what an object of Context holds",
+    "context item": "x_: what an object of Context holds",
 }
 
 
