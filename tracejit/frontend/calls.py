@@ -195,8 +195,9 @@ class Reader(ContainerCalls):
             return self.place(callee.call(value()))
         subject = positional[0] if positional else named.get("*", UNKNOWN)
         if isinstance(value, operator.methodcaller):
-            maker, arguments = value.__reduce__()[:2]
-            name = maker.args[0] if isinstance(maker, functools.partial) else arguments[0]
+            reduced: Any = value.__reduce__()
+            maker = reduced[0]
+            name = maker.args[0] if isinstance(maker, functools.partial) else reduced[1][0]
             self.call_for_others(self.attribute(subject, str(name)), [], {"*": UNKNOWN})
         if isinstance(value, operator.attrgetter):
             for path in value.__reduce__()[1]:
@@ -217,7 +218,7 @@ class Reader(ContainerCalls):
         if is_own(cls.__module__) or is_library_class(cls):
             return self.call_library(cls, positional, named, run, i, callee)
         self.same_in_class(type(cls), "__call__")
-        maker = in_classes(type(cls).__mro__, "__call__")
+        maker = in_classes(inspect.getmro(type(cls)), "__call__")
         if isinstance(maker, FunctionType) and is_user_function(maker):
             function = self._class_function(type(cls), "__call__", maker)
             return self.call(function, [callee, *positional], named, run, i)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import inspect
 import sys
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any, Final
@@ -62,7 +63,7 @@ class ClassAttributes:
         raw = in_classes(cls.__mro__, name)
         source = _source(cls).attribute(name)
         if raw is MISSING:
-            if in_classes(type(cls).__mro__, name) is MISSING and not _gives_any(type(cls)):
+            if in_classes(inspect.getmro(type(cls)), name) is MISSING and not _gives_any(type(cls)):
                 self.uses.missing(Place(source, None))
                 return
             self._not_in(cls.__mro__, name)
@@ -129,7 +130,7 @@ class ClassAttributes:
 
     def _attribute_of_class(self, owner: Place, cls: type, name: str) -> Any:
         self.uses.same(owner)  # what leads to the class may lead to another one later
-        meta = in_classes(type(cls).__mro__, name)
+        meta = in_classes(inspect.getmro(type(cls)), name)
         if isinstance(meta, SLOTS):
             return self._slot_of_class(owner, cls, name, meta)
         raw = MISSING if isinstance(meta, property) else in_classes(cls.__mro__, name)
@@ -155,7 +156,8 @@ class ClassAttributes:
             return self._class_function(cls, name, raw)
         if hasattr(type(raw), "__get__"):
             in_python = isinstance(in_classes(type(raw).__mro__, "__get__"), FunctionType)
-            if not in_python and raw.__get__(None, cls) is raw:  # as what `functools.cache` gives
+            descriptor: Any = raw
+            if not in_python and descriptor.__get__(None, cls) is raw:  # as what `functools.cache` gives
                 return self.place(owner.attribute(name, raw))
             self.same_in_class(type(cls), name)  # where a property would go before it
             return self._described(cls, name, raw, Constant(None))
@@ -246,6 +248,7 @@ class ClassAttributes:
         owner = parent.owner
         value = owner.value if isinstance(owner, Place) else None
         of_class = isinstance(value, type) and parent.cls in value.__mro__
+        cls: Any
         if isinstance(owner, Instance):
             cls = owner.cls
         elif isinstance(owner, Place):
@@ -311,7 +314,7 @@ def raw_source(cls: type, name: str) -> Source:
 def _reads_by_code(cls: type, name: str, raw: Any) -> bool:
     """Whether reading the attribute `name` of `cls` runs code that gives something else than `raw`: of a
     descriptor's class in Python, or of the metaclass."""
-    meta = in_classes(type(cls).__mro__, name)
+    meta = in_classes(inspect.getmro(type(cls)), name)
     if meta is not MISSING and hasattr(type(meta), "__set__") and not isinstance(meta, SLOTS):
         return True
     in_python = isinstance(in_classes(type(raw).__mro__, "__get__"), FunctionType)

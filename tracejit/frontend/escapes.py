@@ -9,6 +9,7 @@ import decimal
 import enum
 import functools
 import gc
+import inspect
 import io
 import operator
 import types
@@ -203,7 +204,9 @@ class Escapes(Attributes):
         """`value` becomes text: of NumPy's arrays and scalars that depends on its print options."""
         for option in options(value):
             held = option.value if isinstance(option, Place) else None
-            inside = held.values() if isinstance(held, dict) else held if isinstance(held, SEQUENCES) else ()
+            inside: Any = (
+                held.values() if isinstance(held, dict) else held if isinstance(held, SEQUENCES) else ()
+            )
             if any(isinstance(each, (np.ndarray, np.generic)) for each in (held, *inside)):
                 self.watch_state("the print options of NumPy")
 
@@ -223,7 +226,7 @@ class Escapes(Attributes):
                 self.same_bases(cls)
                 if cls is not held and instance_has_dict(held) and METHODS not in instance_dict(held):
                     self._reflect_part(option, "__dict__", instance_dict(held))
-                for each in (*cls.__mro__, *(type(held).__mro__ if isinstance(held, type) else ())):
+                for each in (*cls.__mro__, *(inspect.getmro(type(held)) if isinstance(held, type) else ())):
                     if not is_library_class(each):
                         (attributes,) = gc.get_referents(vars(each))
                         source = Source("object", attributes, f"vars({each.__qualname__})")

@@ -99,7 +99,7 @@ class LibraryCalls(BuiltinCalls):
                     self.reflect(value)
             if function is types.new_class and len(positional) > 1:
                 self._make_class(self._items_of(positional[1]), named)
-            first = positional[0] if positional else UNKNOWN
+            first: Any = positional[0] if positional else UNKNOWN
             if isinstance(first, Constant) or not positional:
                 if function is importlib.import_module and positional:
                     return self.loaded_module(str(first.value))
