@@ -3,6 +3,7 @@ which class defines them."""
 
 from __future__ import annotations
 
+import dis
 import functools
 import gc
 import inspect
@@ -67,6 +68,7 @@ class ClassAttributes:
                 self.uses.missing(Place(source, None))
                 return
             self._not_in(cls.__mro__, name)
+            self.same_bases(cls)
         elif _reads_by_code(cls, name, raw):
             self.uses.same(self._raw_place(cls, name, raw))
         elif isinstance(raw, classmethod):
@@ -124,7 +126,10 @@ class ClassAttributes:
 
     def _same_descriptor(self, cls: type, name: str, raw: Any) -> None:
         """The function depends on what computes the attribute `name` of instances of `cls`."""
-        self.uses.guard(Guard, Place(_source(cls).attribute(name), raw), raw)
+        if _reads_by_code(cls, name, raw):
+            self.same_in_class(cls, name)
+        else:
+            self.uses.guard(Guard, Place(_source(cls).attribute(name), raw), raw)
 
     # -- attributes of classes ---------------------------------------------------------------------
 
@@ -322,9 +327,16 @@ def _reads_by_code(cls: type, name: str, raw: Any) -> bool:
 
 
 def _stores(cls: type, name: str) -> bool:
-    """Whether a method of `cls` names an attribute, which its objects then may have themselves."""
-    raws = [raw for each in cls.__mro__ for raw in vars(each).values()]
-    return any(isinstance(raw, FunctionType) and name in raw.__code__.co_names for raw in raws)
+    """Whether a method of `cls` assigns an attribute, which its objects then may have themselves."""
+    codes = [
+        raw.__code__ for each in cls.__mro__ for raw in vars(each).values() if isinstance(raw, FunctionType)
+    ]
+    return any(
+        instruction.opname == "STORE_ATTR" and instruction.argval == name
+        for code in codes
+        if name in code.co_names
+        for instruction in dis.get_instructions(code)
+    )
 
 
 def _gives_any(metaclass: type) -> bool:
