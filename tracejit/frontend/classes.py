@@ -91,7 +91,7 @@ class ClassAttributes:
         return Place(raw_source(order[position], name), raw)
 
     def _value_in_class(self, cls: type, name: str, raw: Any) -> Any:
-        """What instances of `cls` read as `name` from it, where that is no descriptor."""
+        """The attribute `name` that instances of `cls` read from it, where that is no descriptor."""
         if _reads_by_code(cls, name, raw):
             return self.uses.read(self._raw_place(cls, name, raw))
         return self.uses.read(class_place(cls).attribute(name, raw))

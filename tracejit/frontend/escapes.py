@@ -60,7 +60,7 @@ _WITHOUT_CALLS: Final = frozenset(("builtins", "abc", "typing", "enum", "types",
 #: Types and modules of objects in C that hold what cannot be read without changing them.
 HIDING: Final = (io.IOBase, contextvars.Context, ctypes._SimpleCData, ctypes.Array, ctypes.Structure)
 HIDING_MODULES: Final = frozenset(("itertools", "mmap", "sqlite3", "_thread", "_ctypes", "_hashlib", "zlib"))
-#: Their methods that tell nothing.
+#: Methods of such objects that tell nothing.
 SILENT: Final = frozenset(
     ("write", "writelines", "flush", "close", "acquire", "release", "__enter__", "__exit__", "__iter__")
 )
@@ -254,7 +254,7 @@ class Escapes:
                         self._reflect_items(Place(source, attributes))
 
     def _reflect_part(self, owner: Place, name: str, value: Any) -> None:
-        """What `owner` keeps in C as `name`, and which objects lie in it."""
+        """Guard `value`, which `owner` keeps in C as `name`, and which objects lie in it."""
         part = owner.attribute(name, value)
         if not isinstance(value, (dict, MappingProxyType, tuple)):
             self.uses.same(part)

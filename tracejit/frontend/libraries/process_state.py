@@ -102,7 +102,7 @@ _NAMES: Final = {
     "isEnabledFor": "the levels of loggers", "getEffectiveLevel": "the levels of loggers",
     "_levelToName": "the names of levels", "_nameToLevel": "the names of levels",
 }  # fmt: skip
-#: How deep calls within Python's own modules are searched for such names.
+#: Greatest depth of calls within Python's own modules that are searched for such names.
 _DEEPEST: Final = 3
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 import tracejit as tj
 
-#: How what is read is set up with the value ``v``, how it is changed, and an expression that reads it.
+#: Code that sets up what is read with the value ``v``, code that changes it, and an expression that reads it.
 Read = tuple[str, str, str]
 
 X = np.array([1.0, 2.0, 3.0])
