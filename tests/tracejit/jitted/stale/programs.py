@@ -36,7 +36,7 @@ locale._override_localeconv = {}
 os.environ.clear()
 os.environ.update(ENVIRONMENT)
 time.tzset()
-for name in set(sys.modules) - MODULES: del sys.modules[name]
+for name in [name for name in sys.modules if name.startswith('made_')]: del sys.modules[name]
 sys.path[:], sys.argv, sys.dont_write_bytecode = PATH, ARGUMENTS, WRITES_NOTHING
 sys.setswitchinterval(0.005)
 sys.set_int_max_str_digits(4300)
@@ -48,7 +48,7 @@ _ORIGINALS = """
 ORIGINAL_ABS, ORIGINAL_FLOOR, ORIGINAL_PI, ORIGINAL_HYPOT = abs, math.floor, math.pi, np.hypot
 ORIGINAL_SQUARE, ORIGINAL_LIMIT = tj.square, fractions.Fraction.limit_denominator
 HOME = os.getcwd()
-ORIGINAL_ROUND, ENVIRONMENT, MODULES = round, dict(os.environ), set(sys.modules)
+ORIGINAL_ROUND, ENVIRONMENT = round, dict(os.environ)
 PATH, ARGUMENTS, WRITES_NOTHING = list(sys.path), sys.argv, sys.dont_write_bytecode
 """
 
