@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..eager.tensor import Tensor
-from ..frontend.attributes import is_own, is_user_function
+from ..frontend.libraries.origins import is_own, is_user_function
 from ..location import is_user_file
 from ..state import STATE
 from .lists import StackedList

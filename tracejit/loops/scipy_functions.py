@@ -13,7 +13,7 @@ from types import BuiltinFunctionType
 from typing import Any, Final
 
 from ..eager.tensor import Tensor
-from ..frontend.library import OF_SCIPY
+from ..frontend.libraries.library import OF_SCIPY
 from ..pytree import tree_leaves
 from .maths import MATH
 from .variables import is_traced

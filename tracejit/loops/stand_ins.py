@@ -20,8 +20,7 @@ from ..array.elementwise import arithmetic, floats
 from ..array.operands import given_as_scalar
 from ..eager.dispatch import apply
 from ..eager.tensor import Tensor
-from ..frontend.attributes import is_user_function
-from ..frontend.library import (
+from ..frontend.libraries.library import (
     ARRAY_FUNCTIONS,
     CONTROL,
     OF_SCIPY,
@@ -29,6 +28,7 @@ from ..frontend.library import (
     array_parameters,
     takes_integers,
 )
+from ..frontend.libraries.origins import is_user_function
 from ..ir.dtypes import INT64, as_dtype
 from ..ir.registry import OPS
 from ..pytree import tree_leaves

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..eager.tensor import Tensor
 from ..frontend.guards import same_content
-from ..frontend.library import may_write_arrays
+from ..frontend.libraries.library import may_write_arrays
 from ..frontend.usage import Uses
 from ..frontend.values import Source
 from ..jitted.aliasing import UncompilableError

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from ..frontend.library import GENERATORS
+from ..frontend.libraries.library import GENERATORS
 from ..frontend.usage import Uses
 from ..ir.errors import TraceError
 
