@@ -104,16 +104,18 @@ class LoopOrigins:
         return resolved
 
     def _together(self) -> set[tuple[int, int]]:
-        """Pairs of carried leaves, and of results, that may be in the same memory."""
+        """Pairs of results that may be in the same memory behind the last of some steps."""
         count = len(self._before)
-        pairs = {(i, j) for i in range(count) for j in range(i) if self._before[i] & self._before[j]}
+        before = {(i, j) for i in range(count) for j in range(i) if self._before[i] & self._before[j]}
+        pairs: set[tuple[int, int]] = set()
         is_growing = True
         while is_growing:
+            known = before | pairs
             more = {
                 (i, j)
                 for i, end in enumerate(self._ends)
                 for j in range(i)
-                if (i, j) not in pairs and self._meet(end, self._ends[j], pairs)
+                if (i, j) not in pairs and self._meet(end, self._ends[j], known)
             }
             pairs |= more
             is_growing = bool(more)

@@ -145,6 +145,22 @@ def previous_of(x):
     return last, cur
 
 
+def apart(x):
+    a = b = x
+    for i in range(3):
+        a = a * 0.5 + i
+        b = b * 2.0
+    return a, b
+
+
+@case(X)
+def new_arrays_of_one(x):
+    a, b = apart(x)
+    a[0] = 4.0
+    b[1] = 2.0
+    return a.sum() + b.sum()
+
+
 @case(X)
 def previous(x):
     a, b = previous_of(x)
@@ -740,6 +756,7 @@ def test_an_array_of_the_module_is_written(monkeypatch):
         (power, (X, 2)),
         (power_carried, (X, 2)),
         (swapped_new, (X, Y)),
+        (new_arrays_of_one, (X,)),
     ],
 )
 def test_what_python_and_a_copy_agree_on_is_compiled(function, arguments, monkeypatch):
