@@ -147,10 +147,13 @@ def _attempt(loop: LoopStatement, session: Session, which: str = "") -> Exceptio
     attempts: Any = import_module(".attempts", __package__)  # with the passes for loops over elements
     marked = session.mark()
     session.attempts += 1
+    tracer = STATE.tracer
+    merged_error = tracer.merged_error
     try:
         text = attempts.trace_loop(loop)
     except Exception as error:  # of the user's, too: what raises in a branch need not run
         session.reset(marked)
+        tracer.merged_error = merged_error
         if session.attempts > 1 and getattr(error, "tensor", None) is not None:
             raise  # a loop around this one carries it
         return error.with_traceback(None)  # which would keep lists alive

@@ -106,6 +106,8 @@ class Tracer(Builder):
         #: The values of merged arrays that may not be read any more: if they may where a loop had steps, with
         #: the number of its steps.
         self._outdated: dict[Value, Tensor | None] = {}
+        #: The error that a write or read of a merged array was; the traced function may have handled it.
+        self.merged_error: MergedArrayError | None = None
         #: The operations whose errors the traced function handles, where somebody asks for them.
         self.handled: HandledErrors | None = None if parent is None else parent.handled
         #: Set while a gradient rule runs: its ops belong to the forward op's line.
@@ -250,7 +252,7 @@ class Tracer(Builder):
         """Note that the memory which has `value` is written: merged arrays that may be it are not read any
         more. Raises if it is a merged array itself."""
         if self.merged_arrays.forbids_writing(value, self._has_steps):
-            raise MergedArrayError(WRITTEN)
+            raise self._merged_error(WRITTEN)
         outdated = self.merged_arrays.outdated_by(value)
         self._outdated |= outdated
         self._owned.difference_update(outdated)
@@ -268,11 +270,17 @@ class Tracer(Builder):
             return
         steps = self._outdated[value]
         if steps is None or not self._has_steps(steps):
-            raise MergedArrayError(OUTDATED)
+            raise self._merged_error(OUTDATED)
         for other, same in [*self._outdated.items()]:
             if same is steps:
                 del self._outdated[other]
                 self._owned.add(other)
+
+    def _merged_error(self, message: str) -> MergedArrayError:
+        error = MergedArrayError(message)
+        if STATE.tracer is self:
+            self.merged_error = error
+        return error
 
     def _has_steps(self, steps: Tensor) -> bool:
         """Whether the number `steps` is not 0 in the call that is traced."""

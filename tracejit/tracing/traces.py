@@ -59,6 +59,8 @@ def trace_flat(
         with tracing(tracer):
             arguments = [tracer.argument(type, name, weak=weak) for type, weak, name in types]
             leaves, rest = fn(*arguments)
+            if tracer.merged_error is not None:
+                raise tracer.merged_error
             results = [as_value(tracer, leaf) for leaf in leaves]
     except BaseException as error:  # a signal's handler may have raised on the way into `__exit__`
         STATE.tracer = outer

@@ -598,6 +598,16 @@ def written_and_assigned_in_a_loop(x, y):
 
 
 @case(X, Y)
+def the_function_handles_every_error(x, y):
+    r = ternary_of(x, y)
+    try:
+        r[1] = 50.0
+    except Exception:
+        return 0.0
+    return x.sum() - y.sum()
+
+
+@case(X, Y)
 def the_result_of_a_result(x, y):
     r = halved(ternary_of(x, y), 0)
     y[1] = 30.0
