@@ -11,8 +11,8 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+from ..base.records import field, record
 from .dtypes import DType
-from .records import field, record
 from .registry import Op
 from .types import Shape, TensorType
 

@@ -15,7 +15,7 @@ Invariants:
 
 from __future__ import annotations
 
-from .errors import TracejitError, VerificationError
+from ..base.errors import TracejitError, VerificationError
 from .graph import Function, Instruction, Value
 from .registry import OPS, Kind, check_attrs
 

@@ -43,17 +43,17 @@ LAZY = {
     ("runtime/native/single_gemm.py", "codegen.module.single_gemm"): "the same",
     ("runtime/native/single_gemm.py", "codegen.llvm.target"): "the same",
     ("runtime/cache/keys.py", "codegen.llvm.target"): "the same",
-    ("runtime/cache/objects.py", "codegen.llvm.compiler"): "the same",
-    ("runtime/cache/objects.py", "support"): "the same",
+    ("runtime/loading/objects.py", "codegen.llvm.compiler"): "the same",
+    ("runtime/loading/objects.py", "support"): "the same",
     ("tracejit/jitted/function.py", "lowered"): "for those who look inside",
     ("tracejit/autograd/graph.py", "tempfile"): "costs import time; needed only by save_on_disk",
-    ("tracejit/autograd/passes.py", "tracejit.eager.live_graph"): "for those who look inside",
+    ("tracejit/autograd/passes.py", "tracejit.live_graph"): "for those who look inside",
     ("tracejit/jitted/function.py", "tracejit.tools.viewer"): "the viewer loads when somebody looks",
     ("runtime/executable.py", "codegen.module.step_copies"): "for those who look inside",
-    ("tracejit/eager/tensor.py", "tracejit.tools.notebooks.tensors"): "for notebooks",
+    ("tracejit/tensors/tensor.py", "tracejit.tools.notebooks.tensors"): "for notebooks",
     ("tracejit/jitted/explaining.py", "tracejit.tools.notebooks.reports"): "for notebooks",
     ("tracejit/jitted/lowered.py", "tracejit.tools.notebooks.reports"): "for notebooks",
-    ("tracejit/tools/profiling/profiles.py", "tracejit.tools.notebooks.reports"): "for notebooks",
+    ("tracejit/profiling/profiles.py", "tracejit.tools.notebooks.reports"): "for notebooks",
     (
         "tracejit/jitted/lowered.py",
         "codegen.llvm.targets",
@@ -380,7 +380,7 @@ def test_no_property_is_computed_under_a_lock() -> None:
         for path in sources()
         if any(line.strip().startswith(decorators) for line in path.read_text().splitlines())
     ]
-    assert not using, f"use ir.process.locks.computed_once in {using}"
+    assert not using, f"use base.process.locks.computed_once in {using}"
 
 
 def depth(name: str, bases: dict[str, list[str]]) -> int:

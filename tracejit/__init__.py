@@ -27,12 +27,7 @@ from .autograd import (
     no_grad,
     set_grad_enabled,
 )
-from .callbacks import pure_callback
-from .control import associative_scan, cond, fori_loop, map, scan, switch, while_loop
-from .eager.tensor import Tensor
-from .ir.dtypes import BY_NAME as _DTYPES
-from .ir.dtypes import as_dtype, default_dtype, set_default_dtype
-from .ir.errors import (
+from .base.errors import (
     ArgumentError,
     AttributeValueError,
     AxisError,
@@ -58,14 +53,19 @@ from .ir.errors import (
     UnrolledLoopWarning,
     VerificationError,
 )
+from .base.process.progress import progress
+from .callbacks import pure_callback
+from .control import associative_scan, cond, fori_loop, map, scan, switch, while_loop
+from .ir.dtypes import BY_NAME as _DTYPES
+from .ir.dtypes import as_dtype, default_dtype, set_default_dtype
 from .ir.graph import Function
-from .ir.process.progress import progress
 from .ir.types import TensorType
 from .jitted.jit import eval_shape, jit, make_ir, trace
 from .jitted.registry import disable_jit
 from .pytree import register_pytree_node, tree_leaves, tree_map
 from .runtime.denormals import flush_denormals
 from .runtime.threads import num_threads, set_num_threads, threads
+from .tensors.tensor import Tensor
 from .tracebacks import fold_uncaught as _fold_uncaught
 from .transforms.custom.jvp import custom_jvp
 from .transforms.custom.vjp import custom_grad, custom_vjp
@@ -118,7 +118,7 @@ if _typing.TYPE_CHECKING:
         unregister_kernel,
         unregister_op,
     )
-    from .tools.profiling import memory, profile
+    from .profiling import memory, profile
 else:
 
     def __getattr__(name: str) -> object:

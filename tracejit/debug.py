@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .arguments.errors import check_public
+from .base.errors import TracejitError
 from .callback_results import without_kept_results
 from .callbacks import append, own_array
-from .eager.tensor import Tensor
 from .ir.callbacks import named
-from .ir.errors import TracejitError
 from .pytree import flatten
 from .state import STATE
+from .tensors.tensor import Tensor
 
 __all__ = ["callback", "check_nans", "print"]
 
 if TYPE_CHECKING:
-    from .tools.nonfinite import check_nans
+    from .profiling.nonfinite import check_nans
 else:
 
     def __getattr__(name: str) -> Any:

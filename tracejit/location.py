@@ -10,8 +10,8 @@ from types import CodeType, FrameType
 
 import numpy as np
 
+from .base.process.finalization import forgotten_with
 from .ir.graph import Location
-from .ir.process.finalization import forgotten_with
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 #: The folders of the library's sources; in a checkout some are beside the package rather than in it.

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from .ir.errors import ArgumentError
+from .base.errors import ArgumentError
 
 #: Names here of functions that PyTorch, JAX and NumPy have at the top level or call by another name.
 PLACES: Final = {

@@ -16,7 +16,7 @@ from importlib import import_module
 from types import CellType, CodeType, FunctionType
 from typing import Any, Final, TypeAlias
 
-from .ir.process.finalization import WeakTable
+from .base.process.finalization import WeakTable
 from .runtime.tiers import BACKGROUND
 
 _Making: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]

@@ -8,8 +8,8 @@ from typing import Any, Final
 from ...ir.graph import Instruction
 from ...ir.passes.loops.register_state import is_scalar_map, lane_cycles
 from ...ir.registry import Kind
-from ..kernels.kernel import Kernel
-from ..kernels.lowering import Lowering, LoweringContext
+from ..lowering.kernel import Kernel
+from ..lowering.lowering import Lowering, LoweringContext
 from .register_loops import register_kernel
 
 

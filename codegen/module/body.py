@@ -11,17 +11,13 @@ from typing import Final
 
 import numpy as np
 
+from ...base.process.progress import with_progress
 from ...ir.access import resolve, start_in_memory
 from ...ir.graph import Function, Instruction, Value
-from ...ir.process.progress import with_progress
 from ...ir.registry import Kind
-from ..control.exits import LONG_CYCLES, ExitWriter, polled_loop
 from ..control.regions import RegionCode, write_control
 from ..instrument.variants import PLAIN
 from ..interface import CALL_BACK, PARALLEL_FOR, POLL, out_of_memory
-from ..kernels.kernel import Kernel
-from ..kernels.lowering import LOWERINGS, LoweringContext
-from ..kernels.parallel_for import run_tasks
 from ..llvm.emitter import Reg, constant, pointer
 from ..llvm.function import UNOPTIMIZED, calls
 from ..llvm.loops import FunctionWriter
@@ -29,10 +25,14 @@ from ..llvm.operations import Convert, Slot
 from ..llvm.registers import bytes_constant
 from ..llvm.scratch import reserve
 from ..llvm.stack import check_stack
-from .buffers import BufferPlace, BufferPlan
-from .generated import HostCall
+from ..lowering.exits import LONG_CYCLES, ExitWriter, polled_loop
+from ..lowering.kernel import Kernel
+from ..lowering.lowering import LOWERINGS, LoweringContext
+from ..lowering.parallel_for import run_tasks
+from ..plan.buffers import BufferPlace, BufferPlan
+from ..plan.generated import HostCall
+from ..plan.recovery import attributed
 from .parts import ModuleParts
-from .recovery import attributed
 
 #: Functions of more instructions than this are compiled as they stand: they are calls, in a row.
 MANY_CALLS: Final = 100

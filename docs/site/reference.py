@@ -169,7 +169,7 @@ SUBJECTS = (
         "Errors and warnings",
         "Each error is a ``TracejitError``, and of the built-in class that NumPy raises. Which mistake "
         "raises which: :doc:`/debugging`.",
-        ("tracejit/ir/errors.py",),
+        ("tracejit/base/errors.py",),
     ),
 )
 #: Namespaces, each a page: module, and what it is.

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...base.errors import DTypeError
 from ..dtypes import (
     BOOL,
     NUMBERS,
@@ -23,7 +24,6 @@ from ..dtypes import (
     is_differentiable,
     result_type,
 )
-from ..errors import DTypeError
 from ..registry import Builtin, Kind
 from ..transforms.batching import batch_pointwise
 from .define import define, elementwise, floating_function, in_float32, same_shape

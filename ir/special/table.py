@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..errors import TracejitError
-from ..records import record
+from ...base.errors import TracejitError
+from ...base.records import record
 from .arrays import BLOCK, ArrayEvaluator
 from .evaluator import Array, Evaluator
 from .jets import Index, derivative, variables

@@ -19,7 +19,7 @@ from tracejit.codegen.llvm import compiler, pieces
 from tracejit.codegen.tiers import Effort
 from tracejit.runtime import tiers
 from tracejit.runtime.executable import Executable
-from tracejit.runtime.native.loader import load
+from tracejit.runtime.loading.loader import load
 
 from ..rotation import share_of
 from ..support import interpret

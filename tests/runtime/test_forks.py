@@ -224,7 +224,7 @@ def test_forks_while_eager_operations_become_native() -> None:
 def test_every_lock_is_free_in_a_child() -> None:
     """Locks of our own are `ForkLock`s, or a fork waits for them."""
     allowed = {
-        "ir/process/forking.py": "LLVM_LOCK, which forks hold, and one of threads, which a child forgets",
+        "base/process/forking.py": "LLVM_LOCK, which forks hold, and one of threads, which a child forgets",
         "codegen/llvm/compiler.py": "of one compilation",
         "runtime/tiers.py": "made anew in a child",
     }

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tracejit.ir.machine import Machine
+from tracejit.base.machine import Machine
 
 from ..fuzz import reference
 from .memory import Array

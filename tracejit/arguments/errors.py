@@ -18,7 +18,7 @@ from importlib import import_module
 from types import TracebackType
 from typing import Any, Final, TypeVar, cast
 
-from ..ir.errors import (
+from ..base.errors import (
     ArgumentError,
     CompileError,
     ConcretizationError,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final
 
-from ..ir.errors import DTypeError, TracejitError
+from ..base.errors import DTypeError, TracejitError
 
 __all__ = ["gives_way", "giving_way", "refuse_opted_out"]
 

@@ -15,12 +15,12 @@ import numpy as np
 
 from ..arguments.errors import checked, named
 from ..arguments.giving_way import refuse_opted_out
-from ..eager.native_ops import NativeCall
-from ..eager.tensor import Tensor
-from ..ir.errors import AxisError, ShapeError
+from ..base.errors import AxisError, ShapeError
+from ..dispatch.native_ops import NativeCall
 from ..ir.registry import OPS, Attrs, Builtin
 from ..ir.types import Shape, broadcast_shapes, normalize_axis
 from ..tape.plans import Composite, Written
+from ..tensors.tensor import Tensor
 from .manipulation import moveaxis, ravel
 from .operands import (
     broadcast,

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..eager.tensor import Tensor
+from ..base.errors import DTypeError, ShapeError
 from ..ir.dtypes import FLOAT64, INT64
-from ..ir.errors import DTypeError, ShapeError
+from ..tensors.tensor import Tensor
 from .operands import as_tensor, cast, run
 
 __all__ = ["bincount"]

@@ -11,10 +11,9 @@ from typing import Any, Final
 
 from ..arguments.errors import named
 from ..arguments.plain_calls import plain_call_of
-from ..eager.native_ops import NativeCall
-from ..eager.tensor import Tensor
+from ..base.errors import ArgumentError, AxisError
+from ..dispatch.native_ops import NativeCall
 from ..ir.dtypes import as_dtype, is_complex
-from ..ir.errors import ArgumentError, AxisError
 from ..ir.registry import OPS
 from ..ir.types import (
     Shape,
@@ -22,6 +21,7 @@ from ..ir.types import (
     normalize_axes,
     normalize_axis,
 )
+from ..tensors.tensor import Tensor
 from .indexing.access import getitem
 from .memory_order import axes_in_memory, in_memory_order
 from .operands import (

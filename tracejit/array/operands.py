@@ -15,8 +15,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.exceptions import ComplexWarning
 
-from ..eager.dispatch import apply
-from ..eager.tensor import Array, Tensor, as_array, wrap
+from ..base.errors import DomainError, DTypeError, NestingError, NotNumbersError, ShapeError, TracejitError
+from ..dispatch.dispatch import apply
 from ..ir.dtypes import (
     BOOL,
     NUMBERS,
@@ -33,12 +33,12 @@ from ..ir.dtypes import (
     result_type,
     ufunc_types,
 )
-from ..ir.errors import DomainError, DTypeError, NestingError, NotNumbersError, ShapeError, TracejitError
 from ..ir.graph import Value
 from ..ir.registry import OPS
 from ..ir.types import Shape
 from ..location import user_stacklevel
 from ..state import STATE
+from ..tensors.tensor import Array, Tensor, as_array, wrap
 
 __all__ = ["write_out"]
 

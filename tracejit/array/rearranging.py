@@ -10,15 +10,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..eager.native_ops import NativeCall
-from ..eager.python_values import is_integer
-from ..eager.tensor import Tensor, as_array
+from ..base.errors import DTypeError, ShapeError
+from ..base.records import record
+from ..dispatch.native_ops import NativeCall
 from ..ir.dtypes import INT64
-from ..ir.errors import DTypeError, ShapeError
-from ..ir.records import record
 from ..ir.registry import OPS, Attrs, Builtin
 from ..ir.types import as_shape, broadcast_shapes, normalize_axes, normalize_axis
 from ..tape.plans import Composite
+from ..tensors.python_values import is_integer
+from ..tensors.tensor import Tensor, as_array
 from .indexing.access import getitem
 from .joining import concatenate
 from .manipulation import ravel, swapaxes

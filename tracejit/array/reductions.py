@@ -15,11 +15,11 @@ import numpy as np
 
 from ..arguments.errors import checked, named
 from ..arguments.plain_calls import plain_calls
-from ..eager.native_ops import NativeCall
-from ..eager.tensor import Tensor, wrap
+from ..dispatch.native_ops import NativeCall
 from ..ir.dtypes import BOOL, INT64, as_dtype, default_dtype, is_inexact
 from ..ir.registry import OPS
 from ..ir.types import Shape, normalize_axes, normalize_axis, remove_axes
+from ..tensors.tensor import Tensor, wrap
 from .operands import as_tensor, cast, is_tracing, reshaped, run, with_an_axis, write_out
 
 __all__ = [

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..eager.tensor import Tensor, wrap
-from ..ir.errors import ArgumentError, DTypeError, ShapeError
+from ..base.errors import ArgumentError, DTypeError, ShapeError
 from ..ir.types import normalize_axis
+from ..tensors.tensor import Tensor, wrap
 from .copying import in_order
 from .indexing.searching import take_along_axis
 from .manipulation import moveaxis, ravel

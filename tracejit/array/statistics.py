@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..eager.tensor import Tensor
+from ..base.errors import DomainError, ShapeError
 from ..ir.dtypes import accumulated_in, is_real_floating, real_dtype
-from ..ir.errors import DomainError, ShapeError
 from ..ir.types import Shape, normalize_axes, normalize_axis
+from ..tensors.tensor import Tensor
 from . import reductions
 from .operands import (
     as_tensor,

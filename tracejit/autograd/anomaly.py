@@ -9,8 +9,8 @@ from importlib import import_module
 from typing import Any
 
 from ..state import STATE
+from ..tape.modes import Mode
 from ..tape.recording import observe_recording
-from .modes import Mode
 
 
 class detect_anomaly(Mode):
@@ -29,7 +29,7 @@ class detect_anomaly(Mode):
         ...     y.backward()
         Traceback (most recent call last):
             ...
-        tracejit.ir.errors.GradientError: backward: function 'SqrtBackward' returned nan values in its 0th ...
+        tracejit.base.errors.GradientError: backward: function 'SqrtBackward' returned nan values in its 0th ...
 
     Semantics: ``torch.autograd.detect_anomaly``.
     """

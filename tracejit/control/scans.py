@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..array.joining import stack
-from ..eager.tensor import Tensor, wrap
-from ..ir.errors import ShapeError, TracejitError
+from ..base.errors import ShapeError, TracejitError
 from ..ir.registry import OPS
 from ..pytree import TreeDef
 from ..state import STATE
+from ..tensors.tensor import Tensor, wrap
 from ..tracing.regions import AppliesRegions, apply_with_regions
 from ..tracing.tracer import Tracer, tracing
 from .carry import (

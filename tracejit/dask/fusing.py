@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..base.errors import ArgumentError
+from ..base.records import record
 from ..ir.dtypes import BY_NAME
-from ..ir.errors import ArgumentError
-from ..ir.records import record
 from ..jitted.jit import jit
 from .blocks import ONE_THREAD, dask_module, is_dask_array
 

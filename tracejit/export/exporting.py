@@ -10,12 +10,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
+from ..base.errors import ArgumentError
 from ..codegen.export.casadi import casadi_text
 from ..codegen.export.emission import LinkGroup
 from ..codegen.export.levels import LEVELS
 from ..codegen.export.targets import export_target
 from ..codegen.llvm.target import Target
-from ..ir.errors import ArgumentError
 from ..jitted.function import JitFunction
 from .casadi import casadi_programs
 from .compiling import CompiledPrograms, compiled

@@ -14,8 +14,8 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ..eager.foreign_arrays import is_foreign
-from ..eager.tensor import Tensor
+from ..tensors.foreign_arrays import is_foreign
+from ..tensors.tensor import Tensor
 from .guards import Guard, is_constant
 from .library import GENERATORS
 from .usage import Uses

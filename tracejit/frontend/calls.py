@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..eager.tensor import Tensor
+from ..tensors.tensor import Tensor
 from . import library
 from .asking import Asking
 from .attributes import Attributes, in_classes, is_library, is_own, is_user_function

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..eager.tensor import Tensor
 from ..ir.registry import OPS, Kind
+from ..tensors.tensor import Tensor
 from . import library
 from .attributes import SEQUENCES, Call, in_classes, is_library, is_own, is_user_function
 from .execution import Execution

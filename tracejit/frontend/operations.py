@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..eager.tensor import Tensor
+from ..tensors.tensor import Tensor
 from .bytecode import Site
 from .contents import Contents
 from .guards import Guard, is_constant

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..eager.tensor import Tensor
-from ..ir.records import record
+from ..base.records import record
+from ..tensors.tensor import Tensor
 from .bytecode import Site, decode
 from .guards import (
     ArrayTypeGuard,

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..array.copying import copy
-from ..eager.tensor import Tensor, as_array, wrap
-from ..eager.views import overlapping
+from ..base.errors import TracejitError, UncompiledCallWarning
+from ..base.records import record
 from ..frontend.guards import Guard
 from ..frontend.usage import Uses
 from ..frontend.values import Source
-from ..ir.errors import TracejitError, UncompiledCallWarning
-from ..ir.records import record
 from ..location import user_stacklevel
 from ..pytree import children_of
+from ..tape.views import overlapping
+from ..tensors.tensor import Tensor, as_array, wrap
 from .container_writes import container_at
 
 if TYPE_CHECKING:

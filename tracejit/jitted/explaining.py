@@ -8,12 +8,12 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
+from ..base.records import record
 from ..frontend.attributes import is_library
 from ..frontend.guards import MissingGuard
 from ..ir.graph import Instruction
 from ..ir.ops.fusion import INTERPRETED
 from ..ir.passes.loops.rerolling import rerolled_loops
-from ..ir.records import record
 from ..ir.registry import Kind
 from ..loops.reports import LoopReport
 from ..runtime.cache.store import CACHE

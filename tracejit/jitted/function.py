@@ -15,17 +15,16 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ..base.errors import GradientError, TraceError, TracejitError
+from ..base.process.collector import collector_paused
+from ..base.process.locks import ForkLock
 from ..carrying import Carriable
-from ..eager.array_callers import frame_above, takes_arrays
-from ..eager.tensor import Tensor
-from ..export.methods import Exportable
 from ..generator import DEFAULT
-from ..ir.errors import GradientError, TraceError, TracejitError
 from ..ir.graph import Function
-from ..ir.process.collector import collector_paused
-from ..ir.process.locks import ForkLock
 from ..pytree import TreeDef, flatten
 from ..state import STATE
+from ..tensors.array_callers import frame_above, takes_arrays
+from ..tensors.tensor import Tensor
 from ..tracing.traces import Traced
 from .aliasing import (
     AliasedError,
@@ -41,6 +40,7 @@ from .call_traces import trace_call
 from .calls import CompiledFunction, requiring_grad
 from .captures import bind, renewed_at_each_call, warn_of_frozen
 from .entries import make_entries, results_as_arrays
+from .exporting import Exportable
 from .methods import Bindable, is_instance, is_method
 from .paths import MAX_PATHS, Paths
 from .recompilation import reason_for

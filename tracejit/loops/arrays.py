@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..array.operands import run
-from ..eager.tensor import Tensor
 from ..ir.builder import Builder
 from ..ir.graph import Function, Value
 from ..ir.passes.array_loops.conversion import loops_to_arrays
@@ -16,6 +15,7 @@ from ..ir.passes.array_loops.counted_loops import count_loops
 from ..ir.registry import Attrs, Op
 from ..ir.types import TensorType
 from ..state import STATE
+from ..tensors.tensor import Tensor
 from ..tracing.regions import RegionTracer, apply_with_regions, replay
 from ..tracing.tracer import Tracer
 

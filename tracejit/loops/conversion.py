@@ -9,7 +9,7 @@ from importlib import import_module
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
-from ..ir.process.collector import collector_paused
+from ..base.process.collector import collector_paused
 from .reports import MANY_OPERATIONS, LoopReport, Session, tracing_loops
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from typing import Any, Final
 
-from ..autograd.modes import untaped
-from ..ir.errors import DTypeError, ShapeError, TracejitError
+from ..base.errors import DTypeError, ShapeError, TracejitError
 from ..state import STATE
+from ..tape.modes import untaped
 from ..tracing.regions import RegionTracer, decisions_of, forget_effects, trace_region
 from . import iterations
 from .carries import LoopStatement, UnsteadyError

@@ -12,9 +12,9 @@ from importlib import import_module
 from types import BuiltinFunctionType
 from typing import Any, Final
 
-from ..eager.tensor import Tensor
 from ..frontend.library import OF_SCIPY
 from ..pytree import tree_leaves
+from ..tensors.tensor import Tensor
 from .maths import MATH
 from .variables import is_traced
 

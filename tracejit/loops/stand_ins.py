@@ -18,8 +18,7 @@ import numpy as np
 from ..array import creation, joining
 from ..array.elementwise import arithmetic, floats
 from ..array.operands import given_as_scalar
-from ..eager.dispatch import apply
-from ..eager.tensor import Tensor
+from ..dispatch.dispatch import apply
 from ..frontend.attributes import is_user_function
 from ..frontend.library import (
     ARRAY_FUNCTIONS,
@@ -33,6 +32,7 @@ from ..ir.dtypes import INT64, as_dtype
 from ..ir.registry import OPS
 from ..pytree import tree_leaves
 from ..state import STATE
+from ..tensors.tensor import Tensor
 from .lists import StackedList
 from .maths import MATH
 from .scalars import as_bool, as_complex, as_float, as_int, python_number, truth

@@ -7,11 +7,11 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from ..eager.dispatch import apply
-from ..eager.tensor import Tensor, as_array
-from ..ir.errors import DomainError, TracejitError
+from ..base.errors import DomainError, TracejitError
+from ..dispatch.dispatch import apply
 from ..ir.registry import NONDIFF, OPS, Op
 from ..jitted.jit import trace
+from ..tensors.tensor import Tensor, as_array
 from . import checks
 from .checks import Sample, Tolerance, Wrong
 

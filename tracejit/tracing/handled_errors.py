@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 from types import CodeType, FrameType
 from typing import Final
 
+from ..base.errors import IndexValueError, LinAlgError, OutOfBoundsError
 from ..frontend.handlers import handles
-from ..ir.errors import IndexValueError, LinAlgError, OutOfBoundsError
 from ..ir.graph import Instruction
 from ..ir.registry import Kind, Op
 from ..location import is_own_file

@@ -7,24 +7,24 @@ from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
 
-from ..eager.dispatch import apply
-from ..eager.tensor import Array, Tensor, as_array, wrap
+from ..base.errors import GradientError, TraceError
+from ..dispatch.dispatch import apply
 from ..generator import Generator
 from ..ir.builder import Builder
 from ..ir.dataflow import silent
 from ..ir.dtypes import BOOL, is_differentiable
-from ..ir.errors import GradientError, TraceError
 from ..ir.graph import Function, Instruction, Value
 from ..ir.interpreter import interpret, run_instruction
 from ..ir.registry import OPS, Attrs, Op, check_attrs
 from ..ir.transforms.differentiation import has_choice, pull_regions
 from ..ir.types import TensorType
-from ..jitted.branches import needed_for
 from ..location import user_location
 from ..state import STATE
 from ..tape.hooks import Cotangents
 from ..tape.nodes import IsNeeded, Node, Output, refuse_gradients
 from ..tape.recording import versions_of
+from ..tensors.tensor import Array, Tensor, as_array, wrap
+from .branches import needed_for
 from .merged_arrays import OUTDATED, MergedArrays
 from .tracer import Tracer, as_value, tracing
 

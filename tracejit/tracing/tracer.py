@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ..eager.tensor import Array, Tensor, as_array, wrap
-from ..eager.views import ViewStep, share
+from ..base.errors import DTypeError, TraceError
 from ..frontend.guards import same_content
 from ..frontend.rewritten import original, original_site
 from ..generator import Draws, Generator
@@ -34,14 +33,15 @@ from ..ir.dtypes import (
     complex_dtype,
     default_dtype,
 )
-from ..ir.errors import DTypeError, TraceError
 from ..ir.graph import Instruction, Value
 from ..ir.registry import OPS, Attrs, Op
 from ..ir.types import Shape, TensorType, tensor_type
-from ..jitted.branches import Branches
 from ..location import is_user_file, user_location
 from ..runtime.bypass import bypass_while_tracing
 from ..state import STATE
+from ..tape.views import ViewStep, share
+from ..tensors.tensor import Array, Tensor, as_array, wrap
+from .branches import Branches
 from .integers import Integers
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from ....ir.types import contiguous_strides
 from ...llvm.emitter import Reg, constant
 from ...llvm.function import Code
 from ...llvm.loops import FunctionWriter
-from ..kernel import signature
-from ..lowering import LoweringContext
+from ...lowering.kernel import signature
+from ...lowering.lowering import LoweringContext
 from .tiling import Windows
 
 #: Images, kernels, the result and the workspace.

@@ -16,7 +16,7 @@ from typing import Final
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
-from ..parallel_for import part_of
+from ...lowering.parallel_for import part_of
 from .slices import Slices
 
 #: Indices of a block of short slices, and of long ones, which are so many bytes.

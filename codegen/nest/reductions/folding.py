@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from ...llvm.emitter import Reg
 from ...llvm.loops import Bound
+from ...lowering.loop_nest import SHORT_BODY, Member, body_cost
 from ..interleaving import side_by_side
-from ..loop_nest import SHORT_BODY, Member, body_cost
 from ..writing.element import ElementPass, Places, RowValues
 from .totals import LONG, FoldStep, Totals, add_blocks
 

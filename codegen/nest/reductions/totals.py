@@ -18,8 +18,8 @@ from ....ir.dtypes import is_real_floating
 from ....ir.graph import Instruction
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import Bound, FunctionWriter
+from ...lowering.loop_nest import Member, Nest
 from ...maths.support import two_sum
-from ..loop_nest import Member, Nest
 from ..writing.element import Places
 
 if TYPE_CHECKING:

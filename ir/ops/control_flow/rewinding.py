@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ....base.errors import AttributeValueError, ShapeError
 from ...builder import Builder, inline
 from ...dataflow import without_effects
 from ...dtypes import BOOL, is_differentiable
-from ...errors import AttributeValueError, ShapeError
 from ...graph import Function, Instruction, Value
 from ...registry import NONDIFF, OPS, Attrs, Kind, Regions
 from ...transforms.differentiation import split_pullback

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.codegen.kernels import lowering
-from tracejit.codegen.kernels.lowering import Lowering
+from tracejit.codegen.lowering import lowering
+from tracejit.codegen.lowering.lowering import Lowering
 from tracejit.codegen.module import writer
 from tracejit.codegen.module.costs import cost_of_function
 from tracejit.ir.kinds import Kind

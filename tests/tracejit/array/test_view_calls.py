@@ -12,7 +12,7 @@ import pytest
 import tracejit as tj
 
 from ...runtime.programs import python
-from ..eager.native_calls import native_calls
+from ..dispatch.native_calls import native_calls
 
 VIEWS: dict[str, Callable[[Any], Any]] = {
     "T": lambda x: x.T,

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.base.errors import ArgumentError, TraceError, TracejitError
 from tracejit.codegen.export.levels import LEVELS
 from tracejit.codegen.llvm.target import host
 from tracejit.export import linking
-from tracejit.ir.errors import ArgumentError, TraceError, TracejitError
 
 from ...rotation import share_of
 from ...support import library_functions
@@ -333,4 +333,4 @@ def test_a_module_of_web_assembly_runs(name, tmp_path):
 def test_importing_tracejit_loads_only_the_methods():
     program = "import sys, tracejit; print([n for n in sys.modules if 'export' in n.split('.')])"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == "['tracejit.export', 'tracejit.export.methods']"
+    assert run.stdout.strip() == "['tracejit.export', 'tracejit.jitted.exporting']"

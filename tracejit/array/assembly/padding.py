@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...eager.tensor import Array, Tensor
+from ...base.errors import ArgumentError, DomainError, ShapeError
 from ...ir.dtypes import BOOL, INT64, is_inexact
-from ...ir.errors import ArgumentError, DomainError, ShapeError
 from ...ir.types import normalize_axis
+from ...tensors.tensor import Array, Tensor
 from .. import reductions
 from ..memory_order import as_in_memory
 from ..operands import as_tensor, broadcast, cast, given_as_array, reshaped, run, sliced

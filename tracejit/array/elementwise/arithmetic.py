@@ -13,12 +13,12 @@ from importlib import import_module
 from typing import Any
 
 from ...arguments.errors import checks_itself, explain
-from ...eager.dispatch import elementwise
-from ...eager.tensor import Tensor
+from ...dispatch.dispatch import elementwise
 from ...ir.dtypes import is_inexact
 from ...ir.ops.define import ufunc_behind
 from ...ir.registry import OPS
 from ...state import STATE
+from ...tensors.tensor import Tensor
 from ..operands import as_tensor
 
 #: Functions that NumPy lacks, and where their meaning is from.

@@ -14,17 +14,17 @@ from typing import Any, Final
 import numpy as np
 
 from ...arguments.errors import SelectionError, call_of_selections, explain, named
-from ...eager.dispatch import traced_element
-from ...eager.native_ops import NativeCall
-from ...eager.tensor import Tensor, as_array, wrap
-from ...eager.views import IndexedStep, share, step_of
+from ...base.errors import DTypeError, OutOfBoundsError, ShapeError, TraceError
+from ...dispatch.dispatch import traced_element
+from ...dispatch.native_ops import NativeCall
 from ...ir.dtypes import BOOL, INT64, DType
-from ...ir.errors import DTypeError, OutOfBoundsError, ShapeError, TraceError
 from ...ir.graph import Value
 from ...ir.registry import OPS, Attrs, Builtin
 from ...ir.types import Shape, broadcastable
 from ...state import STATE
 from ...tape.plans import Composite, Written
+from ...tape.views import IndexedStep, share, step_of
+from ...tensors.tensor import Tensor, as_array, wrap
 from ..operands import (
     SCALARS,
     as_tensor,

@@ -14,14 +14,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...eager.python_values import short
-from ...eager.tensor import Array, Tensor, as_array
+from ...base.errors import DTypeError, IndexKindError, IndexShapeError, OutOfBoundsError, ShapeError
+from ...base.records import record
 from ...ir.dtypes import BOOL, INT64, UINT64
-from ...ir.errors import DTypeError, IndexKindError, IndexShapeError, OutOfBoundsError, ShapeError
 from ...ir.graph import Value
-from ...ir.records import record
 from ...ir.types import Shape, broadcast_shapes
 from ...state import STATE
+from ...tensors.python_values import short
+from ...tensors.tensor import Array, Tensor, as_array
 from ..operands import array_of_traced, as_tensor, cast, constant_of, holds_tensors, is_tracing, run
 
 

@@ -8,12 +8,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...eager.tensor import Tensor, as_array, wrap
+from ...base.errors import DomainError, DTypeError, ShapeError
 from ...ir.dtypes import BOOL, INT64
-from ...ir.errors import DomainError, DTypeError, ShapeError
 from ...ir.graph import Value
 from ...ir.types import broadcast_shapes, normalize_axis
 from ...state import STATE
+from ...tensors.tensor import Tensor, as_array, wrap
 from ..copying import in_order
 from ..joining import concatenate
 from ..manipulation import broadcast_to, ravel

@@ -15,10 +15,10 @@ from typing import Any, Final
 
 from ...arguments.errors import checked, checks_itself
 from ...arguments.giving_way import giving_way
-from ...eager.dispatch import operators, product_operators
-from ...eager.tensor import Tensor
+from ...base.errors import ArgumentError, DomainError, DTypeError, ShapeError
+from ...dispatch.dispatch import operators, product_operators
 from ...ir.dtypes import as_dtype
-from ...ir.errors import ArgumentError, DomainError, DTypeError, ShapeError
+from ...tensors.tensor import Tensor
 from .. import (
     contraction,
     copying,

@@ -12,11 +12,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...eager.tensor import Tensor, wrap
-from ...eager.views import views_of
+from ...base.errors import ArgumentError, DTypeError, GradientError, ShapeError
 from ...ir.dtypes import is_complex
-from ...ir.errors import ArgumentError, DTypeError, GradientError, ShapeError
 from ...tape.hooks import move_retained
+from ...tape.views import views_of
+from ...tensors.tensor import Tensor, wrap
 from .. import sorting
 from ..indexing import inplace
 from ..indexing.access import getitem

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ...eager.tensor import Tensor
+from ...base.errors import ArgumentError, ShapeError
 from ...ir.dtypes import as_dtype
-from ...ir.errors import ArgumentError, ShapeError
 from ...ir.types import broadcast_shapes, normalize_axis
+from ...tensors.tensor import Tensor
 from ..indexing.access import getitem
 from ..joining import stack
 from ..manipulation import broadcast_to, expand_dims, moveaxis, reshape

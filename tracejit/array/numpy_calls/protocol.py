@@ -18,10 +18,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...eager.array_callers import frame_above, takes_arrays
-from ...eager.tensor import Tensor
-from ...ir.errors import ArgumentError, TracejitError
+from ...base.errors import ArgumentError, TracejitError
 from ...state import STATE
+from ...tensors.array_callers import frame_above, takes_arrays
+from ...tensors.tensor import Tensor
 from .. import diagonals
 from . import ufunc_methods
 from .options import call_with_options

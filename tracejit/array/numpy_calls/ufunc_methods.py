@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...eager.tensor import Tensor
+from ...base.errors import ArgumentError, DTypeError, OutOfBoundsError, ShapeError
 from ...ir.dtypes import INT64, as_dtype
-from ...ir.errors import ArgumentError, DTypeError, OutOfBoundsError, ShapeError
 from ...ir.types import normalize_axes, normalize_axis
+from ...tensors.tensor import Tensor
 from .. import cumulative, reductions
 from ..indexing.access import folded_at, getitem, index_add, index_update
 from ..joining import concatenate, stack

@@ -18,15 +18,15 @@ from typing import Any, Final
 import numpy as np
 
 from ...arguments.errors import SelectionError
-from ...eager.dispatch import apply
-from ...eager.tensor import Tensor, wrap
+from ...base.errors import DTypeError
+from ...dispatch.dispatch import apply
 from ...ir.dtypes import BOOL, INT64, DType, is_inexact, result_type
-from ...ir.errors import DTypeError
 from ...ir.graph import Instruction, Value
 from ...ir.registry import Attrs, Kind, Op
 from ...location import user_location
 from ...pytree import register_pytree_node
 from ...state import STATE
+from ...tensors.tensor import Tensor, wrap
 from ..indexing.access import FOLDS, view_of, written_at
 from ..indexing.keys import KeyPlan
 from ..methods import binding

@@ -12,10 +12,10 @@ from importlib import import_module
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final, Literal, TypeAlias
 
+from ...base.process.finalization import WeakTable, forgotten_with
+from ...base.process.locks import ForkLock
 from ...frontend.bytecode import decode
 from ...frontend.rewritten import original, stands_for
-from ...ir.process.finalization import WeakTable, forgotten_with
-from ...ir.process.locks import ForkLock
 from ..unrolled import Comprehensions
 from .definitions import complete, extent, function_at, lambda_at
 from .descriptions import Statement, mark_comprehensions

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ... import __version__
-from ...ir.errors import TracejitError
+from ...base.errors import TracejitError
 from .errors import FAILED, INTERNAL, OK, USAGE, TargetError, UsageError
 
 #: The commands, in the order of ``--help``. Their modules load when they are used.
