@@ -15,7 +15,7 @@ import pytest
 import tracejit as tj
 
 ROOT = Path(__file__).parent.parent
-LAYERS = ("ir", "codegen", "runtime", "tracejit")  # lower to higher
+LAYERS = ("base", "ir", "codegen", "runtime", "tracejit")  # lower to higher
 #: Imports from outside the package that each layer may have, beside the standard library.
 OUTSIDE = {"ir": {"numpy"}, "codegen": {"numpy", "llvmlite"}, "runtime": {"numpy"}, "tracejit": {"numpy"}}
 MAX_MODULES = 20
@@ -68,7 +68,7 @@ COMMANDS = ("tracejit/tools/cli", "tracejit/tools/demo")
 @cache
 def sources() -> tuple[Path, ...]:
     """Every source file, found through the root folders and not through the links in tracejit/."""
-    links = {ROOT / "tracejit" / layer for layer in LAYERS[:3]}
+    links = {ROOT / "tracejit" / layer for layer in LAYERS[:4]}
     paths = (path for layer in LAYERS for path in sorted((ROOT / layer).rglob("*.py")))
     return tuple(path for path in paths if not any(link in path.parents for link in links))
 
@@ -122,7 +122,7 @@ def layer_of(module: str) -> str | None:
     parts = module.split(".")
     if parts[0] != "tracejit":
         return None
-    return parts[1] if len(parts) > 1 and parts[1] in LAYERS[:3] else "tracejit"
+    return parts[1] if len(parts) > 1 and parts[1] in LAYERS[:4] else "tracejit"
 
 
 def test_sources_are_found() -> None:

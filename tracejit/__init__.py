@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os as _os
 import typing as _typing
-from importlib import import_module as _import_module
 
 from . import array as _array
 from . import autograd, debug, random, tree
@@ -53,6 +52,7 @@ from .base.errors import (
     UnrolledLoopWarning,
     VerificationError,
 )
+from .base.loading import load_module as _load_module
 from .base.process.progress import progress
 from .callbacks import pure_callback
 from .control import associative_scan, cond, fori_loop, map, scan, switch, while_loop
@@ -123,23 +123,23 @@ else:
 
     def __getattr__(name: str) -> object:
         if name in _LAZY:
-            return _import_module(f".{name}", __name__)
+            return _load_module(f".{name}", __name__)
         if name in _DEFERRED:
             function = globals()[name] = getattr(_array, name)
             return function
         if name in __all__:  # the rest of it are functions of these, which load when one is first used
             module = ".tools.profiling" if name in _PROFILING else ".extend"
-            value = globals()[name] = getattr(_import_module(module, __name__), name)
+            value = globals()[name] = getattr(_load_module(module, __name__), name)
             return value
         message = f"module {__name__!r} has no attribute {name!r}"
         if not name.startswith("_"):  # those are asked for by tools, which expect that they may be missing
-            message += _import_module(".missing_names", __name__).hint(name)
+            message += _load_module(".missing_names", __name__).hint(name)
         raise AttributeError(message)
 
 
 def __array_namespace_info__() -> NamespaceInfo:
     """The devices, dtypes and capabilities of this namespace, for inspection. Semantics: the Array API."""
-    module = _import_module(".array.information.array_api", __name__)
+    module = _load_module(".array.information.array_api", __name__)
     info: NamespaceInfo = module.NamespaceInfo()
     return info
 
@@ -282,9 +282,9 @@ __all__ = [
 ]
 
 if _os.environ.get("TRACEJIT_CHECK_NANS"):
-    _import_module(".tools.nonfinite", __name__).check_everything(_os.environ["TRACEJIT_CHECK_NANS"])
+    _load_module(".tools.nonfinite", __name__).check_everything(_os.environ["TRACEJIT_CHECK_NANS"])
 if _os.environ.get("TRACEJIT_DUMP"):
-    _import_module(".tools.dumping", __name__).dump_by_environment()
+    _load_module(".tools.dumping", __name__).dump_by_environment()
 
 _fold_uncaught()
 _check_public(globals(), __all__)

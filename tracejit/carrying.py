@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from .base.loading import load_module
 
 if TYPE_CHECKING:
     from .carried import CarriedFunction
@@ -31,6 +32,6 @@ class Carriable:
         Raises what compiling raises, and TracejitError where machine code is not kept on disk, from where it
         is taken.
         """
-        module: Any = import_module(".carried", __package__)
+        module: Any = load_module(".carried", __package__)
         carried: CarriedFunction = module.carried(self, specs)
         return carried

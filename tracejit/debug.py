@@ -7,7 +7,6 @@ the order in which they were written, whether or not anything uses what they loo
 from __future__ import annotations
 
 import builtins
-import importlib
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ import numpy as np
 
 from .arguments.errors import check_public
 from .base.errors import TracejitError
+from .base.loading import load_module
 from .callback_results import without_kept_results
 from .callbacks import append, own_array
 from .ir.callbacks import named
@@ -33,7 +33,7 @@ else:
 
     def __getattr__(name: str) -> Any:
         if name == "check_nans":  # loads what observes programs, which only who looks for NaN needs
-            return importlib.import_module(".tools.nonfinite", __package__).check_nans
+            return load_module(".tools.nonfinite", __package__).check_nans
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

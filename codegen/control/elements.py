@@ -6,11 +6,11 @@ import abc
 import operator
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from ...base.loading import load_module
 from ...base.records import record
 from ...ir.access import element_strides, view_access
 from ...ir.dtypes import SHORT_NAME
@@ -170,7 +170,7 @@ class ElementWriter(PackingWriter, abc.ABC):
         for elements in operands:
             assert isinstance(elements, list)
             matrices.append(elements)
-        operations: Any = import_module("..kernels.linalg.lowering", __package__)  # for those who need it
+        operations: Any = load_module("..kernels.linalg.lowering", __package__)  # for those who need it
         results: list[Elements]
         results, failed = operations.elementwise_results(self.w, instruction, matrices)
         if failed is not None:

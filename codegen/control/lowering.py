@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any, Final
 
+from ...base.loading import load_module
 from ...ir.graph import Instruction
 from ...ir.passes.loops.register_state import is_scalar_map, lane_cycles
 from ...ir.registry import Kind
@@ -15,7 +15,7 @@ from .register_loops import register_kernel
 
 def _loaded(module: str) -> Any:
     """Load a module of kernels that few loops need, with the modules that it imports."""
-    return import_module(module, __package__)
+    return load_module(module, __package__)
 
 
 def scan_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel | None:

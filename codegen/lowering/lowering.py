@@ -9,10 +9,10 @@ A family of kernels loads when a function has a kernel of it: most first calls n
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from importlib import import_module
 from typing import Final, TypeAlias
 
 from ...base.lapack.library import LapackLibrary
+from ...base.loading import load_module
 from ...base.records import record
 from ...ir.access import resolve
 from ...ir.content import attributes
@@ -167,7 +167,7 @@ class _Lowerings(Mapping[Kind, Lowering]):
         lowering = self._loaded.get(kind)
         if lowering is None:
             module, name = _PLACES[kind]
-            lowering = self._loaded[kind] = getattr(import_module(module, __package__), name)
+            lowering = self._loaded[kind] = getattr(load_module(module, __package__), name)
         return lowering
 
     def __iter__(self) -> Iterator[Kind]:

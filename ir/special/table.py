@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
 
 from ...base.errors import TracejitError
+from ...base.loading import load_module
 from ...base.records import record
 from .arrays import BLOCK, ArrayEvaluator
 from .evaluator import Array, Evaluator
@@ -68,7 +68,7 @@ def special(name: str) -> Special:
     if name not in _FUNCTIONS:
         if name not in _MODULES:
             raise TracejitError(f"there is no special function named {name!r}")
-        import_module(f".{_MODULES[name]}", __package__)
+        load_module(f".{_MODULES[name]}", __package__)
     return _FUNCTIONS[name]
 
 

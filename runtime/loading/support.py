@@ -6,9 +6,9 @@ Loaded where the disk cache does not have them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any, Final
 
+from ...base.loading import load_module
 from ...codegen.llvm.compiler import emit_object
 from ...codegen.llvm.target import host
 from ...codegen.tiers import BASELINE, OPTIMIZED, Effort, Tier
@@ -19,7 +19,7 @@ def _text(module: str, function: str, *first: Callable[[], Any]) -> Callable[...
     functions `first` are passed before its arguments."""
 
     def text(*arguments: Any) -> str:
-        write: Callable[..., str] = getattr(import_module(f"...codegen.{module}", __package__), function)
+        write: Callable[..., str] = getattr(load_module(f"...codegen.{module}", __package__), function)
         return write(*[value() for value in first], *arguments)
 
     return text

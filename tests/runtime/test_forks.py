@@ -231,7 +231,7 @@ def test_every_lock_is_free_in_a_child() -> None:
     locks = {f"threading.{name}" for name in ("Lock", "RLock", "Condition", "Semaphore", "Event", "Barrier")}
     locks.add("_thread.allocate_lock")
     users = set()
-    for folder in ("ir", "codegen", "runtime", "tracejit"):
+    for folder in ("base", "ir", "codegen", "runtime", "tracejit"):
         for path in (ROOT / folder).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text())):
                 if isinstance(node, ast.Attribute) and ast.unparse(node) in locks:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from ..arguments.errors import checked, named
 from ..arguments.giving_way import refuse_opted_out
 from ..base.errors import AxisError, ShapeError
+from ..base.loading import load_module
 from ..dispatch.native_ops import NativeCall
 from ..ir.registry import OPS, Attrs, Builtin
 from ..ir.types import Shape, broadcast_shapes, normalize_axis
@@ -139,7 +139,7 @@ matmul.lean = _product  # type: ignore[attr-defined]
 
 def _with_options(name: str, operands: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
     """The product `name` with the options of NumPy's ufuncs, whose module loads at first use."""
-    module: Any = import_module(".numpy_calls.options", __package__)
+    module: Any = load_module(".numpy_calls.options", __package__)
     call = checked(name, module.call_with_options)
     return call(_product, getattr(np, name), operands, options)  # type: ignore[no-any-return]
 

@@ -6,12 +6,12 @@ The rest of NumPy's array manipulation is in ``joining``, ``rearranging``, ``dia
 from __future__ import annotations
 
 import functools
-from importlib import import_module
 from typing import Any, Final
 
 from ..arguments.errors import named
 from ..arguments.plain_calls import plain_call_of
 from ..base.errors import ArgumentError, AxisError
+from ..base.loading import load_module
 from ..dispatch.native_ops import NativeCall
 from ..ir.dtypes import as_dtype, is_complex
 from ..ir.registry import OPS
@@ -84,7 +84,7 @@ COPY: Final = NativeCall(OPS["copy"], _copy)
 
 def _in_order(x: Any, shape: Any, order: str, copy: bool | None = None) -> Tensor:
     """The elements of `x` in `order`, in `shape`; the module for that loads at first use."""
-    module = import_module(".assembly.element_order", __package__)
+    module = load_module(".assembly.element_order", __package__)
     return module.reshape_in_order(x, shape, order, copy)  # type: ignore[no-any-return]
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
 from numpy.exceptions import ComplexWarning
 
 from ..base.errors import DomainError, DTypeError, NestingError, NotNumbersError, ShapeError, TracejitError
+from ..base.loading import load_module
 from ..dispatch.dispatch import apply
 from ..ir.dtypes import (
     BOOL,
@@ -48,7 +48,7 @@ def write_out(name: str, out: Any, result: Tensor) -> Tensor:
 
     The module that does it loads at first use, and imports the modules of the functions that call this.
     """
-    options = import_module(".numpy_calls.options", __package__)
+    options = load_module(".numpy_calls.options", __package__)
     return options.write_out(name, out, result)  # type: ignore[no-any-return]
 
 

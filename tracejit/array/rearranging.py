@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
 
 from ..base.errors import DTypeError, ShapeError
+from ..base.loading import load_module
 from ..base.records import record
 from ..dispatch.native_ops import NativeCall
 from ..ir.dtypes import INT64
@@ -287,7 +287,7 @@ def repeat(
     x = with_an_axis(x, axis)
     place = normalize_axis("repeat", axis, x.ndim)
     if total_repeat_length is not None:
-        sized: Any = import_module(".selection.sized", __package__)
+        sized: Any = load_module(".selection.sized", __package__)
         return sized.repeat(x, as_tensor(repeats), place, total_repeat_length)  # type: ignore[no-any-return]
     if isinstance(repeats, Tensor):
         repeats = repeats._concrete("repeat by a tensor", "tj.repeat(..., total_repeat_length=n)")

@@ -11,7 +11,6 @@ import __future__
 
 import functools
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from types import CodeType
 from typing import Any, Final
 
@@ -20,6 +19,7 @@ import numpy as np
 from ..arguments.errors import checks_itself, explain
 from ..arguments.giving_way import gives_way, refuse_opted_out
 from ..base.errors import DomainError, DTypeError, ShapeError, TraceError, TracejitError
+from ..base.loading import load_module
 from ..ir.dtypes import NUMBERS
 from ..ir.graph import Value
 from ..ir.registry import OPS, Attrs, Kind, Op, check_attrs
@@ -56,7 +56,7 @@ def apply(op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
     if (
         op.kind is _LINALG and op.regions is not None
     ):  # one rule for all operands, and perhaps several results
-        return import_module("tracejit.tracing.regions").apply_to_tensors(op, operands, attrs)
+        return load_module("tracejit.tracing.regions").apply_to_tensors(op, operands, attrs)
     tracer = STATE.tracer
     if tracer is not None:
         return _traced(tracer, op, operands, attrs)
@@ -231,7 +231,7 @@ def _with_options(
 ) -> Any:
     """An elementwise function with the options of NumPy's ufuncs, whose module loads at first use."""
     try:
-        options = import_module("tracejit.array.numpy_calls.options")
+        options = load_module("tracejit.array.numpy_calls.options")
         return options.call_elementwise(call, operands, out, where, dtype, casting)
     except Exception as error:
         keywords = {"out": out, "where": where, "dtype": dtype, "casting": casting}

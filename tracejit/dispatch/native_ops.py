@@ -11,12 +11,12 @@ there can be no native code, `problem` says why, and ``tracejit doctor`` reports
 from __future__ import annotations
 
 import abc
-import importlib
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from ..base.errors import TracejitError
+from ..base.loading import load_module
 from ..base.process.forking import FORKS
 from ..base.process.locks import ForkLock
 from ..base.records import record
@@ -236,9 +236,7 @@ def _change_over() -> str:
     layout = entry_layout_of_tensors()
     if layout is None:
         return "this interpreter has no native call entries"
-    runtime = importlib.import_module(
-        "..runtime.native.eager", __package__
-    )  # nothing that a short program needs
+    runtime = load_module("..runtime.native.eager", __package__)  # nothing that a short program needs
     if problem := runtime.eager_problem():
         return str(problem)
     natives = runtime.NativeOps(layout)

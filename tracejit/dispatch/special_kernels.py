@@ -6,7 +6,6 @@ compute with NumPy.
 
 from __future__ import annotations
 
-import importlib
 import warnings
 from collections.abc import Callable
 from typing import Any, Final
@@ -14,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..base.errors import CompilerWarning, TracejitError
+from ..base.loading import load_module
 from ..ir.dtypes import FLOAT32, FLOAT64, DType
 from ..ir.ops.special import SPECIAL, computed_in
 from ..ir.registry import OPS, Op
@@ -59,7 +59,7 @@ def _kernel_of(op: Op) -> Callable[..., Any]:
 
 def _ufunc(name: str, orders: tuple[int, ...], dtype: DType) -> Callable[..., Any] | None:
     """The ufunc, or None with a warning where it cannot be made."""
-    runtime = importlib.import_module("..runtime.native.special_ufuncs", __package__)
+    runtime = load_module("..runtime.native.special_ufuncs", __package__)
     if runtime.problem():
         return None
     try:

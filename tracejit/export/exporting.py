@@ -6,11 +6,11 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
 from ..base.errors import ArgumentError
+from ..base.loading import load_module
 from ..codegen.export.casadi import casadi_text
 from ..codegen.export.emission import LinkGroup
 from ..codegen.export.levels import LEVELS
@@ -64,7 +64,7 @@ def export(
         _link(code, machines[0], files[0])
     else:
         _write(files[0], code.emission.text.encode() or code.emission.image)
-    version = import_module("tracejit").__version__
+    version = load_module("tracejit").__version__
     origin = f"written by tracejit {version} from {_origin(function)}."
     _write(
         files[1],

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from ..base.loading import load_module
 
 if TYPE_CHECKING:
     from ..export.pointers import FunctionPointer
@@ -58,8 +59,8 @@ class Exportable:
         Raises TraceError, with the lines, for what needs Python or LAPACK; TracejitError for targets that
         LLVM does not know, and where there is no linker.
         """
-        programs: Any = import_module(".programs", __package__)
-        exporting: Any = import_module(".exporting", __package__)
+        programs: Any = load_module(".programs", __package__)
+        exporting: Any = load_module(".exporting", __package__)
         derivatives = programs.Derivatives(grad, jacobian, hvp)
         exported: Exported = exporting.export(self, path, specs, derivatives, casadi, target, kind)
         return exported
@@ -86,6 +87,6 @@ class Exportable:
 
         Raises as `export`, and ArgumentError for a signature that does not fit.
         """
-        module: Any = import_module(".pointing", __package__)
+        module: Any = load_module(".pointing", __package__)
         pointer: FunctionPointer = module.function_pointer(self, specs, signature)
         return pointer

@@ -12,10 +12,10 @@ import functools
 import inspect
 import time
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import GradientError, TraceError, TracejitError
+from ..base.loading import load_module
 from ..base.process.collector import collector_paused
 from ..base.process.locks import ForkLock
 from ..carrying import Carriable
@@ -413,7 +413,7 @@ class JitFunction(Exportable, Carriable, Bindable):
         """
         with self._lock:
             every = [(signature, self._paths.get(key)) for key, signature in self._signatures.items()]
-        module: Any = import_module(".explaining", __package__)  # for those who look inside
+        module: Any = load_module(".explaining", __package__)  # for those who look inside
         explanation: Explanation = module.explain(self._fn, self._name, self._static_argnums, every)
         return explanation
 

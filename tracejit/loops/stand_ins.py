@@ -9,7 +9,6 @@ import functools
 import math
 import operator
 from collections.abc import Callable
-from importlib import import_module
 from types import FunctionType
 from typing import Any, Final
 
@@ -18,6 +17,7 @@ import numpy as np
 from ..array import creation, joining
 from ..array.elementwise import arithmetic, floats
 from ..array.operands import given_as_scalar
+from ..base.loading import load_module
 from ..dispatch.dispatch import apply
 from ..frontend.attributes import is_user_function
 from ..frontend.library import (
@@ -40,7 +40,7 @@ from .scipy_functions import handed_on, of_scipy
 from .variables import is_traced
 
 #: The package; the name `array` of its parent is that of a function.
-array: Any = import_module("..array", __package__)
+array: Any = load_module("..array", __package__)
 
 
 def _extreme(compare: Callable[[Any, Any], Any], function: Any) -> Any:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
 
 from ...arguments.errors import SelectionError, call_of_selections, explain, named
 from ...base.errors import DTypeError, OutOfBoundsError, ShapeError, TraceError
+from ...base.loading import load_module
 from ...dispatch.dispatch import traced_element
 from ...dispatch.native_ops import NativeCall
 from ...ir.dtypes import BOOL, INT64, DType
@@ -271,7 +271,7 @@ def _inverse(order: Any) -> list[int]:
 
 def _masked_selection() -> Any:
     """The module for selections of unknown length, which loads at first use."""
-    return import_module("..selection.masked_selection", __package__)
+    return load_module("..selection.masked_selection", __package__)
 
 
 def index_update(x: Any, key: Any, value: Any) -> Tensor:

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
 
 from ...base.errors import ArgumentError, TracejitError
+from ...base.loading import load_module
 from ...state import STATE
 from ...tensors.array_callers import frame_above, takes_arrays
 from ...tensors.tensor import Tensor
@@ -84,7 +84,7 @@ def _functions(ufunc: np.ufunc) -> Callable[..., Any] | None:
         name = _BEHIND[name]
     elif special is None or getattr(special, name, None) is not ufunc:
         return None
-    function: Callable[..., Any] | None = getattr(import_module("tracejit.scipy.special"), name, None)
+    function: Callable[..., Any] | None = getattr(load_module("tracejit.scipy.special"), name, None)
     return public_function(name) if function is None else function
 
 
@@ -108,7 +108,7 @@ def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **opti
 
 
 def _missing(label: str, name: str) -> ArgumentError:
-    return import_module("tracejit.missing_names").missing(label, name)  # type: ignore[no-any-return]
+    return load_module("tracejit.missing_names").missing(label, name)  # type: ignore[no-any-return]
 
 
 def _name_of(ufunc: np.ufunc) -> str:
@@ -137,15 +137,15 @@ def _adapters(function: Callable[..., Any]) -> Adapter | None:
     if function is np.einsum_path:
         return lambda args, options: np.einsum_path(*map(_of_shape, args), **options)
     if module == "numpy.linalg" and getattr(np.linalg, name, None) is function:
-        own = getattr(import_module("tracejit.linalg"), name, None)
+        own = getattr(load_module("tracejit.linalg"), name, None)
     elif module == "numpy.fft" and getattr(np.fft, name, None) is function:
-        own = getattr(import_module("tracejit.fft"), name)
+        own = getattr(load_module("tracejit.fft"), name)
     elif getattr(np.emath, name, None) is function:
-        own = getattr(import_module("tracejit.emath"), name)
+        own = getattr(load_module("tracejit.emath"), name)
     elif module == "numpy" and getattr(np, name, None) is function:
         own = public_function(name)
     elif function is np.lib.stride_tricks.sliding_window_view:
-        own = import_module("tracejit.array.assembly.sliding_windows").sliding_window_view
+        own = load_module("tracejit.array.assembly.sliding_windows").sliding_window_view
     else:
         return None
     if own is None:

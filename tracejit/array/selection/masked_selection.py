@@ -11,7 +11,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from importlib import import_module
 from types import MethodType
 from typing import Any, Final
 
@@ -19,6 +18,7 @@ import numpy as np
 
 from ...arguments.errors import SelectionError
 from ...base.errors import DTypeError
+from ...base.loading import load_module
 from ...dispatch.dispatch import apply
 from ...ir.dtypes import BOOL, INT64, DType, is_inexact, result_type
 from ...ir.graph import Instruction, Value
@@ -127,7 +127,7 @@ class Selection:
             return self._within(key)
         whole, first = self._whole_key(key)
         if first is None:
-            return import_module(".masked_calls", __package__).element(self, key)
+            return load_module(".masked_calls", __package__).element(self, key)
         return Selection(self._mask, first, run("copy", self._whole[whole]))
 
     def __setitem__(self, key: Any, value: Any) -> None:
