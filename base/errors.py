@@ -469,3 +469,13 @@ class CompileError(TracejitError, RuntimeError):
             ...
         tracejit.base.errors.CompileError: expected 1 arguments, got 0
     """
+
+
+class AliasedError(TracejitError):
+    """A call that cannot run as compiled, since what the function writes has another name as well.
+
+    Attributes:
+        advice: how such calls are compiled.
+    """
+
+    advice = "pass a copy of either"

@@ -74,8 +74,8 @@ from .transforms.jacobians import elementwise_grad, hessian, jacfwd, jacobian, j
 from .transforms.raveling import ravel_pytree
 from .transforms.vjp_jvp import hvp, jvp, linearize, vjp
 from .transforms.vmap import vmap
+from .version import __version__ as __version__
 
-__version__ = "0.1.0"
 __array_api_version__ = "2024.12"
 
 bool_ = _DTYPES["bool"]
@@ -93,7 +93,7 @@ ndarray = Tensor
 
 #: Submodules that load at their first use: they would cost import time to all.
 _LAZY = frozenset({"emath", "extend", "fft", "linalg", "nn", "optim", "scipy", "testing"})
-#: Functions of ``tracejit.tools.profiling``, which loads when the first of them is used.
+#: Functions of ``tracejit.profiling``, which loads when the first of them is used.
 _PROFILING = frozenset({"memory", "profile"})
 if _typing.TYPE_CHECKING:
     from . import emath, extend, fft, linalg, nn, optim, scipy, testing
@@ -128,7 +128,7 @@ else:
             function = globals()[name] = getattr(_array, name)
             return function
         if name in __all__:  # the rest of it are functions of these, which load when one is first used
-            module = ".tools.profiling" if name in _PROFILING else ".extend"
+            module = ".profiling" if name in _PROFILING else ".extend"
             value = globals()[name] = getattr(_load_module(module, __name__), name)
             return value
         message = f"module {__name__!r} has no attribute {name!r}"
@@ -281,10 +281,13 @@ __all__ = [
     "while_loop",
 ]
 
+from . import provided as _provided  # noqa: E402
+from . import providers as _providers  # noqa: E402, F401
+
 if _os.environ.get("TRACEJIT_CHECK_NANS"):
-    _load_module(".tools.nonfinite", __name__).check_everything(_os.environ["TRACEJIT_CHECK_NANS"])
+    _load_module(".profiling.nonfinite", __name__).check_everything(_os.environ["TRACEJIT_CHECK_NANS"])
 if _os.environ.get("TRACEJIT_DUMP"):
-    _load_module(".tools.dumping", __name__).dump_by_environment()
+    _provided.DUMPING().dump_by_environment()
 
 _fold_uncaught()
 _check_public(globals(), __all__)

@@ -14,10 +14,10 @@ from .ir.graph import Function, Value
 from .ir.transforms.differentiation import inline
 from .ir.types import TensorType
 from .jitted.calls import CallNode, CompiledFunction, call
+from .provided import PICTURE
 from .tape.liveness import InputNode
 from .tape.nodes import Node, OpNode, Output
 from .tensors.tensor import Tensor, wrap
-from .tools.picture import live_dot, live_svg
 
 
 class LiveGraph:
@@ -70,11 +70,11 @@ class LiveGraph:
 
     def dot(self) -> str:
         """The graph of nodes as DOT text."""
-        return live_dot(self.root)
+        return PICTURE().live_dot(self.root)
 
     def svg(self, path: Any = None, *, legend: bool = False) -> str:
         """The graph of nodes as an SVG document, also written to `path` where one is given."""
-        return live_svg(self.root, path=path, legend=legend)
+        return PICTURE().live_svg(self.root, path=path, legend=legend)
 
     _repr_svg_ = svg  # notebooks show it
 

@@ -8,11 +8,10 @@ A family of kernels loads when a function has a kernel of it: most first calls n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Final, TypeAlias
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ...base.lapack.library import LapackLibrary
-from ...base.loading import load_module
 from ...base.records import record
 from ...ir.access import resolve
 from ...ir.content import attributes
@@ -23,9 +22,11 @@ from ..llvm.function import Code, Declarations, Table
 from ..llvm.loops import FunctionWriter
 from ..llvm.registers import pointer
 from ..llvm.target import Target
-from ..nest.fusions import Fusions
 from ..tiers import ScheduleParameters
 from .kernel import Kernel, signature
+
+if TYPE_CHECKING:
+    from ..nest.fusions import Fusions
 
 Definitions: TypeAlias = Mapping[Value, Instruction]
 
@@ -130,51 +131,3 @@ def external_kernel(name: str, instruction: Instruction, context: LoweringContex
 
 
 EXTERNAL: Final = Lowering((Kind.HOST,), external_kernel)
-
-
-#: The modules of lowerings and their names there, by the kinds that they serve.
-_PLACES: Final[dict[Kind, tuple[str, str]]] = {
-    Kind.REGION: ("..nest.lowering", "FUSION"),
-    Kind.CONTRACTION: (".gemm.contraction", "CONTRACTION"),
-    Kind.CONVOLUTION: (".conv.convolution", "CONVOLUTION"),
-    Kind.FOURIER: (".fft.fourier", "FOURIER"),
-    Kind.TILED: (".fft.tiled", "TILED"),
-    Kind.CONCAT: (".indexing.concatenation", "CONCATENATION"),
-    Kind.UPDATE: (".indexing.slice_update", "UPDATE"),
-    Kind.GATHER: (".indexing.gather", "GATHER"),
-    Kind.SCATTER: (".indexing.scatter", "SCATTER"),
-    Kind.CUMULATIVE: (".scan.cumulative", "CUMULATIVE"),
-    Kind.ARG_REDUCTION: (".scan.arg_reduction", "ARG_REDUCTION"),
-    Kind.SORT: (".sort.sorting", "SORTING"),
-    Kind.ARG_SORT: (".sort.sorting", "SORTING"),
-    Kind.SEARCH: (".sort.search", "SEARCHING"),
-    Kind.HISTOGRAM: (".indexing.bincount", "BINCOUNT"),
-    Kind.COMPACTION: (".indexing.compaction", "COMPACTION"),
-    Kind.LINALG: (".linalg.lowering", "LINALG"),
-    Kind.SWITCH: ("..control.lowering", "CONTROL_FLOW"),
-    Kind.WHILE: ("..control.lowering", "CONTROL_FLOW"),
-    Kind.REWIND: ("..control.lowering", "CONTROL_FLOW"),
-    Kind.SCAN: ("..control.lowering", "SCAN"),
-    Kind.HOST: (".lowering", "EXTERNAL"),
-}
-
-
-class _Lowerings(Mapping[Kind, Lowering]):
-    def __init__(self) -> None:
-        self._loaded: dict[Kind, Lowering] = {}
-
-    def __getitem__(self, kind: Kind) -> Lowering:
-        lowering = self._loaded.get(kind)
-        if lowering is None:
-            module, name = _PLACES[kind]
-            lowering = self._loaded[kind] = getattr(load_module(module, __package__), name)
-        return lowering
-
-    def __iter__(self) -> Iterator[Kind]:
-        return iter(_PLACES)
-
-    def __len__(self) -> int:
-        return len(_PLACES)
-
-
-LOWERINGS: Final[Mapping[Kind, Lowering]] = _Lowerings()

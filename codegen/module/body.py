@@ -27,11 +27,12 @@ from ..llvm.scratch import reserve
 from ..llvm.stack import check_stack
 from ..lowering.exits import LONG_CYCLES, ExitWriter, polled_loop
 from ..lowering.kernel import Kernel
-from ..lowering.lowering import LOWERINGS, LoweringContext
+from ..lowering.lowering import LoweringContext
 from ..lowering.parallel_for import run_tasks
 from ..plan.buffers import BufferPlace, BufferPlan
 from ..plan.generated import HostCall
 from ..plan.recovery import attributed
+from .families import LOWERINGS
 from .parts import ModuleParts
 
 #: Functions of more instructions than this are compiled as they stand: they are calls, in a row.

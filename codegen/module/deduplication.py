@@ -19,10 +19,11 @@ from ...ir.registry import Kind
 from ..llvm.function import Code, Declarations, FunctionCode, symbol
 from ..llvm.operations import Operation
 from ..lowering.kernel import Kernel
-from ..lowering.lowering import LOWERINGS, Lowering, LoweringContext
+from ..lowering.lowering import Lowering, LoweringContext
 from ..lowering.parallel_for import task_from_the_end, task_function
 from ..nest.fusions import Fusions
 from ..plan.recovery import attributed
+from .families import LOWERINGS
 
 #: Kinds of the operations of each part of a code.
 _Shape: TypeAlias = tuple[tuple[type[Operation], ...], ...]

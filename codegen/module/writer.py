@@ -17,7 +17,6 @@ from ..llvm.emitter import Reg, constant, pointer
 from ..llvm.function import Code, code_length
 from ..llvm.operations import Convert
 from ..llvm.target import Target
-from ..lowering.lowering import LOWERINGS
 from ..nest.fusions import Fusions
 from ..plan.buffers import BufferPlace, plan_buffers
 from ..plan.generated import HostCall as HostCall
@@ -26,6 +25,7 @@ from ..plan.recovery import Recovery
 from ..tiers import OPTIMIZED, ScheduleParameters
 from .allocation import allocated
 from .body import BodyWriter
+from .families import LOWERINGS
 from .parts import ModuleParts
 
 #: Arenas up to this size are on the stack.

@@ -31,6 +31,7 @@ from ..base.errors import (
 )
 from ..base.loading import load_module
 from ..location import is_user_file
+from ..provided import MASKED_CALLS, NUMPY_SIGNATURES
 
 
 class SelectionError(ConcretizationError):
@@ -84,8 +85,7 @@ def call_of_selections(
     name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Callable[[], Any] | None:
     """The call of `function` with arguments that a traced mask selects, None where it has no meaning."""
-    calls: Any = load_module("tracejit.array.selection.masked_calls")
-    return calls.call_of_selections(name, function, args, kwargs)  # type: ignore[no-any-return]
+    return MASKED_CALLS().call_of_selections(name, function, args, kwargs)  # type: ignore[no-any-return]
 
 
 def _with_device(function: Callable[..., Any]) -> inspect.Signature:
@@ -124,8 +124,7 @@ def _with_other_parameters(
     try:
         inspect.signature(function).bind(*args, **kwargs)
     except TypeError:
-        signatures: Any = load_module("tracejit.array.numpy_calls.signatures")
-        return signatures.as_numpy_call(name, call, args, kwargs)  # type: ignore[no-any-return]
+        return NUMPY_SIGNATURES().as_numpy_call(name, call, args, kwargs)  # type: ignore[no-any-return]
     return None
 
 

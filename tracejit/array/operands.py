@@ -15,7 +15,6 @@ import numpy as np
 from numpy.exceptions import ComplexWarning
 
 from ..base.errors import DomainError, DTypeError, NestingError, NotNumbersError, ShapeError, TracejitError
-from ..base.loading import load_module
 from ..dispatch.dispatch import apply
 from ..ir.dtypes import (
     BOOL,
@@ -37,6 +36,7 @@ from ..ir.graph import Value
 from ..ir.registry import OPS
 from ..ir.types import Shape
 from ..location import user_stacklevel
+from ..provided import NUMPY_OPTIONS
 from ..state import STATE
 from ..tensors.tensor import Array, Tensor, as_array, wrap
 
@@ -48,7 +48,7 @@ def write_out(name: str, out: Any, result: Tensor) -> Tensor:
 
     The module that does it loads at first use, and imports the modules of the functions that call this.
     """
-    options = load_module(".numpy_calls.options", __package__)
+    options = NUMPY_OPTIONS()
     return options.write_out(name, out, result)  # type: ignore[no-any-return]
 
 

@@ -13,8 +13,8 @@ from typing import Any, Final
 import numpy as np
 
 from ..base.errors import ArgumentError, DTypeError, ShapeError
-from ..base.loading import load_module
 from ..ir.types import normalize_axis
+from ..provided import SIZED
 from ..tensors.tensor import Tensor, wrap
 from .copying import in_order
 from .indexing.searching import take_along_axis
@@ -255,7 +255,7 @@ def unique(
         if not x.requires_grad:
             return tuple(map(wrap, result)) if isinstance(result, tuple) else wrap(result)
         size = (result[0] if isinstance(result, tuple) else result).shape[axis or 0]
-    sized = load_module(".selection.sized", __package__)
+    sized = SIZED()
     parts = sized.unique("unique", x, axis, size, fill_value, equal_nan=equal_nan)
     chosen = tuple(part for part, flag in zip(parts, flags, strict=True) if flag)
     return chosen if len(chosen) > 1 else chosen[0]

@@ -5,9 +5,7 @@ Semantics: ``torch.autograd.detect_anomaly`` and its relatives.
 
 from __future__ import annotations
 
-from typing import Any
-
-from ..base.loading import load_module
+from ..provided import NONFINITE
 from ..state import STATE
 from ..tape.modes import Mode
 from ..tape.recording import observe_recording
@@ -54,8 +52,7 @@ def _look_into_compiled(before: bool | None, after: bool | None) -> None:
     """Begin or end looking for NaN in the gradients of compiled code."""
     if bool(before) != bool(after):
         # loads what observes programs, which only who looks for NaN needs
-        nonfinite: Any = load_module("..tools.nonfinite", __package__)
-        nonfinite.look_for_anomalies(bool(after))
+        NONFINITE().look_for_anomalies(bool(after))
 
 
 class set_detect_anomaly:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar, overload
 
 from ..base.errors import GradientError
+from ..dispatch.regions import apply_with_regions
 from ..generator import DEFAULT
 from ..ir.builder import Builder, inline
 from ..ir.dtypes import is_differentiable
@@ -28,7 +29,7 @@ from ..tape.modes import enable_grad, untaped
 from ..tape.recording import memory_of, versions_of
 from ..tape.saved import Packed, unpacked
 from ..tensors.tensor import Tensor, wrap
-from ..tracing.regions import RegionTracer, apply_with_regions, trace_region
+from ..tracing.regions import RegionTracer, trace_region
 from ..tracing.tracer import not_tracing
 from .graph import saved_tensors_hooks
 

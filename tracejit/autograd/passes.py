@@ -10,6 +10,7 @@ from ..backward.backward import run_backward, seed
 from ..backward.engine import TENSOR_ENGINE, TENSOR_OPS
 from ..base.errors import GradientError, ShapeError
 from ..ir.dtypes import is_complex, is_differentiable
+from ..provided import LIVE_GRAPH
 from ..tape.hooks import register_hook, register_post_accumulate_grad_hook, retain_grad
 from ..tape.modes import enable_grad, untaped
 from ..tape.views import chain_of
@@ -221,9 +222,7 @@ def graph_of(tensor: Tensor) -> Any:
         >>> graph.leaves[0] is x
         True
     """
-    from ..live_graph import graph_of as build  # needs only be loaded by those who look
-
-    return build(tensor)
+    return LIVE_GRAPH()(tensor)
 
 
 # -- what Tensor offers -------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from ..backward.engine import Engine
 from ..backward.functions import FunctionCtx, checked_gradients, outputs_of, zeros
 from ..base.errors import ConcretizationError, GradientError, TracejitError
 from ..dispatch.dispatch import apply
+from ..dispatch.regions import apply_with_regions, replay
 from ..ir.dtypes import is_differentiable
 from ..ir.graph import Function as IRFunction
 from ..ir.graph import Value
@@ -22,7 +23,7 @@ from ..ir.types import TensorType
 from ..state import STATE
 from ..tape.modes import untaped
 from ..tensors.tensor import Tensor
-from ..tracing.regions import RegionTracer, apply_with_regions, replay, trace_region
+from ..tracing.regions import RegionTracer, trace_region
 
 
 class _Application:

@@ -9,13 +9,13 @@ import numpy as np
 
 from ..base.errors import DTypeError, ShapeError, TracejitError
 from ..dispatch.dispatch import apply
+from ..dispatch.regions import apply_with_regions
 from ..ir.dtypes import BOOL, INT64, DType
 from ..ir.registry import OPS
 from ..ir.types import TensorType
 from ..pytree import TreeDef, flatten
 from ..state import STATE
 from ..tensors.tensor import Tensor, as_array, wrap
-from ..tracing.regions import apply_with_regions
 from .carry import SCALARS, Region, results_of, shared_captures, take_apart, traced
 
 _MISSING: Any = object()

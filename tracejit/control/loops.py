@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ..base.errors import DomainError, DTypeError, ShapeError, TracejitError
+from ..dispatch.regions import AppliesRegions, apply_with_regions
 from ..ir.dtypes import BOOL
 from ..ir.registry import OPS
 from ..state import STATE
 from ..tensors.tensor import Tensor, as_array, wrap
-from ..tracing.regions import AppliesRegions, apply_with_regions
 from ..tracing.tracer import Tracer
 from .carry import (
     SCALARS,

@@ -9,11 +9,11 @@ import numpy as np
 
 from ..array.joining import stack
 from ..base.errors import ShapeError, TracejitError
+from ..dispatch.regions import AppliesRegions, apply_with_regions
 from ..ir.registry import OPS
 from ..pytree import TreeDef
 from ..state import STATE
 from ..tensors.tensor import Tensor, wrap
-from ..tracing.regions import AppliesRegions, apply_with_regions
 from ..tracing.tracer import Tracer, tracing
 from .carry import (
     Flat,

@@ -24,6 +24,7 @@ from ..ir.dtypes import NUMBERS
 from ..ir.graph import Value
 from ..ir.registry import OPS, Attrs, Kind, Op, check_attrs
 from ..ir.types import TensorType
+from ..provided import NUMPY_OPTIONS
 from ..state import STATE
 from ..tape.plans import GENERATED
 from ..tape.recording import record, recorder
@@ -56,7 +57,7 @@ def apply(op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
     if (
         op.kind is _LINALG and op.regions is not None
     ):  # one rule for all operands, and perhaps several results
-        return load_module("tracejit.tracing.regions").apply_to_tensors(op, operands, attrs)
+        return load_module(".regions", __package__).apply_to_tensors(op, operands, attrs)
     tracer = STATE.tracer
     if tracer is not None:
         return _traced(tracer, op, operands, attrs)
@@ -231,7 +232,7 @@ def _with_options(
 ) -> Any:
     """An elementwise function with the options of NumPy's ufuncs, whose module loads at first use."""
     try:
-        options = load_module("tracejit.array.numpy_calls.options")
+        options = NUMPY_OPTIONS()
         return options.call_elementwise(call, operands, out, where, dtype, casting)
     except Exception as error:
         keywords = {"out": out, "where": where, "dtype": dtype, "casting": casting}

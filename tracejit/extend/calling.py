@@ -12,13 +12,13 @@ import numpy as np
 from ..array.operands import as_tensor
 from ..base.errors import ArgumentError, AttributeValueError, KernelError, TracejitError
 from ..dispatch.dispatch import apply
+from ..dispatch.regions import apply_with_regions
 from ..ir.dtypes import as_dtype
 from ..ir.registry import OPS, Kind, Op, check_attrs
 from ..ir.types import TensorType
 from ..location import user_location
 from ..state import STATE
 from ..tensors.tensor import wrap
-from ..tracing.regions import apply_with_regions
 from .several import record_several
 from .tables import LLVM, TABLES, has_native, has_numpy, missing_message
 

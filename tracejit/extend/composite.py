@@ -9,6 +9,7 @@ import numpy as np
 
 from ..backward.engine import TENSOR_OPS
 from ..base.errors import TracejitError
+from ..dispatch.regions import apply_with_regions
 from ..ir.builder import Builder, inline
 from ..ir.graph import Function, Value
 from ..ir.passes.algebra.cleanup import cse, dce
@@ -16,7 +17,6 @@ from ..ir.registry import Attrs, Infer, Op, Rule
 from ..ir.transforms.differentiation import pull_back
 from ..ir.types import TensorType
 from ..tensors.tensor import Tensor, as_array, wrap
-from ..tracing.regions import apply_with_regions
 from .calling import call_op
 from .pullback import append_function
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..array.copying import copy
-from ..base.errors import TracejitError, UncompiledCallWarning
+from ..base.errors import AliasedError, UncompiledCallWarning
 from ..base.records import record
 from ..frontend.guards import Guard
 from ..frontend.usage import Uses
@@ -40,16 +40,6 @@ def refusal_kept(reasons: dict[Any, Any], key: Any) -> Iterator[None]:
     except UncompilableError as error:
         reasons[key] = type(error), str(error)
         raise
-
-
-class AliasedError(TracejitError):
-    """A call that cannot run as compiled, since what the function writes has another name as well.
-
-    Attributes:
-        advice: how such calls are compiled.
-    """
-
-    advice = "pass a copy of either"
 
 
 class UncompilableError(AliasedError):

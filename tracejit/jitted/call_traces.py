@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..base.errors import ConcretizationError
+from ..base.errors import AliasedError, ConcretizationError
 from ..base.process.collector import collector_paused
 from ..base.records import record
 from ..frontend.reads import read_function
@@ -23,7 +23,7 @@ from ..tracing.handled_errors import HandledErrors
 from ..tracing.outside_arrays import OutsideArrays
 from ..tracing.random_draws import refuse_draws
 from ..tracing.traces import Traced, trace_flat
-from .aliasing import AliasedError, NoAlias, no_alias
+from .aliasing import NoAlias, no_alias
 from .argument_writes import ArgumentRecorder, ArgumentWrites
 from .entries import is_numpy_scalar
 from .methods import UnchangedAttributes

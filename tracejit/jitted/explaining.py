@@ -16,6 +16,7 @@ from ..ir.ops.fusion import INTERPRETED
 from ..ir.passes.loops.rerolling import rerolled_loops
 from ..ir.registry import Kind
 from ..loops.reports import LoopReport
+from ..provided import REPORTS
 from ..runtime.cache.store import CACHE
 from ..runtime.executable import Executable
 from .paths import Paths, describe
@@ -157,9 +158,7 @@ class Explanation(str):
 
     def _repr_html_(self) -> str:
         """The HTML for notebooks."""
-        from ..tools.notebooks.reports import explanation_html
-
-        return explanation_html(self)
+        return REPORTS().explanation_html(self)
 
     def as_dict(self) -> dict[str, Any]:
         """The explanation as a dict that JSON can hold."""

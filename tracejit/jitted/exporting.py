@@ -1,4 +1,4 @@
-"""The methods ``export`` and ``cfunc`` of jitted functions; what they need loads when they are called."""
+"""Methods of jitted functions that take them out of this process; what they need loads at a call."""
 
 from __future__ import annotations
 
@@ -6,11 +6,38 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..base.loading import load_module
+from ..provided import CARRIED, EXPORTED_PROGRAMS, EXPORTING, POINTING
 
 if TYPE_CHECKING:
+    from ..carried import CarriedFunction
     from ..export.pointers import FunctionPointer
     from ..export.prototypes import Exported
+
+
+class Carriable:
+    """Mix-in for functions that can be sent with their machine code."""
+
+    __slots__ = ()
+
+    def with_machine_code(self, *specs: Any) -> CarriedFunction:
+        """A function that does the same, and whose pickles take along the machine code: of calls so far, and
+        for arguments like `specs` (arrays, ``TensorType``s, numbers), for which it is compiled now.
+
+        The first call in another process finds the code if that has the same CPU and versions, and compiles
+        otherwise. See docs/sending.md.
+
+        Example:
+            >>> import pickle
+            >>> import tracejit as tj
+            >>> f = tj.jit(tj.square).with_machine_code(tj.ones(3))
+            >>> pickle.loads(pickle.dumps(f))(tj.ones(3))
+            tensor([1., 1., 1.])
+
+        Raises what compiling raises, and TracejitError where machine code is not kept on disk, from where it
+        is taken.
+        """
+        carried: CarriedFunction = CARRIED()(self, specs)
+        return carried
 
 
 class Exportable:
@@ -59,10 +86,8 @@ class Exportable:
         Raises TraceError, with the lines, for what needs Python or LAPACK; TracejitError for targets that
         LLVM does not know, and where there is no linker.
         """
-        programs: Any = load_module(".programs", __package__)
-        exporting: Any = load_module(".exporting", __package__)
-        derivatives = programs.Derivatives(grad, jacobian, hvp)
-        exported: Exported = exporting.export(self, path, specs, derivatives, casadi, target, kind)
+        derivatives = EXPORTED_PROGRAMS().Derivatives(grad, jacobian, hvp)
+        exported: Exported = EXPORTING().export(self, path, specs, derivatives, casadi, target, kind)
         return exported
 
     def cfunc(self, *specs: Any, signature: str | None = None) -> FunctionPointer:
@@ -87,6 +112,5 @@ class Exportable:
 
         Raises as `export`, and ArgumentError for a signature that does not fit.
         """
-        module: Any = load_module(".pointing", __package__)
-        pointer: FunctionPointer = module.function_pointer(self, specs, signature)
+        pointer: FunctionPointer = POINTING().function_pointer(self, specs, signature)
         return pointer

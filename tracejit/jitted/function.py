@@ -14,20 +14,19 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..base.errors import GradientError, TraceError, TracejitError
+from ..base.errors import AliasedError, GradientError, TraceError, TracejitError
 from ..base.loading import load_module
 from ..base.process.collector import collector_paused
 from ..base.process.locks import ForkLock
-from ..carrying import Carriable
 from ..generator import DEFAULT
 from ..ir.graph import Function
+from ..provided import VIEW
 from ..pytree import TreeDef, flatten
 from ..state import STATE
 from ..tensors.array_callers import frame_above, takes_arrays
 from ..tensors.tensor import Tensor
 from ..tracing.traces import Traced
 from .aliasing import (
-    AliasedError,
     HandledError,
     arrays_in,
     check_aliases,
@@ -40,7 +39,7 @@ from .call_traces import trace_call
 from .calls import CompiledFunction, requiring_grad
 from .captures import bind, renewed_at_each_call, warn_of_frozen
 from .entries import make_entries, results_as_arrays
-from .exporting import Exportable
+from .exporting import Carriable, Exportable
 from .methods import Bindable, is_instance, is_method
 from .paths import MAX_PATHS, Paths
 from .recompilation import reason_for
@@ -393,9 +392,7 @@ class JitFunction(Exportable, Carriable, Bindable):
 
         Raises what tracing raises, and TracejitError for a function that is too large to show.
         """
-        from ..tools.viewer import view  # loads the compiler's tools, which calls do not need
-
-        return view(self, *args, **kwargs)
+        return VIEW()(self, *args, **kwargs)
 
     def explain(self) -> Explanation:
         """Explain what was compiled and why, with guards, paths, compile times, and what is not native code.

@@ -13,6 +13,7 @@ from ..codegen.llvm.target import Target, host
 from ..codegen.module.writer import Module, generate
 from ..ir.graph import Function
 from ..ir.passes import OPTIMIZE, PIPELINE, run_passes
+from ..provided import REPORTS
 
 STAGES: Final = ("trace", "optimized", "fused", "loops", "operations", "llvm", "llvm-opt", "asm")
 
@@ -134,6 +135,4 @@ class Lowered:
 
     def _repr_html_(self) -> str:
         """The HTML for notebooks."""
-        from ..tools.notebooks.reports import lowered_html
-
-        return lowered_html(self)
+        return REPORTS().lowered_html(self)

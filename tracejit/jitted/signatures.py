@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..base.errors import DTypeError, TraceError
+from ..base.errors import AliasedError, DTypeError, TraceError
 from ..base.records import field, record
 from ..callback_results import KeptResults
 from ..generator import Draws
@@ -24,7 +24,7 @@ from ..tensors.foreign_arrays import is_foreign
 from ..tensors.tensor import Tensor, as_array, wrap
 from ..tracing.branches import Decision
 from ..tracing.tracer import scalar_type
-from .aliasing import AliasedError, NoAlias
+from .aliasing import NoAlias
 from .argument_writes import ArgumentWrites
 from .calls import CompiledFunction, call, requiring_grad
 from .captures import Bindings

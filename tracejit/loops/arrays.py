@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..array.operands import run
+from ..dispatch.regions import apply_with_regions, replay
 from ..ir.builder import Builder
 from ..ir.graph import Function, Value
 from ..ir.passes.array_loops.conversion import loops_to_arrays
@@ -16,7 +17,7 @@ from ..ir.registry import Attrs, Op
 from ..ir.types import TensorType
 from ..state import STATE
 from ..tensors.tensor import Tensor
-from ..tracing.regions import RegionTracer, apply_with_regions, replay
+from ..tracing.regions import RegionTracer
 from ..tracing.tracer import Tracer
 
 

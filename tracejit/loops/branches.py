@@ -12,13 +12,13 @@ from ..array.indexing.writing import OutsideWriteError, is_seen
 from ..array.operands import filled
 from ..control.branches import agree
 from ..control.carry import Region, as_leaf, shared_captures, traced
+from ..dispatch.regions import apply_with_regions, replay
 from ..ir.dataflow import can_fail
 from ..ir.graph import Function, Instruction, Value
 from ..ir.registry import OPS, Kind
 from ..state import STATE
 from ..tape.views import chain_of
 from ..tensors.tensor import Tensor, wrap
-from ..tracing.regions import apply_with_regions, replay
 from ..tracing.tracer import tracing
 from .reports import CURRENT, LoopError
 from .source.descriptions import Statement

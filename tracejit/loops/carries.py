@@ -14,8 +14,8 @@ import numpy as np
 
 from ..array.operands import filled
 from ..base.records import record
+from ..callback_results import quiet
 from ..control.carry import as_tensor
-from ..debug import quiet
 from ..ir.graph import Value
 from ..ir.types import TensorType
 from ..state import STATE

@@ -17,6 +17,7 @@ from ..base.process.finalization import Followed, WeakTable
 from ..base.process.locks import ForkLock
 from ..base.records import record
 from ..codegen.module.costs import Cost
+from ..provided import REPORTS
 from ..runtime.executable import Executable
 from ..runtime.timing import TimedExecutable, site_costs, timed
 from . import tables
@@ -133,9 +134,7 @@ class Profile:
 
     def _repr_html_(self) -> str:
         """The HTML for notebooks."""
-        from ..tools.notebooks.reports import profile_html
-
-        return profile_html(self)
+        return REPORTS().profile_html(self)
 
     # -- seeing -----------------------------------------------------------------------------------
 

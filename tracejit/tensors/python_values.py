@@ -26,6 +26,7 @@ from ..ir.dtypes import BOOL, COMPLEX128, FLOAT64, INT64, complex_dtype, default
 from ..ir.graph import Value
 from ..ir.registry import OPS
 from ..location import is_user_file, line_of, user_location, user_stacklevel
+from ..provided import NAMESPACE
 from ..state import STATE
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def asked_by(asked: str, instead: str) -> tuple[str, str]:
     caller = _outside_scipy(frame)
     if caller is frame and inner is not None and str(inner.f_globals.get("__name__")).startswith("numpy."):
         name = _of_numpy(inner)
-        if name and hasattr(sys.modules["tracejit"], name):
+        if name and hasattr(NAMESPACE(), name):
             return f"np.{name}", f"tj.{name}"
     function = None if caller is None else _called_function(caller)
     module, label = str(getattr(function, "__module__", None)), getattr(function, "__name__", "")
@@ -120,7 +121,7 @@ def asked_by(asked: str, instead: str) -> tuple[str, str]:
 
 def _function_here(path: str) -> str:
     """``tj.<path>`` where there is that, else nothing."""
-    namespace: Any = sys.modules["tracejit"]
+    namespace: Any = NAMESPACE()
     for part in path.split("."):
         namespace = getattr(namespace, part, None)
     return "" if namespace is None else f"tj.{path}"

@@ -16,6 +16,7 @@ from ..base.errors import DTypeError, GradientError, OneElementError, ShapeError
 from ..ir.dtypes import BOOL, FLOAT64, DType, as_dtype, is_differentiable, is_inexact
 from ..ir.graph import Value
 from ..ir.types import Shape, TensorType
+from ..provided import TENSOR_HTML
 from ..pytree import LEAVES
 from ..state import STATE
 from . import python_values
@@ -341,9 +342,7 @@ class Tensor(Signatures):
 
     def _repr_html_(self) -> str | None:
         """The HTML for notebooks; None for a traced tensor, of which they show the text."""
-        from ..tools.notebooks.tensors import tensor_html
-
-        return None if isinstance(self._data, Value) else tensor_html(self)
+        return None if isinstance(self._data, Value) else TENSOR_HTML()(self)
 
     __str__ = python_values.text_of
     __format__ = python_values.formatted

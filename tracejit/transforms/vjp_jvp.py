@@ -16,7 +16,7 @@ from ..array.operands import as_tensor, cast, filled
 from ..backward.backward import Reach, run_backward
 from ..base.errors import DTypeError, GradientError, ShapeError, TracejitError
 from ..ir.dtypes import default_dtype, is_differentiable
-from ..loops.scipy_functions import handed_on
+from ..provided import HANDED_ON
 from ..pytree import TreeDef, flatten, leaf_paths
 from ..tape.liveness import requires_outer_grad, retire, transform_input
 from ..tensors.tensor import Tensor
@@ -162,7 +162,7 @@ class _Recorded:
         with recording():
             own = OwnInputs(label, leaves, primals)
             with own as inputs:
-                outcome = handed_on(fun)(*self.primals.unflatten(inputs))
+                outcome = HANDED_ON()(fun)(*self.primals.unflatten(inputs))
             self.inputs = own.places
             value, aux = split_aux(label, outcome, has_aux=has_aux)
         results, self.structure = flatten(value)

@@ -19,6 +19,7 @@ import numpy as np
 from ..array.manipulation import moveaxis
 from ..array.operands import as_tensor, broadcast, cast
 from ..base.errors import AxisError, DTypeError, ShapeError, TracejitError
+from ..dispatch.regions import replay
 from ..ir.graph import Function, Value
 from ..ir.transforms.batching import batch
 from ..ir.types import TensorType, remove_axes
@@ -26,7 +27,7 @@ from ..pytree import TreeDef, flatten, leaf_paths
 from ..state import STATE
 from ..tensors.foreign_arrays import is_foreign
 from ..tensors.tensor import Tensor, wrap
-from ..tracing.regions import RegionTracer, replay
+from ..tracing.regions import RegionTracer
 from ..tracing.tracer import Tracer, as_value, tracing
 from .grad import name_of, recording, transform
 

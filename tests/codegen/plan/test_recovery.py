@@ -18,8 +18,9 @@ from tracejit.codegen.kernels.indexing.gather import GATHER
 from tracejit.codegen.llvm.control_operations import Return
 from tracejit.codegen.llvm.function import FunctionCode
 from tracejit.codegen.llvm.operations import Operation
-from tracejit.codegen.lowering.lowering import LOWERINGS, Lowering
+from tracejit.codegen.lowering.lowering import Lowering
 from tracejit.codegen.module import writer
+from tracejit.codegen.module.families import LOWERINGS
 from tracejit.codegen.nest import fusions
 from tracejit.codegen.nest.writing import nest_writer
 from tracejit.codegen.tiers import BASELINE

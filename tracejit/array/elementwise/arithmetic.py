@@ -12,11 +12,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ...arguments.errors import checks_itself, explain
-from ...base.loading import load_module
 from ...dispatch.dispatch import elementwise
 from ...ir.dtypes import is_inexact
 from ...ir.ops.define import ufunc_behind
 from ...ir.registry import OPS
+from ...provided import NUMPY_OPTIONS, UFUNC_METHODS
 from ...state import STATE
 from ...tensors.tensor import Tensor
 from ..operands import as_tensor
@@ -47,7 +47,7 @@ def add_ufunc_methods(call: Callable[..., Any], name: str) -> None:
 
 def _run_method(method: str, name: str, *inputs: Any, **options: Any) -> Any:
     """A method of NumPy's ufunc `name`, whose module loads at first use."""
-    methods = load_module("tracejit.array.numpy_calls.ufunc_methods")
+    methods = UFUNC_METHODS()
     return methods.run_method(method, name, inputs, options)
 
 
@@ -265,7 +265,7 @@ def power(
     if out is None and where is True and dtype is None and casting is None:
         return _raised(x, y)
     try:
-        options = load_module("..numpy_calls.options", __package__)
+        options = NUMPY_OPTIONS()
         return options.call_elementwise(power, (x, y), out, where, dtype, casting)
     except Exception as error:
         keywords = {"out": out, "where": where, "dtype": dtype, "casting": casting}

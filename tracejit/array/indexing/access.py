@@ -14,13 +14,13 @@ import numpy as np
 
 from ...arguments.errors import SelectionError, call_of_selections, explain, named
 from ...base.errors import DTypeError, OutOfBoundsError, ShapeError, TraceError
-from ...base.loading import load_module
 from ...dispatch.dispatch import traced_element
 from ...dispatch.native_ops import NativeCall
 from ...ir.dtypes import BOOL, INT64, DType
 from ...ir.graph import Value
 from ...ir.registry import OPS, Attrs, Builtin
 from ...ir.types import Shape, broadcastable
+from ...provided import MASKED_SELECTION
 from ...state import STATE
 from ...tape.plans import Composite, Written
 from ...tape.views import IndexedStep, share, step_of
@@ -271,7 +271,7 @@ def _inverse(order: Any) -> list[int]:
 
 def _masked_selection() -> Any:
     """The module for selections of unknown length, which loads at first use."""
-    return load_module("..selection.masked_selection", __package__)
+    return MASKED_SELECTION()
 
 
 def index_update(x: Any, key: Any, value: Any) -> Tensor:

@@ -15,9 +15,9 @@ import traceback
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ... import __version__
 from ...base.errors import TracejitError
 from ...base.loading import load_module
+from ...version import __version__
 from .errors import FAILED, INTERNAL, OK, USAGE, TargetError, UsageError
 
 #: The commands, in the order of ``--help``. Their modules load when they are used.

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...base.errors import ConcretizationError
 from ...base.process.locks import computed_once
+from ...dispatch.regions import replay
 from ...ir.dtypes import is_differentiable
 from ...ir.graph import Function
 from ...ir.types import TensorType
@@ -20,7 +21,6 @@ from ...jitted.function import JitFunction
 from ...pytree import flatten, tree_map
 from ...tensors.tensor import Tensor
 from ...tracing.branches import array_of
-from ...tracing.regions import replay
 from ...tracing.traces import Traced
 from ...transforms.grad import grad
 from ...transforms.vjp_jvp import jvp

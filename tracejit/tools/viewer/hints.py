@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ...base.records import field, record
 from ...codegen.lowering.loop_nest import Memory
-from ...codegen.lowering.lowering import LOWERINGS
+from ...codegen.module.families import LOWERINGS
 from ...codegen.module.step_copies import copy_of
 from ...ir.graph import Location
 from ...ir.ops.fusion import INTERPRETED

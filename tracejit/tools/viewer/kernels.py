@@ -20,8 +20,8 @@ from ...codegen.llvm.compiler import compile_module
 from ...codegen.llvm.target import host
 from ...codegen.lowering.kernel import Kernel
 from ...codegen.lowering.loop_nest import Memory, Nest
-from ...codegen.lowering.lowering import LOWERINGS
 from ...codegen.module.costs import Cost, cost_of
+from ...codegen.module.families import LOWERINGS
 from ...codegen.module.writer import Module
 from ...ir.graph import Function, Instruction, Value
 from ...ir.passes.fusion.reasons import why_alone

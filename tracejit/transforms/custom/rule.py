@@ -22,7 +22,7 @@ from ...backward.engine import TENSOR_OPS
 from ...backward.functions import SavedTensor
 from ...base.errors import DTypeError, GradientError, ShapeError
 from ...base.records import record
-from ...debug import QUIET
+from ...callback_results import QUIET
 from ...generator import DEFAULT
 from ...ir.dtypes import DType, is_differentiable
 from ...ir.types import Shape

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from .... import __version__
 from ....array.creation import tensor
 from ....base.lapack.library import library
 from ....codegen.kernels.gemm.tiles import tile_for
@@ -24,6 +23,7 @@ from ....jitted.jit import jit
 from ....runtime.cache.store import CACHE
 from ....runtime.native import special_ufuncs
 from ....runtime.threads import available_cores, num_threads
+from ....version import __version__
 
 _EXAMPLES = """\
 examples:
