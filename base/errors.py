@@ -479,3 +479,13 @@ class AliasedError(TracejitError):
     """
 
     advice = "pass a copy of either"
+
+
+class UncompilableError(AliasedError):
+    """A call that cannot run as compiled, as no call of its signature can."""
+
+
+class HandledError(UncompilableError):
+    """A call that cannot run as compiled, since the function handles an error of what is compiled."""
+
+    advice = "test for the error's cause instead, or move the `try` or `with` outside of the function"

@@ -1,8 +1,8 @@
 """The floors of the house: every room, lowest first. `tests/test_architecture.py` holds imports to them.
 
 A room is a package with its subpackages, or a module at the root of one of the source folders. Names are
-below `tracejit`, whose own ``__init__`` is ``tracejit``. Of two entries that begin a module's name, the longer
-is its room.
+below `tracejit`, whose own ``__init__`` is ``tracejit``. Of two entries that begin a module's name, the
+longer is its room.
 """
 
 from __future__ import annotations

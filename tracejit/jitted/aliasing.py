@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..array.copying import copy
-from ..base.errors import AliasedError, UncompiledCallWarning
+from ..base.errors import AliasedError, UncompilableError, UncompiledCallWarning
 from ..base.records import record
 from ..frontend.guards import Guard
 from ..frontend.usage import Uses
@@ -40,16 +40,6 @@ def refusal_kept(reasons: dict[Any, Any], key: Any) -> Iterator[None]:
     except UncompilableError as error:
         reasons[key] = type(error), str(error)
         raise
-
-
-class UncompilableError(AliasedError):
-    """A call that cannot run as compiled, as no call of its signature can."""
-
-
-class HandledError(UncompilableError):
-    """A call that cannot run as compiled, since the function handles an error of what is compiled."""
-
-    advice = "test for the error's cause instead, or move the `try` or `with` outside of the function"
 
 
 @record(eq=False)

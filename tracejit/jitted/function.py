@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..base.errors import AliasedError, GradientError, TraceError, TracejitError
+from ..base.errors import AliasedError, GradientError, HandledError, TraceError, TracejitError
 from ..base.loading import load_module
 from ..base.process.collector import collector_paused
 from ..base.process.locks import ForkLock
@@ -26,15 +26,7 @@ from ..state import STATE
 from ..tensors.array_callers import frame_above, takes_arrays
 from ..tensors.tensor import Tensor
 from ..tracing.traces import Traced
-from .aliasing import (
-    HandledError,
-    arrays_in,
-    check_aliases,
-    own_results,
-    read_outside,
-    refusal_kept,
-    warn_uncompiled,
-)
+from .aliasing import arrays_in, check_aliases, own_results, read_outside, refusal_kept, warn_uncompiled
 from .call_traces import trace_call
 from .calls import CompiledFunction, requiring_grad
 from .captures import bind, renewed_at_each_call, warn_of_frozen

@@ -24,8 +24,9 @@ from ...llvm.emitter import Reg, constant
 from ...lowering.loop_nest import Member, Nest, Split
 from ...maths.support import muladd
 from ..writing.element import ElementPass, Places, RowValues
+from .folding import fold_loops, totals_of
 from .split import BLOCK_ROWS, SplitWriter
-from .totals import column_step, fold_loops, totals_of
+from .totals import column_step
 
 #: Rows whose mean is a chunk's number.
 FIRST_ROWS: Final = 16

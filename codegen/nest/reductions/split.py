@@ -25,9 +25,9 @@ from ..tasks import polling_dim
 from ..writing.element import ElementPass, Places, RowValues
 from ..writing.nest_writer import NestWriter
 from ..writing.storing import past_cache
-from .folding import line_of
+from .folding import fold_loops, line_of, totals_of
 from .partials import Partials
-from .totals import LONG, add_compensated, column_step, compensated, fold_loops, totals_of
+from .totals import LONG, add_compensated, column_step, compensated
 
 #: Rows of a column nest that are walked before the next ones.
 BLOCK_ROWS: Final = 8

@@ -21,8 +21,8 @@ from ...lowering.packing import OpWriter
 from ...maths import MathsWriter
 from ..divisors import Divisor, divisor_of, pays, shared_in_map
 from ..interleaving import side_by_side
-from ..reductions.folding import line_of
-from ..reductions.totals import column_step, fold_loops, totals_of
+from ..reductions.folding import fold_loops, line_of, totals_of
+from ..reductions.totals import column_step
 from ..row_blocks import rows_at_a_time, write_rows
 from ..tasks import polling_dim, task_count, vector_block
 from ..turned_rows import turn_in, turn_out

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import reprlib
-import sys
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -14,6 +13,7 @@ import numpy as np
 
 from ...base.errors import ArgumentError, DTypeError, GradientError, ShapeError
 from ...ir.dtypes import is_complex
+from ...provided import NAMESPACE
 from ...tape.hooks import move_retained
 from ...tape.views import views_of
 from ...tensors.tensor import Tensor, wrap
@@ -30,7 +30,7 @@ __all__ = ["METHODS", "PROPERTIES", "FlatElements"]
 
 def _function(name: str) -> Callable[..., Any]:
     """The public function `name`, whose module may load now."""
-    return getattr(sys.modules[__name__.split(".", 1)[0]], name)  # type: ignore[no-any-return]
+    return getattr(NAMESPACE(), name)  # type: ignore[no-any-return]
 
 
 def _host(x: Tensor, asked: str) -> Any:
