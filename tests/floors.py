@@ -127,7 +127,7 @@ def room_of(name: str) -> str | None:
 
 
 def upward(text: str, module: str, is_package: bool = False) -> list[str]:
-    """What is wrong with the imports of a file: those that lead to an upper room, without an exception."""
+    """Imports of a file that lead to an upper room, without an exception."""
     own = room_of(module)
     wrong = []
     for arrow in [*arrows(text, module, is_package), *tables(text, module)]:

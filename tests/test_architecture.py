@@ -441,7 +441,7 @@ def test_no_property_is_computed_under_a_lock() -> None:
 
 
 def depth(name: str, bases: dict[str, list[str]]) -> int:
-    """How many steps a class is from the furthest of its bases that are ours."""
+    """The number of steps of a class from the furthest of its bases that are ours."""
     return max((1 + depth(base, bases) for base in bases[name] if base in bases), default=0)
 
 

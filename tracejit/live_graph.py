@@ -70,11 +70,13 @@ class LiveGraph:
 
     def dot(self) -> str:
         """The graph of nodes as DOT text."""
-        return PICTURE().live_dot(self.root)
+        text: str = PICTURE().live_dot(self.root)
+        return text
 
     def svg(self, path: Any = None, *, legend: bool = False) -> str:
         """The graph of nodes as an SVG document, also written to `path` where one is given."""
-        return PICTURE().live_svg(self.root, path=path, legend=legend)
+        text: str = PICTURE().live_svg(self.root, path=path, legend=legend)
+        return text
 
     _repr_svg_ = svg  # notebooks show it
 

@@ -1,4 +1,4 @@
-"""Which modules provide what lower rooms ask of upper ones (`provided.py`). They load at the first use."""
+"""Modules that provide what lower rooms ask of upper ones (`provided.py`). They load at the first use."""
 
 from __future__ import annotations
 

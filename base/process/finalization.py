@@ -54,7 +54,7 @@ class Followed(Generic[K, V]):
     """Values of objects, each of which waits to be taken once its object has died."""
 
     def __init__(self) -> None:
-        #: By the identity of the reference.
+        #: Entries by the identity of the reference.
         self._values: dict[int, tuple[weakref.ref[K], V]] = {}
         #: References to the objects that have died.
         self._dead: list[weakref.ref[K]] = []

@@ -54,7 +54,7 @@ class BodyWriter(ExitWriter):
         self.module, self.function, self.plan = module, function, plan
         #: Prefix of the names of the kernels and constants of this function.
         self.prefix = prefix
-        #: How often a call runs this function's instructions, for estimates.
+        #: The number of times that a call runs this function's instructions, for estimates.
         self.trips = trips
         self.defs = {result: instruction for instruction in function.body for result in instruction.results}
         self.cycles, self.slower, self.parallel = 0.0, 0.0, False

@@ -246,7 +246,7 @@ class Expressions(Choices):
         return self.random.choice(choices)
 
     def result(self, place: Place) -> str:
-        """What the program returns."""
+        """The results of the program."""
         if self.chance(0.1):
             return self.pick("u", "s", "(u, s)", "k", "b", "p")
         number = self.pick(*FLOATS, self.operand(place))

@@ -63,7 +63,7 @@ def test_plans_for_one_thread_to_64_are_drawn() -> None:
 
 
 def test_as_many_threads_run_as_are_drawn() -> None:
-    """In another process, which keeps that many workers."""
+    """Run in another process, which keeps that many workers."""
     program = """
 import numpy as np
 from tracejit.base.machine import Machine

@@ -17,11 +17,11 @@ class Trail:
     """The functions that are followed inside each other."""
 
     def __init__(self) -> None:
-        #: Their code, callers first.
+        #: The code of these calls, callers first.
         self.running: list[CodeType] = []
-        #: For each of them, whether a call of it runs the instruction that is followed in any case.
+        #: Flags, one for each: whether a call of it runs the instruction that is followed in any case.
         self.certain: list[Callable[[], bool]] = []
-        #: How many calls are being followed of which it is not known whether they happen.
+        #: The number of calls that are being followed of which it is not known whether they happen.
         self.uncertain = 0
 
     def is_certain(self) -> bool:

@@ -158,7 +158,8 @@ class Explanation(str):
 
     def _repr_html_(self) -> str:
         """The HTML for notebooks."""
-        return REPORTS().explanation_html(self)
+        html: str = REPORTS().explanation_html(self)
+        return html
 
     def as_dict(self) -> dict[str, Any]:
         """The explanation as a dict that JSON can hold."""

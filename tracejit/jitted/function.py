@@ -384,7 +384,8 @@ class JitFunction(Exportable, Carriable, Bindable):
 
         Raises what tracing raises, and TracejitError for a function that is too large to show.
         """
-        return VIEW()(self, *args, **kwargs)
+        shown: View = VIEW()(self, *args, **kwargs)
+        return shown
 
     def explain(self) -> Explanation:
         """Explain what was compiled and why, with guards, paths, compile times, and what is not native code.

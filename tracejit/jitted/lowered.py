@@ -135,4 +135,5 @@ class Lowered:
 
     def _repr_html_(self) -> str:
         """The HTML for notebooks."""
-        return REPORTS().lowered_html(self)
+        html: str = REPORTS().lowered_html(self)
+        return html

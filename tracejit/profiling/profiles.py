@@ -134,7 +134,8 @@ class Profile:
 
     def _repr_html_(self) -> str:
         """The HTML for notebooks."""
-        return REPORTS().profile_html(self)
+        html: str = REPORTS().profile_html(self)
+        return html
 
     # -- seeing -----------------------------------------------------------------------------------
 

@@ -12,11 +12,11 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..eager.tensor import Tensor
+    from ..array.indexing.functional import IndexedAt
+    from ..array.methods.ndarray import FlatElements
+    from ..array.methods.torch import TopK
     from ..tape.hooks import RemovableHandle
-    from .indexing.functional import IndexedAt
-    from .methods.ndarray import FlatElements
-    from .methods.torch import TopK
+    from .tensor import Tensor
 
 class Signatures:
     """What Tensor offers beside what its own class body defines."""

@@ -78,8 +78,8 @@ class HandledErrors:
         return bool(self._checked or self._unchecked)
 
     def problem(self, messages: Iterable[str]) -> str:
-        """Why a program whose code may end with `messages` is not the function, which handles an error of it;
-        empty where it is."""
+        """The reason why a program whose code may end with `messages` is not the function, which handles an
+        error of it; empty where it is."""
         if self._unchecked:
             return (
                 f"{self._unchecked} may raise an error that the function handles, and compiled code does not "

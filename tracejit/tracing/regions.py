@@ -35,7 +35,8 @@ class RegionTracer(Tracer):
     def __init__(self, parent: Tracer, *, repeats: bool = False) -> None:
         super().__init__(parent)
         self.integers.counts = parent.integers.counts
-        # a call may run the region any number of times
+        #: Whether a call may run the region any number of times.
+        self.repeats = repeats
         self.no_draws = _NO_DRAWS_IN_LOOPS if repeats else ""
         self.merged_arrays = MergedArrays()
         #: Values of merged arrays that may not be read any more.

@@ -80,7 +80,8 @@ class Tracer(Builder):
         #: The decisions by values that Python code asked for; None where it may not ask.
         self.branches = branches
         self.parent = parent
-        #: Why nothing may be drawn from a generator in this trace, as an error's message; empty where it may.
+        #: The reason, as an error's message, why nothing may be drawn from a generator in this trace;
+        #: empty where it may.
         self.no_draws = ""
         self.captures: dict[int, tuple[Any, Value]] = {}
         self._owned: set[Value] = set()

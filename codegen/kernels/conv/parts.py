@@ -46,12 +46,12 @@ class Part(ABC):
     @property
     @abstractmethod
     def tasks(self) -> int:
-        """How many tasks there are."""
+        """The number of tasks."""
 
     @property
     @abstractmethod
     def chunk(self) -> int:
-        """How many tasks are claimed at a time."""
+        """The number of tasks that are claimed at a time."""
 
     @property
     def by_library(self) -> bool:

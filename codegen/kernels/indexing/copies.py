@@ -10,7 +10,7 @@ from ...llvm.emitter import Number, pointer
 from ...llvm.loops import FunctionWriter
 from ...lowering.lowering import Definitions
 
-#: Why these kernels use no vectors.
+#: The reason why these kernels use no vectors.
 COPIES_STRETCHES: Final = "it copies whole stretches of memory"
 
 

@@ -36,7 +36,7 @@ class IndexBlocks:
     def __init__(self, slices: Slices, first: int, count: int, nbytes: int, target: Target) -> None:
         self.slices, self.first, self.count = slices, first, count
         self.size = BLOCK_OF_LONG if nbytes >= LONG else BLOCK
-        #: How many there are.
+        #: The number of blocks.
         self.number = -(-count // self.size)
         self.lanes = target.lanes("i64")
 

@@ -21,7 +21,7 @@ from ...registry import OPS, Kind
 from ..rewriting import Definitions
 from .affine import Affine, AffineValues, loop_forms
 
-#: How many steps back a value is kept.
+#: Steps back for which a value is kept.
 MOST_STEPS: Final = 2
 
 
