@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .library import TELLING, asks_for_values, makes_array, may_be_traced, takes_list, writes_items
+from .libraries.library import TELLING, asks_for_values, makes_array, may_be_traced, takes_list, writes_items
 from .trail import Trail
 from .usage import Uses
 from .values import TRACED, Group, options

@@ -47,6 +47,13 @@ def _yield(run: Execution, i: Instruction) -> None:
     run.push(UNKNOWN)
 
 
+@on("SEND")
+def _send(run: Execution, i: Instruction) -> None:
+    run.pop()
+    iterator = run.stack[-1] if run.stack else UNKNOWN
+    run.push(iterator.element if isinstance(iterator, Iteration) else UNKNOWN)
+
+
 @on("RETURN_GENERATOR")
 def _return_generator(run: Execution, i: Instruction) -> None:
     run.push(UNKNOWN)
@@ -108,6 +115,13 @@ def _match(run: Execution, i: Instruction) -> None:
     for value in run.stack[-2 if i.name == "MATCH_KEYS" else -1 :]:  # which stay
         run.reader.escapes.escape(value)
     run.push(UNKNOWN)
+
+
+@on("MATCH_CLASS")
+def _match_class(run: Execution, i: Instruction) -> None:
+    if len(run.stack) > 2:
+        run.reader.builtins.tell_class(run.stack[-3], run.stack[-2])
+    run._unlisted(i)
 
 
 @on("UNARY_NOT", "TO_BOOL")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import enum
 import functools
 import inspect
 import operator
@@ -14,20 +15,23 @@ from typing import Any, Final
 import numpy as np
 
 from ..tensors.tensor import Tensor
-from . import library
 from .asking import Asking
-from .attributes import Attributes, in_classes, is_library, is_own, is_user_function
+from .attributes import SEQUENCES, Attributes
+from .classes import in_classes
 from .contents import Contents
 from .escapes import Escapes
 from .execution import Execution
 from .guards import Guard
-from .library_calls import LibraryCalls
+from .libraries import library
+from .libraries.builtin_calls import BuiltinCalls
+from .libraries.container_calls import ContainerCalls
+from .libraries.library_calls import LibraryCalls
+from .libraries.origins import is_library_class, is_own, is_user_function
 from .operations import Operations
 from .rewritten import original
 from .trail import Trail
 from .usage import Uses
 from .values import (
-    MISSING,
     TRACED,
     UNKNOWN,
     Bound,
@@ -40,13 +44,14 @@ from .values import (
     Place,
     Source,
     Transformed,
-    choice_of,
     join,
     options,
 )
 
 #: The type of NumPy's functions that ask their arguments for ``__array_function__``.
 _ARRAY_FUNCTION: Final = type(np.dot)
+#: Types of objects whose methods are read as if they were looked up where they are called.
+_WITH_METHODS: Final = (dict, *SEQUENCES, set, contextvars.ContextVar, functools._lru_cache_wrapper)
 #: Most instructions that are followed for one trace, beside those of the function itself.
 _MOST_STEPS: Final = 100_000
 #: Greatest depth of calls.
@@ -70,9 +75,12 @@ class Reader:
         self.asking = Asking(self.uses, self.trail)
         self.attributes = Attributes(self.uses, self.call, self._escape)
         self.escapes = Escapes(self.uses, self.attributes, self.asking, self.call)
+        self.classes = self.attributes.classes
         self.contents = Contents(self.uses, self.attributes, self.escapes, self.asking, self.call)
         self.operations = Operations(self.contents)
-        self.library = LibraryCalls(self.operations, self.call)
+        self.builtins = BuiltinCalls(self.operations, self.call)
+        self.library = LibraryCalls(self.builtins, self.make)
+        self.containers = ContainerCalls(self.operations)
 
     def _escape(self, value: Any) -> None:
         self.escapes.escape(value)
@@ -80,7 +88,8 @@ class Reader:
     def release(self) -> None:
         """Let the parts go, once all is followed: they refer to the reader, and what it has seen would stay
         until the garbage collector runs."""
-        del self.attributes, self.escapes, self.contents, self.operations, self.library
+        del self.attributes, self.classes, self.escapes, self.contents, self.operations
+        del self.builtins, self.library, self.containers
 
     def step(self) -> None:
         """Count an instruction. Raises TooLongError after too many."""
@@ -148,16 +157,17 @@ class Reader:
             return self.call(self.attributes.read(callee, "__call__"), positional, named, run, i)
         if isinstance(callee, Constant):
             return self.library.call_library(callee.value, positional, named, run, i)
-        return self.library.hand_over(positional, named)
+        return self.escapes.hand_over(positional, named)
 
     def _call_place(
         self, callee: Place, positional: list[Any], named: dict[str, Any], run: Any, i: Any
     ) -> Any:
         value = callee.value
+        self.escapes.state.watch_parts(value)
         frozen = None if isinstance(value, FunctionType) else library.frozen_source(value)
         if frozen is not None:
             self.contents.freeze(frozen, value)
-            return self.library.hand_over(positional, named)
+            return self.escapes.hand_over(positional, named)
         if library.is_unseeded(value, [*positional, *named.values()]):
             self.contents.draw_seed(value)
         if isinstance(value, MethodType):
@@ -185,6 +195,10 @@ class Reader:
         if isinstance(value, FunctionType) and is_user_function(value):
             self.uses.same(callee)
             return self._follow_function(callee, value, positional, named)
+        if isinstance(value, types.BuiltinFunctionType) and isinstance(value.__self__, _WITH_METHODS):
+            self.uses.same(callee)
+            owner = callee.attribute("__self__", value.__self__)
+            return self._call_bound(Bound(owner, value.__name__), positional, named, run, i)
         if isinstance(value, (FunctionType, types.BuiltinFunctionType, np.ufunc, _ARRAY_FUNCTION)):
             self.uses.same(callee)
             return self.library.call_library(value, positional, named, run, i, callee)
@@ -200,49 +214,65 @@ class Reader:
             return self.library.call_library(value, positional, named, run, i, callee)
         self.asking.note_asking(value, (*positional, *named.values()))
         if isinstance(value, weakref.ReferenceType):
-            return self.attributes.place(callee.call(value()))
-        if isinstance(value, operator.methodcaller) and positional:
-            name = value.__reduce__()[1][0] if type(value.__reduce__()[0]) is type else ""
-            self.escapes.call_for_others(self.attributes.read(positional[0], str(name)), [], {"*": UNKNOWN})
-        if isinstance(value, operator.attrgetter) and positional:
+            return self.uses.read(callee.call(value()))
+        subject = positional[0] if positional else named.get("*", UNKNOWN)
+        if isinstance(value, operator.methodcaller):
+            reduced: Any = value.__reduce__()
+            maker = reduced[0]
+            name = maker.args[0] if isinstance(maker, functools.partial) else reduced[1][0]
+            self.escapes.call_for_others(self.attributes.read(subject, str(name)), [], {"*": UNKNOWN})
+        if isinstance(value, operator.attrgetter):
             for path in value.__reduce__()[1]:
-                self.escapes.escape(
-                    functools.reduce(self.attributes.read, str(path).split("."), positional[0])
-                )
+                self.escapes.escape(functools.reduce(self.attributes.read, str(path).split("."), subject))
+        if isinstance(value, functools._lru_cache_wrapper):
+            self.containers.note_cache(value)
         method = self.attributes.attribute_of(callee, "__call__")
         return (
             self.call(method, positional, named, run, i)
             if isinstance(method, Bound)
-            else self.library.hand_over([callee, *positional], named)
+            else self.escapes.hand_over([callee, *positional], named)
         )
 
     def _construct(
         self, callee: Place, cls: type, positional: list[Any], named: dict[str, Any], run: Any, i: Any
     ) -> Any:
         self.uses.same(callee)
-        if is_own(cls.__module__) or is_library(cls.__module__):
+        if is_own(cls.__module__) or is_library_class(cls):
             return self.library.call_library(cls, positional, named, run, i, callee)
+        self.classes.same_in_class(type(cls), "__call__")
         maker = in_classes(inspect.getmro(type(cls)), "__call__")
         if isinstance(maker, FunctionType) and is_user_function(maker):
-            function = self.attributes.class_function(type(cls), "__call__", maker)
+            function = self.classes.class_function(type(cls), "__call__", maker)
             return self.call(function, [callee, *positional], named, run, i)
+        if isinstance(cls, enum.EnumMeta):  # by value
+            names = callee.attribute("_member_names_", cls._member_names_)
+            self.uses.structure(names)
+        return self.make(callee, positional, named)
+
+    def make(self, callee: Any, positional: list[Any], named: dict[str, Any]) -> Any:
+        """``type.__call__(callee, *positional, **named)``"""
+        cls = callee.value if isinstance(callee, (Place, Constant)) else None
+        if not isinstance(cls, type):
+            return self.escapes.hand_over(positional, named)
+        for name in ("__new__", "__init__"):
+            self.classes.same_in_class(cls, name)
         created: Any = UNKNOWN
         creator = in_classes(cls.__mro__, "__new__")
         if isinstance(creator, staticmethod) and isinstance(creator.__func__, FunctionType):
-            function = self.attributes.class_function(cls, "__new__", creator.__func__)
-            created = self.call(function, [callee, *positional], named, run, i)
+            function = self.classes.class_function(cls, "__new__", creator.__func__)
+            created = self.call(function, [callee, *positional], named, None, None)
         instance: Any = Instance(cls)
         initializer = getattr(cls, "__init__", None)
         if isinstance(initializer, FunctionType):
             self.call(
-                self.attributes.class_function(cls, "__init__", initializer),
+                self.classes.class_function(cls, "__init__", initializer),
                 [instance, *positional],
                 named,
-                run,
-                i,
+                None,
+                None,
             )
         else:
-            self.library.hand_over(positional, named)
+            self.escapes.hand_over(positional, named)
         self.library.follow_methods(cls)
         return instance if created is UNKNOWN else join(instance, created)
 
@@ -259,71 +289,17 @@ class Reader:
             return UNKNOWN if name in library.GIVES_OTHERS else TRACED
         if isinstance(owner, Constant):
             if isinstance(owner.value, str):
-                self.library.hand_over(positional, named)
+                for value in (*positional, *named.values()) if name == "format" else ():
+                    self.escapes.show(value)
+                self.escapes.hand_over(positional, named)
                 return UNKNOWN
             return self.library.call_library(getattr(owner.value, name, None), positional, named, run, i)
         if isinstance(owner, Group):
-            return self._call_on_group(owner, name, positional, named)
+            return self.containers.call_on_group(owner, name, positional, named)
         if isinstance(owner, Place):
-            return self._call_on_container(owner, name, positional, named, run)
+            return self.containers.call_on_container(owner, name, positional, named, run)
         self.escapes.escape(owner)
-        return self.library.hand_over(positional, named)
-
-    def _call_on_group(self, group: Group, name: str, positional: list[Any], named: dict[str, Any]) -> Any:
-        if name == "items" and group.keys is not None:
-            pairs = zip(map(Constant, group.keys), group.items, strict=True)
-            return Iteration(choice_of([Group("tuple", pair) for pair in pairs]))
-        if name == "values":
-            return Iteration(choice_of(group.items))
-        if name == "get" and positional:
-            return join(self.contents.item_of_group(group, positional[0]), *positional[1:])
-        return self.library.hand_over(positional, named)
-
-    def _call_on_container(
-        self, owner: Place, name: str, positional: list[Any], named: dict[str, Any], run: Any
-    ) -> Any:
-        value = owner.value
-        if isinstance(value, dict):
-            if name == "items":
-                self.uses.structure(owner)
-                if len(value) <= 256:
-                    pairs = [
-                        Group("tuple", (Constant(key), self.contents.item_at(owner, key))) for key in value
-                    ]
-                    return Iteration(choice_of(pairs))
-                return Iteration(Group("tuple", (UNKNOWN, self.contents.values_of(owner))))
-            if name == "values":
-                return Iteration(self.contents.values_of(owner))
-            if name in ("get", "setdefault", "pop") and positional:
-                return join(self.contents.item(owner, positional[0]), *positional[1:])
-        if name in library.STRUCTURAL and isinstance(value, dict):
-            self.uses.structure(owner)
-            return Iteration(self.contents.iterate(owner)) if name == "keys" else UNKNOWN
-        if isinstance(value, type) and name == "__subclasses__":
-            self.contents.freeze(f"{value.__qualname__}.__subclasses__", value)
-        if isinstance(value, contextvars.ContextVar) and name == "get":
-            return self._context_value(owner, positional)
-        if name in library.ARRAY_WRITERS:
-            self.operations.write_array(owner)
-        if name in library.MUTATING:
-            self.operations.written(owner)
-            if name in ("pop", "sort"):
-                self.escapes.escape(owner)
-            return self.library.hand_over([*positional, *([owner] if name == "sort" else [])], named)
-        frozen = library.frozen_source(getattr(value, name, None)) if not isinstance(value, Tensor) else None
-        if frozen is not None:
-            self.contents.freeze(frozen, getattr(value, name))
-            return self.library.hand_over(positional, named)
-        self.escapes.escape(owner)
-        return self.library.hand_over(positional, named)
-
-    def _context_value(self, owner: Place, defaults: list[Any]) -> Any:
-        """``variable.get(default)``"""
-        place = owner.call(owner.source.call("get").read(), "get")
-        if place.value is MISSING:
-            self.uses.missing(place)
-            return defaults[0] if defaults else UNKNOWN
-        return self.attributes.place(place)
+        return self.escapes.hand_over(positional, named)
 
     # -- following functions ---------------------------------------------------------------------------
 
@@ -339,8 +315,9 @@ class Reader:
             try:
                 content = cell.cell_contents
             except ValueError:
+                self.uses.missing(Place(Source("cell", cell, name), None))
                 continue
-            cells[name] = Cell(self.attributes.place(Place(Source("cell", cell, name), content)))
+            cells[name] = Cell(self.uses.read(Place(Source("cell", cell, name), content)))
         defaults = place.attribute("__defaults__", function.__defaults__)
         keyword_defaults = place.attribute("__kwdefaults__", function.__kwdefaults__)
         closure = Closure(
@@ -349,12 +326,12 @@ class Reader:
             cells,
             tuple(
                 [
-                    self.attributes.place(defaults.item(k, value))
+                    self.uses.read(defaults.item(k, value))
                     for k, value in enumerate(function.__defaults__ or ())
                 ]
             ),
             {
-                name: self.attributes.place(keyword_defaults.item(name, value))
+                name: self.uses.read(keyword_defaults.item(name, value))
                 for name, value in (function.__kwdefaults__ or {}).items()
             },
         )
@@ -371,7 +348,7 @@ class Reader:
     ) -> Any:
         arguments = bind(code, closure, positional, named)
         if len(self.trail.running) > _DEEPEST or self.trail.running.count(code) > _MOST_RECURSIONS:
-            return self.library.hand_over(arguments.values(), {})
+            return self.escapes.hand_over(arguments.values(), {})
         key: Any = (code, tuple(arguments.items()), tuple([(name, id(cell)) for name, cell in cells.items()]))
         try:
             if key in self._done:

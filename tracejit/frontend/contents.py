@@ -12,15 +12,18 @@ import numpy as np
 
 from ..tensors.tensor import Tensor
 from .asking import Asking
-from .attributes import SEQUENCES, Attributes, Call, in_classes, is_user_function
+from .attributes import SEQUENCES, Attributes
+from .classes import Call, in_classes
 from .escapes import Escapes
 from .guards import is_constant
+from .libraries.origins import is_user_function
 from .usage import Uses
 from .values import (
     MISSING,
     MOST_ALTERNATIVES,
     TRACED,
     UNKNOWN,
+    Bound,
     Constant,
     Group,
     Instance,
@@ -42,7 +45,7 @@ class Contents:
         self, uses: Uses, attributes: Attributes, escapes: Escapes, asking: Asking, call: Call
     ) -> None:
         self.uses, self.attributes, self.escapes, self.asking = uses, attributes, escapes, asking
-        self.trail, self.call = asking.trail, call
+        self.classes, self.trail, self.call = attributes.classes, asking.trail, call
 
     def item(self, owner: Any, key: Any) -> Any:
         """``owner[key]``"""
@@ -73,8 +76,6 @@ class Contents:
         if isinstance(value, Tensor):
             self.escapes.escape(key)
             return TRACED
-        if isinstance(value, (dict, MappingProxyType, *SEQUENCES)):
-            return self._item_of_container(owner, key)
         if isinstance(value, np.ndarray):
             self.asking.note_key(key)
         for name in ("__getitem__", "__class_getitem__") if isinstance(value, type) else ("__getitem__",):
@@ -82,9 +83,21 @@ class Contents:
             method = getattr(method, "__func__", method)
             if isinstance(method, FunctionType) and is_user_function(method):
                 return self.call(self.attributes.attribute_of(owner, name), [key], {}, None, None)
+        if isinstance(value, (dict, MappingProxyType, *SEQUENCES)):
+            return self._item_of_container(owner, key)
+        self.escapes.note_hidden(owner)
         self.escapes.escape(owner)
         self.escapes.escape(key)
         return UNKNOWN
+
+    def special(self, value: Any, name: str) -> Any:
+        """The special method `name` of what lies at a place, if its class is the user's and has one; else
+        None."""
+        method = in_classes(type(value.value).__mro__, name) if isinstance(value, Place) else None
+        if isinstance(method, FunctionType) and is_user_function(method):
+            self.classes.same_class(value)
+            return Bound(value, name, self.classes.class_function(type(value.value), name, method))
+        return None
 
     def item_of_group(self, group: Group, key: Any) -> Any:
         literal = key.value if isinstance(key, Constant) else MISSING
@@ -142,10 +155,10 @@ class Contents:
             factory = getattr(container, "default_factory", None)
             if factory is not None and isinstance(container, collections.defaultdict):
                 self.escapes.call_for_others(
-                    self.attributes.place(owner.attribute("default_factory", factory)), [], {}
+                    self.uses.read(owner.attribute("default_factory", factory)), [], {}
                 )
             return UNKNOWN
-        return self.attributes.place(owner.item(key, value))
+        return self.uses.read(owner.item(key, value))
 
     def freeze(self, call: str, callee: Any) -> None:
         """Note that the user's own code calls `callee`, which gives something else each time."""
@@ -187,7 +200,11 @@ class Contents:
         container = value.value
         if isinstance(container, Tensor):
             return TRACED
-        if isinstance(container, dict):
+        method = self.special(value, "__iter__")
+        if method is not None:
+            iterator = self.call(method, [], {}, None, None)
+            return self.iterate(iterator) if iterator != value else self.following(value)
+        if isinstance(container, (dict, MappingProxyType)):
             self.uses.structure(value)
             return choice_of([Constant(key) for key in container]) if len(container) < 1000 else UNKNOWN
         if isinstance(container, SEQUENCES):
@@ -195,10 +212,6 @@ class Contents:
             return self._elements(value, [(i, element) for i, element in enumerate(container)])
         if isinstance(container, Iterator):  # which gives others to each call
             self.freeze("next", next)
-        method = in_classes(type(container).__mro__, "__iter__")
-        if isinstance(method, FunctionType) and is_user_function(method):
-            iterator = self.call(self.attributes.attribute_of(value, "__iter__"), [], {}, None, None)
-            return self.iterate(iterator) if iterator != value else self.following(value)
         self.escapes.escape(value)
         return UNKNOWN
 
@@ -213,13 +226,13 @@ class Contents:
 
     def _elements(self, owner: Place, pairs: list[tuple[Any, Any]]) -> Any:
         if len(pairs) <= MOST_ALTERNATIVES:
-            return choice_of([self.attributes.place(owner.item(key, element)) for key, element in pairs])
+            return choice_of([self.uses.read(owner.item(key, element)) for key, element in pairs])
         for key, element in pairs:
             place = owner.item(key, element)
             if is_constant(element):
                 self.uses.inspect(place)
             else:
-                self.escapes.escape(self.attributes.place(place))
+                self.escapes.escape(self.uses.read(place))
         return UNKNOWN
 
     def unpack(self, value: Any, count: int) -> list[Any]:

@@ -4,13 +4,18 @@ them."""
 from __future__ import annotations
 
 import array
+import contextvars
+import ctypes
 import decimal
+import enum
 import functools
 import gc
+import inspect
+import io
 import operator
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any, Final
 
@@ -18,19 +23,12 @@ import numpy as np
 
 from ..tensors.tensor import Tensor
 from .asking import Asking
-from .attributes import (
-    METHODS,
-    SEQUENCES,
-    Attributes,
-    Call,
-    in_classes,
-    instance_dict,
-    is_library,
-    is_own,
-    is_user_function,
-)
+from .attributes import METHODS, SEQUENCES, Attributes, instance_dict, instance_has_dict
+from .classes import SLOTS, Call, in_classes
 from .guards import is_constant
-from .probes import CacheEntries
+from .libraries.origins import is_library, is_library_class, is_own, is_standard, is_user_function
+from .libraries.probes import CacheEntries
+from .libraries.process_state import ProcessState
 from .usage import Uses
 from .values import (
     PLAIN,
@@ -44,6 +42,7 @@ from .values import (
     Place,
     Source,
     Transformed,
+    join,
     options,
 )
 
@@ -56,6 +55,15 @@ _MAKING: Final = frozenset(
 )  # fmt: skip
 #: Objects that hold numbers in memory of their own.
 _BUFFERS: Final = (array.array, bytearray, memoryview)
+#: Modules whose classes call no methods that users define.
+_WITHOUT_CALLS: Final = frozenset(("builtins", "abc", "typing", "enum", "types", "collections"))
+#: Types and modules of objects in C that hold what cannot be read without changing them.
+HIDING: Final = (io.IOBase, contextvars.Context, ctypes._SimpleCData, ctypes.Array, ctypes.Structure)
+HIDING_MODULES: Final = frozenset(("itertools", "mmap", "sqlite3", "_thread", "_ctypes", "_hashlib", "zlib"))
+#: Methods of such objects that tell nothing.
+SILENT: Final = frozenset(
+    ("write", "writelines", "flush", "close", "acquire", "release", "__enter__", "__exit__", "__iter__")
+)
 
 #: Objects in C that hold others.
 _HOLDERS: Final[tuple[type, ...]] = (
@@ -69,6 +77,7 @@ class Escapes:
 
     def __init__(self, uses: Uses, attributes: Attributes, asking: Asking, call: Call) -> None:
         self.uses, self.attributes, self.asking, self.call = uses, attributes, asking, call
+        self.classes, self.state = attributes.classes, ProcessState(uses)
         self._contents = 0
         self._followed_classes: set[tuple[type, type, Any]] = set()
         self._inside: set[int] = set()
@@ -92,13 +101,46 @@ class Escapes:
             elif isinstance(option, Transformed):
                 self.escape(option.function)
             elif isinstance(option, Instance):
-                self.follow_class(option, option.cls, _is_callable)
+                self.follow_class(option, option.cls, is_callable)
             elif isinstance(option, Closure):
                 self.call_for_others(option, [], {"*": UNKNOWN})
 
     def call_for_others(self, callee: Any, positional: list[Any], named: dict[str, Any]) -> None:
         """Code that is not followed calls `callee`, and gets what that gives."""
         self.escape(self.call(callee, positional, named, None, None))
+
+    def hand_over(self, positional: Iterable[Any], named: dict[str, Any]) -> Any:
+        """Hand arguments to a function that is not followed. It may call the user's functions among them with
+        the other ones, and with their elements."""
+        self.uses.hands_over = True
+        arguments = [*positional, *named.values()]
+        callbacks = [value for value in arguments if any(map(_is_callback, options(value)))]
+        if 0 < len(callbacks) < len(arguments):
+            others = [value for value in arguments if not any(map(_is_callback, options(value)))]
+            handed = join(UNKNOWN, *others, *map(self._inside_of, others))
+            for callback in callbacks:
+                self.call_for_others(callback, [], {"*": handed})
+        for value in arguments:
+            self.escape(value)
+        return UNKNOWN
+
+    def _inside_of(self, value: Any) -> Any:
+        """The elements of containers; of lists, dicts and sets one of each type, which has the methods."""
+        inside: list[Any] = [UNKNOWN]
+        for option in options(value):
+            held = option.value if isinstance(option, Place) else None
+            if isinstance(held, (dict, *SEQUENCES)):
+                pairs = list(held.items() if isinstance(held, dict) else enumerate(held))
+                first_keys = {type(element): key for key, element in reversed(pairs)}
+                inside += [self.uses.read(option.item(key, held[key])) for key in first_keys.values()]
+            elif isinstance(held, (set, frozenset)):
+                for element in {type(element): element for element in held}.values():
+                    inside.append(Place(Source("object", element, "an element"), element, settled=True))
+            elif isinstance(option, Group):
+                inside += option.items
+            elif isinstance(option, Iteration):
+                inside.append(option.element)
+        return join(*inside)
 
     def _escape_bound(self, bound: Bound) -> None:
         if bound.function is not None:
@@ -114,6 +156,13 @@ class Escapes:
             return
         if isinstance(value, np.ndarray) or is_constant(value):
             self.uses.inspect(place)
+            if not (is_library_class(type(value)) or isinstance(value, enum.Enum)):
+                self._escape_contents(place)
+            elif isinstance(value, np.ndarray) and value.dtype.hasobject:
+                for element in value.flat:
+                    self.escape(
+                        Place(Source("object", element, f"{place.source}[...]"), element, settled=True)
+                    )
         elif isinstance(value, Tensor):
             return
         elif isinstance(value, (MethodType, functools.partial)) or (
@@ -143,34 +192,83 @@ class Escapes:
         self.uses.structure(place)
         if isinstance(value, (dict, MappingProxyType)):
             for key, item in list(value.items()):
-                self.escape(self.attributes.place(place.item(key, item)))
+                self.escape(self.uses.read(place.item(key, item)))
         elif isinstance(value, SEQUENCES):
             for position, item in enumerate(list(value)):
-                self.escape(self.attributes.place(place.item(position, item)))
+                self.escape(self.uses.read(place.item(position, item)))
         else:
             attributes = attributes_of(value)
             for name, item in attributes:
-                self.escape(self.attributes.place(place.attribute(name, item)))
+                self.escape(self.uses.read(place.attribute(name, item)))
             if isinstance(value, _BUFFERS):
                 self.uses.give_up(f"{place.source}: the elements of an object of {type(value).__name__}")
             elif not attributes:  # all there is to it is which one it is
                 self.uses.same(place)
             self._escape_held(place)
             if isinstance(value, decimal.Decimal):
-                self.watch_decimal()
+                self.state.watch("the arithmetic of decimal")
             if isinstance(value, functools._lru_cache_wrapper) and not is_library(value.__module__):
                 probe = Place(Source("object", CacheEntries(value), f"the cache of {place.source}"), value)
                 self.uses.kept.append(probe.attribute("removed", False))
             if isinstance(value, weakref.ReferenceType):
-                self.escape(self.attributes.place(place.call(value())))
-            self.follow_class(place, type(value), is_special)
+                self.escape(self.uses.read(place.call(value())))
+            if not is_library_class(type(value)):
+                self.classes.same_class(place)
+            self.follow_class(place, type(value), is_callable if extends_library(value) else is_special)
 
-    def watch_decimal(self) -> None:
-        """Results of `decimal` depend on the thread's context."""
-        context = decimal.getcontext()
-        place = Place(Source("object", decimal, "decimal").call("getcontext"), context)
-        for name in ("prec", "rounding"):
-            self.uses.same(place.attribute(name, getattr(context, name)))
+    def note_hidden(self, place: Place) -> None:
+        """The function asks an object in C what it holds, which cannot be read without changing it."""
+        if isinstance(place.value, HIDING) or type(place.value).__module__ in HIDING_MODULES:
+            self.uses.give_up(f"{place.source}: what an object of {type(place.value).__name__} holds")
+
+    def show(self, value: Any) -> None:
+        """`value` becomes text: of NumPy's arrays and scalars that depends on its print options."""
+        for option in options(value):
+            held = option.value if isinstance(option, Place) else None
+            inside: Any = (
+                held.values() if isinstance(held, dict) else held if isinstance(held, SEQUENCES) else ()
+            )
+            if any(isinstance(each, (np.ndarray, np.generic)) for each in (held, *inside)):
+                self.state.watch("the print options of NumPy")
+
+    def reflect(self, value: Any) -> None:
+        """`value` is handed to code that looks at how functions, classes and modules are made."""
+        for option in options(value):
+            if not isinstance(option, Place):
+                continue
+            held = option.value
+            if isinstance(held, FunctionType) and is_user_function(held):
+                for name in ("__code__", "__defaults__", "__kwdefaults__", "__annotations__", "__dict__"):
+                    self._reflect_part(option, name, getattr(held, name))
+            elif isinstance(held, ModuleType):
+                self._reflect_part(option, "__dict__", vars(held))
+            elif not is_constant(held):
+                cls = held if isinstance(held, type) else type(held)
+                self.classes.same_bases(cls)
+                if cls is not held and instance_has_dict(held) and METHODS not in instance_dict(held):
+                    self._reflect_part(option, "__dict__", instance_dict(held))
+                for each in (*cls.__mro__, *(inspect.getmro(type(held)) if isinstance(held, type) else ())):
+                    if not is_library_class(each):
+                        (attributes,) = gc.get_referents(vars(each))
+                        source = Source("object", attributes, f"vars({each.__qualname__})")
+                        self._reflect_items(Place(source, attributes))
+
+    def _reflect_part(self, owner: Place, name: str, value: Any) -> None:
+        """Guard `value`, which `owner` keeps in C as `name`, and which objects lie in it."""
+        part = owner.attribute(name, value)
+        if not isinstance(value, (dict, MappingProxyType, tuple)):
+            self.uses.same(part)
+            return
+        self._reflect_items(part)
+
+    def _reflect_items(self, part: Place) -> None:
+        value = part.value
+        self.uses.structure(part)
+        for key, item in list(value.items() if not isinstance(value, tuple) else enumerate(value)):
+            if isinstance(item, (dict, *SEQUENCES)):
+                self.escape(self.uses.read(part.item(key, item)))
+            elif key != "__dict__":
+                self.uses.same(part.item(key, item))
 
     def _escape_class(self, place: Place, cls: type) -> None:
         """Code that is not followed gets a class of the user's: it may read what that has."""
@@ -179,7 +277,8 @@ class Escapes:
         self._inside.add(id(cls))
         for name, item in list(vars(cls).items()):
             if name == "__annotations__" or not (name[:2] == "__" or hasattr(type(item), "__get__")):
-                self.escape(self.attributes.place(place.attribute(name, item)))
+                self.escape(self.uses.read(place.attribute(name, item)))
+        self.follow_class(Instance(cls), cls, is_callable)
 
     def escape_closure(self, function: Any) -> None:
         """Functions of the user's that a function of the standard library made of them holds: it calls
@@ -212,12 +311,33 @@ class Escapes:
             raw = in_classes(cls.__mro__, name)
             function = raw.fget if isinstance(raw, property) else getattr(raw, "__func__", raw)
             if isinstance(function, FunctionType) and is_user_function(function):
+                if is_special(name):
+                    self.classes.same_in_class(cls, name)
                 place = Place(Source("object", function, function.__qualname__), function, settled=True)
                 owner = Instance(cls) if name == "__setstate__" else instance  # of a copy
                 self.call_for_others(place, [owner], {"*": UNKNOWN})
 
 
-def _is_callable(name: str) -> bool:
+def _is_callback(value: Any) -> bool:
+    """Whether `value` is a function of the user's, which is followed where it is called."""
+    if isinstance(value, Place):
+        function = value.value
+        return isinstance(
+            function, (MethodType, functools.partial, operator.attrgetter, operator.methodcaller)
+        ) or (isinstance(function, FunctionType) and is_user_function(function))
+    return isinstance(value, Closure) or (isinstance(value, Bound) and value.function is not None)
+
+
+def extends_library(value: Any) -> bool:
+    """Whether the class of `value` is the user's and has a base in Python's own modules, whose methods may
+    call those of the class."""
+    cls = type(value)
+    return not is_library_class(cls) and any(
+        is_standard(base.__module__) and base.__module__ not in _WITHOUT_CALLS for base in cls.__mro__
+    )
+
+
+def is_callable(name: str) -> bool:
     """Whether a method is one that code calls of an object that there is."""
     return name not in _MAKING
 
@@ -232,7 +352,12 @@ def attributes_of(value: Any) -> list[tuple[str, Any]]:
     attributes = [(name, item) for name, item in instance_dict(value).items() if name != METHODS]
     for cls in type(value).__mro__:
         for name, raw in list(vars(cls).items()):
-            if isinstance(raw, types.MemberDescriptorType) and not name.startswith("__"):
+            is_slot = isinstance(raw, types.MemberDescriptorType)
+            if (
+                (is_slot or isinstance(value, decimal.Context))
+                and isinstance(raw, SLOTS)
+                and name[:2] != "__"
+            ):
                 try:
                     attributes.append((name, raw.__get__(value, cls)))
                 except AttributeError:

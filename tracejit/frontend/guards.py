@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import deque
+from collections import OrderedDict, deque
 from typing import Any, Final
 
 import numpy as np
@@ -92,7 +92,7 @@ class LengthGuard(Guard):
 
     def holds(self) -> bool:
         value = self.source.read()
-        return type(value) is self.expected[0] and len(value) == self.expected[1]
+        return type(value) is self.expected[0] and length_of(value) == self.expected[1]
 
     def shown(self) -> tuple[str, str]:
         value = self.source.read()
@@ -117,11 +117,12 @@ class KeysGuard(Guard):
 
     def holds(self) -> bool:
         value = self.source.read()
-        if type(value) is not self.expected[0] or len(value) != len(self.expected[1]):
+        if type(value) is not self.expected[0]:
             return False
-        return all(
+        keys = keys_of(value)
+        return len(keys) == len(self.expected[1]) and all(
             type(key) is type(other) and (key is other or key == other)
-            for key, other in zip(list(value), self.expected[1], strict=True)
+            for key, other in zip(keys, self.expected[1], strict=True)
         )
 
     def shown(self) -> tuple[str, str]:
@@ -169,9 +170,28 @@ class ContentGuard(Guard):
         return "its elements", "others"
 
 
+def keys_of(mapping: Any) -> list[Any]:
+    """The keys of a mapping in order, whatever a class of the user's says of them."""
+    kinds = (OrderedDict, dict)
+    kind = next((kind for kind in kinds if isinstance(mapping, kind)), None)
+    return list(mapping if kind is None else kind.keys(mapping))
+
+
+def length_of(sequence: Any) -> int:
+    """The number of items that a sequence has, whatever a class of the user's says of it."""
+    return next(kind for kind in _SEQUENCES if isinstance(sequence, kind)).__len__(sequence)
+
+
 def elements_of(values: Any) -> frozenset[Any]:
     """The key of a set by its elements; 1 differs from True, and 0.0 from -0.0."""
-    return frozenset([(type(value), repr(value) if is_constant(value) else id(value)) for value in values])
+    return frozenset(
+        [(type(value), repr(value) if is_constant(value) else id(value)) for value in _own_elements(values)]
+    )
+
+
+def _own_elements(values: Any) -> Any:
+    kind: Any = set if isinstance(values, set) else frozenset
+    return kind.__iter__(values)
 
 
 def array_type(value: Any) -> Any:

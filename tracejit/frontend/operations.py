@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
-from types import FunctionType
+from types import FunctionType, MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from ..tensors.tensor import Tensor
 from .bytecode import Site
+from .classes import in_classes
 from .contents import Contents
 from .guards import Guard, is_constant
+from .libraries.origins import is_library_class
 from .values import (
     MISSING,
     TRACED,
@@ -30,6 +32,7 @@ class Operations:
     def __init__(self, contents: Contents) -> None:
         self.contents, self.uses, self.trail = contents, contents.uses, contents.trail
         self.attributes, self.escapes, self.asking = contents.attributes, contents.escapes, contents.asking
+        self.classes = contents.classes
         #: Whether there are arguments of which nothing is known, as objects that are registered containers.
         self.unknown_arguments = False
 
@@ -41,6 +44,12 @@ class Operations:
         if not any(tensors):
             for value in (left, right):
                 self.escapes.escape(value)
+            for option in options(left) if operator == "compare" else ():
+                if isinstance(option, Place) and not is_library_class(type(option.value)):
+                    self.classes.same_in_class(type(option.value), "__eq__")
+            if operator == "%" and isinstance(left, Constant):
+                for value in right.items if isinstance(right, Group) else (right,):
+                    self.escapes.show(value)
             return UNKNOWN
         for value, is_tensor in zip((left, right), tensors, strict=True):
             if not is_tensor:
@@ -76,20 +85,19 @@ class Operations:
         for option in options(value):
             if not isinstance(option, Place):
                 continue
-            if isinstance(option.value, (dict, list, tuple, set, frozenset)):
+            method = self.contents.special(option, "__bool__") or self.contents.special(option, "__len__")
+            if method is not None:
+                self.escapes.call_for_others(method, [], {})
+            elif isinstance(option.value, (dict, list, tuple, set, frozenset, MappingProxyType)):
                 self.uses.structure(option)
             elif is_constant(option.value) or isinstance(option.value, np.ndarray):
                 self.uses.inspect(option)
             elif not isinstance(option.value, Tensor):
-                method = getattr(type(option.value), "__bool__", None) or getattr(
-                    type(option.value), "__len__", None
-                )
-                if method is None:
-                    self.uses.guard(
-                        Guard, option.attribute("__class__", type(option.value)), type(option.value)
-                    )
-                elif isinstance(method, FunctionType):
-                    self.escapes.call_for_others(self.attributes.read(option, method.__name__), [], {})
+                cls = type(option.value)
+                if all(in_classes(cls.__mro__, name) is MISSING for name in ("__bool__", "__len__")):
+                    self.classes.same_class(option)
+                    for name in ("__bool__", "__len__"):
+                        self.classes.same_in_class(cls, name)
                 else:
                     self.escapes.escape(option)
 
@@ -125,7 +133,12 @@ class Operations:
     def search(self, container: Any) -> None:
         """``x in container``, ``len(container)``"""
         for option in options(container):
-            if isinstance(option, Place) and isinstance(option.value, (dict, set, frozenset)):
+            method = self.contents.special(option, "__contains__")
+            if method is not None:
+                self.escapes.call_for_others(method, [], {"*": UNKNOWN})
+            elif isinstance(option, Place) and isinstance(
+                option.value, (dict, set, frozenset, MappingProxyType)
+            ):
                 self.uses.structure(option)
             elif not (isinstance(option, Group) and option.keys is not None):
                 self.escapes.escape(option)
@@ -214,7 +227,7 @@ class Operations:
         keys, items = target.keys or (), target.items
         if isinstance(added, Group) and added.keys is not None:
             return Group("dict", (*items, *added.items), (*keys, *added.keys))
-        if isinstance(added, Place) and isinstance(added.value, dict):
+        if isinstance(added, Place) and isinstance(added.value, (dict, MappingProxyType)):
             self.uses.structure(added)
             names = tuple(added.value)
             values = [self.contents.item_at(added, name) for name in names]

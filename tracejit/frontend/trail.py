@@ -17,11 +17,11 @@ class Trail:
     """The functions that are followed inside each other."""
 
     def __init__(self) -> None:
-        #: The code of these calls, callers first.
+        #: The code of the functions, callers first.
         self.running: list[CodeType] = []
-        #: Flags, one for each: whether a call of it runs the instruction that is followed in any case.
+        #: Functions that say of each code whether each call of it runs the instruction that is followed.
         self.certain: list[Callable[[], bool]] = []
-        #: The number of calls that are being followed of which it is not known whether they happen.
+        #: Number of calls that are being followed of which it is not known whether they happen.
         self.uncertain = 0
 
     def is_certain(self) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..base.records import record
+from ..tensors.foreign_arrays import is_foreign
 from ..tensors.tensor import Tensor
 from .bytecode import Site, decode
 from .guards import (
@@ -25,8 +26,11 @@ from .guards import (
     copied_content,
     elements_of,
     is_constant,
+    keys_of,
+    length_of,
     same_constant,
 )
+from .libraries.library import GENERATORS
 from .values import MISSING, Place, Source
 
 #: More numbers than these are guarded rather than made inputs.
@@ -100,6 +104,17 @@ class Uses:
     def empty(cls) -> Uses:
         return cls({}, {}, {}, {}, set(), {}, [], {}, {}, {}, {}, {}, {}, {}, {}, {}, set(), {}, {})
 
+    def read(self, place: Place) -> Place:
+        """`place` as code gets it: tensors and arrays are noted. Those of other libraries must stay the same
+        objects; their memory is read at each call."""
+        if isinstance(place.value, (Tensor, np.ndarray)):
+            self.array(place)
+        elif isinstance(place.value, GENERATORS):
+            self.generators.setdefault(id(place.value), place)
+        elif is_foreign(place.value):
+            self.same(place)
+        return place
+
     def guard(self, kind: type[Guard], place: Place, expected: Any) -> None:
         """Ask for `expected` to hold at `place`."""
         key = (kind, place.identity)
@@ -110,6 +125,8 @@ class Uses:
         """Whether reading `place` gives its value; else it cannot be told whether that changes."""
         value = place.source.read()
         if value is place.value or (is_constant(place.value) and same_constant(value, place.value)):
+            return True
+        if type(value) is type(place.value) is MappingProxyType:  # a new one at each reading of ``__dict__``
             return True
         self.unwatched[f"{place.source}: each read gives another value"] = None
         return False
@@ -126,9 +143,9 @@ class Uses:
         """The function depends on the length or the keys of the container at `place`."""
         value = place.value
         if isinstance(value, (dict, MappingProxyType)):
-            self.guard(KeysGuard, place, (type(value), tuple(value)))
+            self.guard(KeysGuard, place, (type(value), tuple(keys_of(value))))
         elif isinstance(value, (list, tuple, collections.deque)):
-            self.guard(LengthGuard, place, (type(value), len(value)))
+            self.guard(LengthGuard, place, (type(value), length_of(value)))
         elif isinstance(value, (set, frozenset)):
             self.guard(ElementsGuard, place, (type(value), elements_of(value)))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from .bytecode import Instruction
 from .execution import Execution, on
-from .values import UNKNOWN, Cell, Closure, Constant, Group, Iteration, Place, Source
+from .values import UNKNOWN, Cell, Closure, Constant, Group, Instance, Iteration, Place, Source
 
 
 @on("BINARY_SUBSCR")
@@ -192,6 +192,16 @@ def _store_fast(run: Execution, i: Instruction) -> None:
     run.locals[i.argument] = run.pop()
 
 
+@on("STORE_NAME")
+def _store_name(run: Execution, i: Instruction) -> None:
+    value = run.pop()  # in the body of a class, which tells its attributes their names
+    if isinstance(value, Instance):
+        run.reader.escapes.call_for_others(
+            run.reader.attributes.read(value, "__set_name__"), [], {"*": UNKNOWN}
+        )
+    run.reader.escapes.escape(value)
+
+
 @on("STORE_FAST_STORE_FAST")
 def _store_two(run: Execution, i: Instruction) -> None:
     for name in i.argument:
@@ -291,7 +301,7 @@ def _load_method(run: Execution, i: Instruction) -> None:
 @on("LOAD_SUPER_ATTR")
 def _load_super_attr(run: Execution, i: Instruction) -> None:
     _, cls, owner = run.pop_many(3)
-    value = run.reader.attributes.read(run.reader.library.parent(cls, owner), i.argument)
+    value = run.reader.attributes.read(run.reader.builtins.parent(cls, owner), i.argument)
     run.push(value)
     if i.number & 1:
         run.push(UNKNOWN)
@@ -329,6 +339,7 @@ def _push_exc_info(run: Execution, i: Instruction) -> None:
 @on("FORMAT_VALUE")
 def _format_value(run: Execution, i: Instruction) -> None:
     for value in run.pop_many(2 if i.number & 4 else 1):
+        run.reader.escapes.show(value)
         run.reader.escapes.escape(value)
     run.push(UNKNOWN)
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from ..base.records import record
-from ..frontend.attributes import is_library
 from ..frontend.guards import MissingGuard
+from ..frontend.libraries.origins import is_library
 from ..ir.graph import Instruction
 from ..ir.ops.fusion import INTERPRETED
 from ..ir.passes.loops.rerolling import rerolled_loops

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..frontend.attributes import is_own, is_user_function
+from ..frontend.libraries.origins import is_own, is_user_function
 from ..location import is_user_file
 from ..state import STATE
 from ..tensors.tensor import Tensor

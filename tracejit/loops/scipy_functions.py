@@ -12,7 +12,7 @@ from types import BuiltinFunctionType
 from typing import Any, Final
 
 from ..base.loading import load_module
-from ..frontend.library import OF_SCIPY
+from ..frontend.libraries.library import OF_SCIPY
 from ..pytree import tree_leaves
 from ..tensors.tensor import Tensor
 from .maths import MATH

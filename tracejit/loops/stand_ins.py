@@ -19,8 +19,7 @@ from ..array.elementwise import arithmetic, floats
 from ..array.operands import given_as_scalar
 from ..base.loading import load_module
 from ..dispatch.dispatch import apply
-from ..frontend.attributes import is_user_function
-from ..frontend.library import (
+from ..frontend.libraries.library import (
     ARRAY_FUNCTIONS,
     CONTROL,
     OF_SCIPY,
@@ -28,6 +27,7 @@ from ..frontend.library import (
     array_parameters,
     takes_integers,
 )
+from ..frontend.libraries.origins import is_user_function
 from ..ir.dtypes import INT64, as_dtype
 from ..ir.registry import OPS
 from ..pytree import tree_leaves

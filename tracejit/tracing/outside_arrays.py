@@ -15,7 +15,7 @@ import numpy as np
 
 from ..base.errors import UncompilableError
 from ..frontend.guards import same_content
-from ..frontend.library import may_write_arrays
+from ..frontend.libraries.library import may_write_arrays
 from ..frontend.usage import Uses
 from ..frontend.values import Source
 from ..tensors.tensor import Tensor

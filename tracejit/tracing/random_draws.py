@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from ..base.errors import TraceError
-from ..frontend.library import GENERATORS
+from ..frontend.libraries.library import GENERATORS
 from ..frontend.usage import Uses
 
 T = TypeVar("T")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
+import types
 from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -50,6 +52,44 @@ def made(k: int) -> Any:
             return x + k
 
     return Made
+
+
+def by_new_class(k: int) -> Any:
+    """A class that `types.new_class` makes, which has that module."""
+    cls = made(k)
+    own = {
+        name: raw for name, raw in vars(cls).items() if name not in ("__dict__", "__weakref__", "__module__")
+    }
+    new = types.new_class("Made", cls.__bases__, {"metaclass": type(cls)}, lambda names: names.update(own))
+    assert new.__module__ == "types" or sys.version_info >= (3, 12)
+    return new
+
+
+def by_make_dataclass(k: int) -> Any:
+    """A data class with generated methods, of which ``value`` is a field."""
+    cls = made(k)
+    own = {name: vars(cls)[name] for name in ("method", "__call__")}
+    own["__post_init__"] = lambda self: setattr(self, "value", self.value + k)
+    fields = [("value", Any, dataclasses.field(default=0))]
+    return dataclasses.make_dataclass("Made", fields, bases=(added_meta(cls),), namespace=own)
+
+
+def added_meta(cls: Any) -> Any:
+    """The base of `cls` with its metaclass."""
+    return type(cls)("Base", cls.__bases__, {})
+
+
+def by_exec(k: int) -> Any:
+    """A class from a text, in a namespace without ``__name__``."""
+    names: dict[str, Any] = {"k": k, "Base": made(k).__bases__[0], "Meta": type(made(k))}
+    exec(
+        "class Made(Base, metaclass=Meta):\n"
+        "    def __init__(self, x=0): self.value = x + k\n"
+        "    def method(self): return self.value\n"
+        "    def __call__(self, x): return x + k\n",
+        names,
+    )
+    return names["Made"]
 
 
 Named: Any = made(1)
@@ -121,5 +161,22 @@ def test_calls_follow_the_class_that_a_name_holds(
             replace(made(k))
             want = program(x) if transform != "grad" else 2 * program(x)
             np.testing.assert_array_equal(np.asarray(jitted(x)), want)
+    finally:
+        replace(before)
+
+
+@pytest.mark.parametrize("maker", [by_new_class, by_make_dataclass, by_exec])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_classes_that_functions_make(
+    name: str, maker: Callable[[int], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, MODULE.__name__, MODULE)
+    before, program, x = Named, PROGRAMS[name], np.arange(3.0)
+    jitted = tj.jit(program)
+    try:
+        for k in (1, 2, 5, 2):
+            replace(maker(k))
+            for _ in range(2):
+                np.testing.assert_array_equal(np.asarray(jitted(x)), program(x))
     finally:
         replace(before)

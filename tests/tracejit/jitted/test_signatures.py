@@ -37,7 +37,7 @@ STUBS = {
     if isinstance(node, ast.FunctionDef)
     and not any(isinstance(decorator, ast.Attribute) for decorator in node.decorator_list)  # setters
 }
-OWN = _defined(_class_body("eager/tensor.py", "Tensor"))
+OWN = _defined(_class_body("tensors/tensor.py", "Tensor"))
 #: The names that Python puts into every class with __slots__.
 AUTOMATIC = {
     "__module__",

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
-from ...frontend.library import WRITERS
+from ...frontend.libraries.library import WRITERS
 
 N = TypeVar("N", bound=ast.AST)
 #: Statements that open a scope of their own.

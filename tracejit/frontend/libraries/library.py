@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import contextvars
+import copy
+import dataclasses
 import dis
 import functools
+import gc
 import inspect
 import math
 import os
 import random
 import sys
 import threading
+import weakref
 from collections.abc import Sequence
 from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import Any, Final
 
 import numpy as np
 
-from .guards import is_constant
-from .values import MISSING, Constant, Group, Place, Source, options
+from ..guards import is_constant
+from ..values import MISSING, Constant, Group, Place, Source, options
+from .origins import is_own
 
 #: Transforms: what they give calls the function that they are given.
 TRANSFORMS: Final = frozenset(
@@ -140,6 +145,16 @@ def state_of(function: Any, positional: Sequence[Any]) -> Place | None:
     return Place(source, source.read())
 
 
+#: Modules whose functions look at how functions, classes and modules are made.
+REFLECTIVE: Final = frozenset(
+    ("inspect", "typing", "dataclasses", "types", "abc", "copy", "pickle", "_pickle")
+)
+#: Functions that give an object of the class of their first argument.
+COPYING: Final = (copy.copy, copy.deepcopy, dataclasses.replace)
+#: Methods of builtin classes that read the attribute that they are given.
+ATTRIBUTE_READERS: Final[frozenset[Any]] = frozenset((object.__getattribute__, type.__getattribute__))
+
+
 #: Functions that read files, and the modules that they are in.
 _FILES: Final = frozenset(
     ("open", "read_text", "read_bytes", "exists", "lexists", "isfile", "isdir", "is_file", "is_dir",
@@ -149,8 +164,16 @@ _FILE_MODULES: Final = frozenset(
     ("io", "_io", "os", "posix", "nt", "genericpath", "posixpath", "ntpath", "pathlib", "pathlib._local",
      "glob")
 )  # fmt: skip
-#: Functions that look at frames and contexts.
-_INSIGHTS: Final = frozenset((sys._getframe, inspect.currentframe, inspect.stack, contextvars.copy_context))
+#: Functions that look at frames, contexts and references.
+_INSIGHTS: Final = frozenset(
+    (sys._getframe, sys._current_frames, sys.getrefcount, inspect.currentframe, inspect.stack,
+     contextvars.copy_context, weakref.getweakrefcount, gc.isenabled, gc.get_count, gc.get_objects,
+     gc.get_referrers, gc.get_stats, gc.get_threshold)
+)  # fmt: skip
+
+
+#: Functions of this library whose results are others while a function is traced.
+_MODES: Final = frozenset(("is_grad_enabled", "is_inference_mode_enabled"))
 
 
 def frozen_source(callee: Any) -> str | None:
@@ -164,6 +187,8 @@ def frozen_source(callee: Any) -> str | None:
         if f"{root}.".startswith(_IN_RANDOM_MODULES) and not isinstance(callee, type):
             label = "np.random" if root.startswith("numpy") else root
             return f"{label}.{name}" if not name.startswith(("seed", "default_rng", "__")) else None
+    if name in _MODES and is_own(module):
+        return f"tj.{name}"
     if (name in _FILES and module in _FILE_MODULES) or _is_insight(callee):
         return f"{module.lstrip('_')}.{name}"
     if name in _CLOCKS and (
