@@ -145,7 +145,7 @@ SUBJECTS = (
         "running",
         "Running: threads, profiles, printing",
         "How code runs and is watched. Guides: :doc:`/profiling`, :doc:`/debugging`.",
-        ("tracejit/runtime", "tracejit/tools"),
+        ("tracejit/runtime", "tracejit/profiling", "tracejit/tools"),
         words(
             "errstate geterr geterrcall seterr seterrcall format_float_positional format_float_scientific "
             "progress get_printoptions printoptions set_printoptions base_repr binary_repr"

@@ -34,7 +34,7 @@ def test_what_differs_is_found_and_reduced() -> None:
 CALLS = []
 
 
-def f(x, a, n, z):
+def f(x, a, n, z, y):
     s = x[0]
     for i in range(3):
         x[i] = s

@@ -138,7 +138,7 @@ FORGOTTEN = (
     CHILD
     + """
 import numpy as np, tracejit as tj
-from tracejit.ir.process import forking
+from tracejit.base.process import forking
 forking._IMPORT_SECONDS = 0.0  # as if an import began after the fork looked
 source = tj.__path__[0] + "/nn/__init__.py"
 inside, go_on = threading.Event(), threading.Event()

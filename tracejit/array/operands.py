@@ -1,6 +1,6 @@
 """Conversion of operands for array functions: to tensors, of one dtype, in one shape.
 
-Relies on ``tracejit.eager`` and what that relies on, so that each other module of the package can build on
+Relies on ``tracejit.dispatch`` and what that relies on, so that each other module of the package can build on
 this one.
 """
 

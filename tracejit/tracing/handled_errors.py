@@ -18,7 +18,7 @@ from ..base.errors import IndexValueError, LinAlgError, OutOfBoundsError
 from ..frontend.handlers import handles
 from ..ir.graph import Instruction
 from ..ir.registry import Kind, Op
-from ..location import is_own_file
+from ..location import is_user_file
 
 #: The errors of Python's operators on numbers, by op: compiled code gives infinities and NaN.
 _OPERATORS: Final = {
@@ -96,7 +96,7 @@ class HandledErrors:
     def _are_handled(self, errors: Sequence[type[BaseException]]) -> bool:
         frame: FrameType | None = sys._getframe(2)
         while frame is not None and frame.f_code is not self._boundary:
-            if not is_own_file(frame.f_code.co_filename) and handles(frame, errors):
+            if is_user_file(frame.f_code.co_filename) and handles(frame, errors):
                 return True
             frame = frame.f_back
         return False

@@ -19,7 +19,7 @@ from tracejit.codegen.llvm.control_operations import Return
 from tracejit.codegen.llvm.function import FunctionCode
 from tracejit.codegen.llvm.operations import Operation
 from tracejit.codegen.lowering.lowering import Lowering
-from tracejit.codegen.module import writer
+from tracejit.codegen.module import body, writer
 from tracejit.codegen.module.families import LOWERINGS
 from tracejit.codegen.nest import fusions
 from tracejit.codegen.nest.writing import nest_writer
@@ -115,7 +115,7 @@ def test_kernels_that_fail(program: Any, kind: Kind, monkeypatch: pytest.MonkeyP
     used = tj.jit(program).lower(X).fused.instructions()
     if not any(instruction.op.kind is kind for instruction in used):
         pytest.skip("the program has none")
-    monkeypatch.setattr(writer, "LOWERINGS", {**LOWERINGS, **failing({kind})})
+    monkeypatch.setattr(body, "LOWERINGS", {**LOWERINGS, **failing({kind})})
     jitted = run_degraded(program, "NumPy computes it")
     assert "the compiler failed on it" in jitted.explain()
 
@@ -133,7 +133,7 @@ def test_fusions_of_several_ops_that_fail(program: Any, monkeypatch: pytest.Monk
         for instruction in tj.jit(program).lower(X).fused.instructions()
     ):
         pytest.skip("the program has none")
-    monkeypatch.setattr(writer, "LOWERINGS", {**LOWERINGS, **failing({Kind.REGION}, several)})
+    monkeypatch.setattr(body, "LOWERINGS", {**LOWERINGS, **failing({Kind.REGION}, several)})
     jitted = run_degraded(program, "one by one.*bug in tracejit")
     (signature,) = jitted.explain().signatures
     assert not signature.programs[0].host_calls
@@ -152,7 +152,7 @@ def raises(*_: Any, **__: Any) -> Any:
         (nest_writer.NestWriter, "write"),
         (fusions, "overwritable"),
         (writer, "plan_buffers"),
-        (writer, "write_control"),
+        (body, "write_control"),
         (CONTROL_FLOW, "kernel"),
         (CONCATENATION, "kernel"),
         (GATHER, "kernel"),
@@ -244,7 +244,7 @@ def test_text_that_llvm_rejects(program: Any, text: str, monkeypatch: pytest.Mon
 
 def test_gradients_and_errors_of_degraded_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """Indices are checked, and a user's own exception is the user's."""
-    monkeypatch.setattr(writer, "LOWERINGS", {**LOWERINGS, **failing({Kind.GATHER, Kind.REGION})})
+    monkeypatch.setattr(body, "LOWERINGS", {**LOWERINGS, **failing({Kind.GATHER, Kind.REGION})})
     f = tj.jit(lambda x, i: (x[i] * 2.0).sum())
     with pytest.warns(tj.CompilerWarning):
         assert float(f(np.arange(3.0), np.array([1, 2]))) == 6.0
@@ -256,14 +256,14 @@ def test_gradients_and_errors_of_degraded_code(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_warnings_that_are_errors_are_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writer, "LOWERINGS", {**LOWERINGS, **failing({Kind.REGION})})
+    monkeypatch.setattr(body, "LOWERINGS", {**LOWERINGS, **failing({Kind.REGION})})
     with pytest.raises(tj.CompilerWarning, match=r"the fusion of .*fma"):
         tj.jit(lambda x: x * 2.0 + 1.0)(X)
 
 
 def test_both_tiers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRACEJIT_TIERS", "always")
-    monkeypatch.setattr(writer, "LOWERINGS", {**LOWERINGS, **failing({Kind.REGION})})
+    monkeypatch.setattr(body, "LOWERINGS", {**LOWERINGS, **failing({Kind.REGION})})
     jitted = run_degraded(rows, "NumPy computes it")
     assert tiers.BACKGROUND.wait(60)
     (program,) = jitted.explain().signatures[0].programs
@@ -283,7 +283,7 @@ def test_the_full_tier_alone_fails(monkeypatch: pytest.MonkeyPatch) -> None:
         return lowering.kernel(name, instruction, context)
 
     lowering = Lowering((Kind.REGION,), kernel)
-    monkeypatch.setattr(writer, "LOWERINGS", {**LOWERINGS, Kind.REGION: lowering})
+    monkeypatch.setattr(body, "LOWERINGS", {**LOWERINGS, Kind.REGION: lowering})
     monkeypatch.setattr("tracejit.codegen.plan.generated.Module.shortened", True)
     jitted = tj.jit(rows)
     with warnings.catch_warnings(record=True) as caught:
@@ -302,7 +302,7 @@ def test_degraded_code_is_not_kept_on_disk(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.delenv("TRACEJIT_CACHE")
     monkeypatch.setenv("TRACEJIT_CACHE_DIR", str(tmp_path))
     with monkeypatch.context() as patched:
-        patched.setattr(writer, "LOWERINGS", {**LOWERINGS, **failing({Kind.REGION})})
+        patched.setattr(body, "LOWERINGS", {**LOWERINGS, **failing({Kind.REGION})})
         run_degraded(rows, "NumPy computes it")
         run_degraded(rows, "NumPy computes it")
     assert store.CACHE.info().entries == 0
@@ -313,7 +313,7 @@ def test_degraded_code_is_not_kept_on_disk(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_profiles_tell(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writer, "LOWERINGS", {**LOWERINGS, **failing({Kind.REGION})})
+    monkeypatch.setattr(body, "LOWERINGS", {**LOWERINGS, **failing({Kind.REGION})})
     jitted = tj.jit(rows)
     with pytest.warns(tj.CompilerWarning), tj.profile() as profile:
         jitted(X)

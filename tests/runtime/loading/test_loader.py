@@ -173,7 +173,7 @@ def test_llvm_links_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
 #: denormals.
 WHOLE = """
 import numpy as np, tracejit as tj
-from tracejit.runtime.cache import objects
+from tracejit.runtime.loading import objects
 
 def refused(*_):
     raise AssertionError("LLVM is to link this")

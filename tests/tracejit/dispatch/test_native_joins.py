@@ -265,7 +265,7 @@ HOSTILE = """
 import gc, sys
 import numpy as np
 import tracejit as tj
-from tracejit.eager import native_ops
+from tracejit.dispatch import native_ops
 from tracejit.array import joining
 from tracejit.dispatch.native_ops import entry_layout_of_tensors
 from tracejit.runtime.native.eager import NativeOps
@@ -337,7 +337,7 @@ THREADS = """
 import sys, threading
 import numpy as np
 import tracejit as tj
-from tracejit.eager import native_ops
+from tracejit.dispatch import native_ops
 
 assert native_ops.load() == ""
 sys.setswitchinterval(1e-6)

@@ -101,7 +101,7 @@ def test_numbers_have_no_views() -> None:
 
 
 CHECKED = """
-from tests.tracejit.eager import test_native_calls, test_native_operands
+from tests.tracejit.dispatch import test_native_calls, test_native_operands
 
 for name in test_native_operands.CALLS:
     test_native_operands.test_operands_of_each_call(name)

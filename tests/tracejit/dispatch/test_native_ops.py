@@ -371,7 +371,7 @@ BALANCE = """
 import gc, resource, sys
 import numpy as np
 import tracejit as tj
-from tracejit.eager import native_ops
+from tracejit.dispatch import native_ops
 
 assert native_ops.load() == ""
 x, y, w = tj.ones(40), tj.ones(40), tj.ones(40, requires_grad=True)
@@ -407,7 +407,7 @@ THREADS = """
 import gc, sys, threading
 import numpy as np
 import tracejit as tj
-from tracejit.eager import native_ops
+from tracejit.dispatch import native_ops
 
 assert native_ops.load() == ""
 sys.setswitchinterval(1e-5)
@@ -447,7 +447,7 @@ print("fine")
 BACKGROUND = """
 import os, sys, time
 import tracejit as tj
-from tracejit.eager import native_ops
+from tracejit.dispatch import native_ops
 
 x = tj.ones(4)
 for _ in range(990):

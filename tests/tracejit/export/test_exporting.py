@@ -232,7 +232,7 @@ def test_a_mode_of_the_thread_is_refused(tmp_path):
 
 
 def test_branches_on_values_are_refused(tmp_path):
-    with pytest.raises(tj.ir.errors.ConcretizationError):
+    with pytest.raises(tj.base.errors.ConcretizationError):
         tj.jit(lambda x: x if x > 0 else -x).export(tmp_path / "f", 2.0)
 
 
