@@ -237,28 +237,22 @@ from tracejit.codegen.llvm import compiler as llvm
 emit, hold, ended = llvm.emitted_without_lock, threading.Event(), []
 def slow(machine, module):
     "LLVM at a huge function."
-    began.set()
-    hold.wait(300)
-    ended.append(module)
+    if "@k0(" in str(module):  # and not code of the runtime's own
+        began.set()
+        hold.wait(300)
+        ended.append(module)
     return emit(machine, module)
-llvm.emitted_without_lock, llvm._LONG = slow, 60_000
+llvm.emitted_without_lock, llvm._LONG = slow, 8_000
 began = threading.Event()
 
-def huge(x):
-    for i in range(500):
-        x = tj.sin(x) * 0.5 + tj.cos(x) * (0.3 + i * 1e-4)
-    return x
-f = tj.jit(huge, loops="unrolled")
-x = np.linspace(0, 1, 1000)
+f = tj.jit(lambda x: tj.sort(tj.sin(x)))
+x = np.linspace(0, 9, 1000)
 interrupted(lambda: f(x), began=began)
 # LLVM is still at it, and nobody waits
 assert tj.jit(lambda x: x * 2 + 1)(np.ones(3)).tolist() == [3, 3, 3]
 assert not ended
 hold.set()
-want = x
-for i in range(500):
-    want = np.sin(want) * 0.5 + np.cos(want) * (0.3 + i * 1e-4)
-np.testing.assert_allclose(np.asarray(f(x)), want, rtol=1e-6, atol=1e-6)
+np.testing.assert_allclose(np.asarray(f(x)), np.sort(np.sin(x)))
 """
 
 
