@@ -236,8 +236,8 @@ REPEATS: Final = 3
 
 def pass_seconds(function: Any) -> dict[str, float]:
     """The time of each pass over `function`."""
+    from tracejit.base.process.collector import collector_paused
     from tracejit.ir import passes
-    from tracejit.ir.process.collector import collector_paused
 
     taken: dict[str, float] = {}
     last = time.thread_time()

@@ -84,7 +84,7 @@ def _names(base: Any, **more: Any) -> ModuleType:
 
 def _tracejit() -> Library:
     import tracejit as tj
-    from tracejit.eager import native_ops
+    from tracejit.dispatch import native_ops
     from tracejit.runtime.tiers import BACKGROUND
 
     def settle() -> None:

@@ -10,8 +10,8 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from ..base.records import field, record
 from ..ir.graph import Instruction
-from ..ir.records import field, record
 
 #: Prefix of several images that belong together.
 _BUNDLE: Final = b"tracejit objects"

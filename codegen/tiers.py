@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 from typing import Final
 
-from ..ir.records import record
+from ..base.records import record
 
 
 class Effort(enum.Enum):

@@ -3,3 +3,6 @@
 from __future__ import annotations
 
 from . import ops as ops  # fills the registry, whatever part of the package is imported first
+from .graph import PRINT_FUNCTION
+
+PRINT_FUNCTION.provide(".text.printer", __package__, "print_function")

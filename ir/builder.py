@@ -15,6 +15,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..base.errors import DomainError, DTypeError, TracejitError
+from ..base.records import record
 from .dtypes import (
     BOOL,
     FLOAT64,
@@ -26,9 +28,7 @@ from .dtypes import (
     default_dtype,
     result_type,
 )
-from .errors import DomainError, DTypeError, TracejitError
 from .graph import Function, Instruction, Location, Substitution, Value
-from .records import record
 from .registry import OPS, Attrs, Kind, Op, OpNamespace, check_attrs
 from .types import Shape, TensorType, broadcast_shapes, tensor_type
 

@@ -14,8 +14,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Final
 
-from .errors import TraceError
-from .process.finalization import forgotten_with
+from ..base.errors import TraceError
+from ..base.process.finalization import forgotten_with
 
 
 class CallbackName(str):

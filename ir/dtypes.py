@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from .errors import DTypeError
+from ..base.errors import DTypeError
 
 DType: TypeAlias = "np.dtype[Any]"
 #: An operand of promotion: a dtype, or the Python type of a weak scalar.

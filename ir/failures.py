@@ -10,7 +10,7 @@ import warnings
 from types import CodeType
 from typing import Any, Final
 
-from .errors import CompilerWarning, KernelError
+from ..base.errors import CompilerWarning, KernelError
 from .graph import Location
 
 #: Exceptions that are no failures of ours: of a user's kernel, of memory, and warnings that are errors.

@@ -8,13 +8,17 @@ identity; their names exist only in text. Ops of kind REGION own Functions, held
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any, Final
 
+from ..base.loading import Provided
+from ..base.records import field, record
 from .dtypes import DType
-from .records import field, record
 from .registry import Op
 from .types import Shape, TensorType
+
+#: The printer, which imports this module.
+PRINT_FUNCTION: Final = Provided[Callable[..., str]]("the printer")
 
 
 @record
@@ -188,9 +192,7 @@ class Function:
                 yield from region.instructions()
 
     def __str__(self) -> str:
-        from .text.printer import print_function  # the printer imports this module
-
-        return print_function(self)
+        return PRINT_FUNCTION()(self)
 
 
 @record(eq=False, frozen=False)

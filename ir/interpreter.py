@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from .errors import ShapeError
+from ..base.errors import ShapeError
+from ..base.records import record
 from .graph import Function, Instruction, Value
-from .records import record
 
 
 def interpret(function: Function, args: Sequence[Any]) -> list[np.ndarray[Any, Any]]:

@@ -3,14 +3,14 @@ its op.
 
 A pass or a planner that treats several kinds alike asks for a trait, ``op.kind.traits.can_fail``, and so does
 not change when a kind is added. It compares kinds (``kind is Kind.CONCAT``) only where it works on what that
-kind computes. What codegen alone knows of a kind is in its `codegen.kernels.lowering.Lowering`.
+kind computes. What codegen alone knows of a kind is in its `codegen.lowering.lowering.Lowering`.
 """
 
 from __future__ import annotations
 
 import enum
 
-from .records import record
+from ..base.records import record
 
 
 class ViewReads(enum.Enum):

@@ -21,10 +21,10 @@ import enum
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
+from ..base.errors import AttributeValueError, TracejitError
+from ..base.records import field, record
 from .dtypes import DType, Operand
-from .errors import AttributeValueError, TracejitError
 from .kinds import Kind as Kind
-from .records import field, record
 from .types import TensorType
 
 Attrs: TypeAlias = Mapping[str, Any]

@@ -14,9 +14,9 @@ import reprlib
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
+from ..base.errors import AxisError, AxisKindError, ShapeError, SizeKindError, TracejitError
+from ..base.records import record
 from .dtypes import SHORT_NAME, DType
-from .errors import AxisError, AxisKindError, ShapeError, SizeKindError, TracejitError
-from .records import record
 
 Shape: TypeAlias = tuple[int, ...]
 

@@ -15,8 +15,8 @@ Invariants:
 
 from __future__ import annotations
 
-from .errors import TracejitError, VerificationError
-from .graph import Function, Instruction, Value
+from ..base.errors import TracejitError, VerificationError
+from .graph import PRINT_FUNCTION, Function, Instruction, Value
 from .registry import OPS, Kind, check_attrs
 
 
@@ -102,10 +102,8 @@ def _check_regions(function: Function, instruction: Instruction, checked: set[In
 
 
 def _failure(function: Function, instruction: Instruction | None, message: str) -> VerificationError:
-    from .text.printer import print_function  # shown only on failure; the printer needs no verifier
-
     where = f" in {instruction.op.name}" if instruction else ""
-    text = print_function(function, mark=instruction, note=f"error: {message}")
+    text = PRINT_FUNCTION()(function, mark=instruction, note=f"error: {message}")
     return VerificationError(f"@{function.name}{where}: {message}", _excerpt(text), instruction)
 
 

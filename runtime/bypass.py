@@ -7,7 +7,7 @@ import os
 import threading
 from typing import Final
 
-from ..ir.process.locks import ForkLock
+from ..base.process.locks import ForkLock
 
 #: Counter that is not 0 while native entries must take the slow path: a thread is tracing, or jit is
 #: disabled. Native entries read it at this address.

@@ -7,17 +7,17 @@ import time
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
+from ..base.errors import CompileError
+from ..base.machine import Machine, machine, use_machine
+from ..base.process.collector import collector_paused
+from ..base.process.locks import computed_once
+from ..base.process.progress import no_progress
+from ..base.records import record
 from ..codegen.interface import HostCall
 from ..codegen.tiers import BASELINE, OPTIMIZED, Tier
 from ..ir.content import NoContent
-from ..ir.errors import CompileError
 from ..ir.failures import not_ours, warn_of_failure
 from ..ir.graph import Function
-from ..ir.machine import Machine, machine, use_machine
-from ..ir.process.collector import collector_paused
-from ..ir.process.locks import computed_once
-from ..ir.process.progress import no_progress
-from ..ir.records import record
 from .cache.code import Code, instruction_text, load_code, read_instruction, store_code
 from .cache.keys import function_key
 from .cache.store import CACHE

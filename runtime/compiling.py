@@ -1,6 +1,6 @@
 """Code generation from a fused Function to machine code, through LLVM's text form.
 
-Where it does not take a kernel, that is generated in a simpler way, see `codegen.module.recovery`.
+Where it does not take a kernel, that is generated in a simpler way, see `codegen.plan.recovery`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from ..codegen.llvm import compiler, target
 from ..codegen.llvm.function import Code as LLVMCode
 from ..codegen.llvm.multiply_add import contracted
 from ..codegen.module.donation import reuses
-from ..codegen.module.generated import Module
-from ..codegen.module.recovery import Recovery
 from ..codegen.module.writer import generate
+from ..codegen.plan.generated import Module
+from ..codegen.plan.recovery import Recovery
 from ..codegen.tiers import OPTIMIZED, Effort, ScheduleParameters, Tier
 from ..ir.failures import not_ours
 from ..ir.graph import Function

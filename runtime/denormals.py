@@ -10,9 +10,9 @@ import platform
 from collections.abc import Callable
 from typing import Any, Final
 
+from ..base.errors import TracejitError
 from ..codegen.interface import FLUSHED_MAIN, SET_FLUSHING, Library
-from ..ir.errors import TracejitError
-from .cache.objects import link, load_support, support_image
+from .loading.objects import link, load_support, support_image
 
 
 @functools.cache

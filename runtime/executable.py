@@ -13,6 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.errors import CompileError, DomainError, IndexValueError, LinAlgError, OutOfBoundsError
+from ..base.machine import use_machine
+from ..base.process.finalization import finalize
+from ..base.process.locks import ForkLock
 from ..codegen.interface import (
     EARLY_RELEASE,
     FAILED,
@@ -21,17 +25,13 @@ from ..codegen.interface import (
     REPORT,
     Library,
 )
-from ..ir.errors import CompileError, DomainError, IndexValueError, LinAlgError, OutOfBoundsError
 from ..ir.graph import Function
-from ..ir.machine import use_machine
-from ..ir.process.finalization import finalize
-from ..ir.process.locks import ForkLock
 from .cache.code import Code
-from .cache.objects import link
 from .compilation import Compilation, Upgrade
 from .denormals import flushing
 from .host_calls import callback_of
 from .interrupts import interruptible, poll_imports
+from .loading.objects import link
 from .native.allocator import empty
 from .native.gemm import product_addresses
 from .native.lapack import lapack_addresses

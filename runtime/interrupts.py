@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final
 
+from ..base.process.locks import ForkLock
 from ..codegen.interface import (
     CALL_BACK,
     INTERRUPT_STATE,
@@ -18,8 +19,7 @@ from ..codegen.interface import (
     RUN_MAIN,
     Library,
 )
-from ..ir.process.locks import ForkLock
-from .cache.objects import load_support
+from .loading.objects import load_support
 
 _STATE: Final = (ctypes.c_int64 * len(INTERRUPT_STATE))()
 #: The address of each of its words, by symbol.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..base.records import record
 from ..ir.graph import Function
-from ..ir.records import record
 
 
 @record(eq=False, frozen=False)

@@ -14,11 +14,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ..base.errors import TracejitError
+from ..base.process.locks import ForkLock
 from ..codegen.interface import PARALLEL_FOR, POOL_EXPORTS, THREADS, Library
-from ..ir.errors import TracejitError
-from ..ir.process.locks import ForkLock
-from .cache.objects import load_support
 from .interrupts import poll_imports
+from .loading.objects import load_support
 
 
 def available_cores() -> int:

@@ -18,8 +18,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from ..ir.process.collector import collect_young
-from ..ir.process.forking import free_lock_of_llvmlite
+from ..base.process.collector import collect_young
+from ..base.process.forking import free_lock_of_llvmlite
 from .cache.store import CACHE
 
 #: The time that the baseline tier saves LLVM over the optimized one, in milliseconds, measured on the

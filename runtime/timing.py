@@ -12,11 +12,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..base.process.locks import ForkLock
+from ..base.records import record
 from ..codegen.instrument.probes import EVENT_WORDS, HEAD_WORDS, SITE_WORDS, Probes, Site
 from ..codegen.module.costs import Cost, cost_of
 from ..ir.graph import Function, Instruction, Value
-from ..ir.process.locks import ForkLock
-from ..ir.records import record
 from .executable import Array, Executable
 from .interrupts import interruptible
 from .native.allocator import empty

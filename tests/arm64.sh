@@ -101,7 +101,7 @@ inside python3 -c 'import platform, numpy, llvmlite; print(platform.machine(), n
 for part in "$@"; do
   echo "== $part"
   case "$part" in
-    smoke) tests tests/test_smoke.py tests/runtime/test_loader.py tests/runtime/test_arm64_objects.py ;;
+    smoke) tests tests/test_smoke.py tests/runtime/loading/test_loader.py tests/runtime/test_arm64_objects.py ;;
     filetests) tests tests/test_filetests.py ;;
     examples) examples ;;
     examples/*.py) example "$part" ;;

@@ -32,7 +32,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 target.host = _planned_for
 
-from tracejit.runtime.native import support  # noqa: E402, it and what it imports take `target.host` by name
+from tracejit.runtime.loading import support  # noqa: E402, it and what it imports take `target.host` by name
 
 # the pool waits and reads its floating-point mode by instructions of the machine that it runs on
 support.host = compiler.host

@@ -55,7 +55,7 @@ OPTIMIZED = (*ANEW, "codegen/maths/", "tracejit/jitted/")
 _TESTS = Path(__file__).parent
 
 # an sdist holds no links; without these, what is imported from the root has no `ir`, `codegen` and `runtime`
-for _layer in ("ir", "codegen", "runtime"):
+for _layer in ("base", "ir", "codegen", "runtime"):
     _link = _TESTS.parent / "tracejit" / _layer
     if not _link.exists():
         _link.symlink_to(Path("..") / _layer)

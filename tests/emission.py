@@ -14,11 +14,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import tracejit.runtime.native.support  # noqa: F401, has LLVM's own `emit_object`: parts are optimized as ever
+import tracejit.runtime.loading.support  # noqa: F401, has LLVM's own `emit_object`: parts are optimized as ever
 from tracejit.codegen.llvm import compiler
 from tracejit.codegen.llvm.target import host
 from tracejit.codegen.tiers import OPTIMIZED, Effort, Tier
-from tracejit.runtime.cache import objects
+from tracejit.runtime.loading import objects
 
 #: The environment variable that says how code is compiled: ``anew`` as for users, ``shared`` so and once for
 #: all, ``plain`` without optimization and once for all.

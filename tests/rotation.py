@@ -19,7 +19,7 @@ T = TypeVar("T")
 def tree_number(root: Path = Path(__file__).parents[1]) -> int:
     """A number that follows from the names and contents of all sources and tests below `root`."""
     digest = hashlib.blake2b(digest_size=6)
-    for folder in ("ir", "codegen", "runtime", "tracejit", "tests"):
+    for folder in ("base", "ir", "codegen", "runtime", "tracejit", "tests"):
         for path in sorted((root / folder).rglob("*.py")):
             if not any(parent.is_symlink() for parent in path.parents):  # tracejit/ir is ir
                 digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())

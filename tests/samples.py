@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.base.errors import TracejitError
 from tracejit.ir.dtypes import BY_NAME
-from tracejit.ir.errors import TracejitError
 from tracejit.ir.registry import Kind, Op
 
 from .support import Array, type_of
@@ -414,7 +414,7 @@ ELSEWHERE = {
     "empty": "made by the pass drop-fills, its elements are never read: tests/ir/passes/test_fills.py",
     "fusion": "made by the pass fuse, never by users: tests/filetests/fuse and tests/test_fuzz.py",
     "tiled": "made by the pass tile-transforms: tests/codegen/kernels/test_tiled.py",
-    "interpreted": "made where the compiler fails: tests/codegen/module/test_recovery.py",
+    "interpreted": "made where the compiler fails: tests/codegen/plan/test_recovery.py",
     "custom_rule": "its meaning is its regions: tests/tracejit/transforms/test_custom_grad.py",
     "pure_callback": "its meaning is a Python function: tests/tracejit/test_callbacks.py",
     "debug_callback": "what it does is the point: tests/tracejit/tools/test_debug.py",

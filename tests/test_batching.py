@@ -13,8 +13,8 @@ from functools import partial
 import numpy as np
 import pytest
 
+from tracejit.base.errors import TraceError
 from tracejit.ir.builder import Builder
-from tracejit.ir.errors import TraceError
 from tracejit.ir.graph import Function, Instruction, Value
 from tracejit.ir.ops.creation import EMPTY
 from tracejit.ir.ops.define import define

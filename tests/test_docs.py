@@ -98,7 +98,7 @@ def test_the_rooms_of_the_architecture() -> None:
             assert (room / module).exists(), f"{room}/{module}"
     packages = {
         path.parent.relative_to(ROOT).as_posix()
-        for layer in ("ir", "codegen", "runtime", "tracejit")
+        for layer in ("base", "ir", "codegen", "runtime", "tracejit")
         for path in (ROOT / layer).glob("*/__init__.py")
         if not path.parent.is_symlink()
     }

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 #: Folders of the project's Python.
-FOLDERS = ("ir", "codegen", "runtime", "tracejit", "tests", "benchmarks", "docs", "examples")
+FOLDERS = ("base", "ir", "codegen", "runtime", "tracejit", "tests", "benchmarks", "docs", "examples")
 #: Function words that begin neither a verb phrase nor a noun phrase. They are a closed class of words, so the
 #: list is whole. Determiners are left out (``No operand is read``), and ``Whether``, which describes a flag.
 OPENERS = frozenset(

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tracejit.base.errors import TracejitError
 from tracejit.ir.builder import Builder, inline
 from tracejit.ir.dtypes import BOOL, FLOAT32, FLOAT64, INT64
-from tracejit.ir.errors import TracejitError
 from tracejit.ir.graph import Function
 from tracejit.ir.registry import NONDIFF, OPS, Kind, Op
 from tracejit.ir.transforms.batching import batch

@@ -25,10 +25,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tracejit.base.errors import TracejitError
 from tracejit.codegen.llvm.target import Target
 from tracejit.codegen.llvm.targets import named_target
 from tracejit.ir.dtypes import is_differentiable
-from tracejit.ir.errors import TracejitError
 from tracejit.ir.graph import Function
 from tracejit.ir.interpreter import interpret
 from tracejit.ir.passes import OPTIMIZE, PIPELINE, run_passes

@@ -13,9 +13,9 @@ import os
 import numpy as np
 import pytest
 
+from tracejit.base.machine import Machine
 from tracejit.codegen.nest.reductions import cross_row_reductions
 from tracejit.ir.graph import Function
-from tracejit.ir.machine import Machine
 from tracejit.ir.passes import PIPELINE
 from tracejit.ir.passes.algebra.cleanup import dce
 from tracejit.ir.passes.fusion import horizontal_fusion, rematerialization_after

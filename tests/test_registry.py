@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tracejit.base.errors import DTypeError
 from tracejit.codegen.maths import ULP_BOUND
 from tracejit.ir.builder import Builder
 from tracejit.ir.dtypes import BY_NAME, SHORT_NAME
-from tracejit.ir.errors import DTypeError
 from tracejit.ir.graph import Function
 from tracejit.ir.registry import NONDIFF, OPS, Kind, Op
 from tracejit.ir.types import TensorType

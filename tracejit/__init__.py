@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os as _os
 import typing as _typing
-from importlib import import_module as _import_module
 
 from . import array as _array
 from . import autograd, debug, random, tree
@@ -27,12 +26,7 @@ from .autograd import (
     no_grad,
     set_grad_enabled,
 )
-from .callbacks import pure_callback
-from .control import associative_scan, cond, fori_loop, map, scan, switch, while_loop
-from .eager.tensor import Tensor
-from .ir.dtypes import BY_NAME as _DTYPES
-from .ir.dtypes import as_dtype, default_dtype, set_default_dtype
-from .ir.errors import (
+from .base.errors import (
     ArgumentError,
     AttributeValueError,
     AxisError,
@@ -58,14 +52,20 @@ from .ir.errors import (
     UnrolledLoopWarning,
     VerificationError,
 )
+from .base.loading import load_module as _load_module
+from .base.process.progress import progress
+from .callbacks import pure_callback
+from .control import associative_scan, cond, fori_loop, map, scan, switch, while_loop
+from .ir.dtypes import BY_NAME as _DTYPES
+from .ir.dtypes import as_dtype, default_dtype, set_default_dtype
 from .ir.graph import Function
-from .ir.process.progress import progress
 from .ir.types import TensorType
 from .jitted.jit import eval_shape, jit, make_ir, trace
 from .jitted.registry import disable_jit
 from .pytree import register_pytree_node, tree_leaves, tree_map
 from .runtime.denormals import flush_denormals
 from .runtime.threads import num_threads, set_num_threads, threads
+from .tensors.tensor import Tensor
 from .tracebacks import fold_uncaught as _fold_uncaught
 from .transforms.custom.jvp import custom_jvp
 from .transforms.custom.vjp import custom_grad, custom_vjp
@@ -74,8 +74,8 @@ from .transforms.jacobians import elementwise_grad, hessian, jacfwd, jacobian, j
 from .transforms.raveling import ravel_pytree
 from .transforms.vjp_jvp import hvp, jvp, linearize, vjp
 from .transforms.vmap import vmap
+from .version import __version__ as __version__
 
-__version__ = "0.1.0"
 __array_api_version__ = "2024.12"
 
 bool_ = _DTYPES["bool"]
@@ -93,7 +93,7 @@ ndarray = Tensor
 
 #: Submodules that load at their first use: they would cost import time to all.
 _LAZY = frozenset({"emath", "extend", "fft", "linalg", "nn", "optim", "scipy", "testing"})
-#: Functions of ``tracejit.tools.profiling``, which loads when the first of them is used.
+#: Functions of ``tracejit.profiling``, which loads when the first of them is used.
 _PROFILING = frozenset({"memory", "profile"})
 if _typing.TYPE_CHECKING:
     from . import emath, extend, fft, linalg, nn, optim, scipy, testing
@@ -118,28 +118,28 @@ if _typing.TYPE_CHECKING:
         unregister_kernel,
         unregister_op,
     )
-    from .tools.profiling import memory, profile
+    from .profiling import memory, profile
 else:
 
     def __getattr__(name: str) -> object:
         if name in _LAZY:
-            return _import_module(f".{name}", __name__)
+            return _load_module(f".{name}", __name__)
         if name in _DEFERRED:
             function = globals()[name] = getattr(_array, name)
             return function
         if name in __all__:  # the rest of it are functions of these, which load when one is first used
-            module = ".tools.profiling" if name in _PROFILING else ".extend"
-            value = globals()[name] = getattr(_import_module(module, __name__), name)
+            module = ".profiling" if name in _PROFILING else ".extend"
+            value = globals()[name] = getattr(_load_module(module, __name__), name)
             return value
         message = f"module {__name__!r} has no attribute {name!r}"
         if not name.startswith("_"):  # those are asked for by tools, which expect that they may be missing
-            message += _import_module(".missing_names", __name__).hint(name)
+            message += _load_module(".missing_names", __name__).hint(name)
         raise AttributeError(message)
 
 
 def __array_namespace_info__() -> NamespaceInfo:
     """The devices, dtypes and capabilities of this namespace, for inspection. Semantics: the Array API."""
-    module = _import_module(".array.information.array_api", __name__)
+    module = _load_module(".array.information.array_api", __name__)
     info: NamespaceInfo = module.NamespaceInfo()
     return info
 
@@ -281,10 +281,13 @@ __all__ = [
     "while_loop",
 ]
 
+from . import provided as _provided  # noqa: E402
+from . import providers as _providers  # noqa: E402, F401
+
 if _os.environ.get("TRACEJIT_CHECK_NANS"):
-    _import_module(".tools.nonfinite", __name__).check_everything(_os.environ["TRACEJIT_CHECK_NANS"])
+    _load_module(".profiling.nonfinite", __name__).check_everything(_os.environ["TRACEJIT_CHECK_NANS"])
 if _os.environ.get("TRACEJIT_DUMP"):
-    _import_module(".tools.dumping", __name__).dump_by_environment()
+    _provided.DUMPING().dump_by_environment()
 
 _fold_uncaught()
 _check_public(globals(), __all__)

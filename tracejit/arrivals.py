@@ -14,9 +14,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from .eager.tensor import Tensor
-from .ir.process.locks import ForkLock
-from .ir.records import record
+from .base.process.locks import ForkLock
+from .base.records import record
+from .tensors.tensor import Tensor
 
 #: Most functions that are kept, and the bytes that each of them may read.
 _MOST: Final = 32

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -61,3 +62,22 @@ def without_kept_results() -> Iterator[None]:
         yield
     finally:
         STATE.callback_results = kept
+
+
+class _Quiet(threading.local):
+    """Whether a function is being computed again, so that what it does happened before."""
+
+    on: bool = False
+
+
+QUIET = _Quiet()
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Switch callbacks off inside the ``with`` block, whose code is computed again."""
+    before, QUIET.on = QUIET.on, True
+    try:
+        yield
+    finally:
+        QUIET.on = before

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from .base.errors import DTypeError, ShapeError, TracejitError
 from .callback_results import KeptResults
-from .eager.tensor import Array, Tensor, as_array, wrap
 from .ir.callbacks import named
 from .ir.dtypes import NUMBERS, as_dtype
-from .ir.errors import DTypeError, ShapeError, TracejitError
 from .ir.ops.callbacks import no_gradient
 from .ir.registry import OPS
 from .ir.types import TensorType
@@ -19,6 +18,7 @@ from .location import user_location
 from .pytree import TreeDef, flatten, leaf_paths
 from .state import STATE
 from .tape.nodes import refuse_gradients
+from .tensors.tensor import Array, Tensor, as_array, wrap
 from .tracing.tracer import Tracer, as_value, not_tracing
 
 

@@ -11,12 +11,12 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from .ir.errors import TracejitError
+from .base.errors import TracejitError
 from .jitted.signatures import leaf_type, settings
 from .pytree import flatten
 from .runtime.cache.keys import environment
-from .runtime.cache.objects import support_keys
 from .runtime.cache.store import CACHE
+from .runtime.loading.objects import support_keys
 from .runtime.tiers import BACKGROUND
 
 if TYPE_CHECKING:

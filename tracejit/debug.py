@@ -7,53 +7,32 @@ the order in which they were written, whether or not anything uses what they loo
 from __future__ import annotations
 
 import builtins
-import importlib
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .arguments.errors import check_public
-from .callback_results import without_kept_results
+from .base.errors import TracejitError
+from .base.loading import load_module
+from .callback_results import QUIET, without_kept_results
 from .callbacks import append, own_array
-from .eager.tensor import Tensor
 from .ir.callbacks import named
-from .ir.errors import TracejitError
 from .pytree import flatten
 from .state import STATE
+from .tensors.tensor import Tensor
 
 __all__ = ["callback", "check_nans", "print"]
 
 if TYPE_CHECKING:
-    from .tools.nonfinite import check_nans
+    from .profiling.nonfinite import check_nans
 else:
 
     def __getattr__(name: str) -> Any:
         if name == "check_nans":  # loads what observes programs, which only who looks for NaN needs
-            return importlib.import_module(".tools.nonfinite", __package__).check_nans
+            return load_module(".profiling.nonfinite", __package__).check_nans
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-class _Quiet(threading.local):
-    """Whether a function is being computed again, so that what it does happened before."""
-
-    on: bool = False
-
-
-QUIET = _Quiet()
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Switch callbacks off inside the ``with`` block, whose code is computed again."""
-    before, QUIET.on = QUIET.on, True
-    try:
-        yield
-    finally:
-        QUIET.on = before
 
 
 def callback(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:

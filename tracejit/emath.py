@@ -15,8 +15,8 @@ from .array.creation import asarray as _asarray
 from .array.elementwise import arithmetic as _arithmetic
 from .array.elementwise import transcendental as _functions
 from .array.reductions import any as _any
-from .eager.tensor import Tensor
 from .ir.dtypes import is_complex
+from .tensors.tensor import Tensor
 
 __all__ = ["arccos", "arcsin", "arctanh", "log", "log2", "log10", "logn", "power", "sqrt"]
 

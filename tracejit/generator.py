@@ -11,9 +11,9 @@ from typing import Final
 
 import numpy as np
 
-from .eager.tensor import Array
+from .base.process.locks import ForkLock
 from .ir.ops.random import threefry_of_ints
-from .ir.process.locks import ForkLock
+from .tensors.tensor import Array
 
 _WORD: Final = 1 << 64
 

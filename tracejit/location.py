@@ -10,12 +10,15 @@ from types import CodeType, FrameType
 
 import numpy as np
 
+from .base.process.finalization import forgotten_with
 from .ir.graph import Location
-from .ir.process.finalization import forgotten_with
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 #: The folders of the library's sources; in a checkout some are beside the package rather than in it.
-_ROOTS = (_PACKAGE, *{os.path.realpath(_PACKAGE + part) + os.sep for part in ("ir", "codegen", "runtime")})
+_ROOTS = (
+    _PACKAGE,
+    *{os.path.realpath(_PACKAGE + part) + os.sep for part in ("base", "ir", "codegen", "runtime")},
+)
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 #: Folder of the command line: frames above it are no program of the user's, only what started the command.
 _COMMANDS = os.path.join(_PACKAGE, "tools", "cli", "")

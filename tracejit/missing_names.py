@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import sys
 from typing import Final
 
 import numpy as np
 
-from .ir.errors import ArgumentError
+from .base.errors import ArgumentError
+from .provided import NAMESPACE
 
 #: Names here of functions that PyTorch, JAX and NumPy have at the top level or call by another name.
 PLACES: Final = {
@@ -51,7 +51,7 @@ def missing(label: str, name: str) -> ArgumentError:
     """The error for `label`, as in ``np.fft.fft``, whose own name is `name`."""
     advice = hint(name) if name in PLACES or name in ADVICE else ""
     if not advice:
-        nearest = difflib.get_close_matches(name, sys.modules["tracejit"].__all__, 3, 0.7)
+        nearest = difflib.get_close_matches(name, NAMESPACE().__all__, 3, 0.7)
         named = " or ".join(f"tj.{other}" for other in nearest)
         advice = f"; the nearest are {named}" if named else ""
         advice += "; compute it from x.detach().numpy() outside of traced functions, or by tj.pure_callback"

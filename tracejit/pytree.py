@@ -17,8 +17,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from .ir.errors import ArgumentError, NestingError, ShapeError, TracejitError
-from .ir.records import record
+from .base.errors import ArgumentError, NestingError, ShapeError, TracejitError
+from .base.records import record
 
 
 class _Star:

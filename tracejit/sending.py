@@ -12,11 +12,11 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable
-from importlib import import_module
 from types import CellType, CodeType, FunctionType
 from typing import Any, Final, TypeAlias
 
-from .ir.process.finalization import WeakTable
+from .base.loading import load_module
+from .base.process.finalization import WeakTable
 from .runtime.tiers import BACKGROUND
 
 _Making: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]
@@ -63,7 +63,7 @@ class Sendable:
         positional, named = content = _in_files(*parts())
         initialize: Any = self.__init__  # type: ignore[misc]
         initialize(*positional, **named)
-        before: Any = import_module(".arrivals", __package__).arrived(self, content)
+        before: Any = load_module(".arrivals", __package__).arrived(self, content)
         if before is not self:  # which stays what is called, and holds what it has compiled
             object.__setattr__(self, "__dict__", before.__dict__)
             self.__call__ = before

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
-from .ir.errors import TracejitError
+from .base.errors import TracejitError
 from .location import is_own_file
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from . import pytree
 from .arguments.errors import check_public as _check_public
-from .ir.errors import ArgumentError, ShapeError
+from .base.errors import ArgumentError, ShapeError
 from .pytree import TreeDef
 
 __all__ = ["flatten", "leaves", "map", "map_with_path", "reduce", "structure", "unflatten"]

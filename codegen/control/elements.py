@@ -6,25 +6,25 @@ import abc
 import operator
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from ...base.loading import load_module
+from ...base.records import record
 from ...ir.access import element_strides, view_access
 from ...ir.dtypes import SHORT_NAME
 from ...ir.graph import Function, Instruction, Value
 from ...ir.ops.indexing import SCATTER_FOLDS
 from ...ir.passes.array_loops.index_ranges import UNKNOWN, Interval
 from ...ir.passes.loops.register_state import MAX_ELEMENTS
-from ...ir.records import record
 from ...ir.registry import Kind
 from ...ir.types import contiguous_strides
 from ..kernels.indexing.slices import Slices, index_messages, slices_of
 from ..llvm.emitter import Reg, constant
 from ..llvm.target import Target
+from ..lowering.packing import PackingWriter, in_groups
 from ..maths import MathsWriter
-from .packing import PackingWriter, in_groups
 
 
 @record(eq=False)
@@ -170,7 +170,7 @@ class ElementWriter(PackingWriter, abc.ABC):
         for elements in operands:
             assert isinstance(elements, list)
             matrices.append(elements)
-        operations: Any = import_module("..kernels.linalg.lowering", __package__)  # for those who need it
+        operations: Any = load_module("..kernels.linalg.lowering", __package__)  # for those who need it
         results: list[Elements]
         results, failed = operations.elementwise_results(self.w, instruction, matrices)
         if failed is not None:

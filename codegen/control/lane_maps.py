@@ -12,15 +12,15 @@ from ...ir.dtypes import SHORT_NAME
 from ...ir.graph import Instruction, Value
 from ...ir.passes.loops.register_state import lane_cycles
 from ...ir.registry import Kind
-from ..kernels.kernel import Kernel, empty_kernel
 from ..kernels.linalg.groups import BatchPart, GroupKernel
 from ..kernels.linalg.lowering import message
 from ..kernels.linalg.matrices import Matrix, RegisterMatrix
 from ..kernels.linalg.scratch_matrix import Storage
-from ..kernels.lowering import LoweringContext
 from ..llvm.emitter import Reg, constant
 from ..llvm.function import Code
 from ..llvm.target import Target
+from ..lowering.kernel import Kernel, empty_kernel
+from ..lowering.lowering import LoweringContext
 from .elements import Elements, ElementWriter
 
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any, Final
 
+from ...base.loading import load_module
 from ...ir.graph import Instruction
 from ...ir.passes.loops.register_state import is_scalar_map, lane_cycles
 from ...ir.registry import Kind
-from ..kernels.kernel import Kernel
-from ..kernels.lowering import Lowering, LoweringContext
+from ..lowering.kernel import Kernel
+from ..lowering.lowering import Lowering, LoweringContext
 from .register_loops import register_kernel
 
 
 def _loaded(module: str) -> Any:
     """Load a module of kernels that few loops need, with the modules that it imports."""
-    return import_module(module, __package__)
+    return load_module(module, __package__)
 
 
 def scan_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel | None:

@@ -12,15 +12,15 @@ import functools
 from collections.abc import Sequence
 from typing import Final, Protocol
 
+from ...base.records import record
 from ...ir.dtypes import BOOL
 from ...ir.graph import Function, Instruction, Value
-from ...ir.records import record
 from ...ir.registry import Kind
 from ..kernels.indexing.copies import copy_operand
 from ..llvm.emitter import Reg, constant
 from ..llvm.loops import FunctionWriter
-from ..module.buffers import FIRST_VALUE, IN_PLACE, BufferLayout, BufferPlan, on_stack
-from .exits import polled_loop, steps_between_polls
+from ..lowering.exits import polled_loop, steps_between_polls
+from ..plan.buffers import FIRST_VALUE, IN_PLACE, BufferLayout, BufferPlan, on_stack
 from .loop_records import Stack, no_memory
 
 #: Number of steps that estimates assume for a loop of unknown length.

@@ -26,14 +26,14 @@ from ...ir.passes.loops.register_state import (
 from ...ir.registry import Kind
 from ..interface import INTERRUPTED
 from ..kernels.indexing.copies import copy_unless_empty
-from ..kernels.kernel import LIGHT_SLOWDOWN, SLOWDOWN, Kernel, signature
-from ..kernels.lowering import LoweringContext
 from ..llvm.emitter import Reg, constant
 from ..llvm.function import FunctionCode
+from ..lowering.exits import poll, polled_loop, steps_between_polls
+from ..lowering.kernel import LIGHT_SLOWDOWN, SLOWDOWN, Kernel, signature
+from ..lowering.lowering import LoweringContext
 from ..maths import MathsWriter
-from ..module.buffers import on_stack
+from ..plan.buffers import on_stack
 from .elements import Elements, ElementWriter, Stored, flattened, parted
-from .exits import poll, polled_loop, steps_between_polls
 from .loop_records import Stack, no_memory
 from .proven_indices import all_inside
 from .regions import UNKNOWN_TRIPS

@@ -18,14 +18,14 @@ from ...ir.passes.loops.register_state import cycles_of_step, is_array, is_scala
 from ...ir.registry import Kind
 from ..interface import INTERRUPTED
 from ..kernels.indexing.slices import Slices, index_messages, slices_of
-from ..kernels.kernel import LIGHT_SLOWDOWN, SLOWDOWN, Kernel, signature
-from ..kernels.lowering import LoweringContext
 from ..llvm.emitter import Reg, constant
 from ..llvm.function import FunctionCode
 from ..llvm.target import Target
+from ..lowering.exits import poll, poll_or_return, polled_loop, steps_between_polls
+from ..lowering.kernel import LIGHT_SLOWDOWN, SLOWDOWN, Kernel, signature
+from ..lowering.lowering import LoweringContext
 from ..maths import MathsWriter
 from .elements import Elements, ElementWriter, Stored, flattened, parted
-from .exits import poll, poll_or_return, polled_loop, steps_between_polls
 from .regions import UNKNOWN_TRIPS
 
 #: Steps of fewer operations are two vectors at a time: one waits for its last step while the other goes on.

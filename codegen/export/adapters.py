@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ...ir.records import record
+from ...base.records import record
 from ..llvm.registers import LLVM_SCALAR
 
 #: Result of a function whose program fails.

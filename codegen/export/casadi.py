@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from ...ir.records import record
+from ...base.records import record
 from ..llvm.registers import bytes_constant
 
 _ALIGNED: Final = 8  # doubles, which room in the workspace begins at multiples of

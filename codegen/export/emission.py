@@ -10,9 +10,9 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from ...ir.errors import CompileError
-from ...ir.process.forking import LLVM_LOCK, free_lock_of_llvmlite
-from ...ir.records import record
+from ...base.errors import CompileError
+from ...base.process.forking import LLVM_LOCK, free_lock_of_llvmlite
+from ...base.records import record
 from ..llvm.compiler import interruptibly
 from ..llvm.loading import all_targets
 from ..llvm.target import Target, target_machine

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from ...ir.lapack.library import LapackLibrary
-from ...ir.records import record
+from ...base.lapack.library import LapackLibrary
+from ...base.records import record
 from ..interface import lapack_name
 from ..kernels.lapack.calls import COMPLEX_NAMES
 from ..llvm.target import Target

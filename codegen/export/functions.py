@@ -13,15 +13,14 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...base.records import record
 from ...ir.graph import Function, Instruction
 from ...ir.ops.linalg.pairs import complex_instruction
-from ...ir.records import record
 from ...ir.registry import OPS, Kind
 from ..control.loop_records import release_function
 from ..instrument.variants import PLAIN, Instrument
 from ..interface import PARALLEL_FOR, POLL, PRODUCT_KERNELS, PRODUCT_TABLE, THREADS
 from ..kernels.gemm.library import driver_text, kernels_text
-from ..kernels.kernel import Kernel
 from ..llvm.emitter import constant, pointer
 from ..llvm.function import Code, FunctionCode, calls_c_functions
 from ..llvm.multiply_add import contracted
@@ -29,11 +28,12 @@ from ..llvm.operations import Convert
 from ..llvm.registers import bytes_constant
 from ..llvm.stack import scratch_on_stack
 from ..llvm.target import Target
+from ..lowering.kernel import Kernel
 from ..module.body import BodyWriter
-from ..module.buffers import BufferPlace, plan_buffers
 from ..module.parts import ModuleParts
 from ..module.writer import STACK_ARENA
 from ..nest.fusions import Fusions
+from ..plan.buffers import BufferPlace, plan_buffers
 from ..tiers import OPTIMIZED
 from .factorizations import OWN
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ...ir.records import record
+from ...base.records import record
 from ..llvm.target import Target
 
 #: The levels that there may be, from the least one on.

@@ -7,8 +7,8 @@ from typing import Final
 
 _MAGIC: Final = b"\x7fELF"
 _SYMBOLS: Final = 2
-#: For files of 32 and of 64 bits: where the header says where sections are, and how many and how large; the
-#: header of a section; and a symbol, with the places of its name and its section.
+#: Layouts of files of 32 and of 64 bits: where the header says where sections are, how many and how large;
+#: the header of a section; and a symbol, with the places of its name and its section.
 _LAYOUTS: Final = {
     1: (("<I", 32), ("<HHH", 46), "<10I", ("<IIIBBH", (0, 5))),
     2: (("<Q", 40), ("<HHH", 58), "<IIQQQQIIQQ", ("<IBBHQQ", (0, 3))),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...ir.process.forking import LLVM_LOCK
+from ...base.process.forking import LLVM_LOCK
 from ..llvm.loading import all_targets
 from ..llvm.target import Target, target_machine
 from ..llvm.targets import ARCHITECTURES, named_target

@@ -15,10 +15,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...base.records import record
 from ...ir.graph import Instruction
-from ...ir.records import record
 from ..interface import FAILED, REPORT
-from ..kernels.kernel import Kernel
 from ..llvm.function import Code, FunctionCode, Table
 from ..llvm.operations import (
     Arrange,
@@ -36,6 +35,7 @@ from ..llvm.operations import (
 )
 from ..llvm.registers import MEMORY_BYTES, Reg, constant, llvm_type, pointer
 from ..llvm.stack import ScratchSlot
+from ..lowering.kernel import Kernel
 from .check_functions import TRASH, TRASH_BYTES, check_functions
 from .variants import Instrument, ModuleContext
 from .verifier import verify_code

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from ...ir.records import record
+from ...base.records import record
 from ..llvm.control_operations import (
     Loop,
 )

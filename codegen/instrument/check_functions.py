@@ -10,7 +10,7 @@ from ..llvm.function import Code, Declarations, FunctionCode
 from ..llvm.loops import FunctionWriter
 from ..llvm.registers import Reg, llvm_type, pointer
 
-#: Where what leaves its buffer is read and written instead.
+#: Memory that is read and written in place of what lies outside a buffer.
 TRASH: Final = "check_trash"
 TRASH_BYTES: Final = 4096
 

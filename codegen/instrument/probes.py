@@ -13,12 +13,12 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
+from ...base.records import record
 from ...ir.graph import Instruction
-from ...ir.records import record
-from ..kernels.kernel import Kernel
 from ..llvm.function import FunctionCode
 from ..llvm.loops import FunctionWriter
 from ..llvm.registers import Reg, constant, pointer
+from ..lowering.kernel import Kernel
 from .variants import Instrument, ModuleContext
 
 #: Words of the buffer before the sites, of one site, and of one event.

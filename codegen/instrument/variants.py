@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from ...ir.graph import Instruction
-from ..kernels.kernel import Kernel
 from ..llvm.function import Code, Declarations
 from ..llvm.loops import FunctionWriter
+from ..lowering.kernel import Kernel
 
 
 class ModuleContext(Protocol):

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ...ir.errors import CompileError
+from ...base.errors import CompileError
 from ..llvm.control_operations import (
     Branch,
     Label,

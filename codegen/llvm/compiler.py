@@ -14,11 +14,11 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
-from ...ir.errors import CompileError
-from ...ir.process.finalization import Followed
-from ...ir.process.forking import FORKS, free_lock_of_llvmlite
-from ...ir.process.forking import LLVM_LOCK as LOCK
-from ...ir.process.progress import with_progress
+from ...base.errors import CompileError
+from ...base.process.finalization import Followed
+from ...base.process.forking import FORKS, free_lock_of_llvmlite
+from ...base.process.forking import LLVM_LOCK as LOCK
+from ...base.process.progress import with_progress
 from ..interface import Library, bundled, images_of
 from ..tiers import Effort
 from .fast_selection import with_frozen_choices

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from ...ir.errors import CompileError
+from ...base.errors import CompileError
 from .control_operations import Return
 from .function import Code, FunctionCode
 from .operations import FunctionCall, Offset, Operation, Slot

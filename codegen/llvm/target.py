@@ -6,8 +6,8 @@ import functools
 import os
 from typing import Any, Final
 
-from ...ir.machine import machine
-from ...ir.records import record
+from ...base.machine import machine
+from ...base.records import record
 from .loading import llvm_binding
 from .registers import BITS
 

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from ...ir.errors import TracejitError
+from ...base.errors import TracejitError
 from .compiler import assembly
 from .loading import all_targets
 from .target import Target, host

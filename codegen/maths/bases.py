@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...ir.records import record
+from ...base.records import record
 from .exponential import LN2_HIGH, LN2_LOW
 from .tables import logarithms
 from .tables.coefficients import Table

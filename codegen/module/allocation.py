@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...ir.machine import machine
+from ...base.machine import machine
 from ..llvm.emitter import Reg, constant
 from ..llvm.loops import FunctionWriter
 

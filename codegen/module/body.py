@@ -11,17 +11,13 @@ from typing import Final
 
 import numpy as np
 
+from ...base.process.progress import with_progress
 from ...ir.access import resolve, start_in_memory
 from ...ir.graph import Function, Instruction, Value
-from ...ir.process.progress import with_progress
 from ...ir.registry import Kind
-from ..control.exits import LONG_CYCLES, ExitWriter, polled_loop
 from ..control.regions import RegionCode, write_control
 from ..instrument.variants import PLAIN
 from ..interface import CALL_BACK, PARALLEL_FOR, POLL, out_of_memory
-from ..kernels.kernel import Kernel
-from ..kernels.lowering import LOWERINGS, LoweringContext
-from ..kernels.parallel_for import run_tasks
 from ..llvm.emitter import Reg, constant, pointer
 from ..llvm.function import UNOPTIMIZED, calls
 from ..llvm.loops import FunctionWriter
@@ -29,10 +25,15 @@ from ..llvm.operations import Convert, Slot
 from ..llvm.registers import bytes_constant
 from ..llvm.scratch import reserve
 from ..llvm.stack import check_stack
-from .buffers import BufferPlace, BufferPlan
-from .generated import HostCall
+from ..lowering.exits import LONG_CYCLES, ExitWriter, polled_loop
+from ..lowering.kernel import Kernel
+from ..lowering.lowering import LoweringContext
+from ..lowering.parallel_for import run_tasks
+from ..plan.buffers import BufferPlace, BufferPlan
+from ..plan.generated import HostCall
+from ..plan.recovery import attributed
+from .families import LOWERINGS
 from .parts import ModuleParts
-from .recovery import attributed
 
 #: Functions of more instructions than this are compiled as they stand: they are calls, in a row.
 MANY_CALLS: Final = 100
@@ -53,7 +54,7 @@ class BodyWriter(ExitWriter):
         self.module, self.function, self.plan = module, function, plan
         #: Prefix of the names of the kernels and constants of this function.
         self.prefix = prefix
-        #: How often a call runs this function's instructions, for estimates.
+        #: The number of times that a call runs this function's instructions, for estimates.
         self.trips = trips
         self.defs = {result: instruction for instruction in function.body for result in instruction.results}
         self.cycles, self.slower, self.parallel = 0.0, 0.0, False

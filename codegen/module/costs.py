@@ -14,12 +14,12 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from ...base.records import record
 from ...ir.access import resolve
 from ...ir.dtypes import is_real_floating
 from ...ir.graph import Function, Instruction, Value
-from ...ir.records import record
 from ...ir.registry import Access, Kind
-from ..kernels.lowering import LOWERINGS
+from .families import LOWERINGS
 
 #: Cost in cycles from which an elementwise op is a series or a table rather than an instruction.
 _TRANSCENDENTAL_CYCLES: Final = 12.0

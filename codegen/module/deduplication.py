@@ -11,18 +11,19 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final, TypeAlias
 
+from ...base.machine import machine
 from ...ir.access import resolve
 from ...ir.content import NoContent
 from ...ir.graph import Function, Instruction, Value
-from ...ir.machine import machine
 from ...ir.registry import Kind
-from ..kernels.kernel import Kernel
-from ..kernels.lowering import LOWERINGS, Lowering, LoweringContext
-from ..kernels.parallel_for import task_from_the_end, task_function
 from ..llvm.function import Code, Declarations, FunctionCode, symbol
 from ..llvm.operations import Operation
+from ..lowering.kernel import Kernel
+from ..lowering.lowering import Lowering, LoweringContext
+from ..lowering.parallel_for import task_from_the_end, task_function
 from ..nest.fusions import Fusions
-from .recovery import attributed
+from ..plan.recovery import attributed
+from .families import LOWERINGS
 
 #: Kinds of the operations of each part of a code.
 _Shape: TypeAlias = tuple[tuple[type[Operation], ...], ...]

@@ -14,7 +14,7 @@ from collections.abc import Collection
 from ...ir.graph import Function, Instruction, Value
 from ...ir.passes.loops.register_state import operations, written_arrays
 from ...ir.registry import Kind
-from .buffers import IN_PLACE, BufferPlace, BufferPlan, reads
+from ..plan.buffers import IN_PLACE, BufferPlace, BufferPlan, reads
 
 
 def reuses(function: Function, plan: BufferPlan, donated: Collection[int]) -> dict[int, int]:

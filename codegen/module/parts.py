@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from ...ir.graph import Function
 from ..instrument.variants import Instrument
-from ..kernels.kernel import Kernel
 from ..llvm.function import Code, Declarations
+from ..lowering.kernel import Kernel
 from ..nest.fusions import Fusions
+from ..plan.generated import HostCall
 from .deduplication import KernelDeduplication, KernelMemory, TaskFunctions
-from .generated import HostCall
 
 
 class ModuleParts:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from ...base.records import record
 from ...ir.access import resolve
 from ...ir.graph import Function
-from ...ir.records import record
 from ...ir.registry import Kind
 from ..interface import LONE_NUMBERS, POLL, product_symbol
 from ..kernels.gemm.contraction import as_packed

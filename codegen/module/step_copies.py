@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from ...base.records import record
 from ...ir.graph import Function, Instruction, Location, Value
 from ...ir.ops.fusion import FUSION, READ
-from ...ir.records import record
 from ...ir.registry import Kind
 from ...ir.types import TensorType
-from .buffers import IN_PLACE, BufferLayout, BufferPlan
+from ..plan.buffers import IN_PLACE, BufferLayout, BufferPlan
 
 #: Copies of fewer bytes at each step of a loop are not worth a word.
 LEAST_COPIED: Final = 1 << 15

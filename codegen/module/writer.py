@@ -13,20 +13,20 @@ from ...ir.graph import Function
 from ..control.loop_records import ARENA, early_release_function, release_function
 from ..instrument.variants import PLAIN, Instrument
 from ..interface import c_functions, out_of_memory
-from ..kernels.lowering import LOWERINGS
 from ..llvm.emitter import Reg, constant, pointer
 from ..llvm.function import Code, code_length
 from ..llvm.operations import Convert
 from ..llvm.target import Target
 from ..nest.fusions import Fusions
+from ..plan.buffers import BufferPlace, plan_buffers
+from ..plan.generated import HostCall as HostCall
+from ..plan.generated import Module as Module
+from ..plan.recovery import Recovery
 from ..tiers import OPTIMIZED, ScheduleParameters
 from .allocation import allocated
 from .body import BodyWriter
-from .buffers import BufferPlace, plan_buffers
-from .generated import HostCall as HostCall
-from .generated import Module as Module
+from .families import LOWERINGS
 from .parts import ModuleParts
-from .recovery import Recovery
 
 #: Arenas up to this size are on the stack.
 STACK_ARENA: Final = 4096

@@ -17,7 +17,7 @@ import typing
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from ...ir.process.locks import computed_once
+from ...base.process.locks import computed_once
 from ..llvm.emitter import Reg
 from .module import NativeModule, type_text
 from .pointers import Operand, Pointer

@@ -30,7 +30,7 @@ class Pointer(Reg):
         super().__init__(text, "ptr")
         self.target = target
         self.writer = writer
-        #: How many items there are, where that is checked.
+        #: The number of items, where that is checked.
         self.count = count
 
     @property

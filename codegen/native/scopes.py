@@ -14,7 +14,7 @@ class Scopes:
 
     @property
     def depth(self) -> int:
-        """How many scopes are open."""
+        """The number of open scopes."""
         return len(self._open)
 
     def begin(self) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ...ir.records import record
+from ...base.records import record
 from ..interface import (
     ARRAY_BASE,
     ARRAY_DATA,

@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ...ir.records import record
+from ...base.records import record
 from ..interface import ENTRY_OBJECTS
 from ..llvm.control_operations import Label, Switch
 from ..llvm.emitter import LLVM_SCALAR, Number, Reg, constant

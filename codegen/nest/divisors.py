@@ -21,12 +21,12 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from ...base.records import record
 from ...ir.graph import Value
-from ...ir.records import record
 from ..llvm.emitter import Reg
 from ..llvm.loops import FunctionWriter
+from ..lowering.loop_nest import Member, Memory, Nest
 from ..maths.support import any_lane
-from .loop_nest import Member, Memory, Nest
 
 #: Divisors are ordinary from the inverse of this number up to it, and `low` is not 0 but this, where 1 / y is
 #: a float: so small that it rounds away.

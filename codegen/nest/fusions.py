@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ...base.lapack.library import LapackLibrary, library
 from ...ir.content import NoContent, attributes, content
 from ...ir.graph import Instruction
-from ...ir.lapack.library import LapackLibrary, library
-from ..kernels.kernel import Kernel
 from ..llvm.function import Declarations
 from ..llvm.target import Target
-from ..module.recovery import attributed
+from ..lowering.kernel import Kernel
+from ..lowering.loop_nest import Memory, Nest
+from ..plan.recovery import attributed
 from ..tiers import OPTIMIZED, ScheduleParameters
-from .loop_nest import Memory, Nest
 from .overwriting import overwritable
 from .reductions.cross_row_reductions import AcrossWriter
 from .reductions.moments import MomentWriter

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...ir.registry import Kind
-from ..kernels.lowering import Lowering
+from ..lowering.lowering import Lowering
 
 FUSION: Final = Lowering(
     (Kind.REGION,),

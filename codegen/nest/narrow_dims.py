@@ -15,7 +15,7 @@ from typing import Final
 from ...ir.graph import Instruction, Value
 from ..llvm import strided_reads
 from ..llvm.target import Target
-from .loop_nest import Leaf, Member, Memory, Window, Write, memories_of, remapped
+from ..lowering.loop_nest import Leaf, Member, Memory, Window, Write, memories_of, remapped
 from .writing.columns import MOST_COLUMNS, MOST_DIFFERENT
 
 #: Ops that are written for each column at most.

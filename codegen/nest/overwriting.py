@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ...ir.dtypes import SHORT_NAME
 from ...ir.graph import Instruction
-from .loop_nest import Memory, Nest, Window, Write, memories_of
+from ..lowering.loop_nest import Memory, Nest, Window, Write, memories_of
 
 
 def overwritable(nest: Nest, fusion: Instruction) -> frozenset[tuple[int, int]]:

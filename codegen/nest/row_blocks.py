@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
+from ...base.machine import machine
 from ...ir.dtypes import SHORT_NAME
 from ...ir.graph import Value
-from ...ir.machine import machine
 from ..llvm.emitter import BITS, Reg, constant
 from ..llvm.loops import Bound
-from .loop_nest import Leaf, Memory, Nest, NestConstant, Window, Write, memories_of
+from ..lowering.loop_nest import Leaf, Memory, Nest, NestConstant, Window, Write, memories_of
 from .writing.element import ElementPass, NestContext, Places, RowValues
 from .writing.storing import folded
 

@@ -16,15 +16,25 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from ...base.machine import machine
 from ...ir.access import compose, counter_strides, element_strides, resolve
 from ...ir.dtypes import SHORT_NAME
 from ...ir.graph import Function, Instruction, Value
-from ...ir.machine import machine
 from ...ir.ops.fusion import ACROSS_ROWS, COLUMNS, EACH, FOLD, READ, ROW
 from ...ir.registry import Access, Attrs, Kind
 from ...ir.types import Shape, contiguous_strides
 from ..llvm.target import Target
-from .loop_nest import Leaf, Member, Memory, Nest, NestConstant, Window, Write, memories_of, remapped
+from ..lowering.loop_nest import (
+    Leaf,
+    Member,
+    Memory,
+    Nest,
+    NestConstant,
+    Window,
+    Write,
+    memories_of,
+    remapped,
+)
 from .narrow_dims import unrolled
 from .reductions.cross_row_reductions import across_of, fold_of_rows
 from .reductions.moments import join_moments

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from ...base.machine import machine
 from ...ir.dtypes import SHORT_NAME
 from ...ir.graph import Value
-from ...ir.machine import machine
 from ...ir.types import contiguous_strides
-from .loop_nest import Member, Memory, Nest
+from ..lowering.loop_nest import Member, Memory, Nest
 
 #: A value kept for a later stage is recomputed if that costs at most this many cycles per element.
 RECOMPUTE_COST: Final = 6.0

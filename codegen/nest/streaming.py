@@ -48,10 +48,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from ...base.machine import machine
 from ...ir.graph import Instruction
-from ...ir.machine import machine
 from ..llvm.emitter import BITS
-from .loop_nest import Memory, Nest, memories_of
+from ..lowering.loop_nest import Memory, Nest, memories_of
 from .writing.columns import neighbouring_writes
 from .writing.prefetch import fetched_ahead
 

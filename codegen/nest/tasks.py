@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ..control.exits import BETWEEN_POLLS, LONG_CYCLES
-from .loop_nest import Nest
+from ..lowering.exits import BETWEEN_POLLS, LONG_CYCLES
+from ..lowering.loop_nest import Nest
 
 #: Vectors in one task, where lanes run along the outermost loop.
 BLOCK_VECTORS: Final = 256

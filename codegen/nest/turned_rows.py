@@ -14,12 +14,12 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
+from ...base.machine import machine
 from ...ir.graph import Value
-from ...ir.machine import machine
 from ..llvm.emitter import BITS
 from ..llvm.loops import FunctionWriter
 from ..llvm.transpose import put_columns, put_rows
-from .loop_nest import Leaf, Memory, Nest, Turned, Window, Write, body_cost
+from ..lowering.loop_nest import Leaf, Memory, Nest, Turned, Window, Write, body_cost
 
 if TYPE_CHECKING:
     from .writing.element import Places

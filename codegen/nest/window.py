@@ -11,8 +11,8 @@ from typing import Final, Protocol, TypeAlias
 
 from ..llvm.emitter import Reg, constant
 from ..llvm.loops import Bound, FunctionWriter
+from ..lowering.loop_nest import Memory, Nest, NestConstant, Window
 from ..maths.support import any_lane
-from .loop_nest import Memory, Nest, NestConstant, Window
 from .writing.element import NestContext, Places
 
 #: Nests with more members than this are not written twice.

@@ -145,7 +145,7 @@ SUBJECTS = (
         "running",
         "Running: threads, profiles, printing",
         "How code runs and is watched. Guides: :doc:`/profiling`, :doc:`/debugging`.",
-        ("tracejit/runtime", "tracejit/tools"),
+        ("tracejit/runtime", "tracejit/profiling", "tracejit/tools"),
         words(
             "errstate geterr geterrcall seterr seterrcall format_float_positional format_float_scientific "
             "progress get_printoptions printoptions set_printoptions base_repr binary_repr"
@@ -169,7 +169,7 @@ SUBJECTS = (
         "Errors and warnings",
         "Each error is a ``TracejitError``, and of the built-in class that NumPy raises. Which mistake "
         "raises which: :doc:`/debugging`.",
-        ("tracejit/ir/errors.py",),
+        ("tracejit/base/errors.py",),
     ),
 )
 #: Namespaces, each a page: module, and what it is.

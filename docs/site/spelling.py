@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 READ = (
     *("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"),
-    *("docs", "examples", "benchmarks", "ir", "codegen", "runtime", "tracejit"),
+    *("docs", "examples", "benchmarks", "base", "ir", "codegen", "runtime", "tracejit"),
 )
 
 

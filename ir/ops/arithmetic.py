@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...base.errors import DTypeError
 from ..dtypes import (
     BOOL,
     NUMBERS,
@@ -23,7 +24,6 @@ from ..dtypes import (
     is_differentiable,
     result_type,
 )
-from ..errors import DTypeError
 from ..registry import Builtin, Kind
 from ..transforms.batching import batch_pointwise
 from .define import define, elementwise, floating_function, in_float32, same_shape
@@ -152,7 +152,8 @@ def _pow_y(b: Any, ct: Any, x: Any, y: Any, out: Any) -> Any:
     # its derivative in x is -infinity at x = 0 where y < 1, and 0 beyond: there any negative number will do
     # for the logarithm in the product with x^(y-1), and is nothing beside x^y = 0
     steep = b.logical_and(b.gt(exponent, 0.0), b.lt(exponent, 1.0))
-    logarithm = b.log(b.where(at_zero, b.where(steep, 0.5, 1.0), x))
+    positive = b.where(at_zero, 1.0, x)
+    logarithm = b.log(b.where(b.logical_and(at_zero, steep), 0.5, positive))
     return b.strong_mul(ct, b.strong_mul(out, logarithm))
 
 

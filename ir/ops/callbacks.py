@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ...base.errors import GradientError, ShapeError
 from ..callbacks import CallbackName, callable_of, named
 from ..dtypes import BOOL
-from ..errors import GradientError, ShapeError
 from ..registry import NONDIFF, Attrs, Kind
 from ..transforms.batching import spread
 from ..types import TensorType, Types

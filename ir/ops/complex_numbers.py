@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from ...base.errors import DTypeError, ShapeError
 from ..dtypes import (
     FLOAT16,
     FLOAT32,
@@ -23,7 +24,6 @@ from ..dtypes import (
     real_dtype,
     result_type,
 )
-from ..errors import DTypeError, ShapeError
 from ..registry import Attrs, Kind
 from ..transforms.batching import batch_pointwise
 from ..types import TensorType, Types

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...base.errors import ShapeError
 from ..dtypes import FLOAT16, FLOAT32
-from ..errors import ShapeError
 from ..registry import Attrs, Builtin, Kind
 from ..transforms.batching import batch_matmul
 from ..types import Types

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ...base.errors import AxisError, DTypeError, ShapeError
 from ..dtypes import SHORT_NAME, is_complex, is_inexact
-from ..errors import AxisError, DTypeError, ShapeError
 from ..registry import NONDIFF, Attrs, Kind
 from ..types import TensorType, Types, normalize_axis
 from .define import define

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.errors import DTypeError, ShapeError, TracejitError
 from ..dtypes import (
     FLOAT16,
     FLOAT32,
@@ -22,7 +23,6 @@ from ..dtypes import (
     is_real_floating,
     ufunc_types,
 )
-from ..errors import DTypeError, ShapeError, TracejitError
 from ..registry import NONDIFF, OPS, Attrs, Infer, Kind, Nondiff, Op, Regions, make_rules
 from ..types import TensorType, tensor_type
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ...base.errors import GradientError, ShapeError
 from ..builder import inline
 from ..dataflow import without_effects
 from ..dtypes import is_differentiable
-from ..errors import GradientError, ShapeError
 from ..graph import Function, Instruction
 from ..registry import NONDIFF, Attrs, Kind, Regions
 from ..transforms.batching import batch_pointwise, batch_region

@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from ...base.errors import AttributeValueError
 from ..access import resolve
-from ..errors import AttributeValueError
 from ..graph import Function, Instruction, Value
 from ..registry import NONDIFF, Attrs, Kind, Regions
 from ..transforms.batching import all_mapped, inline_batched

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...base.errors import AttributeValueError, DTypeError, ShapeError
 from ..dtypes import INT64
-from ..errors import AttributeValueError, DTypeError, ShapeError
 from ..registry import Attrs, Builtin, Kind, Op
 from ..transforms.batching import batch_gather, batch_scatter
 from ..types import TensorType, Types

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...base.errors import DTypeError
 from ..dtypes import BY_NAME, DType, Operand, describe
-from ..errors import DTypeError
 from ..registry import NONDIFF, Attrs, Kind
 from ..types import TensorType
 from .define import define, same_shape

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from ...base.errors import DTypeError, ShapeError
 from ..dtypes import BOOL, FLOAT16, FLOAT32, FLOAT64, INT64, accumulated_in, is_inexact
-from ..errors import DTypeError, ShapeError
 from ..registry import NONDIFF, Attrs, Builtin, Kind, Nondiff, Op, Reduction
 from ..transforms.batching import batch_axes
 from ..types import TensorType, normalize_axes, normalize_axis, remove_axes

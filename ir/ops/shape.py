@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DTypeError, ShapeError
+from ...base.errors import DTypeError, ShapeError
 from ..registry import Access, Attrs, Builtin, Kind
 from ..transforms.batching import (
     batch_shaped,

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...base.errors import AttributeValueError, DTypeError, GradientError
 from ..dtypes import DType, Operand, is_complex, is_real_floating, result_type
-from ..errors import AttributeValueError, DTypeError, GradientError
 from ..registry import Attrs, Kind, Op
 from ..special.table import evaluate, special
 from ..types import TensorType

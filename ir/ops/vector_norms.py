@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...base.errors import DTypeError, ShapeError
 from ..dtypes import is_complex, real_dtype
-from ..errors import DTypeError, ShapeError
 from ..registry import Attrs, Kind
 from ..transforms.batching import batch_axes
 from ..types import TensorType, Types, normalize_axes, remove_axes

@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
+from ...base.process.progress import with_progress
+from ...base.records import record
 from ..failures import not_ours, warn_of_failure
 from ..graph import Function, Instruction
-from ..process.progress import with_progress
-from ..records import record
 from ..verifier import verify
 from .algebra.cleanup import cse, dce, decompose, fold
 from .algebra.exponential_sums import split_exponential_sums

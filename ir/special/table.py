@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
 
-from ..errors import TracejitError
-from ..records import record
+from ...base.errors import TracejitError
+from ...base.loading import load_module
+from ...base.records import record
 from .arrays import BLOCK, ArrayEvaluator
 from .evaluator import Array, Evaluator
 from .jets import Index, derivative, variables
@@ -68,7 +68,7 @@ def special(name: str) -> Special:
     if name not in _FUNCTIONS:
         if name not in _MODULES:
             raise TracejitError(f"there is no special function named {name!r}")
-        import_module(f".{_MODULES[name]}", __package__)
+        load_module(f".{_MODULES[name]}", __package__)
     return _FUNCTIONS[name]
 
 

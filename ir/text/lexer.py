@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final, NoReturn
 
-from ..errors import ParseError
-from ..records import record
+from ...base.errors import ParseError
+from ...base.records import record
 
 _QUOTED = r'"(?:[^"\\\n]|\\.)*"'
 _TOKEN = re.compile(

@@ -9,9 +9,9 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import Any, Final, NoReturn, TypeAlias
 
+from ...base.records import field, record
 from ..dtypes import BY_NAME
 from ..graph import Function, Instruction, Location, Value
-from ..records import field, record
 from ..registry import OPS
 from ..types import TensorType
 from . import VERSION

@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
+from ...base.errors import TraceError
 from ..builder import Builder
 from ..dtypes import INT64
-from ..errors import TraceError
 from ..graph import Function, Instruction, Value
 from ..registry import OPS, Attrs, Kind
 from ..types import Shape

@@ -6,12 +6,12 @@ import contextvars
 from collections.abc import Sequence
 from typing import Any, Final
 
+from ...base.errors import GradientError
+from ...base.records import record
 from ..builder import Builder, inline
 from ..dataflow import has_effect
 from ..dtypes import is_differentiable
-from ..errors import GradientError
 from ..graph import Function, Instruction, Value
-from ..records import record
 from ..registry import NONDIFF, Op, Rule
 from ..types import TensorType
 from .strong_zeros import StrongZeros

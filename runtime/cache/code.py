@@ -7,9 +7,9 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ...ir.errors import TracejitError
+from ...base.errors import TracejitError
+from ...base.records import field, record
 from ...ir.graph import Function, Instruction, Value
-from ...ir.records import field, record
 from .store import CACHE
 
 

@@ -84,7 +84,7 @@ class _Installed:
 def _sources(root: Path) -> Iterator[str]:
     """Names and identities of the sources that make code."""
     installed = _Installed(str(root))
-    for folder in ("ir", "codegen", "runtime"):
+    for folder in ("base", "ir", "codegen", "runtime"):
         stack = [os.path.realpath(root / folder)]
         while stack:
             for entry in sorted(os.scandir(stack.pop()), key=lambda entry: entry.name):

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from ...ir.records import record
+from ...base.records import record
 
 try:  # hashlib's own; with hashlib comes OpenSSL, which takes some milliseconds to load
     from _blake2 import blake2b as blake2b

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...base.process.forking import FORKS
+from ...base.process.locks import ForkLock
 from ...codegen.interface import CACHED_BYTES, RESULTS_EXPORTS, RESULTS_IMPORTS, Library
-from ...ir.process.forking import FORKS
-from ...ir.process.locks import ForkLock
-from ..cache.objects import load_support
+from ..loading.objects import load_support
 from ..threads import available_cores
 from .capi import array_api
 

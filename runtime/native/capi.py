@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...base.records import record
 from ...codegen.interface import (
     ARRAY_BASE,
     ARRAY_DATA,
@@ -46,7 +47,6 @@ from ...codegen.interface import (
     WEAK_REFERENT,
 )
 from ...ir.dtypes import INEXACT
-from ...ir.records import record
 
 #: Indices in NumPy's API table, fixed by its ABI.
 _ARRAY_API: Final = {

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...base.records import record
 from ...codegen.interface import (
     CALL_TABLE,
     EAGER,
@@ -30,9 +31,8 @@ from ...codegen.interface import (
 )
 from ...codegen.native.entry.table import EntryLayout
 from ...ir.dtypes import BOOL, BY_NAME, FLOAT16, FLOATS, INEXACT, SHORT_NAME, DType
-from ...ir.records import record
 from ..bypass import BYPASS_ADDRESS
-from ..cache.objects import load_support
+from ..loading.objects import load_support
 from .entry import MethodDef, function_of, is_checked
 
 #: Byte offsets in PyUFuncObject.

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from ...base.process.locks import ForkLock
 from ...codegen.interface import BYTES_DATA, ENTRY, RAISED, Library
 from ...codegen.native.entry.table import (
     AT,
@@ -20,10 +21,9 @@ from ...codegen.native.entry.table import (
     passing_table,
 )
 from ...ir.graph import Function
-from ...ir.process.locks import ForkLock
 from ..bypass import BYPASS_ADDRESS
-from ..cache.objects import load_support
 from ..interrupts import RAISED_ADDRESS
+from ..loading.objects import load_support
 from .allocator import allocator_address
 from .capi import native_interface
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping
 
+from ...base.machine import machine
+from ...base.process.locks import ForkLock
 from ...codegen.interface import (
     PRODUCT_KERNELS,
     PRODUCT_TABLE,
@@ -16,9 +18,7 @@ from ...codegen.interface import (
     pack_symbol,
     product_symbol,
 )
-from ...ir.machine import machine
-from ...ir.process.locks import ForkLock
-from ..cache.objects import load_support
+from ..loading.objects import load_support
 
 
 class _Functions:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from ...base.errors import CompileError
+from ...base.lapack.library import library
 from ...codegen.interface import lapack_name
-from ...ir.errors import CompileError
 from ...ir.graph import Function
-from ...ir.lapack.library import library
 from ...ir.registry import Kind
 
 

@@ -6,12 +6,12 @@ import ctypes
 import functools
 from collections.abc import Collection, Mapping
 
+from ...base.machine import Machine, machine, use_machine
 from ...codegen.interface import LONE_NUMBERS, PARALLEL_FOR, Library, out_of_memory
 from ...ir.graph import Function
-from ...ir.machine import Machine, machine, use_machine
 from ...ir.registry import Kind
 from ..cache.code import Code
-from ..cache.objects import link, support_image
+from ..loading.objects import link, support_image
 from ..tiers import BACKGROUND, tiers_are_on
 from .gemm import product_addresses, products_are_linked
 

@@ -13,12 +13,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...base.machine import DEFAULT, use_machine
+from ...base.process.locks import ForkLock
 from ...codegen.interface import SPECIAL_LOOP, Library
 from ...ir.dtypes import SHORT_NAME, DType
-from ...ir.machine import DEFAULT, use_machine
-from ...ir.process.locks import ForkLock
 from ...ir.special.jets import Index
-from ..cache.objects import load_support
+from ..loading.objects import load_support
 from .eager import FLAGS
 
 #: Index of PyUFunc_FromFuncAndData in NumPy's table of its ufunc API, fixed by its ABI.

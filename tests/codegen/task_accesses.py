@@ -1,6 +1,6 @@
 """The tasks of compiled parallel regions, run one at a time in random order, with what each reads and writes.
 
-The law of tasks (`codegen.kernels.parallel_for`) is about bytes: no task writes one that another task of its
+The law of tasks (`codegen.lowering.parallel_for`) is about bytes: no task writes one that another task of its
 region reads or writes, unless both store the same final value once and nobody reads it. Tasks that keep to it
 give the same results in every order, and interleaved in every way. So it is looked at rather than its
 consequence: kernels note each access, `parallel_for` is a function here that runs the tasks in random groups
@@ -18,6 +18,7 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
+from tracejit.base.machine import Machine, use_machine
 from tracejit.codegen.instrument.access_checks import AccessChecks
 from tracejit.codegen.interface import PARALLEL_FOR, THREADS
 from tracejit.codegen.llvm.function import FunctionCode
@@ -25,7 +26,6 @@ from tracejit.codegen.llvm.loops import FunctionWriter
 from tracejit.codegen.llvm.registers import Reg, constant, llvm_type, pointer
 from tracejit.codegen.module import writer
 from tracejit.ir.graph import Function
-from tracejit.ir.machine import Machine, use_machine
 from tracejit.runtime import executable as executables
 from tracejit.runtime import tiers
 from tracejit.runtime.executable import Executable

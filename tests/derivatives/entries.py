@@ -28,7 +28,7 @@ class Entry:
     near: tuple[float, ...] = ()
     slack: Mapping[Orders, float] = field(default_factory=dict)
     reason: str = ""
-    #: By how many times its size a result changes for roundings, relative to 1, of a number that the rules
+    #: Multiples of its size by which a result changes for roundings, relative to 1, of a number that rules
     #: compute from operands, with `reason`; None where they compute none that matters.
     inner: Callable[..., Any] | None = None
     #: Parts of the roundings by which operands move: more where a whole one may be a period.

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 import tracejit as tj
+from tracejit.base.machine import Machine
 from tracejit.codegen.nest.reductions import cross_row_reductions
 from tracejit.ir.graph import Function
-from tracejit.ir.machine import Machine
 from tracejit.ir.passes import PIPELINE
 from tracejit.ir.passes.fusion import horizontal_fusion, rematerialization_after, rematerialization_before
 from tracejit.ir.text.parser import parse_function

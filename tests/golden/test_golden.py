@@ -16,8 +16,8 @@ from typing import Final
 import pytest
 
 import tracejit as tj
+from tracejit.base.errors import TracejitError
 from tracejit.codegen.llvm.target import Target
-from tracejit.ir.errors import TracejitError
 from tracejit.ir.graph import Function, Instruction, Value
 from tracejit.ir.text.differences import difference
 from tracejit.ir.text.parser import parse_document, parse_function

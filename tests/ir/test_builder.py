@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.base.errors import DTypeError, TracejitError
 from tracejit.ir.builder import Builder
 from tracejit.ir.dtypes import FLOAT32, FLOAT64, INT64
-from tracejit.ir.errors import DTypeError, TracejitError
 from tracejit.ir.types import TensorType
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tracejit.base.errors import DTypeError, TracejitError
 from tracejit.ir.builder import Builder, inline
 from tracejit.ir.dtypes import BY_NAME, is_complex, real_dtype, ufunc_types
-from tracejit.ir.errors import DTypeError, TracejitError
 from tracejit.ir.graph import Function
 from tracejit.ir.passes import OPTIMIZE, run_passes
 from tracejit.ir.registry import NONDIFF, OPS, Kind, Op

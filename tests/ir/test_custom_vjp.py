@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracejit.ir.errors import VerificationError
+from tracejit.base.errors import VerificationError
 from tracejit.ir.passes import OPTIMIZE, run_passes
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.transforms.differentiation import gradient, split_pullback

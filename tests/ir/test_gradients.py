@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tracejit.base.errors import GradientError
 from tracejit.ir.builder import Builder, inline
 from tracejit.ir.dtypes import FLOAT32, FLOAT64
-from tracejit.ir.errors import GradientError
 from tracejit.ir.graph import Function
 from tracejit.ir.registry import NONDIFF, OPS, Op
 from tracejit.ir.transforms.differentiation import gradient

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tracejit.base.errors import LinAlgError, ShapeError
 from tracejit.ir.builder import Builder, inline
-from tracejit.ir.errors import LinAlgError, ShapeError
 from tracejit.ir.graph import Function, Value
 from tracejit.ir.registry import OPS
 from tracejit.ir.transforms.differentiation import gradient

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.support import function_of, interpret, native
-from tracejit.ir.errors import DTypeError
+from tracejit.base.errors import DTypeError
 from tracejit.ir.ops.random import threefry_of_ints
 from tracejit.ir.registry import OPS
 from tracejit.runtime.executable import Executable

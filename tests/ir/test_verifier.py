@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tracejit.base.errors import TracejitError, VerificationError
 from tracejit.ir.builder import Builder
 from tracejit.ir.dtypes import FLOAT64
-from tracejit.ir.errors import TracejitError, VerificationError
 from tracejit.ir.graph import Function, Instruction, Value
 from tracejit.ir.registry import OPS
 from tracejit.ir.types import TensorType

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracejit.ir.errors import ConcretizationError, OutOfBoundsError, ShapeError
+from tracejit.base.errors import ConcretizationError, OutOfBoundsError, ShapeError
 
 from .oracle import Call, Outcome
 

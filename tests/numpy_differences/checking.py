@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
-from tracejit.ir.errors import TracejitError
+from tracejit.base.errors import TracejitError
 
 from .allowed import is_allowed, zero_signs_count
 from .arguments import Arguments

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import tracejit as tj
-from tracejit.ir.errors import ConcretizationError, TracejitError
+from tracejit.base.errors import ConcretizationError, TracejitError
 from tracejit.runtime.tiers import BACKGROUND, tiers_are_on
 
 from .arguments import Array, Fixed

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.ir.errors import DTypeError, GradientError
+from tracejit.base.errors import DTypeError, GradientError
 
 from .allowed import zero_signs_count
 from .oracle import Call, difference, eager_outcome, jitted_outcome, numpy_outcome, outcome

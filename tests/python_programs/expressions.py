@@ -251,7 +251,7 @@ class Expressions(Choices):
         return chosen, length
 
     def result(self, place: Place) -> str:
-        """What the program returns."""
+        """The results of the program."""
         if self.chance(0.1):
             return self.pick("u", "s", "(u, s)", "k", "b", "p")
         number = self.pick(*FLOATS, self.operand(place))

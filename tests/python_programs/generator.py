@@ -26,7 +26,7 @@ _HEADER = """def f(x, a, n, z, y):
     u = x * 0.5
     b = a + 1.0
 """
-#: What the names of a feature are at first.
+#: First values of the names of a feature.
 _VARIABLES = {
     "bits": "g = (x * 4.0).astype(np.int64)",
     "rank 0": "h = np.array(z)",

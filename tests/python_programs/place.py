@@ -37,7 +37,7 @@ FEATURES = (
 
 @dataclass(frozen=True)
 class Place:
-    """Where a statement stands.
+    """The place of a statement.
 
     Attributes:
         indices: counters of the loops around it, with the number that each is less than.
@@ -88,7 +88,7 @@ class Choices:
         self.random = random.Random(self.seed)
 
     def pick(self, *choices: str) -> str:
-        """One of `choices`."""
+        """Draw from `choices`."""
         return self.random.choice(choices)
 
     def chance(self, share: float) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.ir.errors import TracejitError
+from tracejit.base.errors import TracejitError
 from tracejit.runtime.executable import Executable
 
 from ..support import Array, function_of

@@ -38,8 +38,8 @@ from tracejit.codegen.native.structs import TENSOR
 from tracejit.codegen.tiers import BASELINE, OPTIMIZED
 from tracejit.ir.passes import run_passes
 from tracejit.ir.registry import OPS, Op
-from tracejit.runtime.native import loader
-from tracejit.runtime.native.relocations import ARCHITECTURES, Unlinkable
+from tracejit.runtime.loading import loader
+from tracejit.runtime.loading.relocations import ARCHITECTURES, Unlinkable
 
 from ..golden.programs import PROGRAMS
 from ..rotation import SEED

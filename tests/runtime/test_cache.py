@@ -98,7 +98,7 @@ def test_versions_are_told_apart(folder: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_environment_knows_sources(tmp_path: Path) -> None:
-    for name in ("ir", "codegen", "runtime"):
+    for name in ("base", "ir", "codegen", "runtime"):
         (tmp_path / name).mkdir()
     source = tmp_path / "ir" / "one.py"
     source.write_text("x = 1")
@@ -109,7 +109,7 @@ def test_environment_knows_sources(tmp_path: Path) -> None:
 
 def installed(site: Path, digests: dict[str, str]) -> Path:
     """A package that an installer wrote to `site`, with what it recorded; the time is its own."""
-    for folder in ("ir", "codegen", "runtime"):
+    for folder in ("base", "ir", "codegen", "runtime"):
         (site / "package" / folder).mkdir(parents=True)
     for name in ("a", "b"):
         source = site / "package" / "ir" / f"{name}.py"

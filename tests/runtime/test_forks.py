@@ -138,7 +138,7 @@ FORGOTTEN = (
     CHILD
     + """
 import numpy as np, tracejit as tj
-from tracejit.ir.process import forking
+from tracejit.base.process import forking
 forking._IMPORT_SECONDS = 0.0  # as if an import began after the fork looked
 source = tj.__path__[0] + "/nn/__init__.py"
 inside, go_on = threading.Event(), threading.Event()
@@ -224,14 +224,14 @@ def test_forks_while_eager_operations_become_native() -> None:
 def test_every_lock_is_free_in_a_child() -> None:
     """Locks of our own are `ForkLock`s, or a fork waits for them."""
     allowed = {
-        "ir/process/forking.py": "LLVM_LOCK, which forks hold, and one of threads, which a child forgets",
+        "base/process/forking.py": "LLVM_LOCK, which forks hold, and one of threads, which a child forgets",
         "codegen/llvm/compiler.py": "of one compilation",
         "runtime/tiers.py": "made anew in a child",
     }
     locks = {f"threading.{name}" for name in ("Lock", "RLock", "Condition", "Semaphore", "Event", "Barrier")}
     locks.add("_thread.allocate_lock")
     users = set()
-    for folder in ("ir", "codegen", "runtime", "tracejit"):
+    for folder in ("base", "ir", "codegen", "runtime", "tracejit"):
         for path in (ROOT / folder).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text())):
                 if isinstance(node, ast.Attribute) and ast.unparse(node) in locks:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.eager import native_ops
+from tracejit.dispatch import native_ops
 
 from ..memory import is_given_back
 

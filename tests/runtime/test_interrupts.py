@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.codegen.control import exits
 from tracejit.codegen.interface import POLL
+from tracejit.codegen.lowering import exits
 from tracejit.runtime.executable import Executable
 
 from ..rotation import share_of

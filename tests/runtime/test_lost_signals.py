@@ -151,9 +151,9 @@ _PYTHON_CALLBACKS = {"finalize", "WeakSet", "WeakKeyDictionary", "WeakValueDicti
 
 
 def test_no_source_has_a_finalizer_in_python() -> None:
-    """`ir/process/finalization.py` has what does the same in C."""
+    """`base/process/finalization.py` has what does the same in C."""
     found = []
-    for folder in ("ir", "codegen", "runtime", "tracejit"):
+    for folder in ("base", "ir", "codegen", "runtime", "tracejit"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             if any(parent.is_symlink() for parent in path.parents):
                 continue

@@ -141,7 +141,7 @@ def test_blocks_of_sizes_that_are_not_wanted_any_more_make_place() -> None:
 _TOUCHED = """
 import resource, time
 import numpy as np, tracejit as tj
-from tracejit.ir.process.forking import FORKS
+from tracejit.base.process.forking import FORKS
 from tracejit.runtime import compilation
 from tracejit.runtime.native import allocator
 

@@ -62,13 +62,13 @@ def test_scratch_blocks_stay_while_calls_may_wait_for_them(columns: int, monkeyp
     x = np.arange(300.0 * columns).reshape(-1, columns)[:, ::-1].copy()
     executable = Executable(tj.trace(lambda x: tj.sort(tj.sort(x, axis=1) * 2.0, axis=1)[::-1] + 1.0, x))
     released: list[str] = []
-    release = executables._release
+    function_of = executables._function
 
-    def noted(library: Any, function: str = "release") -> None:
-        released.append(function)
-        release(library, function)
+    def noted(library: Any, name: str) -> Any:
+        function = function_of(library, name)
+        return lambda: (released.append(name), function())
 
-    monkeypatch.setattr(executables, "_release", noted)
+    monkeypatch.setattr(executables, "_function", noted)
     (expected,) = executable.run([x])
     with_blocks = any(kernel.scratch_blocks for kernel in executable.module.kernels)
     assert with_blocks == (columns == 4000)

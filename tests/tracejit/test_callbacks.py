@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.ir.errors import TraceError
+from tracejit.base.errors import TraceError
 from tracejit.ir.interpreter import interpret
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.text.printer import print_function

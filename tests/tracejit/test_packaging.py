@@ -55,7 +55,7 @@ def test_every_listed_package_has_an_init():
 
 
 def test_links_for_type_checkers():
-    for folder in ("ir", "codegen", "runtime"):
+    for folder in ("base", "ir", "codegen", "runtime"):
         link = _ROOT / "tracejit" / folder
         assert link.is_symlink()
         assert link.readlink() == Path("..") / folder
@@ -125,7 +125,7 @@ def test_files_the_issue_names():
         ".ci/run",
     ):
         assert (_ROOT / name).is_file(), name
-    for folder in ("tracejit", "ir", "codegen", "runtime", "tests", "examples", "benchmarks", "docs"):
+    for folder in ("tracejit", "base", "ir", "codegen", "runtime", "tests", "examples", "benchmarks", "docs"):
         assert (_ROOT / folder).is_dir(), folder
 
 

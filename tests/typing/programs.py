@@ -39,27 +39,27 @@ tj.nonsense(x)  # E: attr-defined
 
 # -- tensors
 
-reveal_type(x + 1)  # T: tracejit.eager.tensor.Tensor
-reveal_type(2.0 - x)  # T: tracejit.eager.tensor.Tensor
-reveal_type(-x @ w)  # T: tracejit.eager.tensor.Tensor
-reveal_type(x > 0)  # T: tracejit.eager.tensor.Tensor
-reveal_type(x[0, 1:])  # T: tracejit.eager.tensor.Tensor
-reveal_type(x.T)  # T: tracejit.eager.tensor.Tensor
-reveal_type(x.sum(axis=0))  # T: tracejit.eager.tensor.Tensor
-reveal_type(x.reshape(-1))  # T: tracejit.eager.tensor.Tensor
+reveal_type(x + 1)  # T: tracejit.tensors.tensor.Tensor
+reveal_type(2.0 - x)  # T: tracejit.tensors.tensor.Tensor
+reveal_type(-x @ w)  # T: tracejit.tensors.tensor.Tensor
+reveal_type(x > 0)  # T: tracejit.tensors.tensor.Tensor
+reveal_type(x[0, 1:])  # T: tracejit.tensors.tensor.Tensor
+reveal_type(x.T)  # T: tracejit.tensors.tensor.Tensor
+reveal_type(x.sum(axis=0))  # T: tracejit.tensors.tensor.Tensor
+reveal_type(x.reshape(-1))  # T: tracejit.tensors.tensor.Tensor
 reveal_type(x.shape)  # T: tuple[int, ...]
 reveal_type(x.requires_grad)  # T: bool
-reveal_type(tj.sin(x))  # T: tracejit.eager.tensor.Tensor
-reveal_type(tj.linalg.norm(x))  # T: tracejit.eager.tensor.Tensor
-reveal_type(tj.where(x > 0, x, 0.0))  # T: tracejit.eager.tensor.Tensor
+reveal_type(tj.sin(x))  # T: tracejit.tensors.tensor.Tensor
+reveal_type(tj.linalg.norm(x))  # T: tracejit.tensors.tensor.Tensor
+reveal_type(tj.where(x > 0, x, 0.0))  # T: tracejit.tensors.tensor.Tensor
 x += 1
 
 # -- jit keeps the signature
 
 fast = tj.jit(loss)
-reveal_type(fast(w, x))  # T: tracejit.eager.tensor.Tensor
-reveal_type(fast(w, x=x, scale=2.0))  # T: tracejit.eager.tensor.Tensor
-reveal_type(tj.jit(pair)(x))  # T: tuple[tracejit.eager.tensor.Tensor, int]
+reveal_type(fast(w, x))  # T: tracejit.tensors.tensor.Tensor
+reveal_type(fast(w, x=x, scale=2.0))  # T: tracejit.tensors.tensor.Tensor
+reveal_type(tj.jit(pair)(x))  # T: tuple[tracejit.tensors.tensor.Tensor, int]
 fast(w)  # E: call-arg
 fast(w, x, "large")  # E: arg-type
 fast(w, x, size=2)  # E: call-arg
@@ -79,9 +79,9 @@ def with_options(x: tj.Tensor, steps: int) -> tj.Tensor:
     return x
 
 
-reveal_type(plain(x, bias=1.0))  # T: tracejit.eager.tensor.Tensor
+reveal_type(plain(x, bias=1.0))  # T: tracejit.tensors.tensor.Tensor
 plain(x, 1.0)  # E: call-arg
-reveal_type(with_options(x, steps=3))  # T: tracejit.eager.tensor.Tensor
+reveal_type(with_options(x, steps=3))  # T: tracejit.tensors.tensor.Tensor
 with_options(x, steps="3")  # E: arg-type
 tj.jit(loss, nonsense=True)  # E: call-overload
 tj.jit(3)  # E: call-overload
@@ -96,17 +96,17 @@ class Model:
         return x @ self.w
 
 
-reveal_type(Model().predict(x))  # T: tracejit.eager.tensor.Tensor
+reveal_type(Model().predict(x))  # T: tracejit.tensors.tensor.Tensor
 Model().predict()  # E: call-arg
 Model().predict(x, x)  # E: call-arg
 
 # -- transforms keep it, too
 
 value, gradient = tj.value_and_grad(loss)(w, x, scale=2.0)
-reveal_type(value)  # T: tracejit.eager.tensor.Tensor
-reveal_type(tj.vmap(loss, in_axes=(None, 0))(w, x))  # T: tracejit.eager.tensor.Tensor
-reveal_type(tj.vmap(pair)(x))  # T: tuple[tracejit.eager.tensor.Tensor, int]
-reveal_type(tj.jit(tj.vmap(loss))(w, x))  # T: tracejit.eager.tensor.Tensor
+reveal_type(value)  # T: tracejit.tensors.tensor.Tensor
+reveal_type(tj.vmap(loss, in_axes=(None, 0))(w, x))  # T: tracejit.tensors.tensor.Tensor
+reveal_type(tj.vmap(pair)(x))  # T: tuple[tracejit.tensors.tensor.Tensor, int]
+reveal_type(tj.jit(tj.vmap(loss))(w, x))  # T: tracejit.tensors.tensor.Tensor
 tj.grad(loss)(w)  # E: call-arg
 tj.grad(loss, argnums=(0, 1))(w, x)
 tj.grad(loss, argnum=0)(w, x)  # E: call-arg
@@ -116,12 +116,12 @@ tj.jacrev(loss)(w)  # E: call-arg
 tj.jacfwd(loss)(w)  # E: call-arg
 tj.hessian(loss)(w)  # E: call-arg
 tj.elementwise_grad(tj.sin)(x)
-reveal_type(tj.vjp(loss, w, x)[0])  # T: tracejit.eager.tensor.Tensor
-reveal_type(tj.jvp(tj.sin, (x,), (x,))[1])  # T: tracejit.eager.tensor.Tensor
-reveal_type(tj.linearize(loss, w, x)[1](w, x))  # T: tracejit.eager.tensor.Tensor
-reveal_type(tj.checkpoint(loss)(w, x))  # T: tracejit.eager.tensor.Tensor
-reveal_type(tj.checkpoint(loss, w, x))  # T: tracejit.eager.tensor.Tensor
-reveal_type(tj.stop_gradient(x))  # T: tracejit.eager.tensor.Tensor
+reveal_type(tj.vjp(loss, w, x)[0])  # T: tracejit.tensors.tensor.Tensor
+reveal_type(tj.jvp(tj.sin, (x,), (x,))[1])  # T: tracejit.tensors.tensor.Tensor
+reveal_type(tj.linearize(loss, w, x)[1](w, x))  # T: tracejit.tensors.tensor.Tensor
+reveal_type(tj.checkpoint(loss)(w, x))  # T: tracejit.tensors.tensor.Tensor
+reveal_type(tj.checkpoint(loss, w, x))  # T: tracejit.tensors.tensor.Tensor
+reveal_type(tj.stop_gradient(x))  # T: tracejit.tensors.tensor.Tensor
 
 
 @tj.custom_vjp
@@ -129,7 +129,7 @@ def clipped(x: tj.Tensor, bound: float) -> tj.Tensor:
     return x
 
 
-reveal_type(clipped(x, 1.0))  # T: tracejit.eager.tensor.Tensor
+reveal_type(clipped(x, 1.0))  # T: tracejit.tensors.tensor.Tensor
 clipped(x)  # E: call-arg
 
 

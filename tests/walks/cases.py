@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tracejit.ir.machine import Machine
+from tracejit.base.machine import Machine
 
 from .drawing import Case, Draw, draw_machine, draw_threads
 from .folds import reduction, scan, sort

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tracejit.ir.machine import Machine
+from tracejit.base.machine import Machine
 
 from ..fuzz import reference
 from .memory import Array
@@ -45,7 +45,7 @@ GENERATIONS = _X86 if platform.machine() in ("x86_64", "AMD64") else ("",)
 
 #: A function of an array library and arrays.
 Program = Callable[..., Any]
-#: By how much elements may differ: all of them, those of each result, or of a result that should be that.
+#: Bounds on differences of elements: all of them, those of each result, or of a result that should be that.
 Tolerance = float | list[float] | Callable[[Array], Any]
 
 

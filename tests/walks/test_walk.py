@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracejit.ir.machine import Machine
+from tracejit.base.machine import Machine
 
 from ..forked import forked
 from ..fuzz.comparing import Mismatch
@@ -63,10 +63,10 @@ def test_plans_for_one_thread_to_64_are_drawn() -> None:
 
 
 def test_as_many_threads_run_as_are_drawn() -> None:
-    """In another process, which keeps that many workers."""
+    """Run in another process, which keeps that many workers."""
     program = """
 import numpy as np
-from tracejit.ir.machine import Machine
+from tracejit.base.machine import Machine
 from tracejit.runtime.threads import POOL
 from tests.walks.drawing import ROWS, Case
 from tests.walks.trial import try_case

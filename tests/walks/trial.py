@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 import tracejit as tj
+from tracejit.base.machine import Machine, use_machine
 from tracejit.codegen.instrument.access_checks import AccessChecks
-from tracejit.ir.machine import Machine, use_machine
 from tracejit.runtime import tiers
 from tracejit.runtime.executable import Executable
 

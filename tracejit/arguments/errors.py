@@ -14,11 +14,10 @@ import os
 import re
 import reprlib
 from collections.abc import Callable, Iterable, Mapping
-from importlib import import_module
 from types import TracebackType
 from typing import Any, Final, TypeVar, cast
 
-from ..ir.errors import (
+from ..base.errors import (
     ArgumentError,
     CompileError,
     ConcretizationError,
@@ -30,7 +29,9 @@ from ..ir.errors import (
     TracejitError,
     VerificationError,
 )
+from ..base.loading import load_module
 from ..location import is_user_file
+from ..provided import MASKED_CALLS, NUMPY_SIGNATURES
 
 
 class SelectionError(ConcretizationError):
@@ -84,8 +85,7 @@ def call_of_selections(
     name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Callable[[], Any] | None:
     """The call of `function` with arguments that a traced mask selects, None where it has no meaning."""
-    calls: Any = import_module("tracejit.array.selection.masked_calls")
-    return calls.call_of_selections(name, function, args, kwargs)  # type: ignore[no-any-return]
+    return MASKED_CALLS().call_of_selections(name, function, args, kwargs)  # type: ignore[no-any-return]
 
 
 def _with_device(function: Callable[..., Any]) -> inspect.Signature:
@@ -124,8 +124,7 @@ def _with_other_parameters(
     try:
         inspect.signature(function).bind(*args, **kwargs)
     except TypeError:
-        signatures: Any = import_module("tracejit.array.numpy_calls.signatures")
-        return signatures.as_numpy_call(name, call, args, kwargs)  # type: ignore[no-any-return]
+        return NUMPY_SIGNATURES().as_numpy_call(name, call, args, kwargs)  # type: ignore[no-any-return]
     return None
 
 
@@ -207,7 +206,7 @@ def explain(
     if isinstance(error, _REPORTS) or _is_users(error):
         return
     # nothing that a program without mistakes needs
-    wrong_arguments = import_module(".wrong_arguments", __package__)
+    wrong_arguments = load_module(".wrong_arguments", __package__)
     arguments = wrong_arguments.bound_arguments(function, args, kwargs)
     if arguments is None:  # Python's own message names the function and its parameter
         return

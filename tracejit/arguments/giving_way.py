@@ -5,10 +5,10 @@ has the operator itself.
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any, Final
 
-from ..ir.errors import DTypeError, TracejitError
+from ..base.errors import DTypeError, TracejitError
+from ..base.loading import load_module
 
 __all__ = ["gives_way", "giving_way", "refuse_opted_out"]
 
@@ -44,7 +44,7 @@ def gives_way(error: TracejitError, operand: Any, reflected: str) -> bool:
         or method is getattr(object, reflected, None)
     ):
         return False
-    return opts_out(operand) or not import_module(".kinds", __package__).is_array(operand)
+    return opts_out(operand) or not load_module(".kinds", __package__).is_array(operand)
 
 
 def giving_way(function: Callable[[Any, Any], Any], reflected: str) -> Callable[[Any, Any], Any]:

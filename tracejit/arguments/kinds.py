@@ -12,14 +12,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..eager.tensor import Tensor, as_array
+from ..base.errors import ArgumentError, AxisKindError, DTypeError, SizeKindError, TracejitError
+from ..base.records import record
 from ..ir.dtypes import as_dtype, is_differentiable
-from ..ir.errors import ArgumentError, AxisKindError, DTypeError, SizeKindError, TracejitError
 from ..ir.graph import Value
-from ..ir.records import record
 from ..ir.types import TensorType
 from ..pytree import flatten
 from ..state import STATE
+from ..tensors.tensor import Tensor, as_array
 
 
 @record

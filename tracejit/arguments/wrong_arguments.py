@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..eager.tensor import Tensor
-from ..ir.errors import DomainError, DTypeError, ShapeError, TracejitError
-from ..ir.records import record
+from ..base.errors import DomainError, DTypeError, ShapeError, TracejitError
+from ..base.records import record
+from ..tensors.tensor import Tensor
 from .kinds import (
     ANYTHING,
     ARRAY,

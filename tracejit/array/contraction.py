@@ -8,19 +8,19 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
 
 from ..arguments.errors import checked, named
 from ..arguments.giving_way import refuse_opted_out
-from ..eager.native_ops import NativeCall
-from ..eager.tensor import Tensor
-from ..ir.errors import AxisError, ShapeError
+from ..base.errors import AxisError, ShapeError
+from ..dispatch.native_ops import NativeCall
 from ..ir.registry import OPS, Attrs, Builtin
 from ..ir.types import Shape, broadcast_shapes, normalize_axis
+from ..provided import NUMPY_OPTIONS
 from ..tape.plans import Composite, Written
+from ..tensors.tensor import Tensor
 from .manipulation import moveaxis, ravel
 from .operands import (
     broadcast,
@@ -139,7 +139,7 @@ matmul.lean = _product  # type: ignore[attr-defined]
 
 def _with_options(name: str, operands: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
     """The product `name` with the options of NumPy's ufuncs, whose module loads at first use."""
-    module: Any = import_module(".numpy_calls.options", __package__)
+    module: Any = NUMPY_OPTIONS()
     call = checked(name, module.call_with_options)
     return call(_product, getattr(np, name), operands, options)  # type: ignore[no-any-return]
 

@@ -11,12 +11,12 @@ from typing import Any, Final
 import numpy as np
 
 from ..arguments.errors import checks_itself, named
-from ..eager.native_ops import NativeCall
-from ..eager.tensor import Tensor, rebuilt
-from ..eager.views import lies_in_order
-from ..ir.errors import GradientError
+from ..base.errors import GradientError
+from ..dispatch.native_ops import NativeCall
 from ..ir.registry import OPS, Builtin
 from ..state import STATE
+from ..tape.views import lies_in_order
+from ..tensors.tensor import Tensor, rebuilt
 from . import manipulation
 from .manipulation import ROWS
 from .operands import given_as, run

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ..eager.tensor import Tensor
+from ..base.errors import DTypeError, ShapeError
 from ..ir.dtypes import FLOAT64, INT64
-from ..ir.errors import DTypeError, ShapeError
+from ..tensors.tensor import Tensor
 from .operands import as_tensor, cast, run
 
 __all__ = ["bincount"]
 
 
 def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Tensor:
-    """How often each integer 0, 1, 2, ... occurs in the line `x`, in int64; or the sums of the `weights` of
+    """Counts of each integer 0, 1, 2, ... in the line `x`, in int64; or the sums of the `weights` of
     the elements that are that integer, in float64.
 
     There are as many counts as the largest element asks for, and at least `minlength`. With `length` there

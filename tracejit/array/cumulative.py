@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..eager.tensor import Tensor
 from ..ir.types import normalize_axis
+from ..tensors.tensor import Tensor
 from .operands import as_tensor, reshaped, run, with_an_axis, write_out
 from .reductions import accumulated
 

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from ..arguments.errors import check_public
+from ..base.loading import load_module
 
 if TYPE_CHECKING:
     from .aggregates.covariance import *  # noqa: F403
@@ -153,7 +153,7 @@ def load_function(name: str) -> Any:
     """The function `name`, whose errors name it and its arguments."""
     if name in OF_NUMPY:
         return getattr(np, name)
-    function = getattr(import_module(f".{MODULES[name]}", __package__), name)
+    function = getattr(load_module(f".{MODULES[name]}", __package__), name)
     if function in _LOADED:  # two names of one function are one object
         return _LOADED[function]
     label = getattr(function, "__name__", name)

@@ -11,15 +11,15 @@ import numpy as np
 
 from ..arguments.errors import named
 from ..arguments.plain_calls import plain_call_of
-from ..eager.native_ops import NativeCall
-from ..eager.tensor import Tensor, wrap
-from ..eager.views import ViewStep, are_views, share
+from ..base.errors import ShapeError
+from ..dispatch.native_ops import NativeCall
 from ..ir.dtypes import BOOL, INT64, as_dtype, default_dtype
-from ..ir.errors import ShapeError
 from ..ir.graph import Value
 from ..ir.registry import OPS, Attrs, Builtin
 from ..ir.types import as_shape, normalize_axis
 from ..tape.plans import Composite, Written
+from ..tape.views import ViewStep, are_views, share
+from ..tensors.tensor import Tensor, wrap
 from .creation import tracked
 from .memory_order import axes_in_memory, in_memory_order
 from .operands import as_tensor, cast, filled, is_tracing, permuted, reshaped, run

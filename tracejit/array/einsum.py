@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..eager.tensor import Tensor
+from ..base.errors import ShapeError
 from ..ir.dtypes import as_dtype
-from ..ir.errors import ShapeError
+from ..tensors.tensor import Tensor
 from .diagonals import diagonal
 from .operands import broadcast, cast_by, given_as_scalar, permuted, promoted_arrays, reshaped, run, write_out
 

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ..arguments.errors import named
-from ..eager.native_ops import NativeCall, NativeJoin
-from ..eager.tensor import Tensor
+from ..base.errors import ShapeError
+from ..dispatch.native_ops import NativeCall, NativeJoin
 from ..ir.dtypes import as_dtype
-from ..ir.errors import ShapeError
 from ..ir.ops.shape import concatenated
 from ..ir.registry import OPS, Attrs, Builtin
 from ..ir.types import normalize_axis
 from ..tape.plans import Composite, Written
+from ..tensors.tensor import Tensor
 from .indexing.access import getitem
 from .manipulation import expand_dims, ravel
 from .operands import (

@@ -6,15 +6,13 @@ The rest of NumPy's array manipulation is in ``joining``, ``rearranging``, ``dia
 from __future__ import annotations
 
 import functools
-from importlib import import_module
 from typing import Any, Final
 
 from ..arguments.errors import named
 from ..arguments.plain_calls import plain_call_of
-from ..eager.native_ops import NativeCall
-from ..eager.tensor import Tensor
+from ..base.errors import ArgumentError, AxisError
+from ..dispatch.native_ops import NativeCall
 from ..ir.dtypes import as_dtype, is_complex
-from ..ir.errors import ArgumentError, AxisError
 from ..ir.registry import OPS
 from ..ir.types import (
     Shape,
@@ -22,6 +20,8 @@ from ..ir.types import (
     normalize_axes,
     normalize_axis,
 )
+from ..provided import ELEMENT_ORDER
+from ..tensors.tensor import Tensor
 from .indexing.access import getitem
 from .memory_order import axes_in_memory, in_memory_order
 from .operands import (
@@ -84,7 +84,7 @@ COPY: Final = NativeCall(OPS["copy"], _copy)
 
 def _in_order(x: Any, shape: Any, order: str, copy: bool | None = None) -> Tensor:
     """The elements of `x` in `order`, in `shape`; the module for that loads at first use."""
-    module = import_module(".assembly.element_order", __package__)
+    module = ELEMENT_ORDER()
     return module.reshape_in_order(x, shape, order, copy)  # type: ignore[no-any-return]
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..eager.tensor import Tensor, wrap
+from ..base.errors import DomainError
 from ..ir.dtypes import DType
-from ..ir.errors import DomainError
 from ..ir.types import Shape
+from ..tensors.tensor import Tensor, wrap
 from .operands import permuted, run, scalar_of
 
 __all__ = ["as_in_memory", "axes_in_memory", "filled_in_memory", "in_memory_order"]

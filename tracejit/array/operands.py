@@ -1,6 +1,6 @@
 """Conversion of operands for array functions: to tensors, of one dtype, in one shape.
 
-Relies on ``tracejit.eager`` and what that relies on, so that each other module of the package can build on
+Relies on ``tracejit.dispatch`` and what that relies on, so that each other module of the package can build on
 this one.
 """
 
@@ -9,14 +9,13 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
 from numpy.exceptions import ComplexWarning
 
-from ..eager.dispatch import apply
-from ..eager.tensor import Array, Tensor, as_array, wrap
+from ..base.errors import DomainError, DTypeError, NestingError, NotNumbersError, ShapeError, TracejitError
+from ..dispatch.dispatch import apply
 from ..ir.dtypes import (
     BOOL,
     NUMBERS,
@@ -33,12 +32,13 @@ from ..ir.dtypes import (
     result_type,
     ufunc_types,
 )
-from ..ir.errors import DomainError, DTypeError, NestingError, NotNumbersError, ShapeError, TracejitError
 from ..ir.graph import Value
 from ..ir.registry import OPS
 from ..ir.types import Shape
 from ..location import user_stacklevel
+from ..provided import NUMPY_OPTIONS
 from ..state import STATE
+from ..tensors.tensor import Array, Tensor, as_array, wrap
 
 __all__ = ["write_out"]
 
@@ -48,7 +48,7 @@ def write_out(name: str, out: Any, result: Tensor) -> Tensor:
 
     The module that does it loads at first use, and imports the modules of the functions that call this.
     """
-    options = import_module(".numpy_calls.options", __package__)
+    options = NUMPY_OPTIONS()
     return options.write_out(name, out, result)  # type: ignore[no-any-return]
 
 

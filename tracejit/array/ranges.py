@@ -12,11 +12,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..eager.python_values import warn_of_lost_gradient
-from ..eager.tensor import Array, Tensor, wrap
+from ..base.errors import DTypeError, ShapeError, ZeroDivisorError
 from ..ir.dtypes import as_dtype, default_dtype, is_inexact, result_type
-from ..ir.errors import DTypeError, ShapeError, ZeroDivisorError
 from ..ir.types import normalize_axis
+from ..tensors.python_values import warn_of_lost_gradient
+from ..tensors.tensor import Array, Tensor, wrap
 from .operands import (
     SCALARS,
     as_tensor,

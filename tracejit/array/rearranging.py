@@ -5,20 +5,20 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
 
-from ..eager.native_ops import NativeCall
-from ..eager.python_values import is_integer
-from ..eager.tensor import Tensor, as_array
+from ..base.errors import DTypeError, ShapeError
+from ..base.records import record
+from ..dispatch.native_ops import NativeCall
 from ..ir.dtypes import INT64
-from ..ir.errors import DTypeError, ShapeError
-from ..ir.records import record
 from ..ir.registry import OPS, Attrs, Builtin
 from ..ir.types import as_shape, broadcast_shapes, normalize_axes, normalize_axis
+from ..provided import SIZED
 from ..tape.plans import Composite
+from ..tensors.python_values import is_integer
+from ..tensors.tensor import Tensor, as_array
 from .indexing.access import getitem
 from .joining import concatenate
 from .manipulation import ravel, swapaxes
@@ -287,7 +287,7 @@ def repeat(
     x = with_an_axis(x, axis)
     place = normalize_axis("repeat", axis, x.ndim)
     if total_repeat_length is not None:
-        sized: Any = import_module(".selection.sized", __package__)
+        sized: Any = SIZED()
         return sized.repeat(x, as_tensor(repeats), place, total_repeat_length)  # type: ignore[no-any-return]
     if isinstance(repeats, Tensor):
         repeats = repeats._concrete("repeat by a tensor", "tj.repeat(..., total_repeat_length=n)")

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
 
 from ..arguments.errors import checked, named
 from ..arguments.plain_calls import plain_calls
-from ..eager.native_ops import NativeCall
-from ..eager.tensor import Tensor, wrap
+from ..dispatch.native_ops import NativeCall
 from ..ir.dtypes import BOOL, INT64, as_dtype, default_dtype, is_inexact
 from ..ir.registry import OPS
 from ..ir.types import Shape, normalize_axes, normalize_axis, remove_axes
+from ..provided import NAN_AWARE
+from ..tensors.tensor import Tensor, wrap
 from .operands import as_tensor, cast, is_tracing, reshaped, run, with_an_axis, write_out
 
 __all__ = [
@@ -82,7 +82,7 @@ def accumulated(x: Tensor, dtype: Any) -> Tensor:
 
 def _with_options(name: str, *arguments: Any) -> Tensor:
     """The reduction `name` with ``out=``, ``initial=`` or ``where=``, whose module loads at first use."""
-    options = import_module(".aggregates.nan_aware", __package__)
+    options = NAN_AWARE()
     return checked(name, options.reduce_with_options)(name, *arguments)  # type: ignore[no-any-return]
 
 

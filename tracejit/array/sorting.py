@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
 
-from ..eager.tensor import Tensor, wrap
-from ..ir.errors import ArgumentError, DTypeError, ShapeError
+from ..base.errors import ArgumentError, DTypeError, ShapeError
 from ..ir.types import normalize_axis
+from ..provided import SIZED
+from ..tensors.tensor import Tensor, wrap
 from .copying import in_order
 from .indexing.searching import take_along_axis
 from .manipulation import moveaxis, ravel
@@ -255,7 +255,7 @@ def unique(
         if not x.requires_grad:
             return tuple(map(wrap, result)) if isinstance(result, tuple) else wrap(result)
         size = (result[0] if isinstance(result, tuple) else result).shape[axis or 0]
-    sized = import_module(".selection.sized", __package__)
+    sized = SIZED()
     parts = sized.unique("unique", x, axis, size, fill_value, equal_nan=equal_nan)
     chosen = tuple(part for part, flag in zip(parts, flags, strict=True) if flag)
     return chosen if len(chosen) > 1 else chosen[0]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from ..eager.tensor import Tensor
+from ..base.errors import DomainError, ShapeError
 from ..ir.dtypes import accumulated_in, is_real_floating, real_dtype
-from ..ir.errors import DomainError, ShapeError
 from ..ir.types import Shape, normalize_axes, normalize_axis
+from ..provided import NAN_AWARE
+from ..tensors.tensor import Tensor
 from . import reductions
 from .operands import (
     as_tensor,
@@ -74,7 +74,7 @@ def freedom_of(name: str, ddof: float, correction: float | None) -> float:
 
 def _variance(x: Tensor, axis: Any, ddof: float, keepdims: bool, where: Any, mean: Any) -> Tensor:
     if not is_everywhere(where) or mean is not None:
-        options = import_module(".aggregates.nan_aware", __package__)
+        options = NAN_AWARE()
         return options.variance_of_selected(x, axis, ddof, keepdims, where, mean)  # type: ignore[no-any-return]
     axes = normalize_axes("var", axis, x.ndim)
     centred = run("sub", x, reductions.mean(x, axes, keepdims=True))

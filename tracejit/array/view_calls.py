@@ -16,10 +16,8 @@ from typing import Any, Final
 import numpy as np
 
 from ..arguments.errors import named
-from ..eager.native_ops import NativeCall
-from ..eager.tensor import Tensor
-from ..eager.views import lies_in_order
-from ..ir.errors import AxisError, ShapeError
+from ..base.errors import AxisError, ShapeError
+from ..dispatch.native_ops import NativeCall
 from ..ir.registry import OPS, Attrs, Builtin
 from ..ir.types import (
     Shape,
@@ -31,6 +29,8 @@ from ..ir.types import (
     resolve_reshape,
 )
 from ..tape.plans import Composite, Written
+from ..tape.views import lies_in_order
+from ..tensors.tensor import Tensor
 from .operands import as_tensor, given_as_array, run, tensor_argument
 
 

@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 from ..arguments.errors import check_public as _check_public
-from ..tape.functions import FunctionCtx
-from . import functional, graph
-from .anomaly import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
-from .checking import gradcheck, gradgradcheck
-from .checkpoint import checkpoint
-from .function import Function, once_differentiable
-from .gradcheck_jacobians import GradcheckError
-from .modes import (
+from ..backward.functions import FunctionCtx
+from ..tape.modes import (
     enable_grad,
     inference_mode,
     is_grad_enabled,
@@ -18,6 +12,12 @@ from .modes import (
     no_grad,
     set_grad_enabled,
 )
+from . import functional, graph
+from .anomaly import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
+from .checking import gradcheck, gradgradcheck
+from .checkpoint import checkpoint
+from .function import Function, once_differentiable
+from .gradcheck_jacobians import GradcheckError
 from .passes import backward, grad, graph_of
 
 __all__ = [

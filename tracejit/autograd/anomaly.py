@@ -5,12 +5,10 @@ Semantics: ``torch.autograd.detect_anomaly`` and its relatives.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
-
+from ..provided import NONFINITE
 from ..state import STATE
+from ..tape.modes import Mode
 from ..tape.recording import observe_recording
-from .modes import Mode
 
 
 class detect_anomaly(Mode):
@@ -29,7 +27,7 @@ class detect_anomaly(Mode):
         ...     y.backward()
         Traceback (most recent call last):
             ...
-        tracejit.ir.errors.GradientError: backward: function 'SqrtBackward' returned nan values in its 0th ...
+        tracejit.base.errors.GradientError: backward: function 'SqrtBackward' returned nan values in its ...
 
     Semantics: ``torch.autograd.detect_anomaly``.
     """
@@ -54,8 +52,7 @@ def _look_into_compiled(before: bool | None, after: bool | None) -> None:
     """Begin or end looking for NaN in the gradients of compiled code."""
     if bool(before) != bool(after):
         # loads what observes programs, which only who looks for NaN needs
-        nonfinite: Any = import_module("..tools.nonfinite", __package__)
-        nonfinite.look_for_anomalies(bool(after))
+        NONFINITE().look_for_anomalies(bool(after))
 
 
 class set_detect_anomaly:

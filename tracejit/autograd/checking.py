@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..eager.tensor import Tensor, wrap
+from ..base.errors import ArgumentError, DomainError, GradientError
 from ..ir.dtypes import is_complex
-from ..ir.errors import ArgumentError, DomainError, GradientError
 from ..location import user_stacklevel
+from ..tensors.tensor import Tensor, wrap
 from .functional_parts import gradients
 from .gradcheck_checks import (
     Check,

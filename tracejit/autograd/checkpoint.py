@@ -13,11 +13,11 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar, overload
 
-from ..eager.tensor import Tensor, wrap
+from ..base.errors import GradientError
+from ..dispatch.regions import apply_with_regions
 from ..generator import DEFAULT
 from ..ir.builder import Builder, inline
 from ..ir.dtypes import is_differentiable
-from ..ir.errors import GradientError
 from ..ir.graph import Function, Value
 from ..ir.registry import OPS
 from ..ir.transforms.differentiation import pull_back
@@ -25,12 +25,13 @@ from ..ir.types import TensorType
 from ..pytree import flatten
 from ..state import STATE
 from ..tape.liveness import Instant, as_at
+from ..tape.modes import enable_grad, untaped
 from ..tape.recording import memory_of, versions_of
 from ..tape.saved import Packed, unpacked
-from ..tracing.regions import RegionTracer, apply_with_regions, trace_region
+from ..tensors.tensor import Tensor, wrap
+from ..tracing.regions import RegionTracer, trace_region
 from ..tracing.tracer import not_tracing
 from .graph import saved_tensors_hooks
-from .modes import enable_grad, untaped
 
 P = ParamSpec("P")
 R = TypeVar("R")

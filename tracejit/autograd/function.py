@@ -8,17 +8,17 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from ..array.indexing.writing import adopt, count_write, writes_memory
-from ..eager.dispatch import apply
-from ..eager.tensor import Tensor, wrap
-from ..eager.views import UNRECORDED, share
+from ..backward.engine import connected
+from ..backward.functions import FunctionCtx, FunctionNode, outputs_of
+from ..base.errors import GradientError
+from ..dispatch.dispatch import apply
 from ..ir.dtypes import is_differentiable
-from ..ir.errors import GradientError
 from ..ir.registry import OPS
 from ..state import STATE
-from ..tape.engine import connected
-from ..tape.functions import FunctionCtx, FunctionNode, outputs_of
+from ..tape.modes import no_grad, untaped
 from ..tape.nodes import Output
-from .modes import no_grad, untaped
+from ..tape.views import UNRECORDED, share
+from ..tensors.tensor import Tensor, wrap
 from .traced import apply_traced
 
 

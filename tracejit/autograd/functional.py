@@ -14,9 +14,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ..array.creation import zeros_like
-from ..eager.tensor import Tensor
+from ..base.errors import DomainError, GradientError
 from ..ir.dtypes import is_differentiable
-from ..ir.errors import DomainError, GradientError
+from ..tape.modes import enable_grad
+from ..tensors.tensor import Tensor
 from .functional_parts import (
     Gradients,
     Tensors,
@@ -35,7 +36,6 @@ from .functional_parts import (
     unpacked,
     vectors,
 )
-from .modes import enable_grad
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from ..array.creation import zeros_like
 from ..array.joining import stack
-from ..eager.tensor import Tensor, wrap
+from ..base.errors import DTypeError, GradientError, ShapeError
 from ..ir.dtypes import is_differentiable
-from ..ir.errors import DTypeError, GradientError, ShapeError
+from ..tensors.tensor import Tensor, wrap
 from ..transforms.grad import differentiating, name_of
 from .passes import grad
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..eager.tensor import Tensor, wrap
+from ..base.records import record
 from ..ir.dtypes import is_complex
-from ..ir.records import record
+from ..tensors.tensor import Tensor, wrap
 from .functional_parts import gradients
 from .gradcheck_jacobians import (
     Array,

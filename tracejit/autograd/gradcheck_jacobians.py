@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from ..array.creation import zeros_like
-from ..eager.tensor import Tensor, wrap
+from ..base.errors import GradientError, TracejitError
 from ..ir.dtypes import is_complex, real_dtype
-from ..ir.errors import GradientError, TracejitError
+from ..tensors.tensor import Tensor, wrap
 from .functional_parts import Gradients, basis, batched_gradients, gradients
 
 Array = np.ndarray[Any, Any]

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from ..eager.tensor import Tensor, wrap
-from ..ir.errors import GradientError
-from ..ir.process.finalization import WeakTable, finalize
+from ..base.errors import GradientError
+from ..base.process.finalization import WeakTable, finalize
 from ..state import STATE
 from ..tape.hooks import RemovableHandle, register_hook
+from ..tape.modes import Mode
 from ..tape.nodes import AccumulateGrad, Node
 from ..tape.recording import observe_recording
-from .modes import Mode
+from ..tensors.tensor import Tensor, wrap
 
 __all__ = [
     "AccumulateGrad",

@@ -6,15 +6,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..arguments.errors import checked
-from ..eager.tensor import Tensor, as_array, wrap
-from ..eager.views import chain_of
+from ..backward.backward import run_backward, seed
+from ..backward.engine import TENSOR_ENGINE, TENSOR_OPS
+from ..base.errors import GradientError, ShapeError
 from ..ir.dtypes import is_complex, is_differentiable
-from ..ir.errors import GradientError, ShapeError
-from ..tape.backward import run_backward, seed
-from ..tape.engine import TENSOR_ENGINE, TENSOR_OPS
+from ..provided import LIVE_GRAPH
 from ..tape.hooks import register_hook, register_post_accumulate_grad_hook, retain_grad
+from ..tape.modes import enable_grad, untaped
+from ..tape.views import chain_of
+from ..tensors.tensor import Tensor, as_array, wrap
 from ..transforms.vmap import vmap
-from .modes import enable_grad, untaped
 
 
 def batched_gradients(
@@ -210,7 +211,7 @@ def _batch_of(grad_outputs: Any) -> int:
 
 
 def graph_of(tensor: Tensor) -> Any:
-    """The graph behind an eager `tensor`: its Function and leaves. See ``tracejit.eager.live_graph``.
+    """The graph behind an eager `tensor`: its Function and leaves. See ``tracejit.live_graph``.
 
     Example:
         >>> import tracejit as tj
@@ -221,9 +222,7 @@ def graph_of(tensor: Tensor) -> Any:
         >>> graph.leaves[0] is x
         True
     """
-    from ..eager.live_graph import graph_of as build  # needs only be loaded by those who look
-
-    return build(tensor)
+    return LIVE_GRAPH()(tensor)
 
 
 # -- what Tensor offers -------------------------------------------------------------------------------

@@ -10,19 +10,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..array.indexing.writing import replace, writes_memory
-from ..eager.dispatch import apply
-from ..eager.tensor import Tensor
+from ..backward.engine import Engine
+from ..backward.functions import FunctionCtx, checked_gradients, outputs_of, zeros
+from ..base.errors import ConcretizationError, GradientError, TracejitError
+from ..dispatch.dispatch import apply
+from ..dispatch.regions import apply_with_regions, replay
 from ..ir.dtypes import is_differentiable
-from ..ir.errors import ConcretizationError, GradientError, TracejitError
 from ..ir.graph import Function as IRFunction
 from ..ir.graph import Value
 from ..ir.registry import OPS
 from ..ir.types import TensorType
 from ..state import STATE
-from ..tape.engine import Engine
-from ..tape.functions import FunctionCtx, checked_gradients, outputs_of, zeros
-from ..tracing.regions import RegionTracer, apply_with_regions, replay, trace_region
-from .modes import untaped
+from ..tape.modes import untaped
+from ..tensors.tensor import Tensor
+from ..tracing.regions import RegionTracer, trace_region
 
 
 class _Application:

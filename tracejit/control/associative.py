@@ -8,12 +8,12 @@ from typing import Any
 from ..array.joining import concatenate
 from ..array.operands import copied_from
 from ..array.rearranging import flip
-from ..eager.dispatch import apply
-from ..eager.tensor import Tensor
-from ..ir.errors import ShapeError, TracejitError
+from ..base.errors import ShapeError, TracejitError
+from ..dispatch.dispatch import apply
 from ..ir.registry import OPS
 from ..ir.types import normalize_axis
 from ..pytree import flatten, leaf_paths
+from ..tensors.tensor import Tensor
 from .carry import Flat, Tree, as_tensor, take_apart
 
 _NAME = "associative_scan"

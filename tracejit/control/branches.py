@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from ..eager.dispatch import apply
-from ..eager.tensor import Tensor, as_array, wrap
+from ..base.errors import DTypeError, ShapeError, TracejitError
+from ..dispatch.dispatch import apply
+from ..dispatch.regions import apply_with_regions
 from ..ir.dtypes import BOOL, INT64, DType
-from ..ir.errors import DTypeError, ShapeError, TracejitError
 from ..ir.registry import OPS
 from ..ir.types import TensorType
 from ..pytree import TreeDef, flatten
 from ..state import STATE
-from ..tracing.regions import apply_with_regions
+from ..tensors.tensor import Tensor, as_array, wrap
 from .carry import SCALARS, Region, results_of, shared_captures, take_apart, traced
 
 _MISSING: Any = object()

@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 
 from ..array.operands import run
-from ..autograd.modes import untaped
-from ..eager.dispatch import apply
-from ..eager.tensor import Tensor, as_array, wrap
+from ..base.errors import DTypeError, ShapeError, TracejitError
+from ..base.records import record
+from ..dispatch.dispatch import apply
 from ..ir.dtypes import NUMBERS, DType, as_dtype, result_type
-from ..ir.errors import DTypeError, ShapeError, TracejitError
 from ..ir.graph import Function, Value
-from ..ir.records import record
 from ..ir.registry import OPS
 from ..ir.types import TensorType
 from ..pytree import TreeDef, flatten, leaf_paths
 from ..state import STATE
+from ..tape.modes import untaped
+from ..tensors.tensor import Tensor, as_array, wrap
 from ..tracing.regions import RegionTracer, trace_region
 from ..tracing.tracer import Tracer, scalar_type
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from ..array.joining import concatenate
 from ..autograd.checkpoint import checkpoint
-from ..eager.tensor import Tensor
 from ..pytree import tree_map
+from ..tensors.tensor import Tensor
 from ..transforms.vmap import vmap
 from .carry import as_tensor
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..eager.tensor import Tensor, as_array, wrap
+from ..base.errors import DomainError, DTypeError, ShapeError, TracejitError
+from ..dispatch.regions import AppliesRegions, apply_with_regions
 from ..ir.dtypes import BOOL
-from ..ir.errors import DomainError, DTypeError, ShapeError, TracejitError
 from ..ir.registry import OPS
 from ..state import STATE
-from ..tracing.regions import AppliesRegions, apply_with_regions
+from ..tensors.tensor import Tensor, as_array, wrap
 from ..tracing.tracer import Tracer
 from .carry import (
     SCALARS,

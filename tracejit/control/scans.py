@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..array.joining import stack
-from ..eager.tensor import Tensor, wrap
-from ..ir.errors import ShapeError, TracejitError
+from ..base.errors import ShapeError, TracejitError
+from ..dispatch.regions import AppliesRegions, apply_with_regions
 from ..ir.registry import OPS
 from ..pytree import TreeDef
 from ..state import STATE
-from ..tracing.regions import AppliesRegions, apply_with_regions
+from ..tensors.tensor import Tensor, wrap
 from ..tracing.tracer import Tracer, tracing
 from .carry import (
     Flat,

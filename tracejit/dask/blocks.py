@@ -11,11 +11,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..base.errors import ArgumentError, TracejitError
+from ..base.process.locks import ForkLock
+from ..base.process.progress import current_progress
 from ..carried import CarriedFunction
 from ..ir.dtypes import as_dtype
-from ..ir.errors import ArgumentError, TracejitError
-from ..ir.process.locks import ForkLock
-from ..ir.process.progress import current_progress
 from ..ir.types import TensorType
 from ..jitted.function import JitFunction
 from ..jitted.jit import eval_shape, jit

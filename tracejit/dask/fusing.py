@@ -6,14 +6,14 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
 
+from ..base.errors import ArgumentError
+from ..base.loading import load_module
+from ..base.records import record
 from ..ir.dtypes import BY_NAME
-from ..ir.errors import ArgumentError
-from ..ir.records import record
 from ..jitted.jit import jit
 from .blocks import ONE_THREAD, dask_module, is_dask_array
 
@@ -204,7 +204,7 @@ def _step_of(layer: Any) -> _Step | None:
         return _Step(function, (), tuple(sorted(options.items())))
     known = function in _OPERATORS or function in _FUNCTIONS if _is_hashable(function) else False
     if isinstance(function, np.ufunc):
-        known = function.nout == 1 and hasattr(import_module("tracejit"), function.__name__)
+        known = function.nout == 1 and hasattr(load_module("tracejit"), function.__name__)
     return _Step(function, (), ()) if known and not options else None
 
 

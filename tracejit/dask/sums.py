@@ -12,9 +12,9 @@ from typing import Any, Final
 import numpy as np
 
 from ..array.creation import asarray
+from ..base.errors import ArgumentError, ShapeError
 from ..carried import CarriedFunction
 from ..ir.dtypes import as_dtype
-from ..ir.errors import ArgumentError, ShapeError
 from ..ir.types import TensorType
 from ..jitted.jit import jit
 from ..pytree import flatten, tree_map

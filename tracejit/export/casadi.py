@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
+from ..base.errors import ArgumentError
+from ..base.records import record
 from ..codegen.export.casadi import CasadiFunction, CasadiMatrix
 from ..ir.dtypes import FLOAT64
-from ..ir.errors import ArgumentError
-from ..ir.records import record
 from ..ir.types import TensorType
 from ..jitted.function import JitFunction
 from ..jitted.jit import jit

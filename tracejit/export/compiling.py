@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..base.errors import CompileError, TraceError
+from ..base.records import record
 from ..codegen.export.emission import Emission, LinkGroup, emit
 from ..codegen.export.factorizations import routine_texts
 from ..codegen.export.functions import (
@@ -21,12 +23,10 @@ from ..codegen.export.levels import Level, dispatch_text, for_cpu, release_text
 from ..codegen.export.targets import size_type
 from ..codegen.interface import INDEX_VALUE_ERROR, LINALG_ERROR, pack_symbol, product_symbol
 from ..codegen.llvm.target import Target
-from ..codegen.module.recovery import KernelFailure
-from ..ir.errors import CompileError, TraceError
+from ..codegen.plan.recovery import KernelFailure
 from ..ir.failures import failure_text
 from ..ir.graph import Function, Instruction
 from ..ir.passes import run_passes
-from ..ir.records import record
 from .programs import ExportedProgram
 from .prototypes import CPrototype, parameter_of
 

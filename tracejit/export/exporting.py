@@ -6,17 +6,17 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
+from ..base.errors import ArgumentError
 from ..codegen.export.casadi import casadi_text
 from ..codegen.export.emission import LinkGroup
 from ..codegen.export.levels import LEVELS
 from ..codegen.export.targets import export_target
 from ..codegen.llvm.target import Target
-from ..ir.errors import ArgumentError
 from ..jitted.function import JitFunction
+from ..version import __version__
 from .casadi import casadi_programs
 from .compiling import CompiledPrograms, compiled
 from .header import header_text
@@ -64,7 +64,7 @@ def export(
         _link(code, machines[0], files[0])
     else:
         _write(files[0], code.emission.text.encode() or code.emission.image)
-    version = import_module("tracejit").__version__
+    version = __version__
     origin = f"written by tracejit {version} from {_origin(function)}."
     _write(
         files[1],

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from ..ir.errors import ArgumentError
+from ..base.errors import ArgumentError
 
 #: Words of C and C++ that are no names, and functions that the code itself may call.
 _RESERVED: Final = frozenset(

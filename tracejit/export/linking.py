@@ -10,8 +10,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..base.errors import TracejitError
 from ..codegen.llvm.target import Target, host
-from ..ir.errors import TracejitError
 
 #: The system's drivers, by preference.
 _DRIVERS = ("cc", "gcc", "clang")

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Final
 
+from ..base.errors import TracejitError
 from ..codegen.interface import Library
-from ..ir.errors import TracejitError
 from .prototypes import CPrototype
 from .signatures import Signature
 

@@ -6,14 +6,14 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any, Final
 
+from ..base.errors import ArgumentError
+from ..base.process.finalization import finalize
 from ..codegen.export.adapters import Adapter, ArrayAdapter, adapter_text, array_adapter_text
 from ..codegen.export.emission import LinkGroup
 from ..codegen.llvm.target import host
 from ..ir.dtypes import SHORT_NAME
-from ..ir.errors import ArgumentError
-from ..ir.process.finalization import finalize
 from ..jitted.function import JitFunction
-from ..runtime.cache.objects import link
+from ..runtime.loading.objects import link
 from .compiling import compiled
 from .identifiers import identifier
 from .pointers import FunctionPointer

@@ -10,20 +10,20 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ..eager.tensor import Tensor
+from ..base.errors import ArgumentError, TraceError
+from ..base.records import record
 from ..frontend.usage import Number
 from ..frontend.values import Source
 from ..generator import Draws
 from ..ir.dtypes import as_dtype
-from ..ir.errors import ArgumentError, TraceError
 from ..ir.graph import Function
-from ..ir.records import record
 from ..ir.types import TensorType
 from ..jitted.call_traces import trace_call
 from ..jitted.captures import bind
 from ..jitted.function import JitFunction
 from ..jitted.signatures import argument_path
 from ..pytree import TreeDef, flatten, tree_map
+from ..tensors.tensor import Tensor
 from ..tracing.traces import Traced
 from ..transforms.grad import checked_argnums, grad, value_and_grad, with_arguments
 from ..transforms.jacobians import jacfwd, jacrev

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from ..base.records import record
 from ..ir.dtypes import SHORT_NAME
 from ..ir.graph import Value
-from ..ir.records import record
 from ..ir.types import Shape
 
 #: The types in C of elements, by the short names of dtypes; of complex numbers that of each of the two parts.

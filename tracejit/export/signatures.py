@@ -6,8 +6,8 @@ import itertools
 import re
 from typing import Final, TypeAlias
 
-from ..ir.errors import ArgumentError
-from ..ir.records import record
+from ..base.errors import ArgumentError
+from ..base.records import record
 
 #: Numbers that are passed by value, by the short names of their dtypes.
 _DTYPES: Final = {"double": "f64", "float": "f32", "int": "i32", "int32_t": "i32", "int64_t": "i64"}

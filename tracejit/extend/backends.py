@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from ..ir.errors import KernelError, TracejitError
-from ..ir.process.locks import ForkLock
-from ..ir.records import record
+from ..backward.engine import NUMPY_OPS, forget_ops
+from ..base.errors import KernelError, TracejitError
+from ..base.process.locks import ForkLock
+from ..base.records import record
 from ..ir.registry import OPS, Kind, Op
 from ..location import user_stacklevel
 from ..state import STATE
-from ..tape.engine import NUMPY_OPS, forget_ops
 from .tables import LIVE, LLVM, LOCK, NUMPY, TABLES, Kernel, missing_message, set_up, tear_down
 
 #: The built-in backend; in `STATE.backend` it means that this thread uses it whatever the process does.
@@ -235,7 +235,7 @@ def remove_backend(name: str) -> None:
         >>> tj.set_backend("mine")
         Traceback (most recent call last):
             ...
-        tracejit.ir.errors.TracejitError: set_backend: there is no backend named 'mine'; there are numpy
+        tracejit.base.errors.TracejitError: set_backend: there is no backend named 'mine'; there are numpy
     """
     with _STARTING:
         if name not in _REGISTERED:

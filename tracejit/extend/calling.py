@@ -10,15 +10,15 @@ from typing import Any, Final
 import numpy as np
 
 from ..array.operands import as_tensor
-from ..eager.dispatch import apply
-from ..eager.tensor import wrap
+from ..base.errors import ArgumentError, AttributeValueError, KernelError, TracejitError
+from ..dispatch.dispatch import apply
+from ..dispatch.regions import apply_with_regions
 from ..ir.dtypes import as_dtype
-from ..ir.errors import ArgumentError, AttributeValueError, KernelError, TracejitError
 from ..ir.registry import OPS, Kind, Op, check_attrs
 from ..ir.types import TensorType
 from ..location import user_location
 from ..state import STATE
-from ..tracing.regions import apply_with_regions
+from ..tensors.tensor import wrap
 from .several import record_several
 from .tables import LLVM, TABLES, has_native, has_numpy, missing_message
 

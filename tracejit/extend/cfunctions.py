@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..base.errors import TracejitError
+from ..base.records import record
 from ..codegen.interface import c_function_symbol
 from ..codegen.llvm.emitter import Emitter, Reg, constant
 from ..ir.dtypes import BY_NAME, SHORT_NAME, as_dtype
-from ..ir.errors import TracejitError
-from ..ir.records import record
 from ..ir.registry import External, Op
 from ..ir.types import TensorType
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..base.errors import KernelError
 from ..codegen.llvm.emitter import Reg
 from ..ir.builder import operand_of
 from ..ir.dtypes import BY_NAME, SHORT_NAME
-from ..ir.errors import KernelError
 from ..ir.registry import Kind, Op
 from ..ir.types import TensorType, broadcast_shapes
 from .composite import text_of

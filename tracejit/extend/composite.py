@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ..eager.tensor import Tensor, as_array, wrap
+from ..backward.engine import TENSOR_OPS
+from ..base.errors import TracejitError
+from ..dispatch.regions import apply_with_regions
 from ..ir.builder import Builder, inline
-from ..ir.errors import TracejitError
 from ..ir.graph import Function, Value
 from ..ir.passes.algebra.cleanup import cse, dce
 from ..ir.registry import Attrs, Infer, Op, Rule
 from ..ir.transforms.differentiation import pull_back
 from ..ir.types import TensorType
-from ..tape.engine import TENSOR_OPS
-from ..tracing.regions import apply_with_regions
+from ..tensors.tensor import Tensor, as_array, wrap
 from .calling import call_op
 from .pullback import append_function
 

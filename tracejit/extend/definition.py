@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..base.errors import DTypeError, TracejitError
 from ..ir.dtypes import DType, Operand, is_inexact, result_type, ufunc_types
-from ..ir.errors import DTypeError, TracejitError
 from ..ir.ops.define import same_shape
 from ..ir.registry import OPS, Attrs, Infer, Kind, Op
 from ..ir.transforms.batching import batch_each

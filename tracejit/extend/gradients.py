@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..ir.errors import GradientError, TracejitError
+from ..base.errors import GradientError, TracejitError
 from ..ir.registry import OPS, Kind, Nondiff, Op
 from ..location import user_stacklevel
 from .composite import composite_rules
@@ -134,7 +134,7 @@ def unregister_gradient(name: str) -> None:
         ...     tj.unregister_gradient("sin")
         ...     tj.grad(tj.sin)(1.0)
         Traceback (most recent call last):
-        tracejit.ir.errors.GradientError: no gradient for 'sin'; ...
+        tracejit.base.errors.GradientError: no gradient for 'sin'; ...
 
     Raises GradientError where there is none.
     """

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..ir.errors import ArgumentError, KernelError, TracejitError
+from ..base.errors import ArgumentError, KernelError, TracejitError
 from ..ir.registry import OPS, Kind, Op
 from ..location import user_stacklevel
 from .calling import call_op
@@ -162,7 +162,7 @@ def unregister_kernel(name: str, backend: str) -> None:
         ...     tj.unregister_kernel("exp", "numpy")
         ...     tj.exp(1.0)
         Traceback (most recent call last):
-        tracejit.ir.errors.KernelError: exp: op 'exp' has no kernel for backend 'numpy', only for llvm; ...
+        tracejit.base.errors.KernelError: exp: op 'exp' has no kernel for backend 'numpy', only for llvm; ...
 
     Raises KernelError where there is none.
     """

@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from ..eager.tensor import Tensor, as_array, wrap
+from ..backward.engine import TENSOR_OPS
+from ..base.errors import GradientError, ShapeError, TraceError
 from ..generator import Draws
 from ..ir.builder import Builder, inline
 from ..ir.dtypes import is_differentiable
-from ..ir.errors import GradientError, ShapeError, TraceError
 from ..ir.graph import Value
 from ..ir.registry import Attrs, Kind, Op, Rule
 from ..ir.transforms.differentiation import rule_arguments, variadic_index
 from ..ir.types import TensorType, broadcastable
-from ..tape.engine import TENSOR_OPS
+from ..tensors.tensor import Tensor, as_array, wrap
 from ..tracing.traces import trace_flat
 from .tables import Gradient
 

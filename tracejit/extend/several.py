@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..eager.tensor import Tensor
 from ..ir.dtypes import is_differentiable
 from ..ir.registry import OPS, Attrs, Op, Regions
 from ..ir.types import TensorType
@@ -16,6 +15,7 @@ from ..tape.hooks import Cotangents
 from ..tape.nodes import IsNeeded, Node, Output
 from ..tape.recording import versions_of
 from ..tape.saved import Packed, unpacked
+from ..tensors.tensor import Tensor
 from .pullback import joint_of, no_gradient
 from .tables import TABLES
 

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from ..ir.errors import KernelError
-from ..ir.process.locks import ForkLock
-from ..ir.records import field, record
+from ..backward.engine import forget_ops
+from ..base.errors import KernelError
+from ..base.process.locks import ForkLock
+from ..base.records import field, record
 from ..ir.registry import OPS, Kind, Op
 from ..jitted.registry import recompile_all
-from ..tape.engine import forget_ops
 from ..tape.plans import forget_plans
 
 #: Names of the backends that are always there: eager mode's, and that of compiled code.
@@ -128,7 +128,7 @@ def isolated() -> Iterator[None]:
         tensor(4.)
         >>> tj.run_kernel("twice", 2.0)
         Traceback (most recent call last):
-        tracejit.ir.errors.TracejitError: run_kernel: there is no op named 'twice'
+        tracejit.base.errors.TracejitError: run_kernel: there is no op named 'twice'
     """
     with LOCK:
         ops, foreign = OPS.copy(), set(OPS.foreign)
@@ -191,7 +191,7 @@ def get_kernel(name: str, backend: str) -> Kernel:
         <ufunc 'add'>
         >>> tj.get_kernel("matmul", "mine")
         Traceback (most recent call last):
-        tracejit.ir.errors.KernelError: get_kernel: op 'matmul' has no kernel for backend 'mine', ...
+        tracejit.base.errors.KernelError: get_kernel: op 'matmul' has no kernel for backend 'mine', ...
 
     Raises KernelError where there is none.
     """

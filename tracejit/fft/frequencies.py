@@ -9,10 +9,10 @@ from ..array.information.array_api import check_device
 from ..array.operands import as_tensor
 from ..array.ranges import arange
 from ..array.rearranging import roll
-from ..eager.tensor import Tensor
+from ..base.errors import DomainError, DTypeError, ZeroDivisorError
 from ..ir.dtypes import DType, as_dtype, default_dtype, is_real_floating
-from ..ir.errors import DomainError, DTypeError, ZeroDivisorError
 from ..ir.types import normalize_axis
+from ..tensors.tensor import Tensor
 
 __all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from ..array.numerical.reals import conj
 from ..array.operands import as_tensor, run
-from ..eager.tensor import Tensor
 from ..ir.dtypes import is_complex
+from ..tensors.tensor import Tensor
 from .pairs import (
     as_complex,
     as_pairs,

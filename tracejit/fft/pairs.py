@@ -11,11 +11,11 @@ import operator
 from typing import Any, Final
 
 from ..array.operands import as_tensor, cast, filled, permuted, run, sliced, write_out
-from ..eager.tensor import Tensor
+from ..base.errors import DomainError, DTypeError
 from ..ir.dtypes import FLOAT16, FLOAT32, complex_dtype, default_dtype, is_complex, is_inexact
-from ..ir.errors import DomainError, DTypeError
 from ..ir.registry import OPS
 from ..ir.types import as_shape, normalize_axis
+from ..tensors.tensor import Tensor
 
 #: Exponents e of the factor n**e of transforms of n elements, by norm: of the forward and the inverse one.
 _NORMS: Final = {"backward": (0.0, -1.0), "ortho": (-0.5, -0.5), "forward": (-1.0, 0.0)}

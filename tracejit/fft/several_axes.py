@@ -6,9 +6,9 @@ import operator
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from ..eager.tensor import Tensor
-from ..ir.errors import ArgumentError, DomainError
+from ..base.errors import ArgumentError, DomainError
 from ..ir.types import Shape
+from ..tensors.tensor import Tensor
 from .pairs import (
     as_complex,
     as_pairs,

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..eager.tensor import Tensor
+from ..tensors.tensor import Tensor
 from .classes import SLOTS, Call, ClassAttributes, class_place, defining_class, in_classes
 from .guards import Guard, is_constant
 from .libraries.origins import is_library, is_library_class, is_standard

@@ -7,7 +7,7 @@ import functools
 from types import CodeType
 from typing import Any, Final
 
-from ..ir.records import record
+from ..base.records import record
 
 #: Instructions that do nothing to values.
 _SKIPPED: Final = frozenset(

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..eager.tensor import Tensor
+from ..tensors.tensor import Tensor
 from .asking import Asking
 from .attributes import SEQUENCES, Attributes
 from .classes import in_classes

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..eager.tensor import Tensor
+from ..tensors.tensor import Tensor
 from .asking import Asking
 from .attributes import METHODS, SEQUENCES, Attributes, instance_dict, instance_has_dict
 from .classes import SLOTS, Call, in_classes

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..eager.tensor import Tensor
+from ..base.records import record
 from ..ir.graph import Value
-from ..ir.records import record
+from ..tensors.tensor import Tensor
 from .rewritten import original
 from .values import MISSING, Source
 

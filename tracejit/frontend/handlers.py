@@ -20,13 +20,13 @@ _LOCALS: Final = frozenset(
     ("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW", "LOAD_DEREF", "LOAD_CLASSDEREF")
 )
 _ATTRIBUTES: Final = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
-#: Other instructions of expressions without branches.
+#: Remaining instructions of expressions without branches.
 _EXPRESSION: Final = frozenset(
     ("LOAD_CONST", "LOAD_SMALL_INT", "PUSH_NULL", "CALL", "CALL_KW", "KW_NAMES", "BUILD_TUPLE", "BUILD_LIST",
      "BINARY_SUBSCR", "BINARY_OP", "CALL_FUNCTION_EX", "BUILD_MAP", "BUILD_CONST_KEY_MAP", "DICT_MERGE",
      "FORMAT_VALUE", "FORMAT_SIMPLE", "BUILD_STRING")
 )  # fmt: skip
-#: Where a ``with`` statement enters its context manager; Python 3.14 copies it first.
+#: Instructions by which a ``with`` statement enters its context manager; Python 3.14 copies it first.
 _ENTERS: Final = frozenset(("BEFORE_WITH", "BEFORE_ASYNC_WITH", "COPY"))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..eager.tensor import Tensor
+from ..tensors.tensor import Tensor
 from .bytecode import Site
 from .classes import in_classes
 from .contents import Contents

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..eager.tensor import Tensor
-from ..ir.errors import CompilerWarning
+from ..base.errors import CompilerWarning
+from ..base.process.collector import collector_paused
 from ..ir.failures import failure_text, not_ours
-from ..ir.process.collector import collector_paused
 from ..pytree import flatten
+from ..tensors.tensor import Tensor
 from . import branching, variables  # noqa: F401 - they register what instructions do
 from .calls import Reader, TooLongError
 from .usage import Uses

@@ -7,7 +7,7 @@ import weakref
 from types import CodeType
 from typing import Any, Final
 
-from ..ir.process.finalization import forgotten_with
+from ..base.process.finalization import forgotten_with
 from .bytecode import decode
 
 #: Rewritten code and its original, by identity of the former. The original of an inner function that

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..eager.foreign_arrays import is_foreign
-from ..eager.tensor import Tensor
-from ..ir.records import record
+from ..base.records import record
+from ..tensors.foreign_arrays import is_foreign
+from ..tensors.tensor import Tensor
 from .bytecode import Site, decode
 from .guards import (
     ArrayTypeGuard,

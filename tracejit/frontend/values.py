@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from types import CodeType
 from typing import Any, Final
 
+from ..base.records import record
 from ..generator import Draws
-from ..ir.records import record
 
 #: The result of `Source.read` where there is nothing.
 MISSING: Final = object()

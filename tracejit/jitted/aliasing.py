@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..array.copying import copy
-from ..eager.tensor import Tensor, as_array, wrap
-from ..eager.views import overlapping
+from ..base.errors import AliasedError, UncompilableError, UncompiledCallWarning
+from ..base.records import record
 from ..frontend.guards import Guard
 from ..frontend.usage import Uses
 from ..frontend.values import Source
-from ..ir.errors import TracejitError, UncompiledCallWarning
-from ..ir.records import record
 from ..location import user_stacklevel
 from ..pytree import children_of
+from ..tape.views import overlapping
+from ..tensors.tensor import Tensor, as_array, wrap
 from .container_writes import container_at
 
 if TYPE_CHECKING:
@@ -40,26 +40,6 @@ def refusal_kept(reasons: dict[Any, Any], key: Any) -> Iterator[None]:
     except UncompilableError as error:
         reasons[key] = type(error), str(error)
         raise
-
-
-class AliasedError(TracejitError):
-    """A call that cannot run as compiled, since what the function writes has another name as well.
-
-    Attributes:
-        advice: how such calls are compiled.
-    """
-
-    advice = "pass a copy of either"
-
-
-class UncompilableError(AliasedError):
-    """A call that cannot run as compiled, as no call of its signature can."""
-
-
-class HandledError(UncompilableError):
-    """A call that cannot run as compiled, since the function handles an error of what is compiled."""
-
-    advice = "test for the error's cause instead, or move the `try` or `with` outside of the function"
 
 
 @record(eq=False)

@@ -14,18 +14,18 @@ from typing import Any
 import numpy as np
 
 from ..array.indexing.writing import before, count_write, replace, take_memory, writes_memory
-from ..eager.tensor import Tensor, wrap
-from ..eager.views import overlaps_itself
+from ..backward.engine import standing_for
+from ..base.errors import DTypeError, GradientError, TraceError, TracejitError
+from ..base.records import record
 from ..ir.dtypes import is_differentiable
-from ..ir.errors import DTypeError, GradientError, TraceError, TracejitError
 from ..ir.graph import Value
-from ..ir.records import record
 from ..ir.registry import Kind
 from ..pytree import TreeDef, flatten
 from ..runtime.executable import Executable
 from ..runtime.observing import OBSERVER
 from ..state import STATE
-from ..tape.engine import standing_for
+from ..tape.views import overlaps_itself
+from ..tensors.tensor import Tensor, wrap
 from ..tracing.tracer import Tracer
 from .aliasing import NOTHING, Outside, check_aliases
 from .calls import CompiledFunction, call

@@ -6,26 +6,26 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..eager.tensor import Tensor
+from ..base.errors import AliasedError, ConcretizationError, UncompilableError
+from ..base.process.collector import collector_paused
+from ..base.records import record
 from ..frontend.reads import read_function
 from ..frontend.usage import Numbers, Uses
-from ..ir.errors import ConcretizationError
-from ..ir.process.collector import collector_paused
-from ..ir.records import record
 from ..ir.types import TensorType
 from ..loops.conversion import loops_traced, to_rewrite
 from ..loops.reports import ROLLED
 from ..loops.scipy_functions import handed_on
 from ..pytree import TreeDef, flatten
 from ..state import STATE
+from ..tensors.tensor import Tensor
+from ..tracing.branches import Branches
 from ..tracing.handled_errors import HandledErrors
 from ..tracing.merged_arrays import MergedArrayError
 from ..tracing.outside_arrays import OutsideArrays
 from ..tracing.random_draws import refuse_draws
 from ..tracing.traces import Traced, trace_flat
-from .aliasing import AliasedError, NoAlias, UncompilableError, no_alias
+from .aliasing import NoAlias, no_alias
 from .argument_writes import ArgumentRecorder, ArgumentWrites
-from .branches import Branches
 from .entries import is_numpy_scalar
 from .methods import UnchangedAttributes
 from .recompilation import argument_names

@@ -7,13 +7,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..eager.native_ops import entry_layout_of_tensors
-from ..eager.tensor import Tensor, wrap
+from ..base.errors import GradientError
+from ..base.process.locks import ForkLock
+from ..dispatch.native_ops import entry_layout_of_tensors
 from ..ir.builder import Builder
 from ..ir.dataflow import without_effects
-from ..ir.errors import GradientError
 from ..ir.graph import Function
-from ..ir.process.locks import ForkLock
 from ..ir.transforms.differentiation import inline, split_pullback
 from ..location import user_location
 from ..runtime.executable import Executable
@@ -23,6 +22,7 @@ from ..tape.hooks import Cotangents
 from ..tape.nodes import IsNeeded, Node, Output, refuse_gradients
 from ..tape.recording import memory_of
 from ..tape.saved import Packed, SavedHooks, unpacked
+from ..tensors.tensor import Tensor, wrap
 
 
 class CompiledFunction:

@@ -12,11 +12,11 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from ..base.errors import FrozenResultWarning
+from ..base.records import record
 from ..frontend.guards import ChangedGuard, Guard, same_content
 from ..frontend.usage import Number, Numbers, Uses
 from ..frontend.values import Source
-from ..ir.errors import FrozenResultWarning
-from ..ir.records import record
 from ..location import user_stacklevel
 from ..tracing.traces import Traced
 

@@ -12,12 +12,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..eager.tensor import Tensor
-from ..ir.errors import TracejitError
+from ..base.errors import TracejitError
+from ..base.records import record
 from ..ir.graph import Value
-from ..ir.records import record
 from ..pytree import TreeDef, count_leaves, flatten
 from ..state import STATE
+from ..tensors.tensor import Tensor
 
 #: Kinds of step from a container to its contents.
 _ITEM, _ATTRIBUTE = "item", "attribute"

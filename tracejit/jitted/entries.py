@@ -24,8 +24,7 @@ from ..codegen.native.entry.table import (
     Spec,
     Structure,
 )
-from ..eager.native_ops import entry_layout_of_tensors
-from ..eager.tensor import Tensor
+from ..dispatch.native_ops import entry_layout_of_tensors
 from ..frontend.guards import (
     ArrayTypeGuard,
     ChangedGuard,
@@ -42,6 +41,7 @@ from ..ir import dtypes
 from ..pytree import _key_order, tree_leaves, tree_map
 from ..runtime.native.entry import array_spec, can_enter, make_entry, make_passing_entry, scalar_spec
 from ..state import LINALG_NAN, LINALG_RAISE, STATE
+from ..tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from ..frontend.values import Source

@@ -8,14 +8,15 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
+from ..base.records import record
 from ..frontend.guards import MissingGuard
 from ..frontend.libraries.origins import is_library
 from ..ir.graph import Instruction
 from ..ir.ops.fusion import INTERPRETED
 from ..ir.passes.loops.rerolling import rerolled_loops
-from ..ir.records import record
 from ..ir.registry import Kind
 from ..loops.reports import LoopReport
+from ..provided import REPORTS
 from ..runtime.cache.store import CACHE
 from ..runtime.executable import Executable
 from .paths import Paths, describe
@@ -157,9 +158,8 @@ class Explanation(str):
 
     def _repr_html_(self) -> str:
         """The HTML for notebooks."""
-        from ..tools.notebooks.reports import explanation_html
-
-        return explanation_html(self)
+        html: str = REPORTS().explanation_html(self)
+        return html
 
     def as_dict(self) -> dict[str, Any]:
         """The explanation as a dict that JSON can hold."""

@@ -12,35 +12,26 @@ import functools
 import inspect
 import time
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ..carrying import Carriable
-from ..eager.array_callers import frame_above, takes_arrays
-from ..eager.tensor import Tensor
-from ..export.methods import Exportable
+from ..base.errors import AliasedError, GradientError, HandledError, TraceError, TracejitError
+from ..base.loading import load_module
+from ..base.process.collector import collector_paused
+from ..base.process.locks import ForkLock
 from ..generator import DEFAULT
-from ..ir.errors import GradientError, TraceError, TracejitError
 from ..ir.graph import Function
-from ..ir.process.collector import collector_paused
-from ..ir.process.locks import ForkLock
+from ..provided import VIEW
 from ..pytree import TreeDef, flatten
 from ..state import STATE
+from ..tensors.array_callers import frame_above, takes_arrays
+from ..tensors.tensor import Tensor
 from ..tracing.traces import Traced
-from .aliasing import (
-    AliasedError,
-    HandledError,
-    arrays_in,
-    check_aliases,
-    own_results,
-    read_outside,
-    refusal_kept,
-    warn_uncompiled,
-)
+from .aliasing import arrays_in, check_aliases, own_results, read_outside, refusal_kept, warn_uncompiled
 from .call_traces import trace_call
 from .calls import CompiledFunction, requiring_grad
 from .captures import bind, renewed_at_each_call, warn_of_frozen
 from .entries import make_entries, results_as_arrays
+from .exporting import Carriable, Exportable
 from .methods import Bindable, is_instance, is_method
 from .paths import MAX_PATHS, Paths
 from .recompilation import reason_for
@@ -393,9 +384,8 @@ class JitFunction(Exportable, Carriable, Bindable):
 
         Raises what tracing raises, and TracejitError for a function that is too large to show.
         """
-        from ..tools.viewer import view  # loads the compiler's tools, which calls do not need
-
-        return view(self, *args, **kwargs)
+        shown: View = VIEW()(self, *args, **kwargs)
+        return shown
 
     def explain(self) -> Explanation:
         """Explain what was compiled and why, with guards, paths, compile times, and what is not native code.
@@ -413,7 +403,7 @@ class JitFunction(Exportable, Carriable, Bindable):
         """
         with self._lock:
             every = [(signature, self._paths.get(key)) for key, signature in self._signatures.items()]
-        module: Any = import_module(".explaining", __package__)  # for those who look inside
+        module: Any = load_module(".explaining", __package__)  # for those who look inside
         explanation: Explanation = module.explain(self._fn, self._name, self._static_argnums, every)
         return explanation
 

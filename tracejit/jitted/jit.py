@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol
 import numpy as np
 
 from ..array.diagonals import trace as matrix_trace
-from ..eager.tensor import Tensor
-from ..ir.errors import ArgumentError, TracejitError
+from ..base.errors import ArgumentError, TracejitError
 from ..ir.graph import Function
 from ..loops.reports import MODES
 from ..runtime.denormals import check_can_flush
+from ..tensors.tensor import Tensor
 from .function import JitFunction
 from .paths import MAX_PATHS
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
+from ..base.errors import TracejitError
+from ..base.process.locks import computed_once
+from ..base.records import record
 from ..codegen.instrument.listing import listing
 from ..codegen.llvm.compiler import assembly, optimized_text
 from ..codegen.llvm.target import Target, host
 from ..codegen.module.writer import Module, generate
-from ..ir.errors import TracejitError
 from ..ir.graph import Function
 from ..ir.passes import OPTIMIZE, PIPELINE, run_passes
-from ..ir.process.locks import computed_once
-from ..ir.records import record
+from ..provided import REPORTS
 
 STAGES: Final = ("trace", "optimized", "fused", "loops", "operations", "llvm", "llvm-opt", "asm")
 
@@ -134,6 +135,5 @@ class Lowered:
 
     def _repr_html_(self) -> str:
         """The HTML for notebooks."""
-        from ..tools.notebooks.reports import lowered_html
-
-        return lowered_html(self)
+        html: str = REPORTS().lowered_html(self)
+        return html

@@ -14,12 +14,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..eager.tensor import Tensor
+from ..base.errors import TraceError
 from ..frontend.attributes import METHODS
-from ..ir.errors import TraceError
 from ..ir.graph import Value
 from ..pytree import is_container, tree_leaves
 from ..sending import Sendable
+from ..tensors.tensor import Tensor
 
 #: Instances without attributes of their own, and classes, whose functions are kept.
 _MOST: Final = 64

@@ -14,18 +14,18 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..base.errors import ConcretizationError, TraceError
+from ..base.process.locks import ForkLock
+from ..base.records import field, record
 from ..callback_results import KeptResults
-from ..eager.tensor import Tensor
 from ..generator import DEFAULT
 from ..ir.dataflow import has_effect, needed, silent, without_effects
-from ..ir.errors import ConcretizationError, TraceError
 from ..ir.graph import Function, Value
 from ..ir.interpreter import run_instruction
-from ..ir.process.locks import ForkLock
-from ..ir.records import field, record
 from ..state import STATE
+from ..tensors.tensor import Tensor
+from ..tracing.branches import Decision, needed_for
 from .argument_writes import PendingWrites
-from .branches import Decision, needed_for
 from .calls import CompiledFunction, call
 from .shared_paths import SharedPaths, binds_path, share_paths
 from .signatures import MISS, Signature, as_input, read_captures

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from ..ir.records import record
+from ..base.records import record
 from ..pytree import TreeDef
 from .signatures import type_text
 from .static_arguments import static_text

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, Protocol
 
-from ..ir.process.finalization import WeakTable
-from ..ir.process.locks import ForkLock
+from ..base.process.finalization import WeakTable
+from ..base.process.locks import ForkLock
 from ..runtime.bypass import bypass_native_entries
 
 

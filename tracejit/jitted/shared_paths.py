@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..base.records import record
 from ..frontend.values import Source
 from ..generator import Draws
 from ..ir.builder import Builder
@@ -20,11 +21,10 @@ from ..ir.dataflow import has_effect
 from ..ir.dtypes import INT64
 from ..ir.graph import Function, Instruction, Substitution, Value
 from ..ir.ops.control_flow.definitions import SWITCH
-from ..ir.records import record
 from ..ir.registry import Kind
 from ..pytree import flatten
 from ..state import STATE
-from .branches import Decision
+from ..tracing.branches import Decision
 from .calls import CompiledFunction, call
 from .captures import Bindings
 from .entries import entry_of, make_entries

@@ -9,23 +9,23 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..base.errors import AliasedError, DTypeError, TraceError
+from ..base.records import field, record
 from ..callback_results import KeptResults
-from ..eager.foreign_arrays import is_foreign
-from ..eager.tensor import Tensor, as_array, wrap
 from ..generator import Draws
 from ..ir.dataflow import has_effect
 from ..ir.dtypes import SHORT_NAME, as_dtype, default_dtype
-from ..ir.errors import DTypeError, TraceError
 from ..ir.graph import Function, Value
-from ..ir.records import field, record
 from ..ir.types import TensorType, tensor_type
 from ..loops.reports import LoopReport
 from ..pytree import TreeDef, count_leaves, flatten
 from ..state import STATE
+from ..tensors.foreign_arrays import is_foreign
+from ..tensors.tensor import Tensor, as_array, wrap
+from ..tracing.branches import Decision
 from ..tracing.tracer import scalar_type
-from .aliasing import AliasedError, NoAlias
+from .aliasing import NoAlias
 from .argument_writes import ArgumentWrites
-from .branches import Decision
 from .calls import CompiledFunction, call, requiring_grad
 from .captures import Bindings
 from .entries import NUMPY_SCALAR, entry_of, is_numpy_scalar, make_entries

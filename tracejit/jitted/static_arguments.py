@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..eager.tensor import Tensor
-from ..ir.errors import TracejitError
+from ..base.errors import TracejitError
+from ..tensors.tensor import Tensor
 
 
 def selected_arguments(

@@ -10,7 +10,7 @@ from ..arguments.errors import check_public as _check_public
 from ..array import deferred as _deferred
 from ..array.contraction import matmul, outer, tensordot, vecdot
 from ..array.manipulation import matrix_transpose
-from ..ir.errors import LinAlgError
+from ..base.errors import LinAlgError
 from .decompositions import cholesky, eig, eigh, eigvals, eigvalsh, qr, svd, svdvals
 from .determinants import det, slogdet
 from .diagonals import diagonal, trace

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..array.operands import cast, real_where_known, run
-from ..eager.tensor import Tensor
+from ..base.errors import AttributeValueError
 from ..ir.dtypes import FLOAT64, complex_dtype, result_type
-from ..ir.errors import AttributeValueError
+from ..tensors.tensor import Tensor
 from .failures import decomposed, on_failure
 from .operands import adjoint, matrices, several, square_matrices
 

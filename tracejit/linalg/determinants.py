@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..array.operands import run
-from ..eager.tensor import Tensor
+from ..tensors.tensor import Tensor
 from .operands import factored, square_matrices
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..array import diagonals
-from ..eager.tensor import Tensor
+from ..tensors.tensor import Tensor
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Tensor:

@@ -11,9 +11,9 @@ import math
 from typing import Any
 
 from ..array.operands import reshaped, run
-from ..eager.tensor import Tensor
 from ..ir.dtypes import INT64
 from ..state import LINALG_NAN, STATE
+from ..tensors.tensor import Tensor
 from .operands import several
 
 

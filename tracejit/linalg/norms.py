@@ -9,10 +9,10 @@ import numpy as np
 
 from ..array.manipulation import moveaxis
 from ..array.operands import as_tensor, cast, floating, reshaped, run
-from ..eager.tensor import Tensor
+from ..base.errors import DomainError, LinAlgError, ShapeError
 from ..ir.dtypes import INT64
-from ..ir.errors import DomainError, LinAlgError, ShapeError
 from ..ir.types import normalize_axes, normalize_axis, remove_axes
+from ..tensors.tensor import Tensor
 from .failures import decomposed
 from .operands import inexact_argument, matrices
 from .solutions import inverse_or_nonfinite

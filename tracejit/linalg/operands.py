@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..array.operands import broadcast, cast, promoted_arrays, reshaped, run, tensor_argument
-from ..eager.tensor import Tensor
+from ..base.errors import DTypeError, LinAlgError, ShapeError
 from ..ir.dtypes import FLOAT16, FLOAT64, is_inexact
 from ..ir.dtypes import INT64 as _INT64
-from ..ir.errors import DTypeError, LinAlgError, ShapeError
 from ..ir.types import broadcast_shapes
+from ..tensors.tensor import Tensor
 
 
 def inexact_argument(name: str, value: Any, parameter: str = "x") -> Tensor:

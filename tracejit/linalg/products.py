@@ -10,8 +10,8 @@ import numpy as np
 
 from ..array.contraction import dot, matmul
 from ..array.operands import as_tensor, reshaped
-from ..eager.tensor import Tensor
-from ..ir.errors import ArgumentError, LinAlgError, ShapeError
+from ..base.errors import ArgumentError, LinAlgError, ShapeError
+from ..tensors.tensor import Tensor
 from .operands import identity
 from .solutions import inv
 

@@ -20,10 +20,10 @@ from ..array.operands import (
     run,
     tensor_argument,
 )
-from ..eager.tensor import Tensor
+from ..base.errors import ArgumentError, LinAlgError, ShapeError
 from ..ir.dtypes import INT64
-from ..ir.errors import ArgumentError, LinAlgError, ShapeError
 from ..ir.types import normalize_axis
+from ..tensors.tensor import Tensor
 from .failures import decomposed, gives_nan, nan_where, zero_pivot
 from .operands import factored, inexact_argument, matrices, square_matrices, with_right_side
 

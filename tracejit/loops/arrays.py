@@ -9,8 +9,7 @@ from collections.abc import Sequence
 
 from ..array.indexing.writing import before
 from ..array.operands import run
-from ..eager.tensor import Tensor
-from ..eager.views import chain_of
+from ..dispatch.regions import apply_with_regions, replay
 from ..ir.builder import Builder
 from ..ir.graph import Function, Value
 from ..ir.passes.array_loops.conversion import loops_to_arrays
@@ -18,7 +17,9 @@ from ..ir.passes.array_loops.counted_loops import count_loops
 from ..ir.registry import Attrs, Op
 from ..ir.types import TensorType
 from ..state import STATE
-from ..tracing.regions import RegionTracer, apply_with_regions, replay
+from ..tape.views import chain_of
+from ..tensors.tensor import Tensor
+from ..tracing.regions import RegionTracer
 from ..tracing.tracer import Tracer
 
 

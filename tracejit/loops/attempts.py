@@ -16,12 +16,12 @@ from ..array.indexing.writing import OutsideWriteError
 from ..control.carry import as_leaf, as_tensor, is_weak, traced
 from ..control.loops import append_while
 from ..control.scans import append_scan
-from ..eager.tensor import Tensor, wrap
 from ..ir.dtypes import FLOAT64, INT64
 from ..ir.graph import Function, Value
 from ..ir.registry import OPS, Attrs, Op
 from ..ir.types import TensorType
 from ..state import STATE
+from ..tensors.tensor import Tensor, wrap
 from ..tracing.regions import decisions_of
 from ..tracing.tracer import Tracer
 from .arrays import apply_loop

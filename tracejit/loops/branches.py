@@ -12,13 +12,13 @@ from ..array.indexing.writing import OutsideWriteError, is_seen
 from ..array.operands import filled
 from ..control.branches import agree
 from ..control.carry import Region, as_leaf, shared_captures, traced
-from ..eager.tensor import Tensor, wrap
-from ..eager.views import chain_of
+from ..dispatch.regions import apply_with_regions, replay
 from ..ir.dataflow import can_fail
 from ..ir.graph import Function, Instruction, Value
 from ..ir.registry import OPS, Kind
 from ..state import STATE
-from ..tracing.regions import apply_with_regions, replay
+from ..tape.views import chain_of
+from ..tensors.tensor import Tensor, wrap
 from ..tracing.tracer import tracing
 from .lists import check_containers
 from .reports import CURRENT, LoopError

@@ -18,10 +18,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..eager.tensor import Tensor
 from ..frontend.libraries.origins import is_own, is_user_function
 from ..location import is_user_file
 from ..state import STATE
+from ..tensors.tensor import Tensor
 from .lists import StackedList
 from .reports import CURRENT, LoopError
 from .scipy_functions import handed_on

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from ..array.operands import filled
+from ..base.records import record
+from ..callback_results import quiet
 from ..control.carry import as_tensor
-from ..debug import quiet
-from ..eager.tensor import Tensor
-from ..eager.views import IndexedStep, chain_of
 from ..ir.graph import Value
-from ..ir.records import record
 from ..ir.types import TensorType
 from ..state import STATE
+from ..tape.views import IndexedStep, chain_of
+from ..tensors.tensor import Tensor
 from ..tracing.regions import RegionTracer
 from .iterations import Steps
 from .origins import Origin

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import dis
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from importlib import import_module
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
-from ..ir.process.collector import collector_paused
+from ..base.loading import load_module
+from ..base.process.collector import collector_paused
 from .reports import MANY_OPERATIONS, LoopReport, Session, tracing_loops
 
 if TYPE_CHECKING:
@@ -71,9 +71,9 @@ def loops_traced(
         return
     session = Session(mode, label, checkpoint_every)
     with collector_paused():  # what is loaded stays
-        rewriting: Any = import_module(".source.functions", __package__)  # for those who write loops
+        rewriting: Any = load_module(".source.functions", __package__)  # for those who write loops
         if "function" in rewritten.values():
-            import_module(".statements", __package__)
+            load_module(".statements", __package__)
     with rewriting.Converted(rewritten) as converted, tracing_loops(session):
         unread = {
             f"{code.co_filename.replace(chr(92), '/').rsplit('/', 1)[-1]}:{code.co_firstlineno}": reason

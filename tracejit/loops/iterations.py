@@ -12,12 +12,12 @@ import numpy as np
 
 from ..array.elementwise.arithmetic import maximum, minimum, sign
 from ..array.ranges import arange
-from ..eager.dispatch import apply
-from ..eager.tensor import Tensor, wrap
-from ..ir.errors import DTypeError
-from ..ir.records import record
+from ..base.errors import DTypeError
+from ..base.records import record
+from ..dispatch.dispatch import apply
 from ..ir.registry import OPS
 from ..state import STATE
+from ..tensors.tensor import Tensor, wrap
 from ..tracing.regions import RegionTracer
 from .lists import StackedList
 from .scalars import python_integer

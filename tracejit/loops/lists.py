@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from ..array.joining import stack
-from ..eager.tensor import Tensor, wrap
-from ..ir.records import record
+from ..base.records import record
 from ..pytree import TreeDef, flatten, register_pytree_node
 from ..state import STATE
+from ..tensors.tensor import Tensor, wrap
 from ..tracing.tracer import Tracer
 from .reports import CURRENT, LoopError
 from .variables import Content, Variables, called, content_of, is_traced

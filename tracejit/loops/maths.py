@@ -8,17 +8,17 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Iterable
-from importlib import import_module
 from typing import Any, Final
 
 from ..array.operands import given_as_scalar
+from ..base.loading import load_module
 from ..state import STATE
 from ..tracing.handled_errors import NUMBER_ERRORS
 from .scalars import as_bool, as_complex, as_float, as_int
 from .variables import is_traced
 
 #: The package; the name `array` of its parent is that of a function.
-array: Any = import_module("..array", __package__)
+array: Any = load_module("..array", __package__)
 _RELATIVE: Final = 1e-9  # the default of math.isclose
 
 
@@ -82,7 +82,7 @@ def _of_sequences(python: Callable[..., Any], function: Callable[..., Any]) -> A
 
 def _special(name: str) -> Callable[[Any], Any]:
     def call(x: Any) -> Any:
-        special = import_module("..scipy.special", __package__)  # loads at first use
+        special = load_module("..scipy.special", __package__)  # loads at first use
         return getattr(special, name)(x)
 
     return call

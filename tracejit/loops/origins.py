@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from ..eager.tensor import Tensor
 from ..ir.graph import Value
 from ..state import STATE
+from ..tensors.tensor import Tensor
 from ..tracing.regions import RegionTracer
 from .variables import WrittenTensors, base_of, is_array, is_traced
 

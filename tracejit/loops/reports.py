@@ -6,9 +6,9 @@ import threading
 import warnings
 from typing import Any, Final
 
-from ..ir.errors import TraceError, UnrolledLoopWarning
-from ..ir.process.finalization import WeakTable
-from ..ir.records import record
+from ..base.errors import TraceError, UnrolledLoopWarning
+from ..base.process.finalization import WeakTable
+from ..base.records import record
 from ..location import user_stacklevel
 from ..state import STATE
 from .source.descriptions import Statement

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from importlib import import_module
 from typing import Any, Final
 
-from ..autograd.modes import untaped
-from ..ir.errors import DTypeError, ShapeError, TracejitError
+from ..base.errors import DTypeError, ShapeError, TracejitError
+from ..base.loading import load_module
 from ..state import STATE
+from ..tape.modes import untaped
 from ..tracing.regions import RegionTracer, decisions_of, forget_effects, trace_region
 from . import iterations
 from .carries import LoopStatement, UnsteadyError
@@ -144,7 +144,7 @@ def _reason(error: Exception) -> str:
 
 def _attempt(loop: LoopStatement, session: Session, which: str = "") -> Exception | None:
     """Trace `loop` once. Returns None where that was possible, else why not. `which` of its steps it has."""
-    attempts: Any = import_module(".attempts", __package__)  # with the passes for loops over elements
+    attempts: Any = load_module(".attempts", __package__)  # with the passes for loops over elements
     marked = session.mark()
     session.attempts += 1
     tracer = STATE.tracer

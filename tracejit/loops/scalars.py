@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ..eager.dispatch import apply
-from ..eager.python_values import note_number
-from ..eager.tensor import Tensor
+from ..base.errors import OneElementError
+from ..dispatch.dispatch import apply
 from ..ir.dtypes import BOOL, COMPLEX128, FLOAT64, INT64, DType
-from ..ir.errors import OneElementError
 from ..ir.registry import OPS
 from ..state import STATE
+from ..tensors.python_values import note_number
+from ..tensors.tensor import Tensor
 from ..tracing.regions import RegionTracer
 from .reports import LoopError
 from .variables import is_traced

@@ -8,13 +8,13 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from importlib import import_module
 from types import BuiltinFunctionType
 from typing import Any, Final
 
-from ..eager.tensor import Tensor
+from ..base.loading import load_module
 from ..frontend.libraries.library import OF_SCIPY
 from ..pytree import tree_leaves
+from ..tensors.tensor import Tensor
 from .maths import MATH
 from .variables import is_traced
 
@@ -46,9 +46,9 @@ def of_scipy(function: Any, module: str) -> Any:
     public: Any = getattr(sys.modules[f"scipy.{package}"], name, None)
     if public is not function:
         return function
-    ours: Any = getattr(import_module(f"..scipy.{package}", __package__), name, None)
+    ours: Any = getattr(load_module(f"..scipy.{package}", __package__), name, None)
     if ours is None and package == "linalg" and name in _AS_NUMPYS:
-        ours = _with_options(function, getattr(import_module("..linalg", __package__), name))
+        ours = _with_options(function, getattr(load_module("..linalg", __package__), name))
     if ours is None:
         return function
 

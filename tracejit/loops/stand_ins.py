@@ -9,7 +9,6 @@ import functools
 import math
 import operator
 from collections.abc import Callable
-from importlib import import_module
 from types import FunctionType
 from typing import Any, Final
 
@@ -18,8 +17,8 @@ import numpy as np
 from ..array import creation, joining
 from ..array.elementwise import arithmetic, floats
 from ..array.operands import given_as_scalar
-from ..eager.dispatch import apply
-from ..eager.tensor import Tensor
+from ..base.loading import load_module
+from ..dispatch.dispatch import apply
 from ..frontend.libraries.library import (
     ARRAY_FUNCTIONS,
     CONTROL,
@@ -33,6 +32,7 @@ from ..ir.dtypes import INT64, as_dtype
 from ..ir.registry import OPS
 from ..pytree import tree_leaves
 from ..state import STATE
+from ..tensors.tensor import Tensor
 from .lists import StackedList
 from .maths import MATH
 from .scalars import as_bool, as_complex, as_float, as_int, python_number, truth
@@ -40,7 +40,7 @@ from .scipy_functions import handed_on, of_scipy
 from .variables import is_traced
 
 #: The package; the name `array` of its parent is that of a function.
-array: Any = import_module("..array", __package__)
+array: Any = load_module("..array", __package__)
 
 
 def _extreme(compare: Callable[[Any, Any], Any], function: Any) -> Any:

@@ -12,10 +12,10 @@ import numpy as np
 
 from ..array import creation
 from ..array.operands import as_tensor
-from ..eager.dispatch import apply
-from ..eager.tensor import Tensor, wrap
+from ..dispatch.dispatch import apply
 from ..ir.registry import OPS
 from ..state import STATE
+from ..tensors.tensor import Tensor, wrap
 from . import iterations
 from .branches import chosen, conditional
 from .calls import Subarray, checked_callee, checked_target, is_integer

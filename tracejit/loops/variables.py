@@ -9,12 +9,12 @@ from typing import Any, Final
 import numpy as np
 
 from ..array.indexing.writing import refresh_views, replace, writes_memory
-from ..eager.tensor import Tensor, wrap
-from ..eager.views import chain_of, views_of
+from ..base.records import record
 from ..ir.graph import Value
-from ..ir.records import record
 from ..pytree import TreeDef, flatten
 from ..state import STATE
+from ..tape.views import chain_of, views_of
+from ..tensors.tensor import Tensor, wrap
 from .reports import LoopError
 from .source.exits import RETURNED
 

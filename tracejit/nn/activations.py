@@ -11,10 +11,10 @@ from typing import Any
 
 from ..array.elementwise.transcendental import tanh
 from ..array.operands import as_tensor, cast, floating, reshaped, run
-from ..eager.tensor import Tensor
+from ..base.errors import DomainError, DTypeError
 from ..ir.dtypes import BOOL, as_dtype, is_real_floating
-from ..ir.errors import DomainError, DTypeError
 from ..ir.types import normalize_axis, remove_axes
+from ..tensors.tensor import Tensor
 
 __all__ = [
     "celu",

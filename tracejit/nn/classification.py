@@ -8,10 +8,10 @@ from typing import Any
 from ..array.indexing.searching import take_along_axis
 from ..array.manipulation import expand_dims, squeeze
 from ..array.operands import as_tensor, cast, floating, promoted, reshaped, run
-from ..eager.tensor import Tensor
+from ..base.errors import DomainError, DTypeError, ShapeError
 from ..ir.dtypes import INT64, is_real_floating
-from ..ir.errors import DomainError, DTypeError, ShapeError
 from ..ir.types import remove_axes
+from ..tensors.tensor import Tensor
 from .activations import less_maximum, log_softmax
 from .layers import bounded
 from .losses import check_reduction, reduced

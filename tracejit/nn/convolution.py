@@ -11,8 +11,8 @@ from typing import Any
 
 from ..array.assembly.padding import pad
 from ..array.operands import promoted, reshaped, run, sliced
-from ..eager.tensor import Tensor
-from ..ir.errors import DomainError, ShapeError, TracejitError
+from ..base.errors import DomainError, ShapeError, TracejitError
+from ..tensors.tensor import Tensor
 
 
 def numbers(name: str, what: str, value: Any, count: int, least: int) -> tuple[int, ...]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..array.operands import as_tensor, cast, run
-from ..eager.tensor import Tensor
+from ..base.errors import DomainError, DTypeError
 from ..ir.dtypes import is_real_floating
-from ..ir.errors import DomainError, DTypeError
 from ..random import bernoulli, next_key
+from ..tensors.tensor import Tensor
 
 __all__ = ["dropout"]
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..array.operands import as_tensor, cast, is_tracing, permuted, promoted, reshaped, run
-from ..eager.tensor import Tensor
+from ..base.errors import ConcretizationError, DTypeError, OutOfBoundsError, ShapeError
 from ..ir.dtypes import INT64
-from ..ir.errors import ConcretizationError, DTypeError, OutOfBoundsError, ShapeError
+from ..tensors.tensor import Tensor
 
 __all__ = ["embedding", "linear", "one_hot"]
 

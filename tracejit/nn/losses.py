@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..array.operands import floating, promoted, run
-from ..eager.tensor import Tensor
-from ..ir.errors import DomainError, ShapeError
+from ..base.errors import DomainError, ShapeError
 from ..ir.types import broadcastable
+from ..tensors.tensor import Tensor
 from .activations import log_sigmoid
 
 __all__ = [

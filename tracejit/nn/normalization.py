@@ -8,9 +8,9 @@ from typing import Any
 
 from ..array.operands import cast, floating, promoted, reshaped, run
 from ..array.statistics import root
-from ..eager.tensor import Tensor
-from ..ir.errors import ShapeError
+from ..base.errors import ShapeError
 from ..ir.types import as_shape, normalize_axes, remove_axes
+from ..tensors.tensor import Tensor
 
 __all__ = ["layer_norm", "normalize"]
 

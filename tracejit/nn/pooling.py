@@ -9,9 +9,9 @@ import numpy as np
 
 from ..array.assembly.padding import pad
 from ..array.operands import as_tensor, constant_of, copied_from, floating, reshaped, run
-from ..eager.tensor import Tensor
+from ..base.errors import DomainError, DTypeError, ShapeError
 from ..ir.dtypes import BOOL
-from ..ir.errors import DomainError, DTypeError, ShapeError
+from ..tensors.tensor import Tensor
 from .convolution import batched, numbers, tap
 
 __all__ = ["avg_pool2d", "max_pool2d"]

@@ -7,11 +7,11 @@ from typing import Any
 
 from ..array import abs, clip, max, minimum, sqrt, stack, sum, where, zeros
 from ..array.operands import as_tensor
-from ..autograd.modes import no_grad
-from ..eager.tensor import Tensor
+from ..base.errors import DomainError, DTypeError, GradientError
 from ..ir.dtypes import FLOATS, default_dtype
-from ..ir.errors import DomainError, DTypeError, GradientError
 from ..pytree import flatten, leaf_paths
+from ..tape.modes import no_grad
+from ..tensors.tensor import Tensor
 from .groups import tensors_of
 from .rules import check_number
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..eager.tensor import Tensor
+from ..base.errors import DomainError, DTypeError
 from ..ir.dtypes import is_differentiable
-from ..ir.errors import DomainError, DTypeError
 from ..pytree import flatten, leaf_paths
+from ..tensors.tensor import Tensor
 
 
 def tensors_of(owner: str, params: Any) -> list[Tensor]:

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 from ..array import maximum, sqrt
-from ..eager.tensor import Tensor
-from ..ir.errors import DomainError, DTypeError, ShapeError
-from ..ir.records import record
+from ..base.errors import DomainError, DTypeError, ShapeError
+from ..base.records import record
+from ..tensors.tensor import Tensor
 
 #: ``(form, parameter, gradient, *slots, *coefficients) -> (parameter, *slots)``
 Formula = Callable[..., tuple[Tensor, ...]]

@@ -14,10 +14,10 @@ from typing import Any
 
 from ..array import clip, cos, floor, maximum, where
 from ..array.operands import as_tensor
-from ..eager.tensor import Tensor
+from ..base.errors import DomainError, ShapeError
+from ..base.records import record
 from ..ir.dtypes import FLOAT64
-from ..ir.errors import DomainError, ShapeError
-from ..ir.records import record
+from ..tensors.tensor import Tensor
 from .rules import check_number
 
 

@@ -16,13 +16,13 @@ import numpy as np
 
 from ..array import asarray, zeros_like
 from ..array.creation import tensor
-from ..autograd.modes import enable_grad, no_grad
-from ..eager.tensor import Tensor
+from ..base.errors import DomainError, DTypeError, ShapeError, TraceError, TracejitError
 from ..ir.dtypes import DType
-from ..ir.errors import DomainError, DTypeError, ShapeError, TraceError, TracejitError
 from ..ir.types import Shape
 from ..jitted.jit import jit
 from ..state import STATE
+from ..tape.modes import enable_grad, no_grad
+from ..tensors.tensor import Tensor
 from .groups import check_distinct, groups_of
 from .rules import AdamRule, Formula, SGDRule, check_rate, rate_at
 

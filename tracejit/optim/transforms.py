@@ -10,11 +10,11 @@ from typing import Any
 
 from ..array import zeros, zeros_like
 from ..array.operands import as_tensor
-from ..eager.tensor import Tensor
+from ..base.errors import DTypeError, ShapeError
+from ..base.records import record
 from ..ir.dtypes import FLOAT64, INT64, DType, is_differentiable
-from ..ir.errors import DTypeError, ShapeError
-from ..ir.records import record
 from ..pytree import TreeDef, flatten, leaf_paths
+from ..tensors.tensor import Tensor
 from .rules import AdamRule, SGDRule, UpdateRule, check_rate, rate_at
 
 

@@ -7,9 +7,9 @@ loops, or rules of its own for gradients, loads at its first use.
 from __future__ import annotations
 
 import typing as _typing
-from importlib import import_module as _import_module
 
 from ..arguments.errors import check_public as _check_public
+from ..base.loading import load_module as _load_module
 from .default import get_state, next_key, rand, randn, seed, set_state
 from .discrete import bernoulli, categorical, permutation, randint
 from .distributions import exponential, gumbel, laplace, normal, truncated_normal, uniform
@@ -61,7 +61,7 @@ else:
         if name not in _LAZY:
             hint = f"; use tj.random.{_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
-        globals()[name] = getattr(_import_module(f".{_LAZY[name]}", __name__), name)
+        globals()[name] = getattr(_load_module(f".{_LAZY[name]}", __name__), name)
         _check_public(globals(), [name], "random.")
         return globals()[name]
 

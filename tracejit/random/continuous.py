@@ -7,9 +7,9 @@ from typing import Any
 
 from ..array.operands import run
 from ..array.reductions import sum as sum_of
-from ..eager.tensor import Tensor
-from ..ir.errors import ShapeError
+from ..base.errors import ShapeError
 from ..ir.types import as_shape
+from ..tensors.tensor import Tensor
 from .distributions import (
     drawn_in_float32,
     exponential,

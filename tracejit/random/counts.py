@@ -13,12 +13,12 @@ from ..array.manipulation import moveaxis
 from ..array.operands import as_tensor, cast, constant_of, run
 from ..array.ranges import arange
 from ..array.reductions import any as any_of
+from ..base.errors import DTypeError, ShapeError
 from ..control.loops import while_loop
 from ..control.scans import scan
-from ..eager.tensor import Tensor
 from ..ir.dtypes import BY_NAME, FLOAT64, INT64, DType, as_dtype, is_real_floating
-from ..ir.errors import DTypeError, ShapeError
 from ..ir.types import Shape, as_shape
+from ..tensors.tensor import Tensor
 from .distributions import inside_unit, parameters
 from .gammas import deviance, stirling_rest
 from .keys import as_key, bits, fold_in, split

@@ -8,10 +8,10 @@ import numpy as np
 
 from ..array.creation import tracked
 from ..array.operands import reshaped, run, sliced
-from ..eager.tensor import Tensor, wrap
+from ..base.errors import DTypeError, TraceError
 from ..generator import DEFAULT
-from ..ir.errors import DTypeError, TraceError
 from ..state import STATE
+from ..tensors.tensor import Tensor, wrap
 from .distributions import normal, uniform
 from .keys import UINT64, key
 

@@ -12,10 +12,10 @@ from ..array.manipulation import expand_dims
 from ..array.operands import as_tensor, cast, constant_of, floating, run
 from ..array.ranges import arange
 from ..array.reductions import argmax
-from ..eager.tensor import Tensor
+from ..base.errors import AxisError, DomainError, DTypeError, ShapeError
 from ..ir.dtypes import INT64, DType, as_dtype
-from ..ir.errors import AxisError, DomainError, DTypeError, ShapeError
 from ..ir.types import Shape, as_shape, normalize_axis
+from ..tensors.tensor import Tensor
 from .distributions import gumbel, parameter, uniform
 from .keys import UINT64, as_key, bits
 

@@ -10,7 +10,7 @@ from typing import Any, Final, ParamSpec
 import numpy as np
 
 from ..array.operands import SCALARS, as_tensor, broadcast, cast, run
-from ..eager.tensor import Tensor
+from ..base.errors import DTypeError, ShapeError
 from ..ir.dtypes import (
     BY_NAME,
     FLOAT16,
@@ -23,8 +23,8 @@ from ..ir.dtypes import (
     is_real_floating,
     real_dtype,
 )
-from ..ir.errors import DTypeError, ShapeError
 from ..ir.types import Shape, as_shape
+from ..tensors.tensor import Tensor
 from .keys import as_key, bits, more_bits
 
 #: Significand bits, which a uniform number in [0, 1) has of randomness.

@@ -15,11 +15,11 @@ import numpy as np
 from ..array.operands import cast, constant_of, run
 from ..array.reductions import any as any_of
 from ..array.statistics import logsumexp
+from ..base.errors import ShapeError
 from ..control.loops import while_loop
-from ..eager.tensor import Array, Tensor
 from ..ir.dtypes import BY_NAME, FLOAT64, DType
-from ..ir.errors import ShapeError
 from ..ir.types import Shape, as_shape
+from ..tensors.tensor import Array, Tensor
 from ..transforms.custom.vjp import custom_vjp
 from .distributions import drawn_in_float32, inside_unit, normal, parameter, parameters
 from .keys import fold_in, split

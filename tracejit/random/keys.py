@@ -12,10 +12,10 @@ from typing import Any, Final
 import numpy as np
 
 from ..array.operands import as_tensor, cast, constant_of, is_tracing, run
-from ..eager.tensor import Tensor, wrap
+from ..base.errors import DTypeError, ShapeError, TracejitError
 from ..ir.dtypes import BY_NAME
-from ..ir.errors import DTypeError, ShapeError, TracejitError
 from ..ir.types import Shape, as_shape, contiguous_strides
+from ..tensors.tensor import Tensor, wrap
 
 UINT64: Final = BY_NAME["u64"]
 _WORD: Final = 1 << 64

@@ -13,11 +13,11 @@ from ..array.indexing.searching import take
 from ..array.manipulation import matrix_transpose
 from ..array.operands import as_tensor, cast, constant_of, floating, reshaped, run
 from ..array.ranges import arange
+from ..base.errors import AttributeValueError, DomainError, ShapeError
 from ..control.loops import fori_loop
-from ..eager.tensor import Tensor
 from ..ir.dtypes import BY_NAME
-from ..ir.errors import AttributeValueError, DomainError, ShapeError
 from ..ir.types import as_shape, normalize_axis
+from ..tensors.tensor import Tensor
 from .discrete import permutation, randint
 from .distributions import drawn_in_float32, gumbel, normal, parameter, request, uniform
 from .keys import as_key

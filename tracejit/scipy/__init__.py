@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import typing as _typing
-from importlib import import_module as _import_module
+
+from ..base.loading import load_module as _load_module
 
 if _typing.TYPE_CHECKING:
     from . import fft, linalg, signal, special
@@ -11,7 +12,7 @@ else:
 
     def __getattr__(name: str) -> object:
         if name in __all__:
-            return _import_module(f".{name}", __name__)
+            return _load_module(f".{name}", __name__)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

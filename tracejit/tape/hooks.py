@@ -12,8 +12,8 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from ..eager.tensor import Tensor
-from ..ir.errors import GradientError, ShapeError
+from ..base.errors import GradientError, ShapeError
+from ..tensors.tensor import Tensor
 
 
 class Cotangents(Protocol):

@@ -12,8 +12,8 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from ..eager.tensor import Tensor, wrap
 from ..state import STATE
+from ..tensors.tensor import Tensor, wrap
 from .nodes import DEAD, IsNeeded, Node
 
 if TYPE_CHECKING:

@@ -14,12 +14,12 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from ..eager.tensor import Tensor
+from ..base.errors import GradientError
 from ..ir.dtypes import is_differentiable
-from ..ir.errors import GradientError
 from ..ir.graph import Location
 from ..ir.registry import Attrs, Op
 from ..state import STATE
+from ..tensors.tensor import Tensor
 from .hooks import Cotangents, Hooks, RemovableHandle, hooks_of_leaf
 from .plans import Composite, SavePlan
 from .saved import PackedValues, modified_in_place, unpacked

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from types import CodeType
 from typing import Any, Final, Protocol
 
+from ..base.errors import GradientError
+from ..base.records import record
 from ..ir import ops
-from ..ir.errors import GradientError
-from ..ir.records import record
 from ..ir.registry import Attrs, Builtin, Kind, Op, Rule
 from ..ir.transforms.differentiation import variadic_index
 from ..ir.types import Shape, TensorType, remove_axes

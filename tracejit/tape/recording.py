@@ -14,16 +14,16 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..eager.tensor import Tensor
-from ..eager.views import UNRECORDED
 from ..ir.dtypes import FLOAT64, NUMBERS
 from ..ir.graph import Value
 from ..ir.registry import Attrs, Builtin, Op
 from ..location import user_location
 from ..state import STATE
+from ..tensors.tensor import Tensor
 from .nodes import OpNode
 from .plans import GENERATED, Composite, plan_of, plans_of, with_kept_axes
 from .saved import pack
+from .views import UNRECORDED
 
 _SCALARS: Final = NUMBERS
 #: The type of a Python number among the operands; no rule asks for it.

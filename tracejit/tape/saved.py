@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..eager.tensor import Tensor, wrap
-from ..ir.errors import GradientError, ShapeError
+from ..base.errors import GradientError, ShapeError
 from ..state import STATE
+from ..tensors.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
     from .nodes import OpNode

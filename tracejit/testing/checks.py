@@ -7,12 +7,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..eager.tensor import Array, Tensor, as_array, wrap
+from ..base.records import record
 from ..ir.builder import Builder
 from ..ir.dtypes import is_complex, is_differentiable
 from ..ir.graph import Function
 from ..ir.interpreter import interpret
-from ..ir.records import record
 from ..ir.registry import Op, check_attrs
 from ..ir.text.parser import parse_function
 from ..ir.text.printer import print_function
@@ -21,6 +20,7 @@ from ..ir.verifier import verify
 from ..jitted.jit import jit
 from ..pytree import flatten
 from ..runtime.executable import Executable
+from ..tensors.tensor import Array, Tensor, as_array, wrap
 from ..transforms.grad import grad
 
 #: Half the width of central differences, relative to 1 or the argument: the cube root of the rounding error.

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from ..eager.dispatch import apply
-from ..eager.tensor import Tensor, as_array
-from ..ir.errors import DomainError, TracejitError
+from ..base.errors import DomainError, TracejitError
+from ..dispatch.dispatch import apply
 from ..ir.registry import NONDIFF, OPS, Op
 from ..jitted.jit import trace
+from ..tensors.tensor import Tensor, as_array
+from ..transforms.vmap import vmap
 from . import checks
 from .checks import Sample, Tolerance, Wrong
 
@@ -190,9 +190,7 @@ class _Run:
 
     def vmap(self, fn: Callable[..., Any], sample: Sample) -> None:
         """The mapped function, where this version of the package has ``vmap``."""
-        vmap = getattr(sys.modules["tracejit"], "vmap", None)
-        if vmap is not None:
-            self.check("vmap", checks.batched, vmap, fn, sample, self.tolerance)
+        self.check("vmap", checks.batched, vmap, fn, sample, self.tolerance)
 
 
 def _applied(op: Op, attrs: dict[str, Any], *operands: Tensor) -> Any:

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from ..ir.errors import TracejitError
+from ..base.errors import TracejitError
+from ..base.process.locks import ForkLock
 from ..ir.graph import Function
-from ..ir.process.locks import ForkLock
 from ..ir.text.printer import print_functions
 from ..jitted.lowered import STAGES as LOWERED
 from ..jitted.lowered import Lowered

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Sequence
 from types import CodeType, FrameType
 from typing import Final
 
+from ..base.errors import IndexValueError, LinAlgError, OutOfBoundsError
 from ..frontend.handlers import handles
-from ..ir.errors import IndexValueError, LinAlgError, OutOfBoundsError
 from ..ir.graph import Instruction
 from ..ir.registry import Kind, Op
-from ..location import is_own_file
+from ..location import is_user_file
 
 #: The errors of Python's operators on numbers, by op: compiled code gives infinities and NaN.
 _OPERATORS: Final = {
@@ -78,8 +78,8 @@ class HandledErrors:
         return bool(self._checked or self._unchecked)
 
     def problem(self, messages: Iterable[str]) -> str:
-        """Why a program whose code may end with `messages` is not the function, which handles an error of it;
-        empty where it is."""
+        """The reason why a program whose code may end with `messages` is not the function, which handles an
+        error of it; empty where it is."""
         if self._unchecked:
             return (
                 f"{self._unchecked} may raise an error that the function handles, and compiled code does not "
@@ -96,7 +96,7 @@ class HandledErrors:
     def _are_handled(self, errors: Sequence[type[BaseException]]) -> bool:
         frame: FrameType | None = sys._getframe(2)
         while frame is not None and frame.f_code is not self._boundary:
-            if not is_own_file(frame.f_code.co_filename) and handles(frame, errors):
+            if is_user_file(frame.f_code.co_filename) and handles(frame, errors):
                 return True
             frame = frame.f_back
         return False

@@ -10,10 +10,10 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from ..eager.tensor import Tensor
-from ..eager.views import views_of
-from ..ir.errors import TraceError
+from ..base.errors import TraceError
 from ..ir.graph import Value
+from ..tape.views import views_of
+from ..tensors.tensor import Tensor
 
 WRITTEN: Final = "an array that is one of several, by a traced condition, is written in place"
 OUTDATED: Final = "an array is written in place that has another name, by a traced condition"

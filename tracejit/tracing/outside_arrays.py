@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from ..eager.tensor import Tensor
+from ..base.errors import UncompilableError
 from ..frontend.guards import same_content
 from ..frontend.libraries.library import may_write_arrays
 from ..frontend.usage import Uses
 from ..frontend.values import Source
-from ..jitted.aliasing import UncompilableError
+from ..tensors.tensor import Tensor
 
 
 class OutsideArrayError(UncompilableError):

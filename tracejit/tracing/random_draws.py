@@ -14,9 +14,9 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
+from ..base.errors import TraceError
 from ..frontend.libraries.library import GENERATORS
 from ..frontend.usage import Uses
-from ..ir.errors import TraceError
 
 T = TypeVar("T")
 

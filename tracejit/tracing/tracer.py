@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ..eager.tensor import Array, Tensor, as_array, wrap
-from ..eager.views import ViewStep, share
+from ..base.errors import DTypeError, TraceError
 from ..frontend.guards import same_content
 from ..frontend.rewritten import original, original_site
 from ..generator import Draws, Generator
@@ -34,14 +33,15 @@ from ..ir.dtypes import (
     complex_dtype,
     default_dtype,
 )
-from ..ir.errors import DTypeError, TraceError
 from ..ir.graph import Instruction, Value
 from ..ir.registry import OPS, Attrs, Op
 from ..ir.types import Shape, TensorType, tensor_type
-from ..jitted.branches import Branches
 from ..location import is_user_file, user_location
 from ..runtime.bypass import bypass_while_tracing
 from ..state import STATE
+from ..tape.views import ViewStep, share
+from ..tensors.tensor import Array, Tensor, as_array, wrap
+from .branches import Branches
 from .integers import Integers
 from .merged_arrays import OUTDATED, WRITTEN, MergedArrayError, MergedArrays
 
@@ -81,7 +81,8 @@ class Tracer(Builder):
         #: The decisions by values that Python code asked for; None where it may not ask.
         self.branches = branches
         self.parent = parent
-        #: Why nothing may be drawn from a generator in this trace, as an error's message; empty where it may.
+        #: The reason, as an error's message, why nothing may be drawn from a generator in this trace;
+        #: empty where it may.
         self.no_draws = ""
         self.captures: dict[int, tuple[Any, Value]] = {}
         self._owned: set[Value] = set()

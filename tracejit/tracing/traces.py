@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..base.records import field, record
 from ..callback_results import KeptResults
-from ..eager.tensor import Array
 from ..ir.graph import Function
-from ..ir.records import field, record
 from ..ir.types import TensorType
-from ..jitted.branches import Branches, Decision
 from ..runtime.bypass import bypass_while_tracing
 from ..state import STATE
+from ..tensors.tensor import Array
+from .branches import Branches, Decision
 from .tracer import Tracer, as_value, tracing
 
 if TYPE_CHECKING:

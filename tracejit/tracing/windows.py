@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..eager.tensor import Tensor
 from ..ir.graph import Value
 from ..ir.passes.array_loops.affine import Affine
+from ..tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from .tracer import Tracer

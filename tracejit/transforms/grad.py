@@ -13,18 +13,18 @@ from typing import Any, Final, ParamSpec, TypeVar, cast
 
 import numpy as np
 
-from ..eager.dispatch import apply
-from ..eager.tensor import Tensor, as_array, wrap
+from ..backward.backward import ones_like, run_backward
+from ..backward.engine import connected
+from ..base.errors import DTypeError, GradientError, TracejitError
+from ..dispatch.dispatch import apply
 from ..ir.dtypes import is_complex, is_differentiable, is_real_floating
-from ..ir.errors import DTypeError, GradientError, TracejitError
 from ..ir.registry import OPS
-from ..loops.scipy_functions import handed_on
+from ..provided import HANDED_ON
 from ..pytree import flatten, leaf_paths, tree_map
 from ..sending import Sendable
 from ..state import STATE
-from ..tape.backward import ones_like, run_backward
-from ..tape.engine import connected
 from ..tape.liveness import requires_outer_grad, retire, transform_input
+from ..tensors.tensor import Tensor, as_array, wrap
 
 #: A transform: it keeps its own signature, by which type checkers find that of its results.
 Make = TypeVar("Make", bound=Callable[..., Callable[..., Any]])
@@ -41,7 +41,7 @@ class TransformedFunction(Sendable):
     def __init__(self, transform: str, *args: Any, **options: Any) -> None:
         fun, *others = args or (options["fun"],)
         named = {name: value for name, value in options.items() if name != "fun"}
-        self.__call__ = _TRANSFORMS[transform](handed_on(fun), *others, **named)
+        self.__call__ = _TRANSFORMS[transform](HANDED_ON()(fun), *others, **named)
         functools.update_wrapper(self, fun)
         self.transform = transform
         self._arguments = (transform, *args), options

@@ -12,10 +12,10 @@ from typing import Any, ParamSpec
 
 from ..array.diagonals import eye
 from ..array.operands import as_tensor, reshaped, sliced
-from ..eager.tensor import Tensor
+from ..base.errors import DTypeError
 from ..ir.dtypes import is_differentiable, is_real_floating
-from ..ir.errors import DTypeError
 from ..pytree import flatten, leaf_paths
+from ..tensors.tensor import Tensor
 from .grad import (
     check_complex,
     check_real,

@@ -9,10 +9,10 @@ import numpy as np
 
 from ..array.joining import concatenate
 from ..array.operands import as_tensor, cast, constant_of, reshaped, sliced
-from ..eager.tensor import Tensor
+from ..base.errors import ShapeError
 from ..ir.dtypes import default_dtype, result_type
-from ..ir.errors import ShapeError
 from ..pytree import flatten
+from ..tensors.tensor import Tensor
 
 
 def ravel_pytree(tree: Any) -> tuple[Tensor, Callable[[Any], Any]]:

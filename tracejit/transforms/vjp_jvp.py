@@ -13,13 +13,13 @@ from typing import Any, Literal, TypeVar, overload
 import numpy as np
 
 from ..array.operands import as_tensor, cast, filled
-from ..eager.tensor import Tensor
+from ..backward.backward import Reach, run_backward
+from ..base.errors import DTypeError, GradientError, ShapeError, TracejitError
 from ..ir.dtypes import default_dtype, is_differentiable
-from ..ir.errors import DTypeError, GradientError, ShapeError, TracejitError
-from ..loops.scipy_functions import handed_on
+from ..provided import HANDED_ON
 from ..pytree import TreeDef, flatten, leaf_paths
-from ..tape.backward import Reach, run_backward
 from ..tape.liveness import requires_outer_grad, retire, transform_input
+from ..tensors.tensor import Tensor
 from .grad import OwnInputs, grad, name_of, own_inputs, recording, released, released_leaf, split_aux
 
 R = TypeVar("R")
@@ -162,7 +162,7 @@ class _Recorded:
         with recording():
             own = OwnInputs(label, leaves, primals)
             with own as inputs:
-                outcome = handed_on(fun)(*self.primals.unflatten(inputs))
+                outcome = HANDED_ON()(fun)(*self.primals.unflatten(inputs))
             self.inputs = own.places
             value, aux = split_aux(label, outcome, has_aux=has_aux)
         results, self.structure = flatten(value)

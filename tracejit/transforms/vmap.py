@@ -18,15 +18,16 @@ import numpy as np
 
 from ..array.manipulation import moveaxis
 from ..array.operands import as_tensor, broadcast, cast
-from ..eager.foreign_arrays import is_foreign
-from ..eager.tensor import Tensor, wrap
-from ..ir.errors import AxisError, DTypeError, ShapeError, TracejitError
+from ..base.errors import AxisError, DTypeError, ShapeError, TracejitError
+from ..dispatch.regions import replay
 from ..ir.graph import Function, Value
 from ..ir.transforms.batching import batch
 from ..ir.types import TensorType, remove_axes
 from ..pytree import TreeDef, flatten, leaf_paths
 from ..state import STATE
-from ..tracing.regions import RegionTracer, replay
+from ..tensors.foreign_arrays import is_foreign
+from ..tensors.tensor import Tensor, wrap
+from ..tracing.regions import RegionTracer
 from ..tracing.tracer import Tracer, as_value, tracing
 from .grad import name_of, recording, transform
 

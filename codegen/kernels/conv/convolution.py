@@ -14,18 +14,18 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from ....base.machine import machine
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Instruction
-from ....ir.machine import machine
 from ....ir.registry import Kind
 from ...llvm.emitter import BITS, Reg, constant, pointer
 from ...llvm.function import Code, FunctionCode, Table
 from ...llvm.loops import FunctionWriter
+from ...lowering.kernel import PRODUCT_SLOWDOWN, Kernel, empty_kernel, signature
+from ...lowering.lowering import Lowering, LoweringContext, content_with_sources
+from ...lowering.parallel_for import context_of, run_tasks, task_function
 from ..gemm.batches import accumulate
 from ..gemm.tiles import parallel_work
-from ..kernel import PRODUCT_SLOWDOWN, Kernel, empty_kernel, signature
-from ..lowering import Lowering, LoweringContext, content_with_sources
-from ..parallel_for import context_of, run_tasks, task_function
 from .packing import KernelPacking
 from .parts import BUFFERS, Index
 from .result import ResultPart, turns_in_memory

@@ -12,8 +12,8 @@ from ....ir.types import contiguous_strides
 from ...llvm.emitter import Reg, constant
 from ...llvm.function import Code
 from ...llvm.loops import FunctionWriter
-from ..kernel import signature
-from ..lowering import LoweringContext
+from ...lowering.kernel import signature
+from ...lowering.lowering import LoweringContext
 from .tiling import Windows
 
 #: Images, kernels, the result and the workspace.
@@ -46,12 +46,12 @@ class Part(ABC):
     @property
     @abstractmethod
     def tasks(self) -> int:
-        """How many tasks there are."""
+        """The number of tasks."""
 
     @property
     @abstractmethod
     def chunk(self) -> int:
-        """How many tasks are claimed at a time."""
+        """The number of tasks that are claimed at a time."""
 
     @property
     def by_library(self) -> bool:

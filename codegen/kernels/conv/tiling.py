@@ -11,9 +11,9 @@ import math
 from collections.abc import Iterator
 from typing import Any, Final
 
+from ....base.machine import machine
+from ....base.records import record
 from ....ir.graph import Instruction
-from ....ir.machine import machine
-from ....ir.records import record
 from ...llvm.emitter import BITS
 from ...llvm.target import Target
 from ..gemm.tiles import TASKS, parallel_work, tile_for

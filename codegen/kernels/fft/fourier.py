@@ -10,8 +10,8 @@ from ....ir.content import attributes
 from ....ir.graph import Instruction
 from ....ir.registry import Kind
 from ...llvm.loops import FunctionWriter
-from ..kernel import Kernel, empty_kernel
-from ..lowering import Lowering, LoweringContext
+from ...lowering.kernel import Kernel, empty_kernel
+from ...lowering.lowering import Lowering, LoweringContext
 from .plan import TransformPlan
 from .two_steps import TwoStepWriter, two_step_bytes
 from .writer import TransformWriter

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ....ir.machine import machine
-from ....ir.records import record
+from ....base.machine import machine
+from ....base.records import record
 from ...llvm.loops import FunctionWriter
 from ...llvm.registers import Number, Reg, constant
 from ...llvm.transpose import turned

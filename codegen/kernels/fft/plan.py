@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from ....base.machine import machine
+from ....base.records import record
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Instruction
-from ....ir.machine import machine
-from ....ir.records import record
 from ...llvm.target import Target
 from .codelets import PRIMES
 from .primes import generator

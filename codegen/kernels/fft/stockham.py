@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ....ir.records import record
+from ....base.records import record
 from ...llvm.emitter import BITS
 from ...llvm.loops import FunctionWriter
 from ...llvm.registers import Number, Reg

@@ -13,23 +13,23 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from ....base.machine import machine
 from ....ir.content import attributes, content
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Function, Instruction, Value
-from ....ir.machine import machine
 from ....ir.registry import Kind
 from ....ir.types import Shape, contiguous_strides
 from ...llvm.function import Code
 from ...llvm.registers import Number, Reg
 from ...llvm.target import Target
+from ...lowering.kernel import Kernel, signature
+from ...lowering.loop_nest import Memory
+from ...lowering.lowering import Lowering, LoweringContext
+from ...lowering.parallel_for import part_of
 from ...maths import MathsWriter
-from ...module.arena import ArenaBlock, pack
-from ...nest.loop_nest import Memory
 from ...nest.schedule import schedule_tile
 from ...nest.writing.inside import InsideWriter
-from ..kernel import Kernel, signature
-from ..lowering import Lowering, LoweringContext
-from ..parallel_for import part_of
+from ...plan.arena import ArenaBlock, pack
 from .memory import ArrayAccess
 from .plan import ON_STACK, TransformPlan
 from .writer import TransformWriter

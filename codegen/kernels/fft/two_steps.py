@@ -26,8 +26,8 @@ from ...llvm.function import Code, Declarations
 from ...llvm.loops import FunctionWriter
 from ...llvm.registers import Number, Reg
 from ...llvm.transpose import turned
-from ..kernel import signature
-from ..parallel_for import context_of, part_of, run_tasks, task_function
+from ...lowering.kernel import signature
+from ...lowering.parallel_for import context_of, part_of, run_tasks, task_function
 from .codelets import Complex, times
 from .halves import Halves
 from .memory import ArrayAccess, scaled_target, swapped_source, swapped_target

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ....ir.process.locks import computed_once
+from ....base.process.locks import computed_once
 from ...llvm.function import Code
 from ...llvm.loops import FunctionWriter
 from ...llvm.registers import Number, Reg, constant
-from ..kernel import signature
-from ..parallel_for import part_of
+from ...lowering.kernel import signature
+from ...lowering.parallel_for import part_of
 from .chirp import Chirp, Convolution
 from .codelets import Complex
 from .halves import Halves, complete, copy_rows, half_roots

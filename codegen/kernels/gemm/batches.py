@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from ....ir.machine import machine
-from ....ir.records import record
+from ....base.machine import machine
+from ....base.records import record
 from ....ir.types import TensorType, contiguous_strides
 from ...llvm.emitter import BITS, Reg, constant
 from ...llvm.loops import FunctionWriter

@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from ....base.machine import machine
 from ....ir.access import element_strides, resolve
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Instruction
-from ....ir.machine import machine
 from ....ir.registry import Kind
 from ....ir.types import TensorType, contiguous_strides
 from ...interface import PARALLEL_FOR, product_symbol
@@ -19,8 +19,8 @@ from ...llvm.emitter import Reg, pointer
 from ...llvm.function import Code, Declarations, Table
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
-from ..kernel import Kernel, empty_kernel, signature
-from ..lowering import Definitions, Lowering, LoweringContext, content_with_sources
+from ...lowering.kernel import Kernel, empty_kernel, signature
+from ...lowering.lowering import Definitions, Lowering, LoweringContext, content_with_sources
 from . import batches
 from .batches import Strided, over_batch
 from .direct import choose_tiles, direct_kernel

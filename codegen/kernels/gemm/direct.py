@@ -15,17 +15,17 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
-from ....ir.machine import machine
-from ....ir.records import record
+from ....base.machine import machine
+from ....base.records import record
 from ....ir.types import TensorType
 from ...llvm.emitter import BITS, Reg, constant
 from ...llvm.function import Code, Declarations
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ...llvm.transpose import put_columns
+from ...lowering.kernel import PRODUCT_SLOWDOWN, Kernel, signature
+from ...lowering.lowering import LoweringContext
 from ...tiers import OPTIMIZED
-from ..kernel import PRODUCT_SLOWDOWN, Kernel, signature
-from ..lowering import LoweringContext
 from . import batches
 from .batches import MatrixRows, Strided, accumulate, over_batch, over_rows
 from .tiles import SUM_PART, tile_for

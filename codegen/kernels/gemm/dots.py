@@ -10,15 +10,15 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from ....ir.machine import machine
+from ....base.machine import machine
 from ....ir.types import TensorType
 from ...llvm.emitter import Reg, constant
 from ...llvm.function import Code, Declarations
 from ...llvm.loops import Bound, FunctionWriter
 from ...llvm.target import Target
+from ...lowering.kernel import PRODUCT_SLOWDOWN, Kernel, signature
 from ...maths.support import muladd
 from ...nest.reductions.totals import LONG, Totals, add_blocks
-from ..kernel import PRODUCT_SLOWDOWN, Kernel, signature
 from .batches import Strided, over_batch, over_rows
 
 #: Rows of at most so many bytes are read one by one, of a matrix of at least so many: going back and forth

@@ -11,14 +11,14 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from ....ir.machine import machine
+from ....base.machine import machine
 from ....ir.types import TensorType
 from ...llvm.emitter import BITS, Reg, constant
 from ...llvm.function import Code, Declarations
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
-from ..kernel import Kernel, signature
-from ..parallel_for import part_of
+from ...lowering.kernel import Kernel, signature
+from ...lowering.parallel_for import part_of
 from .batches import Strided, accumulate, over_batch
 from .tiles import SUM_PART
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ....ir.machine import machine
-from ....ir.records import record
+from ....base.machine import machine
+from ....base.records import record
 from ...llvm.emitter import BITS
 from ...llvm.target import Target
 

@@ -9,24 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from ....base.machine import machine
+from ....base.records import record
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Instruction
-from ....ir.machine import machine
-from ....ir.records import record
 from ....ir.registry import Kind
 from ...interface import INDEX_VALUE_ERROR
 from ...llvm.emitter import Reg, constant
 from ...llvm.function import Code, FunctionCode
 from ...llvm.loops import FunctionWriter
-from ..kernel import Kernel, signature
-from ..lowering import Advice, Lowering, LoweringContext
-from ..parallel_for import (
-    context_of,
-    fold_parts,
-    part_of,
-    run_tasks,
-    task_function,
-)
+from ...lowering.kernel import Kernel, signature
+from ...lowering.lowering import Advice, Lowering, LoweringContext
+from ...lowering.parallel_for import context_of, fold_parts, part_of, run_tasks, task_function
 from .index_blocks import STATUS_BYTES, note
 
 #: Estimated cycles of an element: the sum at its place is read, added to and written.

@@ -15,8 +15,8 @@ from ....ir.registry import Kind
 from ...llvm.emitter import Reg, constant
 from ...llvm.function import Code
 from ...llvm.loops import FunctionWriter
-from ..kernel import Kernel, signature
-from ..lowering import Lowering, LoweringContext
+from ...lowering.kernel import Kernel, signature
+from ...lowering.lowering import Lowering, LoweringContext
 
 #: Estimated cycles of an element: its store waits for the place of the one before.
 _CYCLES: Final = 1.5

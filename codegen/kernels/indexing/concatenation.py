@@ -14,8 +14,8 @@ from ....ir.types import contiguous_strides
 from ...llvm.emitter import Reg
 from ...llvm.function import Code
 from ...llvm.loops import FunctionWriter
-from ..kernel import Kernel, signature
-from ..lowering import Lowering, LoweringContext
+from ...lowering.kernel import Kernel, signature
+from ...lowering.lowering import Lowering, LoweringContext
 from .copies import COPIES_STRETCHES
 from .slices import contiguous_tail
 

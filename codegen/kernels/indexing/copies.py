@@ -8,9 +8,9 @@ from ....ir.graph import Value
 from ....ir.registry import Kind
 from ...llvm.emitter import Number, pointer
 from ...llvm.loops import FunctionWriter
-from ..lowering import Definitions
+from ...lowering.lowering import Definitions
 
-#: Why these kernels use no vectors.
+#: The reason why these kernels use no vectors.
 COPIES_STRETCHES: Final = "it copies whole stretches of memory"
 
 

@@ -11,17 +11,17 @@ from __future__ import annotations
 
 from typing import Final
 
+from ....base.machine import machine
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Instruction
-from ....ir.machine import machine
 from ....ir.registry import Kind
 from ...llvm.emitter import Reg, constant
 from ...llvm.function import Code, Declarations
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
-from ..kernel import Kernel, signature
-from ..lowering import Advice, Lowering, LoweringContext
-from ..parallel_for import context_of, run_tasks, task_function, tasks_at_a_time
+from ...lowering.kernel import Kernel, signature
+from ...lowering.lowering import Advice, Lowering, LoweringContext
+from ...lowering.parallel_for import context_of, run_tasks, task_function, tasks_at_a_time
 from .copies import copy_stretch
 from .index_blocks import BLOCK_OF_LONG, STATUS_BYTES, IndexBlocks, note, status_of
 from .slices import Slices, check_indices, index_messages, over_indices, slices_of

@@ -16,7 +16,7 @@ from typing import Final
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
-from ..parallel_for import part_of
+from ...lowering.parallel_for import part_of
 from .slices import Slices
 
 #: Indices of a block of short slices, and of long ones, which are so many bytes.
@@ -36,7 +36,7 @@ class IndexBlocks:
     def __init__(self, slices: Slices, first: int, count: int, nbytes: int, target: Target) -> None:
         self.slices, self.first, self.count = slices, first, count
         self.size = BLOCK_OF_LONG if nbytes >= LONG else BLOCK
-        #: How many there are.
+        #: The number of blocks.
         self.number = -(-count // self.size)
         self.lanes = target.lanes("i64")
 

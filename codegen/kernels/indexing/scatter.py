@@ -18,19 +18,19 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from ....base.machine import machine
+from ....base.records import record
 from ....ir.dtypes import SHORT_NAME, is_real_floating
 from ....ir.graph import Instruction
-from ....ir.machine import machine
 from ....ir.ops.indexing import SCATTER_FOLDS
-from ....ir.records import record
 from ....ir.registry import Kind
 from ...llvm.emitter import Reg, constant
 from ...llvm.function import Code, Declarations, FunctionCode
 from ...llvm.target import Target
+from ...lowering.kernel import Kernel, signature
+from ...lowering.lowering import Advice, Lowering, LoweringContext
+from ...lowering.parallel_for import context_of, run_tasks, task_function
 from ...maths import MathsWriter
-from ..kernel import Kernel, signature
-from ..lowering import Advice, Lowering, LoweringContext
-from ..parallel_for import context_of, run_tasks, task_function
 from .copies import copy_operand, copy_stretch
 from .index_blocks import BLOCK_OF_LONG, STATUS_BYTES, IndexBlocks, note, status_of
 from .slices import Slices, check_indices, index_messages, over_indices, slices_of

@@ -15,8 +15,8 @@ from ....ir.registry import Kind
 from ....ir.types import contiguous_strides
 from ...llvm.emitter import Reg
 from ...llvm.loops import FunctionWriter
-from ..kernel import Kernel, signature
-from ..lowering import Lowering, LoweringContext
+from ...lowering.kernel import Kernel, signature
+from ...lowering.lowering import Lowering, LoweringContext
 from .copies import COPIES_STRETCHES, copy_unless_empty
 from .slices import contiguous_tail
 

@@ -7,9 +7,9 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 
+from ....base.records import record
 from ....ir.graph import Instruction
 from ....ir.ops.indexing import indexed_axes, sliced_axes
-from ....ir.records import record
 from ....ir.types import contiguous_strides
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import Bound, FunctionWriter

@@ -13,7 +13,7 @@ from typing import Final
 
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
-from ..parallel_for import run_tasks
+from ...lowering.parallel_for import run_tasks
 from .blocks import FactorizationByProducts, columns_for
 from .calls import Caller
 from .triangular import WHOLE_STRIPS, TriangularSystem

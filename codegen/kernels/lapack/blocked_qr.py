@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from ....base.lapack.library import LapackLibrary
+from ....base.records import record
 from ....ir.graph import Instruction
-from ....ir.lapack.library import LapackLibrary
-from ....ir.records import record
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import Bound, FunctionWriter
+from ...lowering.lowering import LoweringContext
+from ...lowering.parallel_for import part_of, run_tasks
 from ...maths.support import muladd
-from ..lowering import LoweringContext
-from ..parallel_for import part_of, run_tasks
 from .blocks import STATE_BYTES, BlockedFactorization, columns_for
 from .calls import Caller
 from .problem import aligned

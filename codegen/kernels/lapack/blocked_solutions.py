@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from ....base.lapack.library import LapackLibrary
 from ....ir.graph import Instruction
-from ....ir.lapack.library import LapackLibrary
 from ....ir.ops.linalg.lu import LU_SOLVE
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
+from ...lowering.lowering import LoweringContext
+from ...lowering.parallel_for import run_tasks
 from ..gemm.tiles import blocking, tile_for
-from ..lowering import LoweringContext
-from ..parallel_for import run_tasks
 from .blocks import STATE_BYTES, ByProducts
 from .calls import Caller
 from .elements import Elements

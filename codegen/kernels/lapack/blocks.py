@@ -11,18 +11,18 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from ....base.lapack.library import LapackLibrary
 from ....ir.dtypes import FLOAT32, FLOAT64, SHORT_NAME
 from ....ir.graph import Instruction
-from ....ir.lapack.library import LapackLibrary
 from ...interface import PARALLEL_FOR, product_symbol
 from ...llvm.emitter import BITS, Reg, constant, pointer
 from ...llvm.function import Code, Table
 from ...llvm.loops import FunctionWriter
+from ...lowering.kernel import Kernel, signature
+from ...lowering.lowering import LoweringContext
+from ...lowering.parallel_for import context_of, task_function
 from ..gemm.library import FIELDS, declaration, descriptor
 from ..gemm.tiles import Blocking, blocking, tile_for
-from ..kernel import Kernel, signature
-from ..lowering import LoweringContext
-from ..parallel_for import context_of, task_function
 from .calls import Caller, one_thread
 from .movement import transpose
 from .problem import aligned

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from ....ir.lapack.library import LapackLibrary
+from ....base.lapack.library import LapackLibrary
 from ...interface import lapack_symbol
 from ...llvm.emitter import Reg, constant, pointer
 from ...llvm.loops import FunctionWriter

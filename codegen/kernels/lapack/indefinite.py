@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ....base.lapack.calls import ldl_routine
 from ....ir.graph import Instruction
-from ....ir.lapack.calls import ldl_routine
 from ...llvm.emitter import Reg, constant
 from .problem import BLOCK, Problem, WorkspaceParts, size_of
 

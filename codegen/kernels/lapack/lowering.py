@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from ....base.lapack.library import LapackLibrary
 from ....ir.graph import Instruction, Value
-from ....ir.lapack.library import LapackLibrary
 from ....ir.ops.linalg.cholesky import CHOLESKY
 from ....ir.ops.linalg.lu import LU, LU_SOLVE
 from ....ir.ops.linalg.pairs import complex_instruction
@@ -17,8 +17,8 @@ from ....ir.registry import Op
 from ...interface import LINALG_ERROR
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
-from ..kernel import Kernel, empty_kernel, signature
-from ..lowering import LoweringContext
+from ...lowering.kernel import Kernel, empty_kernel, signature
+from ...lowering.lowering import LoweringContext
 from .blocked_cholesky import BlockedCholesky
 from .blocked_lu import BlockedLU
 from .blocked_qr import BlockedQR

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from ....base.records import record
 from ....ir.dtypes import SHORT_NAME, is_complex, real_dtype
 from ....ir.graph import Instruction, Value
-from ....ir.records import record
 from ...llvm.emitter import BITS, Reg, constant
 from ...llvm.loops import FunctionWriter
 from ...llvm.registers import Number

@@ -38,10 +38,10 @@ def _of_band(factor: float) -> Callable[[Instruction], float]:
     return flops
 
 
-#: Why `eig` has no result.
+#: The reason why `eig` has no result.
 NO_EIGENVALUES: Final = "Array must not contain infs or NaNs, or eigenvalues did not converge"
 
-#: By the names of the ops.
+#: Routines by the names of the ops.
 FACTORIZATIONS: Final[dict[str, Factorization]] = {
     "cholesky": Factorization(
         factorizations.cholesky,

@@ -13,8 +13,8 @@ from typing import Final
 
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import Bound, FunctionWriter
+from ...lowering.kernel import PRODUCT_SLOWDOWN
 from ...maths.support import muladd
-from ..kernel import PRODUCT_SLOWDOWN
 from ..linalg.algorithms import Quotients
 from .problem import Problem
 

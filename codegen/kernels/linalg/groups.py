@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
-from ....ir.machine import machine
-from ....ir.records import record
+from ....base.machine import machine
+from ....base.records import record
 from ...llvm.emitter import BITS, Reg, constant
 from ...llvm.function import Code, Declarations
 from ...llvm.target import Target
+from ...lowering.kernel import Kernel, signature
+from ...lowering.parallel_for import context_of, run_tasks, task_function, tasks_at_a_time
 from ...maths import MathsWriter
 from ..indexing.index_blocks import STATUS_BYTES, note, status_of
-from ..kernel import Kernel, signature
-from ..parallel_for import context_of, run_tasks, task_function, tasks_at_a_time
 from .matrices import Matrix, RegisterMatrix
 from .scratch_matrix import ScratchMatrix, Storage
 from .transfers import load_group, registers_of_group, store_group, store_registers

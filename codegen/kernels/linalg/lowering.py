@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
+from ....base.records import record
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Instruction, Value
 from ....ir.ops.linalg.adjugate import ADJUGATE
@@ -15,15 +16,14 @@ from ....ir.ops.linalg.determinant import MAX_COFACTORS
 from ....ir.ops.linalg.lu import LU, LU_SOLVE, PERMUTATION_OF_PIVOTS
 from ....ir.ops.linalg.small import cycles, fits_registers, is_small, sizes
 from ....ir.ops.linalg.triangular import TRIANGULAR_SOLVE
-from ....ir.records import record
 from ....ir.registry import Attrs, Kind, Op
 from ...interface import LINALG_ERROR
 from ...llvm.emitter import INT_OF, Reg, constant
 from ...llvm.loops import FunctionWriter
+from ...lowering.kernel import Kernel, empty_kernel, signature
+from ...lowering.lowering import Lowering, LoweringContext
 from ...maths import MathsWriter
-from ..kernel import Kernel, empty_kernel, signature
 from ..lapack.lowering import lapack_kernel, lapack_workspace
-from ..lowering import Lowering, LoweringContext
 from . import algorithms
 from .groups import BatchPart, GroupKernel
 from .matrices import Index, Matrix, RegisterMatrix

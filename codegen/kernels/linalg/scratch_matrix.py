@@ -10,7 +10,7 @@ from ...llvm.loops import FunctionWriter
 from ...maths import MathsWriter
 from .matrices import Index, Matrix, RegisterMatrix, moved
 
-#: Columns of a matrix in memory that are worked on together: multiply-adds in flight, see `ir.machine`.
+#: Columns of a matrix in memory that are worked on together: multiply-adds in flight, see `base.machine`.
 BLOCK: Final = 8
 #: Columns of a matrix in memory that are eliminated together, from as many: with what is multiplied, they fit
 #: the registers.

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ....ir.machine import machine
+from ....base.machine import machine
 from ...llvm.emitter import BITS, Reg
 from ...llvm.loops import FunctionWriter
 from ...llvm.transpose import is_record, joined, separated, turned

@@ -16,9 +16,9 @@ from ....ir.registry import Kind
 from ...llvm.emitter import Reg, constant
 from ...llvm.function import Code, Declarations
 from ...llvm.target import Target
+from ...lowering.kernel import Kernel, signature
+from ...lowering.lowering import Lowering, LoweringContext
 from ...maths import MathsWriter
-from ..kernel import Kernel, signature
-from ..lowering import Lowering, LoweringContext
 from .axis import Lines
 
 #: Vectors walked side by side: one alone waits for its comparison at each step.

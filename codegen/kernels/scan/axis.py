@@ -11,12 +11,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from ....ir.machine import machine
+from ....base.machine import machine
 from ....ir.types import Shape
 from ...llvm.emitter import Reg
 from ...llvm.loops import Bound, FunctionWriter
 from ...llvm.target import Target
-from ..parallel_for import part_of
+from ...lowering.parallel_for import part_of
 
 #: Columns in one task: their row is some cache lines long, so that the next ones are fetched ahead.
 BLOCK_COLUMNS: Final = 512

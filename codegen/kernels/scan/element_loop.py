@@ -15,17 +15,17 @@ from ....ir.graph import Function, Instruction, Substitution, Value
 from ....ir.ops.fusion import EACH, READ
 from ....ir.registry import Kind
 from ....ir.types import Shape
-from ...control.exits import poll_or_return, polled_loop
 from ...llvm.emitter import Reg
 from ...llvm.function import Declarations
 from ...llvm.target import Target
-from ...nest.loop_nest import Leaf, Memory, Nest, Window
+from ...lowering.exits import poll_or_return, polled_loop
+from ...lowering.kernel import Kernel
+from ...lowering.loop_nest import Leaf, Memory, Nest, Window
+from ...lowering.lowering import LoweringContext
 from ...nest.schedule import schedule
 from ...nest.tasks import task_count
 from ...nest.writing.element import Places
 from ...nest.writing.nest_writer import NestWriter
-from ..kernel import Kernel
-from ..lowering import LoweringContext
 
 #: Vectors of carries that are in registers together: one element's steps wait for each other.
 REGISTERS: Final = 12

@@ -20,8 +20,8 @@ from ...llvm.function import Code, Declarations
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ...llvm.transpose import turned
+from ...lowering.kernel import signature
 from ...tiers import ScheduleParameters
-from ..kernel import signature
 from .columns import batcher
 from .rows import Row
 from .strategy import SortPlan

@@ -6,7 +6,7 @@ from typing import Final
 
 from ...llvm.emitter import BITS, INT_OF, Emitter, Reg, constant
 
-#: How many NaNs have the sign bit set: all mantissas but 0.
+#: The number of NaNs with the sign bit set: all mantissas but 0.
 _NEGATIVE_NANS: Final = {"f64": (1 << 52) - 1, "f32": (1 << 23) - 1}
 
 

@@ -21,9 +21,9 @@ from ...llvm.function import Code, Declarations, FunctionCode
 from ...llvm.loops import FunctionWriter
 from ...llvm.registers import llvm_type, suffix
 from ...llvm.target import Target
+from ...lowering.kernel import signature
+from ...lowering.parallel_for import context_of, lines_of_tasks, run_tasks, task_function
 from ...tiers import ScheduleParameters
-from ..kernel import signature
-from ..parallel_for import context_of, lines_of_tasks, run_tasks, task_function
 from .columns import ColumnSorter, batcher
 from .rows import Row
 from .strategy import SEGMENT_PARTS, SEGMENTS, SortPlan

@@ -13,8 +13,8 @@ from ...llvm.emitter import Reg, constant, pointer
 from ...llvm.function import Code, Declarations
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
-from ..kernel import signature
-from ..parallel_for import context_of, lines_of_tasks, part_of, run_tasks, task_function
+from ...lowering.kernel import signature
+from ...lowering.parallel_for import context_of, lines_of_tasks, part_of, run_tasks, task_function
 from .ordered_keys import key_of, value_of
 from .strategy import SortPlan
 

@@ -12,7 +12,7 @@ from ...llvm.emitter import Reg, constant
 from ...llvm.function import Code, Declarations
 from ...llvm.loops import Bound, FunctionWriter
 from ...llvm.target import Target
-from ..kernel import signature
+from ...lowering.kernel import signature
 from .ordered_keys import key_of
 from .strategy import SortPlan
 

@@ -17,9 +17,9 @@ from ....ir.registry import Kind
 from ...llvm.emitter import Reg, constant
 from ...llvm.function import Code
 from ...llvm.loops import FunctionWriter
-from ..kernel import Kernel, signature
-from ..lowering import Lowering, LoweringContext
-from ..parallel_for import part_of
+from ...lowering.kernel import Kernel, signature
+from ...lowering.lowering import Lowering, LoweringContext
+from ...lowering.parallel_for import part_of
 from .ordered_keys import key_of
 
 #: Vectors of searches side by side.

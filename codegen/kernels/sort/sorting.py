@@ -12,8 +12,8 @@ from typing import Final
 
 from ....ir.graph import Instruction
 from ....ir.registry import Kind
-from ..kernel import Kernel, empty_kernel
-from ..lowering import Lowering, LoweringContext
+from ...lowering.kernel import Kernel, empty_kernel
+from ...lowering.lowering import Lowering, LoweringContext
 from .network import NetworkWriter
 from .quicksort import QuicksortWriter
 from .radix import DigitWriter

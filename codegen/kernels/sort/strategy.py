@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from ....base.machine import machine
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Instruction
-from ....ir.machine import machine
 from ....ir.registry import Kind
 from ...llvm.emitter import BITS
 from ...llvm.target import Target

@@ -4,7 +4,7 @@ A ``METH_FASTCALL`` function whose ``self`` is a bytes object with the address o
 of its arguments are operands: Tensors, or Python numbers. It calls the table's `kernel` with their arrays and
 the other arguments as they are, and wraps what comes back. Where an operand requires a gradient and the
 result is floating it calls `remember` with the result and the arguments. Where the table has a `step`, what
-is in the memory of the first argument is made its view, as `tracejit.eager.views.share` would, by the step
+is in the memory of the first argument is made its view, as `tracejit.tape.views.share` would, by the step
 ``(step, argument)``: the second argument, None where there is no such, or all that follow as a tuple. A
 `writable` view may be written where the first argument may. `second` says what the second argument must be:
 see `interface.SECOND`.

@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Final
 
-from ....ir.records import record
+from ....base.records import record
 from ...interface import (
     EAGER,
     EAGER_JOIN,

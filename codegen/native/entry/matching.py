@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Final
 
-from ....ir.records import record
+from ....base.records import record
 from ...interface import REPEATED_BYTES
 from ...llvm.emitter import Reg
 from ..functions import Array, Bytes, ImportedFunction, Object, native

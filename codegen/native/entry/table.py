@@ -16,7 +16,7 @@ import struct
 from collections.abc import Sequence
 from typing import Final
 
-from ....ir.records import record
+from ....base.records import record
 from ...interface import ARRAY_PLAIN, ARRAY_WRITABLE
 
 

@@ -13,21 +13,15 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 
+from ....base.machine import machine
 from ....ir.graph import Instruction, Value
-from ....ir.machine import machine
 from ....ir.types import Shape, TensorType, remove_axes
-from ...kernels.kernel import signature
-from ...kernels.parallel_for import (
-    context_of,
-    fold_parts,
-    part_of,
-    run_tasks,
-    task_function,
-)
 from ...llvm.emitter import Reg, constant, pointer
 from ...llvm.function import Code, FunctionCode
+from ...lowering.kernel import signature
+from ...lowering.loop_nest import Across, Memory, Nest, Write
+from ...lowering.parallel_for import context_of, fold_parts, part_of, run_tasks, task_function
 from ...maths import MathsWriter
-from ..loop_nest import Across, Memory, Nest, Write
 from ..row_blocks import rows_at_a_time
 from ..writing.element import Places
 from ..writing.nest_writer import NestWriter

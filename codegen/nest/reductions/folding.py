@@ -1,5 +1,5 @@
-"""Folds of groups of vectors along the last dimension: accumulators side by side, which are folded by halves;
-of long lines, block by block (`totals.py`).
+"""Folding loops: over dimensions, and over groups of vectors along the last one with accumulators side by
+side, which are folded by halves. Long lines are folded block by block (`totals.py`).
 
 That order does not depend on how many copies of the code there are (`ScheduleParameters.copies`): with fewer
 than accumulators, these are in memory; or they are as few, where the order changes no result.
@@ -7,15 +7,16 @@ than accumulators, these are in memory; or they are as few, where the order chan
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from ...llvm.emitter import Reg
+from ...llvm.emitter import Reg, constant
 from ...llvm.loops import Bound
+from ...lowering.loop_nest import SHORT_BODY, Member, body_cost
 from ..interleaving import side_by_side
-from ..loop_nest import SHORT_BODY, Member, body_cost
 from ..writing.element import ElementPass, Places, RowValues
-from .totals import LONG, FoldStep, Totals, add_blocks
+from .totals import LONG, FoldStep, Run, Totals, add_blocks, is_float_sum
 
 if TYPE_CHECKING:
     from ..writing.nest_writer import NestWriter
@@ -143,3 +144,84 @@ def _by_halves(writer: NestWriter, folds: Sequence[Member], accumulators: Sequen
             for items, other in pairs
         ]
     return list(parts[0])
+
+
+def fold_loops(
+    writer: NestWriter, totals: Totals, step: FoldStep, dim: int, stop: int, places: Places,
+    before: list[Reg] | None = None,
+) -> list[Reg]:  # fmt: skip
+    """Run `step` in loops over the dimensions from `dim` up to `stop`; returns the accumulators, which begin
+    with the values folded `before`."""
+    if not totals.sums or _terms(writer, step, dim, stop) <= step.short:
+        return _plain(writer, step.run, dim, stop, places, before or totals.identities)
+    state = totals.start if before is None else totals.add(totals.start, before)
+    return totals.finish(_blocks(writer, totals, step, dim, stop, places, state))
+
+
+def _terms(writer: NestWriter, step: FoldStep, dim: int, stop: int) -> int:
+    """Number of terms that an accumulator takes in the loops from `dim` on."""
+    return step.terms * math.prod(writer.extent(inner)[2] for inner in range(dim, stop))
+
+
+def _plain(writer: NestWriter, run: Run, dim: int, stop: int, places: Places, state: list[Reg]) -> list[Reg]:
+    """Loops that hand the accumulators on."""
+    if dim == stop:
+        return run(places, state)
+    first, last, _ = writer.extent(dim)
+    return _loop(writer, run, dim, stop, places, state, (first, last))
+
+
+def _loop(
+    writer: NestWriter, run: Run, dim: int, stop: int, places: Places, state: list[Reg],
+    bounds: tuple[Bound, Bound],
+) -> list[Reg]:  # fmt: skip
+    def body(index: Reg, state: list[Reg]) -> Sequence[Reg]:
+        out = _plain(writer, run, dim + 1, stop, writer.advance(places, dim, index), state)
+        writer.let_signals_in(dim)
+        return out
+
+    return writer.w.loop(*bounds, 1, body, state, nonempty=isinstance(bounds[0], Reg))
+
+
+def _blocks(
+    writer: NestWriter, totals: Totals, step: FoldStep, dim: int, stop: int, places: Places, state: list[Reg]
+) -> list[Reg]:
+    """Loops that hand totals on, around blocks."""
+    if _terms(writer, step, dim, stop) <= LONG:
+        return totals.add(state, _plain(writer, step.run, dim, stop, places, totals.identities))
+    if dim == stop:
+        assert step.run_long is not None
+        return step.run_long(places, state)
+    first, last, _ = writer.extent(dim)
+    size = LONG // _terms(writer, step, dim + 1, stop)
+    if size > 1:
+        return add_blocks(
+            writer.w, totals, state, (first, last), size,
+            lambda *bounds: _loop(writer, step.run, dim, stop, places, totals.identities, bounds),
+        )  # fmt: skip
+
+    def body(index: Reg, state: list[Reg]) -> Sequence[Reg]:
+        out = _blocks(writer, totals, step, dim + 1, stop, writer.advance(places, dim, index), state)
+        writer.let_signals_in(dim)
+        return out
+
+    return writer.w.loop(first, last, 1, body, state, nonempty=isinstance(first, Reg))
+
+
+def totals_of(
+    writer: NestWriter, folds: Sequence[Member], lanes: int, copies: int = 1, more: Sequence[str] = ()
+) -> Totals:
+    """The totals of `folds` and, behind them, of sums of floats of the dtypes `more`, for each of `copies`
+    vectors side by side."""
+    w = writer.w
+    identities = [writer.identity(member, lanes) for member in folds]
+    combine = [_combining(writer, member) for member in folds]
+    sums = [is_float_sum(member.instruction) for member in folds]
+    identities += [constant(0.0, dtype, lanes) for dtype in more]
+    combine += [w.add] * len(more)
+    sums += [True] * len(more)
+    return Totals(w, identities * copies, combine * copies, sums * copies)
+
+
+def _combining(writer: NestWriter, member: Member) -> Callable[[Reg, Reg], Reg]:
+    return lambda total, block: writer.combine(member, total, block)

@@ -21,11 +21,12 @@ from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Function
 from ....ir.passes.algebra.moments import second_moments
 from ...llvm.emitter import Reg, constant
+from ...lowering.loop_nest import Member, Nest, Split
 from ...maths.support import muladd
-from ..loop_nest import Member, Nest, Split
 from ..writing.element import ElementPass, Places, RowValues
+from .folding import fold_loops, totals_of
 from .split import BLOCK_ROWS, SplitWriter
-from .totals import column_step, fold_loops, totals_of
+from .totals import column_step
 
 #: Rows whose mean is a chunk's number.
 FIRST_ROWS: Final = 16

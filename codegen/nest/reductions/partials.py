@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ....base.machine import machine
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Value
-from ....ir.machine import machine
-from ..loop_nest import Member, Memory, Nest
+from ...lowering.loop_nest import Member, Memory, Nest
 from .totals import LONG, LONG_COLUMN, is_float_sum
 
 

@@ -12,29 +12,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ....ir.machine import machine
-from ...control.exits import LONG_CYCLES, poll_or_return
-from ...kernels.kernel import signature
-from ...kernels.parallel_for import (
-    context_of,
-    fold_parts,
-    part_of,
-    run_tasks,
-    take_context,
-    task_signature,
-)
+from ....base.machine import machine
 from ...llvm.emitter import Reg, constant
 from ...llvm.function import Code, Declarations, FunctionCode
 from ...llvm.loops import Bound
+from ...lowering.exits import LONG_CYCLES, poll_or_return
+from ...lowering.kernel import signature
+from ...lowering.loop_nest import Member, Memory, Nest, Split, Write
+from ...lowering.parallel_for import context_of, fold_parts, part_of, run_tasks, take_context, task_signature
 from ...maths import MathsWriter
-from ..loop_nest import Member, Memory, Nest, Split, Write
 from ..tasks import polling_dim
 from ..writing.element import ElementPass, Places, RowValues
 from ..writing.nest_writer import NestWriter
 from ..writing.storing import past_cache
-from .folding import line_of
+from .folding import fold_loops, line_of, totals_of
 from .partials import Partials
-from .totals import LONG, add_compensated, column_step, compensated, fold_loops, totals_of
+from .totals import LONG, add_compensated, column_step, compensated
 
 #: Rows of a column nest that are walked before the next ones.
 BLOCK_ROWS: Final = 8

@@ -10,20 +10,16 @@ that are no sums of floats, have no blocks.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ....ir.dtypes import is_real_floating
 from ....ir.graph import Instruction
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import Bound, FunctionWriter
+from ...lowering.loop_nest import Nest
 from ...maths.support import two_sum
-from ..loop_nest import Member, Nest
 from ..writing.element import Places
-
-if TYPE_CHECKING:
-    from ..writing.nest_writer import NestWriter
 
 #: Terms that an accumulator takes one after the other: as many as NumPy's, whose sums are added up in pairs.
 LONG: Final = 16
@@ -117,18 +113,6 @@ def column_step(nest: Nest, run: Run) -> FoldStep:
     return FoldStep(run, short=LONG if nest.reads_across or nest.turned else LONG_COLUMN)
 
 
-def fold_loops(
-    writer: NestWriter, totals: Totals, step: FoldStep, dim: int, stop: int, places: Places,
-    before: list[Reg] | None = None,
-) -> list[Reg]:  # fmt: skip
-    """Run `step` in loops over the dimensions from `dim` up to `stop`; returns the accumulators, which begin
-    with the values folded `before`."""
-    if not totals.sums or _terms(writer, step, dim, stop) <= step.short:
-        return _plain(writer, step.run, dim, stop, places, before or totals.identities)
-    state = totals.start if before is None else totals.add(totals.start, before)
-    return totals.finish(_blocks(writer, totals, step, dim, stop, places, state))
-
-
 def add_blocks(
     w: FunctionWriter, totals: Totals, state: list[Reg], bounds: tuple[Bound, Bound], size: int,
     fold: Callable[[Reg, Reg], list[Reg]],
@@ -143,72 +127,3 @@ def add_blocks(
         return totals.add(state, fold(index, end))
 
     return w.loop(first, last, size, block, state, nonempty=True)
-
-
-def _terms(writer: NestWriter, step: FoldStep, dim: int, stop: int) -> int:
-    """Number of terms that an accumulator takes in the loops from `dim` on."""
-    return step.terms * math.prod(writer.extent(inner)[2] for inner in range(dim, stop))
-
-
-def _plain(writer: NestWriter, run: Run, dim: int, stop: int, places: Places, state: list[Reg]) -> list[Reg]:
-    """Loops that hand the accumulators on."""
-    if dim == stop:
-        return run(places, state)
-    first, last, _ = writer.extent(dim)
-    return _loop(writer, run, dim, stop, places, state, (first, last))
-
-
-def _loop(
-    writer: NestWriter, run: Run, dim: int, stop: int, places: Places, state: list[Reg],
-    bounds: tuple[Bound, Bound],
-) -> list[Reg]:  # fmt: skip
-    def body(index: Reg, state: list[Reg]) -> Sequence[Reg]:
-        out = _plain(writer, run, dim + 1, stop, writer.advance(places, dim, index), state)
-        writer.let_signals_in(dim)
-        return out
-
-    return writer.w.loop(*bounds, 1, body, state, nonempty=isinstance(bounds[0], Reg))
-
-
-def _blocks(
-    writer: NestWriter, totals: Totals, step: FoldStep, dim: int, stop: int, places: Places, state: list[Reg]
-) -> list[Reg]:
-    """Loops that hand totals on, around blocks."""
-    if _terms(writer, step, dim, stop) <= LONG:
-        return totals.add(state, _plain(writer, step.run, dim, stop, places, totals.identities))
-    if dim == stop:
-        assert step.run_long is not None
-        return step.run_long(places, state)
-    first, last, _ = writer.extent(dim)
-    size = LONG // _terms(writer, step, dim + 1, stop)
-    if size > 1:
-        return add_blocks(
-            writer.w, totals, state, (first, last), size,
-            lambda *bounds: _loop(writer, step.run, dim, stop, places, totals.identities, bounds),
-        )  # fmt: skip
-
-    def body(index: Reg, state: list[Reg]) -> Sequence[Reg]:
-        out = _blocks(writer, totals, step, dim + 1, stop, writer.advance(places, dim, index), state)
-        writer.let_signals_in(dim)
-        return out
-
-    return writer.w.loop(first, last, 1, body, state, nonempty=isinstance(first, Reg))
-
-
-def totals_of(
-    writer: NestWriter, folds: Sequence[Member], lanes: int, copies: int = 1, more: Sequence[str] = ()
-) -> Totals:
-    """The totals of `folds` and, behind them, of sums of floats of the dtypes `more`, for each of `copies`
-    vectors side by side."""
-    w = writer.w
-    identities = [writer.identity(member, lanes) for member in folds]
-    combine = [_combining(writer, member) for member in folds]
-    sums = [is_float_sum(member.instruction) for member in folds]
-    identities += [constant(0.0, dtype, lanes) for dtype in more]
-    combine += [w.add] * len(more)
-    sums += [True] * len(more)
-    return Totals(w, identities * copies, combine * copies, sums * copies)
-
-
-def _combining(writer: NestWriter, member: Member) -> Callable[[Reg, Reg], Reg]:
-    return lambda total, block: writer.combine(member, total, block)

@@ -9,7 +9,7 @@ from typing import Final
 from ...llvm import strided_reads
 from ...llvm.emitter import Reg
 from ...llvm.loops import FunctionWriter
-from ..loop_nest import Memory, Nest, Write
+from ...lowering.loop_nest import Memory, Nest, Write
 from .prefetch import ask_for
 
 #: Most columns that are stored together, with so many values.

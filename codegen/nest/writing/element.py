@@ -8,10 +8,10 @@ from typing import Protocol
 
 from ....ir.graph import Value
 from ...llvm.emitter import Reg
+from ...lowering.loop_nest import Leaf, Member, Memory, Nest, Write
 from ...maths import MathsWriter
 from ...maths.support import muladd
 from ..divisors import Divisor, divisors, is_division, quotient
-from ..loop_nest import Leaf, Member, Memory, Nest, Write
 from .columns import neighbouring_reads, neighbouring_writes, put_columns, read_columns
 from .prefetch import ask_for, begins_line
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...control.packing import OpWriter
 from ...llvm.emitter import constant
 from ...llvm.function import Code
+from ...lowering.loop_nest import Nest
+from ...lowering.packing import OpWriter
 from ...maths import MathsWriter
-from ..loop_nest import Nest
 from ..tasks import task_count
 from .element import Places
 from .nest_writer import INLINED_USES, NestWriter

@@ -11,18 +11,18 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Value
-from ...control.exits import poll_or_return
-from ...control.packing import OpWriter
-from ...kernels.kernel import signature
 from ...llvm.emitter import Reg, constant
 from ...llvm.function import Code, Declarations
 from ...llvm.loops import Bound
+from ...lowering.exits import poll_or_return
+from ...lowering.kernel import signature
+from ...lowering.loop_nest import Leaf, Member, Memory, Nest, NestConstant, Window, Write, memories_of
+from ...lowering.packing import OpWriter
 from ...maths import MathsWriter
 from ..divisors import Divisor, divisor_of, pays, shared_in_map
 from ..interleaving import side_by_side
-from ..loop_nest import Leaf, Member, Memory, Nest, NestConstant, Window, Write, memories_of
-from ..reductions.folding import line_of
-from ..reductions.totals import column_step, fold_loops, totals_of
+from ..reductions.folding import fold_loops, line_of, totals_of
+from ..reductions.totals import column_step
 from ..row_blocks import rows_at_a_time, write_rows
 from ..tasks import polling_dim, task_count, vector_block
 from ..turned_rows import turn_in, turn_out

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from ....base.machine import machine
 from ....ir.graph import Value
-from ....ir.machine import machine
 from ...llvm.loops import FunctionWriter
-from ..loop_nest import Memory, Nest, memories_of
+from ...lowering.loop_nest import Memory, Nest, memories_of
 
 #: Bytes from an access to the line that is asked for meanwhile. Half or twice as many do no worse.
 WRITTEN_AHEAD: Final = 1 << 10

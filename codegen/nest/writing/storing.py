@@ -9,7 +9,7 @@ from typing import Protocol
 from ....ir.graph import Instruction
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
-from ..loop_nest import Memory, Write
+from ...lowering.loop_nest import Memory, Write
 from .element import NestContext, Places
 from .prefetch import ask_for
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from ....base.records import record
 from ....ir.graph import Value
-from ....ir.records import record
 from ...llvm import strided_reads
 from ...llvm.emitter import Reg, constant
 from ...llvm.function import Declarations
 from ...llvm.transpose import turned
-from ..loop_nest import Leaf, Member, Memory, Nest, Write
+from ...lowering.loop_nest import Leaf, Member, Memory, Nest, Write
 from .element import Places
 from .nest_writer import NestWriter
 

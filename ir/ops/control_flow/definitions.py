@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ....base.errors import AttributeValueError, DTypeError, ShapeError
 from ...dtypes import BOOL, INT64
-from ...errors import AttributeValueError, DTypeError, ShapeError
 from ...registry import NONDIFF, Attrs, Kind, Regions
 from ...types import TensorType, Types
 from ..define import check_parameters, define_with_regions, region_count

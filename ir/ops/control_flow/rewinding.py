@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ....base.errors import AttributeValueError, ShapeError
 from ...builder import Builder, inline
 from ...dataflow import without_effects
 from ...dtypes import BOOL, is_differentiable
-from ...errors import AttributeValueError, ShapeError
 from ...graph import Function, Instruction, Value
 from ...registry import NONDIFF, OPS, Attrs, Kind, Regions
 from ...transforms.differentiation import split_pullback
@@ -67,7 +67,7 @@ def pull_while(b: Builder, instruction: Instruction, cotangents: list[Value | No
 
 
 def _parted(types: Sequence[Any], carries: int) -> int:
-    """How many operands of a ``while_vjp`` are the loop's own. Raises AttributeValueError."""
+    """The number of operands of a ``while_vjp`` that are the loop's own. Raises AttributeValueError."""
     own = len(types) - len(_floating(types[:carries]))
     if not 0 <= carries <= own:
         raise AttributeValueError(f"while_vjp: carries={carries} does not fit {len(types)} operands")

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import LinAlgError, ShapeError
-from ...lapack.library import on_one_thread
+from ....base.errors import LinAlgError, ShapeError
+from ....base.lapack.library import on_one_thread
 from ...registry import Attrs, Kind
 from ...transforms.batching import batch_pointwise
 from ...types import Types

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from ....base.errors import DTypeError, ShapeError
 from ...dtypes import FLOAT16, INT64
-from ...errors import DTypeError, ShapeError
 from ...graph import Instruction
 from ...registry import Attrs, Infer, Kind, Op, Regions
 from ...transforms.batching import batch_pointwise

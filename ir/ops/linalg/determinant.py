@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from ....base.errors import ShapeError
 from ...dtypes import BY_NAME, INT64
-from ...errors import ShapeError
 from ...registry import Attrs, Kind
 from ...transforms.batching import batch_pointwise
 from ...types import TensorType, Types

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import LinAlgError
-from ...lapack.library import on_one_thread
+from ....base.errors import LinAlgError
+from ....base.lapack.library import on_one_thread
 from ...registry import Attrs
 from ...types import TensorType, Types
 from .common import (

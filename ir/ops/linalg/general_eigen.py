@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ....base.errors import LinAlgError
+from ....base.lapack.library import on_one_thread
 from ...dtypes import INT64, complex_dtype, is_complex
-from ...errors import LinAlgError
-from ...lapack.library import on_one_thread
 from ...registry import Attrs
 from ...types import Types
 from .common import (

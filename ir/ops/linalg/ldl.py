@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ....base.lapack import calls
+from ....base.lapack.library import on_one_thread
 from ...dtypes import INT64
-from ...lapack import calls
-from ...lapack.library import on_one_thread
 from ...registry import Attrs
 from ...types import TensorType, Types
 from .common import (

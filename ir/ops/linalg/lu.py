@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ....base.errors import LinAlgError, OutOfBoundsError, ShapeError
+from ....base.lapack import calls
+from ....base.lapack.library import on_one_thread
 from ...dtypes import INT64
-from ...errors import LinAlgError, OutOfBoundsError, ShapeError
-from ...lapack import calls
-from ...lapack.library import on_one_thread
 from ...registry import NONDIFF, Attrs, Kind
 from ...transforms.batching import all_mapped, batch_pointwise
 from ...types import TensorType, Types

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ....base.errors import ShapeError
 from ...dtypes import complex_dtype, is_complex, real_dtype
-from ...errors import ShapeError
 from ...graph import Instruction, Value
 from ...registry import NONDIFF, OPS, Attrs, Kind, Op, Regions
 from ...types import TensorType, Types

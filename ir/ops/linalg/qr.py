@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ShapeError
-from ...lapack.library import on_one_thread
+from ....base.errors import ShapeError
+from ....base.lapack.library import on_one_thread
 from ...registry import Attrs
 from ...types import TensorType, Types
 from .common import (

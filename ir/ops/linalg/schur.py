@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from ....base.errors import ShapeError
+from ....base.lapack import calls
+from ....base.lapack.library import on_one_thread
 from ...dtypes import INT64
-from ...errors import ShapeError
-from ...lapack import calls
-from ...lapack.library import on_one_thread
 from ...registry import Attrs, Kind
 from ...transforms.batching import batch_pointwise
 from ...types import TensorType, Types

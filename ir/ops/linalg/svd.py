@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from ....base.errors import LinAlgError
+from ....base.lapack.library import on_one_thread
 from ...dtypes import BY_NAME, DType, is_complex
-from ...errors import LinAlgError
-from ...lapack.library import on_one_thread
 from ...registry import Attrs
 from ...types import TensorType, Types
 from .common import (

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ShapeError
-from ...lapack import calls
-from ...lapack.library import on_one_thread
+from ....base.errors import ShapeError
+from ....base.lapack import calls
+from ....base.lapack.library import on_one_thread
 from ...registry import Attrs, Kind
 from ...transforms.batching import batch_pointwise
 from ...types import Types

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import LinAlgError, ShapeError
+from ....base.errors import LinAlgError, ShapeError
 from ...registry import Attrs, Kind
 from ...transforms.batching import batch_pointwise
 from ...types import Types

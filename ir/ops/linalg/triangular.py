@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import LinAlgError, ShapeError
-from ...lapack import calls
-from ...lapack.library import on_one_thread
+from ....base.errors import LinAlgError, ShapeError
+from ....base.lapack import calls
+from ....base.lapack.library import on_one_thread
 from ...registry import Attrs, Kind
 from ...transforms.batching import all_mapped
 from ...types import Types

@@ -18,8 +18,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from ....base.errors import DTypeError, UndeterminedGradientWarning
 from ...dtypes import BOOL, is_complex, result_type
-from ...errors import DTypeError, UndeterminedGradientWarning
 from ...registry import Attrs, Kind
 from ...transforms.batching import batch_pointwise
 from ...types import Types

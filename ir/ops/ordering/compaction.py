@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ....base.errors import DTypeError, ShapeError
 from ...dtypes import BOOL, INT64
-from ...errors import DTypeError, ShapeError
 from ...registry import NONDIFF, Attrs, Kind
 from ...transforms.batching import batch_pointwise
 from ...types import TensorType

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ....base.errors import DTypeError, IndexValueError, OutOfBoundsError, ShapeError
 from ...dtypes import FLOAT64, INT64, accumulated_in, is_real_floating
-from ...errors import DTypeError, IndexValueError, OutOfBoundsError, ShapeError
 from ...registry import Attrs, Kind
 from ...transforms.batching import all_mapped
 from ...types import TensorType

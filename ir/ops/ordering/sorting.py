@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ....base.errors import ShapeError
 from ...dtypes import INT64
-from ...errors import ShapeError
 from ...registry import NONDIFF, Attrs, Kind
 from ...transforms.batching import batch_pointwise
 from ...types import TensorType

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ...errors import ShapeError
+from ....base.errors import ShapeError
 from ...registry import Attrs, Kind
 from ...types import TensorType, Types
 from ..define import define, in_float32

@@ -19,8 +19,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from ....base.errors import DTypeError, ShapeError
 from ...dtypes import FLOAT32, FLOAT64
-from ...errors import DTypeError, ShapeError
 from ...graph import Instruction
 from ...registry import Attrs, Kind
 from ...transforms.batching import batch_axes

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ....base.errors import TracejitError
 from ...builder import Builder
 from ...dataflow import has_effect
-from ...errors import TracejitError
 from ...graph import Function, Instruction, Substitution, Value
 from ...registry import OPS, Attrs, Kind
 from ..loops.control_flow import trim

@@ -20,11 +20,11 @@ from typing import Final
 
 import numpy as np
 
+from ....base.machine import machine
+from ....base.records import record
 from ...access import resolve
 from ...builder import Builder
 from ...graph import Function, Instruction, Value
-from ...machine import machine
-from ...records import record
 from ...registry import Kind
 from ..rewriting import Definitions, Rule, constant_of, defined_by, rewrite
 from .cleanup import dce

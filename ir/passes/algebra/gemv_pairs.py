@@ -12,10 +12,10 @@ both fit one row nest that folds across its rows (`cross_row_reductions.py`): ea
 
 from __future__ import annotations
 
+from ....base.machine import machine
 from ...access import element_strides, resolve
 from ...builder import Builder
 from ...graph import Function, Instruction, Value
-from ...machine import machine
 from ...types import contiguous_strides
 from ..rewriting import Definitions, rewrite
 from .cleanup import dce

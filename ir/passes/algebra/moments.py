@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 
+from ....base.records import record
 from ...access import resolve
 from ...graph import Function, Instruction, Value
-from ...records import record
 from ..rewriting import Definitions
 
 #: Relative distance of a factor from one over the number of elements, by rounding to f32.

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
+from ....base.records import record
 from ...builder import Builder
 from ...graph import Function, Instruction, Value
 from ...ops.indexing import indexed_axes, sliced_axes
-from ...records import record
 from ...registry import Kind
 from ...types import Shape
 from ..loops.control_flow import map_regions

@@ -13,15 +13,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from ....base.records import record
 from ...builder import Builder
 from ...graph import Function, Instruction, Substitution, Value
 from ...ops.indexing import indexed_axes
-from ...records import record
 from ...registry import OPS, Kind
 from ..rewriting import Definitions
 from .affine import Affine, AffineValues, loop_forms
 
-#: How many steps back a value is kept.
+#: Steps back for which a value is kept.
 MOST_STEPS: Final = 2
 
 

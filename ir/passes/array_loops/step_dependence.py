@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ....base.records import record
 from ...graph import Instruction, Value
 from ...ops.indexing import indexed_axes
-from ...records import record
 from ...types import Shape
 from .affine import Affine, AffineValues
 

@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
+from ....base.records import record
 from ...builder import Builder
 from ...dataflow import read_counts
 from ...dtypes import INT64, is_inexact
 from ...graph import Function, Instruction, Value
-from ...records import record
 from ...registry import OPS, Op
 from .affine import Affine
 

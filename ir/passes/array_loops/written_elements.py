@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
+from ....base.records import record
 from ...graph import Function, Instruction, Value
 from ...ops.indexing import indexed_axes
-from ...records import record
 from ...registry import Kind
 from ...types import Shape
 from .affine import Affine, AffineValues, loop_forms

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...records import record
+from ....base.records import record
 
 
 @record(eq=False)

@@ -7,9 +7,9 @@ import functools
 from collections.abc import Iterable
 from typing import Final, TypeAlias, TypeVar
 
+from ....base.records import field, record
 from ...graph import Instruction, Value
 from ...ops.fusion import ACROSS_ROWS, COLUMNS, EACH, FOLD, ROW
-from ...records import field, record
 from ...registry import Access, Kind
 from ...types import Shape
 from .reasons import is_fusable

@@ -7,8 +7,8 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from ....base.machine import machine
 from ...graph import Value
-from ...machine import machine
 from .groups import Unit, reads_own_element, whole
 from .inlining import Reads
 

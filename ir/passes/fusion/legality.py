@@ -16,10 +16,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from ....base.machine import machine
+from ....base.records import record
 from ...access import identity, resolve
 from ...graph import Instruction, Value
-from ...machine import machine
-from ...records import record
 from ...registry import Kind
 from ...types import Shape
 from .groups import ACROSS, Coordinates, Unit, Units, domain_of, kept, reads_own_element, whole

@@ -8,9 +8,9 @@ from __future__ import annotations
 import functools
 from typing import Final
 
+from ....base.machine import machine
+from ....base.records import record
 from ...graph import Instruction
-from ...machine import machine
-from ...records import record
 from ...registry import Kind
 
 #: Groups stop growing here. Values that do not fit in registers lie on the stack, which is in the first

@@ -17,9 +17,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+from ....base.machine import machine
+from ....base.records import record
 from ...graph import Function, Instruction, Substitution, Value, distinct_types
-from ...machine import machine
-from ...records import record
 from ...registry import Kind
 from .groups import Unit
 from .inlining import Reads

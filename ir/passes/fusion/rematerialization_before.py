@@ -19,10 +19,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from ....base.machine import machine
 from ...access import resolve
 from ...builder import Builder
 from ...graph import Function, Instruction, Value
-from ...machine import machine
 from ...registry import Kind
 from ...types import Shape
 from .reasons import why_alone

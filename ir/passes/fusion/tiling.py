@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from ....base.machine import machine
 from ...access import counter_strides, element_strides, resolve
 from ...graph import Function, Instruction, Substitution, Value
-from ...machine import machine
 from ...ops.fusion import COLUMNS, EACH, READ, TILED
 from ...ops.signal.fourier import batch_of_lines
 from ...registry import Access, Kind

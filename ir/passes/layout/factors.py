@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from ....base.records import record
 from ...graph import Value
-from ...records import record
 from ...types import Shape
 from ..fusion.inlining import MOST_COLUMNS
 

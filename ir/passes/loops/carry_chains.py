@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Final
 
+from ....base.records import record
 from ...builder import Builder
 from ...dataflow import increment, read_counts
 from ...dtypes import is_inexact
 from ...graph import Function, Instruction, Value
-from ...records import record
 from ...registry import OPS, Kind
 from ..algebra.cleanup import dce
 from ..rewriting import Definitions, Rule, rewrite

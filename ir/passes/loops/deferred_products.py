@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ....base.records import record
 from ...builder import Builder
 from ...dataflow import has_effect, read_counts
 from ...graph import Function, Instruction, Value
-from ...records import record
 from ...registry import OPS, Kind
 from ...types import TensorType
 from ..algebra.cleanup import dce

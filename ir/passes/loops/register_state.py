@@ -11,11 +11,11 @@ import functools
 import math
 from typing import Final
 
+from ....base.records import record
 from ...access import view_access
 from ...dtypes import BOOL, is_real_floating
 from ...graph import Function, Instruction, Value
 from ...ops.linalg import small
-from ...records import record
 from ...registry import Kind
 
 #: Values with more elements are better off as vectors in memory.

@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
+from ....base.records import field, record
 from ...dataflow import has_effect
 from ...graph import Instruction, Value
-from ...records import field, record
 from .repetitions import Repetition
 
 #: Number of steps back from which a value may come.

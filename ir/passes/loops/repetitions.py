@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from ....base.records import record
 from ...graph import Instruction
-from ...records import record
 from ...registry import Op
 
 if TYPE_CHECKING:

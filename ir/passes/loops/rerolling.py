@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from ....base.records import record
 from ...builder import Builder
 from ...graph import Function, Instruction, Location, Substitution, Value
-from ...records import record
 from ...registry import OPS
 from ...types import TensorType
 from .repeated_steps import BasicBlock, Carried, Element, Listed, RepeatedSteps, steps_of

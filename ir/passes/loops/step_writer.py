@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from ....base.records import record
 from ...builder import Builder
 from ...dtypes import INT64, DType
 from ...graph import Function, Value
-from ...records import record
 from ...types import Shape, TensorType
 from .repeated_steps import (
     Carried,

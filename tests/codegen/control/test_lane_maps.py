@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracejit.ir.errors import LinAlgError
+from tracejit.base.errors import LinAlgError
 from tracejit.ir.interpreter import interpret
 from tracejit.ir.text.parser import parse_function
 from tracejit.runtime.executable import Executable

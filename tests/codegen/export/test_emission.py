@@ -9,13 +9,13 @@ import subprocess
 
 import pytest
 
+from tracejit.base.errors import CompileError, TracejitError
 from tracejit.codegen.export.emission import LinkGroup, emit
 from tracejit.codegen.export.symbols import undefined_symbols
 from tracejit.codegen.export.targets import export_target, size_type
 from tracejit.codegen.llvm.loading import all_targets
 from tracejit.codegen.llvm.target import host, target_machine
-from tracejit.ir.errors import CompileError, TracejitError
-from tracejit.runtime.cache.objects import link
+from tracejit.runtime.loading.objects import link
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from tracejit.codegen.interface import pack_symbol, product_symbol
 from tracejit.codegen.llvm.target import host
 from tracejit.ir.passes import run_passes
 from tracejit.ir.registry import OPS
-from tracejit.runtime.cache.objects import link
 from tracejit.runtime.executable import Executable
+from tracejit.runtime.loading.objects import link
 
 from ...rotation import share_of
 from ...samples import samples_of

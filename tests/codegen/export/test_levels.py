@@ -14,7 +14,7 @@ from tracejit.codegen.export.emission import LinkGroup, emit
 from tracejit.codegen.export.levels import LEVELS, Level, dispatch_text, for_cpu, release_text
 from tracejit.codegen.export.targets import export_target
 from tracejit.codegen.llvm.loading import llvm_binding
-from tracejit.runtime.cache.objects import link
+from tracejit.runtime.loading.objects import link
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="levels are of x86-64")
 

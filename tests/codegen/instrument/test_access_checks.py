@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.base.errors import CompileError
 from tracejit.codegen.instrument.access_checks import AccessChecks
 from tracejit.codegen.instrument.variants import PLAIN
 from tracejit.codegen.kernels.indexing import bincount
+from tracejit.codegen.lowering.loop_nest import Memory, Nest, Write
 from tracejit.codegen.nest import fusions
-from tracejit.codegen.nest.loop_nest import Memory, Nest, Write
-from tracejit.ir.errors import CompileError
 from tracejit.runtime.executable import Executable
 
 from ...fuzz.graphs import program

@@ -8,18 +8,18 @@ from collections.abc import Callable, Sequence
 import pytest
 
 import tracejit as tj
+from tracejit.base.errors import CompileError
 from tracejit.codegen.instrument.variants import Instrument
 from tracejit.codegen.instrument.verifier import verify, verify_code
-from tracejit.codegen.kernels.kernel import Kernel
 from tracejit.codegen.llvm.control_operations import Branch, Label, RegionEnd, Return
 from tracejit.codegen.llvm.function import FunctionCode
 from tracejit.codegen.llvm.loops import FunctionWriter
 from tracejit.codegen.llvm.operations import Compute, Load, Operation, Phi
 from tracejit.codegen.llvm.registers import Reg, constant
 from tracejit.codegen.llvm.target import Target
+from tracejit.codegen.lowering.kernel import Kernel
 from tracejit.codegen.module.writer import generate
 from tracejit.codegen.tiers import BASELINE, OPTIMIZED, Tier
-from tracejit.ir.errors import CompileError
 from tracejit.ir.graph import Instruction
 from tracejit.ir.passes import run_passes
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tracejit.base.errors import LinAlgError
+from tracejit.base.lapack.library import library
 from tracejit.codegen.kernels.lapack import blocked_solutions
 from tracejit.ir.builder import Builder
-from tracejit.ir.errors import LinAlgError
-from tracejit.ir.lapack.library import library
 from tracejit.ir.types import TensorType
 from tracejit.runtime.executable import Executable
 from tracejit.runtime.threads import threads

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.base.machine import Machine, machine, use_machine
 from tracejit.codegen.instrument.access_checks import AccessChecks
 from tracejit.codegen.kernels.fft.codelets import PRIMES
 from tracejit.codegen.kernels.fft.plan import _middle_divisor, convolution_radices, radices
 from tracejit.codegen.kernels.fft.roots import unit_roots
 from tracejit.codegen.llvm.target import host
-from tracejit.codegen.module.buffers import plan_buffers
 from tracejit.codegen.module.deduplication import KernelMemory
 from tracejit.codegen.module.writer import generate
 from tracejit.codegen.nest.fusions import Fusions
+from tracejit.codegen.plan.buffers import plan_buffers
 from tracejit.ir.graph import Function
-from tracejit.ir.machine import Machine, machine, use_machine
 from tracejit.runtime.executable import Executable
 
 from ...rotation import share_of
@@ -120,7 +120,7 @@ def test_written_over_the_operand(
     shape: tuple[int, ...], axis: int, in_place: bool, dtype: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The second of two transforms is written over the first, where tasks read first what they write over."""
-    monkeypatch.setattr("tracejit.codegen.module.buffers.large_bytes", lambda: 1)
+    monkeypatch.setattr("tracejit.codegen.plan.buffers.large_bytes", lambda: 1)
     x = np.random.default_rng(1).normal(size=(*shape, 2)).astype(dtype)
 
     def build(b: Any, x: Any) -> Any:

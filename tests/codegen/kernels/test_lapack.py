@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tracejit.base.errors import LinAlgError
+from tracejit.base.lapack.library import library
 from tracejit.codegen.nest import fusions
 from tracejit.ir.builder import Builder
-from tracejit.ir.errors import LinAlgError
 from tracejit.ir.graph import Function, Value
-from tracejit.ir.lapack.library import library
 from tracejit.ir.types import TensorType
 from tracejit.runtime.executable import Executable
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.base.errors import LinAlgError, OutOfBoundsError
 from tracejit.codegen.kernels.linalg.lowering import OPERATIONS
 from tracejit.codegen.llvm.target import Target
 from tracejit.codegen.module.writer import generate
-from tracejit.ir.errors import LinAlgError, OutOfBoundsError
 from tracejit.ir.graph import Function
 from tracejit.ir.interpreter import interpret
 from tracejit.ir.ops.linalg.small import CYCLES, MAX_SIZE

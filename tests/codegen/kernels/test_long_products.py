@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.base.machine import Machine, use_machine
 from tracejit.codegen.llvm.stack import STACK_BYTES
 from tracejit.codegen.llvm.targets import named_target
 from tracejit.codegen.module.writer import generate
 from tracejit.codegen.tiers import BASELINE, OPTIMIZED
-from tracejit.ir.machine import Machine, use_machine
 from tracejit.runtime import tiers
 from tracejit.runtime.compilation import Compilation
 from tracejit.runtime.executable import Executable

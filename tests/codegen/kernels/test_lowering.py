@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tracejit.codegen.kernels.lowering import LOWERINGS
+from tracejit.codegen.module.families import LOWERINGS
 from tracejit.ir.kinds import Kind
 
 #: Kinds whose ops are members of fusions, or are gone before code is written.

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.codegen.kernels import lowering
-from tracejit.codegen.kernels.lowering import Lowering
-from tracejit.codegen.module import writer
+from tracejit.codegen.lowering.lowering import Lowering
+from tracejit.codegen.module import body
 from tracejit.codegen.module.costs import cost_of_function
+from tracejit.codegen.module.families import LOWERINGS
 from tracejit.ir.kinds import Kind
 from tracejit.ir.passes.fusion import tiling
 
@@ -129,9 +129,7 @@ def test_a_kernel_that_fails_is_taken_apart(monkeypatch: pytest.MonkeyPatch) -> 
     def fails(*_: Any) -> None:
         raise ValueError("on purpose")
 
-    monkeypatch.setattr(
-        writer, "LOWERINGS", {**lowering.LOWERINGS, Kind.TILED: Lowering((Kind.TILED,), fails)}
-    )
+    monkeypatch.setattr(body, "LOWERINGS", {**LOWERINGS, Kind.TILED: Lowering((Kind.TILED,), fails)})
     x, w = inputs((11, 72), "float64")
     with pytest.warns(tj.CompilerWarning, match="its ops|Its ops"):
         result = tj.jit(lambda x, w: filtered(tj, x, w))(x, w)

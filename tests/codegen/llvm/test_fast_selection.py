@@ -6,11 +6,11 @@ import re
 
 import pytest
 
+from tracejit.base.machine import Machine, use_machine
 from tracejit.codegen.llvm.compiler import _Clock, _prepared
 from tracejit.codegen.llvm.fast_selection import with_frozen_choices
 from tracejit.codegen.llvm.target import host, target_machine
 from tracejit.codegen.tiers import Effort
-from tracejit.ir.machine import Machine, use_machine
 
 TEXT = """define void @choose(ptr %x, ptr %y, ptr %z, ptr %result) nounwind {
 entry:

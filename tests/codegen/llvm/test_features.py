@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.base.machine import Machine, use_machine
 from tracejit.codegen.llvm.compiler import assembly, interruptibly
 from tracejit.codegen.llvm.target import host
 from tracejit.codegen.module.writer import generate
-from tracejit.ir.machine import Machine, use_machine
 from tracejit.ir.passes import run_passes
 from tracejit.runtime import tiers
 from tracejit.runtime.cache.keys import function_key

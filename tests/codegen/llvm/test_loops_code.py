@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.codegen.control.packing import GROUP_ELEMENTS, in_groups
+from tracejit.codegen.lowering.packing import GROUP_ELEMENTS, in_groups
 from tracejit.ir.graph import Function
 
 #: Sizes in registers, and over memory.

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from tracejit.codegen.kernels.kernel import Kernel
 from tracejit.codegen.llvm.function import FunctionCode
 from tracejit.codegen.llvm.loops import FunctionWriter
 from tracejit.codegen.llvm.registers import pointer
 from tracejit.codegen.llvm.stack import FRAME_BYTES, STACK_BYTES, most_along_calls
+from tracejit.codegen.lowering.kernel import Kernel
 
 #: Bytes that a function has on the stack beside others.
 MOST = FRAME_BYTES - 64

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tracejit.base.errors import TracejitError
 from tracejit.codegen.llvm.compiler import assembly, optimized_text
 from tracejit.codegen.llvm.target import Target, host
 from tracejit.codegen.llvm.targets import named_target
 from tracejit.codegen.module.writer import generate
-from tracejit.ir.errors import TracejitError
 from tracejit.ir.passes import run_passes
 from tracejit.ir.text.parser import parse_function
 

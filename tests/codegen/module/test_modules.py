@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tracejit.base.errors import CompileError
 from tracejit.codegen.kernels.gemm.tiles import blocking, tile_for
 from tracejit.codegen.llvm.compiler import compile_module
 from tracejit.codegen.llvm.target import host
 from tracejit.codegen.module.writer import STACK_ARENA, generate
-from tracejit.ir.errors import CompileError
 from tracejit.ir.passes import run_passes
 from tracejit.ir.transforms.differentiation import gradient
 from tracejit.runtime.executable import Executable

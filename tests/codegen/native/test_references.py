@@ -21,7 +21,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.codegen.native.entry import table as t
-from tracejit.eager.native_ops import entry_layout_of_tensors
+from tracejit.dispatch.native_ops import entry_layout_of_tensors
 from tracejit.runtime.native.eager import NativeOps, eager_problem
 from tracejit.runtime.native.entry import array_spec, make_entry, make_passing_entry
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 import tracejit as tj
-from tracejit.codegen.nest.loop_nest import NestConstant
+from tracejit.codegen.lowering.loop_nest import NestConstant
 
 
 def test_zeros_of_both_signs_stand_side_by_side() -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tracejit.base.machine import Machine
 from tracejit.codegen.llvm.target import host
 from tracejit.codegen.nest.reductions import split
 from tracejit.codegen.nest.schedule import schedule
-from tracejit.ir.machine import Machine
 from tracejit.ir.passes import run_passes
 
 from ...forked import forked

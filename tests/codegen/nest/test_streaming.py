@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tracejit.base.machine import Machine
 from tracejit.codegen.llvm.target import Target, host
 from tracejit.codegen.module.writer import generate
 from tracejit.codegen.nest import streaming
 from tracejit.codegen.nest.reductions import split
-from tracejit.ir.machine import Machine
 from tracejit.ir.passes import run_passes
 from tracejit.runtime.executable import Executable
 

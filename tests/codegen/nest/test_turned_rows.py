@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tracejit.codegen.llvm.target import host
-from tracejit.codegen.nest.loop_nest import Nest
+from tracejit.codegen.lowering.loop_nest import Nest
 from tracejit.codegen.nest.schedule import schedule
 from tracejit.ir.graph import Function
 from tracejit.ir.passes import run_passes

@@ -7,8 +7,8 @@ import pytest
 
 import tracejit as tj
 from benchmarks.compiling import mixed
+from tracejit.base.machine import Machine, use_machine
 from tracejit.ir.graph import Function, Instruction
-from tracejit.ir.machine import Machine, use_machine
 from tracejit.ir.ops.fusion import FUSION
 from tracejit.ir.passes import OPTIMIZE, run_passes
 from tracejit.ir.passes.fusion.fuse import fuse

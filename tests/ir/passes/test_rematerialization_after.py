@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.ir.machine import Machine, use_machine
+from tracejit.base.machine import Machine, use_machine
 from tracejit.ir.passes import run_passes
 from tracejit.ir.passes.fusion.rematerialization_after import MOST_CYCLES, saved_cycles
 from tracejit.runtime.executable import Executable

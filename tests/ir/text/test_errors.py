@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tracejit.ir.errors import ParseError, VerificationError
+from tracejit.base.errors import ParseError, VerificationError
 from tracejit.ir.text.formatter import format_text
 from tracejit.ir.text.parser import MAX_DEPTH, parse_document, parse_function, parse_functions
 from tracejit.ir.verifier import verify

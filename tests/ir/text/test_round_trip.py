@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from tracejit.base.errors import ParseError
 from tracejit.ir.dtypes import BY_NAME
-from tracejit.ir.errors import ParseError
 from tracejit.ir.graph import Function, Instruction, Location, Value
 from tracejit.ir.registry import OPS
 from tracejit.ir.text.formatter import format_text

@@ -12,11 +12,11 @@ import pytest
 
 import tracejit as tj
 from tracejit.array.creation import tensor
-from tracejit.eager.tensor import Tensor, wrap
+from tracejit.backward.backward import run_backward
 from tracejit.ir.interpreter import interpret
 from tracejit.ir.types import TensorType
 from tracejit.ir.verifier import verify
-from tracejit.tape.backward import run_backward
+from tracejit.tensors.tensor import Tensor, wrap
 from tracejit.tracing.traces import trace_flat
 
 

@@ -10,8 +10,8 @@ import pytest
 
 import tracejit as tj
 from tracejit.array.creation import tensor
+from tracejit.base.errors import AxisError, ShapeError
 from tracejit.ir.dtypes import BY_NAME
-from tracejit.ir.errors import AxisError, ShapeError
 
 SHAPES = {
     "matmul": [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 3), (3, 4)), ((5, 2, 3), (3, 4)), ((3,), (5, 3, 2)),

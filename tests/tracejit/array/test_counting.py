@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.base.errors import ConcretizationError, DTypeError, OutOfBoundsError, ShapeError
 from tracejit.codegen.kernels.indexing.bincount import bincount_plan
-from tracejit.ir.errors import ConcretizationError, DTypeError, OutOfBoundsError, ShapeError
 
 
 def _same(actual, expected, rtol=0.0):

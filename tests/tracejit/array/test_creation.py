@@ -12,7 +12,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.array.creation import tensor
-from tracejit.ir.errors import ConcretizationError, DTypeError, ShapeError
+from tracejit.base.errors import ConcretizationError, DTypeError, ShapeError
 
 CASES = [
     *[(name, args) for name in ("zeros", "ones") for args in ((3,), ((2, 0),), ((),), ((2, 3), "i4"), (2, "?"))],

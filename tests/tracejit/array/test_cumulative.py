@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.ir.errors import AxisError
+from tracejit.base.errors import AxisError
 
 UFUNCS = {"cumsum": np.add, "cumprod": np.multiply, "cummax": np.maximum, "cummin": np.minimum}
 X = np.array([[2.0, 0.0, 3.0, 3.0, -1.0], [1.0, 4.0, 4.0, 2.0, 5.0]])

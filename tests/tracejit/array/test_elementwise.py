@@ -12,8 +12,8 @@ import pytest
 
 import tracejit as tj
 from tracejit.array.creation import tensor
+from tracejit.base.errors import DTypeError, ShapeError, TracejitError
 from tracejit.ir.dtypes import BY_NAME
-from tracejit.ir.errors import DTypeError, ShapeError, TracejitError
 
 FLOAT_UNARY = """
 negative absolute sign reciprocal square sqrt cbrt floor ceil trunc rint exp exp2 expm1 log log2 log10 log1p

@@ -11,7 +11,8 @@ import pytest
 import tracejit as tj
 from tracejit.array.creation import tensor
 from tracejit.array.indexing.keys import known_plan, plan_key
-from tracejit.ir.errors import (
+from tracejit.backward.backward import run_backward
+from tracejit.base.errors import (
     ConcretizationError,
     DTypeError,
     GradientError,
@@ -21,7 +22,6 @@ from tracejit.ir.errors import (
     TracejitError,
 )
 from tracejit.state import STATE
-from tracejit.tape.backward import run_backward
 
 X = np.arange(60.0).reshape(3, 4, 5)
 I = np.array([2, 0, -1])  # noqa: E741

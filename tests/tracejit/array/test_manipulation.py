@@ -8,8 +8,8 @@ import pytest
 import tracejit as tj
 from tracejit.array.creation import tensor
 from tracejit.array.diagonals import trace
-from tracejit.eager import native_ops
-from tracejit.ir.errors import AxisError, ConcretizationError, DomainError, DTypeError, ShapeError
+from tracejit.base.errors import AxisError, ConcretizationError, DomainError, DTypeError, ShapeError
+from tracejit.dispatch import native_ops
 
 X = np.arange(24.0).reshape(2, 3, 4)
 M = np.arange(12.0).reshape(3, 4)

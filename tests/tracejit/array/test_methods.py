@@ -13,9 +13,9 @@ import pytest
 
 import tracejit as tj
 from tracejit.array.creation import tensor
-from tracejit.eager.tensor import Tensor
-from tracejit.ir.errors import ConcretizationError, DTypeError, ShapeError
-from tracejit.tape.backward import run_backward
+from tracejit.backward.backward import run_backward
+from tracejit.base.errors import ConcretizationError, DTypeError, ShapeError
+from tracejit.tensors.tensor import Tensor
 
 X = np.array([[1.5, -2.0, 3.0], [4.0, 5.5, -6.0]])
 N = np.array([[7, -2, 3], [4, 5, 6]])

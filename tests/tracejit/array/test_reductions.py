@@ -10,8 +10,8 @@ import pytest
 
 import tracejit as tj
 from tracejit.array.creation import tensor
+from tracejit.base.errors import AxisError, ShapeError
 from tracejit.ir.dtypes import BY_NAME
-from tracejit.ir.errors import AxisError, ShapeError
 
 SHAPES_AND_AXES = [
     ((), None), ((), ()), ((3,), None), ((3,), 0), ((3,), -1), ((2, 3), None), ((2, 3), 0), ((2, 3), -1),
@@ -149,7 +149,7 @@ def test_logsumexp(agrees, rng):
 
 def test_logsumexp_gradient_of_empty_rows_is_zero():
     x = tensor([[-np.inf, -np.inf], [1.0, -np.inf]], requires_grad=True)
-    from tracejit.tape.backward import run_backward
+    from tracejit.backward.backward import run_backward
 
     root = tj.sum(tj.where(tj.isinf(tj.logsumexp(x, 1)), 0.0, tj.logsumexp(x, 1)))
     (results,) = run_backward([root], [tensor(1.0)], retain_graph=False, create_graph=False, targets=[x])
@@ -177,7 +177,7 @@ def test_more_gradients(check_gradients, rng):
 
 
 def test_std_of_equal_elements_has_slope_zero():
-    from tracejit.tape.backward import run_backward
+    from tracejit.backward.backward import run_backward
 
     x = tensor([2.0, 2.0, 2.0], requires_grad=True)
     (results,) = run_backward([tj.std(x)], [tensor(1.0)], retain_graph=False, create_graph=False, targets=[x])

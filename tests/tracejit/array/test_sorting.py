@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.base.errors import AxisError, ConcretizationError, DTypeError, ShapeError
 from tracejit.ir.dtypes import BY_NAME
-from tracejit.ir.errors import AxisError, ConcretizationError, DTypeError, ShapeError
 
 METHODS = ["linear", "lower", "higher", "nearest", "midpoint"]
 

@@ -12,7 +12,7 @@ import pytest
 import tracejit as tj
 
 from ...runtime.programs import python
-from ..eager.native_calls import native_calls
+from ..dispatch.native_calls import native_calls
 
 VIEWS: dict[str, Callable[[Any], Any]] = {
     "T": lambda x: x.T,
@@ -91,7 +91,7 @@ def test_a_diagonal_may_be_written_where_its_operand_may() -> None:
 COLLECTED = """
 import gc
 import tracejit as tj
-from tracejit.eager import native_ops
+from tracejit.dispatch import native_ops
 
 native_ops.load()
 gc.disable()

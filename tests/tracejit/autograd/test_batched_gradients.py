@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.ir.errors import GradientError, ShapeError, TracejitError
+from tracejit.base.errors import GradientError, ShapeError, TracejitError
 
 X = [[0.5, -1.0, 2.0], [1.5, 0.25, -0.5]]
 SEEDS = np.random.default_rng(0).normal(size=(4, 2, 3))

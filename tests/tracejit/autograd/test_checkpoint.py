@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.eager.native_ops import load
+from tracejit.dispatch.native_ops import load
 from tracejit.generator import DEFAULT
 from tracejit.ir.passes import OPTIMIZE, run_passes
 from tracejit.state import STATE

@@ -11,7 +11,7 @@ import tracejit as tj
 import tracejit.compat.autograd.numpy as anp
 from tracejit.compat.autograd import elementwise_grad, grad, make_vjp, value_and_grad
 from tracejit.compat.autograd.extend import defvjp, primitive
-from tracejit.eager.native_ops import load
+from tracejit.dispatch.native_ops import load
 
 X = np.array([1.0, 2.0, 0.5])
 

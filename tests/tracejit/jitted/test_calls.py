@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.backward.engine import Engine
 from tracejit.pytree import flatten
-from tracejit.tape.engine import Engine
 
 from .common import Layer, Point, constant, entries_switched_off, leaf
 

@@ -1,4 +1,4 @@
-"""``tracejit/array/signatures.pyi`` lists exactly what Tensor has beyond its own class body."""
+"""``tracejit/tensors/signatures.pyi`` lists exactly what Tensor has beyond its own class body."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def _defined(body):
 
 STUBS = {
     node.name: node
-    for node in _class_body("array/signatures.pyi", "Signatures")
+    for node in _class_body("tensors/signatures.pyi", "Signatures")
     if isinstance(node, ast.FunctionDef)
     and not any(isinstance(decorator, ast.Attribute) for decorator in node.decorator_list)  # setters
 }
-OWN = _defined(_class_body("eager/tensor.py", "Tensor"))
+OWN = _defined(_class_body("tensors/tensor.py", "Tensor"))
 #: The names that Python puts into every class with __slots__.
 AUTOMATIC = {
     "__module__",

@@ -41,8 +41,8 @@ def fourth_powers(x: Any, d: Any) -> Any:
     return 2 * np.trace(product @ (2 * d.T @ d)) + 2 * np.trace(slope @ slope)
 
 
-#: By name: the function, whether it takes symmetric matrices, and the exact derivative along a direction: the
-#: first one, or where the function is a number the second one.
+#: Cases by name: the function, whether it takes symmetric matrices, and the exact derivative along a
+#: direction: the first one, or where the function is a number the second one.
 FUNCTIONS: dict[str, tuple[Loss, bool, Callable[[Any, Any], Any]]] = {
     "eigh": (squared, True, lambda x, d: x @ d + d @ x),
     "svd": (reassembled, False, lambda x, d: d),

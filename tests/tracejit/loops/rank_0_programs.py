@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import tracejit as tj
-from tracejit.ir.errors import TracejitError
+from tracejit.base.errors import TracejitError
 
 from .checking import load
 from .common import plain

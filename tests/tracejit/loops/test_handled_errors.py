@@ -18,7 +18,7 @@ X = np.arange(1.0, 9.0)
 
 
 def outcome(f: Any, *args: Any) -> Any:
-    """What a call gives or raises, and the arrays afterwards."""
+    """The result or error of a call, and the arrays afterwards."""
     copies = [np.array(a) if isinstance(a, np.ndarray) else a for a in args]
     try:
         result = np.asarray(f(*copies)).tolist()
@@ -33,7 +33,7 @@ OF_NUMBERS = ("ZeroDivisionError", "math domain error")
 
 
 def uncompiled(f: Any, *calls: tuple[Any, ...], handled: bool = True) -> int:
-    """How many warnings say that calls run as Python; each call is right, twice."""
+    """The number of warnings that say that calls run as Python; each call is right, twice."""
     jitted = tj.jit(f)
     with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
         warnings.simplefilter("always", tj.UncompiledCallWarning)
@@ -340,7 +340,7 @@ def test_gradients_of_functions_that_handle_errors() -> None:
         np.testing.assert_allclose(np.asarray(w.grad), expected)
 
 
-#: What a random program wraps a loop in: the first line, and the lines behind the loop.
+#: Statements that a random program wraps a loop in: the first line, and the lines behind the loop.
 WRAPS = (
     ("try:", ("except IndexError:", "    total += 100.0")),
     ("try:", ("except (LookupError, ValueError) as error:", "    total -= 7.0")),

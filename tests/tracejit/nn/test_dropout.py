@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.ir.errors import DomainError, DTypeError
+from tracejit.base.errors import DomainError, DTypeError
 from tracejit.nn.dropout import dropout
 
 r = tj.random

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.ir.errors import (
+from tracejit.base.errors import (
     AxisError,
     ConcretizationError,
     DomainError,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.ir.errors import DTypeError, ShapeError
+from tracejit.base.errors import DTypeError, ShapeError
 
 from .statistics import KS_LIMIT, gamma_cdf, kolmogorov, normal_cdf
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.ir.errors import DTypeError, ShapeError
+from tracejit.base.errors import DTypeError, ShapeError
 from tracejit.ir.interpreter import interpret
 from tracejit.random.gammas import deviance, digamma, stirling_rest
 

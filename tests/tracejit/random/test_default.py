@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.ir.errors import DTypeError, TraceError
+from tracejit.base.errors import DTypeError, TraceError
 
 r = tj.random
 _ROOT = Path(__file__).parents[3]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.ir.errors import AxisError, DomainError, DTypeError, ShapeError
+from tracejit.base.errors import AxisError, DomainError, DTypeError, ShapeError
 
 r = tj.random
 #: Quantiles 0.999 of chi-squared, by degrees of freedom.

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.ir.errors import DTypeError, ShapeError
+from tracejit.base.errors import DTypeError, ShapeError
 
 r = tj.random
 DTYPES = [np.float32, np.float64]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.ir.errors import DTypeError, ShapeError
+from tracejit.base.errors import DTypeError, ShapeError
 from tracejit.ir.interpreter import interpret
 
 from .statistics import KS_LIMIT, gamma_cdf, kolmogorov

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.ir.errors import AttributeValueError, AxisError, DomainError, ShapeError
+from tracejit.base.errors import AttributeValueError, AxisError, DomainError, ShapeError
 
 from .statistics import KS_LIMIT, chi_squared, kolmogorov, normal_cdf
 

@@ -31,7 +31,7 @@ POSITIVE: Final = (MATRIX + MATRIX.T) / 2
 GRAPH: Final = np.where(RNG.uniform(size=(6, 6)) < 0.6, RNG.integers(1, 9, (6, 6)), 0).astype(float)
 RIGHT: Final = RNG.normal(size=SIZE)
 
-#: What functions get, by the names of parameters without a default. Arrays come as tensors, too.
+#: Arguments of functions, by the names of parameters without a default. Arrays come as tensors, too.
 ARGUMENTS: Final[dict[str, Any]] = {
     "A": POSITIVE, "B": np.eye(SIZE), "M": np.eye(SIZE), "X": RNG.normal(size=(SIZE, 3)), "arg1": MATRIX,
     "K": 2, "array": POSITIVE, "axis1": 0, "axis2": 1, "b": RIGHT, "biadjacency": GRAPH,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.ir.lapack.calls import has
+from tracejit.base.lapack.calls import has
 
 from ...rotation import share_of
 from .derivatives import check, random

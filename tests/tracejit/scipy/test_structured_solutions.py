@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.ir.lapack.calls import has
+from tracejit.base.lapack.calls import has
 
 from .derivatives import check as check_derivatives
 from .derivatives import random

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.eager import native_ops
+from tracejit.backward.engine import NUMPY_OPS
+from tracejit.dispatch import native_ops
 from tracejit.ir.registry import OPS
 from tracejit.state import STATE
-from tracejit.tape.engine import NUMPY_OPS
 
 
 @pytest.mark.parametrize("value", [0.1, -0.0, np.nan])

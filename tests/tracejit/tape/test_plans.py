@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.eager import native_ops
+from tracejit.backward.engine import NUMPY_OPS
+from tracejit.dispatch import native_ops
 from tracejit.ir.kinds import Kind
 from tracejit.ir.registry import OPS, Attrs, Op, make_rules
 from tracejit.ir.types import TensorType
 from tracejit.tape import plans
-from tracejit.tape.engine import NUMPY_OPS
 from tracejit.tape.plans import Composite, SavePlan, Written, plan_of, plans_of, tensor_type
 
 F64 = np.dtype("float64")

@@ -10,11 +10,11 @@ import pytest
 import tracejit as tj
 from tracejit import Tensor
 from tracejit.array import joining
-from tracejit.eager.tensor import wrap
 from tracejit.ir.registry import OPS, Op
 from tracejit.tape.nodes import OpNode
 from tracejit.tape.plans import Composite
 from tracejit.tape.recording import observe_recording, record, recorder
+from tracejit.tensors.tensor import wrap
 
 
 def tensor(*, tracked: bool) -> Tensor:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.tape.engine import Engine
+from tracejit.backward.engine import Engine
 
 X = np.linspace(0.1, 1.2, 12).reshape(3, 4)
 HALF = X.astype("f4")

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.ir.errors import GradientError, NonFiniteError
+from tracejit.base.errors import GradientError, NonFiniteError
 from tracejit.ir.registry import OPS
 from tracejit.runtime.observing import OBSERVER
 

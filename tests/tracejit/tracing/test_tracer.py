@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.eager.tensor import wrap
 from tracejit.ir.registry import OPS
+from tracejit.tensors.tensor import wrap
 from tracejit.tracing.tracer import Tracer
 
 SCALE = tj.ones(3, dtype="float32")

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.eager.tensor import Tensor
-from tracejit.tape import backward
+from tracejit.backward import backward
+from tracejit.tensors.tensor import Tensor
 
 from ...rotation import share_of
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...eager.tensor import Tensor
+from ...base.errors import DomainError, ShapeError
 from ...ir.dtypes import FLOAT64, as_dtype, is_complex, is_inexact, is_real_floating, result_type
-from ...ir.errors import DomainError, ShapeError
+from ...tensors.tensor import Tensor
 from ..contraction import matmul
 from ..diagonals import diagonal
 from ..joining import atleast_2d, concatenate

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ...eager.tensor import Tensor, wrap
+from ...base.errors import DomainError, ShapeError
 from ...ir.dtypes import BOOL, FLOAT64, INT64, is_real_floating, result_type
-from ...ir.errors import DomainError, ShapeError
 from ...ir.types import as_shape
+from ...tensors.tensor import Tensor, wrap
 from ..counting import bincount
 from ..indexing.searching import diff
 from ..manipulation import ravel

@@ -12,11 +12,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...eager.tensor import Tensor
+from ...base.errors import DomainError, DTypeError, ShapeError
 from ...ir.dtypes import BOOL, accumulated_in, as_dtype, is_inexact, real_dtype
-from ...ir.errors import DomainError, DTypeError, ShapeError
 from ...ir.types import broadcast_shapes, normalize_axes
 from ...location import user_stacklevel
+from ...tensors.tensor import Tensor
 from .. import cumulative, reductions
 from ..numpy_calls.options import write_out
 from ..operands import (

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from ...eager.tensor import Tensor
+from ...base.errors import DomainError
 from ...ir.dtypes import INT64, is_real_floating
-from ...ir.errors import DomainError
+from ...tensors.tensor import Tensor
 from ..operands import cast, filled, run
 
 __all__ = ["METHODS", "SELECTING", "Places", "check_method", "places", "selects"]

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ...eager.tensor import Tensor
+from ...base.errors import DomainError, ShapeError
 from ...ir.dtypes import FLOAT64, is_real_floating, result_type
-from ...ir.errors import DomainError, ShapeError
 from ...ir.graph import Value
 from ...ir.types import Shape, normalize_axes
+from ...tensors.tensor import Tensor
 from .. import reductions
 from ..cumulative import cumsum
 from ..indexing.searching import take, take_along_axis

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ...eager.tensor import Tensor
+from ...base.errors import DomainError, DTypeError
 from ...ir.dtypes import BOOL, as_dtype
-from ...ir.errors import DomainError, DTypeError
 from ...ir.types import normalize_axis
+from ...tensors.tensor import Tensor
 from ..joining import concatenate
 from ..manipulation import moveaxis, ravel, reshape
 from ..operands import as_tensor, cast, constant_of, filled, run, sliced

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...eager.tensor import Tensor
-from ...ir.errors import AxisError, ShapeError
+from ...base.errors import AxisError, ShapeError
 from ...ir.types import normalize_axis
+from ...tensors.tensor import Tensor
 from ..joining import atleast_1d, atleast_3d, concatenate, split, vstack
 from ..manipulation import expand_dims, moveaxis, ravel, reshape
 from ..operands import as_tensor, given_as_array, sliced

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ...arguments.errors import named
-from ...eager.tensor import Tensor
-from ...ir.errors import ArgumentError, DomainError
+from ...base.errors import ArgumentError, DomainError
 from ...ir.types import resolve_reshape
+from ...tensors.tensor import Tensor
 from ..manipulation import reshape, transpose
 from ..operands import as_tensor, run
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ...eager.tensor import Tensor, as_array
+from ...base.errors import ShapeError
 from ...ir.dtypes import BOOL, as_dtype, default_dtype
-from ...ir.errors import ShapeError
+from ...tensors.tensor import Tensor, as_array
 from ..joining import concatenate, stack
 from ..manipulation import broadcast_to, expand_dims, reshape
 from ..operands import as_tensor, cast, constant_of, holds_tensors, run

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ...eager.tensor import Tensor, as_array
+from ...base.errors import OutOfBoundsError, ShapeError
 from ...ir.dtypes import BOOL
-from ...ir.errors import OutOfBoundsError, ShapeError
 from ...ir.types import normalize_axis
+from ...tensors.tensor import Tensor, as_array
 from ..indexing.access import index_update
 from ..indexing.searching import take
 from ..manipulation import moveaxis, ravel

@@ -8,15 +8,15 @@ from __future__ import annotations
 import inspect
 import reprlib
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
 
-from ...eager.tensor import Array, Tensor
+from ...base.errors import ArgumentError, DomainError, ShapeError
+from ...base.loading import load_module
 from ...ir.dtypes import BOOL, INT64, is_inexact
-from ...ir.errors import ArgumentError, DomainError, ShapeError
 from ...ir.types import normalize_axis
+from ...tensors.tensor import Array, Tensor
 from .. import reductions
 from ..memory_order import as_in_memory
 from ..operands import as_tensor, broadcast, cast, given_as_array, reshaped, run, sliced
@@ -226,7 +226,7 @@ def _with_ramps(x: Tensor, axis: int, width: Pair, ends: Tensor) -> Tensor:
 
 
 def _median(x: Tensor, axis: int) -> Tensor:
-    quantiles: Any = import_module("..aggregates.quantiles", __package__)  # which load at first use
+    quantiles: Any = load_module("..aggregates.quantiles", __package__)  # which load at first use
     return quantiles.median(x, axis, keepdims=True)  # type: ignore[no-any-return]
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from ...eager.tensor import Tensor
-from ...ir.errors import ArgumentError, ShapeError
+from ...base.errors import ArgumentError, ShapeError
 from ...ir.types import normalize_axis
+from ...tensors.tensor import Tensor
 from ..indexing.searching import take
 from ..manipulation import moveaxis
 from ..operands import as_tensor

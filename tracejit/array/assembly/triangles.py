@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ...eager.tensor import Tensor
+from ...base.errors import DomainError, DTypeError, IndexValueError, ShapeError
 from ...ir.dtypes import INT64
-from ...ir.errors import DomainError, DTypeError, IndexValueError, ShapeError
+from ...tensors.tensor import Tensor
 from ..diagonals import diag
 from ..indexing.access import setitem
 from ..manipulation import ravel

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 from ...arguments.errors import checks_itself, explain
-from ...eager.dispatch import elementwise
-from ...eager.tensor import Tensor
+from ...dispatch.dispatch import elementwise
 from ...ir.dtypes import is_inexact
 from ...ir.ops.define import ufunc_behind
 from ...ir.registry import OPS
+from ...provided import NUMPY_OPTIONS, UFUNC_METHODS
 from ...state import STATE
+from ...tensors.tensor import Tensor
 from ..operands import as_tensor
 
 #: Functions that NumPy lacks, and where their meaning is from.
@@ -47,7 +47,7 @@ def add_ufunc_methods(call: Callable[..., Any], name: str) -> None:
 
 def _run_method(method: str, name: str, *inputs: Any, **options: Any) -> Any:
     """A method of NumPy's ufunc `name`, whose module loads at first use."""
-    methods = import_module("tracejit.array.numpy_calls.ufunc_methods")
+    methods = UFUNC_METHODS()
     return methods.run_method(method, name, inputs, options)
 
 
@@ -265,7 +265,7 @@ def power(
     if out is None and where is True and dtype is None and casting is None:
         return _raised(x, y)
     try:
-        options = import_module("..numpy_calls.options", __package__)
+        options = NUMPY_OPTIONS()
         return options.call_elementwise(power, (x, y), out, where, dtype, casting)
     except Exception as error:
         keywords = {"out": out, "where": where, "dtype": dtype, "casting": casting}

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ...eager.tensor import Tensor
+from ...base.errors import DTypeError
 from ...ir.dtypes import FLOAT64, as_dtype, is_inexact, ufunc_types
-from ...ir.errors import DTypeError
+from ...tensors.tensor import Tensor
 from ..operands import as_tensor, cast, require_real, run
 
 __all__ = ["frexp", "ldexp", "modf"]

@@ -10,9 +10,9 @@ from typing import Any, Final, overload
 import numpy as np
 
 from ...arguments.errors import named
-from ...eager.dispatch import elementwise
-from ...eager.native_ops import NativeCall
-from ...eager.tensor import Tensor, as_array
+from ...base.errors import DTypeError, ShapeError
+from ...dispatch.dispatch import elementwise
+from ...dispatch.native_ops import NativeCall
 from ...ir.dtypes import (
     BOOL,
     FLOAT64,
@@ -23,8 +23,8 @@ from ...ir.dtypes import (
     is_real_floating,
     result_type,
 )
-from ...ir.errors import DTypeError, ShapeError
 from ...ir.registry import OPS
+from ...tensors.tensor import Tensor, as_array
 from ..indexing.searching import indices_of_nonzero
 from ..memory_order import as_in_memory
 from ..operands import (

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...eager.tensor import Tensor
 from ...ir.dtypes import BOOL, is_inexact
+from ...tensors.tensor import Tensor
 from ..operands import as_tensor, filled, require_real, run, write_out
 from .arithmetic import documented
 

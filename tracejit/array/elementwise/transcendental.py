@@ -5,7 +5,7 @@ Integers are computed in float64, those of 16 bits in float32, and bools and tho
 
 from __future__ import annotations
 
-from ...eager import special_kernels as _special_kernels  # noqa: F401 - what gradients call is native
+from ...dispatch import special_kernels as _special_kernels  # noqa: F401 - what gradients call is native
 from .arithmetic import documented
 
 __all__ = [

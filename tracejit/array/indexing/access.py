@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
 
 from ...arguments.errors import SelectionError, call_of_selections, explain, named
-from ...eager.dispatch import traced_element
-from ...eager.native_ops import NativeCall
-from ...eager.tensor import Tensor, as_array, wrap
-from ...eager.views import IndexedStep, share, step_of
+from ...base.errors import DTypeError, OutOfBoundsError, ShapeError, TraceError
+from ...dispatch.dispatch import traced_element
+from ...dispatch.native_ops import NativeCall
 from ...ir.dtypes import BOOL, INT64, DType
-from ...ir.errors import DTypeError, OutOfBoundsError, ShapeError, TraceError
 from ...ir.graph import Value
 from ...ir.registry import OPS, Attrs, Builtin
 from ...ir.types import Shape, broadcastable
+from ...provided import MASKED_SELECTION
 from ...state import STATE
 from ...tape.plans import Composite, Written
+from ...tape.views import IndexedStep, share, step_of
+from ...tensors.tensor import Tensor, as_array, wrap
 from ..operands import (
     SCALARS,
     as_tensor,
@@ -271,7 +271,7 @@ def _inverse(order: Any) -> list[int]:
 
 def _masked_selection() -> Any:
     """The module for selections of unknown length, which loads at first use."""
-    return import_module("..selection.masked_selection", __package__)
+    return MASKED_SELECTION()
 
 
 def index_update(x: Any, key: Any, value: Any) -> Tensor:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...eager.tensor import Tensor
+from ...base.errors import DTypeError, ShapeError
 from ...ir.dtypes import INT64
-from ...ir.errors import DTypeError, ShapeError
 from ...ir.types import as_shape
+from ...tensors.tensor import Tensor
 from ..operands import as_tensor, reshaped, run
 from .access import getitem, written_at
 from .keys import as_int64

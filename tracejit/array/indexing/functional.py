@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from ...arguments.errors import named
-from ...eager.tensor import Tensor
+from ...base.errors import ArgumentError
 from ...ir.dtypes import result_type
-from ...ir.errors import ArgumentError
+from ...tensors.tensor import Tensor
 from ..elementwise.arithmetic import divide
 from ..operands import as_tensor, run
 from .access import folded_at, getitem, written_at

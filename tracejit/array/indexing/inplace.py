@@ -14,10 +14,10 @@ import numpy as np
 
 from ...arguments.errors import explain
 from ...arguments.giving_way import gives_way
-from ...eager.tensor import Tensor
-from ...ir.errors import DTypeError, ShapeError, TracejitError
+from ...base.errors import DTypeError, ShapeError, TracejitError
 from ...ir.graph import Value
 from ...state import STATE
+from ...tensors.tensor import Tensor
 from ..elementwise import arithmetic, floats, transcendental
 from ..operands import SCALARS, as_tensor, cast
 from . import access

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
 
-from ...eager.python_values import short
-from ...eager.tensor import Array, Tensor, as_array
+from ...base.errors import DTypeError, IndexKindError, IndexShapeError, OutOfBoundsError, ShapeError
+from ...base.loading import load_module
+from ...base.records import record
 from ...ir.dtypes import BOOL, INT64, UINT64
-from ...ir.errors import DTypeError, IndexKindError, IndexShapeError, OutOfBoundsError, ShapeError
 from ...ir.graph import Value
-from ...ir.records import record
 from ...ir.types import Shape, broadcast_shapes
 from ...state import STATE
+from ...tensors.python_values import short
+from ...tensors.tensor import Array, Tensor, as_array
 from ..operands import array_of_traced, as_tensor, cast, constant_of, holds_tensors, is_tracing, run
 
 
@@ -210,7 +210,7 @@ def window_first(shape: Shape, key: Any) -> tuple[Any, Any] | None:
             return None
         if isinstance(item, slice) and is_integer_symbol(item.start) and item.step in (None, 1):
             stop = shape[axis] if item.stop is None else item.stop
-            windows: Any = import_module("...tracing.windows", __package__)  # for those who write loops
+            windows: Any = load_module("...tracing.windows", __package__)  # for those who write loops
             size = windows.window(STATE.tracer, item.start, stop, shape[axis])
             if size is None:
                 return None

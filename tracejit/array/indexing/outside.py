@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...eager.tensor import Tensor
+from ...base.errors import ArgumentError
 from ...ir.dtypes import BOOL, INT64, UINT64, is_inexact
-from ...ir.errors import ArgumentError
+from ...tensors.tensor import Tensor
 from ..operands import as_tensor, cast, run
 from .keys import as_int64, index_entries
 

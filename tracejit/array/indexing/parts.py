@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ...eager.tensor import Tensor, wrap
-from ...eager.views import IndexedStep, chain_of
 from ...ir.graph import Value
 from ...state import STATE
+from ...tape.views import IndexedStep, chain_of
+from ...tensors.tensor import Tensor, wrap
 from .keys import is_integer_symbol
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import operator
-from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
 
-from ...eager.tensor import Tensor, as_array, wrap
+from ...base.errors import DomainError, DTypeError, ShapeError
 from ...ir.dtypes import BOOL, INT64
-from ...ir.errors import DomainError, DTypeError, ShapeError
 from ...ir.graph import Value
 from ...ir.types import broadcast_shapes, normalize_axis
+from ...provided import MASKED_SELECTION, SIZED
 from ...state import STATE
+from ...tensors.tensor import Tensor, as_array, wrap
 from ..copying import in_order
 from ..joining import concatenate
 from ..manipulation import broadcast_to, ravel
@@ -145,7 +145,7 @@ def indices_of_nonzero(name: str, x: Tensor, size: Any, fill_value: Any) -> tupl
         return _sized().nonzero(name, x, size, fill_value)  # type: ignore[no-any-return]
     data = x._data
     if isinstance(data, Value) and STATE.tracer is not None:
-        selection = import_module("..selection.masked_selection", __package__)
+        selection = MASKED_SELECTION()
         return selection.places(x)  # type: ignore[no-any-return]
     if STATE.tracer is not None or type(data) is not np.ndarray:
         data = x._concrete(f"{name}(x)", _WITH_SIZE.format(name))
@@ -156,7 +156,7 @@ _WITH_SIZE: Final = "{}(x, size=n), which gives n indices, or tj.where(condition
 
 
 def _sized() -> Any:
-    return import_module("..selection.sized", __package__)
+    return SIZED()
 
 
 def argwhere(x: Any, *, size: int | None = None, fill_value: Any = 0) -> Tensor:

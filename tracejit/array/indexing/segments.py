@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...eager.tensor import Tensor
+from ...base.errors import ArgumentError, DTypeError, ShapeError
 from ...ir.dtypes import SHORT_NAME
-from ...ir.errors import ArgumentError, DTypeError, ShapeError
 from ...ir.graph import Value
 from ...ir.ops.reductions import highest, lowest
+from ...tensors.tensor import Tensor
 from ..operands import as_tensor, filled, run, sliced
 from .keys import as_int64
 

@@ -13,9 +13,17 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...eager.dispatch import apply
-from ...eager.tensor import Tensor, wrap
-from ...eager.views import (
+from ...base.errors import GradientError, TraceError, TracejitError
+from ...dispatch.dispatch import apply
+from ...ir.dtypes import is_differentiable
+from ...ir.graph import Value
+from ...ir.registry import OPS, Attrs, Kind, Op, OpNamespace
+from ...state import STATE
+from ...tape.hooks import move_retained
+from ...tape.liveness import InputNode
+from ...tape.plans import Composite, Written
+from ...tape.recording import memory_of, record
+from ...tape.views import (
     UNRECORDED,
     IndexedStep,
     NativeStep,
@@ -25,15 +33,7 @@ from ...eager.views import (
     made_step,
     views_of,
 )
-from ...ir.dtypes import is_differentiable
-from ...ir.errors import GradientError, TraceError, TracejitError
-from ...ir.graph import Value
-from ...ir.registry import OPS, Attrs, Kind, Op, OpNamespace
-from ...state import STATE
-from ...tape.hooks import move_retained
-from ...tape.liveness import InputNode
-from ...tape.plans import Composite, Written
-from ...tape.recording import memory_of, record
+from ...tensors.tensor import Tensor, wrap
 from ...tracing.regions import note_written
 
 #: An op of a view with its attributes, or an index.

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ...eager.tensor import Tensor
+from ...base.errors import ArgumentError, DomainError, DTypeError
 from ...ir.dtypes import INT64, DType, as_dtype, complex_dtype, default_dtype
-from ...ir.errors import ArgumentError, DomainError, DTypeError
+from ...tensors.tensor import Tensor
 from ..creation import asarray
 
 __all__ = ["from_dlpack"]

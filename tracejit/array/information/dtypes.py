@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...eager.tensor import Tensor
 from ...ir.dtypes import DType, as_dtype, default_dtype
+from ...tensors.tensor import Tensor
 from ..operands import as_tensor, kind_of
 
 __all__ = [

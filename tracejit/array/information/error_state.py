@@ -8,9 +8,9 @@ from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 
+from ...base.errors import DomainError
+from ...base.process.locks import ForkLock
 from ...ir.dtypes import set_usual
-from ...ir.errors import DomainError
-from ...ir.process.locks import ForkLock
 from ...state import LINALG_NAN, LINALG_RAISE, STATE
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])

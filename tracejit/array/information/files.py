@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...eager.tensor import Tensor, as_array, wrap
+from ...tensors.tensor import Tensor, as_array, wrap
 from ..operands import as_tensor
 
 __all__ = [

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...eager.tensor import Tensor
 from ...ir.dtypes import as_dtype
+from ...tensors.tensor import Tensor
 from ..creation import asarray
 from ..joining import atleast_1d
 from ..manipulation import copy, ravel, reshape

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ...eager.tensor import Tensor
 from ...ir.dtypes import is_complex
 from ...ir.types import Shape, normalize_axes
+from ...tensors.tensor import Tensor
 from ..operands import as_tensor
 
 __all__ = ["iscomplexobj", "isrealobj", "isscalar", "iterable", "ndim", "shape", "size"]

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import operator
 import reprlib
-import sys
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, Final
 
 from ...arguments.errors import checked, checks_itself
 from ...arguments.giving_way import giving_way
-from ...eager.dispatch import operators, product_operators
-from ...eager.tensor import Tensor
+from ...base.errors import ArgumentError, DomainError, DTypeError, ShapeError
+from ...dispatch.dispatch import operators, product_operators
 from ...ir.dtypes import as_dtype
-from ...ir.errors import ArgumentError, DomainError, DTypeError, ShapeError
+from ...provided import NAMESPACE
+from ...tensors.tensor import Tensor
 from .. import (
     contraction,
     copying,
@@ -51,7 +51,8 @@ def _namespace(x: Tensor, /, *, api_version: str | None = None) -> ModuleType:
         raise ArgumentError(
             f"__array_namespace__: api_version must be one of {VERSIONS}, got {reprlib.repr(api_version)}"
         )
-    return sys.modules[__name__.split(".", 1)[0]]
+    namespace: ModuleType = NAMESPACE()
+    return namespace
 
 
 def _to_device(x: Tensor, device: Any, *, stream: Any = None) -> Tensor:

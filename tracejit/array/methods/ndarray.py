@@ -5,18 +5,18 @@ from __future__ import annotations
 
 import os
 import reprlib
-import sys
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import numpy as np
 
-from ...eager.tensor import Tensor, wrap
-from ...eager.views import views_of
+from ...base.errors import ArgumentError, DTypeError, GradientError, ShapeError
 from ...ir.dtypes import is_complex
-from ...ir.errors import ArgumentError, DTypeError, GradientError, ShapeError
+from ...provided import NAMESPACE
 from ...tape.hooks import move_retained
+from ...tape.views import views_of
+from ...tensors.tensor import Tensor, wrap
 from .. import sorting
 from ..indexing import inplace
 from ..indexing.access import getitem
@@ -30,7 +30,7 @@ __all__ = ["METHODS", "PROPERTIES", "FlatElements"]
 
 def _function(name: str) -> Callable[..., Any]:
     """The public function `name`, whose module may load now."""
-    return getattr(sys.modules[__name__.split(".", 1)[0]], name)  # type: ignore[no-any-return]
+    return getattr(NAMESPACE(), name)  # type: ignore[no-any-return]
 
 
 def _host(x: Tensor, asked: str) -> Any:

@@ -10,11 +10,11 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from ...eager.tensor import Tensor
-from ...eager.views import lies_in_order
+from ...base.errors import ArgumentError, DomainError, DTypeError, ShapeError
 from ...ir.dtypes import FLOAT16, FLOAT32, FLOAT64, DType, as_dtype, is_real_floating
-from ...ir.errors import ArgumentError, DomainError, DTypeError, ShapeError
 from ...ir.types import normalize_axis
+from ...tape.views import lies_in_order
+from ...tensors.tensor import Tensor
 from .. import contraction, creation, joining, manipulation, rearranging, sorting
 from ..copying import in_order
 from ..elementwise import arithmetic, floats, transcendental

@@ -5,15 +5,15 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from ...eager.tensor import Tensor
+from ...base.errors import ArgumentError, ShapeError
 from ...ir.dtypes import as_dtype
-from ...ir.errors import ArgumentError, ShapeError
 from ...ir.types import broadcast_shapes, normalize_axis
+from ...provided import NAMESPACE
+from ...tensors.tensor import Tensor
 from ..indexing.access import getitem
 from ..joining import stack
 from ..manipulation import broadcast_to, expand_dims, moveaxis, reshape
@@ -42,7 +42,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, x: Any, *args: Any, 
         raise ShapeError("apply_along_axis: there are no lines to apply the function to")
     lines = reshape(moved, (-1, moved.shape[-1]))
     if x.is_traced:
-        vmap = import_module("tracejit.transforms.vmap").vmap
+        vmap = NAMESPACE().vmap
         flat = vmap(lambda line: as_tensor(func1d(line, *args, **kwargs)))(lines)
     else:
         flat = stack(
@@ -156,7 +156,7 @@ class vectorize:
             empty = [as_tensor(np.zeros(outer, dtype)) for dtype in dtypes]
             return empty[0] if len(empty) == 1 else tuple(empty)
         if any(x.is_traced for x in arrays):
-            results = import_module("tracejit.transforms.vmap").vmap(function)(*flat)
+            results = NAMESPACE().vmap(function)(*flat)
             several = isinstance(results, tuple)
             columns = list(results) if several else [results]
         else:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...eager.tensor import Tensor
+from ...base.errors import ShapeError
 from ...ir.dtypes import FLOAT64, is_inexact, is_real_floating
-from ...ir.errors import ShapeError
 from ...ir.types import normalize_axes, normalize_axis
+from ...tensors.tensor import Tensor
 from .. import cumulative
 from ..indexing.searching import diff
 from ..joining import concatenate

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...eager.tensor import Tensor
+from ...base.errors import DomainError, ShapeError
 from ...ir.dtypes import BOOL, INT64
-from ...ir.errors import DomainError, ShapeError
+from ...tensors.tensor import Tensor
 from ..operands import cast, conjugated, promoted_arrays, reshaped, run
 from ..rearranging import flip
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ...eager.tensor import Tensor
+from ...base.errors import DomainError, ShapeError
 from ...ir.dtypes import is_complex
-from ...ir.errors import DomainError, ShapeError
+from ...tensors.tensor import Tensor
 from ..indexing.access import getitem
 from ..joining import concatenate
 from ..operands import as_tensor, cast, promoted, require_real, reshaped, run, sliced

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...eager.tensor import Tensor
+from ...base.errors import DomainError, ShapeError
 from ...ir.dtypes import FLOAT64, complex_dtype, is_complex
-from ...ir.errors import DomainError, ShapeError
+from ...tensors.tensor import Tensor
 from ..contraction import matmul
 from ..creation import zeros_like
 from ..indexing.access import getitem

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...eager.tensor import Tensor
-from ...ir.errors import ShapeError
+from ...base.errors import ShapeError
 from ...ir.types import normalize_axis
+from ...tensors.tensor import Tensor
 from ..contraction import matmul
 from ..indexing.access import getitem
 from ..joining import stack

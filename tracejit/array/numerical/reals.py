@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...eager.tensor import Tensor
+from ...base.errors import ShapeError
 from ...ir.dtypes import (
     BOOL,
     COMPLEX64,
@@ -17,7 +17,7 @@ from ...ir.dtypes import (
     is_complex,
     is_inexact,
 )
-from ...ir.errors import ShapeError
+from ...tensors.tensor import Tensor
 from ..creation import ones_like, zeros_like
 from ..elementwise.logic import array_equal
 from ..manipulation import broadcast_arrays

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...eager import special_kernels as _special_kernels  # noqa: F401 - makes eager kernels native
-from ...eager.tensor import Tensor
+from ...dispatch import special_kernels as _special_kernels  # noqa: F401 - makes eager kernels native
+from ...tensors.tensor import Tensor
 from ..operands import as_tensor, constant_of, floating, given_as_array, require_real, run
 from ..reductions import averaged
 

@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...eager.tensor import Tensor
+from ...base.errors import ArgumentError, AxisError, ConcretizationError, DomainError, DTypeError, ShapeError
 from ...ir.dtypes import BOOL, as_dtype, is_inexact
-from ...ir.errors import ArgumentError, AxisError, ConcretizationError, DomainError, DTypeError, ShapeError
 from ...ir.types import broadcast_shapes
+from ...tensors.tensor import Tensor
 from ..indexing import inplace
 from ..manipulation import expand_dims, moveaxis
 from ..operands import as_tensor, broadcast, cast, choice, filled, is_everywhere, kind_of

@@ -13,15 +13,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
 
-from ...eager.array_callers import frame_above, takes_arrays
-from ...eager.tensor import Tensor
-from ...ir.errors import ArgumentError, TracejitError
+from ...base.errors import TracejitError
+from ...base.loading import load_module
+from ...provided import MISSING, NAMESPACE
 from ...state import STATE
+from ...tensors.array_callers import frame_above, takes_arrays
+from ...tensors.tensor import Tensor
 from .. import diagonals
 from . import ufunc_methods
 from .options import call_with_options
@@ -54,7 +55,7 @@ def public_function(name: str) -> Callable[..., Any] | None:
     """``tj.<name>`` where there is such a function, modules that load at first use included."""
     if name == "trace":  # tj.trace traces a function
         return diagonals.trace
-    library = sys.modules["tracejit"]
+    library = NAMESPACE()
     return getattr(library, name) if name in library.__all__ else None
 
 
@@ -84,7 +85,7 @@ def _functions(ufunc: np.ufunc) -> Callable[..., Any] | None:
         name = _BEHIND[name]
     elif special is None or getattr(special, name, None) is not ufunc:
         return None
-    function: Callable[..., Any] | None = getattr(import_module("tracejit.scipy.special"), name, None)
+    function: Callable[..., Any] | None = getattr(NAMESPACE().scipy.special, name, None)
     return public_function(name) if function is None else function
 
 
@@ -107,8 +108,8 @@ def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **opti
         raise
 
 
-def _missing(label: str, name: str) -> ArgumentError:
-    return import_module("tracejit.missing_names").missing(label, name)  # type: ignore[no-any-return]
+def _missing(label: str, name: str) -> Exception:
+    return MISSING()(label, name)
 
 
 def _name_of(ufunc: np.ufunc) -> str:
@@ -137,15 +138,15 @@ def _adapters(function: Callable[..., Any]) -> Adapter | None:
     if function is np.einsum_path:
         return lambda args, options: np.einsum_path(*map(_of_shape, args), **options)
     if module == "numpy.linalg" and getattr(np.linalg, name, None) is function:
-        own = getattr(import_module("tracejit.linalg"), name, None)
+        own = getattr(NAMESPACE().linalg, name, None)
     elif module == "numpy.fft" and getattr(np.fft, name, None) is function:
-        own = getattr(import_module("tracejit.fft"), name)
+        own = getattr(NAMESPACE().fft, name)
     elif getattr(np.emath, name, None) is function:
-        own = getattr(import_module("tracejit.emath"), name)
+        own = getattr(NAMESPACE().emath, name)
     elif module == "numpy" and getattr(np, name, None) is function:
         own = public_function(name)
     elif function is np.lib.stride_tricks.sliding_window_view:
-        own = import_module("tracejit.array.assembly.sliding_windows").sliding_window_view
+        own = load_module("..assembly.sliding_windows", __package__).sliding_window_view
     else:
         return None
     if own is None:

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...eager.tensor import Tensor
+from ...base.errors import ArgumentError, DTypeError
 from ...ir.dtypes import as_dtype
-from ...ir.errors import ArgumentError, DTypeError
+from ...tensors.tensor import Tensor
 from ..operands import cast
 from .options import call_with_options, write_out
 

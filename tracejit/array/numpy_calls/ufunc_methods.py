@@ -7,15 +7,16 @@ log2(n) elementwise steps; what is not associative, such as ``subtract``, is a s
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
 
-from ...eager.tensor import Tensor
+from ...base.errors import ArgumentError, DTypeError, OutOfBoundsError, ShapeError
+from ...base.loading import load_module
 from ...ir.dtypes import INT64, as_dtype
-from ...ir.errors import ArgumentError, DTypeError, OutOfBoundsError, ShapeError
 from ...ir.types import normalize_axes, normalize_axis
+from ...provided import NAMESPACE
+from ...tensors.tensor import Tensor
 from .. import cumulative, reductions
 from ..indexing.access import folded_at, getitem, index_add, index_update
 from ..joining import concatenate, stack
@@ -170,7 +171,7 @@ def _scanned(function: Callable[..., Tensor], lines: Tensor) -> tuple[Tensor, Te
     first = getitem(lines, 0)
     dtype = function(first, first).dtype
     first, lines = cast(first, dtype), cast(lines, dtype)
-    scan = import_module("tracejit.control.scans").scan
+    scan = NAMESPACE().scan
 
     def step(carry: Tensor, row: Tensor) -> tuple[Tensor, Tensor]:
         result = function(carry, row)
@@ -196,7 +197,7 @@ def accumulate(name: str, x: Any, axis: int = 0, dtype: Any = None, out: Any = N
     elif x.shape[place] == 0:
         result = cast(x, _result_dtype(name, x))
     elif name in _ASSOCIATIVE:
-        prefixes = import_module("tracejit.control.associative").associative_scan
+        prefixes = NAMESPACE().associative_scan
         result = prefixes(function, cast(x, _result_dtype(name, x)), axis=place)
     else:
         result = moveaxis(_scanned(function, moveaxis(x, place, 0))[1], 0, place)
@@ -229,7 +230,7 @@ def at(name: str, x: Any, indices: Any, y: Any = None, /) -> None:
     if ufunc.nin == 2 and y is None:
         raise ArgumentError(f"{label}: expected a second operand")
     operands = (y,) if ufunc.nin == 2 else ()
-    inplace_write = import_module("tracejit.array.indexing.inplace").write
+    inplace_write = load_module("..indexing.inplace", __package__).write
     if name in ("add", "subtract"):
         values = y if name == "add" else run("neg", as_tensor(y))
         inplace_write(x, label, (values,), lambda old, new: index_add(old, indices, new))

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ...eager.tensor import Tensor, as_array
+from ...base.errors import DomainError, DTypeError, IndexValueError, ShapeError
 from ...ir.dtypes import BOOL, INT64
-from ...ir.errors import DomainError, DTypeError, IndexValueError, ShapeError
 from ...ir.types import normalize_axis
+from ...tensors.tensor import Tensor, as_array
 from ..copying import in_order
 from ..indexing.access import getitem
 from ..indexing.searching import indices_of_nonzero, take

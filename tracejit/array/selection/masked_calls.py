@@ -16,12 +16,12 @@ from typing import Any, Final
 import numpy as np
 
 from ...arguments.wrong_arguments import bound_arguments
-from ...eager.tensor import Tensor
+from ...base.records import record
 from ...ir.dtypes import BOOL, FLOAT64, INT64, is_inexact
-from ...ir.records import record
 from ...ir.types import normalize_axes
 from ...pytree import flatten
 from ...state import STATE
+from ...tensors.tensor import Tensor
 from .. import reductions
 from ..cumulative import cumsum
 from ..elementwise.floats import where as where_of

@@ -11,22 +11,22 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from importlib import import_module
 from types import MethodType
 from typing import Any, Final
 
 import numpy as np
 
 from ...arguments.errors import SelectionError
-from ...eager.dispatch import apply
-from ...eager.tensor import Tensor, wrap
+from ...base.errors import DTypeError
+from ...dispatch.dispatch import apply
 from ...ir.dtypes import BOOL, INT64, DType, is_inexact, result_type
-from ...ir.errors import DTypeError
 from ...ir.graph import Instruction, Value
 from ...ir.registry import Attrs, Kind, Op
 from ...location import user_location
+from ...provided import MASKED_CALLS
 from ...pytree import register_pytree_node
 from ...state import STATE
+from ...tensors.tensor import Tensor, wrap
 from ..indexing.access import FOLDS, view_of, written_at
 from ..indexing.keys import KeyPlan
 from ..methods import binding
@@ -127,7 +127,7 @@ class Selection:
             return self._within(key)
         whole, first = self._whole_key(key)
         if first is None:
-            return import_module(".masked_calls", __package__).element(self, key)
+            return MASKED_CALLS().element(self, key)
         return Selection(self._mask, first, run("copy", self._whole[whole]))
 
     def __setitem__(self, key: Any, value: Any) -> None:

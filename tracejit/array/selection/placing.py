@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ...eager.tensor import Tensor
+from ...base.errors import DomainError, DTypeError, OutOfBoundsError, ShapeError
 from ...ir.dtypes import BOOL, INT64
-from ...ir.errors import DomainError, DTypeError, OutOfBoundsError, ShapeError
 from ...ir.types import normalize_axis
+from ...tensors.tensor import Tensor
 from .. import cumulative
 from ..indexing import inplace
 from ..indexing.access import index_update

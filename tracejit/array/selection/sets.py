@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...eager.tensor import Array, Tensor, wrap
 from ...ir.dtypes import BOOL
+from ...tensors.tensor import Array, Tensor, wrap
 from ..indexing.access import getitem
 from ..indexing.searching import take
 from ..manipulation import ravel

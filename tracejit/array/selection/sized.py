@@ -11,9 +11,9 @@ import math
 import operator
 from typing import Any, Final, NamedTuple
 
-from ...eager.tensor import Tensor
+from ...base.errors import DTypeError, ShapeError
 from ...ir.dtypes import BOOL, BY_NAME, INT64, DType, is_inexact
-from ...ir.errors import DTypeError, ShapeError
+from ...tensors.tensor import Tensor
 from ..indexing.searching import take, take_along_axis
 from ..manipulation import moveaxis, ravel
 from ..operands import as_tensor, broadcast, candidate, cast, filled, permuted, reshaped, run, sliced

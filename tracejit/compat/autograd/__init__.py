@@ -8,8 +8,8 @@ imports of a program; ``docs/coming-from-autograd.md`` says what differs.
 from __future__ import annotations
 
 import typing as _typing
-from importlib import import_module as _import_module
 
+from ...base.loading import load_module as _load_module
 from .builtins import dict, isinstance, list, tuple, type
 from .derivatives import (
     elementwise_grad,
@@ -43,7 +43,7 @@ else:
 
     def __getattr__(name: str) -> object:
         if name in _MODULES:
-            return _import_module(f".{name}", __name__)
+            return _load_module(f".{name}", __name__)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

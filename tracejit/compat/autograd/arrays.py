@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ...eager.tensor import Tensor
 from ...pytree import LEAVES, flatten, tree_map
 from ...state import STATE
+from ...tensors.tensor import Tensor
 
 
 def is_followed(tensor: Tensor) -> bool:

@@ -11,10 +11,10 @@ from typing import Any
 
 from ...array.numerical.reals import real
 from ...array.operands import as_tensor
-from ...eager.tensor import Tensor
+from ...base.errors import ArgumentError
 from ...ir.dtypes import is_complex
-from ...ir.errors import ArgumentError
 from ...pytree import flatten
+from ...tensors.tensor import Tensor
 from ...transforms.grad import scalar_result, value_and_gradient
 from ...transforms.grad import value_and_grad as _value_and_gradient
 from ...transforms.jacobians import elementwise_grad as _elementwise_gradient

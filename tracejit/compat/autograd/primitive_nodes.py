@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from ...eager.tensor import Tensor, as_array, wrap
+from ...base.errors import GradientError
 from ...ir.dtypes import is_differentiable
-from ...ir.errors import GradientError
 from ...pytree import flatten, tree_map
 from ...state import STATE
 from ...tape.hooks import Cotangents
 from ...tape.nodes import IsNeeded, Node
 from ...tape.recording import memory_of
+from ...tensors.tensor import Tensor, as_array, wrap
 from ...transforms.custom.rule import checked_gradients, leaf_of
 from .arrays import as_arrays
 

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from ...autograd import checkpoint as _checkpoint
-from ...eager.tensor import Tensor
-from ...ir.errors import ArgumentError, GradientError
+from ...base.errors import ArgumentError, GradientError
 from ...pytree import LEAVES, flatten, tree_map
 from ...state import STATE
+from ...tensors.tensor import Tensor
 from ...transforms.custom.jvp import custom_jvp
 from ...transforms.custom.rule import DerivativeRule
 from ...transforms.custom.vjp import apply_rule

@@ -18,8 +18,8 @@ import numpy as np
 from ...array.contraction import tensordot
 from ...array.operands import as_tensor, filled
 from ...array.reductions import sum as total
-from ...eager.tensor import Tensor
 from ...pytree import tree_map
+from ...tensors.tensor import Tensor
 from ...transforms.grad import grad as _gradient
 from ...transforms.jacobians import hessian as _hessian
 from ...transforms.jacobians import jacrev

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any, Final
 
-from ...ir.errors import ArgumentError
+from ...base.errors import ArgumentError
 from .derivatives import ArgumentNumbers, checked_argnum, unary
 from .products import make_jvp, make_vjp
 from .vector_spaces import vspace

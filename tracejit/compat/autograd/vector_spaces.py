@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ...eager.tensor import Tensor
+from ...base.errors import DTypeError
 from ...ir.dtypes import is_complex, is_differentiable
-from ...ir.errors import DTypeError
 from ...ir.types import TensorType
 from ...pytree import TreeDef, flatten
+from ...tensors.tensor import Tensor
 
 
 class VectorSpace:

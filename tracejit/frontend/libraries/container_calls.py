@@ -7,7 +7,7 @@ import functools
 from types import MappingProxyType
 from typing import Any
 
-from ...eager.tensor import Tensor
+from ...tensors.tensor import Tensor
 from ..escapes import SILENT
 from ..operations import Operations
 from ..values import MISSING, UNKNOWN, Constant, Group, Iteration, Place, choice_of, join

@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ...eager.tensor import Tensor
 from ...ir.registry import OPS, Kind
+from ...tensors.tensor import Tensor
 from ..classes import class_place
 from ..operations import all_tensors
 from ..values import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ...ir.records import record
+from ...base.records import record
 from .expressions import RUNTIME, call
 from .syntax import COMPREHENSIONS, Comprehension, placed
 

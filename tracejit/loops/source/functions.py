@@ -8,14 +8,14 @@ import inspect
 import linecache
 import re
 from collections.abc import Mapping
-from importlib import import_module
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final, Literal, TypeAlias
 
+from ...base.loading import load_module
+from ...base.process.finalization import WeakTable, forgotten_with
+from ...base.process.locks import ForkLock
 from ...frontend.bytecode import decode
 from ...frontend.rewritten import original, stands_for
-from ...ir.process.finalization import WeakTable, forgotten_with
-from ...ir.process.locks import ForkLock
 from ..unrolled import Comprehensions
 from .definitions import complete, extent, function_at, lambda_at
 from .descriptions import Statement, mark_comprehensions
@@ -140,7 +140,7 @@ def _rewrite(function: FunctionType, code: CodeType, extent: Extent) -> CodeType
     if extent == "comprehensions":
         mark_comprehensions(definition, code.co_filename, statements)
     else:
-        rewriter = import_module(".rewriting", __package__).FunctionRewriter
+        rewriter = load_module(".rewriting", __package__).FunctionRewriter
         rewriter(code.co_filename, statements).rewrite(definition, inside=inside)
         follow_calls(definition.body)
         locate_missing(module)

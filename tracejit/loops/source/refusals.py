@@ -29,9 +29,8 @@ _FRAMES = ("super", "locals", "vars", "eval", "exec", "dir")
 
 
 def refusal(loop: ast.For | ast.While | ast.FunctionDef, outside: set[str]) -> str:
-    """Why `loop`, or a function that is called in one, stays as it is written; empty where nothing speaks
-    against it. `outside` are names of variables that do not belong to the function, but to one around it or
-    to the module."""
+    """The reason why `loop`, or a function that is called in one, stays as it is written; empty without
+    one. `outside` are variables that do not belong to the function, but to one around it or to the module."""
     if not any(_may_refuse(node, outside) for node in walk(loop)):  # which does not keep their order
         return ""
     for node in (loop, *same_scope(loop)):

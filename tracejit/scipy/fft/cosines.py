@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...array.operands import constant_of, filled, reshaped, run, sliced
-from ...eager.tensor import Tensor
 from ...fft.pairs import resized, transform
+from ...tensors.tensor import Tensor
 
 
 def cosines(x: Tensor, kind: int, axis: int, scale: float) -> Tensor:

@@ -9,10 +9,10 @@ from typing import Any, Final
 import numpy as np
 
 from ...array.operands import constant_of, reshaped, run, sliced
-from ...eager.tensor import Tensor
+from ...base.errors import DomainError
 from ...fft.pairs import as_inexact, line_axis, resized, scale_of, size_of, transform
 from ...ir.dtypes import is_complex
-from ...ir.errors import DomainError
+from ...tensors.tensor import Tensor
 from .cosines import cosines
 
 #: The type of the transform back.

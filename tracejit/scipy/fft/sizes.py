@@ -6,7 +6,7 @@ import functools
 import operator
 from typing import Any
 
-from ...ir.errors import DomainError
+from ...base.errors import DomainError
 
 
 def next_fast_len(target: Any, real: bool = False) -> int:

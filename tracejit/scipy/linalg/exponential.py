@@ -10,12 +10,12 @@ import numpy as np
 
 from ...array.contraction import matmul
 from ...array.operands import is_tracing, reshaped, run
+from ...base.records import record
 from ...control.branches import cond
 from ...control.loops import fori_loop
-from ...eager.tensor import Tensor
 from ...ir.dtypes import COMPLEX64, FLOAT32, INT64
-from ...ir.records import record
 from ...linalg.operands import identity, square_matrices
+from ...tensors.tensor import Tensor
 from ...transforms.custom.vjp import custom_vjp
 
 

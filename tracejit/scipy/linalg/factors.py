@@ -7,11 +7,11 @@ from typing import Any
 from ...array.contraction import matmul
 from ...array.indexing.searching import take_along_axis
 from ...array.operands import reshaped, run, tensor_argument
-from ...eager.tensor import Tensor
+from ...base.errors import AttributeValueError, ShapeError
 from ...ir.dtypes import INT64
-from ...ir.errors import AttributeValueError, ShapeError
 from ...linalg.failures import gives_nan, nan_where, on_failure, zero_pivot
 from ...linalg.operands import adjoint, identity, matrices, several, square_matrices, with_right_side
+from ...tensors.tensor import Tensor
 
 #: Meanings of `trans`, by number and letter: whether to transpose, and whether to conjugate.
 _TRANSPOSITIONS = {

@@ -10,11 +10,11 @@ from ...array.contraction import matmul
 from ...array.joining import concatenate
 from ...array.operands import is_tracing, reshaped, run
 from ...control.loops import while_loop
-from ...eager.tensor import Tensor
 from ...ir.dtypes import INT64
 from ...linalg.failures import nan_where, regular
 from ...linalg.operands import identity, square_matrices
 from ...linalg.solutions import solve
+from ...tensors.tensor import Tensor
 from ...transforms.custom.vjp import custom_vjp
 from .sylvester import solve_sylvester
 

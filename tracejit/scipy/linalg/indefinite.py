@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...array.operands import as_tensor, run
-from ...eager.tensor import Tensor
 from ...linalg.operands import several, square_matrices
+from ...tensors.tensor import Tensor
 from .factors import rows_at
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from ...array.contraction import matmul
 from ...array.operands import run
-from ...eager.tensor import Tensor
-from ...ir.errors import AttributeValueError
+from ...base.errors import AttributeValueError
 from ...linalg.failures import gives_nan, nan_where, regular
 from ...linalg.operands import adjoint, factored, matrices, several
+from ...tensors.tensor import Tensor
 from ...transforms.custom.vjp import custom_vjp
 from .sylvester import solve_sylvester
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...array.operands import cast
+from ...base.errors import AttributeValueError
+from ...base.lapack.calls import SORTS
 from ...ir.dtypes import complex_dtype
-from ...ir.errors import AttributeValueError
-from ...ir.lapack.calls import SORTS
 from ...linalg.failures import decomposed
 from ...linalg.operands import square_matrices
 

@@ -10,8 +10,8 @@ from ...array.indexing.searching import take
 from ...array.joining import concatenate
 from ...array.operands import constant_of, filled, promoted_arrays, reshaped, run, tensor_argument
 from ...array.rearranging import flip
-from ...eager.tensor import Tensor
-from ...ir.errors import ShapeError
+from ...base.errors import ShapeError
+from ...tensors.tensor import Tensor
 
 
 def block_diag(*arrs: Any) -> Tensor:

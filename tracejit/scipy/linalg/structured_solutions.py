@@ -11,13 +11,13 @@ from ...array.indexing.searching import take
 from ...array.joining import concatenate
 from ...array.operands import broadcast, constant_of, promoted_arrays, reshaped, run
 from ...array.rearranging import flip
-from ...eager.tensor import Tensor
-from ...ir.errors import DomainError, ShapeError
-from ...ir.lapack.calls import has
+from ...base.errors import DomainError, ShapeError
+from ...base.lapack.calls import has
 from ...ir.types import broadcast_shapes
 from ...linalg.failures import gives_nan
 from ...linalg.operands import adjoint, identity, inexact_argument, matrices, several
 from ...linalg.solutions import solve
+from ...tensors.tensor import Tensor
 from .factors import cho_solve, cholesky
 
 

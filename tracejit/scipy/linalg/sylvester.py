@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ...array.operands import broadcast, promoted_arrays, reshaped, run
-from ...eager.tensor import Tensor
-from ...ir.errors import ShapeError
-from ...ir.lapack import calls
+from ...base.errors import ShapeError
+from ...base.lapack import calls
 from ...ir.types import broadcast_shapes
 from ...linalg.failures import gives_nan, nan_where, regular
 from ...linalg.operands import identity, matrices, several, square_matrices, transposed
 from ...linalg.solutions import solve
+from ...tensors.tensor import Tensor
 
 
 def solve_sylvester(a: Any, b: Any, q: Any) -> Tensor:

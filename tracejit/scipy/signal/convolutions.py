@@ -9,11 +9,11 @@ from typing import Any, Final
 from ...array.numerical.reals import conj
 from ...array.operands import as_tensor, cast, floating, promoted_arrays, reshaped, run, sliced
 from ...array.rearranging import flip
-from ...eager.tensor import Tensor
+from ...base.errors import DomainError, ShapeError
 from ...fft.several_axes import fftn, ifftn, irfftn, rfftn
 from ...ir.dtypes import BOOL, is_complex, is_inexact
-from ...ir.errors import DomainError, ShapeError
 from ...ir.types import Shape, normalize_axis
+from ...tensors.tensor import Tensor
 from ..fft.sizes import next_fast_len
 
 _MODES: Final = ("full", "valid", "same")

@@ -8,9 +8,9 @@ when one of its functions is first used.
 from __future__ import annotations
 
 import typing as _typing
-from importlib import import_module as _import_module
 
 from ...arguments.errors import check_public as _check_public
+from ...base.loading import load_module as _load_module
 
 _MODULES = {
     "bessel_functions": "i0 i0e i1 i1e iv ive j0 j1 jv k0 k0e k1 k1e kv kve y0 y1",
@@ -76,7 +76,7 @@ else:
     def __getattr__(name: str) -> object:
         if name not in _LAZY:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        globals()[name] = getattr(_import_module(f".{_LAZY[name]}", __name__), name)
+        globals()[name] = getattr(_load_module(f".{_LAZY[name]}", __name__), name)
         _check_public(globals(), [name], "scipy.special.")
         return globals()[name]
 

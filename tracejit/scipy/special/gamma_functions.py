@@ -8,8 +8,8 @@ from typing import Any
 
 from ...array.operands import as_tensor, reshaped, run
 from ...array.ranges import arange
-from ...eager.tensor import Tensor
-from ...ir.errors import DomainError
+from ...base.errors import DomainError
+from ...tensors.tensor import Tensor
 from .operands import floats, special
 
 __all__ = [

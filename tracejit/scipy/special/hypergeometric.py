@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...array.operands import SCALARS, as_tensor, promoted, run
-from ...eager.tensor import Tensor
-from ...ir.errors import DomainError
+from ...base.errors import DomainError
+from ...tensors.tensor import Tensor
 from .operands import floats, special
 
 __all__ = [

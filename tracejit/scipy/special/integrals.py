@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...eager.tensor import Tensor
+from ...tensors.tensor import Tensor
 from .operands import special
 
 __all__ = ["ellipe", "ellipk", "exp1", "expi", "expn", "sici", "spence"]

@@ -8,9 +8,9 @@ from typing import Any
 from ...array import reductions, statistics
 from ...array.aggregates.nan_aware import mask_of, masked
 from ...array.operands import promoted, reshaped, run
-from ...eager.tensor import Tensor
 from ...ir.dtypes import is_real_floating
 from ...nn import activations
+from ...tensors.tensor import Tensor
 from .operands import floats
 
 __all__ = ["log_softmax", "logsumexp", "softmax"]

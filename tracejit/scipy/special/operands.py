@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ...array.operands import SCALARS, as_tensor, cast, promoted, run
-from ...eager import special_kernels as _special_kernels  # noqa: F401 - makes eager kernels native
-from ...eager.tensor import Tensor
+from ...base.errors import TracejitError
+from ...dispatch import special_kernels as _special_kernels  # noqa: F401 - makes eager kernels native
 from ...ir.dtypes import is_inexact, result_type
-from ...ir.errors import TracejitError
+from ...tensors.tensor import Tensor
 
 
 def special(name: str, *operands: Any) -> Tensor:

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import importlib
 import re
 import sys
 import traceback
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ... import __version__
-from ...ir.errors import TracejitError
+from ...base.errors import TracejitError
+from ...base.loading import load_module
+from ...version import __version__
 from .errors import FAILED, INTERNAL, OK, USAGE, TargetError, UsageError
 
 #: The commands, in the order of ``--help``. Their modules load when they are used.
@@ -112,7 +112,7 @@ def _parsers(arguments: Sequence[str]) -> tuple[argparse.ArgumentParser, Any]:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     named = next((argument for argument in arguments if not argument.startswith("-")), None)
     for name in (named,) if named in COMMANDS else COMMANDS:
-        module: Any = importlib.import_module(f".commands.{name}", __name__)
+        module: Any = load_module(f".commands.{name}", __name__)
         module.add_parser(commands)
     return parser, commands
 

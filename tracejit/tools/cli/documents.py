@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from ...ir.errors import ParseError, VerificationError
+from ...base.errors import ParseError, VerificationError
 from ...ir.graph import Function
 from ...ir.text.parser import Document, parse_document
 from ...ir.verifier import verify

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from ...ir.errors import TracejitError
+from ...base.errors import TracejitError
 from ...location import is_user_file
 from .documents import is_document
 from .errors import FAILED, OK, TargetError, UsageError

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+from ...base.errors import ParseError
 from ...ir.dtypes import BY_NAME
-from ...ir.errors import ParseError
 from ...ir.text.parser import parse_type
 from .errors import UsageError
 

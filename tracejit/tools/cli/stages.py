@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from ...base.errors import TracejitError
 from ...codegen.llvm.target import Target
 from ...codegen.llvm.targets import named_target
-from ...ir.errors import TracejitError
 from ...ir.graph import Function
 from ...ir.text.differences import difference
 from ...ir.text.printer import print_functions

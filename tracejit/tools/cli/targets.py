@@ -11,16 +11,16 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...eager.tensor import Tensor
+from ...base.errors import ConcretizationError
+from ...base.process.locks import computed_once
+from ...dispatch.regions import replay
 from ...ir.dtypes import is_differentiable
-from ...ir.errors import ConcretizationError
 from ...ir.graph import Function
-from ...ir.process.locks import computed_once
 from ...ir.types import TensorType
-from ...jitted.branches import array_of
 from ...jitted.function import JitFunction
 from ...pytree import flatten, tree_map
-from ...tracing.regions import replay
+from ...tensors.tensor import Tensor
+from ...tracing.branches import array_of
 from ...tracing.traces import Traced
 from ...transforms.grad import grad
 from ...transforms.vjp_jvp import jvp

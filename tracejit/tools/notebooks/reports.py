@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from ..profiling import tables
+from ...profiling import tables
 
 if TYPE_CHECKING:
     from ...jitted.explaining import Explanation
     from ...jitted.lowered import Lowered
-    from ..profiling.profiles import Profile
+    from ...profiling.profiles import Profile
 
 _CELL = "padding:1px 8px;font-family:monospace;white-space:pre"
 

@@ -12,7 +12,7 @@ import numpy as np
 from .reports import table
 
 if TYPE_CHECKING:
-    from ...eager.tensor import Tensor
+    from ...tensors.tensor import Tensor
 
 #: Rows and columns of pixels at the most; each is the mean of what falls on it.
 PIXELS: Final = 64

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from ...ir.records import field, record
+from ...base.records import field, record
 
 #: Waypoints at most: this many per node, and this many besides. Beyond it the longest trunks are dropped, and
 #: their edges drawn straight across: a chain run backwards would need the square of its length.

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ...ir.errors import TracejitError
-from ...ir.records import record
+from ...base.errors import TracejitError
+from ...base.records import record
 from .columns import place_columns
 from .layers import Layered, add_waypoints, assign_layers, order_layers
 from .model import Picture, producers_first

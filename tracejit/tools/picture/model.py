@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ...ir.errors import TracejitError
-from ...ir.records import record
+from ...base.errors import TracejitError
+from ...base.records import record
 
 #: Kinds of nodes; each has its colour.
 KINDS: Final = ("parameter", "leaf", "constant", "op", "call", "result")

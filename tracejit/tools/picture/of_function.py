@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...ir.errors import TracejitError
+from ...base.errors import TracejitError
 from ...ir.graph import Function, Instruction, Value
 from ...ir.ops.fusion import FUSION
 from ...ir.registry import Op

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ...eager.tensor import Tensor
+from ...base.errors import TracejitError
+from ...base.records import record
 from ...ir.dtypes import SHORT_NAME
-from ...ir.errors import TracejitError
-from ...ir.records import record
 from ...ir.registry import Op
 from ...tape.nodes import OpNode
+from ...tensors.tensor import Tensor
 from .dot import to_dot
 from .model import Picture, PictureEdge, PictureNode
 from .of_function import operand_name

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ...ir.records import record
+from ...base.records import record
 
 
 @record

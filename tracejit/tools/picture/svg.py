@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
-from ...ir.errors import TracejitError
+from ...base.errors import TracejitError
 from .layout import Box, PictureLayout, Route, lay_out
 from .model import KINDS, Picture, PictureEdge, PictureNode
 from .palette import DARK, LIGHT, Theme, clean

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...ir.errors import TracejitError
+from ...base.errors import TracejitError
 from ...ir.graph import Function, Instruction, Substitution, Value
 from ...ir.interpreter import run_instruction
 from ...ir.registry import Kind

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from ...base.errors import CompileError, CompilerWarning
 from ...codegen.llvm.loading import llvm_binding
 from ...codegen.llvm.target import host
-from ...ir.errors import CompileError, CompilerWarning
 from ...ir.graph import Function
 from ...ir.interpreter import interpret
 from ...ir.text.parser import parse_function

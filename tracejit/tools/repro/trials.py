@@ -14,11 +14,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...ir.errors import TracejitError
+from ...base.errors import TracejitError
+from ...base.records import record
 from ...ir.graph import Function
 from ...ir.passes import Pass, apply_pass
 from ...ir.passes.algebra.cleanup import dce
-from ...ir.records import record
 from ...ir.text.printer import print_functions
 
 Array = np.ndarray[Any, Any]

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from ...base.process.locks import computed_once
 from ...ir.graph import Function
-from ...ir.process.locks import computed_once
 from ...ir.types import TensorType
-from ...jitted.branches import array_of
 from ...jitted.function import JitFunction
 from ...jitted.signatures import as_input
 from ...loops.reports import LoopReport
 from ...pytree import flatten
+from ...tracing.branches import array_of
 from .document import ViewedFunction, document_of
 from .page import page_of
 

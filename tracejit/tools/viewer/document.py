@@ -13,14 +13,14 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...base.errors import TracejitError
+from ...base.records import record
 from ...codegen.instrument.debug_locations import Groups, assembly_lines, marked_lines, with_debug_lines
 from ...codegen.llvm.compiler import assembly
 from ...codegen.llvm.function import FunctionCode, Marked
 from ...codegen.llvm.target import host
 from ...codegen.module.writer import Module, generate
-from ...ir.errors import TracejitError
 from ...ir.graph import Function, Instruction, Location
-from ...ir.records import record
 from ...loops.reports import LoopReport
 from .drawing import Drawing
 from .hints import as_json, hints, locations_of

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
+from ...base.records import record
 from ...ir.graph import Function, Instruction, Value
-from ...ir.records import record
 from ..picture import Picture, PictureEdge, PictureNode, lay_out
 from ..picture.layout import Box, PictureLayout, Route
 from ..picture.palette import clean

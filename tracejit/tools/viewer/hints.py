@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from ...codegen.kernels.lowering import LOWERINGS
+from ...base.records import field, record
+from ...codegen.lowering.loop_nest import Memory
+from ...codegen.module.families import LOWERINGS
 from ...codegen.module.step_copies import copy_of
-from ...codegen.nest.loop_nest import Memory
 from ...ir.graph import Location
 from ...ir.ops.fusion import INTERPRETED
-from ...ir.records import field, record
 from .kernels import KernelRow, Peaks, strided_reads
 
 #: A kernel with less of the whole time is not worth a word, and one with less than twice its floor is fine.

@@ -15,16 +15,16 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...codegen.kernels.kernel import Kernel
-from ...codegen.kernels.lowering import LOWERINGS
+from ...base.records import field, record
 from ...codegen.llvm.compiler import compile_module
 from ...codegen.llvm.target import host
+from ...codegen.lowering.kernel import Kernel
+from ...codegen.lowering.loop_nest import Memory, Nest
 from ...codegen.module.costs import Cost, cost_of
+from ...codegen.module.families import LOWERINGS
 from ...codegen.module.writer import Module
-from ...codegen.nest.loop_nest import Memory, Nest
 from ...ir.graph import Function, Instruction, Value
 from ...ir.passes.fusion.reasons import why_alone
-from ...ir.records import field, record
 from ...ir.registry import Kind
 from ...runtime.threads import num_threads
 from .passes import origins_of

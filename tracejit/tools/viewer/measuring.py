@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...base.process.progress import with_progress
+from ...base.records import record
 from ...codegen.instrument.probes import Probes
 from ...ir.graph import Function, Value
-from ...ir.process.progress import with_progress
-from ...ir.records import record
 from ...runtime.executable import Executable
 from ...runtime.timing import SiteTime, TimedExecutable, prepared_call
 

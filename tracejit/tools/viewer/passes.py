@@ -12,14 +12,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from ...base.process.progress import with_progress
+from ...base.records import field, record
 from ...codegen.llvm.function import Marked
 from ...ir.access import resolve
 from ...ir.graph import Function, Instruction, Location, Value
 from ...ir.passes import PIPELINE, Pass, run_passes
 from ...ir.passes.fusion.fuse import Note, fuse
 from ...ir.passes.fusion.inlining import is_inline
-from ...ir.process.progress import with_progress
-from ...ir.records import field, record
 from ...ir.registry import Kind
 from ...ir.text.lexer import sigil_name
 from ...ir.text.printer import Names, lines_of

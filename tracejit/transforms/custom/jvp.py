@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ...eager.tensor import Tensor, wrap
+from ...backward.backward import run_backward
+from ...backward.engine import TENSOR_OPS
+from ...base.errors import DTypeError, GradientError, ShapeError, TracejitError
 from ...ir.dtypes import default_dtype, is_differentiable
-from ...ir.errors import DTypeError, GradientError, ShapeError, TracejitError
 from ...pytree import flatten, tree_map
 from ...state import STATE
-from ...tape.backward import run_backward
-from ...tape.engine import TENSOR_OPS
+from ...tensors.tensor import Tensor, wrap
 from .rule import DerivativeRule, as_tensors
 from .vjp import Arguments, CustomFunction, P, R, name_of
 

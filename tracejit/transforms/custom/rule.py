@@ -18,22 +18,22 @@ from typing import Any
 
 import numpy as np
 
-from ...debug import QUIET
-from ...eager.tensor import Tensor, as_array, wrap
-from ...eager.views import UNRECORDED, chain_of, share
+from ...backward.engine import TENSOR_OPS
+from ...backward.functions import SavedTensor
+from ...base.errors import DTypeError, GradientError, ShapeError
+from ...base.records import record
+from ...callback_results import QUIET
 from ...generator import DEFAULT
 from ...ir.dtypes import DType, is_differentiable
-from ...ir.errors import DTypeError, GradientError, ShapeError
-from ...ir.records import record
 from ...ir.types import Shape
 from ...location import user_location
 from ...pytree import LEAVES, TreeDef, flatten, leaf_paths
 from ...state import STATE
-from ...tape.engine import TENSOR_OPS
-from ...tape.functions import SavedTensor
 from ...tape.hooks import Cotangents
 from ...tape.nodes import IsNeeded, Node, Output
 from ...tape.recording import memory_of
+from ...tape.views import UNRECORDED, chain_of, share
+from ...tensors.tensor import Tensor, as_array, wrap
 
 
 @record

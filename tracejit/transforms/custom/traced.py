@@ -11,16 +11,16 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from ...autograd.modes import enable_grad, untaped
-from ...eager.dispatch import apply
-from ...eager.tensor import Tensor, wrap
+from ...backward.engine import TENSOR_OPS
+from ...dispatch.dispatch import apply
 from ...ir.dtypes import is_differentiable
 from ...ir.graph import Function, Value
 from ...ir.registry import OPS
 from ...location import user_location
 from ...pytree import TreeDef, flatten
 from ...state import STATE
-from ...tape.engine import TENSOR_OPS
+from ...tape.modes import enable_grad, untaped
+from ...tensors.tensor import Tensor, wrap
 from ...tracing.regions import RegionTracer
 from ...tracing.tracer import Tracer, as_value, tracing
 from .rule import DerivativeRule, as_tensors, checked_gradients, closed_over, leaf_of, refuse_closed_over

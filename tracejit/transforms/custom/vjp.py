@@ -11,12 +11,12 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Generic, ParamSpec, TypeVar
 
-from ...eager.tensor import Tensor
+from ...base.errors import GradientError, TracejitError
+from ...base.process.locks import computed_once
 from ...ir.dtypes import is_differentiable
-from ...ir.errors import GradientError, TracejitError
-from ...ir.process.locks import computed_once
 from ...pytree import flatten
 from ...state import STATE
+from ...tensors.tensor import Tensor
 from .rule import DerivativeRule, call_on_tape, check_leaves, refuse_closed_over
 from .traced import call_in_trace
 

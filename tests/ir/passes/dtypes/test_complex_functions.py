@@ -8,12 +8,12 @@ import mpmath
 import numpy as np
 import pytest
 
+from tracejit.backward.engine import NUMPY_OPS
 from tracejit.ir.passes.dtypes.complex_arithmetic import ARITHMETIC
 from tracejit.ir.passes.dtypes.complex_functions import FUNCTIONS, whole_power
 from tracejit.ir.passes.dtypes.complex_inverses import INVERSES
 from tracejit.ir.passes.dtypes.planes import Planes
 from tracejit.ir.registry import OPS
-from tracejit.tape.engine import NUMPY_OPS
 
 from ....support import Array, function_of, native
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.ir.errors import ArgumentError, ShapeError
+from tracejit.base.errors import ArgumentError, ShapeError
 
 windows = np.lib.stride_tricks.sliding_window_view
 X = np.arange(30.0).reshape(5, 6) ** 1.5

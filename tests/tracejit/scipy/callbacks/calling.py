@@ -85,7 +85,7 @@ class Callbacks:
         return function(*args, **options)
 
     def _callback(self, name: str, options: dict[str, Any]) -> Callable[..., Any]:
-        """What is told of the steps of the function `name`."""
+        """The record of the steps of the function `name`."""
         is_far = self(_is_far)
         if name in _RECORDS:
             return self._kept(lambda record: is_far(getattr(record, _RECORDS[name])))

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import tracejit as tj
+from tracejit.profiling import FunctionProfile, NestProfile, Profile
 from tracejit.tools.cli import COMMANDS, main
-from tracejit.tools.profiling import FunctionProfile, NestProfile, Profile
 
 DOCS = Path(__file__).parents[4] / "docs"
 

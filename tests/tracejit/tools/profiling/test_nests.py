@@ -246,7 +246,7 @@ def test_events_of_a_thread_nest(tmp_path: Path) -> None:
 
 
 def test_too_many_events_are_said_to_be(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("tracejit.tools.profiling.profiles.KEPT", 10)
+    monkeypatch.setattr("tracejit.profiling.profiles.KEPT", 10)
     with tj.profile() as p:
         for _ in range(20):
             tj.exp(1.0)

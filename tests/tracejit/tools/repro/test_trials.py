@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.ir.errors import TracejitError
+from tracejit.base.errors import TracejitError
 from tracejit.ir.graph import Function
 from tracejit.tools.repro import Case, Trials, reduce_case
 from tracejit.tools.repro.server import load_setup

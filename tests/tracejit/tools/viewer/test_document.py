@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.ir.errors import TracejitError
+from tracejit.base.errors import TracejitError
 from tracejit.ir.types import TensorType
 from tracejit.tools.viewer import document, view, view_function
 

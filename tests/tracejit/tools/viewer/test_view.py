@@ -11,7 +11,7 @@ import webbrowser
 import pytest
 
 import tracejit as tj
-from tracejit.ir.errors import TracejitError
+from tracejit.base.errors import TracejitError
 from tracejit.tools.cli import main
 from tracejit.tools.viewer.page import page_of
 

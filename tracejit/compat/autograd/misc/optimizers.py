@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ....ir.process.progress import with_progress
+from ....base.process.progress import with_progress
 from .flatten import flatten
 
 __all__ = ["adam", "rmsprop", "sgd"]

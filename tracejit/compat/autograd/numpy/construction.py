@@ -14,8 +14,8 @@ from ....array.creation import tensor as _tensor
 from ....array.elementwise.floats import where as _where
 from ....array.joining import concatenate
 from ....array.selection.choosing import select as _select
-from ....eager.tensor import Tensor
 from ....pytree import flatten
+from ....tensors.tensor import Tensor
 
 
 def array(A: Any, *args: Any, **kwargs: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ....ir.errors import TracejitError
+from ....base.errors import TracejitError
 from ..misc.flatten import flatten
 from ..primitives import defvjp_argnums, primitive
 from ..products import make_vjp

@@ -11,9 +11,9 @@ from ....array.contraction import tensordot
 from ....array.manipulation import moveaxis, reshape
 from ....array.operands import as_tensor
 from ....array.rearranging import flip
-from ....eager.tensor import Tensor
-from ....ir.errors import DomainError, ShapeError
+from ....base.errors import DomainError, ShapeError
 from ....nn import conv1d, conv2d
+from ....tensors.tensor import Tensor
 from ..arrays import for_arrays
 
 __all__ = ["convolve"]

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Final
 
+from ....base.loading import load_module
 from ....ir.passes import PIPELINE
 from ..errors import UsageError
 from ..stages import STAGES
@@ -68,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
         ) from None
     if options.shell not in shtab.SUPPORTED_SHELLS:
         raise UsageError(f"this shtab does not know {options.shell}: pip install --upgrade shtab")
-    parser = importlib.import_module("tracejit.tools.cli").make_parser()
+    parser = load_module("tracejit.tools.cli").make_parser()
     for action in _actions(parser):
         if action.dest in _WORDS:
             action.complete = shtab.cmd(f"printf '%s\\n' {shlex.join(_WORDS[action.dest])}")  # type: ignore[attr-defined]

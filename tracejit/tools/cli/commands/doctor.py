@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from .... import __version__
 from ....array.creation import tensor
+from ....base.lapack.library import library
 from ....codegen.kernels.gemm.tiles import tile_for
 from ....codegen.llvm.loading import llvm_binding
 from ....codegen.llvm.target import host
-from ....eager import native_ops
-from ....eager.native_ops import entry_layout_of_tensors
-from ....ir.lapack.library import library
+from ....dispatch import native_ops
+from ....dispatch.native_ops import entry_layout_of_tensors
 from ....jitted.jit import jit
 from ....runtime.cache.store import CACHE
 from ....runtime.native import special_ufuncs
 from ....runtime.threads import available_cores, num_threads
+from ....version import __version__
 
 _EXAMPLES = """\
 examples:

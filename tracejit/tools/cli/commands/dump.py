@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from ....ir.errors import TracejitError
+from ....base.errors import TracejitError
 from ....ir.text import VERSION
 from ...dumping import file_name, language_of
 from ..colors import add_common_options, colored, wants_color

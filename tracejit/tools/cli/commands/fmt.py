@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ....ir.errors import ParseError
+from ....base.errors import ParseError
 from ....ir.text.formatter import format_text
 from ..colors import add_common_options, colored, wants_color
 from ..documents import read_text, shown

@@ -8,7 +8,7 @@ import sys
 import textwrap
 from typing import Any, Final
 
-from ....ir.errors import VerificationError
+from ....base.errors import VerificationError
 from ....ir.graph import Function
 from ....ir.passes import OPTIMIZE, PIPELINE, Pass, run_passes
 from ....ir.text.printer import Names, print_function, print_functions

@@ -8,7 +8,7 @@ import json
 import sys
 from typing import Any
 
-from ...profiling import profile
+from ....profiling import profile
 from ..colors import add_common_options
 from ..errors import OK, UsageError
 from ..loading import exit_code, is_program, run_script

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ....ir.errors import TracejitError
+from ....base.errors import TracejitError
 from ....ir.graph import Function
 from ....ir.interpreter import interpret
 from ....runtime.executable import Executable

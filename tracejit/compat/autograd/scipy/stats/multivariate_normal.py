@@ -11,7 +11,7 @@ from .....array.diagonals import diag, diagonal, eye
 from .....array.elementwise.floats import where
 from .....array.elementwise.transcendental import exp, log
 from .....array.operands import as_tensor, filled
-from .....ir.errors import ShapeError
+from .....base.errors import ShapeError
 from .....linalg import cholesky, eigvalsh, pinv, slogdet
 from .....scipy.linalg import solve_triangular
 from .....transforms.custom.vjp import custom_vjp

@@ -1,0 +1,48 @@
+"""Loading on first use: modules that few programs need, and what a lower room asks of an upper one."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Final, Generic, TypeVar
+
+T = TypeVar("T")
+
+#: Import a module of this project by name, relative to a package. `tests/test_architecture.py` reads these
+#: names as it reads import statements: they lead to the same room or a lower floor.
+load_module: Final = import_module
+
+
+class Provided(Generic[T]):
+    """A function or module that a lower room calls and an upper room provides.
+
+    The lower room owns the object; `tracejit/providers.py` names the module that has what is provided, which
+    loads at the first use.
+
+    >>> greeting = Provided[str]("the name of a module")
+    >>> greeting.provide("string", None, "digits")
+    >>> greeting()
+    '0123456789'
+    """
+
+    __slots__ = ("_attribute", "_found", "_module", "_package", "meaning")
+
+    def __init__(self, meaning: str) -> None:
+        self.meaning: Final = meaning
+        self._module: str | None = None
+        self._package: str | None = None
+        self._attribute: str | None = None
+        self._found: list[T] = []
+
+    def provide(self, module: str, package: str | None, attribute: str | None = None) -> None:
+        """Name the module, and what in it is meant: an attribute, or the module itself."""
+        self._module, self._package, self._attribute = module, package, attribute
+        self._found.clear()
+
+    def __call__(self) -> T:
+        """Load and return what is provided. Raises LookupError where nobody provided it."""
+        if not self._found:
+            if self._module is None:
+                raise LookupError(f"nothing provides {self.meaning}")
+            value: Any = import_module(self._module, self._package)
+            self._found.append(value if self._attribute is None else getattr(value, self._attribute))
+        return self._found[0]

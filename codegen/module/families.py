@@ -1,0 +1,57 @@
+"""The families of kernels: which `Lowering` serves which kind of op."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from ...base.loading import load_module
+from ...ir.kinds import Kind
+from ..lowering.lowering import Lowering
+
+#: The modules of lowerings and their names there, by the kinds that they serve.
+_PLACES: Final[dict[Kind, tuple[str, str]]] = {
+    Kind.REGION: ("..nest.lowering", "FUSION"),
+    Kind.CONTRACTION: ("..kernels.gemm.contraction", "CONTRACTION"),
+    Kind.CONVOLUTION: ("..kernels.conv.convolution", "CONVOLUTION"),
+    Kind.FOURIER: ("..kernels.fft.fourier", "FOURIER"),
+    Kind.TILED: ("..kernels.fft.tiled", "TILED"),
+    Kind.CONCAT: ("..kernels.indexing.concatenation", "CONCATENATION"),
+    Kind.UPDATE: ("..kernels.indexing.slice_update", "UPDATE"),
+    Kind.GATHER: ("..kernels.indexing.gather", "GATHER"),
+    Kind.SCATTER: ("..kernels.indexing.scatter", "SCATTER"),
+    Kind.CUMULATIVE: ("..kernels.scan.cumulative", "CUMULATIVE"),
+    Kind.ARG_REDUCTION: ("..kernels.scan.arg_reduction", "ARG_REDUCTION"),
+    Kind.SORT: ("..kernels.sort.sorting", "SORTING"),
+    Kind.ARG_SORT: ("..kernels.sort.sorting", "SORTING"),
+    Kind.SEARCH: ("..kernels.sort.search", "SEARCHING"),
+    Kind.HISTOGRAM: ("..kernels.indexing.bincount", "BINCOUNT"),
+    Kind.COMPACTION: ("..kernels.indexing.compaction", "COMPACTION"),
+    Kind.LINALG: ("..kernels.linalg.lowering", "LINALG"),
+    Kind.SWITCH: ("..control.lowering", "CONTROL_FLOW"),
+    Kind.WHILE: ("..control.lowering", "CONTROL_FLOW"),
+    Kind.REWIND: ("..control.lowering", "CONTROL_FLOW"),
+    Kind.SCAN: ("..control.lowering", "SCAN"),
+    Kind.HOST: ("..lowering.lowering", "EXTERNAL"),
+}
+
+
+class _Lowerings(Mapping[Kind, Lowering]):
+    def __init__(self) -> None:
+        self._loaded: dict[Kind, Lowering] = {}
+
+    def __getitem__(self, kind: Kind) -> Lowering:
+        lowering = self._loaded.get(kind)
+        if lowering is None:
+            module, name = _PLACES[kind]
+            lowering = self._loaded[kind] = getattr(load_module(module, __package__), name)
+        return lowering
+
+    def __iter__(self) -> Iterator[Kind]:
+        return iter(_PLACES)
+
+    def __len__(self) -> int:
+        return len(_PLACES)
+
+
+LOWERINGS: Final[Mapping[Kind, Lowering]] = _Lowerings()

@@ -1,0 +1,1 @@
+"""Machine code in memory: the linker, relocations, the runtime's own objects."""

@@ -1,0 +1,1 @@
+"""Backward passes over the tape, and functions with gradients of their own."""

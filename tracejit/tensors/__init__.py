@@ -1,0 +1,1 @@
+"""Tensor, the class that users hold, and its conversions from and to Python and NumPy values."""

@@ -1,0 +1,46 @@
+"""Arrays of other libraries, such as pandas, xarray, PyTorch and JAX, as ndarrays.
+
+None of these libraries is imported: an array is known by ``__array__`` or ``__dlpack__`` of its class.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from ..base.errors import DTypeError, NotNumbersError, TracejitError
+
+Array = np.ndarray[Any, Any]
+
+_OF_PYTHON: Final = frozenset({float, int, bool, list, tuple})
+
+
+def is_foreign(value: Any) -> bool:
+    """Whether `value`, which is no Tensor, is an array of another library than NumPy."""
+    kind = type(value)
+    if kind in _OF_PYTHON or issubclass(kind, (np.ndarray, np.generic)):
+        return False
+    return hasattr(kind, "__array__") or hasattr(kind, "__dlpack__")
+
+
+def read_foreign(value: Any) -> Array:
+    """The elements of `value`, in its own memory where its library allows that.
+
+    Raises DTypeError with the library's reason where it gives none: of a tensor of PyTorch that requires
+    gradients, or that lies on another device.
+    """
+    kind = type(value)
+    try:
+        array = np.asarray(value) if hasattr(kind, "__array__") else np.from_dlpack(value)
+    except TracejitError:  # of what is no array while tracing
+        raise
+    except (TypeError, ValueError, RuntimeError, BufferError) as error:
+        raise DTypeError(f"a {_name(kind)} cannot be read as an array: {error}") from error
+    if array.dtype.kind not in "biufc":
+        raise NotNumbersError(f"expected numbers, got a {_name(kind)} of dtype {array.dtype}")
+    return array
+
+
+def _name(kind: type) -> str:
+    return f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}"
