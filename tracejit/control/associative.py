@@ -45,7 +45,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
         raise TracejitError(f"{_NAME}: expected a function, got {type(fn).__name__}")
     tree = take_apart(_NAME, "elems", elems)
     if not tree.leaves:
-        raise ShapeError(f"{_NAME}: elems must have a leaf to go along")
+        raise ShapeError(f"{_NAME}: elems must hold at least one array")
     leaves = [as_tensor(leaf) for leaf in tree.leaves]
     for leaf, path in zip(leaves, tree.paths, strict=True):
         if not leaf.shape:
