@@ -49,7 +49,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     leaves = [as_tensor(leaf) for leaf in tree.leaves]
     for leaf, path in zip(leaves, tree.paths, strict=True):
         if not leaf.shape:
-            raise ShapeError(f"{_NAME}: elems{path} is a scalar; it must have an axis to go along")
+            raise ShapeError(f"{_NAME}: elems{path} is a scalar; it must have an axis to scan over")
     axes = [normalize_axis(_NAME, axis, len(leaf.shape)) for leaf in leaves]
     sizes = [leaf.shape[along] for leaf, along in zip(leaves, axes, strict=True)]
     if len(set(sizes)) > 1:

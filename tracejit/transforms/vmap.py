@@ -35,8 +35,8 @@ Axis = int | None
 
 _NO_DRAWS: Final = (
     "random.next_key: inside vmap all examples would draw the same numbers. Make a key for each outside, "
-    "keys = tj.random.split(tj.random.next_key(), n), map over them, and draw with "
-    "tj.random.normal(key, ...) and its like"
+    "keys = tj.random.split(tj.random.next_key(), n), map over them, and give each "
+    "draw its key: tj.random.normal(key, ...)"
 )
 
 

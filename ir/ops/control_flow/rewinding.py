@@ -49,7 +49,7 @@ def _check_loop(name: str, types: Types, carries: int, regions: tuple[Any, ...])
     results = tuple(result.type for result in body.results)
     if results != types[:carries]:
         raise ShapeError(
-            f"{name}: the body must return the carries with the types they came with, "
+            f"{name}: the body must return the carries with their initial types, "
             f"({', '.join(map(str, types[:carries]))}), got ({', '.join(map(str, results))})"
         )
 
@@ -198,7 +198,7 @@ def _rewind_types(types: Types, attrs: Attrs, regions: tuple[Any, ...]) -> Types
     results = tuple(result.type for result in regions[2].results)
     if results != types[own:]:
         raise ShapeError(
-            f"rewind: the backward step must return the states with the types they came with, "
+            f"rewind: the backward step must return the states with their initial types, "
             f"({', '.join(map(str, types[own:]))}), got ({', '.join(map(str, results))})"
         )
     return types[own:]
