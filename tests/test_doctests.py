@@ -14,7 +14,7 @@ import tracejit
 from tracejit.ir.registry import OPS
 
 #: Modules whose examples read what the cache on disk has.
-USE_CACHE = ("tracejit.carrying",)
+USE_CACHE = ("tracejit.jitted.exporting",)
 
 
 @pytest.fixture(autouse=True)

@@ -19,6 +19,7 @@ _ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((_ROOT / "pyproject.toml").read_text())
 SOURCES = {
     "tracejit": "tracejit",
+    "base": "tracejit.base",
     "ir": "tracejit.ir",
     "codegen": "tracejit.codegen",
     "runtime": "tracejit.runtime",
@@ -65,7 +66,7 @@ def test_data_files():
     data = PROJECT["tool"]["setuptools"]["package-data"]
     assert data["tracejit"] == ["py.typed"]
     assert (_ROOT / "tracejit" / "py.typed").is_file()
-    expected = {"tracejit": {".typed"}, "tracejit.array": {".pyi"}, "tracejit.tools.demo": {".npz"}}
+    expected = {"tracejit": {".typed"}, "tracejit.tensors": {".pyi"}, "tracejit.tools.demo": {".npz"}}
     expected["tracejit.tools.viewer.page"] = {".html", ".css", ".js"}
     for folder, package in SOURCES.items():
         for file in (_ROOT / folder).rglob("*"):

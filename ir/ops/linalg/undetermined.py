@@ -65,6 +65,13 @@ NAN_UNLESS_ZERO = define(
 )  # fmt: skip
 
 
+def _warn_infer(types: Types, attrs: Attrs) -> Types:
+    if types[1].dtype is not BOOL:
+        raise DTypeError(f"warn_unless_zero: expected a bool mask, got {types[1]}")
+    same_shape("warn_unless_zero", types)
+    return (types[0],)
+
+
 def _warn_eval(x: Any, mask: Any, of: str = "") -> Any:
     if of and np.any(mask & (x != 0)):
         text = _WARNINGS[of].format(share=few_digits(x.dtype))
@@ -74,7 +81,7 @@ def _warn_eval(x: Any, mask: Any, of: str = "") -> Any:
 
 #: Compiled code is that of x.
 WARN_UNLESS_ZERO = define(
-    "warn_unless_zero", Kind.COMPOSITE, "x mask", infer=lambda types, attrs: types[:1], eval=_warn_eval,
+    "warn_unless_zero", Kind.COMPOSITE, "x mask", infer=_warn_infer, eval=_warn_eval,
     decompose=lambda b, x, mask, of: x, batch=batch_pointwise, attrs={"of": (str,)}, defaults={"of": ""},
     vjp={"x": lambda b, ct, mask, of: b.warn_unless_zero(ct, mask, of=of)},
     doc="x; Python code warns where mask and x is not 0: of a derivative with few right digits",

@@ -95,6 +95,7 @@ def test_the_function_runs_again_just_once():
     assert calls == [True, True]
 
 
+@pytest.mark.filterwarnings("ignore:.*is_grad_enabled:tracejit.base.errors.FrozenResultWarning")
 def test_nested_checkpoints():
     """Backward runs the outer function again, and the inner one once within it and once for itself."""
     inner, inner_calls = counted(lambda x: tj.sin(x) * x)

@@ -76,18 +76,18 @@ def test_modes_of_threads_that_trace_at_once():
 
     def recording():
         def f(x):
-            barrier.wait(10)
+            barrier.wait(120)
             y = (x * x).sum()
-            barrier.wait(10)
+            barrier.wait(120)
             return y
 
         gradients["recording"] = jit(grad(f))(tj.tensor([1.0, 2.0])).tolist()
 
     def silent():
         with tj.no_grad():
-            barrier.wait(10)
+            barrier.wait(120)
             y = leaf(1.0) * 2
-            barrier.wait(10)
+            barrier.wait(120)
             gradients["silent"] = (y.requires_grad, y.is_traced, STATE.tracer)
 
     threads = [threading.Thread(target=body) for body in (recording, silent)]
