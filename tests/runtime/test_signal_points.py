@@ -12,15 +12,19 @@ from ..rotation import share_of
 from .programs import python
 
 PROGRAM = """
-import faulthandler, random, sys, threading
+import faulthandler, random, sys, threading, types
 faulthandler.dump_traceback_later(280, exit=True)
 import numpy as np
 import tracejit as tj
 from tracejit.runtime.tiers import BACKGROUND
 
 class Stop(BaseException): pass
-lost = []
-sys.unraisablehook = lambda unraisable: lost.append(str(unraisable))
+lost, left_early = [], []
+def unraisable(arguments):
+    # Python closes a generator that was left early, of ``any`` or ``all``, in a frame that nobody called
+    is_generator = isinstance(arguments.object, types.GeneratorType)
+    (left_early if is_generator else lost).append(str(arguments))
+sys.unraisablehook = unraisable
 x = np.linspace(0.1, 1, 50)
 
 def functions(k):
@@ -75,7 +79,7 @@ for number in range(ROUNDS):
         assert outcome, "another thread waits for ever"
         assert BACKGROUND.wait(60)
 assert stopped > ROUNDS / 3, stopped
-assert not lost and stopped == len(raised), (stopped, len(raised), lost)
+assert not lost and stopped + len(left_early) == len(raised), (stopped, len(raised), lost, left_early)
 print("fine")
 """
 

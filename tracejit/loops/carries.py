@@ -216,7 +216,8 @@ class Identities:
         if self._memory.holds(leaf) or is_written_part:
             raise LoopError(f"{name} is a part of an array, and an array is written in place")
         is_merged = STATE.tracer.merged_arrays.sources_of(base_of(leaf)._data) is not None
-        is_alone = self._is_alone(name, origins, is_merged)
+        # of rank 0, what is no array may be a number, which is never written
+        is_alone = self._is_alone(name, origins, is_merged) and (bool(leaf.shape) or not is_merged)
         if self._in_place and not is_returned(name) and not is_alone:
             raise LoopError(f"{name} becomes one of several arrays, and an array is written in place")
         start = self._by_symbol.get(id(leaf))

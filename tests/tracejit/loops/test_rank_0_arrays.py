@@ -32,6 +32,11 @@ def test_many_random_programs(tmp_path: Path) -> None:
         check(seed, tmp_path)
 
 
+def test_a_name_may_be_an_array_or_a_number(tmp_path: Path) -> None:
+    """A condition decides whether ``a = a * 0.5`` made a number of it, before ``c = a; c += b``."""
+    check(243, tmp_path)
+
+
 def for_view(x: Any, y: Any) -> Any:
     z = x[0, ...]
     for v in y:
