@@ -34,7 +34,7 @@ def test_values_in_regions(name: str) -> None:
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("name", ["gamma", "gammaln"])
 def test_gamma_beside_its_pole_at_zero(name: str, dtype: str) -> None:
-    """Below 0 the reflection has a product of two numbers as small as the argument."""
+    """The reflection has a product of two numbers that are as small as the argument."""
     arguments = -np.geomspace(1e-36, 0.5, 400).astype(dtype)
     truth = [mp.gamma(mp.mpf(float(x))) for x in arguments]
     expected = np.array([float(x if name == "gamma" else mp.log(abs(x))) for x in truth])
