@@ -32,7 +32,7 @@ def _steps(x: Any) -> Any:
     return tj.scan(lambda s, row: (s * 0.5 + tj.sin(row), s.sum()), x[0], x)
 
 
-#: By kind of op, a program that has one once it is optimized, and its arguments.
+#: Programs that have an op of a kind once they are optimized, and their arguments.
 PROGRAMS: dict[Kind, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     Kind.REGION: (lambda x, y: np.tanh(x * y + 1.0) / (1.0 + np.abs(x)).sum(axis=1, keepdims=True), (X, Y)),
     Kind.CONTRACTION: (lambda x, y: x @ y, (X, Y)),
