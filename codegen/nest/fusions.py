@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...base.lapack.library import LapackLibrary, library
+from ...base.records import record
 from ...ir.content import NoContent, attributes, content
 from ...ir.graph import Instruction
 from ..llvm.function import Declarations
 from ..llvm.target import Target
-from ..lowering.kernel import Kernel
+from ..loops import nodes as loops
+from ..loops.emit import emit_kernel
+from ..lowering.kernel import Kernel, signature
 from ..lowering.loop_nest import Memory, Nest
 from ..plan.recovery import attributed
 from ..tiers import OPTIMIZED, ScheduleParameters
+from .maps import is_map, map_kernel
 from .overwriting import overwritable
 from .reductions.cross_row_reductions import AcrossWriter
 from .reductions.moments import MomentWriter
@@ -115,6 +119,8 @@ class Fusions:
                 name, writer.code(buffers), nest, 1, nest.cycles, nest=nest, pooled=pooled,
                 shortened=shortened,
             )  # fmt: skip
+        if is_map(nest):
+            return self._map(nest, instruction, declarations, past_cache, shortened=shortened)
         tiles = tiles_of(nest)
         if tiles is not None:
             code, tasks = TileWriter(nest, tiles, declarations, past_cache).write(buffers), tiles.tasks(nest)
@@ -122,6 +128,31 @@ class Fusions:
         tasks = 0 if 0 in nest.sizes[: nest.parallel] else task_count(nest)
         code = NestWriter(nest, declarations, past_cache).write(buffers)
         return Kernel(name, code, nest, tasks, nest.cycles, nest=nest, shortened=shortened)
+
+    def _map(
+        self, nest: Nest, instruction: Instruction, declarations: Declarations,
+        past_cache: frozenset[Memory], *, shortened: bool,
+    ) -> Kernel:  # fmt: skip
+        """The kernel of a fusion that folds nothing."""
+        (region,) = instruction.regions
+        sizes, operands = [value.type.size for value in (*region.params, *region.results)], len(region.params)
+        tiles = tiles_of(nest)
+        form = map_kernel(nest, sizes, operands, tiles, self.target, past_cache)
+        code = emit_kernel(form, declarations, signature(nest.name, len(sizes)))
+        tasks = 0 if 0 in nest.sizes else task_count(nest) if tiles is None else tiles.tasks(nest)
+        described = LoopText(nest, form)
+        return Kernel(nest.name, code, described, tasks, nest.cycles, nest=nest, shortened=shortened)
+
+
+@record(eq=False)
+class LoopText:
+    """Description of a kernel: its nest, and the loops that are written of it."""
+
+    nest: Nest
+    loops: loops.Kernel
+
+    def __str__(self) -> str:
+        return f"{self.nest}\n{self.loops}"
 
 
 def _text(fusion: Instruction) -> str:

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ...llvm.emitter import Reg, constant
+from ...llvm.interleaving import side_by_side
 from ...llvm.loops import Bound
 from ...lowering.loop_nest import SHORT_BODY, Member, body_cost
-from ..interleaving import side_by_side
 from ..writing.element import ElementPass, Places, RowValues
 from .totals import LONG, FoldStep, Run, Totals, add_blocks, is_float_sum
 

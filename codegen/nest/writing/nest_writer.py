@@ -13,14 +13,15 @@ from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Value
 from ...llvm.emitter import Reg, constant
 from ...llvm.function import Code, Declarations
+from ...llvm.interleaving import side_by_side
 from ...llvm.loops import Bound
 from ...lowering.exits import poll_or_return
 from ...lowering.kernel import signature
 from ...lowering.loop_nest import Leaf, Member, Memory, Nest, NestConstant, Window, Write, memories_of
 from ...lowering.packing import OpWriter
 from ...maths import MathsWriter
-from ..divisors import Divisor, divisor_of, pays, shared_in_map
-from ..interleaving import side_by_side
+from ...maths.divisors import Divisor, divisor_of
+from ..divisors import pays, shared_in_map
 from ..reductions.folding import fold_loops, line_of, totals_of
 from ..reductions.totals import column_step
 from ..row_blocks import rows_at_a_time, write_rows
@@ -152,7 +153,7 @@ class NestWriter:
     def _vector_loop(self, dim: int, places: Places, begin: Reg, end: Reg) -> None:
         """The loop that carries the lanes, when its dimension is parallel: whole groups, then the rest."""
         nest, w, extent = self.nest, self.w, self.nest.sizes[dim]
-        for memory in shared_in_map(nest, w):
+        for memory in shared_in_map(nest, w.wide_tables):
             self.divisors[memory] = divisor_of(w, w.load(str(places[memory]), memory.dtype), nest.lanes)
 
         def vectors(first: Bound, stop: Bound, copies: int) -> None:

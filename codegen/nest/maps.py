@@ -1,0 +1,181 @@
+"""Maps as kernels in the loop form: the algorithm of a nest that folds nothing, and its schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...ir.dtypes import SHORT_NAME
+from ...ir.graph import Value
+from ..llvm.target import Target
+from ..loops.affine import Affine, affine
+from ..loops.nodes import Buffer, Compute, Constant, For, Kernel, Let, Load, Node, Operand, Store
+from ..loops.passes import Step, scheduled
+from ..lowering.loop_nest import Leaf, Member, Memory, Nest, NestConstant, Window, memories_of
+from .divisors import shared_in_map
+from .tasks import polling_dim, task_count, vector_block
+from .writing.columns import neighbouring_reads, neighbouring_writes
+from .writing.transposed_reads import UNROLLED_COST, Tiles
+
+#: Indices of loops, from the outermost one on; those of `loops.passes` are others.
+_INDICES = "ijkmnopq"
+
+
+def is_map(nest: Nest) -> bool:
+    """Whether `nest` folds nothing, and reads no windows."""
+    if len(nest.sizes) > nest.parallel or nest.stages > 1 or nest.across is not None or nest.turned:
+        return False
+    sources = [operand for member in nest.members for operand in member.operands]
+    sources += [write.source for write in nest.writes]
+    return not any(isinstance(source, Window) for source in sources)
+
+
+def algorithm(nest: Nest, sizes: Sequence[int], operands: int) -> Kernel:
+    """The loops of a map as its nest says them, over buffers of `sizes`, the first ones of them `operands`."""
+    return _Builder(nest).kernel(sizes, operands)
+
+
+def schedule_of(
+    nest: Nest, tiles: Tiles | None, target: Target, streamed: frozenset[Memory] = frozenset()
+) -> list[Step]:
+    """The schedule of a map: in square `tiles`, or in vectors along its last dimension."""
+    steps: list[Step] = [("forward", ())]
+    last = nest.vector_dim
+    if last is None or 0 in nest.sizes:
+        return steps
+    j = index_of(last)
+    if tiles is not None:
+        tall, i = tiles.edge * tiles.group, index_of(tiles.dim)
+        if tiles.tasks(nest) > 1:
+            steps.append(("parallelize", (index_of(0), tall if tiles.dim == 0 else 1)))
+        steps.append(("tile", (i, j, tiles.edge, tiles.group)))
+        steps += [("peel", (i, tall)), ("peel", (j, tiles.edge)), ("peel", ("a", tiles.edge))]
+        steps.append(("transpose_reads", ("r",)))
+        if sum(member.instruction.cost for member in nest.members) < UNROLLED_COST:
+            steps.append(("unroll", ("r",)))
+    else:
+        group = nest.lanes * nest.unroll
+        if shared_in_map(nest, target.wide_tables):
+            steps.append(("invert", (j,)))
+        if task_count(nest) > 1:
+            steps.append(("parallelize", (index_of(0), group * vector_block(nest) if last == 0 else 1)))
+        steps.append(("vectorize", (j, nest.lanes)))
+        steps.append(("peel", (j, nest.lanes)))
+        if nest.unroll > 1:
+            steps += [("peel", (f"{j}#0", group)), ("interleave", (f"{j}#0", nest.unroll))]
+    polls_in = polling_dim(nest.sizes, 1, nest.cycles / max(1, task_count(nest)))
+    if polls_in is not None:
+        steps.append(("poll", (index_of(polls_in),)))
+    steps.append(("normalize", ()))
+    if streamed:
+        steps.append(("stream", tuple(sorted({f"b{memory.buffer}" for memory in streamed}))))
+    if nest.asked:
+        steps.append(("ask", tuple(f"b{memory.buffer}+{memory.offset}" for memory in nest.asked)))
+    return steps
+
+
+def map_kernel(
+    nest: Nest, sizes: Sequence[int], operands: int, tiles: Tiles | None, target: Target,
+    streamed: frozenset[Memory] = frozenset(),
+) -> Kernel:  # fmt: skip
+    """The scheduled kernel of a map."""
+    return scheduled(algorithm(nest, sizes, operands), schedule_of(nest, tiles, target, streamed))
+
+
+def index_of(dim: int) -> str:
+    """The name of the index of loop dimension `dim`."""
+    return _INDICES[dim] if dim < len(_INDICES) else f"i{dim}"
+
+
+class _Builder:
+    """Builds the statements of one element."""
+
+    def __init__(self, nest: Nest) -> None:
+        self.nest = nest
+        self.nodes: list[Node] = []
+        self.names: dict[Value, str] = {}
+        #: Indices by their accesses.
+        self.indices: dict[Memory, Affine] = {}
+        self.loads = 0
+
+    def kernel(self, sizes: Sequence[int], operands: int) -> Kernel:
+        nest = self.nest
+        writes = [(f"b{w.memory.buffer}", w.memory.dtype) for w in nest.writes]
+        dtypes = dict(writes)
+        members = self._needed()
+        for source in [s for m in members for s in m.operands] + [w.source for w in nest.writes]:
+            for memory in () if isinstance(source, Value) else memories_of(source):
+                dtypes[f"b{memory.buffer}"] = memory.dtype
+        buffers = tuple(
+            Buffer(f"b{number}", dtypes.get(f"b{number}", "u8"), affine(size), out=number >= operands)
+            for number, size in enumerate(sizes)
+        )
+        body: tuple[Node, ...] = ()
+        if 0 not in nest.sizes:
+            self._element(members)
+            body = tuple(self.nodes)
+        for dim in reversed(range(len(nest.sizes))):
+            if body:
+                body = (For(index_of(dim), (affine(0),), (affine(nest.sizes[dim]),), 1, "serial", body),)
+        return Kernel(nest.name, buffers, body)
+
+    def _needed(self) -> list[Member]:
+        """The members that writes need, in order."""
+        needed = {write.source for write in self.nest.writes}
+        for member in reversed(self.nest.members):
+            if member.value in needed:
+                needed.update(member.operands)
+        return [member for member in self.nest.members if member.value in needed]
+
+    def _element(self, members: Sequence[Member]) -> None:
+        nest = self.nest
+        read = {operand for member in members for operand in member.operands}
+        read |= {write.source for write in nest.writes}
+        columns = neighbouring_reads(nest, [leaf for leaf in read if isinstance(leaf, Memory)])
+        #: Values of columns that were read together.
+        held: dict[Memory, str] = {}
+
+        def operand(source: Leaf | Value) -> Operand:
+            if isinstance(source, Value):
+                return self.names[source]
+            if isinstance(source, NestConstant):
+                return Constant(source.value, source.dtype)
+            assert isinstance(source, Memory), source
+            together = columns.get(source, (source,))
+            if source in held and len(together) > 1:
+                return held[source]
+            names = tuple(self._name("x") for _ in together)
+            if source.buffer is None:
+                self.nodes.append(Let(names[0], source.dtype, self._index(source)))
+            else:
+                index = self._index(together[0])
+                self.nodes.append(Load(names, source.dtype, f"b{source.buffer}", index))
+            held.update(zip(together, names, strict=True))
+            return held[source]
+
+        for member in members:
+            operands = tuple([operand(source) for source in member.operands])
+            name = self.names[member.value] = self._name("v")
+            instruction = member.instruction
+            dtype = SHORT_NAME[member.value.dtype]
+            self.nodes.append(
+                Compute(name, dtype, instruction.op, operands, instruction.attrs, instruction.origins)
+            )
+        neighbours = neighbouring_writes(nest, nest.writes)
+        others = {write for together in neighbours.values() for write in together[1:]}
+        origins = {member.value: member.instruction.origins for member in members}
+        for write in nest.writes:
+            if write not in others:
+                values = tuple([operand(column.source) for column in neighbours.get(write, (write,))])
+                index, ops = self._index(write.memory), origins.get(write.source, ())  # type: ignore[arg-type]
+                self.nodes.append(Store(f"b{write.memory.buffer}", index, values, origins=ops))
+
+    def _name(self, prefix: str) -> str:
+        self.loads += 1
+        return f"{prefix}{self.loads}"
+
+    def _index(self, memory: Memory) -> Affine:
+        index = self.indices.get(memory)
+        if index is None:
+            terms = [(index_of(dim), stride) for dim, stride in enumerate(memory.strides) if stride]
+            index = self.indices[memory] = Affine(memory.offset, tuple(sorted(terms)))
+        return index
