@@ -106,7 +106,11 @@ class Affine:
         parts: list[str] = []
         for product, factor in self.terms:
             sign = " - " if factor < 0 else " + "
-            parts += [sign if parts or factor > 0 else " -", f"{abs(factor)} " if abs(factor) > 1 else "", product]
+            parts += [
+                sign if parts or factor > 0 else " -",
+                f"{abs(factor)} " if abs(factor) > 1 else "",
+                product,
+            ]
         if self.constant or not parts:
             parts += [" - " if self.constant < 0 and parts else " + " if parts else "  ",
                       str(abs(self.constant) if parts else self.constant)]  # fmt: skip

@@ -20,6 +20,7 @@ from ..maths import MathsWriter
 from ..maths.divisors import Divisor, divisor_of, quotient
 from .affine import Affine
 from .columns import put_columns, read_columns
+from .guards import guarded_load, within
 from .intrinsics import INTRINSICS
 from .lines import ask_for
 from .nodes import (
@@ -36,7 +37,9 @@ from .nodes import (
     Condition,
     Constant,
     For,
+    Holds,
     If,
+    Inside,
     Invert,
     Kernel,
     Let,
@@ -123,7 +126,10 @@ class _Writer:
         accesses: dict[Access, None] = {}
         for node in nodes:
             if isinstance(node, (Load, Store)):
+                accesses.update({("", "i64", check.index): None for check in node.guard})
                 accesses[node.buffer, self.dtypes[node.buffer], node.index] = None
+            elif isinstance(node, Holds):
+                accesses.update({("", "i64", check.index): None for check in node.conditions})
             elif isinstance(node, Let):
                 accesses["", node.dtype, node.index] = None
             elif isinstance(node, (For, While)):
@@ -201,7 +207,9 @@ class _Writer:
             elif isinstance(node, Store):
                 self._store(node)
             elif isinstance(node, Let):
-                self.values[node.name] = self._let(node)
+                self.values[node.name] = self._value(node.dtype, node.index)
+            elif isinstance(node, Holds):
+                self.values[node.name] = self._holds(node.conditions, None)
             elif isinstance(node, Quotient):
                 self._quotient(node)
             elif isinstance(node, Invert):
@@ -237,18 +245,34 @@ class _Writer:
             return constant(operand.value, operand.dtype, self.lanes)
         return self.w.splat(self.values[operand], self.lanes)
 
-    def _let(self, node: Let) -> Reg:
-        w, place = self.w, self.places["", node.dtype, node.index]
+    def _value(self, dtype: str, index: Affine) -> Reg:
+        """The number that `index` is, of `dtype`; of lanes that of each."""
+        w, place = self.w, self.places["", dtype, index]
         assert isinstance(place, Reg)
-        stride = node.index.coefficient(self.lane).constant if self.lane else 0
+        stride = index.coefficient(self.lane).constant if self.lane else 0
         value = w.splat(place, self.lanes)
-        return w.add(value, w.mul(w.ramp(self.lanes, node.dtype), stride)) if stride else value
+        return w.add(value, w.mul(w.ramp(self.lanes, dtype), stride)) if stride else value
+
+    def _holds(self, conditions: Sequence[Inside], mask: Reg | None) -> Reg:
+        """Whether `conditions` and `mask` hold, in each lane."""
+        for check in conditions:
+            assert check.count is not None
+            assert check.count.number is not None, "windows are of known sizes"
+            mask = within(self.w, self._value("i64", check.index), check.count.number, mask)
+        assert mask is not None
+        return mask
 
     def _load(self, node: Load) -> None:
         w, dtype, lanes = self.w, node.dtype, self.lanes
         place = str(self.places[node.buffer, dtype, node.index])
         stride = node.index.coefficient(self.lane).constant if self.lane else 0
-        if len(node.names) > 1:
+        if node.guard:
+            inside, buffer = self._holds(node.guard, self.mask), self.pointers[node.buffer]
+            by_line = any(self.lane not in check.index.names for check in node.guard)
+            self.values[node.names[0]] = guarded_load(
+                w, inside, place, dtype, stride, buffer, by_line=by_line
+            )
+        elif len(node.names) > 1:
             count = len(node.names)
             self.values.update(
                 zip(node.names, read_columns(w, dtype, count, place, lanes, self.mask), strict=True)
@@ -322,9 +346,9 @@ class _Writer:
             self._lanes(loop)
         elif loop.kind == TASKS:
             self.indices[loop.index], self.indices[loop.end] = self.tasks
-            assert not any(
-                {loop.index, loop.end} & set(index.names) for _, _, index in self.reached[loop]
-            ), "accesses move with the loops inside of tasks"
+            assert not any({loop.index, loop.end} & set(index.names) for _, _, index in self.reached[loop]), (
+                "accesses move with the loops inside of tasks"
+            )
             self.block(loop.body)
         elif loop.kind in (UNROLLED, INTERLEAVED):
             self._copies(loop)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -26,6 +27,7 @@ from .nodes import (
     Fence,
     Fold,
     For,
+    Holds,
     If,
     Inside,
     Invert,
@@ -86,6 +88,8 @@ class _Run:
     def node(self, node: Node, values: Values) -> None:
         if isinstance(node, Let):
             values[node.name] = np.asarray(self.at(node.index)).astype(BY_NAME[node.dtype])[()]
+        elif isinstance(node, Holds):
+            values[node.name] = np.bool_(self.holds(node.conditions, values))
         elif isinstance(node, Load):
             self.load(node, values)
         elif isinstance(node, Store):
@@ -147,7 +151,10 @@ class _Run:
         pairs = list(zip(intrinsic.places(node.sizes), node.places, strict=True))
         places = [
             [
-                [self.element(buffer, self.at(index) + row * step + column) for column in range(shape.columns)]
+                [
+                    self.element(buffer, self.at(index) + row * step + column)
+                    for column in range(shape.columns)
+                ]
                 for row in range(shape.rows)
             ]
             for shape, (buffer, index, step) in pairs
@@ -212,7 +219,7 @@ class _Run:
             yield from ((index, index + 1) for index in reversed(range(lo, hi)))
             return
         cuts = sorted({lo, hi, *self.rng.integers(lo, hi + 1, 3).tolist()} if lo < hi else ())
-        parts = list(zip(cuts, cuts[1:], strict=False))
+        parts = list(itertools.pairwise(cuts))
         yield from (parts[number] for number in self.rng.permutation(len(parts)))
 
     def lanes(self, node: For, values: Values, indices: range) -> None:

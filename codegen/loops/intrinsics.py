@@ -42,9 +42,7 @@ def _transposed(
     (source, apart), (square, pitch) = places
     height, width, edge = sizes
     mask = w.tail_mask(height, edge) if height < edge else None
-    block = [
-        w.load(w.offset(source, dtype, column * apart), dtype, edge, mask) for column in range(width)
-    ]
+    block = [w.load(w.offset(source, dtype, column * apart), dtype, edge, mask) for column in range(width)]
     block += [constant(0, dtype, edge)] * (edge - width)
     for row, vector in enumerate(turned(w, block)[:height]):
         w.store(vector, w.offset(square, dtype, row * pitch))

@@ -90,6 +90,14 @@ class Let:
 
 
 @record(eq=False)
+class Holds:
+    """Name a bool: whether all of some conditions hold."""
+
+    name: str
+    conditions: tuple[Inside, ...]
+
+
+@record(eq=False)
 class Load:
     """Name the elements of `buffer` from `index` on, as many as there are `names`. Where one of the conditions
     `guard` or the bool `mask` does not hold, they are 0, and nothing is read."""
@@ -250,7 +258,22 @@ class Fence:
 
 
 Node: TypeAlias = (
-    Let | Load | Store | Compute | Invert | Quotient | Fold | For | While | If | Alloc | Call | Fail | Poll | Fence
+    Let
+    | Holds
+    | Load
+    | Store
+    | Compute
+    | Invert
+    | Quotient
+    | Fold
+    | For
+    | While
+    | If
+    | Alloc
+    | Call
+    | Fail
+    | Poll
+    | Fence
 )
 
 

@@ -27,6 +27,7 @@ from .nodes import (
     Fence,
     Fold,
     For,
+    Holds,
     If,
     Inside,
     Invert,
@@ -185,6 +186,11 @@ class _Parser:
             index = self.expression()
             self.expect(")")
             return Let(name, dtype, index)
+        if self.accept("holds"):
+            self.expect("(")
+            conditions = self.inside()
+            self.expect(")")
+            return Holds(name, conditions)
         fold = self.accept("fold")
         word = self.take("word", "an operation")
         if word not in ("invert", "quotient") and word not in OPS:

@@ -22,6 +22,7 @@ from .nodes import (
     Fence,
     Fold,
     For,
+    Holds,
     If,
     Inside,
     Invert,
@@ -77,6 +78,8 @@ def _lines(node: Node, indent: str) -> Iterator[str]:
 def _statement(node: Node) -> str:
     if isinstance(node, Let):
         return f"%{node.name}: {node.dtype} = index({node.index})"
+    if isinstance(node, Holds):
+        return f"%{node.name}: bool = holds({_inside(node.conditions)})"
     if isinstance(node, Load):
         names = ", ".join([f"%{name}" for name in node.names])
         place = _place(node.buffer, node.index)
@@ -127,7 +130,9 @@ def _bound(which: str, bounds: Sequence[Affine]) -> str:
 def _with(carried: Sequence[Carry]) -> str:
     if not carried:
         return ""
-    return " with " + ", ".join(f"%{carry.name}: {carry.dtype} = {_operand(carry.first)}" for carry in carried)
+    return " with " + ", ".join(
+        f"%{carry.name}: {carry.dtype} = {_operand(carry.first)}" for carry in carried
+    )
 
 
 def _next(carried: Sequence[Carry]) -> str:

@@ -11,6 +11,7 @@ from .nodes import (
     Call,
     Fail,
     For,
+    Holds,
     If,
     Inside,
     Kernel,
@@ -72,7 +73,9 @@ def with_body(loop: For, body: tuple[Node, ...], **fields: object) -> For:
 
 
 def _with_blocks(
-    node: Node, block: Callable[[tuple[Node, ...], tuple[For, ...]], tuple[Node, ...]], around: tuple[For, ...]
+    node: Node,
+    block: Callable[[tuple[Node, ...], tuple[For, ...]], tuple[Node, ...]],
+    around: tuple[For, ...],
 ) -> Node:
     if isinstance(node, For):
         return with_body(node, block(node.body, (*around, node)))
@@ -104,9 +107,9 @@ def replaced(nodes: Sequence[Node], name: str, by: Affine) -> tuple[Node, ...]:
             return Load(node.names, node.dtype, node.buffer, of(node.index), guard, node.mask, node.hint)
         if isinstance(node, Store):
             guard = checks(node.guard) if node.guard else ()
-            return Store(
-                node.buffer, of(node.index), node.values, guard, node.mask, node.hint, node.origins
-            )
+            return Store(node.buffer, of(node.index), node.values, guard, node.mask, node.hint, node.origins)
+        if isinstance(node, Holds):
+            return Holds(node.name, checks(node.conditions))
         if isinstance(node, Let):
             return Let(node.name, node.dtype, of(node.index))
         if isinstance(node, For):

@@ -37,6 +37,7 @@ from .nodes import (
     Fail,
     Fold,
     For,
+    Holds,
     If,
     Inside,
     Invert,
@@ -145,6 +146,9 @@ class _Verifier:
         if isinstance(node, Let):
             self.names(node.index, known.ranges)
             self.define(node.name, node.dtype, known)
+        elif isinstance(node, Holds):
+            self.condition(node.conditions, known)
+            self.define(node.name, "bool", known)
         elif isinstance(node, (Load, Store)):
             self.access(node, known)
         elif isinstance(node, (Compute, Fold, Invert, Quotient)):
@@ -314,13 +318,14 @@ class _Verifier:
         """Check that no two iterations of `loop`, or parts of it, access an element that one of them writes."""
         accesses = list(accesses_of(loop.body))
         for mine, theirs in itertools.product(accesses, repeat=2):
-            if mine.written and mine.buffer == theirs.buffer and not self.local(mine.buffer, loop):
-                if not iterations_apart(loop, mine, theirs, known.ranges, known.facts):
-                    what = "write" if theirs.written else "access"
-                    self.fail(
-                        f"{loop.kind} {loop.index} may {what} one element twice: {mine.buffer}[{mine.index}]"
-                        f" and {theirs.buffer}[{theirs.index}]"
-                    )
+            if not mine.written or mine.buffer != theirs.buffer or self.local(mine.buffer, loop):
+                continue
+            if not iterations_apart(loop, mine, theirs, known.ranges, known.facts):
+                what = "write" if theirs.written else "access"
+                self.fail(
+                    f"{loop.kind} {loop.index} may {what} one element twice: {mine.buffer}[{mine.index}]"
+                    f" and {theirs.buffer}[{theirs.index}]"
+                )
 
     def local(self, buffer: str, loop: For) -> bool:
         """Whether each iteration of `loop` has memory of its own by the name `buffer`. Tasks have: slots are of
@@ -349,7 +354,9 @@ def called(call: Call) -> Iterator[tuple[Access, bool]]:
 class Reached:
     """An access in a loop: the loops and conditions from there to it."""
 
-    def __init__(self, access: Access, loops: tuple[For, ...], facts: tuple[Inside, ...], *, written: bool) -> None:
+    def __init__(
+        self, access: Access, loops: tuple[For, ...], facts: tuple[Inside, ...], *, written: bool
+    ) -> None:
         self.buffer, self.index, self.count = access
         self.loops, self.facts, self.written = loops, facts, written
 
@@ -438,9 +445,7 @@ def _ordered(earlier: _Side, later: _Side, ranges: Ranges, facts: tuple[Inside, 
     here = _Known(ranges, {}, (*facts, *earlier.facts, *later.facts))
     if any(ranges.at_least(fact.index.plus(1).scaled(-1)) for fact in here.facts):
         return True  # the two are not both run
-    return any(
-        _apart(earlier, later, here, modulus) for modulus in (0, *_moduli(earlier), *_moduli(later))
-    )
+    return any(_apart(earlier, later, here, modulus) for modulus in (0, *_moduli(earlier), *_moduli(later)))
 
 
 def _moduli(side: _Side) -> list[int]:
@@ -457,7 +462,9 @@ def _apart(earlier: _Side, later: _Side, known: _Known, modulus: int) -> bool:
         for name, factor in side.index.terms if modulus else ():
             step, lows = side.steps.get(name, (1, ()))
             whole = [low.number for low in lows]
-            if factor * step % modulus == 0 and all(low is not None and factor * low % modulus == 0 for low in whole):
+            if factor * step % modulus == 0 and all(
+                low is not None and factor * low % modulus == 0 for low in whole
+            ):
                 index = index.without(name)
         indices.append(Affine(index.constant % modulus, index.terms) if modulus else index)
     if modulus:
@@ -468,5 +475,3 @@ def _apart(earlier: _Side, later: _Side, known: _Known, modulus: int) -> bool:
                 return False
     (a, b), (m, n) = indices, (earlier.access.count, later.access.count)
     return known.at_least(b.plus(a, -1).plus(-m)) or known.at_least(a.plus(b, -1).plus(-n))
-
-

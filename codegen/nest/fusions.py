@@ -10,8 +10,8 @@ from ...ir.content import NoContent, attributes, content
 from ...ir.graph import Instruction
 from ..llvm.function import Declarations
 from ..llvm.target import Target
-from ..loops import nodes as loops
 from ..loops.emit import emit_kernel
+from ..loops.nodes import Kernel as Loops
 from ..lowering.kernel import Kernel, signature
 from ..lowering.loop_nest import Memory, Nest
 from ..plan.recovery import attributed
@@ -24,8 +24,8 @@ from .reductions.split import SplitWriter, workspace_of
 from .schedule import schedule
 from .streaming import asked, streamed
 from .tasks import task_count
+from .transposed_reads import tiles_of
 from .writing.nest_writer import NestWriter
-from .writing.transposed_reads import TileWriter, tiles_of
 
 
 class Fusions:
@@ -119,29 +119,17 @@ class Fusions:
                 name, writer.code(buffers), nest, 1, nest.cycles, nest=nest, pooled=pooled,
                 shortened=shortened,
             )  # fmt: skip
-        if is_map(nest):
-            return self._map(nest, instruction, declarations, past_cache, shortened=shortened)
         tiles = tiles_of(nest)
-        if tiles is not None:
-            code, tasks = TileWriter(nest, tiles, declarations, past_cache).write(buffers), tiles.tasks(nest)
-            return Kernel(name, code, f"{nest}\n{tiles}", tasks, nest.cycles, nest=nest, shortened=shortened)
+        if is_map(nest, tiles):
+            sizes = [value.type.size for value in (*region.params, *region.results)]
+            loops = map_kernel(nest, sizes, len(region.params), tiles, self.target, past_cache)
+            code = emit_kernel(loops, declarations, signature(name, buffers))
+            tasks = 0 if 0 in nest.sizes else task_count(nest) if tiles is None else tiles.tasks(nest)
+            described = LoopText(nest, loops)
+            return Kernel(name, code, described, tasks, nest.cycles, nest=nest, shortened=shortened)
         tasks = 0 if 0 in nest.sizes[: nest.parallel] else task_count(nest)
         code = NestWriter(nest, declarations, past_cache).write(buffers)
         return Kernel(name, code, nest, tasks, nest.cycles, nest=nest, shortened=shortened)
-
-    def _map(
-        self, nest: Nest, instruction: Instruction, declarations: Declarations,
-        past_cache: frozenset[Memory], *, shortened: bool,
-    ) -> Kernel:  # fmt: skip
-        """The kernel of a fusion that folds nothing."""
-        (region,) = instruction.regions
-        sizes, operands = [value.type.size for value in (*region.params, *region.results)], len(region.params)
-        tiles = tiles_of(nest)
-        form = map_kernel(nest, sizes, operands, tiles, self.target, past_cache)
-        code = emit_kernel(form, declarations, signature(nest.name, len(sizes)))
-        tasks = 0 if 0 in nest.sizes else task_count(nest) if tiles is None else tiles.tasks(nest)
-        described = LoopText(nest, form)
-        return Kernel(nest.name, code, described, tasks, nest.cycles, nest=nest, shortened=shortened)
 
 
 @record(eq=False)
@@ -149,7 +137,7 @@ class LoopText:
     """Description of a kernel: its nest, and the loops that are written of it."""
 
     nest: Nest
-    loops: loops.Kernel
+    loops: Loops
 
     def __str__(self) -> str:
         return f"{self.nest}\n{self.loops}"

@@ -6,27 +6,42 @@ from collections.abc import Sequence
 
 from ...ir.dtypes import SHORT_NAME
 from ...ir.graph import Value
+from ...ir.registry import OPS
 from ..llvm.target import Target
 from ..loops.affine import Affine, affine
-from ..loops.nodes import Buffer, Compute, Constant, For, Kernel, Let, Load, Node, Operand, Store
+from ..loops.nodes import (
+    Buffer,
+    Compute,
+    Constant,
+    For,
+    Holds,
+    Inside,
+    Kernel,
+    Let,
+    Load,
+    Node,
+    Operand,
+    Store,
+)
 from ..loops.passes import Step, scheduled
 from ..lowering.loop_nest import Leaf, Member, Memory, Nest, NestConstant, Window, memories_of
 from .divisors import shared_in_map
 from .tasks import polling_dim, task_count, vector_block
+from .transposed_reads import UNROLLED_COST, Tiles
 from .writing.columns import neighbouring_reads, neighbouring_writes
-from .writing.transposed_reads import UNROLLED_COST, Tiles
 
 #: Indices of loops, from the outermost one on; those of `loops.passes` are others.
 _INDICES = "ijkmnopq"
 
 
-def is_map(nest: Nest) -> bool:
-    """Whether `nest` folds nothing, and reads no windows."""
+def is_map(nest: Nest, tiles: Tiles | None) -> bool:
+    """Whether `nest` folds nothing, and is walked in square `tiles` or reads no windows: vectors that read them
+    along a line are those of `window`, which splits it where they end."""
     if len(nest.sizes) > nest.parallel or nest.stages > 1 or nest.across is not None or nest.turned:
         return False
     sources = [operand for member in nest.members for operand in member.operands]
     sources += [write.source for write in nest.writes]
-    return not any(isinstance(source, Window) for source in sources)
+    return tiles is not None or not any(isinstance(source, Window) for source in sources)
 
 
 def algorithm(nest: Nest, sizes: Sequence[int], operands: int) -> Kernel:
@@ -139,7 +154,8 @@ class _Builder:
                 return self.names[source]
             if isinstance(source, NestConstant):
                 return Constant(source.value, source.dtype)
-            assert isinstance(source, Memory), source
+            if isinstance(source, Window):
+                return self._window(source)
             together = columns.get(source, (source,))
             if source in held and len(together) > 1:
                 return held[source]
@@ -168,6 +184,19 @@ class _Builder:
                 values = tuple([operand(column.source) for column in neighbours.get(write, (write,))])
                 index, ops = self._index(write.memory), origins.get(write.source, ())  # type: ignore[arg-type]
                 self.nodes.append(Store(f"b{write.memory.buffer}", index, values, origins=ops))
+
+    def _window(self, window: Window) -> Operand:
+        guard = tuple([Inside(self._index(index), affine(count)) for index, count in window.checks])
+        inside, name = window.inside, self._name("x")
+        if isinstance(inside, Memory):
+            index = self._index(inside)
+            self.nodes.append(Load((name,), inside.dtype, f"b{inside.buffer}", index, guard))
+            return name
+        condition = self._name("c")
+        values = Constant(inside.value, inside.dtype), Constant(0, inside.dtype)
+        self.nodes.append(Holds(condition, guard))
+        self.nodes.append(Compute(name, inside.dtype, OPS["where"], (condition, *values), {}))
+        return name
 
     def _name(self, prefix: str) -> str:
         self.loads += 1

@@ -152,5 +152,3 @@ def _first(carry: Carry, first: Operand) -> Carry:
 
 def _following(carry: Carry, following: Operand) -> Carry:
     return Carry(carry.name, carry.dtype, carry.first, following, carry.result)
-
-

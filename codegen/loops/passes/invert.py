@@ -55,4 +55,3 @@ def _divisor(node: Node) -> Operand | None:
     if isinstance(node, Compute) and node.op.quotient and node.dtype in _FLOATS:
         return node.operands[1]
     return None
-

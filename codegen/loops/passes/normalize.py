@@ -10,7 +10,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..affine import Affine
-from ..nodes import SERIAL, UNROLLED, Compute, Fold, For, If, Invert, Kernel, Let, Load, Node, Quotient, While
+from ..nodes import (
+    SERIAL,
+    UNROLLED,
+    Compute,
+    Fold,
+    For,
+    Holds,
+    If,
+    Invert,
+    Kernel,
+    Let,
+    Load,
+    Node,
+    Quotient,
+    While,
+)
 from ..rewriting import replaced, with_body
 
 
@@ -64,7 +79,7 @@ def _names(nodes: Sequence[Node]) -> set[str]:
     for node in nodes:
         if isinstance(node, Load):
             names.update(node.names)
-        elif isinstance(node, (Let, Compute, Fold, Invert, Quotient)):
+        elif isinstance(node, (Let, Holds, Compute, Fold, Invert, Quotient)):
             names.add(node.name)
         elif isinstance(node, (For, While)):
             names.update(carry.result for carry in node.carried)

@@ -81,7 +81,7 @@ def _full(loop: For, body: Sequence[Node], first: Affine, last: Affine) -> tuple
     for node in body:
         if isinstance(node, For):
             hi = list(node.hi)
-            for bound in node.hi:
+            for bound in sorted(node.hi, key=lambda bound: not bound.terms):  # numbers stay
                 others = [other for other in hi if other is not bound]
                 if any(ranges.at_least(bound.plus(other, -1)) for other in others):
                     hi.remove(bound)

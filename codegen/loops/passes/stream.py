@@ -72,9 +72,7 @@ class _Streaming:
             starts += [factor.scaled(loop.step), *[low.times(factor) for low in loop.lo]]
         return all(is_multiple(start, width) for start in starts)
 
-    def apart(
-        self, nodes: Sequence[Node]
-    ) -> tuple[tuple[tuple[str, Affine], tuple[str, Affine]], ...]:
+    def apart(self, nodes: Sequence[Node]) -> tuple[tuple[tuple[str, Affine], tuple[str, Affine]], ...]:
         """The accesses of other buffers that are walked as one that is stored past the cache: where one of them
         is the same memory, its lines are in the cache."""
         others = dict.fromkeys(_accesses(nodes, ()))

@@ -37,12 +37,13 @@ def transpose_reads(kernel: Kernel, index: str) -> Kernel:
             raise NotApplicable(f"{step}: the loop over {index} has an unknown number of lanes")
         calls: list[Node] = []
         body: list[Node] = []
-        turned: dict[Affine, str] = {}
+        turned: dict[tuple[str, Affine], str] = {}
         for node in lanes.body:
             if isinstance(node, Load) and _is_turned(node, index, lanes):
-                name = turned.get(node.index)
+                key = node.buffer, node.index
+                name = turned.get(key)
                 if name is None:
-                    name = turned[node.index] = f"q{len(turned)}"
+                    name = turned[key] = f"q{len(turned)}"
                     squares.setdefault(name, Alloc(name, node.dtype, affine(edge * edge)))
                     start = node.index.without(index).without(lanes.index)
                     apart = node.index.coefficient(lanes.index).constant
@@ -65,4 +66,3 @@ def _is_turned(load: Load, index: str, lanes: For) -> bool:
     if not plain or load.index.coefficient(index).number != 1 or apart in (None, 0, 1):
         return False
     return not strided_reads.pays(apart or 0, lanes.width)
-
