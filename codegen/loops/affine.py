@@ -20,7 +20,7 @@ class Affine:
 
     >>> i, n = variable("i"), variable("n")
     >>> str(n.times(i).plus(i, 2).plus(3)), str(i.plus(i, -1))
-    ('2 i + i*n + 3', '0')
+    ('2*i + i*n + 3', '0')
     """
 
     constant: int
@@ -105,16 +105,13 @@ class Affine:
     def __str__(self) -> str:
         parts: list[str] = []
         for product, factor in self.terms:
-            sign = " - " if factor < 0 else " + "
-            parts += [
-                sign if parts or factor > 0 else " -",
-                f"{abs(factor)} " if abs(factor) > 1 else "",
-                product,
-            ]
-        if self.constant or not parts:
-            parts += [" - " if self.constant < 0 and parts else " + " if parts else "  ",
-                      str(abs(self.constant) if parts else self.constant)]  # fmt: skip
-        return "".join(parts).removeprefix(" + ").strip()
+            sign = ("-" if factor < 0 else "") if not parts else " - " if factor < 0 else " + "
+            parts.append(f"{sign}{f'{abs(factor)}*' if abs(factor) > 1 else ''}{product}")
+        if not parts:
+            return str(self.constant)
+        if self.constant:
+            parts.append(f" {'-' if self.constant < 0 else '+'} {abs(self.constant)}")
+        return "".join(parts)
 
 
 #: An expression, or the integer that it is.
@@ -140,6 +137,11 @@ def affine(value: Expression) -> Affine:
 def variable(name: str, factor: int = 1) -> Affine:
     """``factor * name``."""
     return Affine(0, ((name, factor),)) if factor else _constant(0)
+
+
+def is_multiple(expression: Affine, of: int) -> bool:
+    """Whether `expression` is a multiple of `of` whatever names stand for."""
+    return expression.constant % of == 0 and all(factor % of == 0 for _, factor in expression.terms)
 
 
 class Ranges:

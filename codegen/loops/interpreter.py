@@ -41,6 +41,7 @@ from .nodes import (
     Store,
     While,
 )
+from .rewriting import named_by
 
 #: Elements of an array, or one of them.
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -74,7 +75,7 @@ Values: TypeAlias = "dict[str, Any]"
 class _Run:
     def __init__(self, symbols: dict[str, int], rng: np.random.Generator | None) -> None:
         #: The values of symbols and indices.
-        self.indices = symbols
+        self.indices = symbols  # and of integers by their names, as ``%k``
         self.memory: dict[str, Array] = {}
         self.rng = rng
 
@@ -86,6 +87,12 @@ class _Run:
         return values
 
     def node(self, node: Node, values: Values) -> None:
+        self.run(node, values)
+        for name in named_by(node):
+            if isinstance(values.get(name), np.int64):
+                self.indices[f"%{name}"] = int(values[name])
+
+    def run(self, node: Node, values: Values) -> None:
         if isinstance(node, Let):
             values[node.name] = np.asarray(self.at(node.index)).astype(BY_NAME[node.dtype])[()]
         elif isinstance(node, Holds):
@@ -200,10 +207,17 @@ class _Run:
             self.indices[node.index] = first
             if node.end:
                 self.indices[node.end] = stop
-            inner = {**values, **{c.name: value for c, value in zip(node.carried, state, strict=True)}}
+            inner = self.entered(node.carried, values, state)
             inner = self.block(node.body, inner)
             state = [self.value(carry.following, inner) for carry in node.carried]
         self.leave(node, values, state)
+
+    def entered(self, carried: Sequence[Carry], outer: Values, state: Sequence[Any]) -> Values:
+        """The values at the beginning of an iteration."""
+        for carry, value in zip(carried, state, strict=True):
+            if carry.dtype == "i64":
+                self.indices[f"%{carry.name}"] = int(value)
+        return {**outer, **{carry.name: value for carry, value in zip(carried, state, strict=True)}}
 
     def leave(self, node: For, values: Values, state: Sequence[Any]) -> None:
         self.indices.pop(node.index, None)
@@ -232,7 +246,7 @@ class _Run:
         lanes: list[list[Any]] = []
         for index in indices:
             self.indices[node.index] = index
-            inner = {**values, **{c.name: unit for c, unit in zip(node.carried, units, strict=True)}}
+            inner = self.entered(node.carried, values, units)
             inner = self.block(node.body, inner)
             lanes.append([self.value(carry.following, inner) for carry in node.carried])
         lanes += [units] * (node.width - len(lanes))
@@ -251,7 +265,7 @@ class _Run:
     def while_loop(self, node: While, values: Values) -> None:
         state = [self.value(carry.first, values) for carry in node.carried]
         while True:
-            inner = {**values, **{c.name: value for c, value in zip(node.carried, state, strict=True)}}
+            inner = self.entered(node.carried, values, state)
             inner = self.block(node.body, inner)
             state = [self.value(carry.following, inner) for carry in node.carried]
             if not self.value(node.condition, inner):

@@ -2,10 +2,10 @@
 
 A `Kernel` is a list of statements over buffers. Values are scalars, named once on each way through the kernel
 and known to the end of the block that names them; within a ``lanes`` loop each iteration has its own, of which
-vectors are made. Indices and bounds are affine (`affine`). What an op of the IR computes is `Compute` of its
+vectors are made. Indices and bounds are affine (`affine`) in symbols, indices, and values of i64. What an op of the IR computes is `Compute` of its
 record, so that the form has no arithmetic of its own.
 
-    kernel @scale(n >= 0 and b0: f64[n], b1: out f64[n]) {
+    kernel @scale(n >= 0, b0: f64[n], b1: out f64[n]) {
       for i in 0:n {
         %x: f64 = load b0[i]
         %y: f64 = mul(%x, 2.0:f64)

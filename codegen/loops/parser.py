@@ -113,23 +113,18 @@ class _Parser:
         name = unquote(name) if name[:1] == '"' else name
         self.expect("(")
         symbols: list[tuple[str, int]] = []
-        while self.tokens[self.position + 1][1] == ">=":
-            symbol = self.take("word", "a symbol")
-            self.expect(">=")
-            symbols.append((symbol, self.integer()))
-            if not self.accept(","):
-                break
-        if symbols and self.next != ")":
-            self.expect("and")
         buffers: list[Buffer] = []
         while not self.accept(")"):
-            if buffers:
+            if symbols or buffers:
                 self.expect(",")
-            buffer = self.take("word", "a buffer")
+            word = self.take("word", "a symbol or a buffer")
+            if self.accept(">="):
+                symbols.append((word, self.integer()))
+                continue
             self.expect(":")
             out = self.accept("out")
             dtype, size = self.array()
-            buffers.append(Buffer(buffer, dtype, size, out))
+            buffers.append(Buffer(word, dtype, size, out))
         return Kernel(name, tuple(buffers), self.block(), tuple(symbols))
 
     def array(self) -> tuple[str, Affine]:
@@ -437,16 +432,19 @@ class _Parser:
             self.position += 1
 
     def term(self) -> Affine:
-        kind = self.tokens[self.position][0]
-        factor = affine(self.integer() if kind == "number" else 1)
-        if self.tokens[self.position][0] != "word" or self.next in _WORDS:
-            if kind != "number":
-                self.fail(f"expected an expression, found {self.next!r}")
-            return factor
-        factor = factor.times(variable(self.take("word", "a name")))
+        product = self.factor()
         while self.accept("*"):
-            factor = factor.times(variable(self.take("word", "a name")))
-        return factor
+            product = product.times(self.factor())
+        return product
+
+    def factor(self) -> Affine:
+        kind, text, _ = self.tokens[self.position]
+        if kind == "number":
+            return affine(self.integer())
+        if kind not in ("word", "value"):
+            self.fail(f"expected an expression, found {text!r}")
+        self.position += 1
+        return variable(text)
 
     def integer(self) -> int:
         negative = self.accept("-")
@@ -455,7 +453,3 @@ class _Parser:
             self.position -= 1
             self.fail(f"expected an integer, found {text!r}")
         return -int(text) if negative else int(text)
-
-
-#: Words that may stand behind an expression, and so are no names of indices and symbols.
-_WORDS: Final = frozenset(["step", "with", "and", "where", "by", "else", "apart", "next", "as", *KINDS])

@@ -40,12 +40,12 @@ from .nodes import (
 
 def print_kernel(kernel: Kernel) -> str:
     """The text of `kernel`, behind a comment that names its scheduling passes."""
-    symbols = ", ".join(f"{name} >= {least}" for name, least in kernel.symbols)
-    buffers = ", ".join(
+    parameters = [f"{name} >= {least}" for name, least in kernel.symbols]
+    parameters += [
         f"{buffer.name}: {'out ' if buffer.out else ''}{buffer.dtype}[{buffer.size}]"
         for buffer in kernel.buffers
-    )
-    head = f"kernel {sigil_name('@', kernel.name)}({symbols + ' and ' if symbols and buffers else symbols}{buffers}) {{"
+    ]
+    head = f"kernel {sigil_name('@', kernel.name)}({', '.join(parameters)}) {{"
     schedule = [f"; {step}" for step in kernel.schedule]
     return "\n".join([*schedule, head, *_block(kernel.body, "  "), "}"])
 

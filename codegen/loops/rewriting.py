@@ -9,15 +9,19 @@ from .affine import Affine
 from .nodes import (
     Aligned,
     Call,
+    Compute,
     Fail,
+    Fold,
     For,
     Holds,
     If,
     Inside,
+    Invert,
     Kernel,
     Let,
     Load,
     Node,
+    Quotient,
     Store,
     While,
 )
@@ -138,6 +142,12 @@ def replaced(nodes: Sequence[Node], name: str, by: Affine) -> tuple[Node, ...]:
     return tuple([node_with(node) for node in nodes])
 
 
-def is_multiple(expression: Affine, of: int) -> bool:
-    """Whether `expression` is a multiple of `of` whatever names stand for."""
-    return expression.constant % of == 0 and all(factor % of == 0 for _, factor in expression.terms)
+def named_by(node: Node) -> tuple[str, ...]:
+    """The values that `node` names where it stands."""
+    if isinstance(node, Load):
+        return node.names
+    if isinstance(node, (Let, Holds, Compute, Fold, Invert, Quotient)):
+        return (node.name,)
+    if isinstance(node, (For, While)):
+        return tuple(carry.result for carry in node.carried)
+    return ()

@@ -22,7 +22,7 @@ from ...base.errors import TracejitError
 from ...ir.dtypes import BY_NAME, SHORT_NAME
 from ...ir.types import TensorType
 from ..llvm.stack import STACK_BYTES
-from .affine import Affine, Ranges, affine, variable
+from .affine import Affine, Ranges, affine, is_multiple, variable
 from .intrinsics import INTRINSICS
 from .nodes import (
     LANES,
@@ -127,7 +127,8 @@ class _Verifier:
     def names(self, expression: Affine, ranges: Ranges) -> None:
         for name in expression.names:
             if name not in ranges.bounds:
-                self.fail(f"{name} is no symbol, and no index of a loop around ({expression})")
+                what = "no integer" if name[0] == "%" else "no symbol, and no index of a loop around"
+                self.fail(f"{name} is {what} ({expression})")
 
     # -- statements -------------------------------------------------------------------------------
 
@@ -177,6 +178,8 @@ class _Verifier:
         if name in known.values:
             self.fail(f"%{name} is defined twice")
         known.values[name] = dtype
+        if dtype == "i64":  # it may stand in indices
+            known.ranges = known.ranges.within(f"%{name}", (), ())
 
     def dtype_of(self, operand: Operand, known: _Known) -> str:
         if isinstance(operand, Constant):
@@ -291,8 +294,9 @@ class _Verifier:
             self.fail(f"the index {node.index} has the name of another one, or of a buffer")
         if node.step < 1:
             self.fail(f"the loop over {node.index} must step forward, got {node.step}")
-        inner = self.carry(node.carried, known, known.inner())
+        inner = known.inner()
         inner.ranges = entered(node, known.ranges)
+        inner = self.carry(node.carried, known, inner)
         if node.kind == TASKS:
             if node.carried or node.step != 1:
                 self.fail(f"the tasks {node.index} hand nothing on, and are counted one by one")
@@ -335,11 +339,26 @@ class _Verifier:
 
 def entered(loop: For, ranges: Ranges) -> Ranges:
     """Ranges in the body of `loop`."""
-    last = tuple(hi.plus(-1) for hi in loop.hi)
-    inner = ranges.within(loop.index, loop.lo, last)
+    inner = ranges.within(loop.index, loop.lo, last_indices(loop))
     if loop.end:
         inner = inner.within(loop.end, (variable(loop.index).plus(1),), loop.hi)
     return inner
+
+
+def last_indices(loop: For) -> tuple[Affine, ...]:
+    """The greatest index of `loop`, for each of its ends: it steps from its beginning."""
+    if loop.step == 1 or len(loop.lo) > 1:
+        return tuple(hi.plus(-1) for hi in loop.hi)
+    (lo,), last = loop.lo, list[Affine]()
+    for hi in loop.hi:
+        length = hi.plus(lo, -1)
+        if is_multiple(length, loop.step):
+            last.append(hi.plus(-loop.step))
+        elif length.number is not None:
+            last.append(lo.plus((length.number - 1) // loop.step * loop.step))
+        else:
+            last.append(hi.plus(-1))
+    return tuple(last)
 
 
 def called(call: Call) -> Iterator[tuple[Access, bool]]:
@@ -407,10 +426,10 @@ class _Side:
     def enter(self, ranges: Ranges) -> Ranges:
         """Ranges with those of the loops around the access."""
         for inner in self.access.loops:
-            lo, hi = (tuple(map(self.renamed, bounds)) for bounds in (inner.lo, inner.hi))
+            lo = tuple(map(self.renamed, inner.lo))
             name = self.own[inner.index]
             self.steps[name] = inner.step, lo
-            ranges = ranges.within(name, lo, tuple(bound.plus(-1) for bound in hi))
+            ranges = ranges.within(name, lo, tuple(map(self.renamed, last_indices(inner))))
         return ranges
 
 

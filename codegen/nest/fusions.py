@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...base.lapack.library import LapackLibrary, library
-from ...base.records import record
 from ...ir.content import NoContent, attributes, content
 from ...ir.graph import Instruction
 from ..llvm.function import Declarations
 from ..llvm.target import Target
 from ..loops.emit import emit_kernel
-from ..loops.nodes import Kernel as Loops
 from ..lowering.kernel import Kernel, signature
 from ..lowering.loop_nest import Memory, Nest
 from ..plan.recovery import attributed
 from ..tiers import OPTIMIZED, ScheduleParameters
-from .maps import is_map, map_kernel
+from .maps import ScheduledLoops, is_map, map_kernel
 from .overwriting import overwritable
 from .reductions.cross_row_reductions import AcrossWriter
 from .reductions.moments import MomentWriter
@@ -125,22 +123,11 @@ class Fusions:
             loops = map_kernel(nest, sizes, len(region.params), tiles, self.target, past_cache)
             code = emit_kernel(loops, declarations, signature(name, buffers))
             tasks = 0 if 0 in nest.sizes else task_count(nest) if tiles is None else tiles.tasks(nest)
-            described = LoopText(nest, loops)
+            described = ScheduledLoops(nest, loops)
             return Kernel(name, code, described, tasks, nest.cycles, nest=nest, shortened=shortened)
         tasks = 0 if 0 in nest.sizes[: nest.parallel] else task_count(nest)
         code = NestWriter(nest, declarations, past_cache).write(buffers)
         return Kernel(name, code, nest, tasks, nest.cycles, nest=nest, shortened=shortened)
-
-
-@record(eq=False)
-class LoopText:
-    """Description of a kernel: its nest, and the loops that are written of it."""
-
-    nest: Nest
-    loops: Loops
-
-    def __str__(self) -> str:
-        return f"{self.nest}\n{self.loops}"
 
 
 def _text(fusion: Instruction) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...base.records import record
 from ...ir.dtypes import SHORT_NAME
 from ...ir.graph import Value
 from ...ir.registry import OPS
@@ -32,6 +33,17 @@ from .writing.columns import neighbouring_reads, neighbouring_writes
 
 #: Indices of loops, from the outermost one on; those of `loops.passes` are others.
 _INDICES = "ijkmnopq"
+
+
+@record(eq=False)
+class ScheduledLoops:
+    """Description of a kernel: its nest, and the loops that are written of it."""
+
+    nest: Nest
+    loops: Kernel
+
+    def __str__(self) -> str:
+        return f"{self.nest}\n{self.loops}"
 
 
 def is_map(nest: Nest, tiles: Tiles | None) -> bool:

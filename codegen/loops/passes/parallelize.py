@@ -1,6 +1,6 @@
 """Parallelization: the iterations of the outermost loop as tasks, which threads share.
 
-    for i in 0:1000 { f(i) }    is    for t..s in 0:4 tasks { for i in 256 t:min(256 s, 1000) { f(i) } }
+    for i in 0:1000 { f(i) }    is    for t..s in 0:4 tasks { for i in 256*t:min(256*s, 1000) { f(i) } }
 
 *Requires*: the only loop of the kernel that is in no other one, from 0 to a number, whose iterations may run in
 any order.

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..affine import Affine, Ranges, affine
+from ..affine import Affine, Ranges, affine, is_multiple
 from ..nodes import SERIAL, Call, For, If, Inside, Kernel, Node
-from ..rewriting import NotApplicable, is_multiple, replaced, rewritten, with_body
+from ..rewriting import NotApplicable, replaced, rewritten, with_body
 
 
 def peel(kernel: Kernel, index: str, group: int) -> Kernel:

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...llvm.emitter import BITS
-from ..affine import Affine, affine
+from ..affine import Affine, affine, is_multiple
 from ..nodes import LANES, STREAM, Aligned, Alloc, Fence, For, If, Kernel, Load, Node, Store
-from ..rewriting import is_multiple, with_body
+from ..rewriting import with_body
 
 #: Bits of the narrowest vectors that are stored past the cache.
 LEAST_BITS = 128

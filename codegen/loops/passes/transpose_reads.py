@@ -1,13 +1,13 @@
 """Packing of transposed reads: squares of what lies along the rows' loop are turned in registers, and read from
 a square of their own.
 
-    for r in 0:8 { for l in 0:8 lanes 8 { %x = load b0[r + 100 l] ... } }
+    for r in 0:8 { for l in 0:8 lanes 8 { %x = load b0[r + 100*l] ... } }
 
 is
 
     alloc q0: f64[64]
     call transpose(b0[0] by 100, q0[0] by 8) sizes 8, 8, 8
-    for r in 0:8 { for l in 0:8 lanes 8 { %x = load q0[8 r + l] ... } }
+    for r in 0:8 { for l in 0:8 lanes 8 { %x = load q0[8*r + l] ... } }
 
 *Requires*: loops of rows, from 0 to a number, around lanes alone (`tile`, `peel`).
 """

@@ -1,6 +1,6 @@
 """Unrolling: several iterations of a loop as copies of its body, one after the other or in turn.
 
-    for j in 0:n step 8 { f(j) }    is    for j in 0:n step 32 { for u in 0:4 unrolled { f(j + 8 u) } }
+    for j in 0:n step 8 { f(j) }    is    for j in 0:n step 32 { for u in 0:4 unrolled { f(j + 8*u) } }
 
 *Requires*: whole groups of iterations (`peel`); for copies that take turns, iterations in any order.
 """
@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..affine import affine, variable
+from ..affine import affine, is_multiple, variable
 from ..legality import require_independent
 from ..nodes import INTERLEAVED, SERIAL, UNROLLED, For, Kernel, Node
-from ..rewriting import NotApplicable, is_multiple, replaced, rewritten, with_body
+from ..rewriting import NotApplicable, replaced, rewritten, with_body
 
 #: The index of copies.
 COPY = "u"

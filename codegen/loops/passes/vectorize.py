@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..affine import Affine, affine, variable
+from ..affine import Affine, affine, is_multiple, variable
 from ..legality import require_independent
 from ..nodes import LANES, SERIAL, For, Kernel, Node
-from ..rewriting import NotApplicable, is_multiple, loops_in, replaced, rewritten, with_body
+from ..rewriting import NotApplicable, loops_in, replaced, rewritten, with_body
 
 #: The index of lanes.
 LANE = "l"
