@@ -1,5 +1,5 @@
-"""Textual cases for the parser, the verifier, passes, gradients and lowering: tests/filetests/*/*.tir;
-and of kernels in the loop form, *.loops (`loop_cases`).
+"""Textual cases for the parser, the verifier, passes, gradients and lowering: tests/filetests/*/*.tir.
+Those about kernels in the loop form, *.loops, are run by `loop_cases`.
 
 A case opens with ``; test: MODE``. Its ``; check:`` lines must be found in the output in that order, each
 within one line (runs of spaces count as one); ``; check-not:`` texts must not be found at all; ``; error:``

@@ -155,7 +155,7 @@ class Ranges:
             self.bounds[name] = (affine(least),), ()
 
     def within(self, name: str, least: tuple[Affine, ...], greatest: tuple[Affine, ...]) -> Ranges:
-        """These ranges, and that of `name` in a loop or where a condition holds."""
+        """Ranges with one more of `name`, in a loop or where a condition holds."""
         ranges = Ranges()
         ranges.bounds = dict(self.bounds)
         lower, upper = ranges.bounds.get(name, ((), ()))

@@ -13,7 +13,6 @@ from typing import Final, TypeAlias
 from ..llvm.control_writer import Bound
 from ..llvm.emitter import Reg, constant
 from ..llvm.function import Code, Declarations
-from ..llvm.interleaving import side_by_side
 from ..lowering.exits import poll_or_return
 from ..lowering.packing import OpWriter
 from ..maths import MathsWriter
@@ -21,6 +20,7 @@ from ..maths.divisors import Divisor, divisor_of, quotient
 from .affine import Affine
 from .columns import put_columns, read_columns
 from .guards import guarded_load, within
+from .interleaving import side_by_side
 from .intrinsics import INTRINSICS
 from .lines import ask_for
 from .nodes import (

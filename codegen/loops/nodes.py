@@ -22,8 +22,8 @@ from ...base.records import record
 from ...ir.registry import Op
 from .affine import Affine
 
-#: How the iterations of a loop are run: one after the other; as lanes of vectors; by any threads in any order;
-#: or each by code of its own. Copies of an ``interleaved`` loop are unrolled, and take turns.
+#: Kinds of loops: iterations one after the other; as lanes of vectors; by any threads in any order; or each by
+#: code of its own. Copies of an ``interleaved`` loop are unrolled, and take turns.
 SERIAL: Final = "serial"
 LANES: Final = "lanes"
 TASKS: Final = "tasks"
@@ -66,7 +66,7 @@ class Aligned:
     apart: tuple[tuple[tuple[str, Affine], tuple[str, Affine]], ...] = ()
 
 
-#: What has to hold: affine conditions, all of them; the name of a bool; a property of places.
+#: A condition: affine ones, all of them; the name of a bool; a property of places.
 Condition: TypeAlias = "tuple[Inside, ...] | str | Aligned"
 
 
@@ -286,11 +286,6 @@ class Kernel:
     body: tuple[Node, ...]
     symbols: tuple[tuple[str, int], ...] = ()
     schedule: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        from .printer import print_kernel
-
-        return print_kernel(self)
 
     def with_body(self, body: tuple[Node, ...], step: str = "") -> Kernel:
         """The kernel with another body, that a pass made as `step` says."""

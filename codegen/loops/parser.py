@@ -439,7 +439,7 @@ class _Parser:
 
     def factor(self) -> Affine:
         kind, text, _ = self.tokens[self.position]
-        if kind == "number":
+        if kind == "number" or text == "-":
             return affine(self.integer())
         if kind not in ("word", "value"):
             self.fail(f"expected an expression, found {text!r}")

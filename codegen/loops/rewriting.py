@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 
 from ...base.errors import TracejitError
@@ -31,17 +32,19 @@ class NotApplicable(TracejitError):
     """A pass does not apply to a loop: its precondition does not hold."""
 
 
+def statements_in(nodes: Sequence[Node]) -> Iterator[Node]:
+    """The statements of `nodes`, at any depth, each before those inside."""
+    for node in nodes:
+        yield node
+        if isinstance(node, (For, While)):
+            yield from statements_in(node.body)
+        elif isinstance(node, If):
+            yield from statements_in((*node.then, *node.otherwise))
+
+
 def loops_in(nodes: Sequence[Node]) -> Iterator[For]:
     """The loops of `nodes`, each before those inside."""
-    for node in nodes:
-        if isinstance(node, For):
-            yield node
-            yield from loops_in(node.body)
-        elif isinstance(node, While):
-            yield from loops_in(node.body)
-        elif isinstance(node, If):
-            yield from loops_in(node.then)
-            yield from loops_in(node.otherwise)
+    return (node for node in statements_in(nodes) if isinstance(node, For))
 
 
 def rewritten(
@@ -68,6 +71,14 @@ def rewritten(
     if count <= int(number or 0):
         raise NotApplicable(f"{step}: there is no loop over {index}")
     return kernel.with_body(body, step)
+
+
+def unused(kernel: Kernel, name: str) -> str:
+    """An index like `name` that no loop and no buffer of `kernel` has."""
+    taken = {loop.index for loop in loops_in(kernel.body)} | {loop.end for loop in loops_in(kernel.body)}
+    taken |= {buffer.name for buffer in kernel.buffers} | {symbol for symbol, _ in kernel.symbols}
+    numbered = (f"{name}{number or ''}" for number in itertools.count())
+    return next(candidate for candidate in numbered if candidate not in taken)
 
 
 def with_body(loop: For, body: tuple[Node, ...], **fields: object) -> For:

@@ -403,7 +403,7 @@ def accesses_of(
 
 
 class _Side:
-    """One of two accesses of different iterations of a loop, with names of its own."""
+    """An access in one of two iterations of a loop, with names of its own."""
 
     def __init__(self, loop: For, access: Reached, side: int) -> None:
         self.loop, self.access = loop, access
@@ -415,7 +415,7 @@ class _Side:
             Inside(self.renamed(fact.index), None if fact.count is None else self.renamed(fact.count))
             for fact in access.facts
         )
-        #: For each index in `index`, what its values are multiples of, once its least value is taken off.
+        #: The step of each index in `index`, and where it begins.
         self.steps: dict[str, tuple[int, tuple[Affine, ...]]] = {}
 
     def renamed(self, expression: Affine) -> Affine:
@@ -442,6 +442,8 @@ def iterations_apart(
     Either all of the first one's are before those of the second one; or that holds of their remainders by a
     number of which everything else is a multiple. Either access may be in the earlier iteration.
     """
+    if any(ranges.at_least(lo.plus(loop.step).plus(hi, -1)) for lo in loop.lo for hi in loop.hi):
+        return True  # there is one iteration
     first, second = _Side(loop, mine, 1), _Side(loop, theirs, 2)
     return all(_ordered(*sides, ranges, facts) for sides in ((first, second), (second, first)))
 
@@ -473,24 +475,35 @@ def _moduli(side: _Side) -> list[int]:
 
 
 def _apart(earlier: _Side, later: _Side, known: _Known, modulus: int) -> bool:
-    """Whether all that `earlier` accesses is before what `later` does, or the other way round, both as
-    remainders by `modulus` if that is not 0."""
-    indices = []
-    for side in (earlier, later):
-        index = side.index
-        for name, factor in side.index.terms if modulus else ():
-            step, lows = side.steps.get(name, (1, ()))
-            whole = [low.number for low in lows]
-            if factor * step % modulus == 0 and all(
-                low is not None and factor * low % modulus == 0 for low in whole
-            ):
-                index = index.without(name)
-        indices.append(Affine(index.constant % modulus, index.terms) if modulus else index)
+    """Whether all that `earlier` accesses is before what `later` does, or the other way round; of remainders by
+    `modulus`, if that is not 0, by less than it."""
+    a, b = earlier.index, later.index
     if modulus:
-        for side, index in zip((earlier, later), indices, strict=True):
-            if not known.at_least(index):
-                return False
-            if not known.at_least(affine(modulus - side.access.count).plus(index, -1)):
-                return False
-    (a, b), (m, n) = indices, (earlier.access.count, later.access.count)
-    return known.at_least(b.plus(a, -1).plus(-m)) or known.at_least(a.plus(b, -1).plus(-n))
+        a, b = _remainder(earlier, modulus), _remainder(later, modulus)
+    for low, high, size, other in (
+        (a, b, earlier.access.count, later.access.count),
+        (b, a, later.access.count, earlier.access.count),
+    ):
+        distance = high.plus(low, -1)
+        if modulus:
+            distance = Affine(distance.constant % modulus, distance.terms)
+        for shift in (0, modulus) if modulus else (0,):
+            between = distance.plus(-shift)
+            if known.at_least(between.plus(-size)) and (
+                not modulus or known.at_least(affine(modulus - other).plus(between, -1))
+            ):
+                return True
+    return False
+
+
+def _remainder(side: _Side, modulus: int) -> Affine:
+    """The index of `side` without terms that are multiples of `modulus`."""
+    index = side.index
+    for name, factor in side.index.terms:
+        step, lows = side.steps.get(name, (1, ()))
+        starts = [low.number for low in lows]
+        if factor * step % modulus == 0 and all(
+            start is not None and factor * start % modulus == 0 for start in starts
+        ):
+            index = index.without(name)
+    return index

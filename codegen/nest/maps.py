@@ -25,6 +25,7 @@ from ..loops.nodes import (
     Store,
 )
 from ..loops.passes import Step, scheduled
+from ..loops.printer import print_kernel
 from ..lowering.loop_nest import Leaf, Member, Memory, Nest, NestConstant, Window, memories_of
 from .divisors import shared_in_map
 from .tasks import polling_dim, task_count, vector_block
@@ -43,7 +44,7 @@ class ScheduledLoops:
     loops: Kernel
 
     def __str__(self) -> str:
-        return f"{self.nest}\n{self.loops}"
+        return f"{self.nest}\n{print_kernel(self.loops)}"
 
 
 def is_map(nest: Nest, tiles: Tiles | None) -> bool:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from ..affine import Affine
 from ..nodes import Compute, For, Invert, Kernel, Load, Node, Operand, Quotient
-from ..rewriting import rewritten, with_body
+from ..rewriting import rewritten, statements_in, with_body
 
 #: The dtypes whose quotients have inverses.
 _FLOATS = ("f32", "f64")
@@ -24,6 +24,7 @@ _FLOATS = ("f32", "f64")
 
 def invert(kernel: Kernel, index: str) -> Kernel:
     """Invert the divisors of the loops over `index` before them."""
+    before = sum(isinstance(node, Invert) for node in statements_in(kernel.body))
 
     def rewrite(loop: For, around: tuple[For, ...]) -> Sequence[Node]:
         loads = {
@@ -41,7 +42,7 @@ def invert(kernel: Kernel, index: str) -> Kernel:
             if load is not None and isinstance(node, Compute):
                 place = load.buffer, load.index
                 if place not in inverses:
-                    inverse = inverses[place] = f"d{len(inverses)}"
+                    inverse = inverses[place] = f"d{before + len(inverses)}"
                     nodes.append(Load((f"y{inverse}",), load.dtype, load.buffer, load.index))
                     nodes.append(Invert(inverse, load.dtype, f"y{inverse}"))
                 node = Quotient(node.name, node.dtype, node.operands[0], inverses[place], node.origins)

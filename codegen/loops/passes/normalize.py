@@ -8,16 +8,16 @@ or has values whose names are taken where it stands.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ..affine import Affine, affine
 from ..nodes import SERIAL, UNROLLED, For, If, Kernel, Node, While
-from ..rewriting import named_by, replaced, with_body
+from ..rewriting import named_by, replaced, statements_in, with_body
 
 
 def normalize(kernel: Kernel) -> Kernel:
     """Simplify the loops of `kernel`."""
-    names = Counter(_all_names(kernel.body))
+    names = Counter(name for node in statements_in(kernel.body) for name in named_by(node))
     return kernel.with_body(tuple(_block(kernel.body, names)), "normalize()")
 
 
@@ -54,13 +54,3 @@ def _merged(bounds: tuple[Affine, ...], which: Callable[[Iterable[int]], int]) -
     numbers = [bound.constant for bound in bounds if not bound.terms]
     others = list(dict.fromkeys(bound for bound in bounds if bound.terms))
     return tuple([*others, affine(which(numbers))] if numbers else others)
-
-
-def _all_names(nodes: Sequence[Node]) -> Iterator[str]:
-    """The values that `nodes` define, at any depth."""
-    for node in nodes:
-        yield from named_by(node)
-        if isinstance(node, (For, While)):
-            yield from _all_names(node.body)
-        elif isinstance(node, If):
-            yield from _all_names((*node.then, *node.otherwise))

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from ..affine import affine, variable
 from ..legality import require_independent
 from ..nodes import SERIAL, TASKS, For, Kernel, Node
-from ..rewriting import NotApplicable, rewritten, with_body
+from ..rewriting import NotApplicable, rewritten, unused, with_body
 
 #: The first task of a part, and the one behind its last.
 FIRST, STOP = "t", "s"
@@ -22,6 +22,7 @@ FIRST, STOP = "t", "s"
 def parallelize(kernel: Kernel, index: str, size: int) -> Kernel:
     """Make tasks of `size` indices of the loop over `index`."""
     step = f"parallelize({index}, {size})"
+    first, stop = unused(kernel, FIRST), unused(kernel, STOP)
 
     def rewrite(loop: For, around: tuple[For, ...]) -> Sequence[Node]:
         end = loop.hi[0].number
@@ -30,9 +31,9 @@ def parallelize(kernel: Kernel, index: str, size: int) -> Kernel:
         if size % loop.step:
             raise NotApplicable(f"{step}: a task would end within a step of {loop.step}")
         require_independent(kernel, loop, around, step)
-        bounds = (variable(STOP),) if size == 1 else (variable(STOP, size), affine(end))
-        inner = with_body(loop, loop.body, lo=(variable(FIRST, size),), hi=bounds)
+        bounds = (variable(stop),) if size == 1 else (variable(stop, size), affine(end))
+        inner = with_body(loop, loop.body, lo=(variable(first, size),), hi=bounds)
         tasks = -(-end // size)
-        return [For(FIRST, (affine(0),), (affine(tasks),), 1, TASKS, (inner,), end=STOP)]
+        return [For(first, (affine(0),), (affine(tasks),), 1, TASKS, (inner,), end=stop)]
 
     return rewritten(kernel, index, rewrite, step)

@@ -26,6 +26,7 @@ def transpose_reads(kernel: Kernel, index: str) -> Kernel:
     """Turn what the loops of rows over `index` read along them, but for what lanes read from a few vectors."""
     step = f"transpose_reads({index})"
     squares: dict[str, Alloc] = {}
+    before = sum(isinstance(node, Alloc) for node in kernel.body)
 
     def rewrite(loop: For, around: tuple[For, ...]) -> Sequence[Node]:
         (lanes,) = loop.body if len(loop.body) == 1 else (None,)
@@ -43,7 +44,7 @@ def transpose_reads(kernel: Kernel, index: str) -> Kernel:
                 key = node.buffer, node.index
                 name = turned.get(key)
                 if name is None:
-                    name = turned[key] = f"q{len(turned)}"
+                    name = turned[key] = f"q{before + len(turned)}"
                     squares.setdefault(name, Alloc(name, node.dtype, affine(edge * edge)))
                     start = node.index.without(index).without(lanes.index)
                     apart = node.index.coefficient(lanes.index).constant

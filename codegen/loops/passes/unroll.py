@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from ..affine import affine, is_multiple, variable
 from ..legality import require_independent
 from ..nodes import INTERLEAVED, SERIAL, UNROLLED, For, Kernel, Node
-from ..rewriting import NotApplicable, replaced, rewritten, with_body
+from ..rewriting import NotApplicable, replaced, rewritten, unused, with_body
 
 #: The index of copies.
 COPY = "u"
@@ -39,6 +39,8 @@ def interleave(kernel: Kernel, index: str, copies: int) -> Kernel:
 
 
 def _unrolled(kernel: Kernel, index: str, copies: int, kind: str, step: str) -> Kernel:
+    copy = unused(kernel, COPY)
+
     def rewrite(loop: For, around: tuple[For, ...]) -> Sequence[Node]:
         group = loop.step * copies
         if loop.kind != SERIAL or loop.carried:
@@ -47,8 +49,8 @@ def _unrolled(kernel: Kernel, index: str, copies: int, kind: str, step: str) -> 
             raise NotApplicable(f"{step}: the loop over {index} is no whole number of groups of {group}")
         if kind == INTERLEAVED:
             require_independent(kernel, loop, around, step)
-        body = replaced(loop.body, loop.index, variable(loop.index).plus(variable(COPY, loop.step)))
-        inner = For(COPY, (affine(0),), (affine(copies),), 1, kind, body)
+        body = replaced(loop.body, loop.index, variable(loop.index).plus(variable(copy, loop.step)))
+        inner = For(copy, (affine(0),), (affine(copies),), 1, kind, body)
         return [with_body(loop, (inner,), step=group)]
 
     return rewritten(kernel, index, rewrite, step)

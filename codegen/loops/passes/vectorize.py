@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from ..affine import Affine, affine, is_multiple, variable
 from ..legality import require_independent
 from ..nodes import LANES, SERIAL, For, Kernel, Node
-from ..rewriting import NotApplicable, loops_in, replaced, rewritten, with_body
+from ..rewriting import NotApplicable, loops_in, replaced, rewritten, unused, with_body
 
 #: The index of lanes.
 LANE = "l"
@@ -21,7 +21,7 @@ LANE = "l"
 
 def vectorize(kernel: Kernel, index: str, lanes: int) -> Kernel:
     """Run `lanes` iterations of the loops over `index` together."""
-    step = f"vectorize({index}, {lanes})"
+    step, lane = f"vectorize({index}, {lanes})", unused(kernel, LANE)
 
     def rewrite(loop: For, around: tuple[For, ...]) -> Sequence[Node]:
         if loop.kind != SERIAL or loop.step != 1:
@@ -30,9 +30,9 @@ def vectorize(kernel: Kernel, index: str, lanes: int) -> Kernel:
             raise NotApplicable(f"{step}: there are lanes already")
         require_independent(kernel, loop, around, step)
         j = variable(loop.index)
-        body = replaced(loop.body, loop.index, j.plus(variable(LANE)))
+        body = replaced(loop.body, loop.index, j.plus(variable(lane)))
         remaining = tuple([hi.plus(j, -1) for hi in ends_within(loop, lanes)])
-        inner = For(LANE, (affine(0),), (affine(lanes), *remaining), 1, LANES, body, width=lanes)
+        inner = For(lane, (affine(0),), (affine(lanes), *remaining), 1, LANES, body, width=lanes)
         return [with_body(loop, (inner,), step=lanes)]
 
     return rewritten(kernel, index, rewrite, step)

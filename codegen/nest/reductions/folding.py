@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ...llvm.emitter import Reg, constant
-from ...llvm.interleaving import side_by_side
 from ...llvm.loops import Bound
+from ...loops.interleaving import side_by_side
 from ...lowering.loop_nest import SHORT_BODY, Member, body_cost
 from ..writing.element import ElementPass, Places, RowValues
 from .totals import LONG, FoldStep, Run, Totals, add_blocks, is_float_sum

@@ -13,8 +13,8 @@ from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Value
 from ...llvm.emitter import Reg, constant
 from ...llvm.function import Code, Declarations
-from ...llvm.interleaving import side_by_side
 from ...llvm.loops import Bound
+from ...loops.interleaving import side_by_side
 from ...lowering.exits import poll_or_return
 from ...lowering.kernel import signature
 from ...lowering.loop_nest import Leaf, Member, Memory, Nest, NestConstant, Window, Write, memories_of

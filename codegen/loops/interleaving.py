@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from .control_operations import Origins
-from .loops import FunctionWriter
-from .operations import (
+from ..llvm.control_operations import Origins
+from ..llvm.loops import FunctionWriter
+from ..llvm.operations import (
     Arrange,
     Clear,
     Compute,
