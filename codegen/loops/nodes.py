@@ -16,6 +16,7 @@ record, so that the form has no arithmetic of its own.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
 from ...base.records import record
@@ -133,7 +134,7 @@ class Compute:
     dtype: str
     op: Op
     operands: tuple[Operand, ...]
-    attrs: dict[str, Any]
+    attrs: Mapping[str, Any]
     origins: tuple[int, ...] = ()
 
 

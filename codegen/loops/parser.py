@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from ...ir.dtypes import BY_NAME
@@ -152,15 +153,14 @@ class _Parser:
         kind, text, _ = self.tokens[self.position]
         if kind == "value":
             return self.definition()
-        statements = {
+        statements: dict[str, Callable[[], Node]] = {
             "for": self.loop, "while": self.while_loop, "if": self.conditional, "store": self.store,
             "alloc": self.alloc, "call": self.call, "fail": self.failure, "poll": Poll, "fence": Fence,
         }  # fmt: skip
         if text not in statements:
             self.fail(f"expected a statement, found {text!r}")
         self.position += 1
-        result: Node = statements[text]()  # type: ignore[operator]
-        return result
+        return statements[text]()
 
     def definition(self) -> Node:
         names = [self.name()]
@@ -193,7 +193,8 @@ class _Parser:
             self.fail(f"there is no op named {word!r}")
         operands = self.operands()
         if fold:
-            return Fold(name, dtype, OPS[word], *self.exactly(operands, 2))
+            accumulator, operand = self.exactly(operands, 2)
+            return Fold(name, dtype, OPS[word], accumulator, operand)
         if word == "invert":
             return Invert(name, dtype, *self.exactly(operands, 1))
         if word == "quotient":

@@ -10,6 +10,7 @@ from .affine import Affine
 from .nodes import (
     Aligned,
     Call,
+    Carry,
     Compute,
     Fail,
     Fold,
@@ -81,10 +82,28 @@ def unused(kernel: Kernel, name: str) -> str:
     return next(candidate for candidate in numbered if candidate not in taken)
 
 
-def with_body(loop: For, body: tuple[Node, ...], **fields: object) -> For:
-    """`loop` with another body, and other `fields`."""
-    values = {name: getattr(loop, name) for name in For.__annotations__}
-    return For(**{**values, "body": body, **fields})
+def with_body(
+    loop: For,
+    body: tuple[Node, ...],
+    *,
+    lo: tuple[Affine, ...] | None = None,
+    hi: tuple[Affine, ...] | None = None,
+    step: int = 0,
+    kind: str = "",
+    carried: tuple[Carry, ...] | None = None,
+) -> For:
+    """`loop` with another body, and what else is given."""
+    return For(
+        loop.index,
+        loop.lo if lo is None else lo,
+        loop.hi if hi is None else hi,
+        step or loop.step,
+        kind or loop.kind,
+        body,
+        loop.carried if carried is None else carried,
+        loop.end,
+        loop.width,
+    )
 
 
 def _with_blocks(

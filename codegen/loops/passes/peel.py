@@ -73,6 +73,11 @@ def _rest(loop: For, whole: int, end: int, others: Sequence[Affine]) -> list[Nod
     return [If(tuple([Inside(other.plus(-end)) for other in others]), tuple(rest))] if others else rest
 
 
+def _numbers_last(bounds: tuple[Affine, ...]) -> list[Affine]:
+    """`bounds` that may be dropped where there are several: others before numbers, so that these stay."""
+    return sorted(bounds, key=lambda bound: not bound.terms) if len(bounds) > 1 else []
+
+
 def _full(loop: For, body: Sequence[Node], first: Affine, last: Affine) -> tuple[Node, ...]:
     """`body` without bounds of its loops that others reach first where the index of `loop` is in a range."""
     names = {name for bound in (first, last) for name in bound.names}
@@ -81,7 +86,7 @@ def _full(loop: For, body: Sequence[Node], first: Affine, last: Affine) -> tuple
     for node in body:
         if isinstance(node, For):
             hi = list(node.hi)
-            for bound in sorted(node.hi, key=lambda bound: not bound.terms):  # numbers stay
+            for bound in _numbers_last(node.hi):
                 others = [other for other in hi if other is not bound]
                 if any(ranges.at_least(bound.plus(other, -1)) for other in others):
                     hi.remove(bound)
