@@ -97,7 +97,7 @@ def schedule_of(
     if streamed:
         steps.append(("stream", tuple(sorted({f"b{memory.buffer}" for memory in streamed}))))
     if nest.asked:
-        steps.append(("ask", tuple(f"b{memory.buffer}+{memory.offset}" for memory in nest.asked)))
+        steps.append(("ask", tuple(sorted(f"b{memory.buffer}+{memory.offset}" for memory in nest.asked))))
     return steps
 
 
