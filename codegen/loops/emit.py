@@ -36,6 +36,7 @@ from .nodes import (
     Compute,
     Condition,
     Constant,
+    Fence,
     For,
     Holds,
     If,
@@ -238,6 +239,7 @@ class _Writer:
         elif isinstance(node, Poll):
             poll_or_return(w)
         else:
+            assert isinstance(node, Fence), f"no kernel has code for {type(node).__name__} yet"
             w.fence()
 
     def _operand(self, operand: Operand) -> Reg:
@@ -263,6 +265,7 @@ class _Writer:
         return mask
 
     def _load(self, node: Load) -> None:
+        assert node.mask is None, "no kernel has code for masks that are values yet"
         w, dtype, lanes = self.w, node.dtype, self.lanes
         place = str(self.places[node.buffer, dtype, node.index])
         stride = node.index.coefficient(self.lane).constant if self.lane else 0
@@ -291,6 +294,8 @@ class _Writer:
         return sum(index.coefficient(name).constant * number for name, number in self.copies.items())
 
     def _store(self, node: Store) -> None:
+        assert node.mask is None, "no kernel has code for masks that are values yet"
+        assert not node.guard, "no kernel has code for guarded stores yet"
         w, dtype, lanes = self.w, self.dtypes[node.buffer], self.lanes
         w.for_ops(node.origins)
         place = str(self.places[node.buffer, dtype, node.index])
@@ -342,6 +347,7 @@ class _Writer:
     # -- loops ------------------------------------------------------------------------------------
 
     def _loop(self, loop: For) -> None:
+        assert not loop.carried, "no kernel has code for values that are handed on yet"
         if loop.kind == LANES:
             self._lanes(loop)
         elif loop.kind == TASKS:
