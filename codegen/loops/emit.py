@@ -1,7 +1,7 @@
 """Code of kernels in the loop form: the only writer of its loops.
 
 Each access has a *place*, a pointer that every loop moves by its index as it begins, so that no address is
-computed in an inner loop that an outer one can compute. Lanes are vectors, and values that they share are
+computed in an inner loop that an outer one can compute. Constants and copies are added where it is used. Lanes are vectors, and values that they share are
 splat where lanes need them.
 """
 
@@ -92,7 +92,7 @@ class _Writer:
         #: Indices and symbols: registers, and of copies that are being written numbers.
         self.indices: dict[str, Reg] = {name: Reg(f"%{name}", "i64") for name, _ in kernel.symbols}
         self.copies: dict[str, int] = {}
-        #: The place of each access: a pointer, or for numbers their value.
+        #: The place of each access, without its constant: a pointer, or for numbers their value.
         self.places: dict[Access, str | Reg] = {}
         #: The index of the lanes that are being written, how many there are, and which of them take part.
         self.lane, self.lanes, self.mask = "", 1, None
@@ -113,39 +113,41 @@ class _Writer:
         for access in self._reach(self.kernel.body):
             buffer, dtype, index = access
             names = [name for name in index.names if name in self.indices]
-            if not buffer:
-                self.places[access] = constant(index.constant, dtype)
-            else:
-                self.places[access] = w.offset(self.pointers[buffer], dtype, index.constant)
+            self.places[access] = self.pointers[buffer] if buffer else constant(0, dtype)
             for name in names:
                 self._move(access, index.coefficient(name), self.indices[name], {})
         self.block(self.kernel.body)
         w.for_ops(())
 
     def _reach(self, nodes: Sequence[Node]) -> list[Access]:
-        """The accesses of `nodes`; those of the loops in them are noted."""
+        """The accesses of `nodes`, without the lanes and the copies in them; those of loops are noted."""
         accesses: dict[Access, None] = {}
         for node in nodes:
             if isinstance(node, (Load, Store)):
-                accesses.update({("", "i64", check.index): None for check in node.guard})
-                accesses[node.buffer, self.dtypes[node.buffer], node.index] = None
+                accesses.update(dict.fromkeys(_numbers(node.guard)))
+                accesses[node.buffer, self.dtypes[node.buffer], _moving(node.index)] = None
             elif isinstance(node, Holds):
-                accesses.update({("", "i64", check.index): None for check in node.conditions})
+                accesses.update(dict.fromkeys(_numbers(node.conditions)))
             elif isinstance(node, Let):
-                accesses["", node.dtype, node.index] = None
-            elif isinstance(node, (For, While)):
-                if isinstance(node, For) and node.kind == LANES:
+                accesses["", node.dtype, _moving(node.index)] = None
+            elif isinstance(node, For):
+                inner = self._reach(node.body)
+                if node.kind == LANES:
                     self.width = max(self.width, node.width)
-                inner = self.reached[node] = self._reach(node.body)
+                if node.kind in (LANES, UNROLLED, INTERLEAVED):
+                    inner = [(buffer, dtype, index.without(node.index)) for buffer, dtype, index in inner]
+                self.reached[node] = inner
                 accesses.update(dict.fromkeys(inner))
             elif isinstance(node, If):
                 if isinstance(node.condition, Aligned):
-                    places = [*node.condition.places, *[p for pair in node.condition.apart for p in pair]]
-                    accesses.update({(buffer, self.dtypes[buffer], index): None for buffer, index in places})
+                    accesses.update(dict.fromkeys(self._access(*place) for place in _places(node.condition)))
                 accesses.update(dict.fromkeys([*self._reach(node.then), *self._reach(node.otherwise)]))
             elif isinstance(node, Call):
-                accesses.update({(b, self.dtypes[b], index): None for b, index, _ in node.places})
+                accesses.update(dict.fromkeys(self._access(b, index) for b, index, _ in node.places))
         return list(accesses)
+
+    def _access(self, buffer: str, index: Affine) -> Access:
+        return buffer, self.dtypes[buffer], _moving(index)
 
     # -- places and numbers -----------------------------------------------------------------------
 
@@ -195,6 +197,22 @@ class _Writer:
         write()
         self.places = before
 
+    def _place(self, buffer: str, index: Affine) -> str:
+        """The pointer to the element `index` of `buffer`, of lanes to the first one."""
+        dtype = self.dtypes[buffer]
+        rest, before = self._split(index)
+        return self.w.offset(str(self.places[buffer, dtype, rest]), dtype, before)
+
+    def _split(self, index: Affine) -> tuple[Affine, int]:
+        """The part of `index` that moves with loops, and the number that copies and its constant make."""
+        before, terms = index.constant, list[tuple[str, int]]()
+        for name, factor in index.terms:
+            if name in self.copies:
+                before += factor * self.copies[name]
+            elif name != self.lane:
+                terms.append((name, factor))
+        return Affine(0, tuple(terms)), before
+
     # -- statements -------------------------------------------------------------------------------
 
     def block(self, nodes: Sequence[Node]) -> None:
@@ -231,8 +249,7 @@ class _Writer:
                 w.when(condition, lambda: self.block(node.then))
         elif isinstance(node, Call):
             places = [
-                (str(self.places[buffer, self.dtypes[buffer], index]), step)
-                for buffer, index, step in node.places
+                (self._place(buffer, index), step) for buffer, index, step in node.places
             ]
             dtype = self.dtypes[node.places[0][0]]
             INTRINSICS[node.callee].emit(w, "u8" if dtype == "bool" else dtype, places, node.sizes)
@@ -249,10 +266,11 @@ class _Writer:
 
     def _value(self, dtype: str, index: Affine) -> Reg:
         """The number that `index` is, of `dtype`; of lanes that of each."""
-        w, place = self.w, self.places["", dtype, index]
+        w, (rest, before) = self.w, self._split(index)
+        place = self.places["", dtype, rest]
         assert isinstance(place, Reg)
         stride = index.coefficient(self.lane).constant if self.lane else 0
-        value = w.splat(place, self.lanes)
+        value = w.splat(w.add(place, w.const(before, place)) if before else place, self.lanes)
         return w.add(value, w.mul(w.ramp(self.lanes, dtype), stride)) if stride else value
 
     def _holds(self, conditions: Sequence[Inside], mask: Reg | None) -> Reg:
@@ -267,7 +285,7 @@ class _Writer:
     def _load(self, node: Load) -> None:
         assert node.mask is None, "no kernel has code for masks that are values yet"
         w, dtype, lanes = self.w, node.dtype, self.lanes
-        place = str(self.places[node.buffer, dtype, node.index])
+        place = self._place(node.buffer, node.index)
         stride = node.index.coefficient(self.lane).constant if self.lane else 0
         if node.guard:
             inside, buffer = self._holds(node.guard, self.mask), self.pointers[node.buffer]
@@ -298,7 +316,7 @@ class _Writer:
         assert not node.guard, "no kernel has code for guarded stores yet"
         w, dtype, lanes = self.w, self.dtypes[node.buffer], self.lanes
         w.for_ops(node.origins)
-        place = str(self.places[node.buffer, dtype, node.index])
+        place = self._place(node.buffer, node.index)
         values = [self._operand(value) for value in node.values]
         stride = node.index.coefficient(self.lane).constant if self.lane else 0
         past_cache, asked = node.hint == STREAM and self.mask is None, node.hint == AHEAD
@@ -328,11 +346,7 @@ class _Writer:
         if isinstance(condition, str):
             return self.values[condition]
         if isinstance(condition, Aligned):
-            places = self.places
-            at = {
-                (buffer, index): str(places[buffer, self.dtypes[buffer], index])
-                for buffer, index in (*condition.places, *[p for pair in condition.apart for p in pair])
-            }
+            at = {place: self._place(*place) for place in _places(condition)}
             holds = w.aligned([at[place] for place in condition.places])
             for place, other in condition.apart:
                 holds = w.and_(holds, w.not_(w.same_place(at[place], at[other])))
@@ -383,7 +397,8 @@ class _Writer:
         def copy(number: int) -> None:
             index = lo + number * loop.step
             self.copies[loop.index] = index
-            self._inside(loop, constant(index, "i64"), lambda: self.block(loop.body))
+            self.indices[loop.index] = constant(index, "i64")
+            self.block(loop.body)
             del self.copies[loop.index]
 
         count = max(0, -(-(hi - lo) // loop.step))
@@ -404,3 +419,17 @@ class _Writer:
         self.block(loop.body)
         w.for_ops(())
         self.lane, self.lanes, self.mask = outer
+
+
+def _moving(index: Affine) -> Affine:
+    """`index` without its constant."""
+    return Affine(0, index.terms)
+
+
+def _numbers(conditions: Sequence[Inside]) -> list[Access]:
+    """The indices of `conditions`, as numbers that move with loops."""
+    return [("", "i64", _moving(check.index)) for check in conditions]
+
+
+def _places(condition: Aligned) -> list[tuple[str, Affine]]:
+    return [*condition.places, *[place for pair in condition.apart for place in pair]]
