@@ -347,15 +347,13 @@ def entered(loop: For, ranges: Ranges) -> Ranges:
 
 def last_indices(loop: For) -> tuple[Affine, ...]:
     """The greatest index of `loop`, for each of its ends: it steps from its beginning."""
-    if loop.step == 1 or len(loop.lo) > 1:
-        return tuple(hi.plus(-1) for hi in loop.hi)
-    (lo,), last = loop.lo, list[Affine]()
+    last = list[Affine]()
     for hi in loop.hi:
-        length = hi.plus(lo, -1)
-        if is_multiple(length, loop.step):
+        lengths = [hi.plus(lo, -1) for lo in loop.lo]
+        if all(is_multiple(length, loop.step) for length in lengths):
             last.append(hi.plus(-loop.step))
-        elif length.number is not None:
-            last.append(lo.plus((length.number - 1) // loop.step * loop.step))
+        elif len(lengths) == 1 and lengths[0].number is not None:
+            last.append(loop.lo[0].plus((lengths[0].number - 1) // loop.step * loop.step))
         else:
             last.append(hi.plus(-1))
     return tuple(last)

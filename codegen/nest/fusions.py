@@ -118,11 +118,13 @@ class Fusions:
                 shortened=shortened,
             )  # fmt: skip
         tiles = tiles_of(nest)
-        if is_map(nest, tiles):
+        if is_map(nest):
             sizes = [value.type.size for value in (*region.params, *region.results)]
-            loops = map_kernel(nest, sizes, len(region.params), tiles, self.target, past_cache)
-            code = emit_kernel(loops, declarations, signature(name, buffers))
             tasks = 0 if 0 in nest.sizes else task_count(nest) if tiles is None else tiles.tasks(nest)
+            loops = map_kernel(
+                nest, sizes, len(region.params), tiles, self.target, past_cache, tasks=tasks
+            )
+            code = emit_kernel(loops, declarations, signature(name, buffers))
             described = ScheduledLoops(nest, loops)
             return Kernel(name, code, described, tasks, nest.cycles, nest=nest, shortened=shortened)
         tasks = 0 if 0 in nest.sizes[: nest.parallel] else task_count(nest)

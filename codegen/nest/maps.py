@@ -30,6 +30,7 @@ from ..lowering.loop_nest import Leaf, Member, Memory, Nest, NestConstant, Windo
 from .divisors import shared_in_map
 from .tasks import polling_dim, task_count, vector_block
 from .transposed_reads import UNROLLED_COST, Tiles
+from .window import Interior
 from .writing.columns import neighbouring_reads, neighbouring_writes
 
 #: Indices of loops, from the outermost one on; those of `loops.passes` are others.
@@ -47,14 +48,9 @@ class ScheduledLoops:
         return f"{self.nest}\n{print_kernel(self.loops)}"
 
 
-def is_map(nest: Nest, tiles: Tiles | None) -> bool:
-    """Whether `nest` folds nothing, and is walked in square `tiles` or reads no windows: vectors that read them
-    along a line are those of `window`, which splits it where they end."""
-    if len(nest.sizes) > nest.parallel or nest.stages > 1 or nest.across is not None or nest.turned:
-        return False
-    sources = [operand for member in nest.members for operand in member.operands]
-    sources += [write.source for write in nest.writes]
-    return tiles is not None or not any(isinstance(source, Window) for source in sources)
+def is_map(nest: Nest) -> bool:
+    """Whether `nest` folds nothing."""
+    return len(nest.sizes) == nest.parallel and nest.stages == 1 and nest.across is None and not nest.turned
 
 
 def algorithm(nest: Nest, sizes: Sequence[int], operands: int) -> Kernel:
@@ -63,36 +59,35 @@ def algorithm(nest: Nest, sizes: Sequence[int], operands: int) -> Kernel:
 
 
 def schedule_of(
-    nest: Nest, tiles: Tiles | None, target: Target, streamed: frozenset[Memory] = frozenset()
-) -> list[Step]:
-    """The schedule of a map: in square `tiles`, or in vectors along its last dimension."""
+    nest: Nest, tiles: Tiles | None, target: Target, streamed: frozenset[Memory] = frozenset(),
+    *, tasks: int = 1,
+) -> list[Step]:  # fmt: skip
+    """The schedule of a map: in square `tiles`, or in vectors along its last dimension; as so many `tasks`."""
     steps: list[Step] = [("forward", ())]
     last = nest.vector_dim
     if last is None or 0 in nest.sizes:
         return steps
     j = index_of(last)
+    polls_in = polling_dim(nest.sizes, 1, nest.cycles / max(1, task_count(nest)))
+    polls: list[Step] = [] if polls_in is None else [("poll", (index_of(polls_in),))]
     if tiles is not None:
         tall, i = tiles.edge * tiles.group, index_of(tiles.dim)
-        if tiles.tasks(nest) > 1:
+        if tasks > 1:
             steps.append(("parallelize", (index_of(0), tall if tiles.dim == 0 else 1)))
         steps.append(("tile", (i, j, tiles.edge, tiles.group)))
         steps += [("peel", (i, tall)), ("peel", (j, tiles.edge)), ("peel", ("a", tiles.edge))]
-        steps.append(("transpose_reads", ("r",)))
+        steps += [("transpose_reads", ("r",)), *polls]
         if sum(member.instruction.cost for member in nest.members) < UNROLLED_COST:
             steps.append(("unroll", ("r",)))
     else:
-        group = nest.lanes * nest.unroll
         if shared_in_map(nest, target.wide_tables):
             steps.append(("invert", (j,)))
-        if task_count(nest) > 1:
-            steps.append(("parallelize", (index_of(0), group * vector_block(nest) if last == 0 else 1)))
+        if tasks > 1:
+            size = nest.lanes * nest.unroll * vector_block(nest) if last == 0 else 1
+            steps.append(("parallelize", (index_of(0), size)))
         steps.append(("vectorize", (j, nest.lanes)))
-        steps.append(("peel", (j, nest.lanes)))
-        if nest.unroll > 1:
-            steps += [("peel", (f"{j}#0", group)), ("interleave", (f"{j}#0", nest.unroll))]
-    polls_in = polling_dim(nest.sizes, 1, nest.cycles / max(1, task_count(nest)))
-    if polls_in is not None:
-        steps.append(("poll", (index_of(polls_in),)))
+        steps += _task_of_line(nest, j) if last == 0 and tasks > 1 else _lines(nest, j)
+        steps += polls
     steps.append(("normalize", ()))
     if streamed:
         steps.append(("stream", tuple(sorted({f"b{memory.buffer}" for memory in streamed}))))
@@ -101,12 +96,67 @@ def schedule_of(
     return steps
 
 
+def _lines(nest: Nest, j: str) -> list[Step]:
+    """The steps for vectors along the lines of a map: apart where windows are known, and in groups."""
+    interior, last = Interior(nest), len(nest.sizes) - 1
+    first, stop = interior.ranges.get(last, (0, nest.sizes[last]))
+    outer = [dim for dim in sorted(interior.ranges) if dim != last]
+    steps: list[Step] = []
+    if outer:
+        parts = [(index_of(dim), *interior.ranges[dim]) for dim in outer]
+        steps.append(("specialize", tuple(word for part in parts for word in part)))
+        steps += _groups(nest, f"{j}#1")
+    if last in interior.ranges:
+        group, lanes = nest.lanes * nest.unroll, nest.lanes
+        first = -(-first // lanes) * lanes
+        stop = first + max(stop - first, 0) // group * group
+        if first < stop:
+            main, rest = (1, 2) if first else (0, 1)
+            steps.append(("split", (f"{j}#0", first, stop)))
+            if stop < nest.sizes[last]:
+                steps.append(("peel", (f"{j}#{rest}", lanes)))
+            if nest.unroll > 1:
+                steps.append(("interleave", (f"{j}#{main}", nest.unroll)))
+            return steps
+        return [*steps, ("peel", (f"{j}#0", lanes))]
+    return [*steps, *_groups(nest, f"{j}#0" if outer else j)]
+
+
+def _groups(nest: Nest, j: str) -> list[Step]:
+    """The steps for groups of vectors, single ones, and lanes that fill none."""
+    steps: list[Step] = [("peel", (j, nest.lanes))]
+    if nest.unroll > 1:
+        first = j if "#" in j else f"{j}#0"
+        steps += [("peel", (first, nest.lanes * nest.unroll)), ("interleave", (first, nest.unroll))]
+    return steps
+
+
+def _task_of_line(nest: Nest, j: str) -> list[Step]:
+    """The steps for the vectors of a task, of a map that is one line."""
+    steps, group = list[Step](), nest.lanes * nest.unroll
+    steps += [("peel", (j, nest.lanes)), ("peel", (f"{j}#0", group))]
+    parts = 1
+    ranges = Interior(nest).ranges
+    if ranges:
+        first, stop = ranges[0]
+        whole = nest.sizes[0] // group * group
+        first = min(-(-first // group) * group, whole)
+        stop = min(max(stop // group * group, first), whole)
+        if first < stop:
+            steps.append(("split", (f"{j}#0", first, stop)))
+            parts += (first > 0) + (stop < whole)
+    if nest.unroll > 1:
+        steps += [("interleave", (f"{j}#{number}", nest.unroll)) for number in range(parts)]
+    return steps
+
+
 def map_kernel(
     nest: Nest, sizes: Sequence[int], operands: int, tiles: Tiles | None, target: Target,
-    streamed: frozenset[Memory] = frozenset(),
+    streamed: frozenset[Memory] = frozenset(), *, tasks: int = 1,
 ) -> Kernel:  # fmt: skip
     """The scheduled kernel of a map."""
-    return scheduled(algorithm(nest, sizes, operands), schedule_of(nest, tiles, target, streamed))
+    schedule = schedule_of(nest, tiles, target, streamed, tasks=tasks)
+    return scheduled(algorithm(nest, sizes, operands), schedule)
 
 
 def index_of(dim: int) -> str:

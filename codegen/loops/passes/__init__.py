@@ -20,6 +20,7 @@ from .normalize import normalize
 from .parallelize import parallelize
 from .peel import peel
 from .poll import poll
+from .split import specialize, split
 from .stream import stream
 from .tile import tile
 from .transpose_reads import transpose_reads
@@ -40,6 +41,8 @@ PASSES: Final[dict[str, Callable[..., Kernel]]] = {
     "unroll": unroll,
     "interleave": interleave,
     "poll": poll,
+    "split": split,
+    "specialize": specialize,
     "stream": stream,
     "ask": ask,
     "invert": invert,
