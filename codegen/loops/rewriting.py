@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 
 from ...base.errors import TracejitError
-from .affine import Affine
+from .affine import Affine, Ranges
 from .nodes import (
     Aligned,
     Call,
@@ -170,6 +170,17 @@ def replaced(nodes: Sequence[Node], name: str, by: Affine) -> tuple[Node, ...]:
         return node
 
     return tuple([node_with(node) for node in nodes])
+
+
+def first_ends(ends: tuple[Affine, ...], ranges: Ranges) -> tuple[Affine, ...]:
+    """The `ends` of a loop without those that others never are behind, where names have `ranges`."""
+    kept = list(ends)
+    # of two that are equal a number stays
+    for end in sorted(ends, key=lambda bound: not bound.terms) if len(ends) > 1 else ():
+        others = [other for other in kept if other is not end]
+        if any(ranges.at_least(end.plus(other, -1)) for other in others):
+            kept.remove(end)
+    return tuple(kept)
 
 
 def named_by(node: Node) -> tuple[str, ...]:

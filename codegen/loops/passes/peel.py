@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from ..affine import Affine, Ranges, affine, is_multiple
 from ..nodes import SERIAL, Call, For, If, Inside, Kernel, Node
-from ..rewriting import NotApplicable, replaced, rewritten, with_body
+from ..rewriting import NotApplicable, first_ends, replaced, rewritten, with_body
 
 
 def peel(kernel: Kernel, index: str, group: int) -> Kernel:
@@ -73,23 +73,13 @@ def _rest(loop: For, whole: int, end: int, others: Sequence[Affine]) -> list[Nod
     return [If(tuple([Inside(other.plus(-end)) for other in others]), tuple(rest))] if others else rest
 
 
-def _numbers_last(bounds: tuple[Affine, ...]) -> list[Affine]:
-    """`bounds` that may be dropped where there are several: others before numbers, so that these stay."""
-    return sorted(bounds, key=lambda bound: not bound.terms) if len(bounds) > 1 else []
-
-
 def _full(loop: For, body: Sequence[Node], first: Affine, last: Affine) -> tuple[Node, ...]:
-    """`body` without bounds of its loops that others reach first where the index of `loop` is in a range."""
+    """`body` without ends of its loops that others reach first where the index of `loop` is in a range."""
     names = {name for bound in (first, last) for name in bound.names}
     ranges = Ranges((name, 0) for name in names).within(loop.index, (first,), (last,))
     result: list[Node] = []
     for node in body:
         if isinstance(node, For):
-            hi = list(node.hi)
-            for bound in _numbers_last(node.hi):
-                others = [other for other in hi if other is not bound]
-                if any(ranges.at_least(bound.plus(other, -1)) for other in others):
-                    hi.remove(bound)
-            node = with_body(node, _full(loop, node.body, first, last), hi=tuple(hi))
+            node = with_body(node, _full(loop, node.body, first, last), hi=first_ends(node.hi, ranges))
         result.append(node)
     return tuple(result)

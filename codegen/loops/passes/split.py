@@ -37,7 +37,7 @@ from ..nodes import (
     Quotient,
     Store,
 )
-from ..rewriting import NotApplicable, rewritten, with_body
+from ..rewriting import NotApplicable, first_ends, rewritten, with_body
 from ..verifier import entered
 
 
@@ -128,7 +128,8 @@ class _Simplifying:
         result: list[Node] = []
         for node in nodes:
             if isinstance(node, For):
-                node = with_body(node, self.block(node.body, entered(node, ranges)))
+                hi = first_ends(node.hi, ranges)
+                node = with_body(node, self.block(node.body, entered(node, ranges)), hi=hi)
             elif isinstance(node, If):
                 then, otherwise = self.block(node.then, ranges), self.block(node.otherwise, ranges)
                 node = If(node.condition, then, otherwise)
