@@ -66,17 +66,17 @@ def emit_kernel(kernel: Kernel, declarations: Declarations, signature: str) -> C
     w = MathsWriter(declarations)
     pointers = {buffer.name: f"%b{number}" for number, buffer in enumerate(kernel.buffers)}
     writer = _Writer(kernel, w, pointers)
-    writer.run(Reg("%begin", "i64"), Reg("%end", "i64"))
+    writer.run()
     w.ret()
     return [w.function(signature, "nounwind"), *writer.ops.functions]
 
 
-def emit_inside(kernel: Kernel, w: MathsWriter, pointers: Sequence[str], tasks: int) -> Code:
-    """Write all tasks of `kernel` into the function of `w`, its buffers at `pointers`; the functions that it
-    calls."""
+def emit_inside(kernel: Kernel, w: MathsWriter, pointers: Sequence[str]) -> Code:
+    """Write `kernel`, which has no tasks, into the function of `w`, its buffers at `pointers`; the functions that
+    it calls."""
     names = [buffer.name for buffer in kernel.buffers]
     writer = _Writer(kernel, w, dict(zip(names, pointers, strict=True)))
-    writer.run(constant(0, "i64"), constant(tasks, "i64"))
+    writer.run()
     return writer.ops.functions
 
 
@@ -98,13 +98,13 @@ class _Writer:
         self.lane, self.lanes, self.mask = "", 1, None
         #: Lanes of the kernel's vectors.
         self.width = 1
-        self.tasks: tuple[Reg, Reg] = constant(0, "i64"), constant(1, "i64")
+        self.tasks = Reg("%begin", "i64"), Reg("%end", "i64")
 
     mask: Reg | None
 
-    def run(self, begin: Reg, end: Reg) -> None:
+    def run(self) -> None:
         """Write the kernel."""
-        w, self.tasks = self.w, (begin, end)
+        w = self.w
         for node in self.kernel.body:
             if isinstance(node, Alloc):
                 assert node.size.number is not None, "memory on the stack has a known size"

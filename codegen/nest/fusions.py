@@ -121,9 +121,7 @@ class Fusions:
         if is_map(nest):
             sizes = [value.type.size for value in (*region.params, *region.results)]
             tasks = 0 if 0 in nest.sizes else task_count(nest) if tiles is None else tiles.tasks(nest)
-            loops = map_kernel(
-                nest, sizes, len(region.params), tiles, self.target, past_cache, tasks=tasks
-            )
+            loops = map_kernel(nest, sizes, self.target, tiles, past_cache, tasks=tasks)
             code = emit_kernel(loops, declarations, signature(name, buffers))
             described = ScheduledLoops(nest, loops)
             return Kernel(name, code, described, tasks, nest.cycles, nest=nest, shortened=shortened)

@@ -53,9 +53,23 @@ def is_map(nest: Nest) -> bool:
     return len(nest.sizes) == nest.parallel and nest.stages == 1 and nest.across is None and not nest.turned
 
 
-def algorithm(nest: Nest, sizes: Sequence[int], operands: int) -> Kernel:
-    """The loops of a map as its nest says them, over buffers of `sizes`, the first ones of them `operands`."""
-    return _Builder(nest).kernel(sizes, operands)
+def algorithm(nest: Nest, sizes: Sequence[int]) -> Kernel:
+    """The loops of a map as its nest says them, over buffers of `sizes`."""
+    return _Builder(nest).kernel(sizes)
+
+
+def reach(nest: Nest) -> list[int]:
+    """The elements of each buffer up to the last one that a map accesses."""
+    sizes: dict[int, int] = {}
+    sources = [operand for member in nest.members for operand in member.operands]
+    sources += [write.source for write in nest.writes]
+    memories = [m for source in sources for m in memories_of(source)] + [w.memory for w in nest.writes]
+    for memory in memories:
+        if memory.buffer is not None:
+            steps = zip(memory.strides, nest.sizes, strict=True)
+            last = memory.offset + sum(max(0, stride) * (size - 1) for stride, size in steps)
+            sizes[memory.buffer] = max(sizes.get(memory.buffer, 1), last + 1)
+    return [sizes.get(number, 1) for number in range(max(sizes) + 1)]
 
 
 def schedule_of(
@@ -151,12 +165,12 @@ def _task_of_line(nest: Nest, j: str) -> list[Step]:
 
 
 def map_kernel(
-    nest: Nest, sizes: Sequence[int], operands: int, tiles: Tiles | None, target: Target,
+    nest: Nest, sizes: Sequence[int], target: Target, tiles: Tiles | None = None,
     streamed: frozenset[Memory] = frozenset(), *, tasks: int = 1,
 ) -> Kernel:  # fmt: skip
     """The scheduled kernel of a map."""
     schedule = schedule_of(nest, tiles, target, streamed, tasks=tasks)
-    return scheduled(algorithm(nest, sizes, operands), schedule)
+    return scheduled(algorithm(nest, sizes), schedule)
 
 
 def index_of(dim: int) -> str:
@@ -175,16 +189,16 @@ class _Builder:
         self.indices: dict[Memory, Affine] = {}
         self.loads = 0
 
-    def kernel(self, sizes: Sequence[int], operands: int) -> Kernel:
+    def kernel(self, sizes: Sequence[int]) -> Kernel:
         nest = self.nest
-        writes = [(f"b{w.memory.buffer}", w.memory.dtype) for w in nest.writes]
-        dtypes = dict(writes)
+        written = {f"b{write.memory.buffer}": write.memory.dtype for write in nest.writes}
+        dtypes = dict(written)
         members = self._needed()
         for source in [s for m in members for s in m.operands] + [w.source for w in nest.writes]:
             for memory in () if isinstance(source, Value) else memories_of(source):
                 dtypes[f"b{memory.buffer}"] = memory.dtype
         buffers = tuple(
-            Buffer(f"b{number}", dtypes.get(f"b{number}", "u8"), affine(size), out=number >= operands)
+            Buffer(f"b{number}", dtypes.get(f"b{number}", "u8"), affine(size), out=f"b{number}" in written)
             for number, size in enumerate(sizes)
         )
         body: tuple[Node, ...] = ()
