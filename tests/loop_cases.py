@@ -1,8 +1,8 @@
 """Kernels in the loop form under test: runs on random arrays, and the cases of `tests/filetests/loops` about
 them.
 
-A case opens with ``; test: kernel`` and what is done: ``parse``; ``verify``; ``run``, with an ``; input:`` line for
-each buffer; or the steps of a schedule, whose result must be valid, and mean the same to the bit.
+A case opens with ``; test: kernel`` and what is done: ``parse``; ``verify``; ``run``, with an ``; input:``
+line for each buffer; or the steps of a schedule, whose result must be valid, and mean the same to the bit.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.codegen.loops.interpreter import KernelFailure, interpret_kernel
+from tracejit.codegen.loops.interpreter import InterpretedFailure, interpret_kernel
 from tracejit.codegen.loops.nodes import Kernel
 from tracejit.codegen.loops.parser import parse_kernel
 from tracejit.codegen.loops.passes import parse_schedule, scheduled
@@ -54,7 +54,9 @@ def check_same(kernel: Kernel, result: Kernel, symbols: Mapping[str, int] | None
     verify_kernel(result)
     printed = print_kernel(result)
     unscheduled = parse_kernel(printed)
-    assert print_kernel(result.with_body(unscheduled.body)) == printed, "the text does not parse back to itself"
+    assert print_kernel(result.with_body(unscheduled.body)) == printed, (
+        "the text does not parse back to itself"
+    )
     symbols = symbols if symbols is not None else dict.fromkeys(dict(kernel.symbols), 5)
     for seed in (0, 1):
         expected = outcome(kernel, seed, symbols)
@@ -63,13 +65,13 @@ def check_same(kernel: Kernel, result: Kernel, symbols: Mapping[str, int] | None
 
 
 def outcome(kernel: Kernel, seed: int, symbols: Mapping[str, int], *, shuffled: bool = False) -> Any:
-    """The bytes of all buffers after `kernel` ran on random arrays, and the message with which it failed; with
-    tasks in any order if they are `shuffled`."""
+    """The bytes of all buffers after `kernel` ran on random arrays, and the message with which it failed;
+    with tasks in any order if they are `shuffled`."""
     arrays = arrays_for(kernel, seed, symbols)
     message = ""
     try:
         interpret_kernel(kernel, arrays, symbols, np.random.default_rng(seed) if shuffled else None)
-    except KernelFailure as failure:
+    except InterpretedFailure as failure:
         message = str(failure)
     return message, [array.tobytes() for array in arrays]
 

@@ -34,7 +34,7 @@ MAX_INHERITANCE = 3
 #: instruction of Python's bytecode, a kernel that a user registers.
 DOUBLED = {"Function", "Instruction", "Kernel"}
 #: Names of nodes that two forms have: loops and LLVM's operations, or loops and analyses of the IR.
-DOUBLED |= {"Affine", "Call", "Compute", "Fold", "Load", "Store", "While"}
+DOUBLED |= {"Affine", "Call", "Carry", "Compute", "Constant", "Fence", "Fold", "Load", "Store", "While"}
 #: (file, what it imports inside a function): why.
 LAZY = {
     ("codegen/llvm/loading.py", "llvmlite.binding"): "LLVM loads at the first compile, not at import",

@@ -15,8 +15,8 @@ from ...base.records import record
 
 @record
 class Affine:
-    """``constant`` plus the sum of each of `terms`, a product of names such as ``m*n``, times its factor. Terms
-    stand in the order of their names, and no factor is 0.
+    """``constant`` plus the sum of each of `terms`, a product of names such as ``m*n``, times its factor.
+    Terms stand in the order of their names, and no factor is 0.
 
     >>> i, n = variable("i"), variable("n")
     >>> str(n.times(i).plus(i, 2).plus(3)), str(i.plus(i, -1))
@@ -149,7 +149,8 @@ class Ranges:
     index the bounds of its loops, in names that were there before it."""
 
     def __init__(self, symbols: Iterable[tuple[str, int]] = ()) -> None:
-        #: Names in the order in which they came, each with its least and greatest values; several hold at once.
+        #: Names in the order in which they came, each with its least and greatest values; several hold at
+        #: once.
         self.bounds: dict[str, tuple[tuple[Affine, ...], tuple[Affine, ...]]] = {}
         for name, least in symbols:
             self.bounds[name] = (affine(least),), ()
@@ -167,8 +168,8 @@ class Ranges:
         return self._least(expression.plus(-bound), list(self.bounds))
 
     def _least(self, expression: Affine, names: list[str]) -> bool:
-        """Whether `expression` is never negative: `names`, from the last one that came on, are replaced by the
-        bounds at which it is least."""
+        """Whether `expression` is never negative: `names`, from the last one that came on, are replaced by
+        the bounds at which it is least."""
         while names:
             name = names[-1]
             names = names[:-1]

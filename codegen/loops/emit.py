@@ -1,8 +1,8 @@
 """Code of kernels in the loop form: the only writer of its loops.
 
 Each access has a *place*, a pointer that every loop moves by its index as it begins, so that no address is
-computed in an inner loop that an outer one can compute. Constants and copies are added where it is used. Lanes are vectors, and values that they share are
-splat where lanes need them.
+computed in an inner loop that an outer one can compute. Constants and copies are added where it is used.
+Lanes are vectors, and values that they share are splat where lanes need them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from .nodes import (
     For,
     Holds,
     If,
-    Inside,
+    InRange,
     Invert,
     Kernel,
     Let,
@@ -61,8 +61,8 @@ Access: TypeAlias = "tuple[str, str, Affine]"
 
 
 def emit_kernel(kernel: Kernel, declarations: Declarations, signature: str) -> Code:
-    """The code of a function that runs the tasks from ``%begin`` up to ``%end``, with the buffers at ``%b0`` and
-    so on, and symbols as i64 by their names."""
+    """The code of a function that runs the tasks from ``%begin`` up to ``%end``, with the buffers at ``%b0``
+    and so on, and symbols as i64 by their names."""
     w = MathsWriter(declarations)
     pointers = {buffer.name: f"%b{number}" for number, buffer in enumerate(kernel.buffers)}
     writer = _Writer(kernel, w, pointers)
@@ -72,8 +72,8 @@ def emit_kernel(kernel: Kernel, declarations: Declarations, signature: str) -> C
 
 
 def emit_inside(kernel: Kernel, w: MathsWriter, pointers: Sequence[str]) -> Code:
-    """Write `kernel`, which has no tasks, into the function of `w`, its buffers at `pointers`; the functions that
-    it calls."""
+    """Write `kernel`, which has no tasks, into the function of `w`, its buffers at `pointers`; the functions
+    that it calls."""
     names = [buffer.name for buffer in kernel.buffers]
     writer = _Writer(kernel, w, dict(zip(names, pointers, strict=True)))
     writer.run()
@@ -248,9 +248,7 @@ class _Writer:
             else:
                 w.when(condition, lambda: self.block(node.then))
         elif isinstance(node, Call):
-            places = [
-                (self._place(buffer, index), step) for buffer, index, step in node.places
-            ]
+            places = [(self._place(buffer, index), step) for buffer, index, step in node.places]
             dtype = self.dtypes[node.places[0][0]]
             INTRINSICS[node.callee].emit(w, "u8" if dtype == "bool" else dtype, places, node.sizes)
         elif isinstance(node, Poll):
@@ -273,7 +271,7 @@ class _Writer:
         value = w.splat(w.add(place, w.const(before, place)) if before else place, self.lanes)
         return w.add(value, w.mul(w.ramp(self.lanes, dtype), stride)) if stride else value
 
-    def _holds(self, conditions: Sequence[Inside], mask: Reg | None) -> Reg:
+    def _holds(self, conditions: Sequence[InRange], mask: Reg | None) -> Reg:
         """Whether `conditions` and `mask` hold, in each lane."""
         for check in conditions:
             assert check.count is not None
@@ -426,7 +424,7 @@ def _moving(index: Affine) -> Affine:
     return Affine(0, index.terms)
 
 
-def _numbers(conditions: Sequence[Inside]) -> list[Access]:
+def _numbers(conditions: Sequence[InRange]) -> list[Access]:
     """The indices of `conditions`, as numbers that move with loops."""
     return [("", "i64", _moving(check.index)) for check in conditions]
 

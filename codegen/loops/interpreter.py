@@ -1,4 +1,5 @@
-"""Interpreter of the loop form over NumPy arrays: the meaning of kernels, to which passes and code are held."""
+"""Interpreter of the loop form over NumPy arrays: the meaning of kernels, to which passes and code are
+held."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ from .nodes import (
     For,
     Holds,
     If,
-    Inside,
+    InRange,
     Invert,
     Kernel,
     Let,
@@ -47,7 +48,7 @@ from .rewriting import named_by
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
 
-class KernelFailure(TracejitError):
+class InterpretedFailure(TracejitError):
     """An interpreted kernel left with the message of a `Fail`."""
 
 
@@ -57,9 +58,9 @@ def interpret_kernel(
     symbols: Mapping[str, int] | None = None,
     rng: np.random.Generator | None = None,
 ) -> None:
-    """Run `kernel` over `buffers`, flat arrays in the order of its own, where `symbols` have values. Tasks run
-    one by one from the last one on, or with `rng` in parts and an order that it draws. Raises KernelFailure,
-    and IndexError for what is read or written outside of buffers."""
+    """Run `kernel` over `buffers`, flat arrays in the order of its own, where `symbols` have values. Tasks
+    run one by one from the last one on, or with `rng` in parts and an order that it draws. Raises
+    InterpretedFailure, and IndexError for what is read or written outside of buffers."""
     run = _Run(dict(symbols or {}), rng)
     for declared, array in zip(kernel.buffers, buffers, strict=True):
         assert array.dtype == BY_NAME[declared.dtype], f"{declared.name}: {array.dtype}"
@@ -129,7 +130,7 @@ class _Run:
             self.call(node)
         elif isinstance(node, Fail):
             if not self.holds(node.unless, values):
-                raise KernelFailure(node.message)
+                raise InterpretedFailure(node.message)
         else:
             assert isinstance(node, (Poll, Fence)), node
 
@@ -191,7 +192,7 @@ class _Run:
             return self.rng is None or bool(self.rng.integers(2))
         return all(self.inside(check) for check in condition)
 
-    def inside(self, check: Inside) -> bool:
+    def inside(self, check: InRange) -> bool:
         index = self.at(check.index)
         return index >= 0 and (check.count is None or index < self.at(check.count))
 

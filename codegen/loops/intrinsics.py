@@ -1,5 +1,5 @@
-"""Instructions that a kernel calls: procedures over places in memory, each with a meaning over NumPy arrays and
-the code that has it.
+"""Instructions that a kernel calls: procedures over places in memory, each with a meaning over NumPy arrays
+and the code that has it.
 
 A place is a buffer, the element at which it begins, and how many elements further on each next row does.
 """
@@ -16,8 +16,8 @@ from ..llvm.transpose import turned
 
 
 @record(eq=False)
-class Place:
-    """A place of an instruction: which rows of how many elements it reads or writes there."""
+class Rows:
+    """Rows of elements that an instruction reads or writes at a place."""
 
     rows: int
     columns: int
@@ -26,10 +26,10 @@ class Place:
 
 @record(eq=False)
 class Intrinsic:
-    """An instruction: its `places` for some sizes; its meaning, from the rows at places that are read to those
-    at places that are written; and its code, over a pointer and a step for each place."""
+    """An instruction: its `places` for some sizes; its meaning, from the rows at places that are read to
+    those at places that are written; and its code, over a pointer and a step for each place."""
 
-    places: Callable[[Sequence[int]], Sequence[Place]]
+    places: Callable[[Sequence[int]], Sequence[Rows]]
     meaning: Callable[..., Sequence[Any]]
     emit: Callable[[FunctionWriter, str, Sequence[tuple[str, int]], Sequence[int]], None]
 
@@ -59,7 +59,7 @@ def _transpose_meaning(rows: Any, edge: int) -> Any:
 INTRINSICS: Final[dict[str, Intrinsic]] = {
     # sizes: the height and the width of what is read transposed, and the edge of the square that it fills
     "transpose": Intrinsic(
-        lambda sizes: (Place(sizes[1], sizes[0], written=False), Place(sizes[0], sizes[2], written=True)),
+        lambda sizes: (Rows(sizes[1], sizes[0], written=False), Rows(sizes[0], sizes[2], written=True)),
         lambda sizes, rows: [_transpose_meaning(rows, sizes[2])],
         _transposed,
     ),

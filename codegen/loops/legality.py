@@ -11,7 +11,8 @@ from .verifier import Reached, accesses_of, entered, iterations_apart
 
 
 def require_independent(kernel: Kernel, loop: For, around: tuple[For, ...], step: str) -> None:
-    """Raise NotApplicable unless the iterations of `loop`, inside the loops `around`, may run in any order."""
+    """Raise NotApplicable unless the iterations of `loop`, inside the loops `around`, may run in any
+    order."""
     if loop.carried:
         raise NotApplicable(f"{step}: {loop.index} hands values from one iteration to the next")
     if any(isinstance(node, While) for node in loop.body):
@@ -39,8 +40,8 @@ def require_independent(kernel: Kernel, loop: For, around: tuple[For, ...], step
 
 
 def _injective(loop: For, accesses: list[Reached]) -> bool:
-    """Whether `accesses` of one buffer, which are alike but for a number, take other elements in each iteration
-    of `loop`: whether strides, from the smallest one on, are larger than what all before them span.
+    """Whether `accesses` of one buffer, which are alike but for a number, take other elements in each
+    iteration of `loop`: whether strides, from the smallest one on, are larger than what all before them span.
 
     That tells most loops over arrays; those that it does not tell are asked in full.
     """

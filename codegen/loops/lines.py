@@ -1,4 +1,5 @@
-"""Prefetches of the lines of the cache that a loop along memory comes to. What they gain: `nest.streaming`."""
+"""Prefetches of the lines of the cache that a loop along memory comes to. What they gain:
+`nest.streaming`."""
 
 from __future__ import annotations
 

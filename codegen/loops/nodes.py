@@ -1,9 +1,9 @@
 """The nodes of the loop form.
 
 A `Kernel` is a list of statements over buffers. Values are scalars, named once on each way through the kernel
-and known to the end of the block that names them; within a ``lanes`` loop each iteration has its own, of which
-vectors are made. Indices and bounds are affine (`affine`) in symbols, indices, and values of i64. What an op of the IR computes is `Compute` of its
-record, so that the form has no arithmetic of its own.
+and known to the end of the block that names them; within a ``lanes`` loop each iteration has its own, of
+which vectors are made. Indices and bounds are affine (`affine`) in symbols, indices, and values of i64. What
+an op of the IR computes is `Compute` of its record, so that the form has no arithmetic of its own.
 
     kernel @scale(n >= 0, b0: f64[n], b1: out f64[n]) {
       for i in 0:n {
@@ -23,8 +23,8 @@ from ...base.records import record
 from ...ir.registry import Op
 from .affine import Affine
 
-#: Kinds of loops: iterations one after the other; as lanes of vectors; by any threads in any order; or each by
-#: code of its own. Copies of an ``interleaved`` loop are unrolled, and take turns.
+#: Kinds of loops: iterations one after the other; as lanes of vectors; by any threads in any order; or each
+#: by code of its own. Copies of an ``interleaved`` loop are unrolled, and take turns.
 SERIAL: Final = "serial"
 LANES: Final = "lanes"
 TASKS: Final = "tasks"
@@ -51,7 +51,7 @@ Operand: TypeAlias = "str | Constant"
 
 
 @record
-class Inside:
+class InRange:
     """The condition ``0 <= index < count``; without `count` the first half of it."""
 
     index: Affine
@@ -60,15 +60,15 @@ class Inside:
 
 @record
 class Aligned:
-    """The condition that places begin where a line of the cache does, and that none of them is one of `apart`:
-    pairs of a buffer and an index."""
+    """The condition that places begin where a line of the cache does, and that none of them is one of
+    `apart`: pairs of a buffer and an index."""
 
     places: tuple[tuple[str, Affine], ...]
     apart: tuple[tuple[tuple[str, Affine], tuple[str, Affine]], ...] = ()
 
 
 #: A condition: affine ones, all of them; the name of a bool; a property of places.
-Condition: TypeAlias = "tuple[Inside, ...] | str | Aligned"
+Condition: TypeAlias = "tuple[InRange, ...] | str | Aligned"
 
 
 @record
@@ -95,19 +95,19 @@ class Holds:
     """Name a bool: whether all of some conditions hold."""
 
     name: str
-    conditions: tuple[Inside, ...]
+    conditions: tuple[InRange, ...]
 
 
 @record(eq=False)
 class Load:
-    """Name the elements of `buffer` from `index` on, as many as there are `names`. Where one of the conditions
-    `guard` or the bool `mask` does not hold, they are 0, and nothing is read."""
+    """Name the elements of `buffer` from `index` on, as many as there are `names`. Where one of the
+    conditions `guard` or the bool `mask` does not hold, they are 0, and nothing is read."""
 
     names: tuple[str, ...]
     dtype: str
     buffer: str
     index: Affine
-    guard: tuple[Inside, ...] = ()
+    guard: tuple[InRange, ...] = ()
     mask: Operand | None = None
     hint: str = ""
 
@@ -119,7 +119,7 @@ class Store:
     buffer: str
     index: Affine
     values: tuple[Operand, ...]
-    guard: tuple[Inside, ...] = ()
+    guard: tuple[InRange, ...] = ()
     mask: Operand | None = None
     hint: str = ""
     #: The traced ops that it is for, by number.
@@ -173,8 +173,8 @@ class Fold:
 
 @record
 class Carry:
-    """A value that a loop hands from one iteration to the next: its name there, its value in the first one, the
-    value that an iteration hands on, and its name behind the loop."""
+    """A value that a loop hands from one iteration to the next: its name there, its value in the first one,
+    the value that an iteration hands on, and its name behind the loop."""
 
     name: str
     dtype: str
@@ -187,9 +187,9 @@ class Carry:
 class For:
     """Run `body` for each `index` from the greatest of `lo` up to the least of `hi`, by `step`.
 
-    A ``tasks`` loop is run in parts, each a range of iterations: `body` sees the first one as `index`, and the
-    one behind the last as `end`. A ``lanes`` loop has `width` lanes, or with fewer iterations leaves the last
-    lanes out.
+    A ``tasks`` loop is run in parts, each a range of iterations: `body` sees the first one as `index`, and
+    the one behind the last as `end`. A ``lanes`` loop has `width` lanes, or with fewer iterations leaves the
+    last lanes out.
     """
 
     index: str
@@ -232,8 +232,8 @@ class Alloc:
 
 @record(eq=False)
 class Call:
-    """Run an instruction with a meaning of its own (`intrinsics`): its places in memory, each a buffer, an index
-    and the elements from one row to the next, and its sizes."""
+    """Run an instruction with a meaning of its own (`intrinsics`): its places in memory, each a buffer, an
+    index and the elements from one row to the next, and its sizes."""
 
     callee: str
     places: tuple[tuple[str, Affine, int], ...]
@@ -244,7 +244,7 @@ class Call:
 class Fail:
     """Leave the kernel with an error where one of the conditions does not hold."""
 
-    unless: tuple[Inside, ...] | str
+    unless: tuple[InRange, ...] | str
     message: str
 
 

@@ -30,7 +30,7 @@ from .nodes import (
     For,
     Holds,
     If,
-    Inside,
+    InRange,
     Invert,
     Kernel,
     Let,
@@ -330,19 +330,19 @@ class _Parser:
             apart.append((place, self.place()))
         return Aligned(tuple(places), tuple(apart))
 
-    def inside(self) -> tuple[Inside, ...]:
-        conditions: list[Inside] = []
+    def inside(self) -> tuple[InRange, ...]:
+        conditions: list[InRange] = []
         while not conditions or (self.next == "and" and self.tokens[self.position + 1][0] == "number"):
             if conditions:
                 self.expect("and")
             self.expect("0")
             self.expect("<=")
             index = self.expression()
-            conditions.append(Inside(index, self.expression() if self.accept("<") else None))
+            conditions.append(InRange(index, self.expression() if self.accept("<") else None))
         return tuple(conditions)
 
-    def where(self) -> tuple[tuple[Inside, ...], Operand | None]:
-        guard: tuple[Inside, ...] = ()
+    def where(self) -> tuple[tuple[InRange, ...], Operand | None]:
+        guard: tuple[InRange, ...] = ()
         if not self.accept("where"):
             return guard, None
         if self.tokens[self.position][0] == "number":

@@ -24,7 +24,7 @@ from .nodes import (
     For,
     Holds,
     If,
-    Inside,
+    InRange,
     Invert,
     Kernel,
     Let,
@@ -152,14 +152,14 @@ def _condition(condition: Condition) -> str:
     return _inside(condition)
 
 
-def _inside(conditions: Sequence[Inside]) -> str:
+def _inside(conditions: Sequence[InRange]) -> str:
     return " and ".join(
         f"0 <= {condition.index}" + (f" < {condition.count}" if condition.count is not None else "")
         for condition in conditions
     )
 
 
-def _where(guard: Sequence[Inside], mask: Operand | None) -> str:
+def _where(guard: Sequence[InRange], mask: Operand | None) -> str:
     parts = ([_inside(guard)] if guard else []) + ([_operand(mask)] if mask is not None else [])
     return f" where {' and '.join(parts)}" if parts else ""
 

@@ -17,7 +17,7 @@ from .nodes import (
     For,
     Holds,
     If,
-    Inside,
+    InRange,
     Invert,
     Kernel,
     Let,
@@ -51,8 +51,8 @@ def loops_in(nodes: Sequence[Node]) -> Iterator[For]:
 def rewritten(
     kernel: Kernel, index: str, rewrite: Callable[[For, tuple[For, ...]], Sequence[Node]], step: str
 ) -> Kernel:
-    """The kernel with every loop over `index` as `rewrite` makes it, given the loops around it; ``i#2`` is the
-    third of these alone. Raises NotApplicable where there is none."""
+    """The kernel with every loop over `index` as `rewrite` makes it, given the loops around it; ``i#2`` is
+    the third of these alone. Raises NotApplicable where there is none."""
     name, _, number = index.partition("#")
     count = 0
 
@@ -130,9 +130,9 @@ def replaced(nodes: Sequence[Node], name: str, by: Affine) -> tuple[Node, ...]:
             result = known[index] = index.replaced(name, by)
         return result
 
-    def checks(guard: Sequence[Inside]) -> tuple[Inside, ...]:
+    def checks(guard: Sequence[InRange]) -> tuple[InRange, ...]:
         return tuple(
-            [Inside(of(check.index), None if check.count is None else of(check.count)) for check in guard]
+            [InRange(of(check.index), None if check.count is None else of(check.count)) for check in guard]
         )
 
     def node_with(node: Node) -> Node:

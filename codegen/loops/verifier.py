@@ -39,7 +39,7 @@ from .nodes import (
     For,
     Holds,
     If,
-    Inside,
+    InRange,
     Invert,
     Kernel,
     Let,
@@ -52,12 +52,12 @@ from .nodes import (
 )
 
 
-class LoopError(TracejitError):
+class LoopFormError(TracejitError):
     """A kernel in the loop form is not valid."""
 
 
 def verify_kernel(kernel: Kernel) -> None:
-    """Raise LoopError unless `kernel` is valid."""
+    """Raise LoopFormError unless `kernel` is valid."""
     _Verifier(kernel).run()
 
 
@@ -68,13 +68,13 @@ Access: TypeAlias = "tuple[str, Affine, int]"
 class _Known:
     """Names and facts at a place of the kernel."""
 
-    def __init__(self, ranges: Ranges, values: dict[str, str], facts: tuple[Inside, ...]) -> None:
+    def __init__(self, ranges: Ranges, values: dict[str, str], facts: tuple[InRange, ...]) -> None:
         self.ranges, self.values, self.facts = ranges, values, facts
 
     def inner(self) -> _Known:
         return _Known(self.ranges, dict(self.values), self.facts)
 
-    def where(self, facts: Sequence[Inside]) -> _Known:
+    def where(self, facts: Sequence[InRange]) -> _Known:
         return _Known(self.ranges, dict(self.values), (*self.facts, *facts))
 
     def at_least(self, expression: Affine) -> bool:
@@ -82,9 +82,9 @@ class _Known:
         return self.ranges.at_least(expression) or _follows(expression, self.ranges, self.facts)
 
 
-def _follows(expression: Affine, ranges: Ranges, facts: tuple[Inside, ...]) -> bool:
-    """Whether `expression` is never negative where `facts` hold: the index of a fact takes the place of a name
-    in it."""
+def _follows(expression: Affine, ranges: Ranges, facts: tuple[InRange, ...]) -> bool:
+    """Whether `expression` is never negative where `facts` hold: the index of a fact takes the place of a
+    name in it."""
     for number, fact in enumerate(facts):
         for name, factor in fact.index.terms:
             if abs(factor) != 1 or name not in expression.names:
@@ -110,7 +110,7 @@ class _Verifier:
         self.stack_bytes = 0
 
     def fail(self, problem: str) -> NoReturn:
-        raise LoopError(f"kernel {self.kernel.name}: {problem}")
+        raise LoopFormError(f"kernel {self.kernel.name}: {problem}")
 
     def run(self) -> None:
         ranges = Ranges(self.kernel.symbols)
@@ -256,7 +256,7 @@ class _Verifier:
             for value in node.values:
                 self.typed(value, dtype, known, f"what is stored to {node.buffer}")
 
-    def inside(self, access: Access, known: _Known, guard: Sequence[Inside], *, written: bool) -> str:
+    def inside(self, access: Access, known: _Known, guard: Sequence[InRange], *, written: bool) -> str:
         """Check that `access` is within its buffer; the dtype of that."""
         buffer, index, count = access
         if buffer not in self.buffers:
@@ -319,7 +319,8 @@ class _Verifier:
         self.apart(node, known)
 
     def apart(self, loop: For, known: _Known) -> None:
-        """Check that no two iterations of `loop`, or parts of it, access an element that one of them writes."""
+        """Check that no two iterations of `loop`, or parts of it, access an element that one of them
+        writes."""
         accesses = list(accesses_of(loop.body))
         for mine, theirs in itertools.product(accesses, repeat=2):
             if not mine.written or mine.buffer != theirs.buffer or self.local(mine.buffer, loop):
@@ -332,8 +333,8 @@ class _Verifier:
                 )
 
     def local(self, buffer: str, loop: For) -> bool:
-        """Whether each iteration of `loop` has memory of its own by the name `buffer`. Tasks have: slots are of
-        one call."""
+        """Whether each iteration of `loop` has memory of its own by the name `buffer`. Tasks have: slots are
+        of one call."""
         return loop.kind == TASKS and all(own.name != buffer for own in self.kernel.buffers)
 
 
@@ -372,14 +373,14 @@ class Reached:
     """An access in a loop: the loops and conditions from there to it."""
 
     def __init__(
-        self, access: Access, loops: tuple[For, ...], facts: tuple[Inside, ...], *, written: bool
+        self, access: Access, loops: tuple[For, ...], facts: tuple[InRange, ...], *, written: bool
     ) -> None:
         self.buffer, self.index, self.count = access
         self.loops, self.facts, self.written = loops, facts, written
 
 
 def accesses_of(
-    nodes: Sequence[Node], loops: tuple[For, ...] = (), facts: tuple[Inside, ...] = ()
+    nodes: Sequence[Node], loops: tuple[For, ...] = (), facts: tuple[InRange, ...] = ()
 ) -> Iterator[Reached]:
     """The accesses of `nodes`."""
     for node in nodes:
@@ -410,7 +411,7 @@ class _Side:
         self.own = {name: f"{name}'{side}" for name in names}
         self.index = self.renamed(access.index)
         self.facts = tuple(
-            Inside(self.renamed(fact.index), None if fact.count is None else self.renamed(fact.count))
+            InRange(self.renamed(fact.index), None if fact.count is None else self.renamed(fact.count))
             for fact in access.facts
         )
         #: The step of each index in `index`, and where it begins.
@@ -432,7 +433,7 @@ class _Side:
 
 
 def iterations_apart(
-    loop: For, mine: Reached, theirs: Reached, ranges: Ranges, facts: tuple[Inside, ...] = ()
+    loop: For, mine: Reached, theirs: Reached, ranges: Ranges, facts: tuple[InRange, ...] = ()
 ) -> bool:
     """Whether the elements that two accesses take are different ones in different iterations of `loop`, where
     names around it have `ranges`, and `facts` hold.
@@ -446,7 +447,7 @@ def iterations_apart(
     return all(_ordered(*sides, ranges, facts) for sides in ((first, second), (second, first)))
 
 
-def _ordered(earlier: _Side, later: _Side, ranges: Ranges, facts: tuple[Inside, ...]) -> bool:
+def _ordered(earlier: _Side, later: _Side, ranges: Ranges, facts: tuple[InRange, ...]) -> bool:
     """`iterations_apart` where `earlier` is in an earlier iteration than `later`."""
     loop = earlier.loop
     last = tuple(hi.plus(-1) for hi in loop.hi)
@@ -473,8 +474,8 @@ def _moduli(side: _Side) -> list[int]:
 
 
 def _apart(earlier: _Side, later: _Side, known: _Known, modulus: int) -> bool:
-    """Whether all that `earlier` accesses is before what `later` does, or the other way round; of remainders by
-    `modulus`, if that is not 0, by less than it."""
+    """Whether all that `earlier` accesses is before what `later` does, or the other way round; of remainders
+    by `modulus`, if that is not 0, by less than it."""
     a, b = earlier.index, later.index
     if modulus:
         a, b = _remainder(earlier, modulus), _remainder(later, modulus)

@@ -16,7 +16,7 @@ from ..loops.nodes import (
     Constant,
     For,
     Holds,
-    Inside,
+    InRange,
     Kernel,
     Let,
     Load,
@@ -76,7 +76,8 @@ def schedule_of(
     nest: Nest, tiles: Tiles | None, target: Target, streamed: frozenset[Memory] = frozenset(),
     *, tasks: int = 1,
 ) -> list[Step]:  # fmt: skip
-    """The schedule of a map: in square `tiles`, or in vectors along its last dimension; as so many `tasks`."""
+    """The schedule of a map: in square `tiles`, or in vectors along its last dimension; as so many
+    `tasks`."""
     steps: list[Step] = [("forward", ())]
     last = nest.vector_dim
     if last is None or 0 in nest.sizes:
@@ -263,7 +264,7 @@ class _Builder:
                 self.nodes.append(Store(f"b{write.memory.buffer}", index, values, origins=ops))
 
     def _window(self, window: Window) -> Operand:
-        guard = tuple([Inside(self._index(index), affine(count)) for index, count in window.checks])
+        guard = tuple([InRange(self._index(index), affine(count)) for index, count in window.checks])
         inside, name = window.inside, self._name("x")
         if isinstance(inside, Memory):
             index = self._index(inside)

@@ -20,7 +20,7 @@ from ..nodes import (
     Fold,
     For,
     If,
-    Inside,
+    InRange,
     Invert,
     Kernel,
     Load,
@@ -33,7 +33,7 @@ from ..nodes import (
 from ..rewriting import with_body
 
 #: A place: its buffer, index and guard.
-Place: TypeAlias = "tuple[str, Affine, tuple[Inside, ...]]"
+Place: TypeAlias = "tuple[str, Affine, tuple[InRange, ...]]"
 
 
 def forward(kernel: Kernel) -> Kernel:
@@ -56,7 +56,8 @@ class _Forwarding:
         return None if mask is None else self.value(mask)
 
     def block(self, nodes: Sequence[Node], held: dict[Place, Operand]) -> tuple[Node, ...]:
-        """`nodes` where memory holds the values `held`, which is changed to those that it holds behind them."""
+        """`nodes` where memory holds the values `held`, which is changed to those that it holds behind
+        them."""
         result: list[Node] = []
         for node in nodes:
             if isinstance(node, Load):

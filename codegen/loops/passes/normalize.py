@@ -1,8 +1,8 @@
-"""Normalization: loops without iterations are gone, loops of one iteration are their body, and bounds that are
-numbers are one.
+"""Normalization: loops without iterations are gone, loops of one iteration are their body, and bounds that
+are numbers are one.
 
-*Ensures*: every loop has two iterations or more, or an unknown number of them; or hands values on, or is lanes;
-or has values whose names are taken where it stands.
+*Ensures*: every loop has two iterations or more, or an unknown number of them; or hands values on, or is
+lanes; or has values whose names are taken where it stands.
 """
 
 from __future__ import annotations

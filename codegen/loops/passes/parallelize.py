@@ -2,8 +2,8 @@
 
     for i in 0:1000 { f(i) }    is    for t..s in 0:4 tasks { for i in 256*t:min(256*s, 1000) { f(i) } }
 
-*Requires*: the only loop of the kernel that is in no other one, from 0 to a number, whose iterations may run in
-any order.
+*Requires*: the only loop of the kernel that is in no other one, from 0 to a number, whose iterations may run
+in any order.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """Peeling: the last iterations of a loop, which fill no whole group, apart from the others.
 
-    for j in 0:1000 step 32 { f(j) }    is    for j in 0:992 step 32 { f(j) }  for j in 992:1000 step 8 { f(j) }
+    for j in 0:1000 step 32 { f(j) }    is    for j in 0:992 step 32 { f(j) }  for j in 992:1000 step 8 { f(j)
+    }
 
 where 8 is the number of lanes, and `f` has bounds that hold for whole groups alone.
 
 *Requires*: a loop that ends at a number, and begins, and may end before it, at multiples of the group.
-*Ensures*: lanes in whole groups are all there. Of a loop over a part of the tasks' range, the part that reaches
-the end does the rest.
+*Ensures*: lanes in whole groups are all there. Of a loop over a part of the tasks' range, the part that
+reaches the end does the rest.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..affine import Affine, Ranges, affine, is_multiple
-from ..nodes import SERIAL, Call, For, If, Inside, Kernel, Node
+from ..nodes import SERIAL, Call, For, If, InRange, Kernel, Node
 from ..rewriting import NotApplicable, first_ends, replaced, rewritten, with_body
 
 
 def peel(kernel: Kernel, index: str, group: int) -> Kernel:
-    """Take what fills no `group` of iterations out of the loops over `index`. Loops of whole groups, and those
-    that begin at no multiple of it, stay."""
+    """Take what fills no `group` of iterations out of the loops over `index`. Loops of whole groups, and
+    those that begin at no multiple of it, stay."""
     step = f"peel({index}, {group})"
 
     def rewrite(loop: For, around: tuple[For, ...]) -> Sequence[Node]:
@@ -70,7 +71,7 @@ def _rest(loop: For, whole: int, end: int, others: Sequence[Affine]) -> list[Nod
     else:
         body = _full(loop, loop.body, affine(whole), affine(last))
         rest = [with_body(loop, body, lo=(affine(whole),), hi=(affine(end),))]
-    return [If(tuple([Inside(other.plus(-end)) for other in others]), tuple(rest))] if others else rest
+    return [If(tuple([InRange(other.plus(-end)) for other in others]), tuple(rest))] if others else rest
 
 
 def _full(loop: For, body: Sequence[Node], first: Affine, last: Affine) -> tuple[Node, ...]:

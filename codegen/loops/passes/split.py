@@ -12,8 +12,8 @@ An outer loop is not cut; `specialize` writes what is in it for a part of its ra
 
     for i in 0:9 { if 0 <= i - 1 < 7 { ... } else { ... } }
 
-*Requires*: a loop that begins at a number or, in tasks, at multiples of its step, as the places do at which it is
-split.
+*Requires*: a loop that begins at a number or, in tasks, at multiples of its step, as the places do at which
+it is split.
 *Ensures*: loads whose guard never holds are zeros, and conditions that always do are gone.
 """
 
@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ....ir.registry import OPS
 from ..affine import Affine, Ranges, affine, is_multiple, variable
 from ..nodes import (
     SERIAL,
@@ -29,7 +30,7 @@ from ..nodes import (
     For,
     Holds,
     If,
-    Inside,
+    InRange,
     Kernel,
     Load,
     Node,
@@ -46,7 +47,9 @@ def split(kernel: Kernel, index: str, first: int, stop: int) -> Kernel:
     step = f"split({index}, {first}, {stop})"
 
     def rewrite(loop: For, around: tuple[For, ...]) -> Sequence[Node]:
-        if loop.kind != SERIAL or loop.carried or len(loop.lo) > 1 or first >= stop:
+        if first >= stop:
+            raise NotApplicable(f"{step}: there is nothing from {first} up to {stop}")
+        if loop.kind != SERIAL or loop.carried or len(loop.lo) > 1:
             raise NotApplicable(f"{step}: the loop over {index} is {loop.kind}, or hands values on")
         (lo,) = loop.lo
         if any(not is_multiple(affine(place).plus(lo, -1), loop.step) for place in (first, stop)):
@@ -83,7 +86,7 @@ def specialize(kernel: Kernel, *parts: str | int) -> Kernel:
         for name, (first, stop) in zip(indices, bounds, strict=True):
             ranges = ranges.within(name, (affine(first),), (affine(stop - 1),))
         inside = tuple(
-            Inside(variable(name).plus(-first), affine(stop - first))
+            InRange(variable(name).plus(-first), affine(stop - first))
             for name, (first, stop) in zip(indices, bounds, strict=True)
         )
         return [with_body(loop, (If(inside, simplified(loop.body, ranges), loop.body),))]
@@ -118,7 +121,7 @@ def simplified(nodes: Sequence[Node], ranges: Ranges) -> tuple[Node, ...]:
 
 class _Simplifying:
     def __init__(self) -> None:
-        #: What took the place of values.
+        #: Substitutes of values.
         self.same: dict[str, Operand] = {}
 
     def value(self, operand: Operand) -> Operand:
@@ -147,7 +150,7 @@ class _Simplifying:
                 node = Holds(node.name, conditions)
             elif isinstance(node, Compute):
                 operands = tuple([self.value(operand) for operand in node.operands])
-                if node.op.name == "where" and isinstance(operands[0], Constant):
+                if node.op is OPS["where"] and isinstance(operands[0], Constant):
                     self.same[node.name] = operands[1 if operands[0].value else 2]
                     continue
                 node = Compute(node.name, node.dtype, node.op, operands, node.attrs, node.origins)
@@ -155,16 +158,14 @@ class _Simplifying:
                 node = Quotient(node.name, node.dtype, self.value(node.operand), node.inverse, node.origins)
             elif isinstance(node, Store):
                 values = tuple([self.value(value) for value in node.values])
-                node = Store(
-                    node.buffer, node.index, values, node.guard, node.mask, node.hint, node.origins
-                )
+                node = Store(node.buffer, node.index, values, node.guard, node.mask, node.hint, node.origins)
             result.append(node)
         return tuple(result)
 
 
-def known(conditions: tuple[Inside, ...], ranges: Ranges) -> tuple[Inside, ...] | None:
+def known(conditions: tuple[InRange, ...], ranges: Ranges) -> tuple[InRange, ...] | None:
     """The `conditions` that are not known to hold in `ranges`; None where one never does."""
-    open_conditions: list[Inside] = []
+    open_conditions: list[InRange] = []
     for check in conditions:
         index, count = check.index, check.count
         if ranges.at_least(index.scaled(-1), 1) or (

@@ -73,8 +73,8 @@ class _Streaming:
         return all(is_multiple(start, width) for start in starts)
 
     def apart(self, nodes: Sequence[Node]) -> tuple[tuple[tuple[str, Affine], tuple[str, Affine]], ...]:
-        """The accesses of other buffers that are walked as one that is stored past the cache: where one of them
-        is the same memory, its lines are in the cache."""
+        """The accesses of other buffers that are walked as one that is stored past the cache: where one of
+        them is the same memory, its lines are in the cache."""
         others = dict.fromkeys(_accesses(nodes, ()))
         walks = set(self.places.values())
         return tuple([

@@ -10,8 +10,8 @@ is, in strips of `group` squares with an `edge` of e,
       }
     } }
 
-*Requires*: the loop over j inside of that over i, and between them loops alone, one in the other; iterations of
-all of them in any order.
+*Requires*: the loop over j inside of that over i, and between them loops alone, one in the other; iterations
+of all of them in any order.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Packing of transposed reads: squares of what lies along the rows' loop are turned in registers, and read from
-a square of their own.
+"""Packing of transposed reads: squares of what lies along the rows' loop are turned in registers, and read
+from a square of their own.
 
     for r in 0:8 { for l in 0:8 lanes 8 { %x = load b0[r + 100*l] ... } }
 
@@ -23,7 +23,8 @@ from ..rewriting import NotApplicable, rewritten, with_body
 
 
 def transpose_reads(kernel: Kernel, index: str) -> Kernel:
-    """Turn what the loops of rows over `index` read along them, but for what lanes read from a few vectors."""
+    """Turn what the loops of rows over `index` read along them, but for what lanes read from a few
+    vectors."""
     step = f"transpose_reads({index})"
     squares: dict[str, Alloc] = {}
     before = sum(isinstance(node, Alloc) for node in kernel.body)

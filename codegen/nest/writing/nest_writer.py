@@ -151,6 +151,7 @@ class NestWriter:
     def _vector_loop(self, dim: int, places: Places, begin: Reg, end: Reg) -> None:
         """The loop that carries the lanes, when its dimension is parallel: whole groups, then the rest."""
         nest, w, extent = self.nest, self.w, self.nest.sizes[dim]
+
         def vectors(first: Bound, stop: Bound, copies: int) -> None:
             def body(index: Reg, _: list[Reg]) -> Sequence[Reg]:
                 self.point(self.advance(places, dim, index), copies, None)

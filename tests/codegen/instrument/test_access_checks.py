@@ -119,7 +119,7 @@ def test_a_wrong_nest_is_not_valid(change: Any, problem: str, monkeypatch: pytes
     verify = access_checks.verify_kernel
     feed(monkeypatch, change)
     monkeypatch.setattr(access_checks, "verify_kernel", verify)
-    with pytest.warns(CompilerWarning, match=f"LoopError: kernel k0: {problem}"):
+    with pytest.warns(CompilerWarning, match=f"LoopFormError: kernel k0: {problem}"):
         checked(double, tj.ones(8))
 
 

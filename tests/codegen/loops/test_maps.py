@@ -1,7 +1,8 @@
 """Maps from the fused Function to machine code: their kernels are valid, and mean by the interpreter what the
 algorithm means and what the machine code of either tier computes, to the bit.
 
-Elements are small integers, so that products and sums joined into one are what NumPy computes. ``TRACEJIT_LOOP_MAPS=N`` runs N programs.
+Elements are small integers, so that products and sums joined into one are what NumPy computes.
+``TRACEJIT_LOOP_MAPS=N`` runs N programs.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Random kernels in the loop form through random schedules: valid as they are, valid afterwards, and the same to
-the bit by the interpreter; and the text of each reads back.
+"""Random kernels in the loop form through random schedules: valid before and after each pass, the same to the
+bit by the interpreter, with text that reads back.
 
 ``TRACEJIT_LOOP_KERNELS=N`` runs N kernels in place of a few; ``TRACEJIT_LOOP_SEED`` chooses which.
 """
@@ -16,7 +16,7 @@ from tracejit.codegen.loops.parser import parse_kernel
 from tracejit.codegen.loops.passes import PASSES, NotApplicable, parse_schedule
 from tracejit.codegen.loops.printer import print_kernel
 from tracejit.codegen.loops.rewriting import loops_in
-from tracejit.codegen.loops.verifier import LoopError, verify_kernel
+from tracejit.codegen.loops.verifier import LoopFormError, verify_kernel
 
 from ...loop_cases import check_same, outcome
 
@@ -114,7 +114,11 @@ def _step(rng: np.random.Generator, kernel: Kernel) -> str:
     first, other = (str(rng.choice(loops)) for _ in range(2))
     name, number = str(rng.choice(list(PASSES))), int(rng.choice([1, 2, 3, 4, 8]))
     outs = [buffer.name for buffer in kernel.buffers if buffer.out]
+    begin = int(rng.integers(0, 6))
+    part = f"{first}, {begin}, {begin + int(rng.integers(1, 8))}"
     arguments = {
+        "split": part,
+        "specialize": part,
         "normalize": "",
         "forward": "",
         "tile": f"{first}, {other}, {int(rng.choice([2, 4]))}, {int(rng.choice([1, 2]))}",
@@ -152,14 +156,14 @@ def test_random_kernels_mean_the_same_by_any_schedule(part: int) -> None:
 
 
 def test_the_walk_finds_a_pass_that_is_wrong() -> None:
-    """Of a kernel without its last statement, and of one whose last index is one further on."""
+    """A kernel of one iteration is another one, and a kernel of too many is not valid."""
     found = 0
     for number in range(12):
         kernel = parse_kernel(_Writer(np.random.default_rng([1, number])).kernel())
         wrong = parse_kernel(print_kernel(kernel).replace(f"in 0:{_first_size(kernel)} ", "in 0:1 ", 1))
         found += _first_size(kernel) > 1 and outcome(wrong, 0, {}) != outcome(kernel, 0, {})
         further = print_kernel(kernel).replace(f"in 0:{_first_size(kernel)} ", "in 0:99 ", 1)
-        with pytest.raises(LoopError):
+        with pytest.raises(LoopFormError):
             verify_kernel(parse_kernel(further))
     assert found >= 6
 
