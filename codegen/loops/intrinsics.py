@@ -16,7 +16,7 @@ from ..llvm.transpose import turned
 
 
 @record(eq=False)
-class Rows:
+class RowsAt:
     """Rows of elements that an instruction reads or writes at a place."""
 
     rows: int
@@ -29,7 +29,7 @@ class Intrinsic:
     """An instruction: its `places` for some sizes; its meaning, from the rows at places that are read to
     those at places that are written; and its code, over a pointer and a step for each place."""
 
-    places: Callable[[Sequence[int]], Sequence[Rows]]
+    places: Callable[[Sequence[int]], Sequence[RowsAt]]
     meaning: Callable[..., Sequence[Any]]
     emit: Callable[[FunctionWriter, str, Sequence[tuple[str, int]], Sequence[int]], None]
 
@@ -59,7 +59,7 @@ def _transpose_meaning(rows: Any, edge: int) -> Any:
 INTRINSICS: Final[dict[str, Intrinsic]] = {
     # sizes: the height and the width of what is read transposed, and the edge of the square that it fills
     "transpose": Intrinsic(
-        lambda sizes: (Rows(sizes[1], sizes[0], written=False), Rows(sizes[0], sizes[2], written=True)),
+        lambda sizes: (RowsAt(sizes[1], sizes[0], written=False), RowsAt(sizes[0], sizes[2], written=True)),
         lambda sizes, rows: [_transpose_meaning(rows, sizes[2])],
         _transposed,
     ),
