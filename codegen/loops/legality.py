@@ -48,10 +48,15 @@ def _injective(loop: For, accesses: list[Reached]) -> bool:
     first = accesses[0]
     if any(access.index.terms != first.index.terms for access in accesses):
         return False
-    offsets = [access.index.constant for access in accesses]
-    span = max(offsets) - min(offsets) + max(access.count for access in accesses) - 1
+    offsets = sorted({access.index.constant for access in accesses})
+    span = max(access.count for access in accesses) - 1
+    steps = {second - first for first, second in itertools.pairwise(offsets)}
     loops = {inner.index: inner for access in accesses for inner in (loop, *access.loops)}
     strides: list[tuple[int, int]] = []
+    if len(steps) == 1:  # as one more loop
+        strides.append((*steps, len(offsets)))
+    else:
+        span += offsets[-1] - offsets[0]
     for name, factor in first.index.terms:
         inner = loops.get(name)
         if inner is not None:

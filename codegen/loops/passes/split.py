@@ -129,6 +129,7 @@ class _Simplifying:
 
     def block(self, nodes: Sequence[Node], ranges: Ranges) -> tuple[Node, ...]:
         result: list[Node] = []
+        verdicts: dict[InRange, bool | None] = {}
         for node in nodes:
             if isinstance(node, For):
                 hi = first_ends(node.hi, ranges)
@@ -137,13 +138,13 @@ class _Simplifying:
                 then, otherwise = self.block(node.then, ranges), self.block(node.otherwise, ranges)
                 node = If(node.condition, then, otherwise)
             elif isinstance(node, Load) and node.guard:
-                guard = known(node.guard, ranges)
+                guard = known(node.guard, ranges, verdicts)
                 if guard is None:
                     self.same.update((name, Constant(0, node.dtype)) for name in node.names)
                     continue
                 node = Load(node.names, node.dtype, node.buffer, node.index, guard, node.mask, node.hint)
             elif isinstance(node, Holds):
-                conditions = known(node.conditions, ranges)
+                conditions = known(node.conditions, ranges, verdicts)
                 if not conditions:
                     self.same[node.name] = Constant(conditions is not None, "bool")
                     continue
@@ -163,17 +164,28 @@ class _Simplifying:
         return tuple(result)
 
 
-def known(conditions: tuple[InRange, ...], ranges: Ranges) -> tuple[InRange, ...] | None:
-    """The `conditions` that are not known to hold in `ranges`; None where one never does."""
-    open_conditions: list[InRange] = []
+def known(
+    conditions: tuple[InRange, ...], ranges: Ranges, verdicts: dict[InRange, bool | None]
+) -> tuple[InRange, ...] | None:
+    """The `conditions` that are not known to hold in `ranges`; None where one never does. `verdicts` are
+    those of the same ranges."""
+    still_open: list[InRange] = []
     for check in conditions:
-        index, count = check.index, check.count
-        if ranges.at_least(index.scaled(-1), 1) or (
-            count is not None and ranges.at_least(index.plus(count, -1))
-        ):
+        if check not in verdicts:
+            verdicts[check] = _verdict(check, ranges)
+        verdict = verdicts[check]
+        if verdict is False:
             return None
-        if not ranges.at_least(index) or (
-            count is not None and not ranges.at_least(count.plus(index, -1), 1)
-        ):
-            open_conditions.append(check)
-    return tuple(open_conditions)
+        if verdict is None:
+            still_open.append(check)
+    return tuple(still_open)
+
+
+def _verdict(check: InRange, ranges: Ranges) -> bool | None:
+    """Whether `check` holds everywhere in `ranges`, or nowhere; None where neither is known."""
+    index, count = check.index, check.count
+    if ranges.at_least(index) and (count is None or ranges.at_least(count.plus(index, -1), 1)):
+        return True
+    if ranges.at_least(index.scaled(-1), 1) or (count is not None and ranges.at_least(index.plus(count, -1))):
+        return False
+    return None
