@@ -54,7 +54,7 @@ def _injective(loop: For, accesses: list[Reached]) -> bool:
     loops = {inner.index: inner for access in accesses for inner in (loop, *access.loops)}
     strides: list[tuple[int, int]] = []
     if len(steps) == 1:  # as one more loop
-        strides.append((*steps, len(offsets)))
+        strides.append((offsets[1] - offsets[0], len(offsets)))
     else:
         span += offsets[-1] - offsets[0]
     for name, factor in first.index.terms:
