@@ -21,8 +21,8 @@ FLOORS = (
     "ir.content", "ir.text", "ir.ops", "ir.passes", "ir.ops.__main__", "ir",
     # machine code
     "codegen", "codegen.tiers", "codegen.interface", "codegen.llvm", "codegen.maths", "codegen.lowering",
-    "codegen.plan", "codegen.nest", "codegen.kernels", "codegen.native", "codegen.instrument",
-    "codegen.control", "codegen.module", "codegen.export",
+    "codegen.plan", "codegen.loops", "codegen.nest", "codegen.kernels", "codegen.native",
+    "codegen.instrument", "codegen.control", "codegen.module", "codegen.export",
     # how it runs
     "runtime", "runtime.cache", "runtime.tiers", "runtime.loading", "runtime.compiling", "runtime.bypass",
     "runtime.interrupts", "runtime.threads", "runtime.native", "runtime.repeats", "runtime.compilation",

@@ -33,6 +33,8 @@ MAX_INHERITANCE = 3
 #: Names that users and the field give to two classes: PyTorch's ``autograd.Function`` beside the IR's, an
 #: instruction of Python's bytecode, a kernel that a user registers.
 DOUBLED = {"Function", "Instruction", "Kernel"}
+#: Names of nodes that two forms have: loops and LLVM's operations, or loops and analyses of the IR.
+DOUBLED |= {"Affine", "Call", "Carry", "Compute", "Constant", "Fence", "Fold", "Load", "Store", "While"}
 #: (file, what it imports inside a function): why.
 LAZY = {
     ("codegen/llvm/loading.py", "llvmlite.binding"): "LLVM loads at the first compile, not at import",

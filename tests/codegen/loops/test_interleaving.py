@@ -6,7 +6,7 @@ from tracejit.codegen.llvm.control_operations import Origins
 from tracejit.codegen.llvm.emitter import Reg
 from tracejit.codegen.llvm.loops import FunctionWriter
 from tracejit.codegen.llvm.operations import Operation
-from tracejit.codegen.nest.interleaving import independent, interleaved, live_vectors, side_by_side
+from tracejit.codegen.loops.interleaving import independent, interleaved, live_vectors, side_by_side
 
 LANES = 4
 
