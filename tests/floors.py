@@ -8,6 +8,7 @@ longer is its room.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -18,7 +19,8 @@ FLOORS = (
     # what programs mean
     "ir.dtypes", "ir.types", "ir.kinds", "ir.registry", "ir.graph", "ir.access", "ir.builder", "ir.dataflow",
     "ir.callbacks", "ir.failures", "ir.transforms", "ir.special", "ir.interpreter", "ir.verifier",
-    "ir.content", "ir.text", "ir.ops", "ir.passes", "ir.ops.__main__", "ir",
+    "ir.content", "ir.text", "ir.ops", "ir.capabilities", "ir.analysis", "ir.grouping", "ir.passes",
+    "ir.ops.__main__", "ir",
     # machine code
     "codegen", "codegen.tiers", "codegen.interface", "codegen.llvm", "codegen.maths", "codegen.lowering",
     "codegen.plan", "codegen.nest", "codegen.kernels", "codegen.native", "codegen.instrument",
@@ -46,6 +48,10 @@ EXCEPTIONS = {
     ("jitted.function", "tools"): "the type of a method's result, for editors",
     ("tracejit", "providers"): "names what upper rooms provide, once everything is there",
 }
+#: Rooms that no module of a folder imports, though they stand below it: (folder, room).
+UNRELATED = (("codegen", "ir.passes"),)
+#: Words of machines, which no name in `ir` has: passes ask `ir/capabilities.py`.
+MACHINE_WORDS = frozenset({"register", "registers", "lane", "lanes", "simd"})
 #: The functions that take names of this project's modules: `load_module` and `Provided.provide`.
 LOADERS = ("load_module", "_load_module", "provide")
 #: Files that load by name what is not of this project: the user's modules, and optional libraries.
@@ -137,6 +143,31 @@ def upward(text: str, module: str, is_package: bool = False) -> list[str]:
         if (module.partition(".")[2] or "tracejit", room) not in EXCEPTIONS:
             wrong.append(f"{module}:{arrow.line} ({own}) imports {arrow.target} ({room}) {arrow.kind}")
     return wrong
+
+
+def unrelated(text: str, module: str, is_package: bool = False) -> list[str]:
+    """Imports of a file that lead to a room of which its folder knows nothing."""
+    folder = module.split(".")[1:2]
+    return [
+        f"{module}:{arrow.line} imports {arrow.target} {arrow.kind}"
+        for arrow in [*arrows(text, module, is_package), *tables(text, module)]
+        if any(folder == [own] and room_of(arrow.target) == room for own, room in UNRELATED)
+    ]
+
+
+def names_of_machines(text: str) -> set[str]:
+    """The names in a file that speak of registers and lanes."""
+    names = {
+        getattr(node, field, None)
+        for node in ast.walk(ast.parse(text))
+        for field in ("id", "attr", "name", "arg", "asname", "module")
+    }
+    return {name for name in names if isinstance(name, str) and not MACHINE_WORDS.isdisjoint(words(name))}
+
+
+def words(name: str) -> list[str]:
+    """The lower-case words of a name."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|\.", "_", name).lower().strip("_").split("_")
 
 
 def loads_by_itself(text: str, module: str) -> list[str]:

@@ -13,7 +13,18 @@ from pathlib import Path
 import pytest
 
 import tracejit as tj
-from tests.floors import EXCEPTIONS, FLOORS, LOADS_OTHERS, arrows, loads_by_itself, room_of, upward
+from tests.floors import (
+    EXCEPTIONS,
+    FLOORS,
+    LOADS_OTHERS,
+    arrows,
+    loads_by_itself,
+    names_of_machines,
+    room_of,
+    unrelated,
+    upward,
+    words,
+)
 
 ROOT = Path(__file__).parent.parent
 LAYERS = ("base", "ir", "codegen", "runtime", "tracejit")  # lower to higher
@@ -200,6 +211,60 @@ def test_loading_by_name_elsewhere_is_seen(text: str) -> None:
     assert not loads_by_itself('importlib.import_module("tqdm.auto")', "tracejit.tape.nodes")
 
 
+def test_codegen_knows_no_passes() -> None:
+    """Analyses that passes and codegen share are in `ir/analysis`."""
+    wrong = [
+        problem
+        for path in sources()
+        for problem in unrelated(path.read_text(), module_name(path), path.stem == "__init__")
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_ir_knows_no_machine() -> None:
+    """Passes ask for capabilities of code generation (`ir/capabilities.py`), in words of programs."""
+    files = [path for path in sources() if path.relative_to(ROOT).parts[0] == "ir"]
+    wrong = [
+        f"{name_of(path)}: {name}"
+        for path in files
+        for name in [*names_of_machines(path.read_text()), *{path.stem, path.parent.name}]
+        if names_of_machines(name)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from ...ir.passes.cleanup import dce",
+        "from ...ir import passes",
+        "def f():\n    from tracejit.ir.passes import PIPELINE",
+        "if TYPE_CHECKING:\n    import tracejit.ir.passes.cleanup",
+        'load_module("...ir.passes.cleanup", __package__)',
+    ],
+)
+def test_an_import_of_passes_in_codegen_is_seen(text: str) -> None:
+    assert unrelated(text, "tracejit.codegen.nest.schedule")
+    assert not unrelated(text, "tracejit.runtime.native.schedule")
+    assert not unrelated(text.replace("passes", "analysis"), "tracejit.codegen.nest.schedule")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from .register_state import f",
+        "MAX_LANES = 4",
+        "def fits(): return shape.lanes",
+        "def f(lane_count): pass",
+        "class RegisterState: pass",
+        "import tracejit.ir.lanes.affine",
+    ],
+)
+def test_a_name_of_the_machine_is_seen(text: str) -> None:
+    assert names_of_machines(text)
+    assert not names_of_machines("planes = registry.registered(MAX_PLANES)")
+
+
 @pytest.mark.parametrize("layer", LAYERS)
 def test_dependencies_are_numpy_and_llvmlite(layer: str) -> None:
     wrong = []
@@ -316,11 +381,6 @@ def test_a_class_name_has_one_meaning() -> None:
         homes.setdefault(name, []).append(name_of(path))
     doubled = {name: paths for name, paths in homes.items() if len(paths) > 1 and name not in DOUBLED}
     assert not doubled, doubled
-
-
-def words(name: str) -> list[str]:
-    """The lower-case words of a module's or class's name."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().strip("_").split("_")
 
 
 def test_names_keep_to_the_glossary() -> None:

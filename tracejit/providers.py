@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from . import provided
+from .ir import capabilities
 
+capabilities.CODE.provide(".codegen.lowering.capabilities", __package__)
 provided.NAMESPACE.provide("tracejit", None)
 provided.HANDED_ON.provide(".loops.scipy_functions", __package__, "handed_on")
 provided.MASKED_CALLS.provide(".array.selection.masked_calls", __package__)

@@ -17,9 +17,9 @@ from ...base.records import field, record
 from ...codegen.llvm.function import Marked
 from ...ir.access import resolve
 from ...ir.graph import Function, Instruction, Location, Value
+from ...ir.grouping.inlining import is_inline
 from ...ir.passes import PIPELINE, Pass, run_passes
 from ...ir.passes.fusion.fuse import Note, fuse
-from ...ir.passes.fusion.inlining import is_inline
 from ...ir.registry import Kind
 from ...ir.text.lexer import sigil_name
 from ...ir.text.printer import Names, lines_of
