@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..array.joining import concatenate
-from ..autograd.checkpointing import checkpoint
+from ..autograd.checkpoint import checkpoint
 from ..pytree import tree_map
 from ..tensors.tensor import Tensor
 from ..transforms.vmap import vmap
