@@ -17,6 +17,24 @@ T = TypeVar("T")
 load_module: Final = import_module
 
 
+class LazyModule:
+    """A module that loads when something of it is first used. Beside it type checkers see an import:
+
+    if TYPE_CHECKING:
+        from . import compiling
+    else:
+        compiling = LazyModule(".compiling", __package__)
+    """
+
+    __slots__ = ("_name", "_package")
+
+    def __init__(self, name: str, package: str | None = None) -> None:
+        self._name, self._package = name, package
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._name, self._package), name)
+
+
 class Provided(Generic[T]):
     """A function or module that a lower room calls and an upper room provides.
 

@@ -52,8 +52,8 @@ EXCEPTIONS = {
 UNRELATED = (("codegen", "ir.passes"),)
 #: Words of machines, which no name in `ir` has: passes ask `ir/capabilities.py`.
 MACHINE_WORDS = frozenset({"register", "registers", "lane", "lanes", "simd"})
-#: The functions that take names of this project's modules: `load_module` and `Provided.provide`.
-LOADERS = ("load_module", "_load_module", "provide")
+#: What takes names of modules: `load_module`, `LazyModule` and `Provided.provide`.
+LOADERS = ("load_module", "_load_module", "LazyModule", "provide")
 #: Files that load by name what is not of this project: the user's modules, and optional libraries.
 LOADS_OTHERS = (
     "base.lapack.library", "dask.blocks", "tools.cli.loading", "tools.porting.names", "tools.repro.server",
@@ -106,6 +106,13 @@ def _names(call: ast.Call) -> Iterator[str]:
         yield str(argument.value)
     elif isinstance(argument, ast.JoinedStr) and isinstance(argument.values[0], ast.Constant):
         yield str(argument.values[0].value)
+
+
+def loaded_by_name(text: str) -> Iterator[tuple[int, str]]:
+    """The lines and names of modules that calls of loaders name in full."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in LOADERS:
+            yield from ((node.lineno, name) for name in _names(node) if not name.startswith("."))
 
 
 def tables(text: str, module: str) -> Iterator[Arrow]:

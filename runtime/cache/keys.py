@@ -14,13 +14,19 @@ import os
 import platform
 import sys
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from ...base.loading import LazyModule
 from ...ir.content import content
 from ...ir.graph import Function, Instruction
 from .store import blake2b
+
+if TYPE_CHECKING:
+    from ...codegen.llvm import target
+else:
+    target = LazyModule("...codegen.llvm.target", __package__)
 
 #: The fields of ``/proc/cpuinfo`` that LLVM reads too.
 _CPU_FIELDS: Final = (
@@ -122,9 +128,7 @@ def _cpu() -> str:
         with open("/proc/cpuinfo") as file:
             text = file.read(8192).split("\n\n")[0]
     except OSError:
-        from ...codegen.llvm.target import host
-
-        return repr(host())
+        return repr(target.host())
     fields = [line for line in text.splitlines() if line.split(":")[0].strip() in _CPU_FIELDS]
     return "\n".join(fields) + changed
 
