@@ -52,7 +52,7 @@ EXCEPTIONS = {
 UNRELATED = (("codegen", "ir.passes"),)
 #: Words of machines, which no name in `ir` has: passes ask `ir/capabilities.py`.
 MACHINE_WORDS = frozenset({"register", "registers", "lane", "lanes", "simd"})
-#: What takes names of modules: `load_module`, `LazyModule` and `Provided.provide`.
+#: Functions and classes that take names of modules: `load_module`, `LazyModule` and `Provided.provide`.
 LOADERS = ("load_module", "_load_module", "LazyModule", "provide")
 #: Files that load by name what is not of this project: the user's modules, and optional libraries.
 LOADS_OTHERS = (
