@@ -106,11 +106,14 @@ class Loaded:
         waiting = []
         for name in self._waiting:
             module, _, attribute = name.partition(":")
-            try:
-                value = attrgetter(attribute)(sys.modules[module])
-            except (KeyError, AttributeError):  # also while another thread runs the module
-                waiting.append(name)
+            if module in sys.modules:
+                try:
+                    value = attrgetter(attribute)(sys.modules[module])
+                except (KeyError, AttributeError):  # another thread runs the module
+                    waiting.append(name)
+                else:
+                    self._names[value] = name
+                    self._objects = (*self._objects, value)
             else:
-                self._names[value] = name
-                self._objects = (*self._objects, value)
+                waiting.append(name)
         self._waiting = tuple(waiting)
