@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
+from ...ir.analysis.loop_arrays import is_array, written_versions
 from ...ir.dtypes import SHORT_NAME
 from ...ir.graph import Function, Instruction, Value
-from ...ir.passes.loops.register_state import is_array, written_versions
 from ...ir.registry import Attrs, Kind, Op
 from ..llvm.emitter import Reg
 from ..llvm.function import Code

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ...dataflow import increment
-from ...dtypes import INT64
-from ...graph import Function, Value
-from ...ops.indexing import indexed_axes
-from ...registry import Kind
+from ..dataflow import increment
+from ..dtypes import INT64
+from ..graph import Function, Value
+from ..ops.indexing import indexed_axes
+from ..registry import Kind
 from .index_ranges import UNKNOWN, Interval
 
 _SUMS: Final = ("add", "sub", "neg")

@@ -7,11 +7,11 @@ sum is taken about a number near the mean, which a few elements give (`codegen/n
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
-from ....base.records import record
-from ...access import resolve
-from ...graph import Function, Instruction, Value
-from ..rewriting import Definitions
+from ...base.records import record
+from ..access import resolve
+from ..graph import Function, Instruction, Value
 
 #: Relative distance of a factor from one over the number of elements, by rounding to f32.
 _ROUNDING = 1e-6
@@ -38,7 +38,7 @@ def second_moments(region: Function) -> dict[Value, Moment]:
     return moments
 
 
-def _moment(second: Instruction, defs: Definitions) -> Moment | None:
+def _moment(second: Instruction, defs: Mapping[Value, Instruction]) -> Moment | None:
     square = defs.get(second.operands[0])
     if square is None or not (
         square.op.name == "square" or (square.op.name == "mul" and square.operands[0] is square.operands[1])

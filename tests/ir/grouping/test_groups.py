@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracejit.ir.passes.fusion.groups import Units, whole
+from tracejit.ir.grouping.groups import Units, whole
 from tracejit.ir.text.parser import parse_function
 
 PROGRAM = parse_function(

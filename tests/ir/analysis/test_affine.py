@@ -7,10 +7,10 @@ import random
 import numpy as np
 import pytest
 
+from tracejit.ir.analysis.affine import AffineValues
 from tracejit.ir.builder import Builder
 from tracejit.ir.dtypes import INT64
 from tracejit.ir.interpreter import interpret
-from tracejit.ir.passes.array_loops.affine import AffineValues
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -7,11 +7,11 @@ import functools
 from collections.abc import Iterable
 from typing import Final, TypeAlias, TypeVar
 
-from ....base.records import field, record
-from ...graph import Instruction, Value
-from ...ops.fusion import ACROSS_ROWS, COLUMNS, EACH, FOLD, ROW
-from ...registry import Access, Kind
-from ...types import Shape
+from ...base.records import field, record
+from ..graph import Instruction, Value
+from ..ops.fusion import ACROSS_ROWS, COLUMNS, EACH, FOLD, ROW
+from ..registry import Access, Kind
+from ..types import Shape
 from .reasons import is_fusable
 
 #: The domain dimension along which each dimension of a value runs; None for size 1.

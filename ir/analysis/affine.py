@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ....base.records import record
-from ...access import view_access
-from ...dataflow import increment, invariant
-from ...dtypes import INT64
-from ...graph import Function, Instruction, Value
-from ...registry import Kind
-from ...types import Shape
+from ...base.records import record
+from ..access import view_access
+from ..dataflow import increment, invariant
+from ..dtypes import INT64
+from ..graph import Function, Instruction, Value
+from ..registry import Kind
+from ..types import Shape
 
 
 @record

@@ -1,8 +1,8 @@
 """Loops and branches that are compiled element by element, and so are not fused. Their state is so small that
-compiled code holds it in registers, or is arrays of which steps read and write some elements.
+compiled code holds it in registers, or is arrays in memory (`ir/analysis/loop_arrays.py`).
 
-Such an *array* lies in memory, and every version of it in the same place: what reads a version comes before
-what writes the next one. Maps of loops of scalars are known here, too.
+Every version of an array lies in the same place: what reads a version comes before what writes the next one.
+Maps of loops of scalars are known here, too.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ import functools
 import math
 from typing import Final
 
-from ....base.records import record
-from ...access import view_access
-from ...dtypes import BOOL, is_real_floating
-from ...graph import Function, Instruction, Value
-from ...ops.linalg import small
-from ...registry import Kind
+from ...base.records import record
+from ...ir.access import view_access
+from ...ir.analysis.loop_arrays import MAX_ELEMENTS, is_array, step_of, written_arrays, written_versions
+from ...ir.dtypes import BOOL, is_real_floating
+from ...ir.graph import Function, Instruction, Value
+from ...ir.registry import Kind
+from . import small_matrices as small
 
-#: Values with more elements are better off as vectors in memory.
-MAX_ELEMENTS: Final = 16
 #: Regions with more scalar operations than this are written over memory.
 MAX_OPERATIONS: Final = 4000
 #: The maximum number of operations of steps in lanes, where each operation is a vector's.
@@ -100,50 +99,6 @@ def operations(instruction: Instruction) -> Work | None:
     return Work(cycles, code)
 
 
-def is_array(value: Value) -> bool:
-    """Whether `value` has too many elements for registers."""
-    return value.type.size > MAX_ELEMENTS
-
-
-def step_of(instruction: Instruction) -> tuple[Function, ...]:
-    """The regions whose results are those of the instruction."""
-    return instruction.regions if instruction.op.kind is Kind.SWITCH else instruction.regions[-1:]
-
-
-def written_arrays(instruction: Instruction) -> dict[int, int] | None:
-    """The positions of results of a control flow instruction that are arrays, with those of the operands that
-    become them; None where there is no such operand. Stacked results are none of these."""
-    if instruction.op.kind is Kind.REWIND:
-        return {}
-    if instruction.op.kind is not Kind.SWITCH:
-        count = instruction.attrs["carries"]
-        return {place: place for place in range(count) if is_array(instruction.results[place])}
-    arrays: dict[int, int] = {}
-    for place, result in enumerate(instruction.results):
-        if is_array(result):
-            origins = {_origin(region, region.results[place]) for region in instruction.regions}
-            origin = origins.pop()
-            if origins or origin is None or origin + 1 in arrays.values():
-                return None
-            arrays[place] = origin + 1
-    return arrays
-
-
-def _origin(region: Function, value: Value) -> int | None:
-    """The position of the parameter of which `value` is a version, if it is one."""
-    defs = region.defs
-    while (definition := defs.get(value)) is not None:
-        if definition.op.kind.traits.updates_operand:
-            value = definition.operands[0]
-            continue
-        place = definition.results.index(value)
-        arrays = written_arrays(definition) if definition.op.kind.traits.control else None
-        if not arrays or place not in arrays:
-            return None
-        value = definition.operands[arrays[place]]
-    return region.params.index(value) if value in region.params else None
-
-
 def cycles_of_step(instruction: Instruction) -> float:
     """Estimate the cycles of one step of a control flow instruction, with all steps of scans in it and one of
     each loop of unknown length."""
@@ -188,19 +143,6 @@ def _region_operations(region: Function, returned: dict[int, int]) -> Work | Non
         elif result in stored:
             return None
     return Work(cycles, code)
-
-
-def written_versions(instruction: Instruction) -> list[tuple[Value, Value]] | None:
-    """Arrays that `instruction` reads, each with the version that it makes of it; None where it makes an
-    array of something else."""
-    if instruction.op.kind.traits.updates_operand and is_array(instruction.result):
-        return [(instruction.operands[0], instruction.result)]
-    if not instruction.op.kind.traits.control:
-        return []
-    arrays = written_arrays(instruction)
-    if arrays is None:
-        return None
-    return [(instruction.operands[origin], instruction.results[place]) for place, origin in arrays.items()]
 
 
 def _work(instruction: Instruction, stored: set[Value], versions: set[Value]) -> Work | None:

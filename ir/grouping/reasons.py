@@ -8,10 +8,10 @@ from __future__ import annotations
 import functools
 from typing import Final
 
-from ....base.machine import machine
-from ....base.records import record
-from ...graph import Instruction
-from ...registry import Kind
+from ...base.machine import machine
+from ...base.records import record
+from ..graph import Instruction
+from ..registry import Kind
 
 #: Groups stop growing here. Values that do not fit in registers lie on the stack, which is in the first
 #: cache; between groups they are arrays. So groups pay at any size that was measured: expressions of 300 to

@@ -11,14 +11,14 @@ import heapq
 import itertools
 from collections.abc import Iterable, Sequence
 
-from ....base.machine import machine
-from ...access import element_strides, resolve
-from ...dataflow import has_effect
-from ...graph import Function, Instruction, Substitution, Value
-from ...kinds import ViewReads
-from ...ops.fusion import EACH, FUSION, READ
-from ...registry import OPS, Access, Kind
-from ...types import contiguous_strides
+from ...base.machine import machine
+from ..access import element_strides, resolve
+from ..dataflow import has_effect
+from ..graph import Function, Instruction, Substitution, Value
+from ..kinds import ViewReads
+from ..ops.fusion import EACH, FUSION, READ
+from ..registry import OPS, Access, Kind
+from ..types import contiguous_strides
 from .groups import Unit
 from .inlining import Reads
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from ...dataflow import increment
-from ...dtypes import BOOL, INT64
-from ...graph import Function, Instruction, Value
-from ...registry import Kind
+from ..dataflow import increment
+from ..dtypes import BOOL, INT64
+from ..graph import Function, Instruction, Value
+from ..registry import Kind
 
 #: The least and the largest number; None where that is not known.
 Interval: TypeAlias = tuple[int | None, int | None]

@@ -1,6 +1,6 @@
 """Limits for small matrices, which compiled code keeps in or near registers, with a lane for each matrix.
 
-Passes and codegen both ask this; the code itself is in ``codegen.kernels.linalg``.
+The code itself is in ``codegen.kernels.linalg``.
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from ...dtypes import FLOAT32, FLOAT64
-from ...graph import Instruction
-from ...registry import Op
-from .adjugate import ADJUGATE
-from .cholesky import CHOLESKY
-from .lu import LU, LU_SOLVE
-from .triangular import TRIANGULAR_SOLVE
+from ...ir.dtypes import FLOAT32, FLOAT64
+from ...ir.graph import Instruction
+from ...ir.ops.linalg.adjugate import ADJUGATE
+from ...ir.ops.linalg.cholesky import CHOLESKY
+from ...ir.ops.linalg.lu import LU, LU_SOLVE
+from ...ir.ops.linalg.triangular import TRIANGULAR_SOLVE
+from ...ir.registry import Op
 
 #: Rows and columns that matrices have at most.
 MAX_SIZE: Final = 32

@@ -10,9 +10,9 @@ import math
 from collections.abc import Mapping
 from typing import Final, TypeAlias
 
-from ...access import compose, counter_strides, identity, resolve, view_access
-from ...graph import Function, Instruction, Value
-from ...registry import Access, Kind
+from ..access import compose, counter_strides, identity, resolve, view_access
+from ..graph import Function, Instruction, Value
+from ..registry import Access, Kind
 
 #: Text of zero, and not of minus zero.
 _ZEROS: Final = ("0", "0.0", "False")

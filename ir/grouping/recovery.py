@@ -9,9 +9,9 @@ from __future__ import annotations
 from ..graph import Function, Instruction, Substitution, Value
 from ..ops.fusion import INTERPRETED
 from ..registry import Kind
-from .fusion.groups import Unit
-from .fusion.inlining import Definitions, Reads
-from .fusion.outlining import outline
+from .groups import Unit
+from .inlining import Definitions, Reads
+from .outlining import outline
 
 
 def fuse_nothing(function: Function) -> Function:
