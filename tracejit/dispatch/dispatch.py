@@ -171,7 +171,10 @@ def _traced(tracer: Tracer, op: Op, operands: Sequence[Any], attrs: Attrs, *, fo
                 return selection.apply_selected(op, operands, attrs)
             operands = tuple([tracer.symbolic(each) for each in operands])
             break
-    value = tracer.run(op, operands, attrs)
+    if attrs or op.kind is not _ELEMENTWISE:
+        value = tracer.run(op, operands, attrs)
+    else:
+        value = tracer.elementwise(op, tuple(operands))
     if isinstance(value, tuple):
         raise TracejitError(f"{op.name}: ops with several results are made by their own functions")
     if STATE.blocked and value.dtype.kind in "fc":
@@ -203,28 +206,6 @@ def _selection_in(operands: Sequence[Any]) -> Any:
 
 
 _KNOWN_OPERANDS: Final = frozenset((Tensor, np.ndarray, *NUMBERS))
-_NO_ATTRS: dict[str, Any] = {}
-
-
-def _traced_elementwise(tracer: Tracer, op: Op, operands: tuple[Any, ...]) -> Any:
-    """`_traced` for an elementwise op without attributes, to be called by the function of that op."""
-    for operand in operands:
-        if type(operand) is not Tensor and type(operand) is not int:
-            selection = _selection_in(operands)
-            if selection is not None:
-                return selection.apply_selected(op, operands, _NO_ATTRS)
-            operands = tuple([tracer.symbolic(each) for each in operands])
-            break
-    value = tracer.elementwise(op, operands)
-    if STATE.blocked and value.dtype.kind in "fc":
-        value = tracer.run(_STOP_GRADIENT, (wrap(value),), _NO_ATTRS)
-    result = wrap(value)
-    for operand in operands:
-        if type(operand) is Tensor and operand._requires_grad:
-            if STATE.recording and value.dtype.kind in "fc":
-                record(op, operands, _NO_ATTRS, result)
-            break
-    return result
 
 
 def _with_options(
@@ -246,7 +227,7 @@ def elementwise(op: Op) -> Callable[..., Tensor]:
     scope: dict[str, Any] = {
         "NEW": _new, "STATE": STATE, "Tensor": Tensor, "__name__": __name__,
         "array_of": as_array if len(op.params) == 1 else operand, "asarray": np.asarray, "explain": explain,
-        "explained": _explained, "ndarray": _ndarray, "op": op, "traced": _traced_elementwise,
+        "explained": _explained, "ndarray": _ndarray, "op": op, "traced": _traced,
         "with_options": _with_options,
     }  # fmt: skip
     exec(_elementwise_code(op.params), scope)
@@ -325,7 +306,7 @@ def plain({operands}/):
     try:
         tracer = STATE.tracer
         if tracer is not None:
-            return traced(tracer, op, ({operands}))
+            return traced(tracer, op, ({operands}), {{}})
         {convert}
         try:
             out = kernel({arrays})
