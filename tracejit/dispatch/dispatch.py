@@ -26,7 +26,7 @@ from ..ir.registry import OPS, Attrs, Kind, Op, check_attrs
 from ..ir.types import TensorType
 from ..provided import NUMPY_OPTIONS
 from ..state import STATE
-from ..tape.plans import GENERATED
+from ..tape.plans import GENERATED, functions_of
 from ..tape.recording import record
 from ..tape.views import ViewStep, numpy_views, share, shares_memory
 from ..tensors.tensor import Tensor, as_array, wrap
@@ -230,13 +230,12 @@ def elementwise(op: Op) -> Callable[..., Tensor]:
         "explained": _explained, "ndarray": _ndarray, "op": op, "traced": _traced,
         "with_options": _with_options,
     }  # fmt: skip
-    exec(_elementwise_code(op.params), scope)
+    plain, method, call = functions_of(_elementwise_code(op.params), scope, "plain", "method", "call")
     OPS.follow_kernel(op, functools.partial(scope.__setitem__, "kernel"))
-    function = ELEMENTWISE[op] = EagerFunction(op, scope["plain"])
+    function = ELEMENTWISE[op] = EagerFunction(op, plain)
     scope["remember"] = function.remember
     function.follow(functools.partial(scope.__setitem__, "run"))
-    call: Callable[..., Tensor] = scope["call"]
-    function.method = checks_itself(scope["method"])
+    function.method = checks_itself(method)
     setattr(call, "eager", function)  # noqa: B010
     return checks_itself(call)
 
@@ -251,8 +250,8 @@ def operators(
         function.follow(functools.partial(scope.__setitem__, "run"))
     else:
         scope["run"] = function
-    exec(_OPERATORS, scope)
-    return checks_itself(scope["forward"]), checks_itself(scope["backward"])
+    forward, backward = functions_of(_OPERATORS, scope, "forward", "backward")
+    return checks_itself(forward), checks_itself(backward)
 
 
 _OPERATORS: Final = compile(
