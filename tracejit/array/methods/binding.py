@@ -16,7 +16,7 @@ from ...arguments.errors import checked, checks_itself
 from ...arguments.giving_way import giving_way
 from ...base.errors import ArgumentError, DomainError, DTypeError, ShapeError
 from ...dispatch.dispatch import operators, product_of
-from ...dispatch.eager_functions import without_options
+from ...dispatch.eager_functions import EagerFunction, without_options
 from ...ir.dtypes import as_dtype
 from ...provided import NAMESPACE
 from ...tensors.tensor import Tensor
@@ -291,9 +291,10 @@ def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _operators_of(function: Any, reflected: str) -> tuple[_Binary, _Binary]:
     """The operator that `function` is, and that of a Tensor on the right."""
-    if function is arithmetic.multiply:
-        return operators(product_of(function.eager), reflected)
-    return operators(_method(function) if function is arithmetic.power else function.eager, reflected)
+    if function is arithmetic.power:
+        return operators(_method(function), reflected)
+    eager: EagerFunction = function.eager
+    return operators(product_of(eager) if function is arithmetic.multiply else eager, reflected)
 
 
 def bind() -> None:
