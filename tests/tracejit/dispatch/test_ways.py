@@ -276,7 +276,7 @@ def test_native_functions_serve_some_calls() -> None:
 
 
 def test_no_other_place_makes_native_functions() -> None:
-    """Who makes native functions, counts calls or hands kernels to code of its own would be another way."""
+    """Code elsewhere that makes native functions, counts calls or follows kernels would be another way."""
     root = pathlib.Path(tj.__file__).parent
     for text, homes in (
         (".make_join(", {"eager_functions.py"}),
