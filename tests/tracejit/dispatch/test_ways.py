@@ -261,6 +261,14 @@ def test_one_place_decides(function: EagerFunction) -> None:
     function.take(usual)
 
 
+def test_functions_made_later_are_native_at_once() -> None:
+    """Names load at their first use, and so may their functions, after native code is linked."""
+    function = EagerFunction(OPS["exp"], lambda x: x)
+    assert FUNCTIONS.pop() is function
+    assert function.way is Way.NATIVE
+    assert function.run(tj.tensor([0.0, 0.0])).tolist() == [1.0, 1.0]
+
+
 def test_native_functions_serve_some_calls() -> None:
     natives = native_ops._PROGRESS.natives
     assert natives is not None
