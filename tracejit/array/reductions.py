@@ -64,7 +64,7 @@ def _reduction(
     """The reduction `name` of what `operand` makes of a tensor and `dtype`. Eagerly, `ufunc` computes that of
     bools and integers, unless somebody has another kernel for the op."""
     op = OPS[name]
-    own = op.eval
+    own = OPS.meaning(op)
 
     @named(name)
     def python(x: Any, axis: Any, dtype: Any, out: None, keepdims: bool) -> Tensor:

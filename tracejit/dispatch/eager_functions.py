@@ -69,7 +69,7 @@ class EagerFunction:
         self.on_arrays: Callable[..., Any] | None = None
         self.run, self._taken = python, Way.PYTHON
         self.method: Callable[..., Any] | None = None
-        self._meant = [(each, each.eval) for each in ops_of(op)]
+        self._meant = [(each, OPS.meaning(each)) for each in ops_of(op)]
         self._ufunc = _ufunc_of(op) if self.builtin is None else None
         self._followers: list[Callable[[Callable[..., Any]], None]] = []
         self._waits = self.builtin is not None or self._ufunc is not None
@@ -123,6 +123,9 @@ class EagerFunction:
         if natives is not None:
             self.native = self.make(natives, self.python)
         self._decide()
+        if self.on_arrays is not None:
+            for tell in _CALLBACKS:
+                tell()
 
     def make(self, natives: NativeOps, python: Callable[..., Any]) -> Callable[..., Any]:
         """The native function that the record asks for. What it does not serve, such as large arrays, goes to
@@ -133,8 +136,6 @@ class EagerFunction:
             ufunc, floats = self._ufunc
             kernel = self._meant[0][1]
             self.on_arrays = natives.make(ufunc, kernel, None, floats=floats)
-            for tell in _CALLBACKS:
-                tell()
             call = natives.make_call(kernel, python, remember, operands=ufunc.nin)
             return natives.make(ufunc, call, remember, floats=floats)
         if op.params[0].startswith("*"):
@@ -159,7 +160,7 @@ class EagerFunction:
 
 def _ufunc_of(op: Op | Composite) -> tuple[Any, bool] | None:
     """The ufunc that computes an elementwise op, and whether for floating dtypes alone; None without one."""
-    behind = ufunc_behind(op.eval) if isinstance(op, Op) else None
+    behind = ufunc_behind(OPS.meaning(op)) if isinstance(op, Op) else None
     if behind is None or behind[0].nout != 1 or behind[0].nin != len(op.params):
         return None
     return behind

@@ -269,6 +269,23 @@ def test_functions_made_later_are_native_at_once() -> None:
     assert function.run(tj.tensor([0.0, 0.0])).tolist() == [1.0, 1.0]
 
 
+@pytest.mark.parametrize("name", ["exp", "sum"])
+def test_functions_made_later_find_another_kernel(name: str) -> None:
+    op = OPS[name]
+    before, foreign = op.eval, set(OPS.foreign)
+    OPS.change(op, eval=lambda *arrays, **attrs: before(*arrays, **attrs))
+    try:
+        function = EagerFunction(op, lambda x, *arguments: x)
+        assert FUNCTIONS.pop() is function
+        assert function.way is Way.BACKEND
+        assert function.run is function.python
+    finally:
+        OPS.change(op, eval=before)
+        OPS.foreign &= foreign
+    assert function.way is Way.NATIVE
+    assert function.run is function.native
+
+
 def test_native_functions_serve_some_calls() -> None:
     natives = native_ops._PROGRESS.natives
     assert natives is not None
