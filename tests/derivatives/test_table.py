@@ -16,9 +16,11 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.array.elementwise import arithmetic, float_parts, floats, transcendental
-from tracejit.ir.registry import NONDIFF, OPS, Kind
+from tracejit.ir.registry import NONDIFF, OPS, Kind, Nondiff
 from tracejit.nn import activations
+from tracejit.surface.elementwise import ELEMENTWISE
+from tracejit.surface.namespaces import ARRAY
+from tracejit.surface.rows import Row
 
 from ..rotation import SEED
 from .checking import Truths, derivatives, faults
@@ -112,9 +114,18 @@ def test_all_points(entry: Entry) -> None:
 
 def public() -> dict[str, Any]:
     """Elementwise functions by the names that rows have."""
-    modules = [(module, "") for module in (arithmetic, float_parts, floats, transcendental)]
-    modules += [(activations, "nn."), (tj.scipy.special, "special.")]
-    return {prefix + name: getattr(module, name) for module, prefix in modules for name in module.__all__}
+    homes = (".elementwise.float_parts", ".elementwise.floats", ".elementwise.powers")
+    names = [name for name, home in ARRAY.homes.items() if home in homes]
+    names += [row_name for row in ELEMENTWISE if has_gradient(row) for row_name in row.names.split()]
+    functions = {name: getattr(tj, name) for name in names}
+    for module, prefix in ((activations, "nn."), (tj.scipy.special, "special.")):
+        functions |= {prefix + name: getattr(module, name) for name in module.__all__}
+    return functions
+
+
+def has_gradient(row: Row) -> bool:
+    """Whether the op of a row has a rule for gradients."""
+    return not isinstance(OPS[row.runs].vjp, Nondiff)
 
 
 def test_every_function_has_a_row() -> None:

@@ -9,8 +9,6 @@ from ..tensors.tensor import Tensor
 from .operands import as_tensor, reshaped, run, with_an_axis, write_out
 from .reductions import accumulated
 
-__all__ = ["cummax", "cummin", "cumprod", "cumsum"]
-
 
 def _running(name: str, x: Tensor, axis: Any, reverse: bool) -> Tensor:
     if axis is None:

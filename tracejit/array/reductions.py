@@ -22,22 +22,6 @@ from ..provided import NAN_AWARE
 from ..tensors.tensor import Tensor, wrap
 from .operands import as_tensor, cast, is_tracing, reshaped, run, with_an_axis, write_out
 
-__all__ = [
-    "all",
-    "amax",
-    "amin",
-    "any",
-    "argmax",
-    "argmin",
-    "count_nonzero",
-    "max",
-    "mean",
-    "min",
-    "prod",
-    "ptp",
-    "sum",
-]
-
 _UINT64 = as_dtype("u64")
 
 

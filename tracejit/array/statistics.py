@@ -29,8 +29,6 @@ from .operands import (
 )
 from .reductions import averaged, kept, mean, sum
 
-__all__ = ["average", "logsumexp", "std", "var"]
-
 
 def var(
     x: Any,

@@ -7,7 +7,7 @@ no result raises LinAlgError, eagerly and from compiled code. ``docs/linalg.md``
 from __future__ import annotations
 
 from ..arguments.errors import check_public as _check_public
-from ..array import deferred as _deferred
+from ..array import cross
 from ..array.contraction import matmul, outer, tensordot, vecdot
 from ..array.manipulation import matrix_transpose
 from ..base.errors import LinAlgError
@@ -17,8 +17,6 @@ from .diagonals import diagonal, trace
 from .norms import cond, matrix_norm, matrix_rank, norm, vector_norm
 from .products import matrix_power, multi_dot
 from .solutions import inv, lstsq, pinv, solve, tensorinv, tensorsolve
-
-cross = _deferred.load_function("cross")
 
 __all__ = [
     "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",

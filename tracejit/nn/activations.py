@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..array.elementwise.transcendental import tanh
+from ..array.elementwise.ufuncs import tanh
 from ..array.operands import as_tensor, cast, floating, reshaped, run
 from ..base.errors import DomainError, DTypeError
 from ..ir.dtypes import BOOL, as_dtype, is_real_floating

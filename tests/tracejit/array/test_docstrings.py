@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import doctest
-import sys
+import inspect
 
 import pytest
 
 import tracejit as tj
+from tracejit.surface.elementwise import ELEMENTWISE
+from tracejit.surface.namespaces import ARRAY
 
-ARRAY = sys.modules["tracejit.array"]
 
-
-@pytest.mark.parametrize("name", ARRAY.__all__)
+@pytest.mark.parametrize("name", [row.name for row in ELEMENTWISE])
 def test_example(name):
-    function = getattr(ARRAY, name)
-    text = function.__doc__
-    assert text
-    assert "Semantics:" in text
-    examples = doctest.DocTestParser().get_doctest(text, {"tj": tj}, name, None, 0)
+    """Functions made of rows: `tests/test_doctests.py` runs the examples of those that stand in a module."""
+    examples = doctest.DocTestParser().get_doctest(getattr(tj, name).__doc__, {"tj": tj}, name, None, 0)
     assert examples.examples
     result = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(examples)
     assert result.failed == 0
+
+
+@pytest.mark.parametrize("name", [name for name, home in ARRAY.homes.items() if home.startswith(".")])
+def test_meaning_has_a_source(name):
+    function = getattr(tj, name)
+    if inspect.isfunction(function):
+        assert ">>> " in function.__doc__
+        assert "Semantics:" in function.__doc__

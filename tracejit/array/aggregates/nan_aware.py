@@ -34,20 +34,6 @@ from ..operands import (
 from ..reductions import averaged
 from ..statistics import freedom_of, root
 
-__all__ = [
-    "nanargmax",
-    "nanargmin",
-    "nancumprod",
-    "nancumsum",
-    "nanmax",
-    "nanmean",
-    "nanmin",
-    "nanprod",
-    "nanstd",
-    "nansum",
-    "nanvar",
-]
-
 #: Values that replace the elements that ``where=`` leaves out.
 _IDENTITIES: Final[dict[str, Any]] = {"sum": 0, "prod": 1, "all": True, "any": False}
 #: The function of a result and the initial value.

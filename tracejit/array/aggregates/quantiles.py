@@ -37,8 +37,6 @@ from ..reductions import averaged
 from .nan_aware import warn_of_nothing
 from .quantile_methods import SELECTING, check_method, places, selects
 
-__all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
-
 
 def median(
     x: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False

@@ -30,7 +30,7 @@ from .. import (
     sorting,
     statistics,
 )
-from ..elementwise import arithmetic, floats, logic, transcendental
+from ..elementwise import floats, powers, ufuncs
 from ..indexing import access, inplace
 from ..indexing.functional import IndexedAt
 from ..indexing.searching import take
@@ -170,36 +170,33 @@ def _sort(
 
 
 OPERATORS: Final[dict[str, _Binary]] = {
-    "add": arithmetic.add,
-    "sub": arithmetic.subtract,
-    "mul": arithmetic.multiply,
-    "truediv": arithmetic.divide,
-    "floordiv": arithmetic.floor_divide,
-    "mod": arithmetic.remainder,
-    "pow": arithmetic.power,
+    "add": ufuncs.add,
+    "sub": ufuncs.subtract,
+    "mul": ufuncs.multiply,
+    "truediv": ufuncs.divide,
+    "floordiv": ufuncs.floor_divide,
+    "mod": ufuncs.remainder,
+    "pow": powers.power,
     "matmul": contraction.matmul,
-    "and": logic.bitwise_and,
-    "or": logic.bitwise_or,
-    "xor": logic.bitwise_xor,
-    "lshift": logic.left_shift,
-    "rshift": logic.right_shift,
+    "and": ufuncs.bitwise_and,
+    "or": ufuncs.bitwise_or,
+    "xor": ufuncs.bitwise_xor,
+    "lshift": ufuncs.left_shift,
+    "rshift": ufuncs.right_shift,
 }
 #: Comparisons, with the method of the other operand that each gives way to.
 COMPARISONS: Final[dict[str, tuple[_Binary, str]]] = {
-    "__lt__": (logic.less, "__gt__"),
-    "__le__": (logic.less_equal, "__ge__"),
-    "__gt__": (logic.greater, "__lt__"),
-    "__ge__": (logic.greater_equal, "__le__"),
-    "__eq__": (logic.equal, "__eq__"),
-    "__ne__": (logic.not_equal, "__ne__"),
+    "__lt__": (ufuncs.less, "__gt__"),
+    "__le__": (ufuncs.less_equal, "__ge__"),
+    "__gt__": (ufuncs.greater, "__lt__"),
+    "__ge__": (ufuncs.greater_equal, "__le__"),
+    "__eq__": (ufuncs.equal, "__eq__"),
+    "__ne__": (ufuncs.not_equal, "__ne__"),
 }
 METHODS: Final[dict[str, Callable[..., Any]]] = {
     "__array_namespace__": _namespace,
     "to_device": _to_device,
-    "__neg__": arithmetic.negative,
     "__pos__": floats.positive,
-    "__abs__": arithmetic.absolute,
-    "__invert__": logic.bitwise_not,
     "__divmod__": giving_way(floats.divmod, "__rdivmod__"),
     "__rdivmod__": _reflected(floats.divmod),
     "__round__": _round,
@@ -246,21 +243,7 @@ METHODS: Final[dict[str, Callable[..., Any]]] = {
     "trace": diagonals.trace,
     "diagonal": diagonals.diagonal,
     # PyTorch's, where they mean the same
-    "eq": logic.equal,
-    "ne": logic.not_equal,
-    "lt": logic.less,
-    "le": logic.less_equal,
-    "gt": logic.greater,
-    "ge": logic.greater_equal,
-    "abs": arithmetic.absolute,
-    "exp": transcendental.exp,
-    "log": transcendental.log,
-    "sqrt": arithmetic.sqrt,
-    "sin": transcendental.sin,
-    "cos": transcendental.cos,
-    "tanh": transcendental.tanh,
-    "square": arithmetic.square,
-    "pow": arithmetic.power,
+    "pow": powers.power,
     "matmul": contraction.matmul,
     "clamp": floats.clip,
     "view": _view,
@@ -290,9 +273,9 @@ def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _operators_of(function: _Binary, reflected: str) -> tuple[_Binary, _Binary]:
     """The operator that `function` is, and that of a Tensor on the right."""
-    if function is arithmetic.multiply:
+    if function is ufuncs.multiply:
         return product_operators(function)
-    if function in (arithmetic.power, contraction.matmul):
+    if function in (powers.power, contraction.matmul):
         lean = _lean(function)
         return checks_itself(giving_way(lean, reflected)), _reflected(lean)
     return operators(function, reflected)
@@ -310,7 +293,7 @@ def bind() -> None:
         setattr(Tensor, name, _named(name, operators(function, reflected)[0]))
     for name, function in inplace.METHODS.items():
         setattr(Tensor, name, checked(name, _named(name, function)))
-    for name, function in {**torch.METHODS, **ndarray.METHODS, **METHODS}.items():
+    for name, function in {**torch.METHODS, **ndarray.METHODS, **ufuncs.METHODS, **METHODS}.items():
         setattr(Tensor, name, checked(name, _lean(function)))
     for name in ("zero_grad", "requires_grad_", "__contains__"):
         setattr(Tensor, name, checked(name, getattr(Tensor, name)))

@@ -17,8 +17,6 @@ from ..memory_order import as_in_memory
 from ..operands import as_tensor, cast, filled, reshaped, run, sliced, write_out
 from ..reductions import averaged, sum
 
-__all__ = ["cumulative_prod", "cumulative_sum", "ediff1d", "gradient", "trapezoid", "unwrap"]
-
 
 def gradient(x: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """The derivative of the samples `x` along each axis: second-order differences inside, one-sided at ends.

@@ -15,8 +15,6 @@ from ..operands import as_tensor, cast, promoted, require_real, reshaped, run, s
 from ..reductions import averaged
 from .reals import imag, real
 
-__all__ = ["interp"]
-
 
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Tensor:
     """The value at `x` of the function that is `fp` at the ascending points `xp`, and linear between them.

@@ -12,8 +12,6 @@ from ...tensors.tensor import Tensor
 from ..operands import as_tensor, constant_of, floating, given_as_array, require_real, run
 from ..reductions import averaged
 
-__all__ = ["bartlett", "blackman", "hamming", "hanning", "i0", "kaiser"]
-
 
 def bartlett(M: int) -> Tensor:
     """The triangular window of `M` points, which is 0 at both ends.
