@@ -17,9 +17,8 @@ import pytest
 
 import tracejit as tj
 from tracejit.ir.registry import NONDIFF, OPS, Kind, Nondiff
-from tracejit.nn import activations
 from tracejit.surface.elementwise import ELEMENTWISE
-from tracejit.surface.namespaces import ARRAY
+from tracejit.surface.namespaces import ARRAY, NN, SCIPY_SPECIAL
 from tracejit.surface.rows import Row
 
 from ..rotation import SEED
@@ -118,8 +117,9 @@ def public() -> dict[str, Any]:
     names = [name for name, home in ARRAY.homes.items() if home in homes]
     names += [row_name for row in ELEMENTWISE if has_gradient(row) for row_name in row.names.split()]
     functions = {name: getattr(tj, name) for name in names}
-    for module, prefix in ((activations, "nn."), (tj.scipy.special, "special.")):
-        functions |= {prefix + name: getattr(module, name) for name in module.__all__}
+    activations = [name for name, home in NN.homes.items() if home == ".activations"]
+    functions |= {f"nn.{name}": getattr(tj.nn, name) for name in activations}
+    functions |= {f"special.{name}": getattr(tj.scipy.special, name) for name in SCIPY_SPECIAL.homes}
     return functions
 
 

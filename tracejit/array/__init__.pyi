@@ -3,6 +3,8 @@
 # fmt: off
 from __future__ import annotations
 
+__all__: list[str]
+
 from .elementwise.ufuncs import (
     abs as abs,
     absolute as absolute,

@@ -12,11 +12,11 @@ from ..base.loading import load_module
 class Namespace:
     """A public module: its names, by the modules that define them.
 
-    `modules` are relative to the package and begin with a dot, or are not of this project, whose objects are
-    passed on as they are; ``"."`` has names of modules. Messages call functions by `prefix` and name.
+    Messages call functions by `prefix` and name. `modules` are relative to the package and begin with a dot,
+    or are not of this project, whose objects are passed on as they are; ``"."`` has names of modules.
     """
 
-    def __init__(self, package: str, modules: Mapping[str, str], prefix: str = "") -> None:
+    def __init__(self, package: str, prefix: str, modules: Mapping[str, str]) -> None:
         self.package, self.prefix = package, prefix
         self.homes = {name: module for module, names in modules.items() for name in names.split()}
         #: Values as they are offered, by what their modules define: two names of a function are one object.

@@ -8,6 +8,7 @@ from typing import Final
 from .elementwise import ELEMENTWISE
 from .namespace import Namespace
 from .rows import Row
+from .special import SPECIAL
 
 
 def names_of(rows: Iterable[Row]) -> str:
@@ -25,7 +26,7 @@ NUMPYS: Final = """
     unsignedinteger ushort
 """
 
-ARRAY: Final = Namespace("tracejit.array", {
+ARRAY: Final = Namespace("tracejit.array", "", {
     ".elementwise.ufuncs": names_of(ELEMENTWISE),
     ".aggregates.covariance": "corrcoef cov",
     ".aggregates.histograms": "digitize histogram histogram2d histogram_bin_edges histogramdd",
@@ -109,7 +110,7 @@ ARRAY: Final = Namespace("tracejit.array", {
     "numpy": NUMPYS,
 })  # fmt: skip
 
-TRACEJIT: Final = Namespace("tracejit", {
+TRACEJIT: Final = Namespace("tracejit", "", {
     ".": "autograd debug emath extend fft linalg nn optim random scipy testing tree",
     ".array": " ".join(name for name, home in ARRAY.homes.items() if home != "numpy"),
     ".array.creation": "tensor",
@@ -157,4 +158,131 @@ TRACEJIT: Final = Namespace("tracejit", {
     ".version": "__version__",
     "math": "e inf nan pi",
     "numpy": NUMPYS,
+})  # fmt: skip
+
+AUTOGRAD: Final = Namespace("tracejit.autograd", "autograd.", {
+    ".": "functional graph",
+    "..backward.functions": "FunctionCtx",
+    "..tape.modes": """
+        enable_grad inference_mode is_grad_enabled is_inference_mode_enabled no_grad
+        set_grad_enabled
+    """,
+    ".anomaly": "detect_anomaly is_anomaly_check_nan_enabled is_anomaly_enabled set_detect_anomaly",
+    ".checking": "gradcheck gradgradcheck",
+    ".checkpoint": "checkpoint",
+    ".function": "Function once_differentiable",
+    ".gradcheck_jacobians": "GradcheckError",
+    ".passes": "backward grad graph_of",
+})  # fmt: skip
+
+EXTEND: Final = Namespace("tracejit.extend", "", {
+    ".backends": "Backend backend get_backend register_backend remove_backend set_backend",
+    ".calling": "OpCall ops",
+    ".definition": "register_op unregister_op",
+    ".gradients": "get_gradient register_gradient unregister_gradient",
+    ".kernels": """
+        copy_registered_kernels kernels_for_backend register_kernel run_kernel unregister_kernel
+    """,
+    ".tables": "get_kernel Gradient isolated Kernel",
+})  # fmt: skip
+
+FFT: Final = Namespace("tracejit.fft", "fft.", {
+    ".frequencies": "fftfreq fftshift ifftshift rfftfreq",
+    ".lines": "fft hfft ifft ihfft irfft rfft",
+    ".several_axes": "fft2 fftn ifft2 ifftn irfft2 irfftn rfft2 rfftn",
+})  # fmt: skip
+
+LINALG: Final = Namespace("tracejit.linalg", "linalg.", {
+    "..array": "cross",
+    "..array.contraction": "matmul outer tensordot vecdot",
+    "..array.manipulation": "matrix_transpose",
+    "..base.errors": "LinAlgError",
+    ".decompositions": "cholesky eig eigh eigvals eigvalsh qr svd svdvals",
+    ".determinants": "det slogdet",
+    ".diagonals": "diagonal trace",
+    ".norms": "cond matrix_norm matrix_rank norm vector_norm",
+    ".products": "matrix_power multi_dot",
+    ".solutions": "inv lstsq pinv solve tensorinv tensorsolve",
+})  # fmt: skip
+
+NN: Final = Namespace("tracejit.nn", "nn.", {
+    "..array": "tanh",
+    ".activations": """
+        celu elu gelu hardtanh leaky_relu log_sigmoid log_softmax logsigmoid relu relu6 selu
+        sigmoid silu softmax softplus swish
+    """,
+    ".classification": "cross_entropy nll_loss",
+    ".convolution": "conv1d conv2d",
+    ".dropout": "dropout",
+    ".layers": "embedding linear one_hot",
+    ".losses": "binary_cross_entropy binary_cross_entropy_with_logits huber_loss kl_div l1_loss mse_loss",
+    ".normalization": "layer_norm normalize",
+    ".pooling": "avg_pool2d max_pool2d",
+})  # fmt: skip
+
+OPTIM: Final = Namespace("tracejit.optim", "optim.", {
+    ".clipping": "clip_by_global_norm clip_grad_norm_ clip_grad_value_ global_norm",
+    ".schedules": """
+        constant cosine_decay exponential_decay join linear multistep Schedule step_decay
+        warmup_cosine
+    """,
+    ".stateful": "Adam AdamW ParameterOptimizer SGD",
+    ".transforms": "adam adamw Optimizer sgd",
+})  # fmt: skip
+
+RANDOM: Final = Namespace("tracejit.random", "random.", {
+    ".continuous": """
+        ball cauchy double_sided_maxwell generalized_normal logistic lognormal maxwell pareto
+        rayleigh triangular wald weibull_min
+    """,
+    ".counts": "binomial geometric multinomial poisson rademacher",
+    ".default": "get_state next_key rand randn seed set_state",
+    ".discrete": "bernoulli categorical permutation randint",
+    ".distributions": "exponential gumbel laplace normal truncated_normal uniform",
+    ".gammas": "beta chisquare dirichlet f gamma loggamma t",
+    ".keys": "bits fold_in key split",
+    ".multivariate": "choice multivariate_normal orthogonal",
+})  # fmt: skip
+
+SCIPY: Final = Namespace("tracejit.scipy", "", {
+    ".": "fft linalg signal special",
+})  # fmt: skip
+
+SCIPY_FFT: Final = Namespace("tracejit.scipy.fft", "scipy.fft.", {
+    "...fft": """
+        fft fft2 fftfreq fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn
+        rfft rfft2 rfftfreq rfftn
+    """,
+    ".real_transforms": "dct dst idct idst",
+    ".sizes": "next_fast_len",
+})  # fmt: skip
+
+SCIPY_LINALG: Final = Namespace("tracejit.scipy.linalg", "scipy.linalg.", {
+    ".exponential": "expm expm_frechet",
+    ".factors": "cho_factor cho_solve cholesky lu lu_factor lu_solve solve_triangular",
+    ".functions_of_matrices": "logm sqrtm",
+    ".indefinite": "ldl",
+    ".polar_decomposition": "polar",
+    ".schur_forms": "schur",
+    ".structured": "block_diag circulant hankel toeplitz",
+    ".structured_solutions": "solve_banded solve_toeplitz solveh_banded",
+    ".sylvester": "solve_sylvester",
+})  # fmt: skip
+
+SCIPY_SIGNAL: Final = Namespace("tracejit.scipy.signal", "scipy.signal.", {
+    ".convolutions": "choose_conv_method convolve correlate fftconvolve",
+})  # fmt: skip
+
+SCIPY_SPECIAL: Final = Namespace("tracejit.scipy.special", "scipy.special.", {
+    ".functions": names_of(SPECIAL),
+    ".gamma_functions": "comb factorial loggamma multigammaln polygamma zeta",
+    ".lambert_w": "lambertw",
+    ".normalizing": "log_softmax logsumexp softmax",
+    ".sine_integrals": "sici",
+    ".spherical_harmonics": "sph_harm sph_harm_y",
+})  # fmt: skip
+
+TESTING: Final = Namespace("tracejit.testing", "testing.", {
+    ".checks": "Sample",
+    ".ops": "check_op CheckFailure",
 })  # fmt: skip

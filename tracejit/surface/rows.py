@@ -35,6 +35,20 @@ class Row(NamedTuple):
         """The name of what the function runs."""
         return self.op or self.name
 
+    @property
+    def arguments(self) -> list[str]:
+        """The names of the parameters."""
+        return [parameter.partition("=")[0] for parameter in self.parameters.split(", ")]
+
+    @property
+    def declared(self) -> str:
+        """The parameters with annotations: what has no default is anything."""
+        return ", ".join(
+            parameter if ":" in parameter else f"{name}: Any{value and ' = '}{value}"
+            for parameter in self.parameters.split(", ")
+            for name, _, value in [parameter.partition("=")]
+        )
+
     def docstring(self, namespace: str, details: str, library: str) -> str:
         """The docstring of the function as one of `namespace`; `details` follow the meaning."""
         shown = self.shows.replace("\n", "\n        ")

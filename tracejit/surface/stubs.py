@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Final
 
 from ..ir.registry import OPS
+from . import namespaces
 from .elementwise import ELEMENTWISE
 from .namespace import Namespace
-from .namespaces import ARRAY, TRACEJIT
 from .rows import Row
+from .special import SPECIAL
 
 #: The packages that a table describes.
-NAMESPACES: Final = (TRACEJIT, ARRAY)
+NAMESPACES: Final = tuple(value for value in vars(namespaces).values() if isinstance(value, Namespace))
 
 _ROOT: Final = Path(__file__).parents[1]
 _HEAD: Final = """\
@@ -21,6 +22,17 @@ _HEAD: Final = """\
 # ruff: noqa
 # fmt: off
 from __future__ import annotations
+"""
+_TYPES: Final = """
+from typing import Any
+
+from ...tensors.tensor import Tensor
+"""
+_METHODS: Final = """
+from collections.abc import Callable
+
+METHODS: dict[str, Callable[..., Tensor]]
+IN_PLACE: dict[int, dict[str, Callable[..., Tensor]]]
 """
 #: Options of elementwise functions, as `dispatch` generates them.
 _OPTIONS: Final = (
@@ -32,20 +44,13 @@ _OPTIONS: Final = (
 def stubs() -> dict[Path, str]:
     """The text of each stub, by its file."""
     found = {_file(namespace.package) / "__init__.pyi": _package(namespace) for namespace in NAMESPACES}
+    special = "".join(_function(row, row.declared) for row in SPECIAL)
+    found[_file("tracejit.scipy.special") / "functions.pyi"] = f"{_HEAD}{_TYPES}{special}"
     elementwise = "".join(
         _function(row, ", ".join([*(f"{name}: Any" for name in OPS[row.runs].params), _OPTIONS]))
         for row in ELEMENTWISE
     )
-    found[_file("tracejit.array.elementwise") / "ufuncs.pyi"] = f"""\
-{_HEAD}
-from collections.abc import Callable
-from typing import Any
-
-from ...tensors.tensor import Tensor
-
-METHODS: dict[str, Callable[..., Tensor]]
-IN_PLACE: dict[int, dict[str, Callable[..., Tensor]]]
-{elementwise}"""
+    found[_file("tracejit.array.elementwise") / "ufuncs.pyi"] = f"{_HEAD}{_TYPES}{_METHODS}{elementwise}"
     return found
 
 
@@ -58,7 +63,8 @@ def _package(namespace: Namespace) -> str:
     modules: dict[str, list[str]] = {}
     for name, home in namespace.homes.items():
         modules.setdefault(home, []).append(name)
-    return _HEAD + "".join(line for home, names in modules.items() for line in _imports(home, names))
+    imports = "".join(line for home, names in modules.items() for line in _imports(home, names))
+    return f"{_HEAD}\n__all__: list[str]\n{imports}"
 
 
 def _imports(home: str, names: Iterable[str]) -> Iterator[str]:

@@ -3,10 +3,11 @@
 # fmt: off
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ...tensors.tensor import Tensor
+
+from collections.abc import Callable
 
 METHODS: dict[str, Callable[..., Tensor]]
 IN_PLACE: dict[int, dict[str, Callable[..., Tensor]]]
