@@ -14,7 +14,7 @@ import numpy as np
 
 from ..arguments.errors import checked, named
 from ..arguments.plain_calls import plain_calls
-from ..dispatch.native_ops import NativeCall
+from ..dispatch.eager_functions import EagerFunction
 from ..ir.dtypes import BOOL, INT64, as_dtype, default_dtype, is_inexact
 from ..ir.registry import OPS
 from ..ir.types import Shape, normalize_axes, normalize_axis, remove_axes
@@ -42,14 +42,14 @@ def kept(result: Tensor, shape: Shape, axes: Shape, keepdims: bool) -> Tensor:
     return reshaped(result, remove_axes(shape, axes, keepdims=True)) if keepdims else result
 
 
-def _native(name: str, operand: Callable[[Any, Any], Tensor]) -> NativeCall:
+def _native(name: str, operand: Callable[[Any, Any], Tensor]) -> EagerFunction:
     """The native form of the reduction `name` of what `operand` makes of `x` and `dtype`."""
 
     @named(name)
     def slow(x: Any, axis: Any, dtype: Any, out: None, keepdims: bool) -> Tensor:
         return _reduced(name, operand(x, dtype), axis, keepdims)
 
-    return NativeCall(OPS[name], slow)
+    return EagerFunction(OPS[name], slow)
 
 
 def accumulated(x: Tensor, dtype: Any) -> Tensor:
@@ -78,7 +78,7 @@ def _truths(x: Any, dtype: None) -> Tensor:
     return cast(as_tensor(x), BOOL)
 
 
-def _accumulating(name: str, ufunc: np.ufunc) -> NativeCall:
+def _accumulating(name: str, ufunc: np.ufunc) -> EagerFunction:
     """The native form of a sum or a product."""
 
     @named(name)
@@ -89,7 +89,7 @@ def _accumulating(name: str, ufunc: np.ufunc) -> NativeCall:
             return wrap(np.asarray(ufunc.reduce(x._data, _axes(name, x.shape, axis), keepdims=keepdims)))
         return _reduced(name, accumulated(x, dtype), axis, keepdims)
 
-    return NativeCall(OPS[name], slow)
+    return EagerFunction(OPS[name], slow)
 
 
 _SUM: Final = _accumulating("sum", np.add)
@@ -116,7 +116,7 @@ def sum(
     Raises AxisError. Semantics: ``numpy.sum``.
     """
     if out is None and initial is None and where is True:
-        call = _SUM.run if dtype is None else _SUM.slow
+        call = _SUM.run if dtype is None else _SUM.python
         return call(x, axis, dtype, None, keepdims)  # type: ignore[no-any-return]
     return _with_options("sum", x, axis, dtype, out, keepdims, initial, where)
 
@@ -141,7 +141,7 @@ def prod(
     Raises AxisError. Semantics: ``numpy.prod``.
     """
     if out is None and initial is None and where is True:
-        call = _PROD.run if dtype is None else _PROD.slow
+        call = _PROD.run if dtype is None else _PROD.python
         return call(x, axis, dtype, None, keepdims)  # type: ignore[no-any-return]
     return _with_options("prod", x, axis, dtype, out, keepdims, initial, where)
 
@@ -278,12 +278,12 @@ def _indexed(name: str, x: Any, axis: Any, keepdims: bool) -> Tensor:
     return kept(run(name, x, axis=place), x.shape, (place,), keepdims)
 
 
-def _native_index(name: str) -> NativeCall:
+def _native_index(name: str) -> EagerFunction:
     @named(name)
     def slow(x: Any, axis: Any, keepdims: bool = False) -> Tensor:
         return _indexed(name, x, axis, keepdims)
 
-    return NativeCall(OPS[name], slow)
+    return EagerFunction(OPS[name], slow)
 
 
 _ARGMAX: Final = _native_index("argmax")
@@ -303,7 +303,7 @@ def argmax(x: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False)
     """
     if keepdims is False and out is None:
         return _ARGMAX.run(x, axis)  # type: ignore[no-any-return]
-    result: Tensor = _ARGMAX.slow(x, axis, keepdims)
+    result: Tensor = _ARGMAX.python(x, axis, keepdims)
     return result if out is None else write_out("argmax", out, result)
 
 
@@ -320,7 +320,7 @@ def argmin(x: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False)
     """
     if keepdims is False and out is None:
         return _ARGMIN.run(x, axis)  # type: ignore[no-any-return]
-    result: Tensor = _ARGMIN.slow(x, axis, keepdims)
+    result: Tensor = _ARGMIN.python(x, axis, keepdims)
     return result if out is None else write_out("argmin", out, result)
 
 

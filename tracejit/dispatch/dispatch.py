@@ -3,7 +3,7 @@ requires a gradient; under a trace into the graph.
 
 `apply` serves every op. `elementwise` generates the callables of elementwise ops, which do the same with
 fewer steps, since small eager operations are bound by Python overhead, and become native functions where a
-program runs many of them (`native_ops`).
+program runs many of them (`eager_functions`).
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from ..ir.types import TensorType
 from ..provided import NUMPY_OPTIONS
 from ..state import STATE
 from ..tape.plans import GENERATED
-from ..tape.recording import record, recorder
+from ..tape.recording import record
 from ..tape.views import ViewStep, numpy_views, share, shares_memory
 from ..tensors.tensor import Tensor, as_array, wrap
 from ..tracing.tracer import Tracer
-from .native_ops import offer
+from .eager_functions import ELEMENTWISE, EagerFunction
 
 _ndarray = np.ndarray
 _new = object.__new__
@@ -240,73 +240,70 @@ def _with_options(
         raise
 
 
-#: The attribute ``lean`` of the callables that `elementwise` makes, by op: a shorter way to `apply` the op.
-LEAN: Final[dict[Op, Callable[..., Tensor]]] = {}
-
-
 def elementwise(op: Op) -> Callable[..., Tensor]:
     """The callable of the elementwise `op`, generated from its operands: it takes them, and the options of
-    NumPy's ufuncs. Its attribute ``lean`` takes the operands alone, which for operators and methods saves a
-    few nanoseconds."""
+    NumPy's ufuncs. Its attribute ``eager`` is the eager function behind it."""
     scope: dict[str, Any] = {
         "NEW": _new, "STATE": STATE, "Tensor": Tensor, "__name__": __name__,
         "array_of": as_array if len(op.params) == 1 else operand, "asarray": np.asarray, "explain": explain,
-        "explained": _explained, "ndarray": _ndarray, "op": op, "remember": recorder(op),
-        "traced": _traced_elementwise, "with_options": _with_options,
+        "explained": _explained, "ndarray": _ndarray, "op": op, "traced": _traced_elementwise,
+        "with_options": _with_options,
     }  # fmt: skip
     exec(_elementwise_code(op.params), scope)
-    call: Callable[..., Tensor] = scope["call"]
     OPS.follow_kernel(op, functools.partial(scope.__setitem__, "kernel"))
-    scope["run"] = scope["plain"]
-    offer(op, scope["plain"], scope["remember"], functools.partial(scope.__setitem__, "run"))
-    LEAN[op] = checks_itself(scope["lean"])
-    setattr(call, "lean", LEAN[op])  # noqa: B010
+    function = ELEMENTWISE[op] = EagerFunction(op, scope["plain"])
+    scope["remember"] = function.remember
+    function.follow(functools.partial(scope.__setitem__, "run"))
+    call: Callable[..., Tensor] = scope["call"]
+    function.method = checks_itself(scope["method"])
+    setattr(call, "eager", function)  # noqa: B010
     return checks_itself(call)
 
 
-def operators(call: Callable[..., Any], reflected: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The operator of Tensor that the elementwise function `call` of two operands is, and the one by which it
-    serves another operand on the left. The former gives way to the method `reflected` of a user's class."""
-    return _operators(call.__globals__, "run", reflected)
+def operators(
+    function: EagerFunction | Callable[..., Any], reflected: str
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The operator of Tensor that `function` of two operands is, and the one by which it serves another
+    operand on the left. The former gives way to the method `reflected` of a user's class."""
+    scope: dict[str, Any] = {"gives_way": gives_way, "TracejitError": TracejitError, "reflected": reflected}
+    if isinstance(function, EagerFunction):
+        function.follow(functools.partial(scope.__setitem__, "run"))
+    else:
+        scope["run"] = function
+    exec(_OPERATORS, scope)
+    return checks_itself(scope["forward"]), checks_itself(scope["backward"])
 
 
-def _operators(scope: dict[str, Any], run: str, reflected: str) -> tuple[Any, Any]:
-    """The operators that call what `run` names in the `scope` of an `elementwise` function."""
-    made: dict[str, Any] = {}
-    scope |= {"gives_way": gives_way, "TracejitError": TracejitError}
-    exec(compile(_OPERATORS.format(run=run, reflected=reflected), GENERATED, "exec"), scope, made)
-    return checks_itself(made["forward"]), checks_itself(made["backward"])
-
-
-_OPERATORS: Final = """
+_OPERATORS: Final = compile(
+    """
 def forward(x, y, /):
     try:
-        return {run}(x, y)
+        return run(x, y)
     except TracejitError as error:
-        if gives_way(error, y, "{reflected}"):
+        if gives_way(error, y, reflected):
             return NotImplemented
         raise
 
 def backward(x, y, /):
-    return {run}(y, x)
-"""
+    return run(y, x)
+""",
+    GENERATED,
+    "exec",
+)
 
 
-def product_operators(call: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """``__mul__`` and ``__rmul__`` of Tensor, by the elementwise function `call`. Python repeats a list,
-    tuple or string that is multiplied by an integer of rank 0, as with NumPy's and Python's integers."""
-    scope: dict[str, Any] = call.__globals__  # that of `elementwise`
-    plain = scope["plain"]
+def product_of(multiply: EagerFunction) -> EagerFunction:
+    """`multiply` as an operator: Python repeats a list, tuple or string that is multiplied by an integer of
+    rank 0, as with NumPy's and Python's integers."""
+    python = multiply.python
 
     def times(x: Any, y: Any, /) -> Any:
         for sequence, count in ((x, y), (y, x)):
             if type(sequence) in _SEQUENCES and not count.shape and count.dtype.kind in "iu":
                 return NotImplemented
-        return plain(x, y)
+        return python(x, y)
 
-    # a native function of its own, which leaves sequences to `times`
-    offer(scope["op"], times, scope["remember"], functools.partial(scope.__setitem__, "times"))
-    return _operators(scope, "times", "__rmul__")
+    return EagerFunction(multiply.op, times)
 
 
 _SEQUENCES: Final = frozenset([list, tuple, str, bytes])
@@ -315,7 +312,7 @@ _SEQUENCES: Final = frozenset([list, tuple, str, bytes])
 @functools.cache
 def _elementwise_code(params: tuple[str, ...]) -> CodeType:
     """The functions of an op of the operands `params`: ``plain`` runs its kernel, ``run`` is that or what is
-    native, and ``call`` and ``lean`` run it."""
+    native, and ``call`` and ``method`` run it."""
     operands = "".join(f"{name}, " for name in params)
     declared = "".join(f"{name}: Any, " for name in params)
     arrays = "".join(f"{name}_array, " for name in params)
@@ -347,7 +344,7 @@ def plain({operands}/):
         explain(call.__name__, call, ({operands}), {{}}, error, op.name)
         raise
 
-def lean({operands}/):
+def method({operands}/):
     return run({operands})
 
 def call({declared}/, out: Any = None, where: Any = True, dtype: Any = None, casting: Any = None,
