@@ -35,7 +35,8 @@ FLOORS = (
     "fft", "tree", "nn", "emath", "scipy", "loops", "jitted", "live_graph", "extend", "testing", "export",
     "carried", "optim", "profiling", "debug",
     # the public namespace; what stands on it; and what upper rooms provide for lower ones
-    "tracejit", "compat", "dask", "tools", "__main__", "providers", "surface.__main__",
+    "tracejit", "compat", "dask", "tools", "__main__", "providers",
+    "surface.signatures", "surface.stubs", "surface.__main__",
 )  # fmt: skip
 
 #: Imports that lead up: (module, room), with the reason.

@@ -11,6 +11,7 @@ from . import namespaces
 from .elementwise import ELEMENTWISE
 from .namespace import Namespace
 from .rows import Row
+from .signatures import signatures
 from .special import SPECIAL
 
 #: The packages that a table describes.
@@ -51,6 +52,7 @@ def stubs() -> dict[Path, str]:
         for row in ELEMENTWISE
     )
     found[_file("tracejit.array.elementwise") / "ufuncs.pyi"] = f"{_HEAD}{_TYPES}{_METHODS}{elementwise}"
+    found[_file("tracejit.tensors") / "signatures.pyi"] = f"{_HEAD}\n{signatures()}"
     return found
 
 

@@ -16,7 +16,7 @@ from ...arguments.errors import checked, checks_itself
 from ...arguments.giving_way import giving_way
 from ...base.errors import ArgumentError, DomainError, DTypeError, ShapeError
 from ...dispatch.dispatch import operators, product_of
-from ...dispatch.eager_functions import without_options
+from ...dispatch.eager_functions import EagerFunction, without_options
 from ...ir.dtypes import as_dtype
 from ...provided import NAMESPACE
 from ...tensors.tensor import Tensor
@@ -54,6 +54,10 @@ def _namespace(x: Tensor, /, *, api_version: str | None = None) -> ModuleType:
         )
     namespace: ModuleType = NAMESPACE()
     return namespace
+
+
+def _device(x: Tensor) -> str:
+    return "cpu"
 
 
 def _to_device(x: Tensor, device: Any, *, stream: Any = None) -> Tensor:
@@ -274,9 +278,10 @@ def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _operators_of(function: Any, reflected: str) -> tuple[_Binary, _Binary]:
     """The operator that `function` is, and that of a Tensor on the right."""
+    eager: EagerFunction = function.eager
     if function is ufuncs.multiply:
-        return operators(product_of(function.eager), reflected)
-    return operators(_method(function) if function is powers.power else function.eager, reflected)
+        return operators(product_of(eager), reflected)
+    return operators(_method(function) if function is powers.power else eager, reflected)
 
 
 def bind() -> None:
@@ -298,7 +303,7 @@ def bind() -> None:
     Tensor.__array_function__ = protocol.array_function  # type: ignore[assignment,method-assign]
     for name, attribute in ndarray.PROPERTIES.items():
         setattr(Tensor, name, attribute)
-    Tensor.device = property(lambda x: "cpu", doc="Where the elements lie: the processor.")  # type: ignore[assignment,method-assign]
+    Tensor.device = property(_device, doc="Where the elements lie: the processor.")  # type: ignore[assignment,method-assign]
     Tensor.at = property(IndexedAt, doc="``x.at[key]``: writes that make a new tensor.")  # type: ignore[assignment,method-assign]
     for name, call, doc in (
         ("T", REVERSED, "The axes reversed."),
