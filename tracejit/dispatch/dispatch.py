@@ -26,7 +26,7 @@ from ..ir.registry import OPS, Attrs, Kind, Op, check_attrs
 from ..ir.types import TensorType
 from ..provided import NUMPY_OPTIONS
 from ..state import STATE
-from ..tape.plans import GENERATED
+from ..tape.plans import GENERATED, functions_of
 from ..tape.recording import record
 from ..tape.views import ViewStep, numpy_views, share, shares_memory
 from ..tensors.tensor import Tensor, as_array, wrap
@@ -171,7 +171,10 @@ def _traced(tracer: Tracer, op: Op, operands: Sequence[Any], attrs: Attrs, *, fo
                 return selection.apply_selected(op, operands, attrs)
             operands = tuple([tracer.symbolic(each) for each in operands])
             break
-    value = tracer.run(op, operands, attrs)
+    if attrs or op.kind is not _ELEMENTWISE:
+        value = tracer.run(op, operands, attrs)
+    else:
+        value = tracer.elementwise(op, tuple(operands))
     if isinstance(value, tuple):
         raise TracejitError(f"{op.name}: ops with several results are made by their own functions")
     if STATE.blocked and value.dtype.kind in "fc":
@@ -203,28 +206,6 @@ def _selection_in(operands: Sequence[Any]) -> Any:
 
 
 _KNOWN_OPERANDS: Final = frozenset((Tensor, np.ndarray, *NUMBERS))
-_NO_ATTRS: dict[str, Any] = {}
-
-
-def _traced_elementwise(tracer: Tracer, op: Op, operands: tuple[Any, ...]) -> Any:
-    """`_traced` for an elementwise op without attributes, to be called by the function of that op."""
-    for operand in operands:
-        if type(operand) is not Tensor and type(operand) is not int:
-            selection = _selection_in(operands)
-            if selection is not None:
-                return selection.apply_selected(op, operands, _NO_ATTRS)
-            operands = tuple([tracer.symbolic(each) for each in operands])
-            break
-    value = tracer.elementwise(op, operands)
-    if STATE.blocked and value.dtype.kind in "fc":
-        value = tracer.run(_STOP_GRADIENT, (wrap(value),), _NO_ATTRS)
-    result = wrap(value)
-    for operand in operands:
-        if type(operand) is Tensor and operand._requires_grad:
-            if STATE.recording and value.dtype.kind in "fc":
-                record(op, operands, _NO_ATTRS, result)
-            break
-    return result
 
 
 def _with_options(
@@ -246,16 +227,15 @@ def elementwise(op: Op) -> Callable[..., Tensor]:
     scope: dict[str, Any] = {
         "NEW": _new, "STATE": STATE, "Tensor": Tensor, "__name__": __name__,
         "array_of": as_array if len(op.params) == 1 else operand, "asarray": np.asarray, "explain": explain,
-        "explained": _explained, "ndarray": _ndarray, "op": op, "traced": _traced_elementwise,
+        "explained": _explained, "ndarray": _ndarray, "op": op, "traced": _traced,
         "with_options": _with_options,
     }  # fmt: skip
-    exec(_elementwise_code(op.params), scope)
+    plain, method, call = functions_of(_elementwise_code(op.params), scope, "plain", "method", "call")
     OPS.follow_kernel(op, functools.partial(scope.__setitem__, "kernel"))
-    function = ELEMENTWISE[op] = EagerFunction(op, scope["plain"])
+    function = ELEMENTWISE[op] = EagerFunction(op, plain)
     scope["remember"] = function.remember
     function.follow(functools.partial(scope.__setitem__, "run"))
-    call: Callable[..., Tensor] = scope["call"]
-    function.method = checks_itself(scope["method"])
+    function.method = checks_itself(method)
     setattr(call, "eager", function)  # noqa: B010
     return checks_itself(call)
 
@@ -270,8 +250,8 @@ def operators(
         function.follow(functools.partial(scope.__setitem__, "run"))
     else:
         scope["run"] = function
-    exec(_OPERATORS, scope)
-    return checks_itself(scope["forward"]), checks_itself(scope["backward"])
+    forward, backward = functions_of(_OPERATORS, scope, "forward", "backward")
+    return checks_itself(forward), checks_itself(backward)
 
 
 _OPERATORS: Final = compile(
@@ -325,7 +305,7 @@ def plain({operands}/):
     try:
         tracer = STATE.tracer
         if tracer is not None:
-            return traced(tracer, op, ({operands}))
+            return traced(tracer, op, ({operands}), {{}})
         {convert}
         try:
             out = kernel({arrays})

@@ -31,6 +31,10 @@ if sys.implementation.name != "cpython" or sys.platform != "linux":
     pytest.skip("native code for eager ops is for CPython on Linux", allow_module_level=True)
 
 
+#: Functions load with their names.
+LOADED = [getattr(tj, name) for name in tj.__all__]
+
+
 @pytest.fixture(autouse=True)
 def _loaded() -> None:
     assert native_ops.load() == ""
@@ -53,8 +57,9 @@ JOINED = [
     for axis in (0, -1, 1, 2, None)
 ]
 ARGUMENTS: dict[tuple[str, str], list[tuple[Any, ...]]] = {
-    **{(name, "slow"): REDUCED for name in ("sum", "prod", "mean", "max", "min", "all", "any")},
-    **{(name, "slow"): PLACED for name in ("argmax", "argmin")},
+    **{(name, "python"): REDUCED for name in ("sum", "prod", "max", "min", "all", "any")},
+    ("mean", "_mean"): REDUCED,
+    **{(name, "python"): PLACED for name in ("argmax", "argmin")},
     ("concat", "_concatenate"): JOINED,
     ("stack", "_stack"): JOINED,
     ("reshape", "_reshape"): [(x, shape) for x in (M, K, [1, 2]) for shape in (-1, (2, 2), (3, -1), 4, "x")],
