@@ -481,12 +481,10 @@ from .reductions import (
     any as any,
     argmax as argmax,
     argmin as argmin,
-    count_nonzero as count_nonzero,
     max as max,
     mean as mean,
     min as min,
     prod as prod,
-    ptp as ptp,
     sum as sum,
 )
 
@@ -531,7 +529,9 @@ from .sorting import (
 
 from .statistics import (
     average as average,
+    count_nonzero as count_nonzero,
     logsumexp as logsumexp,
+    ptp as ptp,
     std as std,
     var as var,
 )

@@ -7,6 +7,7 @@ from typing import Final
 
 from .elementwise import ELEMENTWISE
 from .namespace import Namespace
+from .reductions import REDUCTIONS
 from .rows import Row
 from .special import SPECIAL
 
@@ -98,7 +99,7 @@ ARRAY: Final = Namespace("tracejit.array", "", {
     ".numerical.windows": "bartlett blackman hamming hanning i0 kaiser",
     ".ranges": "arange geomspace linspace logspace",
     ".rearranging": "flip fliplr flipud meshgrid repeat roll rot90 tile",
-    ".reductions": "all amax amin any argmax argmin count_nonzero max mean min prod ptp sum",
+    ".reductions": names_of(REDUCTIONS),
     ".selection.choosing": "choose compress extract flatnonzero piecewise select",
     ".selection.placing": "copyto place put put_along_axis putmask",
     ".selection.sets": """
@@ -106,7 +107,7 @@ ARRAY: Final = Namespace("tracejit.array", "", {
         unique_values
     """,
     ".sorting": "argpartition argsort lexsort partition searchsorted sort unique",
-    ".statistics": "average logsumexp std var",
+    ".statistics": "average count_nonzero logsumexp ptp std var",
     "numpy": NUMPYS,
 })  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 
@@ -20,6 +21,8 @@ class Row(NamedTuple):
     parameters: str = "x"
     #: Methods of Tensor that are this function; those that end with one underscore work in place.
     methods: str = ""
+    #: The errors that it raises, as a sentence.
+    raises: str = ""
     #: The function whose semantics this one has, where it is not NumPy's or SciPy's of the same name.
     source: str = ""
     #: The end of the sentence about the source, and further ones.
@@ -38,13 +41,13 @@ class Row(NamedTuple):
     @property
     def arguments(self) -> list[str]:
         """The names of the parameters."""
-        return [parameter.partition("=")[0] for parameter in self.parameters.split(", ")]
+        return re.findall(r"(?:^|, )(\w+)", self.parameters)
 
     @property
     def declared(self) -> str:
         """The parameters with annotations: what has no default is anything."""
         return ", ".join(
-            parameter if ":" in parameter else f"{name}: Any{value and ' = '}{value}"
+            parameter if ":" in parameter or parameter == "*" else f"{name}: Any{value and ' = '}{value}"
             for parameter in self.parameters.split(", ")
             for name, _, value in [parameter.partition("=")]
         )
@@ -60,6 +63,6 @@ class Row(NamedTuple):
     >>> {namespace}.{self.example}
     {shown}
 
-Semantics: {source}{self.notes}
+{self.raises}Semantics: {source}{self.notes}
 """
         return text.replace("\n", "\n    ").replace("\n    \n", "\n\n")

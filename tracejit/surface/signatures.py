@@ -31,8 +31,11 @@ class Signatures:
 '''
 #: Functions that wrap others without their annotations.
 _RESULTS: Final = {
-    "__divmod__": "tuple[Tensor, Tensor]", "__rdivmod__": "tuple[Tensor, Tensor]", "T": "Tensor", "mT": "Tensor",
-}  # fmt: skip
+    "T": "Tensor",
+    "mT": "Tensor",
+    "__divmod__": "tuple[Tensor, Tensor]",
+    "__rdivmod__": "tuple[Tensor, Tensor]",
+}
 
 
 #: Names that some versions of Python put into classes.

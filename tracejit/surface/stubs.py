@@ -10,6 +10,7 @@ from ..ir.registry import OPS
 from . import namespaces
 from .elementwise import ELEMENTWISE
 from .namespace import Namespace
+from .reductions import REDUCTIONS
 from .rows import Row
 from .signatures import signatures
 from .special import SPECIAL
@@ -45,6 +46,8 @@ _OPTIONS: Final = (
 def stubs() -> dict[Path, str]:
     """The text of each stub, by its file."""
     found = {_file(namespace.package) / "__init__.pyi": _package(namespace) for namespace in NAMESPACES}
+    reductions = "".join(_function(row, row.declared) for row in REDUCTIONS)
+    found[_file("tracejit.array") / "reductions.pyi"] = f"{_HEAD}{_TYPES.replace('...', '..')}{reductions}"
     special = "".join(_function(row, row.declared) for row in SPECIAL)
     found[_file("tracejit.scipy.special") / "functions.pyi"] = f"{_HEAD}{_TYPES}{special}"
     elementwise = "".join(

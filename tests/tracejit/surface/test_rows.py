@@ -8,9 +8,10 @@ import pytest
 
 import tracejit as tj
 from tracejit.surface.elementwise import ELEMENTWISE
+from tracejit.surface.reductions import REDUCTIONS
 from tracejit.surface.special import SPECIAL
 
-FUNCTIONS = {f"tj.{row.name}": getattr(tj, row.name) for row in ELEMENTWISE}
+FUNCTIONS = {f"tj.{row.name}": getattr(tj, row.name) for row in (*ELEMENTWISE, *REDUCTIONS)}
 FUNCTIONS |= {f"tj.scipy.special.{row.name}": getattr(tj.scipy.special, row.name) for row in SPECIAL}
 
 

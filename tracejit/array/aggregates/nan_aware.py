@@ -31,7 +31,7 @@ from ..operands import (
     scalar_of,
     squared_size,
 )
-from ..reductions import averaged
+from ..reducing import accumulated, averaged
 from ..statistics import freedom_of, root
 
 #: Values that replace the elements that ``where=`` leaves out.
@@ -74,9 +74,9 @@ def reduce_with_options(
     """The reduction `name` of the elements of `x` that `where` selects, begun with `initial`, in `out`."""
     x = as_tensor(x)
     if name in ("sum", "prod"):
-        x = reductions.accumulated(x, dtype)
+        x = accumulated(x, dtype)
     elif name == "mean":
-        x = reductions.averaged(x, dtype)
+        x = averaged(x, dtype)
     elif name in ("all", "any"):
         x = cast(x, BOOL)
     if name == "mean" and not is_everywhere(where):

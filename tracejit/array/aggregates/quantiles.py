@@ -33,7 +33,7 @@ from ..operands import (
     run,
     sliced,
 )
-from ..reductions import averaged
+from ..reducing import averaged
 from .nan_aware import warn_of_nothing
 from .quantile_methods import SELECTING, check_method, places, selects
 

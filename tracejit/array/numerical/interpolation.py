@@ -12,7 +12,7 @@ from ...tensors.tensor import Tensor
 from ..indexing.access import getitem
 from ..joining import concatenate
 from ..operands import as_tensor, cast, promoted, require_real, reshaped, run, sliced
-from ..reductions import averaged
+from ..reducing import averaged
 from .reals import imag, real
 
 

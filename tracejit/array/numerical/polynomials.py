@@ -26,7 +26,8 @@ from ..operands import (
     run,
     sliced,
 )
-from ..reductions import averaged, sum
+from ..reducing import averaged
+from ..reductions import sum
 from .convolution import convolve
 
 #: The largest number of powers: each of them is an operation in the program.
