@@ -478,14 +478,23 @@ from .array.constants import (
     uint8 as uint8,
 )
 
-from .control import (
+from .control.associative import (
     associative_scan as associative_scan,
+)
+
+from .control.branches import (
     cond as cond,
+    switch as switch,
+)
+
+from .control.loops import (
     fori_loop as fori_loop,
+    while_loop as while_loop,
+)
+
+from .control.scans import (
     map as map,
     scan as scan,
-    switch as switch,
-    while_loop as while_loop,
 )
 
 from .extend import (

@@ -17,7 +17,7 @@ class Namespace:
     """
 
     def __init__(self, package: str, prefix: str, modules: Mapping[str, str]) -> None:
-        self.package, self.prefix = package, prefix
+        self.package, self.prefix, self.modules = package, prefix, modules
         self.homes = {name: module for module, names in modules.items() for name in names.split()}
         #: Values as they are offered, by what their modules define: two names of a function are one object.
         self._offered: dict[int, Any] = {}

@@ -133,7 +133,10 @@ TRACEJIT: Final = Namespace("tracejit", "", {
         __array_api_version__ bool_ complex64 complex128 float16 float32 float64 int8 int16 int32
         int64 ndarray         newaxis uint8 uint16 uint32 uint64
     """,
-    ".control": "associative_scan cond fori_loop map scan switch while_loop",
+    ".control.associative": "associative_scan",
+    ".control.branches": "cond switch",
+    ".control.loops": "fori_loop while_loop",
+    ".control.scans": "map scan",
     ".extend": """
         backend copy_registered_kernels get_backend get_gradient get_kernel kernels_for_backend
         ops         register_backend register_gradient register_kernel register_op remove_backend
@@ -229,6 +232,12 @@ OPTIM: Final = Namespace("tracejit.optim", "optim.", {
     """,
     ".stateful": "Adam AdamW ParameterOptimizer SGD",
     ".transforms": "adam adamw Optimizer sgd",
+})  # fmt: skip
+
+PROFILING: Final = Namespace("tracejit.profiling", "", {
+    ".memory": "memory MemoryInfo",
+    ".profiles": "profile Profile",
+    ".records": "FunctionProfile KernelRecord NestProfile",
 })  # fmt: skip
 
 RANDOM: Final = Namespace("tracejit.random", "random.", {
