@@ -24,7 +24,7 @@ from . import (  # noqa: F401
     vector_norms,
 )
 from .control_flow import definitions  # noqa: F401
-from .ordering import compaction, counting, search, sorting  # noqa: F401
+from .ordering import arg_reductions, compaction, counting, search, sorting  # noqa: F401
 from .signal import convolution, fourier  # noqa: F401
 
 OPS.seal()

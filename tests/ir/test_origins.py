@@ -12,8 +12,8 @@ from tracejit.ir.passes.fusion.fuse import fuse
 from tracejit.ir.passes.fusion.reasons import MAX_MEMBERS, Misfit, why_alone
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.text.printer import Names, lines_of, print_function
-from tracejit.tools.viewer.passes import numbered as number_all
-from tracejit.tools.viewer.passes import origins_of
+from tracejit.tools.viewer.numbering import numbered as number_all
+from tracejit.tools.viewer.numbering import origins_of
 
 from ..fuzz.graphs import program
 

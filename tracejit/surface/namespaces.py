@@ -251,7 +251,8 @@ RANDOM: Final = Namespace("tracejit.random", "random.", {
     ".distributions": "exponential gumbel laplace normal truncated_normal uniform",
     ".gammas": "beta chisquare dirichlet f gamma loggamma t",
     ".keys": "bits fold_in key split",
-    ".multivariate": "choice multivariate_normal orthogonal",
+    ".choices": "choice",
+    ".multivariate": "multivariate_normal orthogonal",
 })  # fmt: skip
 
 SCIPY: Final = Namespace("tracejit.scipy", "", {

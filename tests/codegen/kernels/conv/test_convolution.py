@@ -18,9 +18,9 @@ from tracejit.codegen.llvm.target import host
 from tracejit.runtime.executable import Executable
 from tracejit.runtime.threads import threads
 
-from ...samples import np_convolve
-from ...support import Array, function_of
-from ..narrow import narrower, run_narrow
+from ....samples import np_convolve
+from ....support import Array, function_of
+from ...narrow import narrower, run_narrow
 
 
 def operands(rng: np.random.Generator, x: Any, w: Any, dtype: str) -> tuple[Array, Array]:
@@ -141,7 +141,7 @@ def test_random_convolutions() -> None:
 
 
 FUZZ = """
-from tests.codegen.kernels.test_convolution import fuzz, host
+from tests.codegen.kernels.conv.test_convolution import fuzz, host
 
 assert host().vector_bits == {bits}
 fuzz(3, 6)

@@ -10,8 +10,8 @@ from tracejit.ir.passes import PIPELINE, run_passes
 from tracejit.ir.passes.layout.updates import place_updates
 from tracejit.ir.verifier import verify
 
-from ...rotation import share_of
-from ...support import interpret, native
+from ....rotation import share_of
+from ....support import interpret, native
 
 BEFORE = PIPELINE[: [pass_.name for pass_ in PIPELINE].index("place-updates")]
 

@@ -14,8 +14,8 @@ from tracejit.codegen.nest.reductions import split
 from tracejit.codegen.nest.schedule import schedule
 from tracejit.ir.passes import run_passes
 
-from ...support import Array
-from ..narrow import narrower, run_narrow
+from ....support import Array
+from ...narrow import narrower, run_narrow
 
 
 @pytest.fixture(autouse=True)
@@ -157,7 +157,7 @@ def test_bits_do_not_depend_on_the_number_of_threads() -> None:
 
 NARROW = """
 from tracejit.codegen.llvm.target import host
-from tests.codegen.nest.test_moments import *
+from tests.codegen.nest.reductions.test_moments import *
 assert host().vector_bits == {bits}
 always_cut(setattr)
 for dtype in ("f4", "f8"):

@@ -10,7 +10,7 @@ from tracejit.ir.passes import PIPELINE, run_passes
 from tracejit.ir.passes.layout.joins import LEAST_COLUMNS, read_joins
 from tracejit.ir.verifier import verify
 
-from ...support import interpret, native
+from ....support import interpret, native
 
 OPTIMIZE = tuple(pass_ for pass_ in PIPELINE if pass_.name not in ("read-joins", "fuse"))
 

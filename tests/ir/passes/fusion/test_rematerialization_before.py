@@ -11,7 +11,7 @@ from tracejit.ir.passes.fusion import rematerialization_before
 from tracejit.ir.passes.fusion.rematerialization_before import rematerialize
 from tracejit.ir.verifier import verify
 
-from ...support import interpret, native
+from ....support import interpret, native
 
 BEFORE = tuple(pass_ for pass_ in PIPELINE if pass_.name not in ("rematerialize", "fuse"))
 

@@ -10,7 +10,7 @@ from tracejit.ir.passes import PIPELINE, run_passes
 from tracejit.ir.passes.layout.pads import MOST_LEAVES, move_pads
 from tracejit.ir.verifier import verify
 
-from ...support import interpret, mismatch, native
+from ....support import interpret, mismatch, native
 
 OPTIMIZE = tuple(pass_ for pass_ in PIPELINE if pass_.name not in ("move-pads", "fuse"))
 

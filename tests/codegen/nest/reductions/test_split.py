@@ -14,9 +14,9 @@ from tracejit.codegen.nest.reductions import split
 from tracejit.codegen.nest.schedule import schedule
 from tracejit.ir.passes import run_passes
 
-from ...forked import forked
-from ...support import Array, function_of, interpret, native
-from ..narrow import narrower, run_narrow
+from ....forked import forked
+from ....support import Array, function_of, interpret, native
+from ...narrow import narrower, run_narrow
 
 COLUMNS = [1, 2, 3, 7, 16, 17, 63, 64, 65, 130, 300]
 LENGTHS = [65, 127, 128, 129, 1000, 1023, 4099]
@@ -142,7 +142,7 @@ def test_the_same_bits_for_every_number_of_threads() -> None:
 NARROW = """
 import sys
 sys.path.insert(0, '.')
-from tests.codegen.nest.test_split import *
+from tests.codegen.nest.reductions.test_split import *
 assert host().vector_bits == {bits}, host()
 always_split(setattr)
 for dtype in DTYPES:

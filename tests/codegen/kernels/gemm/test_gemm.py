@@ -25,8 +25,8 @@ from tracejit.codegen.tiers import OPTIMIZED
 from tracejit.runtime.executable import Executable
 from tracejit.runtime.threads import num_threads, threads
 
-from ...support import Array, function_of
-from ..narrow import narrower, run_narrow
+from ....support import Array, function_of
+from ...narrow import narrower, run_narrow
 
 TILE = tile_for(host(), "f32")
 
@@ -372,7 +372,7 @@ def test_blocks_cover_and_fit() -> None:
 FUZZ = """
 import sys
 sys.path.insert(0, '.')
-from tests.codegen.kernels.test_gemm import fuzz
+from tests.codegen.kernels.gemm.test_gemm import fuzz
 from tracejit.codegen.llvm.target import host
 assert host().vector_bits == {bits}, host()
 fuzz({bits}, 60)

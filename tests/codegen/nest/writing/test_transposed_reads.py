@@ -12,7 +12,7 @@ import tracejit as tj
 from tracejit.codegen.instrument.access_checks import AccessChecks
 from tracejit.runtime.executable import Executable
 
-from ..narrow import narrower, run_narrow
+from ...narrow import narrower, run_narrow
 
 SHAPES = [(16, 16), (17, 33), (5, 40), (40, 5), (100, 64), (131, 70), (64, 257)]
 DTYPES = ["float64", "float32", "int64", "int32", "int16", "uint8", "bool"]

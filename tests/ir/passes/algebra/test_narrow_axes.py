@@ -12,8 +12,8 @@ from tracejit.ir.passes.algebra.columns import LEAST_ROWS, MOST_COLUMNS
 from tracejit.ir.passes.algebra.narrow_axes import split_narrow_axes
 from tracejit.ir.verifier import verify
 
-from ...rotation import share_of
-from ...support import interpret, mismatch, native
+from ....rotation import share_of
+from ....support import interpret, mismatch, native
 
 BEFORE = tuple(
     pass_ for pass_ in PIPELINE if pass_.name not in ("split-narrow-axes", "rematerialize", "fuse")

@@ -12,7 +12,7 @@ from tracejit.ir.passes import PIPELINE, run_passes
 from tracejit.ir.passes.algebra.gemv_pairs import fuse_gemv_pairs
 from tracejit.ir.verifier import verify
 
-from ...support import interpret, native
+from ....support import interpret, native
 
 ROWS, COLUMNS = 9_001, 64
 BEFORE = PIPELINE[: [pass_.name for pass_ in PIPELINE].index("fuse-gemv-pairs")]

@@ -17,9 +17,9 @@ from tracejit.codegen.nest.writing import prefetch
 from tracejit.ir.passes import run_passes
 from tracejit.ir.passes.fusion import horizontal_fusion
 
-from ...forked import forked
-from ...support import Array, function_of, interpret, native
-from ..narrow import narrower, run_narrow
+from ....forked import forked
+from ....support import Array, function_of, interpret, native
+from ...narrow import narrower, run_narrow
 
 SHAPES = [(2, 2), (3, 1000), (17, 16), (16, 17), (67, 5), (130, 64), (9, 33), (40, 130)]
 
@@ -253,7 +253,7 @@ def test_the_same_bits_for_every_number_of_threads() -> None:
 
 NARROW = """
 from tracejit.codegen.llvm.target import host
-from tests.codegen.nest.test_cross_row_reductions import *
+from tests.codegen.nest.reductions.test_cross_row_reductions import *
 assert host().vector_bits == {bits}
 always_chunks(setattr)
 for shape in SHAPES:

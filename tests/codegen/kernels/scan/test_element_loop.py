@@ -11,8 +11,8 @@ import pytest
 
 import tracejit as tj
 
-from ...forked import forked
-from ..narrow import narrower, run_narrow
+from ....forked import forked
+from ...narrow import narrower, run_narrow
 
 SIZES = [17, 31, 32, 33, 63, 64, 65, 129, 257, 1000]
 
@@ -147,7 +147,7 @@ def test_the_same_bits_for_every_number_of_threads() -> None:
 NARROW = """
 import sys
 sys.path.insert(0, '.')
-from tests.codegen.kernels.test_element_loop import *
+from tests.codegen.kernels.scan.test_element_loop import *
 from tracejit.codegen.llvm.target import host
 assert host().vector_bits == {bits}, host()
 for dtype in ('f4', 'f8'):

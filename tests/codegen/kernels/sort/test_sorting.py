@@ -13,10 +13,10 @@ from tracejit.codegen.kernels.sort import quicksort
 from tracejit.codegen.kernels.sort.columns import batcher
 from tracejit.codegen.kernels.sort.strategy import CHUNKED, NETWORK_LINES, NETWORKED, RANKED
 
-from ...forked import forked
-from ...rotation import one_in, share_of
-from ...support import Array, function_of, native
-from ..narrow import narrower, run_narrow
+from ....forked import forked
+from ....rotation import one_in, share_of
+from ....support import Array, function_of, native
+from ...narrow import narrower, run_narrow
 
 DTYPES = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"]
 RANKED_SHAPES = [(0,), (3, 0), (0, 3), (1,), (2,), (7,), (1, 16), (17,), (1, 33), (RANKED,)]
@@ -217,7 +217,7 @@ def test_the_same_for_every_number_of_threads() -> None:
 CHECKED = """
 import sys
 sys.path.insert(0, '.')
-from tests.codegen.kernels.test_sorting import *
+from tests.codegen.kernels.sort.test_sorting import *
 for dtype in ('?', 'i2', 'f4', 'i8'):
     for shape in [(256,), (5, 33), (3, 256), (35, 300), (7, 5000), (33_001,)]:
         check(shape, dtype)
@@ -234,7 +234,7 @@ def test_every_access_is_inside() -> None:
 NARROW = """
 import sys
 sys.path.insert(0, '.')
-from tests.codegen.kernels.test_sorting import *
+from tests.codegen.kernels.sort.test_sorting import *
 from tracejit.codegen.llvm.target import host
 assert host().vector_bits == {bits}, host()
 for dtype in share_of(('?', 'i2', 'f4', 'f8', 'u8'), 2):

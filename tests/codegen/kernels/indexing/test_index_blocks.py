@@ -12,9 +12,9 @@ from tracejit.codegen.kernels.indexing.scatter import How, scatter_plan
 from tracejit.ir.ops.creation import EMPTY
 from tracejit.runtime.executable import Executable
 
-from ...forked import forked
-from ...support import Array, function_of, interpret, native, run_native
-from ..narrow import narrower, run_narrow
+from ....forked import forked
+from ....support import Array, function_of, interpret, native, run_native
+from ...narrow import narrower, run_narrow
 
 WIDTHS = [1, 2, 7, 8, 9, 15, 16, 17, 64, 65, 100]
 COUNTS = [1, 3, 7, 8, 9, 16, 17, 33]
@@ -192,7 +192,7 @@ def test_scatters_on_several_threads() -> None:
 NARROW = """
 import sys
 sys.path.insert(0, '.')
-from tests.codegen.kernels.test_index_blocks import *
+from tests.codegen.kernels.indexing.test_index_blocks import *
 from tracejit.codegen.llvm.target import host
 assert host().vector_bits == {bits}, host()
 for dtype in DTYPES:

@@ -11,7 +11,7 @@ from tracejit.ir.passes import run_passes
 from tracejit.ir.passes.fusion.rematerialization_after import MOST_CYCLES, saved_cycles
 from tracejit.runtime.executable import Executable
 
-from ...support import interpret
+from ....support import interpret
 
 #: Caches that hold less than the programs here need.
 SMALL = Machine(l1_bytes=1 << 9, l2_bytes=1 << 14, l3_bytes=1 << 20)

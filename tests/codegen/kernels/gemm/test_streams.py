@@ -12,7 +12,7 @@ from tracejit.codegen.instrument.access_checks import AccessChecks
 from tracejit.codegen.kernels.gemm import streams
 from tracejit.runtime.executable import Executable
 
-from ..narrow import narrower, run_narrow
+from ...narrow import narrower, run_narrow
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from .common import Cases, agree, reports
+from ..loops.common import Cases, agree, reports
 
 X = np.array([0.5, -1.0, 1.75, 2.0, -0.25, 1.0])
 U = np.array([1.5, 0.25, 0.75, -2.0, 0.5, 1.25])

@@ -10,8 +10,8 @@ from tracejit.ir.passes import PIPELINE, run_passes
 from tracejit.ir.passes.loops.deferred_products import defer_products
 from tracejit.ir.verifier import verify
 
-from ...rotation import share_of
-from ...support import interpret, native
+from ....rotation import share_of
+from ....support import interpret, native
 
 BEFORE = PIPELINE[: [pass_.name for pass_ in PIPELINE].index("defer-products")]
 

@@ -11,9 +11,9 @@ import pytest
 import tracejit as tj
 from tracejit.codegen.kernels.scan.axis import chunk_bytes, round_chunks
 
-from ...forked import forked
-from ...support import Array, function_of, interpret, native
-from ..narrow import narrower, run_narrow
+from ....forked import forked
+from ....support import Array, function_of, interpret, native
+from ...narrow import narrower, run_narrow
 
 LENGTHS = [1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 64, 65, 129, 300]
 DTYPES = ["f4", "f8", "i1", "i4", "i8", "u1", "?"]
@@ -145,7 +145,7 @@ def test_the_same_for_every_number_of_threads() -> None:
 NARROW = """
 import sys
 sys.path.insert(0, '.')
-from tests.codegen.kernels.test_axis import *
+from tests.codegen.kernels.scan.test_axis import *
 from tracejit.codegen.llvm.target import host
 assert host().vector_bits == {bits}, host()
 for dtype in DTYPES:

@@ -7,8 +7,8 @@ import pytest
 
 from tracejit.codegen.kernels.gemm.dots import far_bytes
 
-from ...support import function_of, native
-from ..narrow import narrower, run_narrow
+from ....support import function_of, native
+from ...narrow import narrower, run_narrow
 
 ROWS = [1, 2, 3, 5, 7, 8, 9, 13, 16, 17, 50]
 INNER = [1, 3, 8, 15, 16, 17, 50, 130, 300]
@@ -63,7 +63,7 @@ def test_few_columns_that_lie_along_the_sum(columns: int, dtype: str) -> None:
 NARROW = """
 import sys
 sys.path.insert(0, '.')
-from tests.codegen.kernels.test_dots import *
+from tests.codegen.kernels.gemm.test_dots import *
 from tracejit.codegen.llvm.target import host
 assert host().vector_bits == {bits}, host()
 for dtype in ("f4", "f8"):
