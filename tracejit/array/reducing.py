@@ -44,18 +44,20 @@ def _reduction(
     name: str, operand: Callable[[Tensor, Any], Tensor], ufunc: np.ufunc | None = None
 ) -> EagerFunction:
     """The reduction `name` of what `operand` makes of a tensor and `dtype`. Eagerly, `ufunc` computes that of
-    bools and integers."""
+    bools and integers, unless somebody has another kernel for the op."""
+    op = OPS[name]
+    own = op.eval
 
     @named(name)
     def python(x: Any, axis: Any, dtype: Any, out: None, keepdims: bool) -> Tensor:
         x = as_tensor(x)
-        is_exact = dtype is None and x.dtype.kind in "biu"
-        if ufunc is not None and is_exact and isinstance(x._data, np.ndarray) and not is_tracing():
+        is_exact = dtype is None and x.dtype.kind in "biu" and isinstance(x._data, np.ndarray)
+        if ufunc is not None and is_exact and op.kernel is own and not is_tracing():
             # NumPy converts what it adds up as it goes, without a copy of all
             return wrap(np.asarray(ufunc.reduce(x._data, _axes(name, x.shape, axis), keepdims=keepdims)))
         return _reduced(name, operand(x, dtype), axis, keepdims)
 
-    return EagerFunction(OPS[name], python)
+    return EagerFunction(op, python)
 
 
 def _reduce(

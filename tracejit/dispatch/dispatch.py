@@ -69,15 +69,21 @@ def apply(op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
             tracked = tracked or tensor._requires_grad
         else:
             array = operand(tensor)
-        if type(array) is not _ndarray and kind is not _ELEMENTWISE:
-            array = _plain(op, array)
+        if type(array) is not _ndarray:
+            if type(array) is Value:
+                raise _leaked(op, array)
+            if kind is not _ELEMENTWISE:
+                array = np.asarray(array)
         arrays.append(array)
     if kind is not _ELEMENTWISE:
         _check(op, arrays, attrs)
         out = op.kernel(*arrays, **attrs)
     else:
         check_attrs(op, attrs)
-        out = _run(op, arrays, attrs)
+        try:
+            out = op.kernel(*arrays, **attrs)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise _explained(op, arrays, error) from error
     if type(out) is not _ndarray:
         if isinstance(out, tuple):
             raise TracejitError(f"{op.name}: ops with several results are called as tj.ops.{op.name}")
@@ -110,27 +116,11 @@ def _check(op: Op, arrays: Sequence[Any], attrs: Attrs) -> None:
     _CHECKED.add(key)
 
 
-def _plain(op: Op, value: Any) -> Any:
-    if isinstance(value, Value):
-        raise _leaked(op, value)
-    return np.asarray(value)
-
-
 def _leaked(op: Op, value: Value) -> TraceError:
     return TraceError(
         f"{op.name}: a traced tensor of type {value.type} outlived its trace: it was stored outside the "
         "function while tracing. Return it instead"
     )
-
-
-def _run(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
-    for array in arrays:
-        if type(array) is Value:
-            raise _leaked(op, array)
-    try:
-        return op.kernel(*arrays, **attrs)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise _explained(op, arrays, error) from error
 
 
 def _explained(op: Op, arrays: Sequence[Any], error: Exception) -> Exception:

@@ -70,8 +70,11 @@ from .keys import (
     split as split,
 )
 
-from .multivariate import (
+from .choices import (
     choice as choice,
+)
+
+from .multivariate import (
     multivariate_normal as multivariate_normal,
     orthogonal as orthogonal,
 )

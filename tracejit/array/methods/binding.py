@@ -278,10 +278,10 @@ def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _operators_of(function: Any, reflected: str) -> tuple[_Binary, _Binary]:
     """The operator that `function` is, and that of a Tensor on the right."""
+    if function is powers.power:
+        return operators(_method(function), reflected)
     eager: EagerFunction = function.eager
-    if function is ufuncs.multiply:
-        return operators(product_of(eager), reflected)
-    return operators(_method(function) if function is powers.power else eager, reflected)
+    return operators(product_of(eager) if function is ufuncs.multiply else eager, reflected)
 
 
 def bind() -> None:
