@@ -199,6 +199,7 @@ COMPARISONS: Final[dict[str, tuple[_Binary, str]]] = {
     "__ne__": (ufuncs.not_equal, "__ne__"),
 }
 METHODS: Final[dict[str, Callable[..., Any]]] = {
+    **ufuncs.METHODS,
     "__array_namespace__": _namespace,
     "to_device": _to_device,
     "__pos__": floats.positive,
@@ -295,7 +296,7 @@ def bind() -> None:
         setattr(Tensor, name, _named(name, _operators_of(function, reflected)[0]))
     for name, function in inplace.METHODS.items():
         setattr(Tensor, name, checked(name, _named(name, function)))
-    for name, function in {**torch.METHODS, **ndarray.METHODS, **ufuncs.METHODS, **METHODS}.items():
+    for name, function in {**torch.METHODS, **ndarray.METHODS, **METHODS}.items():
         setattr(Tensor, name, checked(name, _method(function)))
     for name in ("zero_grad", "requires_grad_", "__contains__"):
         setattr(Tensor, name, checked(name, getattr(Tensor, name)))
