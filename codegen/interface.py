@@ -250,8 +250,8 @@ EAGER_LOOP: Final = (
 )  # fmt: skip
 #: The words of the table of what calls a builtin function of NumPy's: which argument is the first operand and
 #: how many there are (0: all that follow), what the second argument is (`SECOND`), the callables, what makes
-#: the step of a view, what makes the list of a tensor's views shorter, and whether a view may be written where
-#: its operand may.
+#: the step of a view, what makes the list of a tensor's views shorter, and whether a view may be written
+#: where its operand may.
 CALL_TABLE: Final = (
     "first", "operands", "second", "kernel", "slow", "remember", "step", "shorten", "writable",
 )  # fmt: skip

@@ -261,6 +261,14 @@ def test_one_place_decides(function: EagerFunction) -> None:
     function.take(usual)
 
 
+def test_functions_made_later_are_native_at_once() -> None:
+    """Names load at their first use, and so may their functions, after native code is linked."""
+    function = EagerFunction(OPS["exp"], lambda x: x)
+    assert FUNCTIONS.pop() is function
+    assert function.way is Way.NATIVE
+    assert function.run(tj.tensor([0.0, 0.0])).tolist() == [1.0, 1.0]
+
+
 def test_native_functions_serve_some_calls() -> None:
     natives = native_ops._PROGRESS.natives
     assert natives is not None
@@ -276,7 +284,7 @@ def test_native_functions_serve_some_calls() -> None:
 
 
 def test_no_other_place_makes_native_functions() -> None:
-    """Who makes native functions, counts calls or hands kernels to code of its own would be another way."""
+    """Code elsewhere that makes native functions, counts calls or follows kernels would be another way."""
     root = pathlib.Path(tj.__file__).parent
     for text, homes in (
         (".make_join(", {"eager_functions.py"}),
