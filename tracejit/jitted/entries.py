@@ -1,4 +1,4 @@
-"""Native call entries for the signatures of jitted functions."""
+"""Native call entries of jitted functions: branches of their guard trees, as tables for machine code."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ if TYPE_CHECKING:
     from ..frontend.values import Source
     from ..ir.graph import Value
     from .calls import CallPlan
-    from .signatures import Signature
+    from .specializations import Specialization
 
 #: The mark of a NumPy scalar's leaf type, behind its dtype and shape. Unlike arrays of rank 0, scalars select
 #: views where they index, and an augmented assignment gives their name a new value.
 NUMPY_SCALAR: Final = "NumPy scalar"
-#: The name of the global that holds the default dtype, which every compiled signature depends on.
+#: The name of the global that holds the default dtype, which everything compiled depends on.
 _DEFAULT: Final = "_default_float"
 #: The name of the global that is the default dtype while other settings are the usual ones.
 _USUAL: Final = "_usual_float"
@@ -74,13 +74,13 @@ class _Unsupported(Exception):
 
 
 def make_entries(
-    signature: Signature,
+    leaf: Specialization,
     miss: Callable[..., Any],
     otherwise: Callable[[], Any],
     wrt: tuple[int, ...] = (),
     plan: CallPlan | None = None,
 ) -> tuple[Any, Any]:
-    """Two entries of `signature`: a function of the flat leaves, which gives a flat tuple (or one result) and
+    """Two entries of `leaf`: a function of the flat leaves, which gives a flat tuple (or one result) and
     `miss()` where it does not fit, and a function of the arguments as they are given, which then calls
     ``otherwise()``. None where there cannot be one. Of a function that writes its arguments they give all
     results of the program, for the caller to write.
@@ -88,28 +88,28 @@ def make_entries(
     They take calls of which just the inputs at `wrt` require gradients: with a `plan` those that are
     recorded by it, without one those that are not recorded."""
     layout = entry_layout_of_tensors()
-    params = signature.function.params[len(signature.leaf_types) :]
-    bindings = signature.bindings
-    compiled = signature.compiled if plan is None else plan.forward
+    params = leaf.function.params[len(leaf.leaf_types) :]
+    bindings = leaf.bindings
+    compiled = leaf.compiled if plan is None else plan.forward
     if layout is None or not can_enter(compiled.function):
         return None, None
-    keep: list[Any] = [bindings, signature.static, signature.namespace]
+    keep: list[Any] = [bindings, leaf.static, leaf.namespace]
     # of a function that raises where linear algebra fails, no thread may be where that is NaN
-    setting = _USUAL if signature.linalg is LINALG_RAISE else _DEFAULT
+    setting = _USUAL if leaf.linalg is LINALG_RAISE else _DEFAULT
     settings = Capture("global", id(vars(dtypes)), id(setting), Same(id(dtypes.default_dtype())))
     executable = compiled.executable
-    reuses = executable.reuses if signature.writes is None and not wrt else {}
+    reuses = executable.reuses if leaf.writes is None and not wrt else {}
     reused = set(reuses.values())
-    tracked = [position in wrt for position in range(len(signature.function.params))]
+    tracked = [position in wrt for position in range(len(leaf.function.params))]
     recording = _UNRECORDED if plan is None else _RECORDED
     leaves = tuple(
         [
-            _leaf_spec(leaf_type, signature.ranges.get(i), i in reused, tracked[i])
-            for i, leaf_type in enumerate(signature.leaf_types)
+            _leaf_spec(leaf_type, leaf.ranges.get(i), i in reused, tracked[i])
+            for i, leaf_type in enumerate(leaf.leaf_types)
         ]
     )
     results = compiled.function.results
-    returned = len(signature.function.results)
+    returned = len(leaf.function.results)
     flat: Structure = ("tuple", NO_KEYS, (None,) * returned)
     try:
         spec = EntrySpec(
@@ -126,7 +126,7 @@ def make_entries(
             (
                 settings,
                 *([recording] if wrt else []),
-                *([_GIVES_NAN] if signature.linalg is LINALG_NAN else []),
+                *([_GIVES_NAN] if leaf.linalg is LINALG_NAN else []),
                 *[_capture(guard.source, _guard_spec(guard, keep), keep) for guard in bindings.guards],
             ),
             tuple(
@@ -135,19 +135,19 @@ def make_entries(
                     for i, result in enumerate(results)
                 ]
             ),
-            None if signature.result.is_leaf and signature.writes is None else flat,
+            None if leaf.result.is_leaf and leaf.writes is None else flat,
             executable.slow_enough,
             0 if plan is None else len(tracked),
             len(results) - returned,
-            id(signature.namespace),
+            id(leaf.namespace),
         )
     except _Unsupported:
         return None, None
     recorder = None if plan is None else plan.record
     by_leaves = make_entry(spec, layout, executable, miss, keep, recorder)
     try:
-        arguments, keywords = _arguments(signature, leaves, keep)
-        structure = _structure(signature.result.shape, keep) if signature.writes is None else flat
+        arguments, keywords = _arguments(leaf, leaves, keep)
+        structure = _structure(leaf.result.shape, keep) if leaf.writes is None else flat
     except _Unsupported:
         return by_leaves, None
     spec = EntrySpec(
@@ -200,18 +200,18 @@ def _leaf_spec(
 
 
 def _arguments(
-    signature: Signature, leaves: Sequence[ArraySpec | ScalarSpec], keep: list[Any]
+    leaf: Specialization, leaves: Sequence[ArraySpec | ScalarSpec], keep: list[Any]
 ) -> tuple[tuple[Spec, ...], tuple[tuple[int, Spec], ...]]:
     """Positional and keyword arguments. Raises _Unsupported where the entry does not know a container in
     them, or a static argument may change while it stays the same object."""
     following = iter(leaves)
-    _, _, (args, kwargs) = signature.structure.shape
+    _, _, (args, kwargs) = leaf.structure.shape
     positional = [_tree(child, following, keep) for child in args[2]]
     kind, names = kwargs[1][:2]
     if kind is not dict:  # their order matters, which the entry does not look at
         raise _Unsupported
     named = {name: _tree(child, following, keep) for name, child in zip(names, kwargs[2], strict=True)}
-    for which, _, value, _ in signature.static:
+    for which, _, value, _ in leaf.static:
         if not _stays(value):
             raise _Unsupported
         if isinstance(which, str):

@@ -283,7 +283,7 @@ def test_a_function_that_is_first_called_without_gradients(slow_calls: list[Any]
     f, x = tj.jit(lambda x: tj.sin(x) * 2), leaf([1, 2])
     with tj.no_grad():
         assert not f(x).requires_grad
-    (signature,) = f._signatures.values()
+    (signature,) = f._tree.leaves()
     assert [what for what, _ in signature.compiled.made()] == ["forward"]
     f(x), slow_calls.clear()
     assert f(x).requires_grad
