@@ -88,73 +88,61 @@ def make_entries(
     They take calls of which just the inputs at `wrt` require gradients: with a `plan` those that are
     recorded by it, without one those that are not recorded."""
     layout = entry_layout_of_tensors()
-    params = leaf.function.params[len(leaf.leaf_types) :]
-    bindings = leaf.bindings
     compiled = leaf.compiled if plan is None else plan.forward
     if layout is None or not can_enter(compiled.function):
         return None, None
+    bindings, executable, results = leaf.bindings, compiled.executable, compiled.function.results
     keep: list[Any] = [bindings, leaf.static, leaf.namespace]
-    # of a function that raises where linear algebra fails, no thread may be where that is NaN
-    setting = _USUAL if leaf.linalg is LINALG_RAISE else _DEFAULT
-    settings = Capture("global", id(vars(dtypes)), id(setting), Same(id(dtypes.default_dtype())))
-    executable = compiled.executable
     reuses = executable.reuses if leaf.writes is None and not wrt else {}
-    reused = set(reuses.values())
     tracked = [position in wrt for position in range(len(leaf.function.params))]
-    recording = _UNRECORDED if plan is None else _RECORDED
-    leaves = tuple(
-        [
-            _leaf_spec(leaf_type, leaf.ranges.get(i), i in reused, tracked[i])
-            for i, leaf_type in enumerate(leaf.leaf_types)
-        ]
-    )
-    results = compiled.function.results
+    specs = [
+        _leaf_spec(type_, leaf.ranges.get(i), i in reuses.values(), tracked[i])
+        for i, type_ in enumerate(leaf.leaf_types)
+    ]
+    params = leaf.function.params[len(specs) :]
     returned = len(leaf.function.results)
     flat: Structure = ("tuple", NO_KEYS, (None,) * returned)
-    try:
+
+    def entry(arguments: Any, keywords: Any, structure: Structure, following: Callable[..., Any]) -> Any:
         spec = EntrySpec(
-            leaves,
-            (),
-            tuple(
-                [
-                    _capture(source, _input_spec(source, param, requires_grad), keep)
-                    for source, param, requires_grad in zip(
-                        bindings.sources, params, tracked[len(leaves) :], strict=True
-                    )
-                ]
-            ),
-            (
-                settings,
-                *([recording] if wrt else []),
-                *([_GIVES_NAN] if leaf.linalg is LINALG_NAN else []),
-                *[_capture(guard.source, _guard_spec(guard, keep), keep) for guard in bindings.guards],
-            ),
-            tuple(
-                [
-                    ResultSpec(array_spec(result.dtype, result.shape), reuses.get(i, -1), i >= returned)
-                    for i, result in enumerate(results)
-                ]
-            ),
-            None if leaf.result.is_leaf and leaf.writes is None else flat,
-            executable.slow_enough,
-            0 if plan is None else len(tracked),
-            len(results) - returned,
+            tuple(arguments), tuple(keywords), tuple(captures), tuple(guards), tuple(made), structure,
+            executable.slow_enough, 0 if plan is None else len(tracked), len(results) - returned,
             id(leaf.namespace),
-        )
+        )  # fmt: skip
+        return make_entry(spec, layout, executable, following, keep, None if plan is None else plan.record)
+
+    try:
+        captures = [
+            _capture(source, _input_spec(source, param, requires_grad), keep)
+            for source, param, requires_grad in zip(
+                bindings.sources, params, tracked[len(specs) :], strict=True
+            )
+        ]
+        guards = _settings(leaf, None if not wrt else plan is not None)
+        guards += [_capture(guard.source, _guard_spec(guard, keep), keep) for guard in bindings.guards]
     except _Unsupported:
         return None, None
-    recorder = None if plan is None else plan.record
-    by_leaves = make_entry(spec, layout, executable, miss, keep, recorder)
+    made = [
+        ResultSpec(array_spec(result.dtype, result.shape), reuses.get(i, -1), i >= returned)
+        for i, result in enumerate(results)
+    ]
+    by_leaves = entry(specs, (), None if leaf.result.is_leaf and leaf.writes is None else flat, miss)
     try:
-        arguments, keywords = _arguments(leaf, leaves, keep)
+        arguments, keywords = _arguments(leaf, specs, keep)
         structure = _structure(leaf.result.shape, keep) if leaf.writes is None else flat
     except _Unsupported:
         return by_leaves, None
-    spec = EntrySpec(
-        arguments, keywords, spec.captures, spec.guards, spec.results, structure, spec.release_gil,
-        spec.recorded, spec.residuals, spec.home,
-    )  # fmt: skip
-    return by_leaves, make_entry(spec, layout, executable, otherwise(), keep, recorder)
+    return by_leaves, entry(arguments, keywords, structure, otherwise())
+
+
+def _settings(leaf: Specialization, recorded: bool | None) -> list[Capture]:
+    """The settings that hold for calls of `leaf`, and whether the thread records, unless that is None."""
+    # of a function that raises where linear algebra fails, no thread may be where that is NaN
+    name = _USUAL if leaf.linalg is LINALG_RAISE else _DEFAULT
+    settings = [Capture("global", id(vars(dtypes)), id(name), Same(id(dtypes.default_dtype())))]
+    if recorded is not None:
+        settings.append(_RECORDED if recorded else _UNRECORDED)
+    return [*settings, _GIVES_NAN] if leaf.linalg is LINALG_NAN else settings
 
 
 def results_as_arrays(result: Any) -> Any:
@@ -201,7 +189,7 @@ def _leaf_spec(
 
 def _arguments(
     leaf: Specialization, leaves: Sequence[ArraySpec | ScalarSpec], keep: list[Any]
-) -> tuple[tuple[Spec, ...], tuple[tuple[int, Spec], ...]]:
+) -> tuple[list[Spec], list[tuple[int, Spec]]]:
     """Positional and keyword arguments. Raises _Unsupported where the entry does not know a container in
     them, or a static argument may change while it stays the same object."""
     following = iter(leaves)
@@ -220,7 +208,7 @@ def _arguments(
             positional.insert(which, Same(id(value)))  # they come in ascending order
     names = [sys.intern(name) for name in named]  # as the names at call sites are
     keep.append(names)
-    return tuple(positional), tuple([(id(name), named[name]) for name in names])
+    return positional, [(id(name), named[name]) for name in names]
 
 
 def _stays(value: Any) -> bool:

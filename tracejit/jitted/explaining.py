@@ -21,8 +21,8 @@ from ..runtime.cache.store import CACHE
 from ..runtime.executable import Executable
 from .guard_tree import GuardTree, Signature
 from .paths import describe
-from .recompilation import Change, Reason, argument_names
-from .signatures import type_text
+from .recompilation import Change, Reason
+from .signatures import argument_names, type_text
 from .specializations import Specialization
 from .static_arguments import static_text
 

@@ -17,12 +17,10 @@ from typing import TYPE_CHECKING, Any
 from ..base.errors import AliasedError, HandledError, TraceError, TracejitError
 from ..base.loading import load_module
 from ..base.process.collector import collector_paused
-from ..base.records import record
 from ..callback_results import KeptResults
 from ..generator import DEFAULT
 from ..ir.graph import Function
 from ..provided import VIEW
-from ..pytree import TreeDef, flatten
 from ..state import STATE
 from ..tensors.array_callers import frame_above, takes_arrays
 from ..tensors.tensor import Tensor
@@ -42,13 +40,11 @@ from .registry import jit_is_disabled, watch
 from .shared_paths import share_paths
 from .signatures import (
     MISS,
+    Call,
     as_input,
     check_ranges,
     checked_results,
     donated_leaves,
-    leaf_type,
-    plain_leaves,
-    settings,
 )
 from .specializations import UNTRACKED, Gradients, Specialization, gradients_of
 from .static_arguments import ordered_keywords, selected_arguments, split_static
@@ -62,20 +58,6 @@ if TYPE_CHECKING:
 _MAX_ENTRIES = 6
 #: Number of times that a function is traced anew where what it reads changes meanwhile.
 _MOST_ATTEMPTS = 4
-
-
-@record(eq=False, frozen=False)
-class _Call:
-    """A call on its way down the guard tree: its arguments as they came, the dynamic ones as ``(positional,
-    named)`` with their `leaves`, and the key of its signature."""
-
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    arguments: Any
-    leaves: list[Any]
-    key: Any
-    #: The state of the default generator before draws were taken for a specialization.
-    random: Any = None
 
 
 class JitFunction(Exportable, Carriable, Bindable):
@@ -146,77 +128,66 @@ class JitFunction(Exportable, Carriable, Bindable):
             return self._fn(*args, **kwargs)
         if self._is_method and args and 0 not in self._static_argnums and is_instance(args[0]):
             return self.__get__(args[0])(*args[1:], **kwargs)
-        static, dynamic = self._split(args, kwargs)
-        random = DEFAULT.state
+        call, random = Call(args, kwargs, *self._split(args, kwargs)), DEFAULT.state
         try:
-            return self._called(args, kwargs, static, dynamic)
+            return self._descend(call)
         except AliasedError as error:
             if self._loops == "compiled":
                 raise
             problem = error
         DEFAULT.state = random  # the draws belong to the call as Python
         warn_uncompiled(problem, self._uncompiled)
-        return self._as_python(args, kwargs)
+        return self._as_python(call)
 
-    def _as_python(self, args: Any, kwargs: Any) -> Any:
-        """The result of a call that is not compiled."""
-        before = arrays_in((args, kwargs))
-        results, structure = checked_results(self._name, self._fn(*args, **kwargs))
-        return structure.unflatten(own_results(results, before, (args, kwargs)))
+    def _as_python(self, call: Call) -> Any:
+        """The result of a `call` that is not compiled."""
+        arguments = call.args, call.kwargs
+        before = arrays_in(arguments)
+        results, structure = checked_results(self._name, self._fn(*call.args, **call.kwargs))
+        return structure.unflatten(own_results(results, before, arguments))
 
-    def _called(self, args: Any, kwargs: Any, static: tuple[Any, ...], dynamic: Any) -> Any:
-        """The result of a call with arguments of which `static` and `dynamic` are the parts: walks down the
-        guard tree."""
-        leaves, structure = flatten(dynamic, exact=True)
-        latest = self._tree.latest(structure, static, settings())
-        if latest is not None:
-            result = latest.native(leaves)
-            if result is not MISS:
-                return result
-        if (plain := plain_leaves(self._name, leaves, 0, dynamic)) is not leaves:
-            leaves, latest = plain, None  # a native entry takes them, too
-        call = self._call(args, kwargs, static, dynamic, leaves, structure)
-        signature = self._tree.signature(call.key)
+    def _descend(self, call: Call) -> Any:
+        """The result of a `call`, which walks down the guard tree."""
+        structure, given = self._tree.structure(call), call.leaves
+        latest = None if structure is None else structure.latest
+        if latest is not None and (result := latest.native(given)) is not MISS:
+            return result
+        signature = self._tree.signature(call.with_types(self._name))
         if signature is not None:
-            if signature.lead.no_alias is not None:
-                signature.lead.no_alias.check(dynamic, leaves)
-            if signature.shared is not None:
-                result = signature.shared.run_together(dynamic, leaves)
-                if result is not MISS:
+            if (no_alias := signature.lead.no_alias) is not None:
+                no_alias.check(call.dynamic, call.leaves)
+            shared = signature.shared
+            if shared is not None and (shared is not latest or not shared.entries):
+                if (result := shared.run_together(call.leaves)) is not MISS:
                     return result
-        leaf, captured = self._specialization(call)
+        with self._tree.lock:
+            leaf, captured = self._specialization(call)
+            entered = not leaf.decisions and self._enter(leaf, gradients_of([*call.leaves, *captured]))
         if leaf.decisions:
             return self._by_values(call, leaf, captured)
-        if self._enter(leaf, gradients_of([*leaves, *captured])) or leaf is not latest:
-            result = leaf.native(leaves)
-            if result is not MISS:
+        if entered or leaf is not latest or call.leaves is not given:  # arrays of other libraries
+            if (result := leaf.native(call.leaves)) is not MISS:
                 return result
-        check_ranges(self._name, leaf.ranges, leaves)
-        return leaf.run(dynamic, leaves, [*map(as_input, leaves), *captured])
-
-    def _call(
-        self, args: Any, kwargs: Any, static: Any, dynamic: Any, leaves: list[Any], structure: TreeDef
-    ) -> _Call:
-        types = tuple([leaf_type(self._name, leaf, i, dynamic) for i, leaf in enumerate(leaves)])
-        return _Call(args, kwargs, dynamic, leaves, (structure, types, static, settings()))
+        check_ranges(self._name, leaf.ranges, call.leaves)
+        return leaf.run(call.dynamic, call.leaves, [*map(as_input, call.leaves), *captured])
 
     def _compile_for(self, args: tuple[Any, ...]) -> None:
         """Compile for arguments like `args`, with the native entry."""
-        static, dynamic = self._split(args, {})
-        leaves, structure = flatten(dynamic, exact=True)
-        leaf, captured = self._specialization(self._call(args, {}, static, dynamic, leaves, structure))
-        if not leaf.decisions:
-            self._enter(leaf, gradients_of([*leaves, *captured]))
+        call = Call(args, {}, *self._split(args, {})).with_types(self._name)
+        with self._tree.lock:
+            leaf, captured = self._specialization(call)
+            if not leaf.decisions:
+                self._enter(leaf, gradients_of([*call.leaves, *captured]))
 
     def _specialization(
-        self, call: _Call, outcome: Sequence[Any] = (), decision: Decision | None = None
+        self, call: Call, outcome: Sequence[Any] = (), decision: Decision | None = None
     ) -> tuple[Specialization, list[Tensor]]:
         """The specialization whose captures are those of a `call`, and whose decisions begin with `outcome`,
         with what it captures. It is compiled where there is none: because the last of `outcome` is not what
         a `decision` of another path has seen."""
         with self._tree.lock:
             call.random = DEFAULT.state
-            signature = self._tree.signature(call.key)
+            signature = self._tree.signature(call)
             found = None if signature is None else signature.find(outcome)
             refused = None if outcome else self._uncompiled.get(call.key)
             if refused is not None and (found is None or found[0].decisions):
@@ -225,21 +196,23 @@ class JitFunction(Exportable, Carriable, Bindable):
                 with collector_paused():
                     signature, found = self._specialize(call, outcome, decision)
             assert signature is not None
+            if not found[0].decisions:
+                signature.use(found[0])
             signature.parent.latest = signature.shared or found[0]
             return found
 
     def _specialize(
-        self, call: _Call, outcome: Sequence[Any], decision: Decision | None
+        self, call: Call, outcome: Sequence[Any], decision: Decision | None
     ) -> tuple[Signature, tuple[Specialization, list[Tensor]]]:
         """A new specialization for `call`, and what it captures.
 
         Raises TraceError where what the function reads changes all the time."""
         for _ in range(_MOST_ATTEMPTS):
-            signature = self._tree.signature(call.key)
+            signature = self._tree.signature(call)
             before = None if signature is None else signature.before(outcome)
             if before is not None:
                 if before.writes is not None:  # what it reads may be what calls write
-                    check_aliases(before.writes, call.arguments, call.leaves, (), ())
+                    check_aliases(before.writes, call.dynamic, call.leaves, (), ())
                 reason = before.broken_guard()
             elif signature is None or decision is None:
                 reason = self._reason(call.key)
@@ -251,7 +224,7 @@ class JitFunction(Exportable, Carriable, Bindable):
             if before is not None:
                 renewed_at_each_call(self._name, before.bindings, leaf.bindings)
                 leaf.earlier = (*before.earlier, before.reason)
-            signature = self._tree.add(call.key, leaf, leads=not outcome)
+            signature = self._tree.add(call, leaf, leads=not outcome)
             captured = leaf.captured()
             if captured is not None:
                 leaf.bindings.guards.extend(leaf.bindings.changed)
@@ -261,7 +234,7 @@ class JitFunction(Exportable, Carriable, Bindable):
             "not change the values that a jitted function reads while it is traced"
         )
 
-    def _by_values(self, call: _Call, leaf: Specialization, captured: list[Tensor]) -> Any:
+    def _by_values(self, call: Call, leaf: Specialization, captured: list[Tensor]) -> Any:
         """The result by the path that the values of a `call` take; `leaf` is tried first.
 
         Where rounding makes two paths each say that the call belongs to the other, it runs as Python."""
@@ -273,9 +246,9 @@ class JitFunction(Exportable, Carriable, Bindable):
             while leaf not in tried:
                 tried.append(leaf)
                 run = PathRun(leaf, [*inputs, *captured], kept)
-                results, decided, pending = run.results(call.arguments, call.leaves)
+                results, decided, pending = run.results(call.dynamic, call.leaves)
                 if decided is None:
-                    self._take(call.key, leaf)
+                    self._take(call, leaf)
                     return leaf.result.unflatten(results if pending is None else pending.finish(results))
                 if captured:
                     DEFAULT.state = call.random  # the draws belong to the path that is taken
@@ -285,13 +258,13 @@ class JitFunction(Exportable, Carriable, Bindable):
         finally:
             STATE.callback_results = outer
             kept.clear()
-        return self._as_python(call.args, call.kwargs)
+        return self._as_python(call)
 
-    def _take(self, key: Any, path: Specialization) -> None:
+    def _take(self, call: Call, path: Specialization) -> None:
         """Note that a call was on `path`. Where no new paths come, they are compiled together."""
         with self._tree.lock:
             path.hits += 1
-            signature = self._tree.signature(key)
+            signature = self._tree.signature(call)
             if signature is None:
                 return
             signature.use(path)
@@ -316,20 +289,21 @@ class JitFunction(Exportable, Carriable, Bindable):
     def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
         """The Function for these arguments, what it captures, and (as `rest`) its result's structure
         and its `ArgumentWrites`."""
-        return trace_call(self, args, kwargs).traced
+        call = Call(args, kwargs, *self._split(args, kwargs))
+        return trace_call(self, call.with_types(self._name)).traced
 
-    def _donated_leaves(self, structure: TreeDef, types: Sequence[Any]) -> frozenset[int]:
-        return donated_leaves(structure, types, self._static_argnums, *self._donated)
+    def _donated_leaves(self, call: Call) -> frozenset[int]:
+        return donated_leaves(call.structure, call.types, self._static_argnums, *self._donated)
 
-    def _compile(self, call: _Call, reason: str, prefix: Sequence[Any] = ()) -> Specialization:
+    def _compile(self, call: Call, reason: str, prefix: Sequence[Any] = ()) -> Specialization:
         """Trace and compile for a `call`; with `prefix`, the path that begins with such decisions."""
         start, asked = time.perf_counter(), STATE.linalg_asked
         with refusal_kept(self._uncompiled, call.key):
-            trace = trace_call(self, call.args, call.kwargs, prefix, acts=True)
+            trace = trace_call(self, call, prefix, acts=True)
             seconds = time.perf_counter() - start
             uses, traced = trace.uses, trace.traced
-            structure, types, static, _ = call.key
-            bindings, donated = bind(uses, trace.numbers, traced), self._donated_leaves(structure, types)
+            structure, static, _ = call.structure_key
+            bindings, donated = bind(uses, trace.numbers, traced), self._donated_leaves(call)
             warn_of_frozen(self._name, uses)
             result, writes = traced.rest
             reused = donated | (writes.positions if writes else frozenset())
@@ -341,7 +315,7 @@ class JitFunction(Exportable, Carriable, Bindable):
                 bindings.guards, bindings.sources, containers=bool(writes.containers)
             )
         return Specialization(
-            structure, types, static, traced.function, compiled, bindings, result, traced.ranges,
+            structure, call.types, static, traced.function, compiled, bindings, result, traced.ranges,
             milliseconds={"trace": seconds * 1e3}, reason=reason, decisions=traced.decisions,
             callback_results=traced.callback_results, donated=donated, writes=writes,
             no_alias=trace.no_alias, linalg=STATE.linalg if STATE.linalg_asked > asked else None,
@@ -349,13 +323,11 @@ class JitFunction(Exportable, Carriable, Bindable):
         )  # fmt: skip
 
     def _enter(self, leaf: Specialization, gradients: Gradients) -> bool:
-        """Make the native entries of `leaf` for calls with `gradients`, at the first of them. Whether it
-        did."""
+        """Make the native entries of `leaf` for calls with `gradients`, at the first of them. Whether it did.
+        The lock is held since `leaf` was found: a registration may forget it."""
         if gradients in leaf.kinds:
             return False
-        with self._tree.lock, collector_paused():
-            if gradients in leaf.kinds:
-                return False
+        with collector_paused():
             entry = leaf.enter(gradients, self._next_entry)
             if entry is not None:
                 self._use(entry)

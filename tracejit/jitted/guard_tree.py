@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from ..base.process.locks import ForkLock
-from ..pytree import TreeDef
 from ..tensors.tensor import Tensor
 from .paths import begins
+from .signatures import Call
 from .specializations import Specialization
 
 #: Most specializations of a signature that are kept although what they read has changed: it may change back.
@@ -36,7 +36,7 @@ class Signature:
     first. Which of them serves a call is told by `Test.CAPTURES`, and by `Test.VALUES` where there are paths.
 
     Attributes:
-        key: structure, leaf types, static arguments and settings.
+        key: see `Call`.
         parent: the node above.
         number: how many signatures the function had before.
         lead: the specialization that reports are about: the one used last, of paths the first.
@@ -70,11 +70,10 @@ class Signature:
         return [leaf for leaf in self.leaves if leaf.decisions]
 
     def use(self, leaf: Specialization) -> None:
-        """Put `leaf` in front."""
-        if leaf is not self.leaves[0] and leaf in self.leaves:
+        """Put `leaf` in front, unless it was forgotten."""
+        if leaf in self.leaves:
             self.leaves = [leaf, *[other for other in self.leaves if other is not leaf]]
-        if not leaf.decisions:
-            self.lead = leaf
+            self.lead = self.lead if leaf.decisions else leaf
 
     def add(self, leaf: Specialization, *, leads: bool) -> None:
         """Put a new `leaf` in front. Of those that do not fit any more the latest `MAX_STALE` stay."""
@@ -108,25 +107,22 @@ class GuardTree:
         self.lock = ForkLock()
         self.structures: dict[Any, Structure] = {}
 
-    def latest(self, structure: TreeDef, static: Any, settings: Any) -> Specialization | None:
-        """The specialization that served the last call of this structure."""
-        node = self.structures.get((structure, static, settings))
-        return None if node is None else node.latest
+    def structure(self, call: Call) -> Structure | None:
+        """The node of the structure of `call`, None where there is none yet."""
+        return self.structures.get(call.structure_key)
 
-    def signature(self, key: Any) -> Signature | None:
-        """The signature with this `key`, None where there is none yet."""
-        structure, types, static, settings = key
-        node = self.structures.get((structure, static, settings))
-        return None if node is None else node.types.get(types)
+    def signature(self, call: Call) -> Signature | None:
+        """The node of the structure and the types of `call`, None where there is none yet."""
+        node = self.structure(call)
+        return None if node is None else node.types.get(call.types)
 
-    def add(self, key: Any, leaf: Specialization, *, leads: bool = True) -> Signature:
+    def add(self, call: Call, leaf: Specialization, *, leads: bool = True) -> Signature:
         """Add a specialization; it `leads` its signature where it was compiled for no certain values."""
-        structure, types, static, settings = key
-        node = self.structures.setdefault((structure, static, settings), Structure())
-        signature = node.types.get(types)
+        node = self.structures.setdefault(call.structure_key, Structure())
+        signature = node.types.get(call.types)
         if signature is None:
             number = sum(len(other.types) for other in self.structures.values())
-            signature = node.types[types] = Signature(key, node, number, leaf)
+            signature = node.types[call.types] = Signature(call.key, node, number, leaf)
         signature.add(leaf, leads=leads)
         return signature
 

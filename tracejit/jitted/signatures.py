@@ -40,6 +40,43 @@ def settings() -> tuple[Any, str]:
     return default_dtype(), STATE.linalg
 
 
+class Call:
+    """A call on its way down the guard tree.
+
+    Attributes:
+        args: the positional arguments as they came, and `kwargs` the others.
+        dynamic: those that are not static, as ``(positional, named)``.
+        leaves: the leaves of these.
+        structure_key: their structure, the static arguments, and the settings.
+        types: the types of the leaves, once they are asked for; `key` is both.
+        random: the state of the default generator before draws were taken for a specialization.
+    """
+
+    __slots__ = ("args", "dynamic", "kwargs", "leaves", "random", "structure_key", "types")
+
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], static: Any, dynamic: Any) -> None:
+        self.args, self.kwargs, self.dynamic = args, kwargs, dynamic
+        self.leaves, structure = flatten(dynamic, exact=True)
+        self.structure_key = structure, static, settings()
+        self.types: tuple[LeafType, ...] = ()
+        self.random: Any = None
+
+    def with_types(self, name: str) -> Call:
+        """The call with the types of its leaves, and with other libraries' arrays as ndarrays. Raises
+        DTypeError for what a jitted function does not take; messages call it `name`."""
+        self.leaves = plain_leaves(name, self.leaves, 0, self.dynamic)
+        self.types = tuple([leaf_type(name, leaf, i, self.dynamic) for i, leaf in enumerate(self.leaves)])
+        return self
+
+    @property
+    def structure(self) -> TreeDef:
+        return self.structure_key[0]
+
+    @property
+    def key(self) -> tuple[Any, tuple[LeafType, ...]]:
+        return self.structure_key, self.types
+
+
 def donated_leaves(
     structure: TreeDef,
     types: Sequence[Any],
@@ -63,29 +100,40 @@ def donated_leaves(
     return frozenset(leaves)
 
 
-def parameter_names(fn: Callable[..., Any], paths: list[str], static: frozenset[int]) -> list[str]:
-    """Names for the IR's parameters, from the arguments' names and the leaves' paths."""
-    try:
-        order = [parameter for i, parameter in enumerate(inspect.signature(fn).parameters) if i not in static]
-    except (TypeError, ValueError):
-        order = []
+def argument_names(fn: Callable[..., Any], static: frozenset[int], structure: TreeDef) -> list[str]:
+    """The user's name of each leaf of ``(args, kwargs)``: ``x``, ``p['w']``, ``layers[2]``."""
+    order = parameters(fn, static)
     names = []
-    for path in paths:
-        kind, position, rest = _take_index(path)
-        if kind == "0":
-            base = order[int(position)] if int(position) < len(order) else f"arg{position}"
+    for path in structure.paths():
+        group, position, rest = _take_index(path)
+        if group == "0":
+            number = int(position)
+            name = order[number] if number < len(order) else f"arg{number}"
         else:
-            base = position.strip("'\"")
-        letters = [text if text.isascii() and text.isalnum() else " " for text in base + rest]
-        names.append("_".join("".join(letters).split()) or "arg")
+            name = position.strip("'\"")
+        names.append(name + rest)
     return names
+
+
+def parameters(fn: Callable[..., Any], static: frozenset[int]) -> list[str]:
+    """The names of the parameters of `fn` that are not `static`."""
+    try:
+        return [parameter for i, parameter in enumerate(inspect.signature(fn).parameters) if i not in static]
+    except (TypeError, ValueError):  # a builtin that does not tell
+        return []
+
+
+def parameter_name(argument: str) -> str:
+    """The name of the IR's parameter for an argument's leaf: ``p_w`` for ``p['w']``."""
+    letters = [text if text.isascii() and text.isalnum() else " " for text in argument]
+    return "_".join("".join(letters).split()) or "arg"
 
 
 def _take_index(path: str) -> tuple[str, str, str]:
     """``[0][2]['w']`` as ("0", "2", "['w']")."""
-    kind, rest = path[1:].split("]", 1)
+    group, rest = path[1:].split("]", 1)
     position, rest = rest[1:].split("]", 1)
-    return kind, position, rest
+    return group, position, rest
 
 
 def argument_path(position: int, dynamic: Any) -> str:

@@ -226,9 +226,14 @@ class Specialization:
     def native(self, leaves: Sequence[Any]) -> Any:
         """The result by a native entry on `leaves`, `MISS` where none fits."""
         entries = self.entries
-        results = entries.get(None, miss)(*leaves)
-        if results is MISS:
-            results = entries.get((requiring_grad(leaves), STATE.recording), miss)(*leaves)
+        try:
+            results = entries.get(None, miss)(*leaves)
+            if results is MISS:
+                results = entries.get((requiring_grad(leaves), STATE.recording), miss)(*leaves)
+        except _PROGRAM_ERRORS:
+            if not self.together:
+                raise
+            return MISS
         return results if results is MISS or self.result.is_leaf else self.finish(None, results)
 
     # -- calls ------------------------------------------------------------------------------------
@@ -241,20 +246,18 @@ class Specialization:
         pending = self.writes.begin(arguments, leaves, inputs, self.bindings.sources)
         return self.result.unflatten(pending.finish(pending.run(self.compiled)))
 
-    def run_together(self, arguments: Any, leaves: Sequence[Any]) -> Any:
+    def run_together(self, leaves: Sequence[Any]) -> Any:
         """The result by the paths that are compiled together, `MISS` where the call belongs to none of them,
         or where only they themselves can serve it: on tensors that require grad, or with an error, which
         another path may not have."""
+        if self.entries:
+            return self.native(leaves)
+        captured = self.captured()
+        if captured is None:
+            return MISS
+        inputs = [*map(as_input, leaves), *captured]
         try:
-            if self.entries:
-                return self.native(leaves)
-            captured = self.captured()
-            if captured is None:
-                return MISS
-            inputs = [*map(as_input, leaves), *captured]
-            if STATE.recording and requiring_grad(inputs):
-                return MISS
-            return self.run(arguments, leaves, inputs)
+            return MISS if gradients_of(inputs)[1] else self.run(None, leaves, inputs)
         except _PROGRAM_ERRORS:
             return MISS
 

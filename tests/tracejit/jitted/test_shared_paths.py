@@ -87,7 +87,7 @@ def test_paths_that_share_are_not_run_one_by_one():
     for function in (up, down, up):
         f(function)
     assert sum(function.hits for function in signature.leaves) == hits + 3
-    assert shared.run_together(((up,), {}), [up]).tolist() == [2, 2]
+    assert shared.run_together([up]).tolist() == [2, 2]
 
 
 def test_what_is_in_common_is_there_once():

@@ -138,7 +138,7 @@ def test_results_of_a_call_that_fits_no_path(monkeypatch: pytest.MonkeyPatch) ->
     a = tj.tensor(x())
     jitted(a)
     jitted(-a)
-    plain = lambda self, call, leaf, captured: self._as_python(call.args, call.kwargs)  # noqa: E731
+    plain = lambda self, call, leaf, captured: self._as_python(call)  # noqa: E731
     monkeypatch.setattr(JitFunction, "_by_values", plain)
     result = jitted(tj.tensor(x(), dtype="float64"))
     np.testing.assert_array_equal(result, x())
