@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import builtins
 import inspect
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from ..base.records import record
-from ..frontend.guards import MissingGuard
-from ..frontend.libraries.origins import is_library
 from ..ir.graph import Instruction
 from ..ir.ops.fusion import INTERPRETED
 from ..ir.passes.loops.rerolling import rerolled_loops
@@ -20,11 +17,12 @@ from ..provided import REPORTS
 from ..runtime.cache.store import CACHE
 from ..runtime.executable import Executable
 from .guard_tree import GuardTree, Signature
-from .paths import describe
+from .paths import decisions_text
 from .recompilation import Change, Reason
 from .signatures import argument_names, type_text
-from .specializations import Specialization
+from .specializations import Leaf, Specialization
 from .static_arguments import static_text
+from .tree_report import Branch, tree_report, watched
 
 #: Lines are at most so long, where that is ours to say.
 _WIDTH: Final = 110
@@ -149,11 +147,13 @@ class Explanation(str):
         name: the function's.
         where: where it is defined, as ``model.py:12``; empty where that is not known.
         signatures: a `SignatureReport` for each signature, in the order they were compiled.
+        tree: the guard tree: what is tested of a call, in order, and how it is served.
     """
 
     name: str
     where: str
     signatures: tuple[SignatureReport, ...]
+    tree: tuple[Branch, ...]
 
     def __repr__(self) -> str:
         return str(self)
@@ -168,6 +168,7 @@ class Explanation(str):
         return {
             "name": self.name,
             "where": self.where,
+            "tree": _plain(self.tree),
             "signatures": [
                 {**_plain(signature), "total_milliseconds": signature.milliseconds}
                 for signature in self.signatures
@@ -203,10 +204,14 @@ def explain(
         lines.append(f"  compiled code is not kept on disk: {CACHE.problem}")
     elif CACHE.failure:
         lines.append(f"  the last compiled code was not kept on disk: {CACHE.failure}")
+    branches = tree_report(fn, static, tree)
+    if reports:
+        lines += ["  tests of a call, in order:", *[line for each in branches for line in each.lines(4)]]
     for number, (report, signature) in enumerate(zip(reports, signatures, strict=True)):
         lines += _lines(number, report, signature)
     explanation = Explanation("\n".join(lines))
     explanation.name, explanation.where, explanation.signatures = name, where, reports
+    explanation.tree = branches
     return explanation
 
 
@@ -242,7 +247,7 @@ def _report(fn: Callable[..., Any], static: frozenset[int], signature: Signature
         lead.reason.changes if isinstance(lead.reason, Reason) else (),
         tuple(map(str, lead.earlier)),
         tuple(map(str, lead.bindings.sources)),
-        tuple(_guards(lead)),
+        tuple(watched(lead)),
         lead.bindings.unwatched,
         bool(lead.entries),
         programs,
@@ -252,18 +257,6 @@ def _report(fn: Callable[..., Any], static: frozenset[int], signature: Signature
         () if lead.writes is None else lead.writes.names(),
         lead.loops,
     )
-
-
-def _guards(leaf: Specialization) -> Iterator[tuple[str, str]]:
-    """The guards, without those on the code and the classes of what is named by others, and on the names of
-    builtins and of Python's modules."""
-    for guard in leaf.bindings.guards:
-        source = guard.source
-        implied = bool(source.path) and source.path[-1][1] in ("__code__", "__class__")
-        builtin = source.key in vars(builtins) and isinstance(guard, MissingGuard)
-        of_python = source.kind == "global" and (builtin or is_library(source.holder.get("__name__")))
-        if not (implied or (of_python and not source.path)):
-            yield str(source), guard.text()
 
 
 def _programs(leaf: Specialization, label: str = "forward") -> Iterator[ProgramReport]:
@@ -337,12 +330,14 @@ def _lines(number: int, report: SignatureReport, signature: Signature) -> Iterat
     for name in report.unwatched:
         yield f"      not watched: {name}"
     for path, described in zip(signature.paths(), report.paths, strict=False):
-        yield from describe(path)
+        times = "once" if path.hits == 1 else f"{path.hits} times"
+        yield f"      path taken {times}: {path.reason}"
+        yield from [f"        {text}" for text in decisions_text(path.decisions)]
         yield from _program_lines(described.programs)
     if signature.shared is not None:
         yield f"      {len(signature.shared.together)} of these paths share one native function"
     yield from _program_lines(report.programs)
-    if not report.paths and not report.native_entry:
+    if not report.paths and not report.native_entry and Leaf.WRAPPED not in signature.lead.kinds.values():
         yield "      calls go through Python: there is no native entry for these arguments and captures"
 
 

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..base.errors import AliasedError, HandledError, TraceError, TracejitError
+from ..base.errors import AliasedError, HandledError, TraceError, TracejitError, UncompilableError
 from ..base.loading import load_module
 from ..base.process.collector import collector_paused
 from ..callback_results import KeptResults
@@ -26,7 +26,7 @@ from ..tensors.array_callers import frame_above, takes_arrays
 from ..tensors.tensor import Tensor
 from ..tracing.branches import Decision
 from ..tracing.traces import Traced
-from .aliasing import arrays_in, check_aliases, own_results, read_outside, refusal_kept, warn_uncompiled
+from .aliasing import arrays_in, check_aliases, own_results, read_outside, warn_uncompiled
 from .call_traces import trace_call
 from .calls import CompiledFunction
 from .captures import bind, renewed_at_each_call, warn_of_frozen
@@ -157,17 +157,17 @@ class JitFunction(Exportable, Carriable, Bindable):
             if (no_alias := signature.lead.no_alias) is not None:
                 no_alias.check(call.dynamic, call.leaves)
             shared = signature.shared
-            if shared is not None and (shared is not latest or not shared.entries):
-                if (result := shared.run_together(call.leaves)) is not MISS:
-                    return result
+            tried = shared is None or (shared is latest and shared.entries)
+            if not tried and (result := shared.run_together(call.leaves)) is not MISS:
+                return result
         with self._tree.lock:
             leaf, captured = self._specialization(call)
             entered = not leaf.decisions and self._enter(leaf, gradients_of([*call.leaves, *captured]))
         if leaf.decisions:
             return self._by_values(call, leaf, captured)
-        if entered or leaf is not latest or call.leaves is not given:  # arrays of other libraries
-            if (result := leaf.native(call.leaves)) is not MISS:
-                return result
+        tried = leaf is latest and not entered and call.leaves is given  # else with other libraries' arrays
+        if not tried and (result := leaf.native(call.leaves)) is not MISS:
+            return result
         check_ranges(self._name, leaf.ranges, call.leaves)
         return leaf.run(call.dynamic, call.leaves, [*map(as_input, call.leaves), *captured])
 
@@ -298,11 +298,10 @@ class JitFunction(Exportable, Carriable, Bindable):
     def _compile(self, call: Call, reason: str, prefix: Sequence[Any] = ()) -> Specialization:
         """Trace and compile for a `call`; with `prefix`, the path that begins with such decisions."""
         start, asked = time.perf_counter(), STATE.linalg_asked
-        with refusal_kept(self._uncompiled, call.key):
+        try:
             trace = trace_call(self, call, prefix, acts=True)
             seconds = time.perf_counter() - start
             uses, traced = trace.uses, trace.traced
-            structure, static, _ = call.structure_key
             bindings, donated = bind(uses, trace.numbers, traced), self._donated_leaves(call)
             warn_of_frozen(self._name, uses)
             result, writes = traced.rest
@@ -310,10 +309,14 @@ class JitFunction(Exportable, Carriable, Bindable):
             compiled = CompiledFunction(traced.function, reused, self._flush_denormals)
             if trace.handled and (problem := trace.handled.problem(compiled.executable.errors)):
                 raise HandledError(f"{self._name}: {problem}")
+        except UncompilableError as error:
+            self._uncompiled[call.key] = type(error), str(error)
+            raise
         if writes is not None:
             writes.beside = read_outside(
                 bindings.guards, bindings.sources, containers=bool(writes.containers)
             )
+        structure, static, _ = call.structure_key
         return Specialization(
             structure, call.types, static, traced.function, compiled, bindings, result, traced.ranges,
             milliseconds={"trace": seconds * 1e3}, reason=reason, decisions=traced.decisions,

@@ -202,11 +202,10 @@ def too_many_paths(name: str, decision: Decision, max_paths: int) -> Concretizat
     )
 
 
-def describe(path: Specialization) -> list[str]:
-    """Lines about a path for ``explain``: its decisions with their source lines, and its hits."""
-    times = "once" if path.hits == 1 else f"{path.hits} times"
-    lines = [f"      path taken {times}: {path.reason}"]
-    for text, repeated in itertools.groupby(map(str, path.decisions)):
+def decisions_text(decisions: Sequence[Decision]) -> list[str]:
+    """The values that Python code saw, with their source lines, for messages."""
+    texts = []
+    for text, repeated in itertools.groupby(map(str, decisions)):
         count = len(list(repeated))
-        lines.append(f"        {text}" + (f", {count} times" if count > 1 else ""))
-    return lines
+        texts.append(text + (f", {count} times" if count > 1 else ""))
+    return texts

@@ -86,6 +86,13 @@ def _changes(fn: Callable[..., Any], static: frozenset[int], old: Any, new: Any)
     return changes
 
 
+def settings_text(settings: Any) -> str:
+    """The settings of a signature in words."""
+    return ", ".join(
+        f"{what} {getattr(value, 'name', value)}" for what, value in zip(_SETTINGS, settings, strict=True)
+    )
+
+
 def _kind(before: Any, after: Any) -> str:
     if isinstance(before, str) or isinstance(after, str):
         return "type"
@@ -102,7 +109,7 @@ def _structure_changes(
     changes += [Change("structure", name, "", name) for name in after if name not in before]
     if changes:
         return changes
-    first, second = _arguments(fn, static, old), _arguments(fn, static, new)
+    first, second = argument_structures(fn, static, old), argument_structures(fn, static, new)
     return [
         Change("structure", name, _cut(first.get(name, "")), _cut(second.get(name, "")))
         for name in dict.fromkeys([*first, *second])
@@ -110,7 +117,7 @@ def _structure_changes(
     ]
 
 
-def _arguments(fn: Callable[..., Any], static: frozenset[int], structure: TreeDef) -> dict[str, str]:
+def argument_structures(fn: Callable[..., Any], static: frozenset[int], structure: TreeDef) -> dict[str, str]:
     """The structure of each argument, with ``*`` for leaves."""
     positional, named = structure.stars()
     order = parameters(fn, static)

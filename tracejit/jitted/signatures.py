@@ -64,7 +64,7 @@ class Call:
     def with_types(self, name: str) -> Call:
         """The call with the types of its leaves, and with other libraries' arrays as ndarrays. Raises
         DTypeError for what a jitted function does not take; messages call it `name`."""
-        self.leaves = plain_leaves(name, self.leaves, 0, self.dynamic)
+        self.leaves = plain_leaves(name, self.leaves, self.dynamic)
         self.types = tuple([leaf_type(name, leaf, i, self.dynamic) for i, leaf in enumerate(self.leaves)])
         return self
 
@@ -160,9 +160,6 @@ def leaf_type(name: str, leaf: Any, position: int, dynamic: Any) -> LeafType:
         except DTypeError as error:
             raise DTypeError(f"{name}: argument {argument_path(position, dynamic)}: {error}") from error
     scalar = SCALARS.get(type(leaf))
-    if scalar is None and is_foreign(leaf):
-        array = plain_leaves(name, [leaf], position, dynamic)[0]
-        return (array.dtype, array.shape)
     if scalar is not None:
         if scalar == "int" and not -(2**63) <= leaf < 2**63:
             raise DTypeError(
@@ -178,18 +175,18 @@ def leaf_type(name: str, leaf: Any, position: int, dynamic: Any) -> LeafType:
     )
 
 
-def plain_leaves(name: str, leaves: list[Any], first: int, dynamic: Any) -> list[Any]:
-    """`leaves` with arrays of other libraries as ndarrays; `leaves` itself where there are none.
-
-    The first of them is the leaf at `first` of ``(args, kwargs)``, which errors name."""
+def plain_leaves(name: str, leaves: list[Any], dynamic: Any) -> list[Any]:
+    """`leaves` of ``(args, kwargs)`` with arrays of other libraries as ndarrays; `leaves` itself where there
+    are none."""
     if _PLAIN.issuperset(map(type, leaves)) or not any(map(is_foreign, leaves)):
         return leaves
-    plain = []
-    for position, leaf in enumerate(leaves, first):
-        try:
-            plain.append(as_array(leaf) if is_foreign(leaf) else leaf)
-        except DTypeError as error:
-            raise DTypeError(f"{name}: argument {argument_path(position, dynamic)}: {error}") from error
+    plain = list(leaves)
+    for position, leaf in enumerate(leaves):
+        if is_foreign(leaf):
+            try:
+                plain[position] = as_array(leaf)
+            except DTypeError as error:
+                raise DTypeError(f"{name}: argument {argument_path(position, dynamic)}: {error}") from error
     return plain
 
 

@@ -11,10 +11,12 @@ import numpy as np
 from ..base.errors import AliasedError, GradientError, TracejitError
 from ..base.records import field, record
 from ..callback_results import KeptResults
+from ..frontend.guards import Guard
+from ..frontend.values import Source
 from ..generator import Draws
 from ..ir.dataflow import acts
 from ..ir.dtypes import SHORT_NAME, as_dtype
-from ..ir.graph import Function, Value
+from ..ir.graph import Function
 from ..loops.reports import LoopReport
 from ..pytree import TreeDef, flatten
 from ..state import STATE
@@ -46,21 +48,19 @@ def gradients_of(inputs: Sequence[Any]) -> Gradients:
 class Leaf(enum.Enum):
     """Kinds of leaf: the ways in which a call is served, in the user's words."""
 
-    #: Machine code from Python's call on: the entry reads a table.
     NATIVE = "native entry"
-    #: The entry runs the forward part, and `CallPlan.record` puts a node on the tape.
+    #: The entry runs the forward part, and `CallPlan.record` makes the node.
     RECORDING = "native entry, then a node on the tape"
-    #: Python around the entry: it looks at arguments, writes them, or tells which path was taken.
+    #: Python looks at the arguments before, and writes them or chooses among paths afterwards.
     WRAPPED = "native entry between Python's checks and writes"
-    #: The entry on leaves, of containers that only Python takes apart.
+    #: The entry takes leaves.
     FLAT = "native entry, behind Python that takes the arguments apart"
-    #: No entry: Python reads the captures and calls the program.
+    #: Python reads the captures.
     EXECUTABLE = "native code, called from Python"
-    #: Python lets the program write arguments where they lie.
     IN_PLACE = "native code that writes the arguments, called from Python"
-    #: One path of several: its program says by its decisions whether the call is on it.
+    #: The program says by its decisions whether the call is on its path.
     PATH = "native code of one path, called from Python"
-    #: No specialization fits: the call is traced, and adds one.
+    #: No specialization fits; the call adds one.
     TRACE = "traced and compiled"
     #: The function itself: under a trace, with `disable_jit`, and where a call cannot be compiled.
     PLAIN = "Python"
@@ -116,56 +116,56 @@ class Specialization:
 
     def fits(self) -> bool:
         """Whether what the function reads outside its arguments is what it was compiled for."""
-        return self._outside() is not None
+        return isinstance(self._outside(), list)
 
     def captured(self) -> list[Tensor] | None:
         """The captured values now; None where `fits` is false.
 
         Where it gives values, and only then, the draws of the call have been taken from the generator."""
         values = self._outside()
-        if values is None:
+        if not isinstance(values, list):
             return None
         return [wrap(value.claim()) if isinstance(value, Draws) else value for value in values]
 
-    def _outside(self) -> list[Any] | None:
+    def _outside(self) -> Any:
+        """The captured values now; where `fits` is false the guard that does not hold, or the place that does
+        not hold a tensor of the right type."""
+        for guard in self.bindings.guards:
+            if not guard.holds():
+                return guard
         values: list[Any] = []
         params = self.function.params[len(self.leaf_types) :]
         for source, param in zip(self.bindings.sources, params, strict=True):
             value = source.read()
+            data = value._data if isinstance(value, Tensor) else value
             if isinstance(value, Draws):
                 values.append(value)
-                continue
-            if source.is_number:
-                if type(value) is not float:
-                    return None
+            elif source.is_number and type(value) is float:
                 values.append(wrap(np.asarray(value)))
-                continue
-            if not isinstance(value, (Tensor, np.ndarray)):
-                return None
-            data = value._data if isinstance(value, Tensor) else value
-            if (
-                isinstance(data, Value)
-                or data.shape != param.shape
-                or as_dtype(data.dtype) is not param.dtype
+            elif (
+                not source.is_number
+                and isinstance(data, np.ndarray)
+                and data.shape == param.shape
+                and as_dtype(data.dtype) is param.dtype
             ):
-                return None
-            values.append(as_input(value))
-        return values if all(guard.holds() for guard in self.bindings.guards) else None
+                values.append(as_input(value))
+            else:
+                return source
+        return values
 
     def broken_guard(self) -> str:
         """Reason why `fits` is false."""
-        for guard in self.bindings.guards:
-            if not guard.holds():
-                before, after = guard.shown()
-                change = f" ({before} before, {after} now)" if len(before) + len(after) < 80 else ""
-                return f"{guard.source}, which the function closes over, was bound to another value{change}"
-        params = self.function.params[len(self.leaf_types) :]
-        for source, param in zip(self.bindings.sources, params, strict=True):
-            value = source.read()
-            data = value._data if isinstance(value, Tensor) else value
-            if isinstance(data, np.ndarray) and (data.shape, data.dtype) != (param.shape, param.dtype):
-                now = type_text((data.dtype, data.shape)) if data.dtype in SHORT_NAME else str(data.dtype)
-                return f"{source}, which the function closes over, changed from {param.type} to {now}"
+        problem = self._outside()
+        if isinstance(problem, Guard):
+            before, after = problem.shown()
+            change = f" ({before} before, {after} now)" if len(before) + len(after) < 80 else ""
+            return f"{problem.source}, which the function closes over, was bound to another value{change}"
+        value = problem.read() if isinstance(problem, Source) else None
+        data = value._data if isinstance(value, Tensor) else value
+        if isinstance(data, np.ndarray):
+            param = self.function.params[len(self.leaf_types) + self.bindings.sources.index(problem)]
+            now = type_text((data.dtype, data.shape)) if data.dtype in SHORT_NAME else str(data.dtype)
+            return f"{problem}, which the function closes over, changed from {param.type} to {now}"
         return "a tensor that the function closes over changed its type"
 
     # -- entries ----------------------------------------------------------------------------------
