@@ -8,17 +8,14 @@ compiled it; another CPU or version keeps nothing, and compiles.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from .base.errors import TracejitError
 from .runtime.cache.keys import environment
 from .runtime.cache.store import CACHE
 from .runtime.loading.objects import support_keys
 from .runtime.tiers import BACKGROUND
-
-if TYPE_CHECKING:
-    from .jitted.calls import CompiledFunction
 
 #: The most machine code in one pickle; that of most functions has 10 to 100 KB.
 _MOST_BYTES: Final = 64 << 20
@@ -88,7 +85,8 @@ def _machine_code(function: Any) -> dict[str, bytes]:
 
     Raises TracejitError where that is too much."""
     BACKGROUND.wait()  # the disk has optimized code only
-    executables = [compiled.made_executable for compiled in _compiled(function)]
+    compiled = [part for leaf in function._tree.leaves() for _, part in leaf.compiled.made()]
+    executables = [part.made_executable for part in compiled]
     keys = [executable.key for executable in executables if executable is not None]
     loaded = {key: CACHE.load(key) for key in (*keys, *support_keys()) if key is not None}
     entries = {key: payload for key, payload in loaded.items() if payload is not None}
@@ -99,10 +97,3 @@ def _machine_code(function: Any) -> dict[str, bytes]:
             f"{_MOST_BYTES >> 20} MB along; send the function itself"
         )
     return entries
-
-
-def _compiled(function: Any) -> Iterator[CompiledFunction]:
-    """Compiled parts of `function`: its specializations, and derivatives of these."""
-    for leaf in function._tree.leaves():
-        for _, compiled in leaf.compiled.made():
-            yield compiled

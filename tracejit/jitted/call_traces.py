@@ -26,9 +26,16 @@ from ..tracing.random_draws import refuse_draws
 from ..tracing.traces import Traced, trace_flat
 from .aliasing import NoAlias, no_alias
 from .argument_writes import ArgumentRecorder, ArgumentWrites
-from .entries import is_numpy_scalar
 from .methods import UnchangedAttributes
-from .signatures import Call, argument_names, as_input, checked_results, parameter_name, symbol_type
+from .signatures import (
+    JittedCall,
+    argument_names,
+    as_input,
+    checked_results,
+    is_numpy_scalar,
+    parameter_name,
+    symbol_type,
+)
 from .static_arguments import with_static
 
 if TYPE_CHECKING:
@@ -62,7 +69,7 @@ class CallTrace:
 
 
 def trace_call(
-    jitted: JitFunction, call: Call, prefix: Sequence[Any] = (), *, acts: bool = False
+    jitted: JitFunction, call: JittedCall, prefix: Sequence[Any] = (), *, acts: bool = False
 ) -> CallTrace:
     """Trace a `call` of `jitted`. Where the arguments have values, Python code may ask for them; `prefix` are
     the first answers. Where the function raises and the trace `acts`, the effects before that happen.

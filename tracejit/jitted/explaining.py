@@ -16,13 +16,12 @@ from ..loops.reports import LoopReport
 from ..provided import REPORTS
 from ..runtime.cache.store import CACHE
 from ..runtime.executable import Executable
-from .guard_tree import GuardTree, Signature
-from .paths import decisions_text
+from .guard_tree.nodes import GuardTree, Signature
+from .guard_tree.report import TreeBranch, tree_report, watched
+from .guard_tree.specializations import LeafKind, Specialization
 from .recompilation import Change, Reason
 from .signatures import argument_names, type_text
-from .specializations import Leaf, Specialization
 from .static_arguments import static_text
-from .tree_report import Branch, tree_report, watched
 
 #: Lines are at most so long, where that is ours to say.
 _WIDTH: Final = 110
@@ -153,7 +152,7 @@ class Explanation(str):
     name: str
     where: str
     signatures: tuple[SignatureReport, ...]
-    tree: tuple[Branch, ...]
+    tree: tuple[TreeBranch, ...]
 
     def __repr__(self) -> str:
         return str(self)
@@ -329,15 +328,14 @@ def _lines(number: int, report: SignatureReport, signature: Signature) -> Iterat
         yield from _wrapped(f"guards: {_listed([f'{name} is {value}' for name, value in report.guards])}")
     for name in report.unwatched:
         yield f"      not watched: {name}"
-    for path, described in zip(signature.paths(), report.paths, strict=False):
+    for path in report.paths:
         times = "once" if path.hits == 1 else f"{path.hits} times"
         yield f"      path taken {times}: {path.reason}"
-        yield from [f"        {text}" for text in decisions_text(path.decisions)]
-        yield from _program_lines(described.programs)
+        yield from _program_lines(path.programs)
     if signature.shared is not None:
         yield f"      {len(signature.shared.together)} of these paths share one native function"
     yield from _program_lines(report.programs)
-    if not report.paths and not report.native_entry and Leaf.WRAPPED not in signature.lead.kinds.values():
+    if not report.paths and not report.native_entry and LeafKind.WRAPPED not in signature.lead.kinds.values():
         yield "      calls go through Python: there is no native entry for these arguments and captures"
 
 

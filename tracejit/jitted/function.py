@@ -30,23 +30,23 @@ from .aliasing import arrays_in, check_aliases, own_results, read_outside, warn_
 from .call_traces import trace_call
 from .calls import CompiledFunction
 from .captures import bind, renewed_at_each_call, warn_of_frozen
-from .entries import results_as_arrays
 from .exporting import Carriable, Exportable
-from .guard_tree import GuardTree, Signature
+from .guard_tree.entries import results_as_arrays
+from .guard_tree.nodes import GuardTree, Signature
+from .guard_tree.paths import MAX_PATHS, SETTLED, PathRun, reason_for_path, too_many_paths
+from .guard_tree.shared_paths import share_paths
+from .guard_tree.specializations import UNTRACKED, Gradients, Specialization, gradients_of
 from .methods import Bindable, is_instance, is_method
-from .paths import MAX_PATHS, SETTLED, PathRun, reason_for_path, too_many_paths
 from .recompilation import reason_for
 from .registry import jit_is_disabled, watch
-from .shared_paths import share_paths
 from .signatures import (
     MISS,
-    Call,
+    JittedCall,
     as_input,
     check_ranges,
     checked_results,
     donated_leaves,
 )
-from .specializations import UNTRACKED, Gradients, Specialization, gradients_of
 from .static_arguments import ordered_keywords, selected_arguments, split_static
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class JitFunction(Exportable, Carriable, Bindable):
             return self._fn(*args, **kwargs)
         if self._is_method and args and 0 not in self._static_argnums and is_instance(args[0]):
             return self.__get__(args[0])(*args[1:], **kwargs)
-        call, random = Call(args, kwargs, *self._split(args, kwargs)), DEFAULT.state
+        call, random = JittedCall(args, kwargs, *self._split(args, kwargs)), DEFAULT.state
         try:
             return self._descend(call)
         except AliasedError as error:
@@ -139,26 +139,24 @@ class JitFunction(Exportable, Carriable, Bindable):
         warn_uncompiled(problem, self._uncompiled)
         return self._as_python(call)
 
-    def _as_python(self, call: Call) -> Any:
+    def _as_python(self, call: JittedCall) -> Any:
         """The result of a `call` that is not compiled."""
         arguments = call.args, call.kwargs
         before = arrays_in(arguments)
         results, structure = checked_results(self._name, self._fn(*call.args, **call.kwargs))
         return structure.unflatten(own_results(results, before, arguments))
 
-    def _descend(self, call: Call) -> Any:
+    def _descend(self, call: JittedCall) -> Any:
         """The result of a `call`, which walks down the guard tree."""
         structure, given = self._tree.structure(call), call.leaves
         latest = None if structure is None else structure.latest
         if latest is not None and (result := latest.native(given)) is not MISS:
             return result
         signature = self._tree.signature(call.with_types(self._name))
-        if signature is not None:
-            if (no_alias := signature.lead.no_alias) is not None:
-                no_alias.check(call.dynamic, call.leaves)
-            shared = signature.shared
-            tried = shared is None or (shared is latest and shared.entries)
-            if not tried and (result := shared.run_together(call.leaves)) is not MISS:
+        shared = None if signature is None else signature.shared
+        if shared is not None and not (shared is latest and shared.entries):  # else it was tried
+            shared.check_aliases(call)
+            if (result := shared.run_together(call.leaves)) is not MISS:
                 return result
         with self._tree.lock:
             leaf, captured = self._specialization(call)
@@ -173,14 +171,14 @@ class JitFunction(Exportable, Carriable, Bindable):
 
     def _compile_for(self, args: tuple[Any, ...]) -> None:
         """Compile for arguments like `args`, with the native entry."""
-        call = Call(args, {}, *self._split(args, {})).with_types(self._name)
+        call = self._typed_call(args, {})
         with self._tree.lock:
             leaf, captured = self._specialization(call)
             if not leaf.decisions:
                 self._enter(leaf, gradients_of([*call.leaves, *captured]))
 
     def _specialization(
-        self, call: Call, outcome: Sequence[Any] = (), decision: Decision | None = None
+        self, call: JittedCall, outcome: Sequence[Any] = (), decision: Decision | None = None
     ) -> tuple[Specialization, list[Tensor]]:
         """The specialization whose captures are those of a `call`, and whose decisions begin with `outcome`,
         with what it captures. It is compiled where there is none: because the last of `outcome` is not what
@@ -196,13 +194,15 @@ class JitFunction(Exportable, Carriable, Bindable):
                 with collector_paused():
                     signature, found = self._specialize(call, outcome, decision)
             assert signature is not None
-            if not found[0].decisions:
-                signature.use(found[0])
-            signature.parent.latest = signature.shared or found[0]
+            leaf = found[0]
+            leaf.check_aliases(call)
+            if not leaf.decisions:
+                signature.use(leaf)
+            signature.parent.latest = signature.shared or leaf
             return found
 
     def _specialize(
-        self, call: Call, outcome: Sequence[Any], decision: Decision | None
+        self, call: JittedCall, outcome: Sequence[Any], decision: Decision | None
     ) -> tuple[Signature, tuple[Specialization, list[Tensor]]]:
         """A new specialization for `call`, and what it captures.
 
@@ -234,7 +234,7 @@ class JitFunction(Exportable, Carriable, Bindable):
             "not change the values that a jitted function reads while it is traced"
         )
 
-    def _by_values(self, call: Call, leaf: Specialization, captured: list[Tensor]) -> Any:
+    def _by_values(self, call: JittedCall, leaf: Specialization, captured: list[Tensor]) -> Any:
         """The result by the path that the values of a `call` take; `leaf` is tried first.
 
         Where rounding makes two paths each say that the call belongs to the other, it runs as Python."""
@@ -260,7 +260,7 @@ class JitFunction(Exportable, Carriable, Bindable):
             kept.clear()
         return self._as_python(call)
 
-    def _take(self, call: Call, path: Specialization) -> None:
+    def _take(self, call: JittedCall, path: Specialization) -> None:
         """Note that a call was on `path`. Where no new paths come, they are compiled together."""
         with self._tree.lock:
             path.hits += 1
@@ -280,6 +280,10 @@ class JitFunction(Exportable, Carriable, Bindable):
         kwargs = ordered_keywords(self._fn, kwargs)
         return split_static(self._name, args, kwargs, self._static_argnums, self._static_argnames)
 
+    def _typed_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> JittedCall:
+        """The call with these arguments, whose types are known."""
+        return JittedCall(args, kwargs, *self._split(args, kwargs)).with_types(self._name)
+
     @property
     def _name(self) -> str:
         return getattr(self._fn, "__name__", "f")
@@ -289,13 +293,12 @@ class JitFunction(Exportable, Carriable, Bindable):
     def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
         """The Function for these arguments, what it captures, and (as `rest`) its result's structure
         and its `ArgumentWrites`."""
-        call = Call(args, kwargs, *self._split(args, kwargs))
-        return trace_call(self, call.with_types(self._name)).traced
+        return trace_call(self, self._typed_call(args, kwargs)).traced
 
-    def _donated_leaves(self, call: Call) -> frozenset[int]:
+    def _donated_leaves(self, call: JittedCall) -> frozenset[int]:
         return donated_leaves(call.structure, call.types, self._static_argnums, *self._donated)
 
-    def _compile(self, call: Call, reason: str, prefix: Sequence[Any] = ()) -> Specialization:
+    def _compile(self, call: JittedCall, reason: str, prefix: Sequence[Any] = ()) -> Specialization:
         """Trace and compile for a `call`; with `prefix`, the path that begins with such decisions."""
         start, asked = time.perf_counter(), STATE.linalg_asked
         try:

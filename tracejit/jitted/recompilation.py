@@ -56,7 +56,7 @@ def reason_for(fn: Callable[..., Any], static: frozenset[int], keys: Sequence[An
     """Reason why `key` needs a signature although those of `keys` exist: how it differs from the nearest of
     them.
 
-    Keys are those of `signatures.Call`. Of the nearest, the latest counts.
+    Keys are those of `signatures.JittedCall`. Of the nearest, the latest counts.
     """
     nearest: list[Change] | None = None
     for other in reversed(keys):

@@ -18,7 +18,6 @@ from ..state import STATE
 from ..tensors.foreign_arrays import is_foreign
 from ..tensors.tensor import Tensor, as_array, wrap
 from ..tracing.tracer import scalar_type
-from .entries import NUMPY_SCALAR, is_numpy_scalar
 
 #: The result of an entry whose signature does not fit the call.
 MISS: Final = object()
@@ -30,6 +29,10 @@ SCALARS: Final[dict[type, str]] = {
 }
 _PLAIN: Final = frozenset({Tensor, np.ndarray, *SCALARS})
 
+#: The mark of a NumPy scalar's leaf type, behind its dtype and shape. Unlike arrays of rank 0, scalars select
+#: views where they index, and an augmented assignment gives their name a new value.
+NUMPY_SCALAR: Final = "NumPy scalar"
+
 #: The type of one leaf: (dtype, shape); (dtype, shape, `NUMPY_SCALAR`); or the name of a Python scalar type.
 LeafType = Any
 
@@ -40,7 +43,7 @@ def settings() -> tuple[Any, str]:
     return default_dtype(), STATE.linalg
 
 
-class Call:
+class JittedCall:
     """A call on its way down the guard tree.
 
     Attributes:
@@ -61,7 +64,7 @@ class Call:
         self.types: tuple[LeafType, ...] = ()
         self.random: Any = None
 
-    def with_types(self, name: str) -> Call:
+    def with_types(self, name: str) -> JittedCall:
         """The call with the types of its leaves, and with other libraries' arrays as ndarrays. Raises
         DTypeError for what a jitted function does not take; messages call it `name`."""
         self.leaves = plain_leaves(name, self.leaves, self.dynamic)
@@ -188,6 +191,13 @@ def plain_leaves(name: str, leaves: list[Any], dynamic: Any) -> list[Any]:
             except DTypeError as error:
                 raise DTypeError(f"{name}: argument {argument_path(position, dynamic)}: {error}") from error
     return plain
+
+
+def is_numpy_scalar(leaf_type: Any) -> bool:
+    """Whether a leaf of this type is one of NumPy's scalars."""
+    # not `in`: a dtype that is compared with a text takes it for the name of one, and in the error that NumPy
+    # makes and drops then, signals come in and are lost
+    return not isinstance(leaf_type, str) and leaf_type[-1] == NUMPY_SCALAR
 
 
 def symbol_type(leaf_type: LeafType) -> tuple[TensorType, bool]:

@@ -20,11 +20,11 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.jitted import guard_tree
-from tracejit.jitted.explaining import Branch
-from tracejit.jitted.guard_tree import MAX_STALE
-from tracejit.jitted.paths import SETTLED
-from tracejit.jitted.specializations import Leaf
+from tracejit.jitted.explaining import TreeBranch
+from tracejit.jitted.guard_tree import nodes
+from tracejit.jitted.guard_tree.nodes import MAX_STALE
+from tracejit.jitted.guard_tree.paths import SETTLED
+from tracejit.jitted.guard_tree.specializations import LeafKind
 
 from .common import leaf, python_calls
 
@@ -33,38 +33,38 @@ SEED = int(os.environ.get("TRACEJIT_SEED", "1"))
 SLOW, WRAPPER = "JitFunction._slow", "Specialization._wrapped.<locals>.enter"
 #: Functions of the package that run in a call, by the kind of leaf that serves it: all of the first, and none
 #: of the second.
-FRAMES: dict[Leaf, tuple[set[str], set[str]]] = {
-    Leaf.NATIVE: (set(), {SLOW, "CallPlan.record", WRAPPER}),
-    Leaf.RECORDING: ({"CallPlan.record"}, {SLOW}),
-    Leaf.WRAPPED: ({WRAPPER}, {SLOW, "CallPlan.record"}),
-    Leaf.FLAT: ({SLOW, "Specialization.native"}, {"Specialization.run", "PathRun.results", "trace_call"}),
-    Leaf.EXECUTABLE: ({"Specialization.run"}, {"ArgumentWrites.begin", "PathRun.results", "trace_call"}),
-    Leaf.IN_PLACE: ({"Specialization.run", "ArgumentWrites.begin"}, {"trace_call"}),
-    Leaf.PATH: ({"PathRun.results"}, {"trace_call"}),
-    Leaf.TRACE: ({"trace_call"}, set()),
-    Leaf.PLAIN: ({SLOW}, {"JitFunction._descend"}),
+FRAMES: dict[LeafKind, tuple[set[str], set[str]]] = {
+    LeafKind.NATIVE: (set(), {SLOW, "CallPlan.record", WRAPPER}),
+    LeafKind.RECORDING: ({"CallPlan.record"}, {SLOW}),
+    LeafKind.WRAPPED: ({WRAPPER}, {SLOW, "CallPlan.record"}),
+    LeafKind.FLAT: ({SLOW, "Specialization.native"}, {"Specialization.run", "PathRun.results", "trace_call"}),
+    LeafKind.EXECUTABLE: ({"Specialization.run"}, {"ArgumentWrites.begin", "PathRun.results", "trace_call"}),
+    LeafKind.IN_PLACE: ({"Specialization.run", "ArgumentWrites.begin"}, {"trace_call"}),
+    LeafKind.PATH: ({"PathRun.results"}, {"trace_call"}),
+    LeafKind.TRACE: ({"trace_call"}, set()),
+    LeafKind.PLAIN: ({SLOW}, {"JitFunction._descend"}),
 }
 
 
-def served(call: Callable[[], Any]) -> tuple[Leaf, Any]:
+def served(call: Callable[[], Any]) -> tuple[LeafKind, Any]:
     """The kind of leaf that serves a call, by the functions that run: there is just one. And the result."""
     results: list[Any] = []
     ran = set(python_calls(lambda: results.append(call())))
     if "JitFunction._as_python" in ran:  # whatever was tried before
-        return Leaf.PLAIN, results[0]
+        return LeafKind.PLAIN, results[0]
     kinds = [kind for kind, (some, none) in FRAMES.items() if some <= ran and not none & ran]
     assert len(kinds) == 1, (kinds, sorted(ran))
     return kinds[0], results[0]
 
 
-def leaves(branches: Sequence[Branch]) -> Iterator[str]:
+def leaves(branches: Sequence[TreeBranch]) -> Iterator[str]:
     """The leaves of a tree that is shown."""
     for branch in branches:
         yield from [branch.leaf] if branch.leaf else []
         yield from leaves(branch.branches)
 
 
-def kinds_of_test(branches: Sequence[Branch]) -> Iterator[str]:
+def kinds_of_test(branches: Sequence[TreeBranch]) -> Iterator[str]:
     """The tests of a tree that is shown, without the last branch of all."""
     for branch in branches:
         yield from [branch.test] if branch.test != "else" else []
@@ -96,41 +96,41 @@ def writing(x: Any) -> Any:
 
 MEMBERS = {1, 2}
 #: A function and a call of it by kind of leaf, and how often it is called before.
-PROGRAMS: dict[Leaf, list[tuple[Callable[..., Any], Callable[[], tuple[Any, ...]], int]]] = {
-    Leaf.NATIVE: [
+PROGRAMS: dict[LeafKind, list[tuple[Callable[..., Any], Callable[[], tuple[Any, ...]], int]]] = {
+    LeafKind.NATIVE: [
         (lambda x: x * 2.0, lambda: (array(),), 1),
         (lambda d: d["x"], lambda: ({"x": array()},), 1),
     ],
-    Leaf.RECORDING: [(lambda x: x * 2.0, lambda: (leaf([1, 2]),), 1)],
-    Leaf.WRAPPED: [
+    LeafKind.RECORDING: [(lambda x: x * 2.0, lambda: (leaf([1, 2]),), 1)],
+    LeafKind.WRAPPED: [
         (writing, lambda: (array(),), 1),
         (identity, lambda: (array(), array()), 1),
         (branching, lambda: (array(),), SETTLED),
     ],
-    Leaf.FLAT: [(lambda p: p.a * p.b, lambda: (Pair(array(), array()),), 1)],
-    Leaf.EXECUTABLE: [
+    LeafKind.FLAT: [(lambda p: p.a * p.b, lambda: (Pair(array(), array()),), 1)],
+    LeafKind.EXECUTABLE: [
         (lambda x: x * (2.0 if 1 in MEMBERS else 3.0), lambda: (array(),), 1),
         (lambda x: x + tj.random.rand(), lambda: (array(),), 1),
     ],
-    Leaf.IN_PLACE: [(writing, lambda: (array(size=20_000),), 1)],
-    Leaf.PATH: [(branching, lambda: (array(),), 2), (branching, lambda: (leaf([1, 2]),), 2 * SETTLED)],
-    Leaf.TRACE: [(lambda x: x * 2.0, lambda: (array(),), 0), (branching, lambda: (array(),), 0)],
-    Leaf.PLAIN: [(identity, lambda: (ONE, ONE), 1)],
+    LeafKind.IN_PLACE: [(writing, lambda: (array(size=20_000),), 1)],
+    LeafKind.PATH: [(branching, lambda: (array(),), 2), (branching, lambda: (leaf([1, 2]),), 2 * SETTLED)],
+    LeafKind.TRACE: [(lambda x: x * 2.0, lambda: (array(),), 0), (branching, lambda: (array(),), 0)],
+    LeafKind.PLAIN: [(identity, lambda: (ONE, ONE), 1)],
 }
 ONE = array()
 
 
-@pytest.mark.parametrize("kind", Leaf, ids=lambda kind: kind.name)
-def test_every_kind_of_leaf_is_reached_and_shown(kind: Leaf) -> None:
+@pytest.mark.parametrize("kind", LeafKind, ids=lambda kind: kind.name)
+def test_every_kind_of_leaf_is_reached_and_shown(kind: LeafKind) -> None:
     for function, arguments, before in PROGRAMS[kind]:
         jitted = tj.jit(function)
         for _ in range(before):
             jitted(*arguments())
         assert served(lambda jitted=jitted, arguments=arguments: jitted(*arguments()))[0] is kind
         shown = set(leaves(jitted.explain().tree))
-        assert Leaf.TRACE.value in shown
-        assert kind is Leaf.PLAIN or kind.value in shown, jitted.explain()
-        assert shown <= {each.value for each in Leaf}
+        assert LeafKind.TRACE.value in shown
+        assert kind is LeafKind.PLAIN or kind.value in shown, jitted.explain()
+        assert shown <= {each.value for each in LeafKind}
 
 
 @pytest.mark.filterwarnings("ignore::tracejit.FrozenResultWarning")
@@ -138,8 +138,8 @@ def test_states_of_a_thread_serve_calls_as_python() -> None:
     jitted, x = tj.jit(lambda x: x * 2.0), array()
     jitted(x)
     with tj.disable_jit():
-        assert served(lambda: jitted(x))[0] is Leaf.PLAIN
-    seen: list[Leaf] = []
+        assert served(lambda: jitted(x))[0] is LeafKind.PLAIN
+    seen: list[LeafKind] = []
 
     def outer(x: Any) -> Any:
         kind, result = served(lambda: jitted(x))
@@ -147,12 +147,12 @@ def test_states_of_a_thread_serve_calls_as_python() -> None:
         return result
 
     tj.jit(outer)(x)
-    assert set(seen) == {Leaf.PLAIN}
-    assert served(lambda: jitted(x))[0] is Leaf.NATIVE
+    assert set(seen) == {LeafKind.PLAIN}
+    assert served(lambda: jitted(x))[0] is LeafKind.NATIVE
 
 
 #: Calls that run programs or the user's function, by the module and the name of what is called; each belongs
-#: to kinds of leaf. A new one is a new way to serve a call, for `Leaf`, or stands below one that there is.
+#: to kinds of leaf. A new one is a new way to serve a call, for `LeafKind`, or stands below another.
 WAYS = {
     ("function.py", "_fn"): 3,  # PLAIN
     ("call_traces.py", "handed_on"): 1,  # TRACE
@@ -176,7 +176,7 @@ WAYS = {
 def test_there_are_no_other_ways() -> None:
     names = {name.rsplit(".", 1)[-1] for _, name in WAYS}
     ways: Counter[tuple[str, str]] = Counter()
-    for path in Path(tj.__file__).with_name("jitted").glob("*.py"):
+    for path in Path(tj.__file__).with_name("jitted").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call):
                 text = ast.unparse(node.func).removeprefix("self.")
@@ -196,7 +196,7 @@ def test_all_tests_are_shown_in_order() -> None:
         f(array(sign))
     g = tj.jit(lambda x: x * members[0])
     g(leaf([1, 2]))
-    order = [test.value for test in guard_tree.Test]
+    order = [test.value for test in nodes.TestKind]
     for shown in (f.explain().tree, g.explain().tree):
         seen = list(dict.fromkeys(kinds_of_test(shown)))
         assert seen[:2] == order[:2]
@@ -209,7 +209,7 @@ def test_all_tests_are_shown_in_order() -> None:
 
 
 def test_paths_together_look_at_aliases_too() -> None:
-    """Their native entry served calls whose arguments are one object, with the results of two."""
+    """A native entry served calls whose arguments are one object, with the results of two."""
 
     def f(x: Any, y: Any) -> Any:
         k = 2.0 if x is y else 3.0
@@ -312,7 +312,7 @@ def test_threads_add_leaves() -> None:
 
 
 class World:
-    """What a program reads outside its arguments."""
+    """Values that a program reads outside its arguments."""
 
     def __init__(self) -> None:
         self.rate, self.flag, self.members, self.weights = 2.0, True, {1}, np.arange(3.0)
@@ -399,4 +399,4 @@ def test_walk(number: int) -> None:
         log[-1] += f" {kind.name}"
         for value, wanted in zip(*(each[0] + each[1] for each in (got, expected)), strict=True):
             np.testing.assert_allclose(value, wanted, rtol=1e-12, err_msg="\n".join(log))
-    assert set(leaves(jitted.explain().tree)) <= {kind.value for kind in Leaf}
+    assert set(leaves(jitted.explain().tree)) <= {kind.value for kind in LeafKind}

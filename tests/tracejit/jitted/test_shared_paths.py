@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.jitted.paths import SETTLED
+from tracejit.jitted.guard_tree.paths import SETTLED
 
 SHARED = "share one native function"
 

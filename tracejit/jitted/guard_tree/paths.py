@@ -14,16 +14,16 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..base.errors import ConcretizationError
-from ..base.records import field, record
-from ..callback_results import KeptResults
-from ..ir.dataflow import has_effect, needed, silent, without_effects
-from ..ir.graph import Function, Value
-from ..ir.interpreter import run_instruction
-from ..tensors.tensor import Tensor
-from ..tracing.branches import Decision, needed_for
-from .argument_writes import PendingWrites
-from .calls import CompiledFunction, call
+from ...base.errors import ConcretizationError
+from ...base.records import field, record
+from ...callback_results import KeptResults
+from ...ir.dataflow import has_effect, needed, silent, without_effects
+from ...ir.graph import Function, Value
+from ...ir.interpreter import run_instruction
+from ...tensors.tensor import Tensor
+from ...tracing.branches import Decision, needed_for
+from ..argument_writes import PendingWrites
+from ..calls import CompiledFunction, call
 from .shared_paths import binds_path
 from .specializations import Specialization
 

@@ -8,26 +8,26 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ..base.errors import AliasedError, GradientError, TracejitError
-from ..base.records import field, record
-from ..callback_results import KeptResults
-from ..frontend.guards import Guard
-from ..frontend.values import Source
-from ..generator import Draws
-from ..ir.dataflow import acts
-from ..ir.dtypes import SHORT_NAME, as_dtype
-from ..ir.graph import Function
-from ..loops.reports import LoopReport
-from ..pytree import TreeDef, flatten
-from ..state import STATE
-from ..tensors.tensor import Tensor, wrap
-from ..tracing.branches import Decision
-from .aliasing import NoAlias
-from .argument_writes import ArgumentWrites
-from .calls import CompiledFunction, call, requiring_grad
-from .captures import Bindings
+from ...base.errors import AliasedError, GradientError, TracejitError
+from ...base.records import field, record
+from ...callback_results import KeptResults
+from ...frontend.guards import Guard
+from ...frontend.values import Source
+from ...generator import Draws
+from ...ir.dataflow import acts
+from ...ir.dtypes import SHORT_NAME, as_dtype
+from ...ir.graph import Function
+from ...loops.reports import LoopReport
+from ...pytree import TreeDef, flatten
+from ...state import STATE
+from ...tensors.tensor import Tensor, wrap
+from ...tracing.branches import Decision
+from ..aliasing import NoAlias
+from ..argument_writes import ArgumentWrites
+from ..calls import CompiledFunction, call, requiring_grad
+from ..captures import Bindings
+from ..signatures import MISS, JittedCall, LeafType, as_input, miss, type_text
 from .entries import entry_of, make_entries
-from .signatures import MISS, LeafType, as_input, miss, type_text
 
 #: The test of gradients: the positions of the inputs that require one, and whether the call is recorded.
 Gradients: TypeAlias = tuple[tuple[int, ...], bool]
@@ -45,7 +45,7 @@ def gradients_of(inputs: Sequence[Any]) -> Gradients:
     return wrt, bool(wrt) and STATE.recording
 
 
-class Leaf(enum.Enum):
+class LeafKind(enum.Enum):
     """Kinds of leaf: the ways in which a call is served, in the user's words."""
 
     NATIVE = "native entry"
@@ -80,7 +80,7 @@ class Specialization:
     #: Ranges of the Python integers that meet a narrower dtype, by position.
     ranges: dict[int, tuple[int, int]]
     #: The kinds of leaf, by the outcome of the test of gradients, as far as such calls have come.
-    kinds: dict[Gradients, Leaf] = field(default_factory=dict)
+    kinds: dict[Gradients, LeafKind] = field(default_factory=dict)
     #: Native entries on flat leaves: for None where no input requires a gradient, else by the positions of
     #: the leaves that do.
     entries: dict[Gradients | None, Any] = field(default_factory=dict)
@@ -168,6 +168,11 @@ class Specialization:
             return f"{problem}, which the function closes over, changed from {param.type} to {now}"
         return "a tensor that the function closes over changed its type"
 
+    def check_aliases(self, call: JittedCall) -> None:
+        """Raise AliasedError where the function tells the arguments of `call` apart, and they are not."""
+        if self.no_alias is not None:
+            self.no_alias.check(call.dynamic, call.leaves)
+
     # -- entries ----------------------------------------------------------------------------------
 
     def enter(self, gradients: Gradients, otherwise: Callable[[], Any]) -> Any:
@@ -175,7 +180,7 @@ class Specialization:
         given, which goes on with ``otherwise()``; None where there can be none."""
         wrt, recorded = gradients
         wrapped = self.writes is not None or self.no_alias is not None or bool(self.together)
-        self.kinds[gradients] = Leaf.EXECUTABLE if self.writes is None else Leaf.IN_PLACE
+        self.kinds[gradients] = LeafKind.EXECUTABLE if self.writes is None else LeafKind.IN_PLACE
         plan = None
         try:
             if wrt and wrapped:  # writes go on the tape too
@@ -189,11 +194,14 @@ class Specialization:
         if flat is not None and self.writes is None and self.no_alias is None:
             leaves = tuple([position for position in wrt if position < len(self.leaf_types)])
             self.entries[(leaves, recorded) if wrt else None] = flat
-            self.kinds[gradients] = Leaf.FLAT
+            self.kinds[gradients] = LeafKind.FLAT
         if direct is None:
             return None
-        self.kinds[gradients] = Leaf.WRAPPED if wrapped else Leaf.RECORDING if recorded else Leaf.NATIVE
-        return self._wrapped(direct, otherwise()) if wrapped else direct
+        if wrapped:
+            self.kinds[gradients] = LeafKind.WRAPPED
+            return self._wrapped(direct, otherwise())
+        self.kinds[gradients] = LeafKind.RECORDING if recorded else LeafKind.NATIVE
+        return direct
 
     def _writes_results(self) -> bool:
         """Whether the arguments can be written from the results of a native entry."""

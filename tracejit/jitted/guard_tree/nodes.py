@@ -6,37 +6,37 @@ import enum
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from ..base.process.locks import ForkLock
-from ..tensors.tensor import Tensor
+from ...base.process.locks import ForkLock
+from ...tensors.tensor import Tensor
+from ..signatures import JittedCall
 from .paths import begins
-from .signatures import Call
 from .specializations import Specialization
 
 #: Most specializations of a signature that are kept although what they read has changed: it may change back.
 MAX_STALE: Final = 8
 
 
-class Test(enum.Enum):
+class TestKind(enum.Enum):
     """Kinds of inner node: what is tested of a call, in this order."""
 
     #: The containers that the arguments come in, static arguments, and the settings.
     STRUCTURE = "structure"
     #: Dtypes and shapes of arrays, and the types of numbers.
     TYPES = "types"
-    #: What the function reads outside its arguments: `captures.Bindings`.
+    #: Values that the function reads outside its arguments: `captures.Bindings`.
     CAPTURES = "captures"
     #: The inputs that require gradients, and whether the call is recorded: `specializations.Gradients`.
     GRADIENTS = "gradients"
-    #: What Python code saw of computed values: `paths`.
+    #: Computed values that Python code asked for: `paths`.
     VALUES = "values"
 
 
 class Signature:
-    """The node of one structure and of one outcome of `Test.TYPES`: its specializations, the one used last
-    first. Which of them serves a call is told by `Test.CAPTURES`, and by `Test.VALUES` where there are paths.
+    """The node of one structure and one outcome of `TestKind.TYPES`: its specializations, the one used last
+    first. Which of them serves a call is told by `TestKind.CAPTURES`, then by `TestKind.VALUES`.
 
     Attributes:
-        key: see `Call`.
+        key: see `JittedCall`.
         parent: the node above.
         number: how many signatures the function had before.
         lead: the specialization that reports are about: the one used last, of paths the first.
@@ -46,7 +46,7 @@ class Signature:
 
     __slots__ = ("key", "lead", "leaves", "number", "parent", "settled", "shared")
 
-    def __init__(self, key: Any, parent: Structure, number: int, lead: Specialization) -> None:
+    def __init__(self, key: Any, parent: StructureNode, number: int, lead: Specialization) -> None:
         self.key, self.parent, self.number, self.lead = key, parent, number, lead
         self.leaves: list[Specialization] = []
         self.shared: Specialization | None = None
@@ -85,8 +85,8 @@ class Signature:
             self.lead = leaf
 
 
-class Structure:
-    """The node of one outcome of `Test.STRUCTURE`: signatures by the types of the leaves.
+class StructureNode:
+    """The node of one outcome of `TestKind.STRUCTURE`: signatures by the types of the leaves.
 
     Attributes:
         latest: what served the last call that came to Python, whose native entry is tried first.
@@ -105,20 +105,20 @@ class GuardTree:
 
     def __init__(self) -> None:
         self.lock = ForkLock()
-        self.structures: dict[Any, Structure] = {}
+        self.structures: dict[Any, StructureNode] = {}
 
-    def structure(self, call: Call) -> Structure | None:
+    def structure(self, call: JittedCall) -> StructureNode | None:
         """The node of the structure of `call`, None where there is none yet."""
         return self.structures.get(call.structure_key)
 
-    def signature(self, call: Call) -> Signature | None:
+    def signature(self, call: JittedCall) -> Signature | None:
         """The node of the structure and the types of `call`, None where there is none yet."""
         node = self.structure(call)
         return None if node is None else node.types.get(call.types)
 
-    def add(self, call: Call, leaf: Specialization, *, leads: bool = True) -> Signature:
+    def add(self, call: JittedCall, leaf: Specialization, *, leads: bool = True) -> Signature:
         """Add a specialization; it `leads` its signature where it was compiled for no certain values."""
-        node = self.structures.setdefault(call.structure_key, Structure())
+        node = self.structures.setdefault(call.structure_key, StructureNode())
         signature = node.types.get(call.types)
         if signature is None:
             number = sum(len(other.types) for other in self.structures.values())

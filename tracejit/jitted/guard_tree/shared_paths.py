@@ -13,18 +13,18 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..frontend.values import Source
-from ..generator import Draws
-from ..ir.builder import Builder
-from ..ir.dataflow import acts, has_effect
-from ..ir.dtypes import INT64
-from ..ir.graph import Function, Instruction, Substitution, Value
-from ..ir.ops.control_flow.definitions import SWITCH
-from ..ir.registry import Kind
-from ..pytree import flatten
-from ..tracing.branches import Decision
-from .calls import CompiledFunction
-from .captures import Bindings
+from ...frontend.values import Source
+from ...generator import Draws
+from ...ir.builder import Builder
+from ...ir.dataflow import acts, has_effect
+from ...ir.dtypes import INT64
+from ...ir.graph import Function, Instruction, Substitution, Value
+from ...ir.ops.control_flow.definitions import SWITCH
+from ...ir.registry import Kind
+from ...pytree import flatten
+from ...tracing.branches import Decision
+from ..calls import CompiledFunction
+from ..captures import Bindings
 from .specializations import Specialization
 
 #: Programs with more instructions than this stay apart: they take long to compile, and a decision more or

@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from ..codegen.native.entry.table import (
+from ...codegen.native.entry.table import (
     NO_KEYS,
     Absent,
     Anything,
@@ -24,8 +24,8 @@ from ..codegen.native.entry.table import (
     Spec,
     Structure,
 )
-from ..dispatch.native_ops import entry_layout_of_tensors
-from ..frontend.guards import (
+from ...dispatch.native_ops import entry_layout_of_tensors
+from ...frontend.guards import (
     ArrayTypeGuard,
     ChangedGuard,
     ConstantGuard,
@@ -36,22 +36,20 @@ from ..frontend.guards import (
     LengthGuard,
     MissingGuard,
 )
-from ..generator import Draws
-from ..ir import dtypes
-from ..pytree import _key_order, tree_leaves, tree_map
-from ..runtime.native.entry import array_spec, can_enter, make_entry, make_passing_entry, scalar_spec
-from ..state import LINALG_NAN, LINALG_RAISE, STATE
-from ..tensors.tensor import Tensor
+from ...generator import Draws
+from ...ir import dtypes
+from ...pytree import _key_order, tree_leaves, tree_map
+from ...runtime.native.entry import array_spec, can_enter, make_entry, make_passing_entry, scalar_spec
+from ...state import LINALG_NAN, LINALG_RAISE, STATE
+from ...tensors.tensor import Tensor
+from ..signatures import is_numpy_scalar
 
 if TYPE_CHECKING:
-    from ..frontend.values import Source
-    from ..ir.graph import Value
-    from .calls import CallPlan
+    from ...frontend.values import Source
+    from ...ir.graph import Value
+    from ..calls import CallPlan
     from .specializations import Specialization
 
-#: The mark of a NumPy scalar's leaf type, behind its dtype and shape. Unlike arrays of rank 0, scalars select
-#: views where they index, and an augmented assignment gives their name a new value.
-NUMPY_SCALAR: Final = "NumPy scalar"
 #: The name of the global that holds the default dtype, which everything compiled depends on.
 _DEFAULT: Final = "_default_float"
 #: The name of the global that is the default dtype while other settings are the usual ones.
@@ -165,13 +163,6 @@ def entry_of(function: Callable[..., Any], namespace: Any) -> Callable[..., Any]
     assert layout is not None  # it calls a native entry
     entry: Callable[..., Any] = make_passing_entry(function, results_as_arrays, namespace, layout)
     return entry
-
-
-def is_numpy_scalar(leaf_type: Any) -> bool:
-    """Whether a leaf of this type is one of NumPy's scalars."""
-    # not `in`: a dtype that is compared with a text takes it for the name of one, and in the error that NumPy
-    # makes and drops then, signals come in and are lost
-    return not isinstance(leaf_type, str) and leaf_type[-1] == NUMPY_SCALAR
 
 
 def _leaf_spec(

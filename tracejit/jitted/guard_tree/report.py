@@ -6,22 +6,22 @@ import builtins
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-from ..base.records import record
-from ..frontend.guards import MissingGuard
-from ..frontend.libraries.origins import is_library
-from .guard_tree import GuardTree, Signature, Test
+from ...base.records import record
+from ...frontend.guards import MissingGuard
+from ...frontend.libraries.origins import is_library
+from ..recompilation import argument_structures, settings_text
+from ..signatures import argument_names, settings, type_text
+from ..static_arguments import static_text
+from .nodes import GuardTree, Signature, TestKind
 from .paths import decisions_text
-from .recompilation import argument_structures, settings_text
-from .signatures import argument_names, settings, type_text
-from .specializations import UNTRACKED, Leaf, Specialization
-from .static_arguments import static_text
+from .specializations import UNTRACKED, LeafKind, Specialization
 
 #: Longer outcomes of tests are cut.
 _WIDTH: Final = 90
 
 
 @record
-class Branch:
+class TreeBranch:
     """A branch of a guard tree.
 
     Attributes:
@@ -35,7 +35,7 @@ class Branch:
     test: str
     outcome: str
     leaf: str = ""
-    branches: tuple[Branch, ...] = ()
+    branches: tuple[TreeBranch, ...] = ()
 
     def lines(self, indent: int) -> Iterator[str]:
         """The branch as text."""
@@ -46,10 +46,10 @@ class Branch:
             yield from branch.lines(indent + 2)
 
 
-_PATH: Final = Branch("", "", Leaf.PATH.value)
+_PATH: Final = TreeBranch("", "", LeafKind.PATH.value)
 
 
-def tree_report(fn: Callable[..., Any], static: frozenset[int], tree: GuardTree) -> tuple[Branch, ...]:
+def tree_report(fn: Callable[..., Any], static: frozenset[int], tree: GuardTree) -> tuple[TreeBranch, ...]:
     """The branches of `tree`, which is that of the function `fn`."""
     branches = []
     with tree.lock:
@@ -59,35 +59,35 @@ def tree_report(fn: Callable[..., Any], static: frozenset[int], tree: GuardTree)
             parts += [f"static {static_text(values)}"] if values else []
             parts += [settings_text(chosen)] if chosen != settings() else []
             signatures = tuple(_signature(fn, static, signature) for signature in node.types.values())
-            branches.append(_branch(Test.STRUCTURE, "; ".join(parts), signatures))
-    return (*branches, Branch("else", "", Leaf.TRACE.value))
+            branches.append(_branch(TestKind.STRUCTURE, "; ".join(parts), signatures))
+    return (*branches, TreeBranch("else", "", LeafKind.TRACE.value))
 
 
-def _branch(test: Test, outcome: str, branches: Sequence[Branch]) -> Branch:
+def _branch(test: TestKind, outcome: str, branches: Sequence[TreeBranch]) -> TreeBranch:
     """A branch that goes on with `branches`: a leaf where the first of them tests nothing."""
     first, *others = branches
     if first.test or first.branches:
-        return Branch(test.value, outcome, "", tuple(branches))
-    return Branch(test.value, outcome, first.leaf, tuple(others))
+        return TreeBranch(test.value, outcome, "", tuple(branches))
+    return TreeBranch(test.value, outcome, first.leaf, tuple(others))
 
 
-def _signature(fn: Callable[..., Any], static: frozenset[int], signature: Signature) -> Branch:
+def _signature(fn: Callable[..., Any], static: frozenset[int], signature: Signature) -> TreeBranch:
     names = argument_names(fn, static, signature.lead.structure)
     types = ", ".join(
         f"{name}: {type_text(type_)}" for name, type_ in zip(names, signature.lead.leaf_types, strict=True)
     )
-    branches: list[Branch] = []
+    branches: list[TreeBranch] = []
     if signature.shared is not None:
         outcome = f"as on one of {len(signature.shared.together)} paths"
-        branches.append(_branch(Test.VALUES, outcome, _served(signature.shared, names)))
+        branches.append(_branch(TestKind.VALUES, outcome, _served(signature.shared, names)))
     for leaf in signature.leaves:
         if not leaf.decisions:
             branches += _captures(leaf, _served(leaf, names))
     outcome = f"[{signature.number}] {types or 'no arrays and numbers'}"
-    return _branch(Test.TYPES, outcome, [*branches, *_values(signature.paths(), 0)])
+    return _branch(TestKind.TYPES, outcome, [*branches, *_values(signature.paths(), 0)])
 
 
-def _captures(leaf: Specialization, following: Sequence[Branch]) -> Sequence[Branch]:
+def _captures(leaf: Specialization, following: Sequence[TreeBranch]) -> Sequence[TreeBranch]:
     """The test of what `leaf` reads outside, if it reads anything, and what follows."""
     count = len(leaf.leaf_types)
     read = [f"{name} is {value}" for name, value in watched(leaf)]
@@ -95,7 +95,7 @@ def _captures(leaf: Specialization, following: Sequence[Branch]) -> Sequence[Bra
         f"{source}: {param.type}"
         for source, param in zip(leaf.bindings.sources, leaf.function.params[count:], strict=True)
     ]
-    return [_branch(Test.CAPTURES, ", ".join(dict.fromkeys(read)), following)] if read else following
+    return [_branch(TestKind.CAPTURES, ", ".join(dict.fromkeys(read)), following)] if read else following
 
 
 def watched(leaf: Specialization) -> Iterator[tuple[str, str]]:
@@ -110,24 +110,24 @@ def watched(leaf: Specialization) -> Iterator[tuple[str, str]]:
             yield str(source), guard.text()
 
 
-def _served(leaf: Specialization, names: Sequence[str]) -> list[Branch]:
+def _served(leaf: Specialization, names: Sequence[str]) -> list[TreeBranch]:
     """The leaf of calls without gradients, and the test of gradients, where such calls have come."""
     kinds = dict(leaf.kinds)
-    branches = [Branch("", "", kinds.pop(UNTRACKED).value)] if UNTRACKED in kinds else []
+    branches = [TreeBranch("", "", kinds.pop(UNTRACKED).value)] if UNTRACKED in kinds else []
     inputs = [*names, *map(str, leaf.bindings.sources)]
     for (wrt, recorded), kind in kinds.items():
         verb = "requires a gradient" if len(wrt) == 1 else "require gradients"
         outcome = f"{', '.join(inputs[position] for position in wrt)} {verb}{'' if recorded else ', no_grad'}"
-        branches.append(Branch(Test.GRADIENTS.value, outcome, kind.value))
-    return branches or [Branch("", "", Leaf.EXECUTABLE.value)]
+        branches.append(TreeBranch(TestKind.GRADIENTS.value, outcome, kind.value))
+    return branches or [TreeBranch("", "", LeafKind.EXECUTABLE.value)]
 
 
-def _values(paths: Sequence[Specialization], depth: int) -> list[Branch]:
+def _values(paths: Sequence[Specialization], depth: int) -> list[TreeBranch]:
     """The test of the values that `paths` have seen, which have the first `depth` in common."""
     groups: dict[str, list[Specialization]] = {}
     for path in paths:
         groups.setdefault("".join(map(str, path.decisions[depth : depth + 1])), []).append(path)
-    branches: list[Branch] = []
+    branches: list[TreeBranch] = []
     for group in groups.values():
         texts = [list(map(str, path.decisions[depth:])) for path in group]
         common = min(map(len, texts))
@@ -135,7 +135,7 @@ def _values(paths: Sequence[Specialization], depth: int) -> list[Branch]:
             common -= 1
         seen = ", ".join(decisions_text(group[0].decisions[depth : depth + common]))
         if seen:
-            branches.append(_branch(Test.VALUES, seen, _values(group, depth + common)))
+            branches.append(_branch(TestKind.VALUES, seen, _values(group, depth + common)))
         else:
             branches += [each for path in group for each in _captures(path, [_PATH])]
     return branches
