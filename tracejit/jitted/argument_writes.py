@@ -94,7 +94,7 @@ class ArgumentWrites:
         """
         check_aliases(self, arguments, leaves, inputs, captures)
         in_memory = [
-            _check(self.label, write, leaves[write.position], [inputs[i] for i in write.sources if inputs])
+            _check(self.label, write, leaves[write.position], [inputs[i] for i in write.sources])
             for write in self.writes
         ]
         return PendingWrites(self, arguments, leaves, inputs, in_memory)
@@ -102,7 +102,10 @@ class ArgumentWrites:
     def finish(self, arguments: Any, results: Sequence[Tensor]) -> list[Tensor]:
         """Make the writes of a call that a native entry has run: on arguments none of which requires grad.
         Returns the results that the function returns. Raises as `begin`."""
-        return self.begin(arguments, flatten(arguments)[0], (), ()).finish(results)
+        leaves = flatten(arguments)[0]
+        check_aliases(self, arguments, leaves, (), ())
+        in_memory = [_check(self.label, write, leaves[write.position], ()) for write in self.writes]
+        return PendingWrites(self, arguments, leaves, (), in_memory).finish(results)
 
 
 class ArgumentRecorder:

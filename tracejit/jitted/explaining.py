@@ -192,7 +192,7 @@ def explain(
 ) -> Explanation:
     """Explain the compilation of the function `fn`: what was compiled, why, and how, by signature and
     path."""
-    signatures = tree.signatures()
+    signatures = tree.signatures
     count, where = len(signatures), _definition(fn)
     reports = tuple(_report(fn, static, signature) for signature in signatures)
     lines = [f"{name}: {count} signature{'s' * (count != 1)} compiled"]
@@ -263,7 +263,7 @@ def _programs(leaf: Specialization, label: str = "forward") -> Iterator[ProgramR
     for what, compiled in leaf.compiled.made():
         executable = compiled.made_executable
         if executable is not None:
-            traced = leaf.milliseconds if what == "forward" else {}
+            traced = {"trace": leaf.tracing} if what == "forward" and leaf.tracing else {}
             yield _program(label if what == "forward" else what, executable, traced)
 
 

@@ -111,7 +111,7 @@ class JitFunction(Exportable, Carriable, Bindable):
         self.__call__ = self._slow if entry is None else entry
 
     def __repr__(self) -> str:
-        name, count = getattr(self._fn, "__qualname__", self._fn), len(self._tree.signatures())
+        name, count = getattr(self._fn, "__qualname__", self._fn), len(self._tree.signatures)
         return f"<jit of {name!s}, {count} signatures>"
 
     # -- calling ----------------------------------------------------------------------------------
@@ -155,7 +155,8 @@ class JitFunction(Exportable, Carriable, Bindable):
         signature = self._tree.signature(call.with_types(self._name))
         shared = None if signature is None else signature.shared
         if shared is not None and not (shared is latest and shared.entries):  # else it was tried
-            shared.check_aliases(call)
+            if shared.no_alias is not None:
+                shared.no_alias.check(call.dynamic, call.leaves)
             if (result := shared.run_together(call.leaves)) is not MISS:
                 return result
         with self._tree.lock:
@@ -187,15 +188,17 @@ class JitFunction(Exportable, Carriable, Bindable):
             call.random = DEFAULT.state
             signature = self._tree.signature(call)
             found = None if signature is None else signature.find(outcome)
-            refused = None if outcome else self._uncompiled.get(call.key)
-            if refused is not None and (found is None or found[0].decisions):
-                raise refused[0](refused[1])
+            if self._uncompiled and not outcome and (found is None or found[0].decisions):
+                refused = self._uncompiled.get(call.key)
+                if refused is not None:
+                    raise refused[0](refused[1])
             if found is None:
                 with collector_paused():
                     signature, found = self._specialize(call, outcome, decision)
             assert signature is not None
             leaf = found[0]
-            leaf.check_aliases(call)
+            if leaf.no_alias is not None:
+                leaf.no_alias.check(call.dynamic, call.leaves)
             if not leaf.decisions:
                 signature.use(leaf)
             signature.parent.latest = signature.shared or leaf
@@ -322,7 +325,7 @@ class JitFunction(Exportable, Carriable, Bindable):
         structure, static, _ = call.structure_key
         return Specialization(
             structure, call.types, static, traced.function, compiled, bindings, result, traced.ranges,
-            milliseconds={"trace": seconds * 1e3}, reason=reason, decisions=traced.decisions,
+            tracing=seconds * 1e3, reason=reason, decisions=traced.decisions,
             callback_results=traced.callback_results, donated=donated, writes=writes,
             no_alias=trace.no_alias, linalg=STATE.linalg if STATE.linalg_asked > asked else None,
             loops=traced.loops, namespace=getattr(inspect.unwrap(self._fn), "__globals__", None),
@@ -348,7 +351,7 @@ class JitFunction(Exportable, Carriable, Bindable):
 
     def _reason(self, key: Any) -> str:
         """Reason why this signature is compiled although there are others."""
-        keys = [signature.key for signature in self._tree.signatures()]
+        keys = [signature.key for signature in self._tree.signatures]
         return reason_for(self._fn, self._static_argnums, keys, key) if keys else self._first
 
     # -- looking inside ---------------------------------------------------------------------------

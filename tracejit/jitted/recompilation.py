@@ -74,9 +74,10 @@ def _changes(fn: Callable[..., Any], static: frozenset[int], old: Any, new: Any)
     (structure, values, settings), types = new
     if old_static != values:
         changes.append(Change("static", "", static_text(old_static), static_text(values)))
-    for what, before, now in zip(_SETTINGS, old_settings, settings, strict=True):
-        if before is not now:
-            changes.append(Change(what, "", getattr(before, "name", before), getattr(now, "name", now)))
+    if old_settings != settings:
+        for what, before, now in zip(_SETTINGS, old_settings, settings, strict=True):
+            if before is not now:
+                changes.append(Change(what, "", getattr(before, "name", before), getattr(now, "name", now)))
     if old_structure != structure:
         return [*changes, *_structure_changes(fn, static, old_structure, structure)]
     names = argument_names(fn, static, structure)

@@ -30,15 +30,16 @@ from .common import leaf, python_calls
 
 pytestmark = pytest.mark.filterwarnings("ignore::tracejit.UncompiledCallWarning")
 SEED = int(os.environ.get("TRACEJIT_SEED", "1"))
-SLOW, WRAPPER = "JitFunction._slow", "Specialization._wrapped.<locals>.enter"
+SLOW, WRAPPER = "JitFunction._slow", "Specialization._wrapped"
+RUNS = {"ArgumentWrites.begin", "PathRun.results", "trace_call"}
 #: Functions of the package that run in a call, by the kind of leaf that serves it: all of the first, and none
 #: of the second.
 FRAMES: dict[LeafKind, tuple[set[str], set[str]]] = {
     LeafKind.NATIVE: (set(), {SLOW, "CallPlan.record", WRAPPER}),
     LeafKind.RECORDING: ({"CallPlan.record"}, {SLOW}),
     LeafKind.WRAPPED: ({WRAPPER}, {SLOW, "CallPlan.record"}),
-    LeafKind.FLAT: ({SLOW, "Specialization.native"}, {"Specialization.run", "PathRun.results", "trace_call"}),
-    LeafKind.EXECUTABLE: ({"Specialization.run"}, {"ArgumentWrites.begin", "PathRun.results", "trace_call"}),
+    LeafKind.FLAT: ({SLOW, "Specialization.native"}, {"call", *RUNS}),
+    LeafKind.EXECUTABLE: ({"call"}, RUNS),
     LeafKind.IN_PLACE: ({"Specialization.run", "ArgumentWrites.begin"}, {"trace_call"}),
     LeafKind.PATH: ({"PathRun.results"}, {"trace_call"}),
     LeafKind.TRACE: ({"trace_call"}, set()),
@@ -49,7 +50,7 @@ FRAMES: dict[LeafKind, tuple[set[str], set[str]]] = {
 def served(call: Callable[[], Any]) -> tuple[LeafKind, Any]:
     """The kind of leaf that serves a call, by the functions that run: there is just one. And the result."""
     results: list[Any] = []
-    ran = set(python_calls(lambda: results.append(call())))
+    ran = {name.partition(".<locals>")[0] for name in python_calls(lambda: results.append(call()))}
     if "JitFunction._as_python" in ran:  # whatever was tried before
         return LeafKind.PLAIN, results[0]
     kinds = [kind for kind, (some, none) in FRAMES.items() if some <= ran and not none & ran]
@@ -157,8 +158,7 @@ WAYS = {
     ("function.py", "_fn"): 3,  # PLAIN
     ("call_traces.py", "handed_on"): 1,  # TRACE
     ("function.py", "leaf.run"): 1,  # EXECUTABLE and IN_PLACE
-    ("specializations.py", "run"): 1,  # EXECUTABLE, of paths together
-    ("specializations.py", "call"): 1,  # EXECUTABLE
+    ("specializations.py", "call"): 2,  # EXECUTABLE; of paths together
     ("specializations.py", "pending.run"): 1,  # IN_PLACE
     ("argument_writes.py", "call"): 1,  # IN_PLACE, where what is written keeps its memory
     ("argument_writes.py", "compiled.executable.run"): 1,  # IN_PLACE
@@ -236,7 +236,7 @@ def test_what_changes_back_is_not_compiled_again(branches: bool) -> None:
         for sign in (1.0, -1.0) if branches else (1.0,):
             expected = array(sign) * flag if sign > 0 else array(sign) - flag
             np.testing.assert_array_equal(jitted(array(sign)), expected)
-    (signature,) = jitted._tree.signatures()
+    (signature,) = jitted._tree.signatures
     limit = (MAX_STALE + 2) if branches else (MAX_STALE + 1)
     assert len(signature.leaves) <= limit
     if not branches:
@@ -301,9 +301,9 @@ def test_threads_add_leaves() -> None:
         thread.join()
     assert not wrong
     tree = jitted._tree
-    keys = [signature.key for signature in tree.signatures()]
+    keys = [signature.key for signature in tree.signatures]
     assert len(set(map(id, keys))) == len(keys)
-    for signature in tree.signatures():
+    for signature in tree.signatures:
         outcomes = [tuple(decision.seen for decision in path.decisions) for path in signature.leaves]
         assert len(set(outcomes)) == len(outcomes), "no path was compiled twice"
 

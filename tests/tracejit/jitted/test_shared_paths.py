@@ -80,7 +80,7 @@ def test_paths_that_share_are_not_run_one_by_one():
     f = tj.jit(lambda x: x * 2 if x.sum() > 0 else x - 1)
     up, down = np.ones(2), -np.ones(2)
     settle(f, [(up,), (down,)])
-    (signature,) = f._tree.signatures()
+    (signature,) = f._tree.signatures
     shared = signature.shared
     assert [instruction.op.name for instruction in shared.function.body].count("switch") == 1
     hits = sum(function.hits for function in signature.leaves)
@@ -97,7 +97,7 @@ def test_what_is_in_common_is_there_once():
 
     jitted = tj.jit(f)
     settle(jitted, [(np.ones(2),), (-np.ones(2),)])
-    (signature,) = jitted._tree.signatures()
+    (signature,) = jitted._tree.signatures
     assert str(signature.shared.function).count("exp(") == 1
 
 

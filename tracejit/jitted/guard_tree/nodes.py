@@ -48,7 +48,7 @@ class Signature:
 
     def __init__(self, key: Any, parent: StructureNode, number: int, lead: Specialization) -> None:
         self.key, self.parent, self.number, self.lead = key, parent, number, lead
-        self.leaves: list[Specialization] = []
+        self.leaves: tuple[Specialization, ...] = ()
         self.shared: Specialization | None = None
         self.settled = 0
 
@@ -56,7 +56,7 @@ class Signature:
         """The specialization used last of those whose decisions begin with `outcome` and whose captures are
         what they were, with these."""
         for leaf in self.leaves:
-            captured = leaf.captured() if begins(leaf, outcome) else None
+            captured = leaf.captured() if not outcome or begins(leaf, outcome) else None
             if captured is not None:
                 return leaf, captured
         return None
@@ -71,15 +71,18 @@ class Signature:
 
     def use(self, leaf: Specialization) -> None:
         """Put `leaf` in front, unless it was forgotten."""
-        if leaf in self.leaves:
-            self.leaves = [leaf, *[other for other in self.leaves if other is not leaf]]
-            self.lead = self.lead if leaf.decisions else leaf
+        if leaf is not self.leaves[0]:
+            if leaf not in self.leaves:
+                return
+            self.leaves = (leaf, *[other for other in self.leaves if other is not leaf])
+        if not leaf.decisions:
+            self.lead = leaf
 
     def add(self, leaf: Specialization, *, leads: bool) -> None:
         """Put a new `leaf` in front. Of those that do not fit any more the latest `MAX_STALE` stay."""
         stale = [other for other in self.leaves if not other.fits()]
         dropped = set(map(id, stale[MAX_STALE:]))
-        self.leaves = [leaf, *[other for other in self.leaves if id(other) not in dropped]]
+        self.leaves = (leaf, *[other for other in self.leaves if id(other) not in dropped])
         self.shared, self.settled = None, 0
         if leads:
             self.lead = leaf
@@ -106,6 +109,8 @@ class GuardTree:
     def __init__(self) -> None:
         self.lock = ForkLock()
         self.structures: dict[Any, StructureNode] = {}
+        #: All signatures, in the order in which they were compiled.
+        self.signatures: list[Signature] = []
 
     def structure(self, call: JittedCall) -> StructureNode | None:
         """The node of the structure of `call`, None where there is none yet."""
@@ -121,23 +126,17 @@ class GuardTree:
         node = self.structures.setdefault(call.structure_key, StructureNode())
         signature = node.types.get(call.types)
         if signature is None:
-            number = sum(len(other.types) for other in self.structures.values())
-            signature = node.types[call.types] = Signature(call.key, node, number, leaf)
+            signature = node.types[call.types] = Signature(call.key, node, len(self.signatures), leaf)
+            self.signatures.append(signature)
         signature.add(leaf, leads=leads)
         return signature
 
-    def signatures(self) -> list[Signature]:
-        """All signatures, in the order in which they were compiled."""
-        with self.lock:
-            found = [signature for node in self.structures.values() for signature in node.types.values()]
-        return sorted(found, key=lambda signature: signature.number)
-
     def leaves(self) -> Iterator[Specialization]:
         """All specializations."""
-        for signature in self.signatures():
+        for signature in list(self.signatures):
             yield from signature.leaves
 
     def clear(self) -> None:
         """Forget all."""
         with self.lock:
-            self.structures = {}
+            self.structures, self.signatures = {}, []

@@ -26,7 +26,7 @@ from ..aliasing import NoAlias
 from ..argument_writes import ArgumentWrites
 from ..calls import CompiledFunction, call, requiring_grad
 from ..captures import Bindings
-from ..signatures import MISS, JittedCall, LeafType, as_input, miss, type_text
+from ..signatures import MISS, LeafType, as_input, miss, type_text
 from .entries import entry_of, make_entries
 
 #: The test of gradients: the positions of the inputs that require one, and whether the call is recorded.
@@ -42,7 +42,7 @@ _PROGRAM_ERRORS: Final = (TracejitError, ArithmeticError)
 def gradients_of(inputs: Sequence[Any]) -> Gradients:
     """The outcome of the test of gradients for a call with `inputs`: arguments and captures."""
     wrt = requiring_grad(inputs)
-    return wrt, bool(wrt) and STATE.recording
+    return (wrt, STATE.recording) if wrt else UNTRACKED
 
 
 class LeafKind(enum.Enum):
@@ -84,7 +84,8 @@ class Specialization:
     #: Native entries on flat leaves: for None where no input requires a gradient, else by the positions of
     #: the leaves that do.
     entries: dict[Gradients | None, Any] = field(default_factory=dict)
-    milliseconds: dict[str, float] = field(default_factory=dict)
+    #: The milliseconds that it took to trace the function.
+    tracing: float = 0.0
     reason: str = ""
     #: The reasons of those that were compiled before for the same arguments.
     earlier: Sequence[str] = ()
@@ -168,11 +169,6 @@ class Specialization:
             return f"{problem}, which the function closes over, changed from {param.type} to {now}"
         return "a tensor that the function closes over changed its type"
 
-    def check_aliases(self, call: JittedCall) -> None:
-        """Raise AliasedError where the function tells the arguments of `call` apart, and they are not."""
-        if self.no_alias is not None:
-            self.no_alias.check(call.dynamic, call.leaves)
-
     # -- entries ----------------------------------------------------------------------------------
 
     def enter(self, gradients: Gradients, otherwise: Callable[[], Any]) -> Any:
@@ -190,17 +186,20 @@ class Specialization:
             return None
         if self.writes is not None and not self._writes_results():
             return None
-        flat, direct = make_entries(self, miss, (lambda: miss) if wrapped else otherwise, wrt, plan)
+        finishes = self.writes is not None or bool(self.together)
+        following = otherwise() if wrapped else None
+        after = (lambda: miss) if finishes else (lambda: following) if wrapped else otherwise
+        flat, direct = make_entries(self, miss, after, wrt, plan)
         if flat is not None and self.writes is None and self.no_alias is None:
             leaves = tuple([position for position in wrt if position < len(self.leaf_types)])
             self.entries[(leaves, recorded) if wrt else None] = flat
             self.kinds[gradients] = LeafKind.FLAT
         if direct is None:
             return None
+        self.kinds[gradients] = LeafKind.RECORDING if recorded else LeafKind.NATIVE
         if wrapped:
             self.kinds[gradients] = LeafKind.WRAPPED
-            return self._wrapped(direct, otherwise())
-        self.kinds[gradients] = LeafKind.RECORDING if recorded else LeafKind.NATIVE
+            direct = self._wrapped(direct, finishes, following)
         return direct
 
     def _writes_results(self) -> bool:
@@ -210,26 +209,36 @@ class Specialization:
         looked_at = self.static or self.bindings.sources or self.no_alias is not None
         return not looked_at and written <= _COPIED_BYTES and not acts(self.function)
 
-    def _wrapped(self, entry: Callable[..., Any], following: Callable[..., Any]) -> Callable[..., Any]:
-        """`entry`, which gives `MISS` where it does not fit, between checks of the arguments and `finish`;
-        `following` takes what only it can serve."""
-        no_alias = self.no_alias
-        finish = self.finish if self.writes is not None or self.together else None
-        errors = _PROGRAM_ERRORS if self.together else AliasedError
+    def _wrapped(self, entry: Any, finishes: bool, following: Any) -> Any:
+        """`entry` with a check of the arguments before it, and where something `finishes` its results behind
+        it, when it gives `MISS` where it does not fit; `following` takes what only it can serve."""
+        no_alias, writes, choose, inner = self.no_alias, self.writes, self._choose, entry
 
-        def enter(*args: Any, **kwargs: Any) -> Any:
-            arguments = args, kwargs
-            if no_alias is not None and no_alias.problem(arguments, flatten(arguments)[0]):
-                return following(*args, **kwargs)
+        def chosen(*args: Any, **kwargs: Any) -> Any:
             try:
-                result = entry(*args, **kwargs)
-                if finish is not None and result is not MISS:
-                    result = finish(arguments, result)
-            except errors:
+                result = choose(inner(*args, **kwargs))
+            except _PROGRAM_ERRORS:
                 result = MISS
             return following(*args, **kwargs) if result is MISS else result
 
-        return entry_of(enter, self.namespace)
+        def written(*args: Any, **kwargs: Any) -> Any:
+            results = inner(*args, **kwargs)
+            if results is MISS:
+                return following(*args, **kwargs)
+            try:
+                returned = writes.finish((args, kwargs), results)
+            except AliasedError:
+                return following(*args, **kwargs)
+            return self.result.unflatten(returned)
+
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            if no_alias.problem((args, kwargs), flatten((args, kwargs))[0]):
+                return following(*args, **kwargs)
+            return entry(*args, **kwargs)
+
+        if finishes:
+            entry = chosen if self.together else written
+        return entry_of(entry if no_alias is None else checked, self.namespace)
 
     def native(self, leaves: Sequence[Any]) -> Any:
         """The result by a native entry on `leaves`, `MISS` where none fits."""
@@ -242,7 +251,9 @@ class Specialization:
             if not self.together:
                 raise
             return MISS
-        return results if results is MISS or self.result.is_leaf else self.finish(None, results)
+        if self.together:
+            return self._choose(results)
+        return results if results is MISS or self.result.is_leaf else self.result.unflatten(results)
 
     # -- calls ------------------------------------------------------------------------------------
 
@@ -250,7 +261,7 @@ class Specialization:
         """The result for ``arguments = (positional, named)``, whose leaves are `leaves`; `inputs` are these
         as tensors, and the captures."""
         if self.writes is None:
-            return self.finish(arguments, call(self.compiled, inputs))
+            return self.result.unflatten(call(self.compiled, inputs))
         pending = self.writes.begin(arguments, leaves, inputs, self.bindings.sources)
         return self.result.unflatten(pending.finish(pending.run(self.compiled)))
 
@@ -265,20 +276,17 @@ class Specialization:
             return MISS
         inputs = [*map(as_input, leaves), *captured]
         try:
-            return MISS if gradients_of(inputs)[1] else self.run(None, leaves, inputs)
+            return MISS if gradients_of(inputs)[1] else self._choose(call(self.compiled, inputs))
         except _PROGRAM_ERRORS:
             return MISS
 
-    def finish(self, arguments: Any, results: Any) -> Any:
-        """The result of a call from what its program gave: writes the `arguments`, and finds the path that
-        was taken, where there are such. `MISS` where that is none."""
-        if self.together:
-            number = results[-1]._data.item()
-            if number < 0:
-                return MISS
-            path = self.together[number]
-            path.hits += 1
-            return path.result.unflatten(results[:-1])
-        if self.writes is not None:
-            results = self.writes.finish(arguments, results)
-        return self.result.unflatten(results)
+    def _choose(self, results: Any) -> Any:
+        """The result of paths together: that of the path that was taken, `MISS` where it is none of them."""
+        if results is MISS:
+            return MISS
+        number = results[-1]._data.item()
+        if number < 0:
+            return MISS
+        path = self.together[number]
+        path.hits += 1
+        return path.result.unflatten(results[:-1])
