@@ -192,7 +192,7 @@ def explain(
 ) -> Explanation:
     """Explain the compilation of the function `fn`: what was compiled, why, and how, by signature and
     path."""
-    signatures = tree.signatures
+    signatures = list(tree.signatures)
     count, where = len(signatures), _definition(fn)
     reports = tuple(_report(fn, static, signature) for signature in signatures)
     lines = [f"{name}: {count} signature{'s' * (count != 1)} compiled"]

@@ -202,10 +202,7 @@ def too_many_paths(name: str, decision: Decision, max_paths: int) -> Concretizat
     )
 
 
-def decisions_text(decisions: Sequence[Decision]) -> list[str]:
-    """The values that Python code saw, with their source lines, for messages."""
-    texts = []
-    for text, repeated in itertools.groupby(map(str, decisions)):
-        count = len(list(repeated))
-        texts.append(text + (f", {count} times" if count > 1 else ""))
-    return texts
+def repeated(texts: Sequence[str]) -> list[str]:
+    """The `texts`, each run of equal ones as one with its length."""
+    runs = [(text, len(list(run))) for text, run in itertools.groupby(texts)]
+    return [f"{text}, {count} times" if count > 1 else text for text, count in runs]

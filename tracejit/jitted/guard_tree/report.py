@@ -13,7 +13,7 @@ from ..recompilation import argument_structures, settings_text
 from ..signatures import argument_names, settings, type_text
 from ..static_arguments import static_text
 from .nodes import GuardTree, Signature, TestKind
-from .paths import decisions_text
+from .paths import repeated
 from .specializations import UNTRACKED, LeafKind, Specialization
 
 #: Longer outcomes of tests are cut.
@@ -83,8 +83,9 @@ def _signature(fn: Callable[..., Any], static: frozenset[int], signature: Signat
     for leaf in signature.leaves:
         if not leaf.decisions:
             branches += _captures(leaf, _served(leaf, names))
+    paths = [(list(map(str, path.decisions)), path) for path in signature.paths()]
     outcome = f"[{signature.number}] {types or 'no arrays and numbers'}"
-    return _branch(TestKind.TYPES, outcome, [*branches, *_values(signature.paths(), 0)])
+    return _branch(TestKind.TYPES, outcome, [*branches, *_values(paths, 0)])
 
 
 def _captures(leaf: Specialization, following: Sequence[TreeBranch]) -> Sequence[TreeBranch]:
@@ -122,20 +123,19 @@ def _served(leaf: Specialization, names: Sequence[str]) -> list[TreeBranch]:
     return branches or [TreeBranch("", "", LeafKind.EXECUTABLE.value)]
 
 
-def _values(paths: Sequence[Specialization], depth: int) -> list[TreeBranch]:
+def _values(paths: Sequence[tuple[list[str], Specialization]], depth: int) -> list[TreeBranch]:
     """The test of the values that `paths` have seen, which have the first `depth` in common."""
-    groups: dict[str, list[Specialization]] = {}
+    groups: dict[str, list[tuple[list[str], Specialization]]] = {}
     for path in paths:
-        groups.setdefault("".join(map(str, path.decisions[depth : depth + 1])), []).append(path)
+        groups.setdefault("".join(path[0][depth : depth + 1]), []).append(path)
     branches: list[TreeBranch] = []
     for group in groups.values():
-        texts = [list(map(str, path.decisions[depth:])) for path in group]
-        common = min(map(len, texts))
-        while len({tuple(text[:common]) for text in texts}) > 1:
-            common -= 1
-        seen = ", ".join(decisions_text(group[0].decisions[depth : depth + common]))
-        if seen:
-            branches.append(_branch(TestKind.VALUES, seen, _values(group, depth + common)))
+        seen = [texts[depth:] for texts, _ in group]
+        steps = enumerate(zip(*seen, strict=False))
+        common = next((n for n, step in steps if len(set(step)) > 1), min(map(len, seen)))
+        if common:
+            outcome = ", ".join(repeated(seen[0][:common]))
+            branches.append(_branch(TestKind.VALUES, outcome, _values(group, depth + common)))
         else:
-            branches += [each for path in group for each in _captures(path, [_PATH])]
+            branches += [each for _, path in group for each in _captures(path, [_PATH])]
     return branches

@@ -212,7 +212,9 @@ class Specialization:
     def _wrapped(self, entry: Any, finishes: bool, following: Any) -> Any:
         """`entry` with a check of the arguments before it, and where something `finishes` its results behind
         it, when it gives `MISS` where it does not fit; `following` takes what only it can serve."""
-        no_alias, writes, choose, inner = self.no_alias, self.writes, self._choose, entry
+        choose, inner = self._choose, entry
+        no_alias: Any = self.no_alias
+        writes: Any = self.writes  # where they are called, there are such
 
         def chosen(*args: Any, **kwargs: Any) -> Any:
             try:
