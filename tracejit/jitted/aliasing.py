@@ -7,7 +7,6 @@ a `tj.UncompiledCallWarning` says once. It matters to few functions, and only th
 
 from __future__ import annotations
 
-import contextlib
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..array.copying import copy
-from ..base.errors import AliasedError, UncompilableError, UncompiledCallWarning
+from ..base.errors import AliasedError, UncompiledCallWarning
 from ..base.records import record
 from ..frontend.guards import Guard
 from ..frontend.usage import Uses
@@ -30,16 +29,6 @@ if TYPE_CHECKING:
     from .argument_writes import ArgumentWrites
 
 _ARRAYS: Final = (Tensor, np.ndarray)
-
-
-@contextlib.contextmanager
-def refusal_kept(reasons: dict[Any, Any], key: Any) -> Iterator[None]:
-    """Context manager: the class and the text of an UncompilableError are kept among `reasons`, by `key`."""
-    try:
-        yield
-    except UncompilableError as error:
-        reasons[key] = type(error), str(error)
-        raise
 
 
 @record(eq=False)

@@ -1,172 +1,42 @@
 """Paths of jitted functions whose Python code branches on values.
 
-Each path that a call has taken is compiled once, as a signature of its own: its program gives the results and
-what the path's decisions come out as for these inputs. Where they are not what the trace saw, the call is on
-another path: one whose decisions begin so, or a new one that is traced with them. Where no new paths turn up
-any more, those that there are get a native function in common (`shared_paths`).
+Each path that a call has taken is compiled once, as a specialization of its own: its program gives the
+results and what the path's decisions come out as for these inputs. Where they are not what the trace saw, the
+call is on another path: one whose decisions begin so, or a new one that is traced with them. Where no new
+paths turn up any more, those that there are get a native function in common (`shared_paths`).
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 
-from ..base.errors import ConcretizationError, TraceError
-from ..base.process.locks import ForkLock
-from ..base.records import field, record
-from ..callback_results import KeptResults
-from ..generator import DEFAULT
-from ..ir.dataflow import has_effect, needed, silent, without_effects
-from ..ir.graph import Function, Value
-from ..ir.interpreter import run_instruction
-from ..state import STATE
-from ..tensors.tensor import Tensor
-from ..tracing.branches import Decision, needed_for
-from .argument_writes import PendingWrites
-from .calls import CompiledFunction, call
-from .shared_paths import SharedPaths, binds_path, share_paths
-from .signatures import MISS, Signature, as_input, read_captures
+from ...base.errors import ConcretizationError
+from ...base.records import field, record
+from ...callback_results import KeptResults
+from ...ir.dataflow import has_effect, needed, silent, without_effects
+from ...ir.graph import Function, Value
+from ...ir.interpreter import run_instruction
+from ...tensors.tensor import Tensor
+from ...tracing.branches import Decision, needed_for
+from ..argument_writes import PendingWrites
+from ..calls import CompiledFunction, call
+from .shared_paths import binds_path
+from .specializations import Specialization
 
 #: Most paths that one signature may have unless ``jit`` is told otherwise.
 MAX_PATHS: Final = 32
 #: The number of calls without a new path after which the paths are compiled together.
-_SETTLED: Final = 8
+SETTLED: Final = 8
 
 
-class Paths:
-    """The paths of one signature, the one taken last first."""
-
-    def __init__(self, name: str, first: Signature, most: int, enter: Callable[[SharedPaths], None]) -> None:
-        self.name = name
-        self.most = most
-        self._enter = enter
-        self.known = [first]
-        self.shared: SharedPaths | None = None
-        self._calls = 0
-        self._lock = ForkLock()
-
-    def call(
-        self,
-        arguments: Any,
-        leaves: Sequence[Any],
-        compile_path: Callable[[Sequence[Any], str], Signature],
-        fall_back: Callable[[], Any],
-    ) -> Any:
-        """The result of a call with ``arguments = (positional, named)``, whose leaves are `leaves`, by the
-        path that its values take, which may be a new one.
-
-        ``compile_path(prefix, reason)`` traces the path whose first decisions are `prefix`. Where rounding
-        makes two paths each say that the call belongs to the other, the call runs as Python, by `fall_back`.
-        """
-        if self.shared is not None:
-            result = self.shared.call(leaves)
-            if result is not MISS:
-                return result
-        kept = self._callback_results()
-        outer, STATE.callback_results = STATE.callback_results, kept
-        try:
-            return self._taken(arguments, leaves, compile_path, fall_back, kept)
-        finally:
-            STATE.callback_results = outer
-            kept.clear()
-
-    def _callback_results(self) -> KeptResults:
-        """The results of callbacks from the trace of the path, for the call that it was traced for."""
-        path = self.known[0]
-        if path.callback_results is None:
-            return KeptResults()
-        with self._lock:  # another thread may ask, too
-            kept, path.callback_results = path.callback_results, None
-        return kept or KeptResults()
-
-    def _taken(
-        self,
-        arguments: Any,
-        leaves: Sequence[Any],
-        compile_path: Callable[[Sequence[Any], str], Signature],
-        fall_back: Callable[[], Any],
-        kept: KeptResults,
-    ) -> Any:
-        """The result by the path that the call takes."""
-        inputs = [as_input(leaf) for leaf in leaves]
-        tried: set[int] = set()
-        path = self.known[0]
-        while id(path) not in tried:
-            random = DEFAULT.state
-            path, captured = self._captured(path, compile_path)
-            tried.add(id(path))
-            run = _Run(path, [*inputs, *captured], kept)
-            results, outcome, pending = run.results(arguments, leaves)
-            if outcome is None:
-                with self._lock:
-                    path.hits += 1
-                    if path is not self.known[0] and path in self.known:
-                        self.known.remove(path)
-                        self.known.insert(0, path)
-                    self._calls += 1
-                    if self._calls == _SETTLED:
-                        self._share()
-                return path.result.unflatten(results if pending is None else pending.finish(results))
-            if captured:
-                DEFAULT.state = random  # the draws belong to the path that is taken
-            path = self._following(path, outcome, compile_path)
-        return fall_back()
-
-    def _captured(
-        self, path: Signature, compile_path: Callable[[Sequence[Any], str], Signature]
-    ) -> tuple[Signature, list[Tensor]]:
-        """The path and its captures; the path is compiled again if a capture has changed its type."""
-        captured = read_captures(path)
-        if captured is not None:
-            return path, captured
-        with self._lock:
-            reason = "what the function closes over changed"
-            renewed = compile_path([decision.seen for decision in path.decisions], reason)
-            self.known[:] = [renewed if signature is path else signature for signature in self.known]
-            self._changed()
-        captured = read_captures(renewed)
-        if captured is None:
-            raise TraceError(
-                f"{self.name}: a tensor that the function closes over changed while it was traced"
-            )
-        return renewed, captured
-
-    def _following(
-        self,
-        path: Signature,
-        outcome: Sequence[Any],
-        compile_path: Callable[[Sequence[Any], str], Signature],
-    ) -> Signature:
-        """The path that begins as `outcome`."""
-        decision = path.decisions[len(outcome) - 1]
-        with self._lock:
-            for signature in self.known:
-                if _begins(signature, outcome):
-                    return signature
-            if len(self.known) >= self.most:
-                raise _too_many(self.name, decision, self.most)
-            where = f" at {decision.location}" if decision.location else ""
-            compiled = compile_path(outcome, f"a value{where} was {outcome[-1]!r}, not {decision.seen!r}")
-            self.known.append(compiled)
-            self._changed()
-            return compiled
-
-    def _share(self) -> None:
-        self.shared = share_paths(self.name, self.known)
-        if self.shared is not None:
-            self._enter(self.shared)
-
-    def _changed(self) -> None:
-        self.shared, self._calls = None, 0
-
-
-class _Run:
+class PathRun:
     """One attempt to run a call on `path`."""
 
-    def __init__(self, path: Signature, inputs: list[Tensor], kept: KeptResults) -> None:
+    def __init__(self, path: Specialization, inputs: list[Tensor], kept: KeptResults) -> None:
         self.path, self.inputs, self.kept = path, inputs, kept
 
     def results(
@@ -254,7 +124,7 @@ class Checks:
     acts: bool
     beginnings: dict[int, CompiledFunction] = field(default_factory=dict)
 
-    def beginning(self, path: Signature, number: int) -> CompiledFunction:
+    def beginning(self, path: Specialization, number: int) -> CompiledFunction:
         """`path` until its decision `number`, which is the result."""
         if number not in self.beginnings:
             function, decision = path.function, path.decisions[number]
@@ -266,7 +136,7 @@ class Checks:
         return self.beginnings[number]
 
 
-def checks_of(path: Signature) -> Checks:
+def checks_of(path: Specialization) -> Checks:
     """The decisions that must hold before `path` may run: those before a loop that need not end on another
     path and before a callback, and all of them where the path has effects, which happen once."""
     if path.checks is None:
@@ -283,7 +153,7 @@ def checks_of(path: Signature) -> Checks:
     return checks
 
 
-def _decisions_alone(path: Signature, count: int) -> CompiledFunction:
+def _decisions_alone(path: Specialization, count: int) -> CompiledFunction:
     """The first `count` decisions, and what they need, without effects."""
     function = path.function
     first = len(function.results) - len(path.decisions)
@@ -294,7 +164,7 @@ def _decisions_alone(path: Signature, count: int) -> CompiledFunction:
     return CompiledFunction(decisions, flush_denormals=path.compiled.flush_denormals)
 
 
-def _outcome(path: Signature, values: Sequence[Any]) -> list[Any] | None:
+def _outcome(path: Specialization, values: Sequence[Any]) -> list[Any] | None:
     """The decisions up to the first that is not as the trace saw it, None where all of `values` are."""
     outcome: list[Any] = []
     for decision, value in zip(path.decisions, values, strict=False):
@@ -309,13 +179,21 @@ def _same(value: Any, other: Any) -> bool:
     return repr(value) == repr(other)
 
 
-def _begins(path: Signature, outcome: Sequence[Any]) -> bool:
+def begins(path: Specialization, outcome: Sequence[Any]) -> bool:
+    """Whether the decisions of `path` begin with `outcome`."""
     return len(path.decisions) >= len(outcome) and all(
         _same(decision.seen, value) for decision, value in zip(path.decisions, outcome, strict=False)
     )
 
 
-def _too_many(name: str, decision: Decision, max_paths: int) -> ConcretizationError:
+def reason_for_path(decision: Decision, value: Any) -> str:
+    """Reason why a path is compiled on which `value` was seen where another one's `decision` saw its own."""
+    where = f" at {decision.location}" if decision.location else ""
+    return f"a value{where} was {value!r}, not {decision.seen!r}"
+
+
+def too_many_paths(name: str, decision: Decision, max_paths: int) -> ConcretizationError:
+    """The error where a function has more than `max_paths` paths, the last of them by `decision`."""
     where = f"{decision.location.file}:{decision.location.line}" if decision.location else "a branch"
     return ConcretizationError(
         f"{name}: more than {max_paths} paths through its Python control flow were compiled for one "
@@ -324,11 +202,7 @@ def _too_many(name: str, decision: Decision, max_paths: int) -> ConcretizationEr
     )
 
 
-def describe(path: Signature) -> list[str]:
-    """Lines about a path for ``explain``: its decisions with their source lines, and its hits."""
-    times = "once" if path.hits == 1 else f"{path.hits} times"
-    lines = [f"      path taken {times}: {path.reason}"]
-    for text, repeated in itertools.groupby(map(str, path.decisions)):
-        count = len(list(repeated))
-        lines.append(f"        {text}" + (f", {count} times" if count > 1 else ""))
-    return lines
+def repeated(texts: Sequence[str]) -> list[str]:
+    """The `texts`, each run of equal ones as one with its length."""
+    runs = [(text, len(list(run))) for text, run in itertools.groupby(texts)]
+    return [f"{text}, {count} times" if count > 1 else text for text, count in runs]

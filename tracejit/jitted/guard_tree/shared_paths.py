@@ -8,87 +8,35 @@ otherwise. Together, what paths have in common runs once, and at each decision t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 
-from ..base.records import record
-from ..frontend.values import Source
-from ..generator import Draws
-from ..ir.builder import Builder
-from ..ir.dataflow import has_effect
-from ..ir.dtypes import INT64
-from ..ir.graph import Function, Instruction, Substitution, Value
-from ..ir.ops.control_flow.definitions import SWITCH
-from ..ir.registry import Kind
-from ..pytree import flatten
-from ..state import STATE
-from ..tracing.branches import Decision
-from .calls import CompiledFunction, call
-from .captures import Bindings
-from .entries import entry_of, make_entries
-from .signatures import MISS, Signature, as_input, miss, read_captures
+from ...frontend.values import Source
+from ...generator import Draws
+from ...ir.builder import Builder
+from ...ir.dataflow import acts, has_effect
+from ...ir.dtypes import INT64
+from ...ir.graph import Function, Instruction, Substitution, Value
+from ...ir.ops.control_flow.definitions import SWITCH
+from ...ir.registry import Kind
+from ...pytree import flatten
+from ...tracing.branches import Decision
+from ..calls import CompiledFunction
+from ..captures import Bindings
+from .specializations import Specialization
 
 #: Programs with more instructions than this stay apart: they take long to compile, and a decision more or
 #: less is little of what a call costs.
 _MOST_INSTRUCTIONS: Final = 4000
 
 
-@record(eq=False)
-class SharedPaths:
-    """Paths compiled together."""
-
-    paths: list[Signature]
-    signature: Signature
-    #: The native entry for arguments as they are given, None where there can be none.
-    direct: Any
-
-    def call(self, leaves: Sequence[Any]) -> Any:
-        """The result of a call, `MISS` where it belongs to none of the paths, or where only they themselves
-        can serve it: on tensors that require grad, or with an error, which another path may not have."""
-        return self._taken(self._results(leaves))
-
-    def entry(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
-        """The native entry for arguments as they are given. It calls `otherwise` where the result is
-        `MISS`."""
-
-        def enter(*args: Any, **kwargs: Any) -> Any:
-            result = self._taken(self.direct(*args, **kwargs))
-            return otherwise(*args, **kwargs) if result is MISS else result
-
-        return entry_of(enter, self.signature.namespace)
-
-    def _taken(self, results: Any) -> Any:
-        if results is MISS:
-            return MISS
-        number = results[-1]._data.item()
-        if number < 0:
-            return MISS
-        path = self.paths[number]
-        path.hits += 1
-        return path.result.unflatten(results[:-1])
-
-    def _results(self, leaves: Sequence[Any]) -> Any:
-        try:
-            if self.signature.flat_entry is not None:
-                return self.signature.flat_entry(*leaves)
-            captured = read_captures(self.signature)
-            if captured is None:
-                return MISS
-            inputs = [*map(as_input, leaves), *captured]
-            if STATE.recording and any(input_._requires_grad for input_ in inputs):
-                return MISS
-            return call(self.signature.compiled, inputs)
-        except Exception:  # it may belong to a path that is not here; the paths by themselves tell
-            return MISS
-
-
-def share_paths(name: str, paths: Sequence[Signature]) -> SharedPaths | None:
+def share_paths(name: str, paths: Sequence[Specialization]) -> Specialization | None:
     """Compile together those `paths` that can be: with results of the types that the first has, and without
     effects or random draws, which a call that belongs to none of them would do twice. None where that leaves
     none, or where the paths are too long."""
-    first = _result_types(paths[0])
+    first = _result_types(paths[0]) if paths else []
     chosen = [path for path in paths if _result_types(path) == first and not _acts(path)]
     if not chosen:
         return None
@@ -97,36 +45,33 @@ def share_paths(name: str, paths: Sequence[Signature]) -> SharedPaths | None:
         function = merger.run(name)
     except _ApartError:
         return None
-    compiled = CompiledFunction(function, flush_denormals=paths[0].compiled.flush_denormals)
-    guards = [guard for signature in chosen for guard in signature.bindings.guards]
-    bindings = Bindings(list(merger.sources.values()), guards)
     lead = chosen[0]
-    result = flatten([0] * len(function.results))[1]
-    signature = Signature(
-        lead.structure, lead.leaf_types, lead.static, function, compiled, bindings, result, _ranges(chosen)
+    guards = [guard for path in chosen for guard in path.bindings.guards]
+    return Specialization(
+        lead.structure,
+        lead.leaf_types,
+        lead.static,
+        function,
+        CompiledFunction(function, flush_denormals=lead.compiled.flush_denormals),
+        Bindings(list(merger.sources.values()), guards),
+        flatten([0] * len(function.results))[1],
+        _ranges(chosen),
+        together=chosen,
+        no_alias=next((path.no_alias for path in chosen if path.no_alias), None),
+        linalg=next((path.linalg for path in chosen if path.linalg), None),
+        namespace=lead.namespace,
     )
-    signature.namespace = lead.namespace
-    signature.linalg = next((path.linalg for path in chosen if path.linalg), None)
-    signature.flat_entry, direct = make_entries(signature, miss, lambda: miss)
-    return SharedPaths(chosen, signature, direct)
 
 
-def _result_types(path: Signature) -> list[Any]:
+def _result_types(path: Specialization) -> list[Any]:
     results = path.function.results
     return [result.type for result in results[: len(results) - len(path.decisions)]]
 
 
-def _acts(path: Signature) -> bool:
+def _acts(path: Specialization) -> bool:
     """Whether running `path` does more than to compute."""
     draws = any(isinstance(source.holder, Draws) for source in path.bindings.sources)
-    return (
-        draws
-        or path.writes is not None
-        or any(
-            has_effect(instruction) or "callback" in instruction.attrs
-            for instruction in path.function.instructions()
-        )
-    )
+    return draws or path.writes is not None or acts(path.function)
 
 
 def binds_path(instruction: Instruction) -> bool:
@@ -140,7 +85,7 @@ def binds_path(instruction: Instruction) -> bool:
     )
 
 
-def _ranges(paths: Sequence[Signature]) -> dict[int, tuple[int, int]]:
+def _ranges(paths: Sequence[Specialization]) -> dict[int, tuple[int, int]]:
     """The Python integers that fit all paths."""
     common: dict[int, tuple[int, int]] = {}
     for path in paths:
@@ -157,7 +102,7 @@ class _ApartError(Exception):
 class _Merger:
     """Writes the Function of `paths` together."""
 
-    def __init__(self, paths: Sequence[Signature]) -> None:
+    def __init__(self, paths: Sequence[Specialization]) -> None:
         self.paths = paths
         self.room = _MOST_INSTRUCTIONS
         #: The place of each capture, in the order of the parameters after the arguments.
@@ -268,7 +213,7 @@ class _Merger:
         return builder.append(SWITCH, (index, *free), {}, regions=regions)
 
 
-def _stretch(path: Signature, decided: int) -> Sequence[Instruction]:
+def _stretch(path: Specialization, decided: int) -> Sequence[Instruction]:
     """The instructions between two decisions."""
     positions = [0, *[decision.position for decision in path.decisions], len(path.function.body)]
     return path.function.body[positions[decided] : positions[decided + 1]]

@@ -1,4 +1,4 @@
-"""Native call entries for the signatures of jitted functions."""
+"""Native call entries of jitted functions: branches of their guard trees, as tables for machine code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from ..codegen.native.entry.table import (
+from ...codegen.native.entry.table import (
     NO_KEYS,
     Absent,
     Anything,
@@ -24,8 +24,8 @@ from ..codegen.native.entry.table import (
     Spec,
     Structure,
 )
-from ..dispatch.native_ops import entry_layout_of_tensors
-from ..frontend.guards import (
+from ...dispatch.native_ops import entry_layout_of_tensors
+from ...frontend.guards import (
     ArrayTypeGuard,
     ChangedGuard,
     ConstantGuard,
@@ -36,23 +36,21 @@ from ..frontend.guards import (
     LengthGuard,
     MissingGuard,
 )
-from ..generator import Draws
-from ..ir import dtypes
-from ..pytree import _key_order, tree_leaves, tree_map
-from ..runtime.native.entry import array_spec, can_enter, make_entry, make_passing_entry, scalar_spec
-from ..state import LINALG_NAN, LINALG_RAISE, STATE
-from ..tensors.tensor import Tensor
+from ...generator import Draws
+from ...ir import dtypes
+from ...pytree import _key_order, tree_leaves, tree_map
+from ...runtime.native.entry import array_spec, can_enter, make_entry, make_passing_entry, scalar_spec
+from ...state import LINALG_NAN, LINALG_RAISE, STATE
+from ...tensors.tensor import Tensor
+from ..signatures import is_numpy_scalar
 
 if TYPE_CHECKING:
-    from ..frontend.values import Source
-    from ..ir.graph import Value
-    from .calls import CallPlan
-    from .signatures import Signature
+    from ...frontend.values import Source
+    from ...ir.graph import Value
+    from ..calls import CallPlan
+    from .specializations import Specialization
 
-#: The mark of a NumPy scalar's leaf type, behind its dtype and shape. Unlike arrays of rank 0, scalars select
-#: views where they index, and an augmented assignment gives their name a new value.
-NUMPY_SCALAR: Final = "NumPy scalar"
-#: The name of the global that holds the default dtype, which every compiled signature depends on.
+#: The name of the global that holds the default dtype, which everything compiled depends on.
 _DEFAULT: Final = "_default_float"
 #: The name of the global that is the default dtype while other settings are the usual ones.
 _USUAL: Final = "_usual_float"
@@ -74,13 +72,13 @@ class _Unsupported(Exception):
 
 
 def make_entries(
-    signature: Signature,
+    leaf: Specialization,
     miss: Callable[..., Any],
     otherwise: Callable[[], Any],
     wrt: tuple[int, ...] = (),
     plan: CallPlan | None = None,
 ) -> tuple[Any, Any]:
-    """Two entries of `signature`: a function of the flat leaves, which gives a flat tuple (or one result) and
+    """Two entries of `leaf`: a function of the flat leaves, which gives a flat tuple (or one result) and
     `miss()` where it does not fit, and a function of the arguments as they are given, which then calls
     ``otherwise()``. None where there cannot be one. Of a function that writes its arguments they give all
     results of the program, for the caller to write.
@@ -88,73 +86,61 @@ def make_entries(
     They take calls of which just the inputs at `wrt` require gradients: with a `plan` those that are
     recorded by it, without one those that are not recorded."""
     layout = entry_layout_of_tensors()
-    params = signature.function.params[len(signature.leaf_types) :]
-    bindings = signature.bindings
-    compiled = signature.compiled if plan is None else plan.forward
+    compiled = leaf.compiled if plan is None else plan.forward
     if layout is None or not can_enter(compiled.function):
         return None, None
-    keep: list[Any] = [bindings, signature.static, signature.namespace]
-    # of a function that raises where linear algebra fails, no thread may be where that is NaN
-    setting = _USUAL if signature.linalg is LINALG_RAISE else _DEFAULT
-    settings = Capture("global", id(vars(dtypes)), id(setting), Same(id(dtypes.default_dtype())))
-    executable = compiled.executable
-    reuses = executable.reuses if signature.writes is None and not wrt else {}
-    reused = set(reuses.values())
-    tracked = [position in wrt for position in range(len(signature.function.params))]
-    recording = _UNRECORDED if plan is None else _RECORDED
-    leaves = tuple(
-        [
-            _leaf_spec(leaf_type, signature.ranges.get(i), i in reused, tracked[i])
-            for i, leaf_type in enumerate(signature.leaf_types)
-        ]
-    )
-    results = compiled.function.results
-    returned = len(signature.function.results)
+    bindings, executable, results = leaf.bindings, compiled.executable, compiled.function.results
+    keep: list[Any] = [bindings, leaf.static, leaf.namespace]
+    reuses = executable.reuses if leaf.writes is None and not wrt else {}
+    tracked = [position in wrt for position in range(len(leaf.function.params))]
+    specs = [
+        _leaf_spec(type_, leaf.ranges.get(i), i in reuses.values(), tracked[i])
+        for i, type_ in enumerate(leaf.leaf_types)
+    ]
+    params = leaf.function.params[len(specs) :]
+    returned = len(leaf.function.results)
     flat: Structure = ("tuple", NO_KEYS, (None,) * returned)
-    try:
+
+    def entry(arguments: Any, keywords: Any, structure: Structure, following: Callable[..., Any]) -> Any:
         spec = EntrySpec(
-            leaves,
-            (),
-            tuple(
-                [
-                    _capture(source, _input_spec(source, param, requires_grad), keep)
-                    for source, param, requires_grad in zip(
-                        bindings.sources, params, tracked[len(leaves) :], strict=True
-                    )
-                ]
-            ),
-            (
-                settings,
-                *([recording] if wrt else []),
-                *([_GIVES_NAN] if signature.linalg is LINALG_NAN else []),
-                *[_capture(guard.source, _guard_spec(guard, keep), keep) for guard in bindings.guards],
-            ),
-            tuple(
-                [
-                    ResultSpec(array_spec(result.dtype, result.shape), reuses.get(i, -1), i >= returned)
-                    for i, result in enumerate(results)
-                ]
-            ),
-            None if signature.result.is_leaf and signature.writes is None else flat,
-            executable.slow_enough,
-            0 if plan is None else len(tracked),
-            len(results) - returned,
-            id(signature.namespace),
-        )
+            tuple(arguments), tuple(keywords), tuple(captures), tuple(guards), tuple(made), structure,
+            executable.slow_enough, 0 if plan is None else len(tracked), len(results) - returned,
+            id(leaf.namespace),
+        )  # fmt: skip
+        return make_entry(spec, layout, executable, following, keep, None if plan is None else plan.record)
+
+    try:
+        captures = [
+            _capture(source, _input_spec(source, param, requires_grad), keep)
+            for source, param, requires_grad in zip(
+                bindings.sources, params, tracked[len(specs) :], strict=True
+            )
+        ]
+        guards = _settings(leaf, None if not wrt else plan is not None)
+        guards += [_capture(guard.source, _guard_spec(guard, keep), keep) for guard in bindings.guards]
     except _Unsupported:
         return None, None
-    recorder = None if plan is None else plan.record
-    by_leaves = make_entry(spec, layout, executable, miss, keep, recorder)
+    made = [
+        ResultSpec(array_spec(result.dtype, result.shape), reuses.get(i, -1), i >= returned)
+        for i, result in enumerate(results)
+    ]
+    by_leaves = entry(specs, (), None if leaf.result.is_leaf and leaf.writes is None else flat, miss)
     try:
-        arguments, keywords = _arguments(signature, leaves, keep)
-        structure = _structure(signature.result.shape, keep) if signature.writes is None else flat
+        arguments, keywords = _arguments(leaf, specs, keep)
+        structure = _structure(leaf.result.shape, keep) if leaf.writes is None else flat
     except _Unsupported:
         return by_leaves, None
-    spec = EntrySpec(
-        arguments, keywords, spec.captures, spec.guards, spec.results, structure, spec.release_gil,
-        spec.recorded, spec.residuals, spec.home,
-    )  # fmt: skip
-    return by_leaves, make_entry(spec, layout, executable, otherwise(), keep, recorder)
+    return by_leaves, entry(arguments, keywords, structure, otherwise())
+
+
+def _settings(leaf: Specialization, recorded: bool | None) -> list[Capture]:
+    """The settings that hold for calls of `leaf`, and whether the thread records, unless that is None."""
+    # of a function that raises where linear algebra fails, no thread may be where that is NaN
+    name = _USUAL if leaf.linalg is LINALG_RAISE else _DEFAULT
+    settings = [Capture("global", id(vars(dtypes)), id(name), Same(id(dtypes.default_dtype())))]
+    if recorded is not None:
+        settings.append(_RECORDED if recorded else _UNRECORDED)
+    return [*settings, _GIVES_NAN] if leaf.linalg is LINALG_NAN else settings
 
 
 def results_as_arrays(result: Any) -> Any:
@@ -179,13 +165,6 @@ def entry_of(function: Callable[..., Any], namespace: Any) -> Callable[..., Any]
     return entry
 
 
-def is_numpy_scalar(leaf_type: Any) -> bool:
-    """Whether a leaf of this type is one of NumPy's scalars."""
-    # not `in`: a dtype that is compared with a text takes it for the name of one, and in the error that NumPy
-    # makes and drops then, signals come in and are lost
-    return not isinstance(leaf_type, str) and leaf_type[-1] == NUMPY_SCALAR
-
-
 def _leaf_spec(
     leaf_type: Any, limits: tuple[int, int] | None, donated: bool, requires_grad: bool
 ) -> ArraySpec | ScalarSpec:
@@ -200,18 +179,18 @@ def _leaf_spec(
 
 
 def _arguments(
-    signature: Signature, leaves: Sequence[ArraySpec | ScalarSpec], keep: list[Any]
-) -> tuple[tuple[Spec, ...], tuple[tuple[int, Spec], ...]]:
+    leaf: Specialization, leaves: Sequence[ArraySpec | ScalarSpec], keep: list[Any]
+) -> tuple[list[Spec], list[tuple[int, Spec]]]:
     """Positional and keyword arguments. Raises _Unsupported where the entry does not know a container in
     them, or a static argument may change while it stays the same object."""
     following = iter(leaves)
-    _, _, (args, kwargs) = signature.structure.shape
+    _, _, (args, kwargs) = leaf.structure.shape
     positional = [_tree(child, following, keep) for child in args[2]]
     kind, names = kwargs[1][:2]
     if kind is not dict:  # their order matters, which the entry does not look at
         raise _Unsupported
     named = {name: _tree(child, following, keep) for name, child in zip(names, kwargs[2], strict=True)}
-    for which, _, value, _ in signature.static:
+    for which, _, value, _ in leaf.static:
         if not _stays(value):
             raise _Unsupported
         if isinstance(which, str):
@@ -220,7 +199,7 @@ def _arguments(
             positional.insert(which, Same(id(value)))  # they come in ascending order
     names = [sys.intern(name) for name in named]  # as the names at call sites are
     keep.append(names)
-    return tuple(positional), tuple([(id(name), named[name]) for name in names])
+    return positional, [(id(name), named[name]) for name in names]
 
 
 def _stays(value: Any) -> bool:
