@@ -143,6 +143,8 @@ class Statements(Expressions):
                 [f"{name} = o.v"],
                 [f"o.r = {self.pick('u', 'x', 'b.T[1]')}[:4]"],
             ]
+        if self.has("shared"):
+            forms += self._shared(place) * 3
         if self.has("booleans"):
             forms += [
                 [f"p = p {self.pick('and', 'or')} ({self.test(place)})"],
@@ -152,6 +154,47 @@ class Statements(Expressions):
                 [f"{name} = {name} + ({a} > {b})"],
             ]
         return forms
+
+    def _shared(self, place: Place) -> list[list[str]]:
+        """Statements on two dicts and two lists, which may become one."""
+        one, other = self.random.sample(("da", "db"), 2)
+        first, second = self.random.sample(("la", "lb"), 2)
+        a, b, test = self.operand(place), self.operand(place), self.test(place)
+        pair = self._fresh("c")
+        new = self.pick(
+            f'{{"s": {a}, "r": {other}["r"]}}', f'{{"s": {a}, "r": u * 0.5}}', f"dict({other}, s={a})"
+        )
+        calls = [[f"{one} = {name}({one}, {other}, {a})"] for name in self.sharing]
+        calls += [[f"{name}({other}, {one}, {a})"] for name in self.sharing]
+        return [
+            *calls,
+            [f"{one} = {other}"],
+            [f"{one} = {new}", f"{other} = {one}"],
+            [f"{one} = {new}"],
+            [f"{one}, {other} = {other}, {one}"],
+            [f"{one} = {other} if {test} else {one}"],
+            [f"if {test}:", f"    {one} = {other}"],
+            [f"if {test}:", f"    {one} = {new}", "else:", f"    {one} = {other}"],
+            [f"{pair} = ({one}, {other})", f"{one} = {pair}[1]"],
+            [f"{pair} = [{one}, {one}]", f'{pair}[0]["s"] = {a}', f"{other} = {pair}[1]"],
+            [f'{pair} = {{"p": {one}, "q": [{other}]}}', f'{one} = {pair}["q"][0]'],
+            [f'{one}["s"] = {a}'],
+            [f'{one}["s"] += 0.25'],
+            [f"{one}.update(s={a})"],
+            [f'{one}["r"] = {other}["r"] * 0.5'],
+            [f'{one}["r"][{self.index(place, 6)}] = {b}'],
+            [f"{first} = {second}"],
+            [f"{first} = [{a}, {b}]", f"{second} = {first}"],
+            [f"{first} = [{second}[0], {a}]"],
+            [f"{first}, {second} = {second}, {first}"],
+            [f"{first} = {second} if {test} else {first}"],
+            [f"{first}[{self.pick('0', '1', '-1')}] = {a}"],
+            [f"{first}.append({a})"],
+            [f"{first}[:] = {second}"],
+            [f"{pair} = [[{a}, {b}]] * 2", f"{first}, {second} = {pair}"],
+            [f"t = {one}['s']", f"{one}['s'] = {a}", f"w = {other}['s']", f"{one}['s'] = t"],
+            [f"p = {one} is {other}"],
+        ]
 
     def _fresh(self, letter: str) -> str:
         return f"{letter}{self.number()}"

@@ -20,7 +20,7 @@ from ..state import STATE
 from ..tensors.tensor import Tensor
 from ..tracing.branches import Branches
 from ..tracing.handled_errors import HandledErrors
-from ..tracing.merged_arrays import MergedArrayError
+from ..tracing.merged_arrays import TOLD_APART, MergedArrayError
 from ..tracing.outside_arrays import OutsideArrays
 from ..tracing.random_draws import refuse_draws
 from ..tracing.traces import Traced, trace_flat
@@ -122,6 +122,8 @@ def trace_call(
                 outside.check()
                 raise
             outside.check(traced.written)
+        if traced.has_several_names and uses.compares_objects:
+            raise MergedArrayError(TOLD_APART)
         if jitted._fastmath:
             from ..ir.passes.algebra.multiply_adds import multiply_adds
 
