@@ -38,8 +38,8 @@ def _loops_itself(code: CodeType) -> bool:
 
 def to_rewrite(functions: Iterable[FunctionType], asking: Container[int]) -> dict[FunctionType, Extent]:
     """The `functions` to rewrite for a trace, and the extent of each. They have loops, or code whose identity
-    is among `asking`; where there are loops, also those that may change containers, which loops may have given
-    several names. If comprehensions are the only loops, rewriting only counts their operations."""
+    is among `asking`; where there are loops, also those that may change containers, of which loops make
+    several. If comprehensions are the only loops, rewriting only counts their operations."""
     extents: dict[FunctionType, Extent] = {}
     functions = list(functions)
     is_any_loop = any(
