@@ -261,17 +261,6 @@ def containers_in(tree: Any) -> Iterator[Any]:
         yield from containers_in(child)
 
 
-def has_containers(structure: TreeDef) -> bool:
-    """Whether trees of this structure have containers that can be changed."""
-
-    def has(shape: Any) -> bool:
-        if shape is None or shape[0] in ("none", "static"):
-            return False
-        return shape[0] not in ("tuple", "namedtuple") or any(map(has, shape[2]))
-
-    return has(structure.shape)
-
-
 def count_leaves(shape: Any) -> int:
     """Number of leaves of the structure `shape` of a TreeDef."""
     if shape is None:

@@ -25,7 +25,7 @@ from ..tracing.outside_arrays import OutsideArrays
 from ..tracing.random_draws import refuse_draws
 from ..tracing.traces import Traced, trace_flat
 from .aliasing import NoAlias, no_alias
-from .argument_writes import ArgumentRecorder, ArgumentWrites
+from .argument_writes import ArgumentRecorder, ArgumentWrites, FailedCall, is_of_python
 from .entries import is_numpy_scalar
 from .methods import UnchangedAttributes
 from .recompilation import argument_names
@@ -98,7 +98,12 @@ def trace_call(
         watched = ArgumentRecorder(name, structure, symbols, donated, argument_name)
         positional, named = watched.arguments
         with UnchangedAttributes(jitted._owner, name, uses.stores):
-            result = handed_on(function)(*with_static(args, positional, static), **{**kwargs, **named})
+            try:
+                result = handed_on(function)(*with_static(args, positional, static), **{**kwargs, **named})
+            except Exception as error:
+                if acts and is_of_python(error) and watched.has_written():
+                    raise FailedCall(error) from error
+                raise
         results, result_structure = checked_results(name, result)
         return results, (result_structure, watched.writes(results))
 
@@ -141,7 +146,7 @@ def trace_call(
             return trace(ROLLED)  # a branch in a short loop can be traced where its test has no value
     except MergedArrayError as error:
         raise ChosenArrayError(f"{name}: {error}") from error
-    except AliasedError:
+    except (AliasedError, FailedCall):
         raise  # the call runs as Python, with all its effects
     except Exception as error:
         if isinstance(error, ConcretizationError):

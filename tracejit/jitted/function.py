@@ -27,6 +27,7 @@ from ..tensors.array_callers import frame_above, takes_arrays
 from ..tensors.tensor import Tensor
 from ..tracing.traces import Traced
 from .aliasing import arrays_in, check_aliases, own_results, read_outside, refusal_kept, warn_uncompiled
+from .argument_writes import CompiledOnlyError, FailedCall
 from .call_traces import trace_call
 from .calls import CompiledFunction, requiring_grad
 from .captures import bind, renewed_at_each_call, warn_of_frozen
@@ -142,15 +143,35 @@ class JitFunction(Exportable, Carriable, Bindable):
             return self.__get__(args[0])(*args[1:], **kwargs)
         static, dynamic = self._split(args, kwargs)
         random = DEFAULT.state
+        problem: AliasedError | None = None
+        failed: Exception | None = None
         try:
             return self._called(args, kwargs, static, dynamic)
         except AliasedError as error:
             if self._loops == "compiled":
                 raise
             problem = error
+        except FailedCall as failure:
+            failed = failure.error
         DEFAULT.state = random  # the draws belong to the call as Python
+        if problem is None:
+            assert failed is not None
+            return self._failed(failed, args, kwargs)
         warn_uncompiled(problem, self._uncompiled)
         return self._as_python(args, kwargs)
+
+    def _failed(self, error: Exception, args: Any, kwargs: Any) -> Any:
+        """Run as Python a call that has failed by `error`, so that it writes to its arguments what Python
+        writes before it fails, and raise the error. Ours stands for one of Python's of the same kind."""
+        try:
+            result = self._as_python(args, kwargs)
+        except Exception as raised:
+            if not (isinstance(error, TracejitError) and isinstance(error, type(raised))):
+                raise
+        else:
+            warn_uncompiled(CompiledOnlyError(f"{self._name}: {error}"), self._uncompiled)
+            return result
+        raise error
 
     def _as_python(self, args: Any, kwargs: Any) -> Any:
         """The result of a call that is not compiled."""

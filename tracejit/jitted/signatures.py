@@ -13,7 +13,6 @@ from ..base.errors import AliasedError, DTypeError, TraceError
 from ..base.records import field, record
 from ..callback_results import KeptResults
 from ..generator import Draws
-from ..ir.dataflow import has_effect
 from ..ir.dtypes import SHORT_NAME, as_dtype, default_dtype
 from ..ir.graph import Function, Value
 from ..ir.types import TensorType, tensor_type
@@ -25,7 +24,7 @@ from ..tensors.tensor import Tensor, as_array, wrap
 from ..tracing.branches import Decision
 from ..tracing.tracer import scalar_type
 from .aliasing import NoAlias
-from .argument_writes import ArgumentWrites
+from .argument_writes import COPIED_BYTES, ArgumentWrites, acts
 from .calls import CompiledFunction, call, requiring_grad
 from .captures import Bindings
 from .entries import NUMPY_SCALAR, entry_of, is_numpy_scalar, make_entries
@@ -108,10 +107,6 @@ def settings() -> tuple[Any, str]:
     return default_dtype(), STATE.linalg
 
 
-#: Functions that write more bytes of their arguments do so in place, in the slow path.
-_COPIED_BYTES: Final = 1 << 17
-
-
 def writing_entry(signature: Signature, otherwise: Callable[[], Any]) -> Callable[..., Any] | None:
     """The entry of a signature that writes its arguments: the native entry gives the results, from which they
     are written. Where it does not fit, it calls ``otherwise()``. None where there cannot be one."""
@@ -119,7 +114,7 @@ def writing_entry(signature: Signature, otherwise: Callable[[], Any]) -> Callabl
     assert writes is not None
     written = sum(signature.function.params[position].type.nbytes for position in writes.positions)
     looked_at = signature.static or signature.bindings.sources or signature.no_alias is not None
-    if looked_at or written > _COPIED_BYTES or _acts(signature.function):
+    if looked_at or written > COPIED_BYTES or acts(signature.function):
         return None
     entry = make_entries(signature, miss, lambda: miss)[1]
     if entry is None:
@@ -127,7 +122,10 @@ def writing_entry(signature: Signature, otherwise: Callable[[], Any]) -> Callabl
     following = otherwise()
 
     def enter(*args: Any, **kwargs: Any) -> Any:
-        results = entry(*args, **kwargs)
+        try:
+            results = entry(*args, **kwargs)
+        except Exception:  # the slow path runs the call as Python, if that is an error there as well
+            return following(*args, **kwargs)
         if results is MISS:
             return following(*args, **kwargs)
         try:
@@ -156,13 +154,6 @@ def no_alias_entry(signature: Signature, otherwise: Callable[[], Any]) -> Callab
         return entry(*args, **kwargs)
 
     return entry_of(enter, signature.namespace)
-
-
-def _acts(function: Function) -> bool:
-    """Whether running `function` does more than to compute, so that it must not run twice."""
-    return any(
-        has_effect(instruction) or "callback" in instruction.attrs for instruction in function.instructions()
-    )
 
 
 def donated_leaves(

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ..array.joining import stack
 from ..base.records import record
-from ..pytree import TreeDef, containers_in, flatten, has_containers, register_pytree_node
+from ..pytree import TreeDef, containers_in, flatten, register_pytree_node
 from ..state import STATE
 from ..tensors.tensor import Tensor, wrap
 from ..tracing.tracer import Tracer
@@ -53,7 +53,7 @@ class Block:
     @property
     def has_containers(self) -> bool:
         """Whether items are lists or dicts, or have such in them: each must be the same at every reading."""
-        return any(has_containers(column.structure) for column in self.columns)
+        return any(_has_containers(column.structure.shape) for column in self.columns)
 
     def stacked(self) -> Tensor | None:
         """All items as one tensor, None where they are not tensors of one type."""
@@ -66,6 +66,13 @@ class Block:
             return None
         shape = (len(self), *leaves[0].shape[1:])
         return stack(leaves, axis=1).reshape(shape)
+
+
+def _has_containers(shape: Any) -> bool:
+    """Whether trees of the structure `shape` have containers that can be changed."""
+    if shape is None or shape[0] in ("none", "static"):
+        return False
+    return shape[0] not in ("tuple", "namedtuple") or any(map(_has_containers, shape[2]))
 
 
 def _of_items(name: str) -> Callable[..., Any]:
