@@ -45,6 +45,7 @@ class Operations:
         if not any(tensors):
             for value in (left, right):
                 self.escapes.escape(value)
+                self.uses.makes_arrays |= any(map(_is_of_numpy, options(value)))
             for option in options(left) if operator == "compare" else ():
                 if isinstance(option, Place) and not is_library_class(type(option.value)):
                     self.classes.same_in_class(type(option.value), "__eq__")
@@ -237,6 +238,10 @@ class Operations:
             return Group("dict", (*items, *values), (*keys, *names))
         self.escapes.escape(added)
         return Group("list", (*items, TRACED if added is TRACED else UNKNOWN))
+
+
+def _is_of_numpy(option: Any) -> bool:
+    return isinstance(option, Place) and isinstance(option.value, (np.ndarray, np.generic))
 
 
 def _may_have_names(option: Any) -> bool:

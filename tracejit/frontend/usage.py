@@ -99,6 +99,9 @@ class Uses:
     told_apart: dict[Any, Source] | None = None
     #: Whether the function compares by identity what may be two arrays or containers.
     compares_objects: bool = False
+    #: Whether code makes arrays of NumPy's, and whether it makes text of what may be one.
+    makes_arrays: bool = False
+    shows_arrays: bool = False
     #: Whether code calls functions that are not followed.
     hands_over: bool = False
 
