@@ -110,37 +110,37 @@ class ContainerPrograms:
         return f'{{"s": {self._number()}, "r": {self._pick("d", "e")}["r"]{self._pick("", " * 0.5")}}}'
 
     def _rebound(self) -> list[str]:
-        """A statement that gives a container another name, or makes a new one."""
-        one, other = self.random.sample(("d", "e"), 2)
+        """A statement that gives a container another name, or makes a new name."""
+        name, other = self.random.sample(("d", "e"), 2)
         first, second = self.random.sample(("l", "q"), 2)
         left, right = self.random.sample(("o", "v"), 2)
         test, number = self._test(), self._number()
         return self.random.choice(
             (
-                [f"{one} = {other}"],
-                [f"{one} = {self._new()}"],
-                [f"{one} = {self._new()}"],
-                [f"{one} = {self._new()}", f"{other} = {one}"],
-                [f"{one} = {other} = {self._new()}"],
-                [f"{one}, {other} = {other}, {one}"],
-                [f"{one}, {other} = {self._new()}, {one}"],
-                [f"{one} = {other} if {test} else {self._pick(one, self._new())}"],
-                [f"if {test}:", f"    {one} = {other}"],
-                [f"if {test}:", f"    {one} = {self._new()}"],
-                [f"if {test}:", f"    {one} = {other} = {self._new()}", "else:", f"    {one} = {other}"],
-                [f"c = ({one}, {other})"],
-                [f"c = (c[1], {one})"],
-                [f"c = both({one}, {other})[0]"],
-                [f"{one} = c[{self._pick('0', '1')}]"],
-                [f'g = {{"p": {one}, "q": [{other}]}}'],
-                [f'g = {{"p": g["p"], "q": [{one}]}}'],
-                [f'g = {{"p": {one}, "q": g["q"]}}'],
-                [f'{one} = g["{self._pick("p", "q")}"]'.replace('"q"]', '"q"][0]')],
-                [f"{one} = same({one}, {other}, {number})"],
-                [f"{one} = renewed({other}, x, {self._pick('n', '2', 'n % 2')})"],
-                [f"{one}, _ = searched({one}, {other}, x, {number})"],
-                [f"{one} = dict({other})"],
-                [f"{one} = {other}.copy()"],
+                [f"{name} = {other}"],
+                [f"{name} = {self._new()}"],
+                [f"{name} = {self._new()}"],
+                [f"{name} = {self._new()}", f"{other} = {name}"],
+                [f"{name} = {other} = {self._new()}"],
+                [f"{name}, {other} = {other}, {name}"],
+                [f"{name}, {other} = {self._new()}, {name}"],
+                [f"{name} = {other} if {test} else {self._pick(name, self._new())}"],
+                [f"if {test}:", f"    {name} = {other}"],
+                [f"if {test}:", f"    {name} = {self._new()}"],
+                [f"if {test}:", f"    {name} = {other} = {self._new()}", "else:", f"    {name} = {other}"],
+                [f"c = ({name}, {other})"],
+                [f"c = (c[1], {name})"],
+                [f"c = both({name}, {other})[0]"],
+                [f"{name} = c[{self._pick('0', '1')}]"],
+                [f'g = {{"p": {name}, "q": [{other}]}}'],
+                [f'g = {{"p": g["p"], "q": [{name}]}}'],
+                [f'g = {{"p": {name}, "q": g["q"]}}'],
+                [f'{name} = g["{self._pick("p", "q")}"]'.replace('"q"]', '"q"][0]')],
+                [f"{name} = same({name}, {other}, {number})"],
+                [f"{name} = renewed({other}, x, {self._pick('n', '2', 'n % 2')})"],
+                [f"{name}, _ = searched({name}, {other}, x, {number})"],
+                [f"{name} = dict({other})"],
+                [f"{name} = {other}.copy()"],
                 [f"{first} = {second}"],
                 [f"{first} = [{number}, {second}[1]]"],
                 [f"{first} = {second} = [{number}, {second}[1]]"],
@@ -149,7 +149,7 @@ class ContainerPrograms:
                 [f"{left} = {right} if {test} else {left}"],
                 [f"s = s * 0.5 + {number}"],
                 ["k = (k + 1) % 5"],
-                [f"k += {one} is {other}" if self.compares else "k += 1"],
+                [f"k += {name} is {other}" if self.compares else "k += 1"],
             )
         )
 
@@ -160,10 +160,10 @@ class ContainerPrograms:
         if depth < 2 and self.random.random() < 0.4:
             body += self._loop(depth + 1)
             if self.random.random() < 0.6:
-                one = self._pick("d", "e")
+                name = self._pick("d", "e")
                 if self.random.random() < 0.7:
-                    body.insert(0, f"{one} = {self._new()}")
-                body += self._change(one)
+                    body.insert(0, f"{name} = {self._new()}")
+                body += self._change(name)
             body += self._rebound()
         if self.random.random() < 0.2:
             body += [f"if {self._test()}:", f"    {self._pick('break', 'continue', f'return {_RESULT}')}"]
@@ -180,37 +180,37 @@ class ContainerPrograms:
             lines += self._change(self._pick("d", "e", "b"))
         return lines
 
-    def _change(self, one: str) -> list[str]:
-        """A change of a container, by one of its names."""
+    def _change(self, name: str) -> list[str]:
+        """A change of a container, by name of its names."""
         number = self._number()
         other = self._pick("d", "e")
         by_statements = (
-            [f'{one}["s"] = {number}'],
-            [f'{one}["s"] += 0.25'],
-            [f'{one}["k"] = {number}'],
-            [f"{one} |= {{'k': 0.5}}"],
-            [f"both({one}, {other})[1][0]['s'] = {number}"],
+            [f'{name}["s"] = {number}'],
+            [f'{name}["s"] += 0.25'],
+            [f'{name}["k"] = {number}'],
+            [f"{name} |= {{'k': 0.5}}"],
+            [f"both({name}, {other})[1][0]['s'] = {number}"],
             [f'c[{self._pick("0", "1")}]["s"] = {number}'],
             [f'g["q"][0]["s"] = {number}'],
             [f"{self._pick('l', 'q')}[0] = {number}"],
             [f"{self._pick('o', 'v')}.s = {number}"],
-            [f'{one}["r"] = x * 4.0'],
+            [f'{name}["r"] = x * 4.0'],
         )
         return self.random.choice(
             (
                 *(by_statements if self.writes_items else ()),
-                [f"put({one}, {number})"],
-                [f"put({one}, {number})"],
-                [f"{one}.update(s={number})"],
-                [f'{one}.pop("k", None)'],
-                [f"s += undone({one}, {other}, {number})"],
-                [f"s += searched({one}, {other}, x, z)[1][0]['s']", f"put({one}, {number})"],
+                [f"put({name}, {number})"],
+                [f"put({name}, {number})"],
+                [f"{name}.update(s={number})"],
+                [f'{name}.pop("k", None)'],
+                [f"s += undone({name}, {other}, {number})"],
+                [f"s += searched({name}, {other}, x, z)[1][0]['s']", f"put({name}, {number})"],
                 [f'put(g["p"], {number})'],
                 [f"put(c[{self._pick('0', '1')}], {number})"],
                 [f'g["q"].append({other})'],
                 [f"{self._pick('l', 'q')}.append({number})"],
                 [f"{self._pick('l', 'q')}.insert(0, {number})"],
                 [f"setattr({self._pick('o', 'v')}, 's', {number})"],
-                [f"k += {one} is {other}" if self.compares else f"{one}.update(k=z)"],
+                [f"k += {name} is {other}" if self.compares else f"{name}.update(k=z)"],
             )
         )

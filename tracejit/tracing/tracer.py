@@ -104,8 +104,10 @@ class Tracer(Builder):
         self.inspected: dict[int, Any] = {}
         #: Captured arrays of NumPy's that are written through tensors that share their memory.
         self.written: list[Array] = []
-        self.merged_arrays = MergedArrays(None if parent is None else parent.merged_arrays)
-        self.merged_containers = MergedContainers(None if parent is None else parent.merged_containers)
+        self.merged_arrays: MergedArrays = MergedArrays(None if parent is None else parent.merged_arrays)
+        self.merged_containers: MergedContainers = MergedContainers(
+            None if parent is None else parent.merged_containers
+        )
         #: The values of merged arrays that may not be read any more: if they may where a loop had steps, with
         #: the number of its steps.
         self._outdated: dict[Value, Tensor | None] = {}

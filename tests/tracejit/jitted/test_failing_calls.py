@@ -12,7 +12,7 @@ import pytest
 import tracejit as tj
 
 SMALL = 8
-#: So large that compiled loops write the array in place.
+#: Size of arrays that compiled loops write in place.
 LARGE = 20_000
 FAILING: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {}
 
