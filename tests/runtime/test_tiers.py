@@ -226,9 +226,7 @@ def test_first_calls_of_many_threads() -> None:
         list(pool.map(work, range(8)))
     assert tiers.BACKGROUND.wait(60)
     assert all(
-        signature.compiled.executable.tier == "optimized"
-        for f in functions
-        for signature in f._tree.leaves()
+        signature.compiled.executable.tier == "optimized" for f in functions for signature in f._tree.leaves()
     )
 
 

@@ -21,12 +21,12 @@ from ..state import STATE
 from ..tensors.tensor import Tensor
 from ..tracing.branches import Branches
 from ..tracing.handled_errors import HandledErrors
-from ..tracing.merged_arrays import MergedArrayError
+from ..tracing.merged_arrays import TOLD_APART, MergedArrayError
 from ..tracing.outside_arrays import OutsideArrays
 from ..tracing.random_draws import refuse_draws
 from ..tracing.traces import Traced, trace_flat
 from .aliasing import NoAlias, no_alias
-from .argument_writes import ArgumentRecorder, ArgumentWrites
+from .argument_writes import ArgumentRecorder, ArgumentWrites, FailedCall, is_of_python
 from .methods import UnchangedAttributes
 from .signatures import (
     JittedCall,
@@ -100,7 +100,12 @@ def trace_call(
         watched = ArgumentRecorder(name, structure, symbols, donated, names.__getitem__)
         positional, named = watched.arguments
         with UnchangedAttributes(jitted._owner, name, uses.stores):
-            result = handed_on(function)(*with_static(args, positional, static), **{**kwargs, **named})
+            try:
+                result = handed_on(function)(*with_static(args, positional, static), **{**kwargs, **named})
+            except Exception as error:
+                if acts and is_of_python(error) and watched.has_written():
+                    raise FailedCall(error) from error
+                raise
         results, result_structure = checked_results(name, result)
         return results, (result_structure, watched.writes(results))
 
@@ -122,6 +127,8 @@ def trace_call(
                 outside.check()
                 raise
             outside.check(traced.written)
+        if traced.has_several_names and uses.compares_objects:
+            raise MergedArrayError(TOLD_APART)
         if jitted._fastmath:
             traced.function = multiply_adds.multiply_adds(traced.function, everywhere=True)
         traced.loops = reports(len(traced.function.body))
@@ -137,7 +144,7 @@ def trace_call(
             return trace(ROLLED)  # a branch in a short loop can be traced where its test has no value
     except MergedArrayError as error:
         raise ChosenArrayError(f"{name}: {error}") from error
-    except AliasedError:
+    except (AliasedError, FailedCall):
         raise  # the call runs as Python, with all its effects
     except Exception as error:
         if isinstance(error, ConcretizationError):

@@ -27,6 +27,7 @@ from ..tensors.tensor import Tensor
 from ..tracing.branches import Decision
 from ..tracing.traces import Traced
 from .aliasing import arrays_in, check_aliases, own_results, read_outside, warn_uncompiled
+from .argument_writes import CompiledOnlyError, FailedCall
 from .call_traces import trace_call
 from .calls import CompiledFunction
 from .captures import bind, renewed_at_each_call, warn_of_frozen
@@ -132,15 +133,35 @@ class JitFunction(Exportable, Carriable, Bindable):
         if self._is_method and args and 0 not in self._static_argnums and is_instance(args[0]):
             return self.__get__(args[0])(*args[1:], **kwargs)
         call, random = JittedCall(args, kwargs, *self._split(args, kwargs)), DEFAULT.state
+        problem: AliasedError | None = None
+        failed: Exception | None = None
         try:
             return self._descend(call)
         except AliasedError as error:
             if self._loops == "compiled":
                 raise
             problem = error
+        except FailedCall as failure:
+            failed = failure.error
         DEFAULT.state = random  # the draws belong to the call as Python
+        if problem is None:
+            assert failed is not None
+            return self._failed(failed, call)
         warn_uncompiled(problem, self._uncompiled)
         return self._as_python(call)
+
+    def _failed(self, error: Exception, call: JittedCall) -> Any:
+        """Run as Python a `call` that has failed by `error`, so that it writes to its arguments what Python
+        writes before it fails, and raise the error. Ours stands for one of Python's of the same kind."""
+        try:
+            result = self._as_python(call)
+        except Exception as raised:
+            if not (isinstance(error, TracejitError) and isinstance(error, type(raised))):
+                raise
+        else:
+            warn_uncompiled(CompiledOnlyError(f"{self._name}: {error}"), self._uncompiled)
+            return result
+        raise error
 
     def _as_python(self, call: JittedCall) -> Any:
         """The result of a `call` that is not compiled."""

@@ -58,11 +58,15 @@ class PathRun:
             on_path = checks.acts
             self.kept.begin()
             values = call(path.compiled, self.inputs)
-        except Exception:
+        except Exception as error:
             if on_path:
+                if pending is not None:
+                    pending.fail(error, path.compiled)
                 raise
             outcome = self._outcome_of_failing()  # an error on the wrong path is none
             if outcome is None:
+                if pending is not None:
+                    pending.fail(error, path.compiled)
                 raise
             return [], outcome, None
         if on_path:  # what it did stays done, also where rounding makes a decision come out otherwise here

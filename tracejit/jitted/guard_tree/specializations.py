@@ -23,7 +23,7 @@ from ...state import STATE
 from ...tensors.tensor import Tensor, wrap
 from ...tracing.branches import Decision
 from ..aliasing import NoAlias
-from ..argument_writes import ArgumentWrites
+from ..argument_writes import COPIED_BYTES, ArgumentWrites
 from ..calls import CompiledFunction, call, requiring_grad
 from ..captures import Bindings
 from ..signatures import MISS, LeafType, as_input, miss, type_text
@@ -33,8 +33,6 @@ from .entries import entry_of, make_entries
 Gradients: TypeAlias = tuple[tuple[int, ...], bool]
 #: The outcome for calls of which no input requires a gradient.
 UNTRACKED: Final[Gradients] = (), False
-#: Functions that write more bytes of their arguments do so in place, in the slow path.
-_COPIED_BYTES: Final = 1 << 17
 #: Errors of native code, which may be those of another path than the one that a call is on.
 _PROGRAM_ERRORS: Final = (TracejitError, ArithmeticError)
 
@@ -207,7 +205,7 @@ class Specialization:
         assert self.writes is not None
         written = sum(self.function.params[position].type.nbytes for position in self.writes.positions)
         looked_at = self.static or self.bindings.sources or self.no_alias is not None
-        return not looked_at and written <= _COPIED_BYTES and not acts(self.function)
+        return not looked_at and written <= COPIED_BYTES and not acts(self.function)
 
     def _wrapped(self, entry: Any, finishes: bool, following: Any) -> Any:
         """`entry` with a check of the arguments before it, and where something `finishes` its results behind
@@ -224,7 +222,10 @@ class Specialization:
             return following(*args, **kwargs) if result is MISS else result
 
         def written(*args: Any, **kwargs: Any) -> Any:
-            results = inner(*args, **kwargs)
+            try:
+                results = inner(*args, **kwargs)
+            except Exception:  # the slow path runs the call as Python, if that is an error there as well
+                return following(*args, **kwargs)
             if results is MISS:
                 return following(*args, **kwargs)
             try:
