@@ -1,7 +1,7 @@
 """Cholesky factors of large matrices, by blocks of columns.
 
-The product of all columns before it is taken from each block; its square is factored by LAPACK or `cholesky`,
-and the rows below are solved for in tiles of registers, some rows a task. (Golub and Van Loan, Matrix
+The product of all columns before it is taken from each block; its square is factored in registers, and the
+rows below are solved for in tiles of registers, some rows a task. (Golub and Van Loan, Matrix
 Computations, 4th edition, 4.2.)
 """
 
@@ -47,7 +47,6 @@ class BlockedCholesky(FactorizationByProducts):
         source, result = self.matrix(w, 0, index), self.matrix(w, 1, index)
         w.copy(result, source, size * size * self.bytes)
         w.clear(self.place(w, self.room), self.rows_of_room() * self.block * self.bytes)  # for whole strips
-        rows, upper, width_place = caller.number(size), caller.text("U"), w.slot(caller.integer, 1)
 
         def block(number: Reg, seen: list[Reg]) -> Sequence[Reg]:
             first = w.mul(number, self.block)
@@ -62,15 +61,10 @@ class BlockedCholesky(FactorizationByProducts):
                 self.multiply(w, w.sub(number, 1), left, room, square)
 
             w.when(w.gt(number, 0), product)
-            if caller.has("potrf"):
-                self.store_integer(w, caller, width, width_place)
-                caller.call("potrf", [upper, width_place, square, rows, caller.info], 1)
-                failed = caller.failed()
-            else:
-                room = self.place(w, self.room)
-                self.transpose(w, (width, width), (square, size), (room, self.block))
-                failed = cholesky(self.part(w, room, width, width, self.block))
-                self.transpose(w, (width, width), (room, self.block), (square, size))
+            room = self.place(w, self.room)
+            self.transpose(w, (width, width), (square, size), (room, self.block))
+            failed = cholesky(self.part(w, room, width, width, self.block))
+            self.transpose(w, (width, width), (room, self.block), (square, size))
             self.tell(w, first, result)
             below = w.sub(constant(size + WHOLE_STRIPS - 1, "i64"), last)
             run_tasks(w, f"{self.name}_part", w.integer("udiv", below, WHOLE_STRIPS))

@@ -26,11 +26,11 @@ _Finish: TypeAlias = Callable[[int, Index, list[Reg]], list[Reg]]
 
 def _substitute(
     x: Matrix, strip: Strip, tile: Span, factors: Callable[[Span, Index], Sequence[Reg]], finish: _Finish,
-    *, forward: bool = True,
+    *, forward: bool = True, apart: bool = False,
 ) -> None:  # fmt: skip
     """Solve for the rows of a `tile` of a strip of `x`: each loses its multiples of all rows solved before,
     and is finished. ``factors(rows, k)`` are those of row k. Rows are solved downward, or upward, in which
-    order tiles come, too.
+    order tiles come, too. Sums of products are `apart` from what they are taken from, or begin with it.
     """
     w, size = x.w, x.rows
     above = tile.first if forward else _from_the_end(w, size, moved(w, tile.first, tile.count - 1))
@@ -39,7 +39,12 @@ def _substitute(
         k = number if forward else _from_the_end(w, size, number)
         return x.numbers.reduced(sums, factors(tile, k), strip.row(k))
 
-    sums = x.fold(0, above, strip.rows(w, tile), reduce)
+    values = strip.rows(w, tile)
+    if apart:
+        sums = x.fold(0, above, [w.const(0.0, value) for value in values], reduce)
+        sums = [w.add(value, total) for value, total in zip(values, sums, strict=True)]
+    else:
+        sums = x.fold(0, above, values, reduce)
     rows = [sums[start : start + strip.count] for start in range(0, len(sums), strip.count)]
     for done in range(tile.count):
         place = done if forward else tile.count - 1 - done
@@ -114,23 +119,26 @@ def cholesky(u: Matrix) -> Reg:
         return numbers.conjugates(u.line(rows, k, transposed=True))
 
     def rows(block: Span, carried: list[Reg]) -> Sequence[Reg]:
-        failed, inverses = carried[0], list[Reg]()
+        failed, divisors = carried[0], list[Reg]()
 
         def root(place: int, i: Index, values: list[Reg]) -> list[Reg]:
             nonlocal failed
             diagonal = numbers.real(values[place])
             failed = w.or_(failed, w.le(diagonal, 0.0))  # NaN is no failure, as in NumPy
             root = w.sqrt(diagonal)
-            inverses.append(w.div(1.0, root))  # roots are far from the ends of the range
-            right = [w.mul(value, inverses[-1]) for value in values[place + 1 :]]
-            return [*values[:place], numbers.of_real(root), *right]
+            # roots are far from the ends of the range
+            divisors.append(root if u.careful else w.div(1.0, root))
+            return [*values[:place], numbers.of_real(root), *scale(place, i, values[place + 1 :])]
 
         def scale(place: int, i: Index, values: list[Reg]) -> list[Reg]:
-            return [w.mul(value, inverses[place]) for value in values]
+            divide = w.div if u.careful else w.mul
+            return [divide(value, divisors[place]) for value in values]
 
-        _substitute(u, u.square(block), block, factors, root)
-        after = moved(w, block.first, block.count)
-        u.strips(after, lambda strip: _substitute(u, strip, block, factors, scale), block.count)
+        def columns(strip: Strip, finish: _Finish = scale) -> None:
+            _substitute(u, strip, block, factors, finish, apart=u.careful)
+
+        columns(u.square(block), root)
+        u.strips(moved(w, block.first, block.count), columns, block.count)
         return [failed]
 
     none = constant(False, "bool", u.lanes // numbers.parts)

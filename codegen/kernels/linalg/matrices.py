@@ -59,6 +59,9 @@ class Matrix(abc.ABC):
     panel = 1
     #: Rows of a strip whose sums are in registers together.
     tile_rows = 1
+    #: Whether Cholesky factors are rounded as little as LAPACK's: the many products that are taken from an
+    #: element are summed before, and it is divided.
+    careful = False
 
     def __init__(
         self, w: FunctionWriter, rows: Index, columns: Index, dtype: str, lanes: int, numbers: Numbers

@@ -137,6 +137,8 @@ class SingleMatrix(MemoryMatrix):
     """A matrix by rows, `pitch` elements apart, of `parts` numbers each. Strips are vectors of `lanes`
     numbers."""
 
+    careful = True
+
     def __init__(
         self, w: FunctionWriter, pointer: str, rows: Index, columns: Index, pitch: Index,
         dtype: str, lanes: int, parts: int = 1,
