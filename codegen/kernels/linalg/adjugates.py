@@ -96,7 +96,7 @@ def _permuted_unit(order: LaneMatrix, x: LaneMatrix) -> None:
     x.each(0, size, lambda i: x.each(0, size, lambda j: element(i, j)))
 
 
-def adjugate(a: ScratchMatrix, rows: ScratchMatrix, columns: ScratchMatrix, x: LaneMatrix) -> None:
+def adjugate(a: LaneMatrix, rows: LaneMatrix, columns: LaneMatrix, x: LaneMatrix) -> None:
     """The adjugate of any matrix `a`, which it overwrites, with the numbers of `rows` and of `columns`, into
     `x`: its rows are to be moved to the places that `columns` tells then.
 
@@ -123,10 +123,11 @@ def adjugate(a: ScratchMatrix, rows: ScratchMatrix, columns: ScratchMatrix, x: L
     a.each(0, size, lambda i: a.each(0, size, lambda j: whole(i, j)))
 
 
-def _factor_completely(a: ScratchMatrix, rows: ScratchMatrix, columns: ScratchMatrix) -> Reg:
+def _factor_completely(a: LaneMatrix, rows: LaneMatrix, columns: LaneMatrix) -> Reg:
     """LU factors with complete pivoting in place of `a`, whose row ``rows[i]`` and column ``columns[i]`` is
     the i-th one there. Returns the product of all pivots but the last, with the sign of the permutations. A
     pivot of zero becomes 1."""
+    assert isinstance(a, ScratchMatrix), "its transpose is the same memory"
     w, size = a.w, a.rows
 
     def step(k: Index, carried: list[Reg]) -> list[Reg]:
@@ -148,7 +149,7 @@ def _factor_completely(a: ScratchMatrix, rows: ScratchMatrix, columns: ScratchMa
         _, row, column = a.fold(k, size, [w.abs(a[k, k]), own, own], search)
         a.swap_rows(k, row)
         rows.swap_rows(k, row)
-        a.swap_columns(k, column)
+        a.transposed().swap_rows(k, column)
         columns.swap_rows(k, column)
         odd = w.xor(w.ne(row, own), w.ne(column, own))
         pivot = a[k, k]

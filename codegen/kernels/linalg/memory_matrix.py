@@ -94,15 +94,13 @@ class MemoryMatrix(Matrix):
         body: Callable[[Span, list[Reg]], Sequence[Reg]],
     ) -> list[Reg]:
         w = self.w
-        if isinstance(stop, int):
-            whole: Index = stop - (stop - first if isinstance(first, int) else stop) % width
-        else:
+        if isinstance(stop, Reg):
             whole = w.sub(stop, w.integer("urem", w.sub(stop, first), width))
-        state = w.loop(first, whole, width, lambda at, state: body(Span(at, width), state), carried)
-        if isinstance(whole, Reg):
+            state = w.loop(first, whole, width, lambda at, state: body(Span(at, width), state), carried)
             return w.loop(whole, stop, 1, lambda at, state: body(Span(at, 1), state), state)
-        rest = stop - whole
-        return list(body(Span(whole, rest), state)) if rest else state
+        rest = (stop - first if isinstance(first, int) else stop) % width
+        state = w.loop(first, stop - rest, width, lambda at, state: body(Span(at, width), state), carried)
+        return list(body(Span(stop - rest, rest), state)) if rest else state
 
     def square(self, span: Span) -> Strip:
         return _MemoryStrip(self, self.place(0, span.first), span.count, self.strides[1], self.lanes)
@@ -128,7 +126,7 @@ class MemoryMatrix(Matrix):
 
             for number in range(panel.count):
                 rows.append(reduce(moved(w, panel.first, number)))
-            self.each(after, self.rows, reduce)
+            self.fold(after, self.rows, (), lambda i, _: reduce(i)[:0])
 
         self.strips(after, columns, panel.count)
 
@@ -215,16 +213,9 @@ class ScratchMatrix(MemoryMatrix):
         self.fold_spans(first, self.columns, BLOCK if isinstance(first, int) else unit, (), step)
 
     def swap_rows(self, row: Index, other: Reg) -> None:
-        self._swap(row, other, self.columns, self.strides)
-
-    def swap_columns(self, column: Index, other: Reg) -> None:
-        """Swap `column` with the column `other` (an integer for each lane), which is not left of it."""
-        self._swap(column, other, self.rows, self.strides[::-1])
-
-    def _swap(self, line: Index, other: Reg, count: int, strides: tuple[Index, Index]) -> None:
-        """Swap two lines of `count` elements lane by lane; `strides` are those of lines, and of elements."""
-        w, (between, along) = self.w, strides
-        first = w.offset(self.pointer, self.dtype, w.mul(_register(line), between))
+        """Swap rows lane by lane."""
+        w, (between, along) = self.w, self.strides
+        first = w.offset(self.pointer, self.dtype, w.mul(_register(row), between))
         others = [
             w.offset(
                 self.pointer,
@@ -243,7 +234,7 @@ class ScratchMatrix(MemoryMatrix):
                     w.store(value, place)
             return ()
 
-        w.loop(0, count, 1, swap)
+        w.loop(0, self.columns, 1, swap)
 
 
 def _register(index: Index) -> Reg:
