@@ -45,7 +45,7 @@ class Quotients:
         return self.w.mul(self.w.mul(x, self.scale), self.reciprocal)
 
 
-class Numbers:
+class RealArithmetic:
     """Arithmetic on real numbers. Products and sums are rounded together: everywhere, or with
     `where_machines_do` where the machine has such an operation."""
 
@@ -105,7 +105,7 @@ class Numbers:
 class _ComplexQuotients(Quotients):
     """Divides by a complex number: multiplies by its inverse."""
 
-    def __init__(self, numbers: ComplexNumbers, inverse: Sequence[Reg]) -> None:
+    def __init__(self, numbers: ComplexArithmetic, inverse: Sequence[Reg]) -> None:
         self.numbers, self.inverse = numbers, inverse
 
     def of(self, x: Reg) -> Reg:
@@ -113,7 +113,7 @@ class _ComplexQuotients(Quotients):
         return self.numbers.minus_product(zero, [self.numbers.w.neg(part) for part in self.inverse], x)
 
 
-class ComplexNumbers(Numbers):
+class ComplexArithmetic(RealArithmetic):
     """Arithmetic on complex numbers."""
 
     parts = 2
@@ -170,6 +170,6 @@ class ComplexNumbers(Numbers):
         return self.w.arrange("insertelement", x.dtype, 2, constant(0.0, x.dtype, 2), x, Reg("0", "i64"))
 
 
-def numbers_of(w: FunctionWriter, parts: int) -> Numbers:
+def numbers_of(w: FunctionWriter, parts: int) -> RealArithmetic:
     """Arithmetic on elements of `parts` numbers of one matrix."""
-    return (ComplexNumbers if parts > 1 else Numbers)(w, where_machines_do=True)
+    return (ComplexArithmetic if parts > 1 else RealArithmetic)(w, where_machines_do=True)

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from ....base.records import record
 from ...llvm.emitter import Reg
 from ...llvm.loops import FunctionWriter
-from .arithmetic import Numbers, Quotients
+from .arithmetic import Quotients, RealArithmetic
 
 #: A row or a column: a number where loops are unrolled.
 Index: TypeAlias = "int | Reg"
@@ -64,7 +64,7 @@ class Matrix(abc.ABC):
     careful = False
 
     def __init__(
-        self, w: FunctionWriter, rows: Index, columns: Index, dtype: str, lanes: int, numbers: Numbers
+        self, w: FunctionWriter, rows: Index, columns: Index, dtype: str, lanes: int, numbers: RealArithmetic
     ) -> None:
         self.w, self.rows, self.columns, self.dtype, self.lanes = w, rows, columns, dtype, lanes
         self.numbers = numbers
@@ -168,7 +168,7 @@ class RegisterMatrix(Matrix):
     def __init__(self, w: FunctionWriter, elements: Sequence[Sequence[Reg]]) -> None:
         first = elements[0][0]
         lanes = max(element.lanes for row in elements for element in row)
-        super().__init__(w, len(elements), len(elements[0]), first.dtype, lanes, Numbers(w))
+        super().__init__(w, len(elements), len(elements[0]), first.dtype, lanes, RealArithmetic(w))
         self._columns = [list(column) for column in zip(*elements, strict=True)]
         #: Steps that are yet to be done to each column.
         self._waiting: list[list[Callable[[list[Reg]], None]]] = [[] for _ in self._columns]

@@ -9,7 +9,7 @@ from typing import Final, Self, TypeAlias
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ...maths import MathsWriter
-from .arithmetic import Numbers, Quotients, numbers_of
+from .arithmetic import Quotients, RealArithmetic, numbers_of
 from .matrices import Index, Matrix, RegisterMatrix, Span, Strip, moved
 
 #: Columns of a matrix in memory that are eliminated together: with what is multiplied, they fit the
@@ -53,7 +53,7 @@ class MemoryMatrix(Matrix):
 
     def __init__(
         self, w: FunctionWriter, pointer: str, rows: Index, columns: Index, strides: tuple[Index, Index],
-        dtype: str, lanes: int, numbers: Numbers,
+        dtype: str, lanes: int, numbers: RealArithmetic,
     ) -> None:  # fmt: skip
         super().__init__(w, rows, columns, dtype, lanes, numbers)
         self.pointer, self.strides = pointer, strides
@@ -193,7 +193,7 @@ class ScratchMatrix(MemoryMatrix):
 
     def __init__(self, w: FunctionWriter, rows: int, columns: int, dtype: str, lanes: int) -> None:
         pointer = w.slot(dtype, rows * columns * lanes)
-        super().__init__(w, pointer, rows, columns, (columns * lanes, lanes), dtype, lanes, Numbers(w))
+        super().__init__(w, pointer, rows, columns, (columns * lanes, lanes), dtype, lanes, RealArithmetic(w))
 
     def quotients(self) -> Callable[[Index], Quotients]:
         room = ScratchMatrix(self.w, self.rows, 2, self.dtype, self.lanes)
