@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from ..kernels.lapack.elements import Elements, Parts
-from ..llvm.emitter import Reg, constant
-from ..llvm.loops import FunctionWriter
-from ..llvm.registers import LLVM_SCALAR, Number, literal
-from ..llvm.target import Target
-from ..maths.support import muladd
+from ...llvm.emitter import Reg, constant
+from ...llvm.loops import FunctionWriter
+from ...llvm.registers import Number
+from ...maths.support import muladd
+from ..lapack.elements import Elements, Parts
+from .arithmetic import numbers_of
 
 #: Vectors in a step of a long loop: sums are as many chains.
 _UNROLLED: Final = 4
@@ -19,10 +19,11 @@ _UNROLLED: Final = 4
 class Columns(Elements):
     """Arithmetic on columns of elements. The parts of complex numbers are neighbouring lanes."""
 
-    def __init__(self, w: FunctionWriter, target: Target, dtype: str, parts: int) -> None:
+    def __init__(self, w: FunctionWriter, lanes: int, dtype: str, parts: int) -> None:
         super().__init__(w, dtype, parts)
         #: Numbers in a vector.
-        self.lanes = max(target.lanes(dtype), parts)
+        self.lanes = max(lanes, parts)
+        self.numbers = numbers_of(w, parts)
 
     def spans(self, count: Number) -> list[tuple[Reg, Reg, int, int]]:
         """Loops over the numbers of `count` elements, each as start, stop, vectors in a step, and lanes of a
@@ -91,33 +92,16 @@ class Columns(Elements):
     def subtract(self, column: str, terms: Sequence[tuple[Parts, str]], count: Number) -> None:
         """Take ``factor * other`` from `column` for each (factor, other) of `terms`."""
         w = self.w
-        factors = [self.spread(factor) for factor, _ in terms]
 
         def some(at: Reg, lanes: int) -> None:
             place = w.offset(column, self.dtype, at)
             total = w.load(place, self.dtype, lanes)
-            for factor, (_, other) in zip(factors, terms, strict=True):
+            for factor, other in terms:
                 value = w.load(w.offset(other, self.dtype, at), self.dtype, lanes)
-                total = self.minus_product(total, factor, value)
+                total = self.numbers.minus_product(total, factor, value)
             w.store(total, place)
 
         self.each(count, some)
-
-    def spread(self, factor: Parts) -> Parts:
-        """`factor` as `minus_product` takes it: minus the real part, and the imaginary one."""
-        return [self.w.neg(factor[0]), *factor[1:]]
-
-    def minus_product(self, total: Reg, factor: Parts, value: Reg) -> Reg:
-        """`total` less the vector `value` times a factor that was spread: of a complex one
-        ``-(a + ib)(x + iy) = -a (x + iy) + b (y - ix)``."""
-        w, lanes = self.w, value.lanes
-        total = muladd(w, w.splat(factor[0], lanes), value, total)
-        if self.parts == 1:
-            return total
-        swapped = w.shuffle(value, None, [lane ^ 1 for lane in range(lanes)])
-        one, other = (f"{LLVM_SCALAR[self.dtype]} {literal(sign, self.dtype)}" for sign in (1.0, -1.0))
-        signs = Reg(f"<{', '.join([one, other] * (lanes // 2))}>", self.dtype, lanes)
-        return muladd(w, w.mul(w.splat(factor[1], lanes), signs), swapped, total)
 
     def dot(self, x: str, y: str, count: Number, sign: Reg) -> Parts:
         """The sum of the products of two columns, of which `sign` is 1 where x is conjugated, else -1."""
@@ -195,12 +179,3 @@ class Columns(Elements):
         if self.parts == 1:
             return [self.w.div(x[0], divisor[0])]
         return self.mul(x, self.inverse(divisor))
-
-    def divided(self, vector: Reg, divisor: Parts) -> Reg:
-        """The elements in the lanes of a vector divided, rounded once where they are real."""
-        w = self.w
-        if self.parts == 1:
-            return w.div(vector, w.splat(divisor[0], vector.lanes))
-        inverse = self.inverse(divisor)
-        zero = w.splat(constant(0.0, self.dtype), vector.lanes)
-        return self.minus_product(zero, self.spread([w.neg(part) for part in inverse]), vector)
