@@ -19,11 +19,10 @@ from ..base.loading import load_module
 from ..base.process.forking import FORKS
 from ..base.process.locks import ForkLock
 from ..base.records import record
-from ..codegen.native.entry.table import EntryLayout
-from ..runtime.native.entry import entry_layout
 from ..tensors.tensor import Tensor
 
 if TYPE_CHECKING:
+    from ..codegen.native.entry.table import EntryLayout
     from ..runtime.native.eager import NativeOps
 
 _SLOTS: Final = ("_data", "_grad", "_node", "_requires_grad", "_memory", "_aliases", "_hooks")
@@ -31,7 +30,10 @@ _SLOTS: Final = ("_data", "_grad", "_node", "_requires_grad", "_memory", "_alias
 
 def entry_layout_of_tensors() -> EntryLayout | None:
     """The memory layout of Tensors for native code; None if this interpreter does not allow native access."""
-    return entry_layout(Tensor, _SLOTS)
+    layout: EntryLayout | None = load_module("..runtime.native.entry", __package__).entry_layout(
+        Tensor, _SLOTS
+    )
+    return layout
 
 
 #: A program that runs fewer eager ops is over before native code could help it.

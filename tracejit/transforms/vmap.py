@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 import numpy as np
 
 from ..array.manipulation import moveaxis
 from ..array.operands import as_tensor, broadcast, cast
 from ..base.errors import AxisError, DTypeError, ShapeError, TracejitError
+from ..base.loading import LazyModule
 from ..dispatch.regions import replay
 from ..ir.graph import Function, Value
 from ..ir.transforms.batching import batch
@@ -30,6 +31,11 @@ from ..tensors.tensor import Tensor, wrap
 from ..tracing.regions import RegionTracer
 from ..tracing.tracer import Tracer, as_value, tracing
 from .grad import name_of, recording, transform
+
+if TYPE_CHECKING:
+    from ..ir.passes.algebra import cleanup
+else:
+    cleanup = LazyModule("..ir.passes.algebra.cleanup", __package__)
 
 Axis = int | None
 
@@ -255,11 +261,9 @@ class _Call:
 
     def run(self) -> tuple[list[Tensor], tuple[bool, ...], TreeDef]:
         """The results with mapped axes in front, which are mapped, and their structure."""
-        from ..ir.passes.algebra.cleanup import dce  # passes load where they run
-
         function, holders, structure = self._trace()
         flags = [True] * len(self.inputs) + [False] * len(holders)
-        batched, mapped = batch(dce(function), flags, self.size)
+        batched, mapped = batch(cleanup.dce(function), flags, self.size)
         inputs = [*self.inputs, *holders]
         tensors = [x if isinstance(x, Tensor) else wrap(x) for x in replay(batched, inputs, located=True)]
         # what fun returns as it came must not be the caller's own tensor, nor a view of it

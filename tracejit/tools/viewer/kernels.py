@@ -14,7 +14,7 @@ from ...codegen.module.costs import Cost, cost_of
 from ...codegen.module.families import LOWERINGS
 from ...codegen.module.writer import Module
 from ...ir.graph import Function, Instruction, Value
-from ...ir.passes.fusion.reasons import why_alone
+from ...ir.grouping.reasons import why_alone
 from ...ir.registry import Kind
 from .numbering import origins_of
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from ...ir.access import resolve
 from ...ir.graph import Function, Instruction, Location, Value
-from ...ir.passes.fusion.inlining import is_inline
+from ...ir.grouping.inlining import is_inline
 from ...ir.registry import Kind
 
 

@@ -83,16 +83,16 @@ def test_windows_of_what_is_read_transposed(shape: tuple[int, int], start: int) 
 
     for got in both(f, x):
         np.testing.assert_array_equal(got, expected)
-    assert "in squares of" in text(lambda x: tj.index_add(x.T, slice(1, None), 2.0) % -3.0, x)
+    assert "; tile(" in text(lambda x: tj.index_add(x.T, slice(1, None), 2.0) % -3.0, x)
 
 
 def test_which_nests_are_walked_in_squares() -> None:
     x = np.zeros((200, 300), np.float32)
-    assert "in squares of" in text(lambda x: x.T * 2, x)
-    assert "in squares of" in text(lambda x: tj.transpose(x.reshape(10, 20, 300), (0, 2, 1)) * 2, x)
-    assert "in squares of" not in text(lambda x: x * 2, x)
-    assert "in squares of" not in text(lambda x: x[:, :2].T * 2, x)
-    assert "in squares of" not in text(lambda x: x.T.sum(axis=0), x)
+    assert "; tile(" in text(lambda x: x.T * 2, x)
+    assert "; tile(" in text(lambda x: tj.transpose(x.reshape(10, 20, 300), (0, 2, 1)) * 2, x)
+    assert "; tile(" not in text(lambda x: x * 2, x)
+    assert "; tile(" not in text(lambda x: x[:, :2].T * 2, x)
+    assert "; tile(" not in text(lambda x: x.T.sum(axis=0), x)
 
 
 def test_threads_do_not_change_results() -> None:

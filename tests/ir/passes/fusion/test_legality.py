@@ -9,13 +9,9 @@ import tracejit as tj
 from benchmarks.compiling import mixed
 from tracejit.base.machine import Machine, use_machine
 from tracejit.ir.graph import Function, Instruction
-from tracejit.ir.ops.fusion import FUSION
-from tracejit.ir.passes import OPTIMIZE, run_passes
-from tracejit.ir.passes.fusion.fuse import fuse
-from tracejit.ir.passes.fusion.groups import ACROSS, Unit, Units, kept
-from tracejit.ir.passes.fusion.inlining import Reads
-from tracejit.ir.passes.fusion.legality import Legality, Placement, fold_across
-from tracejit.ir.passes.fusion.reasons import (
+from tracejit.ir.grouping.groups import ACROSS, Unit, Units, kept
+from tracejit.ir.grouping.inlining import Reads
+from tracejit.ir.grouping.reasons import (
     CYCLE,
     FAR_COLUMNS,
     FOLDED_ACROSS,
@@ -28,6 +24,10 @@ from tracejit.ir.passes.fusion.reasons import (
     long_row,
     why_alone,
 )
+from tracejit.ir.ops.fusion import FUSION
+from tracejit.ir.passes import OPTIMIZE, run_passes
+from tracejit.ir.passes.fusion.fuse import fuse
+from tracejit.ir.passes.fusion.legality import Legality, Placement, fold_across
 from tracejit.ir.text.parser import parse_function
 
 
