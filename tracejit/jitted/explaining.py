@@ -13,6 +13,7 @@ from ..frontend.guards import MissingGuard
 from ..frontend.libraries.origins import is_library
 from ..ir.graph import Instruction
 from ..ir.ops.fusion import INTERPRETED
+from ..ir.ops.linalg.undetermined import GRADIENT_WARNING
 from ..ir.passes.loops.rerolling import rerolled_loops
 from ..ir.registry import Kind
 from ..loops.reports import LoopReport
@@ -279,7 +280,7 @@ def _program(label: str, executable: Executable, traced: dict[str, float]) -> Pr
         {**traced, **executable.milliseconds},
         executable.kernels,
         executable.arena_bytes,
-        tuple(_host_call(call.instruction) for call in calls),
+        tuple(_host_call(call.instruction) for call in calls if call.instruction.op is not GRADIENT_WARNING),
         executable.found,
         executable.tier,
         executable.problem,

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ...base.errors import TracejitError
-from ...location import is_user_file
+from ...base.user_code import is_user_file
 from .documents import is_document
 from .errors import FAILED, OK, TargetError, UsageError
 
