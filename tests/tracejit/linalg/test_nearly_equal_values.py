@@ -175,8 +175,8 @@ LOSSES: dict[str, tuple[Loss, bool]] = {
     "qr": (lambda x: L.qr(x)[1][0].sum(), False),
 }
 
-#: Eigenvalues or singular values, and whether they are those of a matrix that is not diagonal. What is equal up
-#: to roundings is left out, since each program has its own roundings.
+#: Eigenvalues or singular values, and whether the matrix is not diagonal. Values that are equal up to
+#: roundings are left out, since each program has its own roundings.
 CASES = (
     ([1.0, 2.0, 4.0], True),
     ([1.0, 1.0, 4.0], False),
