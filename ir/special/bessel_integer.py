@@ -28,7 +28,7 @@ _K: Final = {
     0: (tables.K0_LOW, tables.K0_MIDDLE, tables.K0_HIGH),
     1: (tables.K1_LOW, tables.K1_MIDDLE, tables.K1_HIGH),
 }  # fmt: skip
-#: For derivatives, whose errors at the ends of an interval are many times as large as the functions'.
+#: Polynomials for derivatives, whose errors at the ends of an interval are many times those of the functions.
 _I_DERIVATIVES: Final = {
     0: (
         tables.I0_ORIGIN_DERIVATIVES, tables.I0_LOW_DERIVATIVES, tables.I0_UPPER_DERIVATIVES,

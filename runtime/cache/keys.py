@@ -23,6 +23,8 @@ from ...ir.content import content
 from ...ir.graph import Function, Instruction
 from .store import blake2b
 
+#: Endings of the names of files that machine code depends on: code, and tables of numbers.
+_SOURCES: Final = (".py", ".txt")
 #: The fields of ``/proc/cpuinfo`` that LLVM reads too.
 _CPU_FIELDS: Final = (
     "vendor_id", "cpu family", "model", "model name", "stepping", "flags", "Features", "CPU implementer",
@@ -90,7 +92,7 @@ def _sources(root: Path) -> Iterator[str]:
             for entry in sorted(os.scandir(stack.pop()), key=lambda entry: entry.name):
                 if entry.is_dir():
                     stack.append(entry.path)
-                elif entry.name.endswith(".py"):
+                elif entry.name.endswith(_SOURCES):
                     yield f"{entry.name} {installed.identity(entry.path, entry.stat())}"
 
 
